@@ -1,0 +1,12 @@
+// Writes the credentials that a workflow got as secrets to files only the runner's user can read, and names them in the
+// environment of the following steps. A secret that the environment does not have is left out.
+const fs = require("node:fs");
+const path = require("node:path");
+
+for (const name of ["TALOSCONFIG", "TALOS_SECRETS", "KUBECONFIG"]) {
+  const content = process.env[`${name}_CONTENT`];
+  if (!content) continue;
+  const file = path.join(process.env.RUNNER_TEMP, name.toLowerCase());
+  fs.writeFileSync(file, content, { mode: 0o600 });
+  fs.appendFileSync(process.env.GITHUB_ENV, `${name}=${file}\n`);
+}

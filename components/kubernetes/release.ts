@@ -1,0 +1,38 @@
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import type { ReleaseRecipe } from "../recipe/types";
+import { outlasting } from "./timeouts";
+
+/**
+ * The Helm release that exposes the GPUs: the GPU Operator or the device plugin. A release, not a chart rendered by
+ * Pulumi, because the operator's chart upgrades its CRDs in a hook. It is ready when the chart's own objects are; what the
+ * operator starts afterwards is what the gate waits for.
+ *
+ * @param limit Seconds until the chart's objects are ready.
+ */
+export function gpuRelease(
+  name: string,
+  recipe: ReleaseRecipe,
+  limit: number,
+  opts: pulumi.CustomResourceOptions,
+): k8s.helm.v3.Release {
+  return new k8s.helm.v3.Release(
+    `${name}-release`,
+    {
+      // Fixed, so that `helm` and a reader of the cluster find it under the chart's own name.
+      name: recipe.name,
+      namespace: recipe.namespace,
+      chart: recipe.chart,
+      version: recipe.version,
+      repositoryOpts: { repo: recipe.repository },
+      values: recipe.values,
+      // A null takes a default of the chart away (the device plugin's affinity, say); without this it would be dropped.
+      allowNullValues: true,
+      timeout: limit,
+      cleanupOnFail: true,
+      // A failed release stays, to be looked at; the next update goes on from it.
+      atomic: false,
+    },
+    pulumi.mergeOptions(opts, { customTimeouts: outlasting(limit) }),
+  );
+}

@@ -1,0 +1,59 @@
+/**
+ * MIG geometries. Sources: NVIDIA MIG user guide (profiles and counts); NVIDIA/mig-parted,
+ * deployments/systemd/config-default.yaml (`all-balanced`); `nvidia-smi mig -lgip` of an H200 (its counts).
+ */
+
+export interface MigGeometry {
+  /** Profiles with the number of instances of one card. */
+  profiles: Record<string, number>;
+  /** What `all-balanced` makes of one card; undefined where mig-parted has none. */
+  balanced?: Record<string, number>;
+  /** Oldest driver with MIG on this card. */
+  minDriver: string;
+}
+
+export const migGeometries = {
+  "A30": {
+    profiles: { "1g.6gb": 4, "2g.12gb": 2, "4g.24gb": 1 },
+    balanced: { "1g.6gb": 2, "2g.12gb": 1 },
+    minDriver: "450.80.02",
+  },
+  "A100-40": {
+    profiles: { "1g.5gb": 7, "1g.10gb": 4, "2g.10gb": 3, "3g.20gb": 2, "4g.20gb": 1, "7g.40gb": 1 },
+    balanced: { "1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1 },
+    minDriver: "450.80.02",
+  },
+  "A100-80": {
+    profiles: { "1g.10gb": 7, "1g.20gb": 4, "2g.20gb": 3, "3g.40gb": 2, "4g.40gb": 1, "7g.80gb": 1 },
+    balanced: { "1g.10gb": 2, "2g.20gb": 1, "3g.40gb": 1 },
+    minDriver: "450.80.02",
+  },
+  "H100-80": {
+    profiles: { "1g.10gb": 7, "1g.20gb": 4, "2g.20gb": 3, "3g.40gb": 2, "4g.40gb": 1, "7g.80gb": 1 },
+    balanced: { "1g.10gb": 2, "2g.20gb": 1, "3g.40gb": 1 },
+    minDriver: "525.85.12",
+  },
+  "H100-94": {
+    profiles: { "1g.12gb": 7, "1g.24gb": 4, "2g.24gb": 3, "3g.47gb": 2, "4g.47gb": 1, "7g.94gb": 1 },
+    balanced: { "1g.12gb": 2, "2g.24gb": 1, "3g.47gb": 1 },
+    minDriver: "525.85.12",
+  },
+  "H200": {
+    profiles: { "1g.18gb": 7, "1g.35gb": 4, "2g.35gb": 3, "3g.71gb": 2, "4g.71gb": 1, "7g.141gb": 1 },
+    balanced: { "1g.18gb": 2, "2g.35gb": 1, "3g.71gb": 1 },
+    minDriver: "550.90.07",
+  },
+  "B200": {
+    profiles: { "1g.23gb": 7, "1g.45gb": 4, "2g.45gb": 3, "3g.90gb": 2, "4g.90gb": 1, "7g.180gb": 1 },
+    balanced: { "1g.23gb": 2, "2g.45gb": 1, "3g.90gb": 1 },
+    minDriver: "570.133.20",
+  },
+  "RTX PRO 6000": {
+    profiles: { "1g.24gb": 4, "2g.48gb": 2, "4g.96gb": 1 },
+    balanced: { "1g.24gb": 2, "2g.48gb": 1 },
+    minDriver: "575.51.03",
+  },
+} as const satisfies Record<string, MigGeometry>;
+
+/** Name of a geometry, as the table of cards refers to it. */
+export type MigGeometryName = keyof typeof migGeometries;

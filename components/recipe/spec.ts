@@ -1,0 +1,252 @@
+/**
+ * What a stack says: plain data, no Pulumi. The stack file, the component's arguments and the pure recipe all use these
+ * types, so they keep to what Pulumi's schema analyzer accepts (interfaces of data, `as const` enums, no unions).
+ * They are plain values and not `Input`s on purpose: the checks must see all of them at preview.
+ */
+
+/** Role of a machine in its cluster. Control planes are upgraded one at a time. */
+export const MachineRole = { controlplane: "controlplane", worker: "worker" } as const;
+export type MachineRole = (typeof MachineRole)[keyof typeof MachineRole];
+
+/**
+ * Who holds a machine's configuration: `owned` (this stack, all of it), `adopted` (somebody else; we merge by key and
+ * remember what we added).
+ */
+export const ConfigurationOwner = { owned: "owned", adopted: "adopted" } as const;
+export type ConfigurationOwner = (typeof ConfigurationOwner)[keyof typeof ConfigurationOwner];
+
+/** Branch of NVIDIA's driver as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`. */
+export const DriverBranch = { lts: "lts", production: "production" } as const;
+export type DriverBranch = (typeof DriverBranch)[keyof typeof DriverBranch];
+
+/** Flavour of the kernel modules: `open` (Turing and newer; the only one for Blackwell) or `proprietary`. */
+export const ModuleFlavour = { open: "open", proprietary: "proprietary" } as const;
+export type ModuleFlavour = (typeof ModuleFlavour)[keyof typeof ModuleFlavour];
+
+/** How ollama's models are pulled: `job` (after the server runs) or `postStart` (refused on Talos ≤ 1.12). */
+export const ModelPull = { job: "job", postStart: "postStart" } as const;
+export type ModelPull = (typeof ModelPull)[keyof typeof ModelPull];
+
+/** How MIG devices appear: `single` as `nvidia.com/gpu`, `mixed` as `nvidia.com/mig-<profile>`. */
+export const MigStrategy = { single: "single", mixed: "mixed" } as const;
+export type MigStrategy = (typeof MigStrategy)[keyof typeof MigStrategy];
+
+/** A kind of card in a machine. */
+export interface GpuSpec {
+  /** Marketing name as NVIDIA prints it, without vendor and family, e.g. `RTX 5070 Ti`, `H100 NVL`. */
+  model: string;
+  /** Number of such cards in the machine. Default 1. */
+  count?: number;
+}
+
+/** One Talos machine. Its key in `machines` is its node name. */
+export interface MachineSpec {
+  /** Address of the machine's Talos API: IP or host name. */
+  address: string;
+  role: MachineRole;
+  configuration: ConfigurationOwner;
+  /** Cards in the machine. Empty or absent: not a GPU machine; it gets no NVIDIA extension. */
+  gpus?: GpuSpec[];
+  /** Further official extensions, e.g. `siderolabs/iscsi-tools`. NVIDIA's follow from the card and the driver. */
+  extensions?: string[];
+  /** Further kernel arguments of the image. Default none. */
+  kernelArgs?: string[];
+  /** Image Factory platform of the installer, e.g. `metal`, `nocloud`. Default `metal`. */
+  platform?: string;
+  /** Whether the machine boots with Secure Boot. Default false. */
+  secureBoot?: boolean;
+  /** Further strategic-merge patches of this machine (YAML text), applied before ours. Nothing secret belongs here. */
+  patches?: string[];
+  /** Further node labels. */
+  labels?: Record<string, string>;
+  /** Node taints: key to `value:Effect` (or `:Effect`), e.g. `gpu: "true:NoSchedule"`. */
+  taints?: Record<string, string>;
+  /** Power limit of every card of the machine in watts. Default: the card's own. */
+  powerLimit?: number;
+  /** Release the machine runs today, e.g. `v1.11.5`; lets preview refuse a jump over a minor. Default unknown (the upgrade program checks). */
+  runningVersion?: string;
+  /** Sets one containerd option each; all end in the machine's single containerd part. */
+  containerd?: ContainerdSpec;
+}
+
+/** Options of the machine's containerd part, `/etc/cri/conf.d/20-customization.part`. */
+export interface ContainerdSpec {
+  /** Make `nvidia` the default runtime. Default false: CUDA images would give GPUs to pods that request none. */
+  nvidiaDefaultRuntime?: boolean;
+  /** Give the nvidia runtime Talos' base OCI specification. Default false. */
+  baseRuntimeSpec?: boolean;
+  /** CDI directories. Default none (Talos' own). On Talos ≥ 1.13 they are added to `/run/cdi`. */
+  cdiSpecDirs?: string[];
+  /** Further TOML of the part; no `version` key. Default none. */
+  extra?: string;
+}
+
+/** NVIDIA driver of the cluster. */
+export interface DriverSpec {
+  /** Default `production`, or `lts` where the card or the release asks for it. */
+  branch?: DriverBranch;
+  /** Default follows from the card: `open` from Turing on, `proprietary` before. */
+  flavour?: ModuleFlavour;
+}
+
+/** GPU sharing by time slicing. */
+export interface TimeSlicingSpec {
+  /** Replicas per card, at least 2. */
+  replicas: number;
+  /** Offer the slices as `nvidia.com/gpu.shared`. Default false. */
+  renameByDefault?: boolean;
+}
+
+/** GPU sharing by MPS. */
+export interface MpsSpec {
+  /** Replicas per card, at least 2. */
+  replicas: number;
+}
+
+/** Partitioning by MIG. */
+export interface MigSpec {
+  strategy: MigStrategy;
+  /** Profile of every card, e.g. `1g.12gb`, or `all-balanced`, `all-disabled`. */
+  profile: string;
+}
+
+/** Sharing or partitioning of the cards; at most one. Default none. */
+export interface SharingSpec {
+  timeSlicing?: TimeSlicingSpec;
+  mps?: MpsSpec;
+  mig?: MigSpec;
+}
+
+/** NVIDIA GPU Operator. Exclusive with `devicePlugin`. */
+export interface GpuOperatorSpec {
+  /** Chart release, e.g. `v25.10.1`. */
+  version: string;
+  /** Default `gpu-operator`. */
+  namespace?: string;
+  /** Further chart values, merged over ours. A value that the chart does not have is refused. */
+  values?: Record<string, any>;
+}
+
+/** NVIDIA's standalone device plugin. Exclusive with `gpuOperator`. */
+export interface DevicePluginSpec {
+  /** Chart release, e.g. `0.17.4`. */
+  version: string;
+  /** Default `nvidia-device-plugin`. */
+  namespace?: string;
+  /** Further chart values, merged over ours. A value that the chart does not have is refused. */
+  values?: Record<string, any>;
+}
+
+/** Ollama. */
+export interface OllamaSpec {
+  /** Whether it runs. Default true; see ComfyUI. */
+  active?: boolean;
+  /** Models to pull, e.g. `llama3.2:3b`. Default none. */
+  models?: string[];
+  /** Default `job`. */
+  pullBy?: ModelPull;
+  /** Image. Default `ollama/ollama` of a release pinned by this package. */
+  image?: string;
+  /** Size of the volume for models. Default `30Gi`. */
+  storage?: string;
+  /** StorageClass of the volume. Default: the cluster's. */
+  storageClass?: string;
+  /** GPUs it requests. Default 1. */
+  gpus?: number;
+  /** Default `ollama`. */
+  namespace?: string;
+}
+
+/** ComfyUI. */
+export interface ComfyUiSpec {
+  /** Whether it runs. Default true. Where one card serves several workloads in turn, all but one are `false`: kept, with no replicas. */
+  active?: boolean;
+  /** Image. Default follows from the driver's CUDA. */
+  image?: string;
+  /** Size of the volume for models and outputs. Default `50Gi`. */
+  storage?: string;
+  /** StorageClass of the volume. Default: the cluster's. */
+  storageClass?: string;
+  /** GPUs it requests. Default 1. */
+  gpus?: number;
+  /** Default `comfyui`. */
+  namespace?: string;
+}
+
+/** A pod of the user's own that requests GPUs. */
+export interface GpuPodSpec {
+  image: string;
+  command?: string[];
+  args?: string[];
+  /** Environment. `NVIDIA_VISIBLE_DEVICES` is refused: it would override the device plugin's. */
+  env?: Record<string, string>;
+  /** GPUs it requests. Default 1. */
+  gpus?: number;
+  /** Default `gpu-pods`. */
+  namespace?: string;
+  /** Further node selector. */
+  nodeSelector?: Record<string, string>;
+}
+
+/** What runs on the GPUs. */
+export interface WorkloadsSpec {
+  ollama?: OllamaSpec;
+  comfyui?: ComfyUiSpec;
+  /** Pods by name. */
+  pods?: Record<string, GpuPodSpec>;
+}
+
+/** How machines are brought to the wanted image. */
+export interface UpgradeSpec {
+  /** Workers that may be upgraded at a time. Default 1. Control planes always go one at a time, first. */
+  maxParallel?: number;
+  /** Evict pods before the reboot. Default true; a cluster of one node has nowhere to go and is not drained. */
+  drain?: boolean;
+}
+
+/** Limits of the waits, as durations like `10m`, `90s`. */
+export interface TimeoutsSpec {
+  /** A machine's installer pull. Default `10m`. */
+  pull?: string;
+  /** Eviction of a machine's pods. Default `5m`. */
+  drain?: string;
+  /** A machine's install and reboot, until it runs the wanted image. Default `30m`. */
+  reboot?: string;
+  /** Modules, driver and extension services after the reboot. Default `5m`. */
+  verify?: string;
+  /** A release, until its objects are ready. Default `10m`. */
+  release?: string;
+  /** A machine's smoke test. Default `10m`. */
+  gate?: string;
+  /** A workload, until it is ready. Default `20m`. */
+  workload?: string;
+}
+
+/** A GPU cluster: what one stack provisions. */
+export interface ClusterSpec {
+  /** Talos release that the machines shall run, e.g. `v1.12.6`. */
+  talosVersion: string;
+  /** Kubernetes release of owned machines, e.g. `v1.35.0`. Required with an owned machine. */
+  kubernetesVersion?: string;
+  /** Name of the Talos cluster. Required with an owned machine. */
+  clusterName?: string;
+  /** URL of the Kubernetes API, e.g. `https://10.0.10.10:6443`. Required with an owned machine. */
+  clusterEndpoint?: string;
+  /** Machines by node name. */
+  machines: Record<string, MachineSpec>;
+  /** Patches of every machine (YAML text), e.g. a registry mirror. Containerd parts are refused here. */
+  patches?: string[];
+  driver?: DriverSpec;
+  gpuOperator?: GpuOperatorSpec;
+  devicePlugin?: DevicePluginSpec;
+  sharing?: SharingSpec;
+  workloads?: WorkloadsSpec;
+  upgrade?: UpgradeSpec;
+  timeouts?: TimeoutsSpec;
+  /** Image Factory. Default `https://factory.talos.dev`. */
+  factoryUrl?: string;
+  /** Image of the smoke test. Default: a CUDA sample that the driver can run. */
+  smokeTestImage?: string;
+  /** Fixes to leave out, by name (`npm run lab -- --list-fixes`): to see what they are for, or where a release no longer needs one. */
+  without?: string[];
+}

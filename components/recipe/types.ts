@@ -1,0 +1,131 @@
+import type { ClusterSpec, MachineRole, ConfigurationOwner } from "./spec";
+
+/** `legacy`: Talos ≤ 1.12, NVIDIA's libraries under a glibc prefix. `cdi`: Talos ≥ 1.13, standard layout and CDI. */
+export type Era = "legacy" | "cdi";
+
+/** Who exposes the GPUs to Kubernetes. */
+export type Mode = "operator" | "devicePlugin";
+
+/** One thing that is wrong with a stack. Rendered as `field: problem; why; remedy`. */
+export interface Finding {
+  /** Name of the check, e.g. `driver-branches`. */
+  check: string;
+  /** Path of the field in the stack, e.g. `machines.gpu-1.extensions`. */
+  field: string;
+  problem: string;
+  why: string;
+  remedy: string;
+}
+
+/** A kernel module that a machine loads. */
+export interface KernelModule {
+  name: string;
+  parameters?: string[];
+}
+
+/** What a running extension service must look like. */
+export interface ExtensionService {
+  name: string;
+  state: "Running" | "Finished";
+}
+
+/** All that follows for one machine. */
+export interface MachineRecipe {
+  name: string;
+  address: string;
+  role: MachineRole;
+  configuration: ConfigurationOwner;
+  era: Era;
+  /** Number of cards; 0 means that the machine is not a GPU machine. */
+  gpuCount: number;
+  /** Sorted, without duplicates. */
+  extensions: string[];
+  /** Canonical YAML of the schematic, byte for byte what its ID is the SHA-256 of. */
+  schematic: string;
+  schematicId: string;
+  /** Installer image: factory host, platform, schematic ID, release. */
+  installerImage: string;
+  talosVersion: string;
+  /** Driver that the extensions bring, e.g. `570.211.01`; undefined on a machine without a GPU. */
+  driverVersion?: string;
+  kernelModules: KernelModule[];
+  sysctls: Record<string, string>;
+  /** TOML of the machine's one containerd part; undefined when there is nothing to say. */
+  containerdPart?: string;
+  /** Strategic-merge patches (YAML text): the cluster's, the machine's own, ours. Never a file path twice. */
+  patches: string[];
+  /** Labels that go to the node through the Kubernetes API. */
+  nodeLabels: Record<string, string>;
+  /** Taints that go to the node through the Kubernetes API. */
+  nodeTaints: NodeTaint[];
+  extensionServices: ExtensionService[];
+  /** Units of the GPU resource that the node shall offer, by resource name. */
+  allocatable: Record<string, number>;
+  /** Watts, when the stack limits the cards. */
+  powerLimit?: number;
+}
+
+export interface NodeTaint {
+  key: string;
+  value?: string;
+  effect: string;
+}
+
+export interface PodToleration {
+  key: string;
+  operator: "Exists" | "Equal";
+  value?: string;
+  effect?: string;
+}
+
+/** A Helm release of the stack. */
+export interface ReleaseRecipe {
+  name: string;
+  namespace: string;
+  chart: string;
+  repository: string;
+  version: string;
+  values: Record<string, unknown>;
+}
+
+/** A file that the marker DaemonSet keeps under `/run/nvidia/validations`. */
+export interface Marker {
+  file: string;
+  content: string;
+}
+
+/** All that follows for Kubernetes. */
+export interface KubernetesRecipe {
+  era: Era;
+  mode: Mode;
+  release: ReleaseRecipe;
+  /** Labels of the release's namespace; undefined when the namespace is not ours to make (`kube-system`). */
+  namespaceLabels?: Record<string, string>;
+  runtimeClass: { name: string; handler: string; owner: "component" | "operator" };
+  /** Empty where the release's own validator does the work. */
+  markers: Marker[];
+  /** Tolerations of everything that must run on the GPU machines. */
+  tolerations: PodToleration[];
+  /** Node selector of GPU machines. */
+  nodeSelector: Record<string, string>;
+  /** Resource that workloads request, e.g. `nvidia.com/gpu`. */
+  resourceName: string;
+  /** Device plugin configuration (YAML) for sharing; undefined without sharing. */
+  sharingConfig?: string;
+  smokeTestImage: string;
+  /** Newest CUDA that the driver of every GPU machine runs, e.g. `12.8`. */
+  cudaVersion: string;
+}
+
+/** Everything a stack will do, computed before anything is contacted. */
+export interface Plan {
+  spec: ClusterSpec;
+  era: Era;
+  /** In upgrade order: control planes first, then workers, each by name. */
+  machines: MachineRecipe[];
+  kubernetes: KubernetesRecipe;
+  /** For each machine, the machines that must be done before it starts (control planes serial, workers in a window). */
+  after: Record<string, string[]>;
+  /** Fixes left out. */
+  without: string[];
+}

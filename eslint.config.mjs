@@ -1,0 +1,52 @@
+import js from "@eslint/js";
+import tseslint from "typescript-eslint";
+
+/**
+ * Rules that a reviewer would otherwise have to remember. Two of them guard what Pulumi's schema analyzer gets wrong in
+ * silence: every class property of a component becomes a public output, and an inline tag in a doc comment becomes
+ * `[object Object]`.
+ */
+export default tseslint.config(
+  { ignores: ["**/bin/**", "**/node_modules/**", "coverage/**", "sdk/schema.json"] },
+  js.configs.recommended,
+  ...tseslint.configs.recommendedTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: { projectService: { allowDefaultProject: ["jest.config.js", "eslint.config.mjs"] }, tsconfigRootDir: import.meta.dirname },
+    },
+    rules: {
+      "@typescript-eslint/consistent-type-imports": ["error", { fixStyle: "inline-type-imports" }],
+      "@typescript-eslint/no-explicit-any": "off", // chart values are open by nature, and the analyzer knows `any` but not `unknown`
+      "@typescript-eslint/no-unsafe-assignment": "off",
+      "@typescript-eslint/no-unsafe-member-access": "off",
+      "@typescript-eslint/no-unsafe-argument": "off",
+      "@typescript-eslint/no-unsafe-call": "off",
+      "@typescript-eslint/no-unsafe-return": "off",
+      "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+      "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
+      "max-lines": ["warn", { max: 250, skipBlankLines: true, skipComments: true }],
+      eqeqeq: ["error", "always"],
+    },
+  },
+  {
+    files: ["components/**/*.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector: "ClassDeclaration[superClass.property.name='ComponentResource'] PropertyDefinition:not([accessibility='public'])",
+          message: "a component holds nothing but public outputs: the analyzer publishes every property (use constructor locals)",
+        },
+        {
+          selector: "ClassDeclaration[superClass.property.name='ComponentResource'] TSParameterProperty",
+          message: "a parameter property would become an output of the component",
+        },
+      ],
+    },
+  },
+  {
+    files: ["tests/**/*.ts", "lab/**/*.ts"],
+    rules: { "@typescript-eslint/unbound-method": "off" },
+  },
+  { files: ["**/*.js", "**/*.mjs"], ...tseslint.configs.disableTypeChecked, languageOptions: { globals: { module: "writable", require: "readonly", process: "readonly" } } },
+);

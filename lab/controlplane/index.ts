@@ -1,0 +1,62 @@
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+
+import { type Ended, spawnGuarded } from "../process";
+
+/** A Kubernetes control plane that runs on this machine. */
+export interface ControlPlane {
+  /** Address of its API, `https://127.0.0.1:PORT`. */
+  server: string;
+  /** Path of a kubeconfig whose user is in `system:masters`; certificates are embedded. */
+  adminKubeconfig: string;
+  /** Path of the certificate of the cluster's authority, PEM. */
+  caCert: string;
+  /** Path of the authority's key, PEM (EC): kubelets' client certificates are signed with it. */
+  caKey: string;
+  /** Process id of the parent of all components. */
+  pid: number;
+  /** Resolves when it has ended, wanted or not. */
+  ended: Promise<Ended>;
+  /** Stops every component and removes the folder. May be called again. */
+  stop(): Promise<void>;
+}
+
+/** How to start a control plane. */
+export interface ControlPlaneOptions {
+  /** Folder for keys, data and logs. Must be empty or not exist; removed at the end. */
+  dir: string;
+  /** Path of the `controlplane` binary, see `provideTools`. */
+  binary: string;
+  /** Stops it. */
+  signal?: AbortSignal;
+  /** Receives what it says on standard error. The components' own logs are in `<dir>/logs`. */
+  onLog?: (line: string) => void;
+}
+
+/** What `controlplane up` prints (lab/controlplane/up.go, `report`). */
+interface Report {
+  server: string;
+  ca: { cert: string; key: string };
+  adminKubeconfig: string;
+  pid: number;
+}
+
+/**
+ * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler, and resolves once pods are admitted.
+ * They end with this process, however it ends.
+ */
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const dir = path.resolve(options.dir);
+  const child = await spawnGuarded<Report>(options.binary, ["up", "--dir", dir], {
+    name: "control plane",
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...(options.onLog === undefined ? {} : { onLog: options.onLog }),
+  });
+  const { server, ca, adminKubeconfig, pid } = child.ready;
+  const stop = async (): Promise<void> => {
+    await child.stop();
+    // It removes the folder itself, unless it had to be killed.
+    await fs.rm(dir, { recursive: true, force: true });
+  };
+  return { server, adminKubeconfig, caCert: ca.cert, caKey: ca.key, pid, ended: child.ended, stop };
+}

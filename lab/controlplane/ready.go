@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+)
+
+// pollInterval is how often a component that cannot be watched yet is asked whether it serves.
+const pollInterval = 20 * time.Millisecond
+
+// client speaks HTTPS to a component with a client certificate.
+func client(ca *authority, files pair) (*http.Client, error) {
+	certificate, err := tls.LoadX509KeyPair(files.certPath, files.keyPath)
+	if err != nil {
+		return nil, fmt.Errorf("loading the client certificate: %w", err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.certificate)
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+	}}, nil
+}
+
+// untilServing asks url until it answers 200, the context ends, or the child does.
+func untilServing(ctx context.Context, c *child, requests *http.Client, url string) error {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	last := "no answer yet"
+	for {
+		if status, err := get(ctx, requests, url); err != nil {
+			last = err.Error()
+		} else if status == http.StatusOK {
+			return nil
+		} else {
+			last = fmt.Sprintf("status %d", status)
+		}
+		select {
+		case <-c.ended:
+			return c.death()
+		case <-ctx.Done():
+			return fmt.Errorf("%s was not ready in time (%s: %s), and nothing can be tried on it before; "+
+				"is the machine overloaded? The end of its log:\n%s", c.name, url, last, c.logTail())
+		case <-ticker.C:
+		}
+	}
+}
+
+func get(ctx context.Context, requests *http.Client, url string) (int, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	response, err := requests.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	return response.StatusCode, err
+}
+
+// untilServiceAccount watches for the service account "default" of the namespace "default". The API server makes the
+// namespace, the controller manager the account; before it exists, no pod is admitted there.
+func untilServiceAccount(ctx context.Context, requests *http.Client, server string) error {
+	url := server + "/api/v1/namespaces/default/serviceaccounts?watch=true&fieldSelector=metadata.name%3Ddefault"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := requests.Do(request)
+	if err != nil {
+		return fmt.Errorf("watching for the default service account: %w", err)
+	}
+	defer response.Body.Close()
+	var event struct{ Type string }
+	if err := json.NewDecoder(response.Body).Decode(&event); err != nil || event.Type != "ADDED" {
+		return fmt.Errorf("no default service account came (event %q, %v), and no pod is admitted without; "+
+			"read kube-controller-manager.log", event.Type, err)
+	}
+	return nil
+}
+
+// untilParentGone returns once standard input closes: the owner stopped us, or is gone itself.
+func untilParentGone() <-chan struct{} {
+	gone := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(gone)
+	}()
+	return gone
+}

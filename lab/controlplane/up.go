@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// startLimit bounds the whole start: 4 s on two idle cores, so a minute and a half is a machine in trouble.
+const startLimit = 90 * time.Second
+
+// portAttempts is how often a component is started anew when another process took its port first.
+const portAttempts = 5
+
+// report is the one line on standard output, once the cluster can be used.
+type report struct {
+	Server          string   `json:"server"`
+	CA              reportCA `json:"ca"`
+	AdminKubeconfig string   `json:"adminKubeconfig"`
+	PID             int      `json:"pid"`
+}
+
+type reportCA struct {
+	Cert string `json:"cert"`
+	// Key lets the lab's machines sign their own kubelets' client certificates.
+	Key string `json:"key"`
+}
+
+// runUp is the subcommand: it owns DIR and the children, and leaves neither behind.
+func runUp(arguments []string) int {
+	flags := flag.NewFlagSet("up", flag.ContinueOnError)
+	folder := flags.String("dir", "", "folder for keys, data and logs; made here, removed at the end")
+	if err := flags.Parse(arguments); err != nil {
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		<-untilParentGone()
+		cancel()
+	}()
+	if err := up(ctx, *folder); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// up starts the control plane and keeps it until ctx ends. That end is no error; a child's death is.
+func up(ctx context.Context, folder string) (err error) {
+	folder, err = ownFolder(folder)
+	if err != nil {
+		return err
+	}
+	// The folder goes last, when no child writes into it any more.
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	children := &family{died: make(chan *child, len(components))}
+	defer children.stop()
+
+	starting, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	ready, err := start(starting, folder, children)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(ready); err != nil {
+		return fmt.Errorf("reporting readiness: %w", err)
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case dead := <-children.died:
+		return dead.death()
+	}
+}
+
+// ownFolder makes the folder, and refuses one with anything in it: it will be removed.
+func ownFolder(folder string) (string, error) {
+	if folder == "" {
+		return "", errors.New("--dir is missing: keys, data and logs need a folder; name one that does not exist yet\n" + usage)
+	}
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return "", err
+	}
+	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
+		return "", fmt.Errorf("%s is not empty, and it would be removed when the control plane stops; name a new folder", folder)
+	}
+	return folder, os.MkdirAll(folder, 0o700)
+}
+
+// start brings the components up in the order in which they need each other.
+func start(ctx context.Context, folder string, children *family) (*report, error) {
+	c, err := newCluster(folder)
+	if err != nil {
+		return nil, err
+	}
+	etcdClient, err := client(c.etcdCA, c.etcd)
+	if err != nil {
+		return nil, err
+	}
+	err = children.startOnPorts(c.logs, "etcd", c.etcdFlags, []*int{&c.etcdPort, &c.peerPort}, func(etcd *child) error {
+		return untilServing(ctx, etcd, etcdClient, fmt.Sprintf("https://%s:%d/health", loopback, c.etcdPort))
+	})
+	if err != nil {
+		return nil, err
+	}
+	admin := identity{commonName: "admin", groups: []string{"system:masters"}}
+	probe, err := c.ca.issue("probe", admin)
+	if err != nil {
+		return nil, err
+	}
+	apiClient, err := client(c.ca, probe)
+	if err != nil {
+		return nil, err
+	}
+	err = children.startOnPorts(c.logs, "kube-apiserver", c.apiServerFlags, []*int{&c.serverPort}, func(server *child) error {
+		return untilServing(ctx, server, apiClient, c.server()+"/readyz")
+	})
+	if err != nil {
+		return nil, err
+	}
+	for name, flags := range map[string]func(string) []string{
+		"kube-controller-manager": c.controllerManagerFlags,
+		"kube-scheduler":          c.schedulerFlags,
+	} {
+		kubeconfig, err := c.kubeconfig(name, identity{commonName: "system:" + name})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := children.start(c.logs, name, flags(kubeconfig)); err != nil {
+			return nil, err
+		}
+	}
+	kubeconfig, err := c.kubeconfig("admin", admin)
+	if err != nil {
+		return nil, err
+	}
+	if err := children.unlessDead(func() error { return untilServiceAccount(ctx, apiClient, c.server()) }); err != nil {
+		return nil, err
+	}
+	ca := reportCA{Cert: c.ca.certPath, Key: c.ca.keyPath}
+	return &report{Server: c.server(), CA: ca, AdminKubeconfig: kubeconfig, PID: os.Getpid()}, nil
+}

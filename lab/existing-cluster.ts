@@ -1,0 +1,109 @@
+import { execFile } from "node:child_process";
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import { parse, stringify } from "yaml";
+import type { ClusterSpec, MachineSpec } from "../components/recipe/spec";
+
+const run = promisify(execFile);
+
+/** The Talos cluster as it is before the stack comes: its keys, and each machine's configuration without any GPU part. */
+export interface ExistingCluster {
+  clusterName: string;
+  /** File: `talosctl gen secrets`. */
+  secrets: string;
+  /** File: machine API's certificate authority. */
+  caCert: string;
+  caKey: string;
+  /** File: configuration by machine name. */
+  configurations: Record<string, string>;
+  /** Talos client configuration for an endpoint. */
+  talosconfig(endpoint: string): string;
+}
+
+/**
+ * What somebody else had put on an adopted machine before us; it must be there unchanged afterwards. A registry mirror and
+ * a file are what home clusters usually have.
+ */
+const foreignPatch = stringify({
+  machine: {
+    files: [{ path: "/var/lib/site/motd", op: "create", permissions: 0o644, content: "kept by the site's own tooling\n" }],
+    sysctls: { "vm.max_map_count": "262144" },
+  },
+});
+
+/**
+ * Makes the keys and configurations of a cluster with the real talosctl, as its owner once did.
+ *
+ * @param dir folder for the files, which are secret; made here, readable by the user alone
+ */
+export async function makeExistingCluster(dir: string, talosctl: string, spec: ClusterSpec): Promise<ExistingCluster> {
+  await fs.mkdir(dir, { recursive: true, mode: 0o700 });
+  const file = (name: string): string => path.join(dir, name);
+  const clusterName = spec.clusterName ?? "lab";
+  const secrets = file("secrets.yaml");
+  await run(talosctl, ["gen", "secrets", "--output-file", secrets, "--talos-version", minor(spec.talosVersion)]);
+  const os = (parse(await fs.readFile(secrets, "utf8")) as { certs: { os: { crt: string; key: string } } }).certs.os;
+  await fs.writeFile(file("talos-ca.crt"), Buffer.from(os.crt, "base64"), { mode: 0o600 });
+  await fs.writeFile(file("talos-ca.key"), Buffer.from(os.key, "base64"), { mode: 0o600 });
+
+  const generate = async (type: string, output: string, extra: string[] = []): Promise<void> => {
+    const endpoint = spec.clusterEndpoint ?? "https://192.0.2.1:6443";
+    const common = ["--with-secrets", secrets, "--talos-version", minor(spec.talosVersion), "--with-docs=false", "--with-examples=false"];
+    const version = spec.kubernetesVersion === undefined ? [] : ["--kubernetes-version", spec.kubernetesVersion.replace(/^v/, "")];
+    await run(talosctl, [
+      "gen", "config", clusterName, endpoint, ...common, ...version,
+      "--output-types", type, "--output", output, "--force", ...extra,
+    ]); // prettier-ignore
+  };
+  await generate("talosconfig", file("talosconfig.base"));
+  const base = parse(await fs.readFile(file("talosconfig.base"), "utf8")) as TalosConfig;
+
+  const configurations: Record<string, string> = {};
+  for (const [name, machine] of Object.entries(spec.machines)) {
+    const patches = await writePatches(file(name), machine, spec);
+    configurations[name] = file(`${name}.yaml`);
+    await generate(machine.role, configurations[name], patches.flatMap((patch) => ["--config-patch", `@${patch}`]));
+  }
+  return {
+    clusterName,
+    secrets,
+    caCert: file("talos-ca.crt"),
+    caKey: file("talos-ca.key"),
+    configurations,
+    talosconfig: (endpoint) => stringify(withEndpoint(base, endpoint)),
+  };
+}
+
+interface TalosConfig {
+  context: string;
+  contexts: Record<string, { endpoints: string[]; nodes?: string[] }>;
+}
+
+function withEndpoint(config: TalosConfig, endpoint: string): TalosConfig {
+  const contexts = Object.entries(config.contexts).map(([name, context]) => [name, { ...context, endpoints: [endpoint] }]);
+  return { ...config, contexts: Object.fromEntries(contexts) as TalosConfig["contexts"] };
+}
+
+/** An owner's patches are on the machine already: the cluster's and its own. */
+async function writePatches(prefix: string, machine: MachineSpec, spec: ClusterSpec): Promise<string[]> {
+  const single = Object.keys(spec.machines).length === 1 && machine.role === "controlplane";
+  const texts = [
+    ...(spec.patches ?? []),
+    ...(machine.patches ?? []),
+    ...(machine.configuration === "adopted" ? [foreignPatch] : []),
+    ...(single ? [stringify({ cluster: { allowSchedulingOnControlPlanes: true } })] : []),
+  ];
+  return Promise.all(
+    texts.map(async (text, index) => {
+      const file = `${prefix}-patch-${index}.yaml`;
+      await fs.writeFile(file, text, { mode: 0o600 });
+      return file;
+    }),
+  );
+}
+
+/** `v1.12.6` → `v1.12`: the version contract of a configuration. */
+function minor(version: string): string {
+  return version.split(".").slice(0, 2).join(".");
+}

@@ -1,0 +1,62 @@
+// Cleans up after a lab. Started with the lab's folder as argument and a pipe as standard input; when the pipe ends the lab
+// has ended or was killed. Plain JavaScript without dependencies, so that it is up before anything else of the lab is.
+const { execFileSync } = require("node:child_process");
+const fs = require("node:fs");
+
+const dir = process.argv[2];
+const graceful = 10_000; // ms that the lab's processes get to end by themselves: their standard input has ended too
+const interval = 100;
+
+/** Process ids of what the lab started: only its own processes have the mark; a user's shell may name the folder, too. */
+function running() {
+  const mark = `TALOS_GPU_LAB=${dir}`;
+  return processes()
+    .filter(([pid, environment]) => pid !== process.pid && environment.split(/[\0 ]/).includes(mark))
+    .map(([pid]) => pid);
+}
+
+/** Every process of ours with its environment, as far as it may be read. */
+function processes() {
+  if (!fs.existsSync("/proc/self/environ")) {
+    // `e` appends the environment to the command: macOS and the BSDs.
+    const lines = execFileSync("ps", ["axeww", "-o", "pid=,command="], { encoding: "utf8", maxBuffer: 1 << 28 });
+    return lines.split("\n").map((line) => [Number.parseInt(line, 10), line]);
+  }
+  return fs
+    .readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => [Number(pid), readOr(`/proc/${pid}/environ`, "")]);
+}
+
+function readOr(file, otherwise) {
+  try {
+    return fs.readFileSync(file, "utf8");
+  } catch {
+    return otherwise; // it ended meanwhile, or is somebody else's
+  }
+}
+
+function kill(pids, signal) {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // it ended meanwhile
+    }
+  }
+}
+
+function cleanUp(deadline) {
+  const pids = running();
+  if (pids.length > 0) {
+    kill(pids, Date.now() < deadline ? "SIGTERM" : "SIGKILL");
+    setTimeout(() => cleanUp(deadline), interval);
+    return;
+  }
+  fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+}
+
+process.on("SIGINT", () => {});
+process.on("SIGTERM", () => {});
+process.stdin.resume();
+process.stdin.on("end", () => cleanUp(Date.now() + graceful));

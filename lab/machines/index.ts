@@ -1,0 +1,105 @@
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import { spawnGuarded } from "../process";
+
+/** A kind of card in an emulated machine, with what the emulation needs to know of it. */
+export interface LabGpu {
+  model: string;
+  architecture: string;
+  /** Class and vendor of its PCI device as Node Feature Discovery writes it, e.g. `0300_10de`. */
+  pciDevice: string;
+  count: number;
+  memoryMiB: number;
+  computeCapability: string;
+  minPowerW: number;
+  maxPowerW: number;
+  defaultPowerW: number;
+}
+
+/** One emulated machine as it is when the lab begins. */
+export interface LabMachine {
+  name: string;
+  address: string;
+  role: string;
+  talosVersion: string;
+  schematicId: string;
+  platform: string;
+  /** File: its machine configuration. */
+  config: string;
+  gpus: LabGpu[];
+}
+
+/** What the machines program is started with. */
+export interface MachinesSpec {
+  dir: string;
+  /** Lab seconds per second. */
+  timeScale: number;
+  /** URL of the Image Factory. */
+  factory: string;
+  kubernetes: { server: string; adminKubeconfig: string; caCert: string; caKey: string } | null;
+  talos: { caCert: string; caKey: string };
+  clusterName: string;
+  machines: LabMachine[];
+}
+
+/** State of one machine, as `GET /state` has it. */
+export interface MachineState {
+  address: string;
+  talosVersion: string;
+  schematicId: string;
+  driverVersion: string | null;
+  reboots: number;
+  upgrades: number;
+  /** Machine API calls received. */
+  requests: number;
+  stage: string;
+  bootId: string;
+  modules: string[];
+  events: { at: number; what: string }[];
+}
+
+/** Emulated Talos machines that run. */
+export interface Machines {
+  /** Address of the machine API of all of them, `127.0.0.1:PORT`; a call's metadata says which one is meant. */
+  api: string;
+  /** State of every machine, by name. */
+  state(): Promise<Record<string, MachineState>>;
+  /** Makes a machine misbehave, e.g. `{kind: "rollback", times: 1}`. */
+  fault(machine: string, fault: { kind: string; times?: number }): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the machines program (see main.go beside this file) and waits until its machine API answers.
+ *
+ * @param binary path of the built program
+ */
+export async function startMachines(
+  binary: string,
+  spec: MachinesSpec,
+  options: { signal?: AbortSignal; onLog?: (line: string) => void } = {},
+): Promise<Machines> {
+  await fs.mkdir(spec.dir, { recursive: true });
+  const file = path.join(spec.dir, "spec.json");
+  await fs.writeFile(file, JSON.stringify(spec, null, 2), { mode: 0o600 });
+  const child = await spawnGuarded<{ api: string; control: string }>(binary, ["--spec", file], {
+    name: "machines",
+    ...options,
+  });
+  const { api, control } = child.ready;
+  return {
+    api,
+    state: async () => (await request<{ machines: Record<string, MachineState> }>(`${control}/state`)).machines,
+    fault: async (machine, fault) => {
+      await request(`${control}/machines/${encodeURIComponent(machine)}/fault`, fault);
+    },
+    stop: () => child.stop(),
+  };
+}
+
+async function request<T>(url: string, body?: unknown): Promise<T> {
+  const response = await fetch(url, body === undefined ? {} : { method: "POST", body: JSON.stringify(body) });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${url}: the machines program refuses (${response.status}): ${text}`);
+  return (text === "" ? undefined : JSON.parse(text)) as T;
+}

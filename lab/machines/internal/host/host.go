@@ -1,0 +1,131 @@
+// Package host is the seam between a machine and the kubelet emulation that runs on it: what a kubelet may see of its
+// machine, and the little that it may change.
+package host
+
+import (
+	"context"
+	"time"
+
+	"github.com/siderolabs/talos/pkg/machinery/config"
+)
+
+// Machine is one emulated Talos machine as software that runs on it sees it.
+type Machine interface {
+	// Name is the node name.
+	Name() string
+	// Address is the address of the machine's Talos API in the stack, e.g. 192.168.1.224.
+	Address() string
+	// Role is "controlplane" or "worker".
+	Role() string
+	// Snapshot is a consistent copy of the machine's state.
+	Snapshot() Snapshot
+	// Watch signals after each change (several changes may share a signal) until ctx ends; then the channel closes.
+	// The first signal comes at once.
+	Watch(ctx context.Context) <-chan struct{}
+	// RootFS is a folder that stands for the machine's file system. Every boot empties /run and /dev; /proc, /dev and
+	// /run/cdi hold the NVIDIA driver's files while it is up; /var lasts.
+	RootFS() string
+	// Event records something that happened on the machine, for the lab's report.
+	Event(format string, args ...any)
+	// Clock is the lab's clock.
+	Clock() Clock
+}
+
+// Clock is the lab's scaled clock. A lab second takes 1/timeScale of a real one.
+type Clock interface {
+	// Now is the time since the lab started, in lab seconds.
+	Now() float64
+	// Sleep waits for a duration of lab time, or until ctx ends, whose error it returns then.
+	Sleep(ctx context.Context, lab time.Duration) error
+	// Real is how long a duration of lab time takes, for tickers and timeouts.
+	Real(lab time.Duration) time.Duration
+}
+
+// Era says how NVIDIA's extensions lay out the driver.
+type Era string
+
+const (
+	// EraLegacy is Talos <= 1.12: libraries under /usr/local/glibc, nvidia-container-cli, no CDI.
+	EraLegacy Era = "legacy"
+	// EraCDI is Talos >= 1.13: libraries under /usr/local, CDI specification in /run/cdi/nvidia.yaml.
+	EraCDI Era = "cdi"
+)
+
+// Extension is a system extension of the running image.
+type Extension struct {
+	// Name without the organisation, e.g. nvidia-container-toolkit-production.
+	Name string
+	// Version as in the extension's image tag, e.g. 570.211.01-v1.18.2.
+	Version string
+	// Reference of the extension's image.
+	Reference string
+}
+
+// GPU is a kind of card in the machine.
+type GPU struct {
+	Model             string  `json:"model"`
+	Architecture      string  `json:"architecture"`
+	PCIDevice         string  `json:"pciDevice"` // NFD's class and vendor, e.g. 0300_10de
+	Count             int     `json:"count"`
+	MemoryMiB         int     `json:"memoryMiB"`
+	ComputeCapability string  `json:"computeCapability"`
+	MinPowerW         float64 `json:"minPowerW"`
+	MaxPowerW         float64 `json:"maxPowerW"`
+	DefaultPowerW     float64 `json:"defaultPowerW"`
+}
+
+// Taint of a node as it registers.
+type Taint struct {
+	Key    string
+	Value  string
+	Effect string
+}
+
+// Snapshot is the state of a machine at one moment. Its maps and slices belong to the caller.
+type Snapshot struct {
+	// Booted says that the boot sequence is complete.
+	Booted bool
+	// BootID changes with every boot.
+	BootID string
+	// TalosVersion that runs, e.g. v1.12.6.
+	TalosVersion string
+	// KubernetesVersion of the kubelet's image in the configuration, e.g. v1.35.0.
+	KubernetesVersion string
+	// SchematicID of the running image.
+	SchematicID string
+	Era         Era
+	// Extensions of the running image.
+	Extensions []Extension
+	// Modules that are loaded, as /proc/modules names them (nvidia_uvm).
+	Modules []string
+	// DriverVersion of the loaded NVIDIA kernel modules when they drive the cards; "" when the driver is not up.
+	DriverVersion string
+	// DriverFlavour is "open", "proprietary" or "".
+	DriverFlavour string
+	// LibraryVersion of NVIDIA's user-space libraries, which come with the toolkit extension; "" without it. Different
+	// from DriverVersion: "Driver/library version mismatch".
+	LibraryVersion string
+	// GPUs built into the machine, driven or not.
+	GPUs []GPU
+	// Sysctls that the configuration sets.
+	Sysctls map[string]string
+	// CRIParts are the rendered /etc/cri/conf.d files that took effect, by file name.
+	CRIParts map[string]string
+	// CRIConfig is the containerd configuration merged from the parts (TOML).
+	CRIConfig string
+	// Runtimes are containerd's runtime handlers, e.g. runc, nvidia.
+	Runtimes []string
+	// DefaultRuntime is the handler of pods without a RuntimeClass.
+	DefaultRuntime string
+	// KubeletRunning says that the kubelet's service is up.
+	KubeletRunning bool
+	// NodeLabels, NodeAnnotations that Talos gives the node, those of the extensions included.
+	NodeLabels      map[string]string
+	NodeAnnotations map[string]string
+	// NodeTaints of the configuration: key to "value:Effect".
+	NodeTaints map[string]string
+	// RegisterWithTaints are the taints of machine.kubelet.extraConfig, which count at the node's first registration.
+	RegisterWithTaints []Taint
+	// Config is the active machine configuration; do not change it.
+	Config config.Provider
+}

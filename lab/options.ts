@@ -1,0 +1,77 @@
+import { parseArgs } from "node:util";
+
+/** What `npm run lab` was asked to do. */
+export interface LabOptions {
+  /** Stack to bring up, by the name of its file. */
+  stack: string;
+  /** Updates in a row; from the second on nothing may change. */
+  updates: number;
+  /** Fixes to leave out. */
+  without: string[];
+  /** Leave the cluster running until Ctrl-C and print how to reach it. */
+  keep: boolean;
+  /** Print one JSON object on standard output; progress goes to standard error either way. */
+  json: boolean;
+  /** `lab`: our provider doubles. `real`: the installed provider plugins. */
+  plugins: "lab" | "real";
+  /** Lab seconds per second. */
+  timeScale: number;
+  /** Something to print instead of a run. */
+  show?: "help" | "fixes" | "stacks";
+}
+
+/** Text of `--help`. */
+export const usage = `npm run lab -- [options]     a GPU cluster without hardware, on this machine
+
+  --stack NAME        stack to bring up (default rtx5070ti); --list-stacks names them
+  --updates N         run the stack's program N times; from the second on nothing changes (default 1)
+  --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
+  --keep              leave the cluster running until Ctrl-C, and print KUBECONFIG and TALOSCONFIG
+  --json              one JSON object on standard output, progress on standard error
+  --plugins real      the installed provider plugins of Pulumi instead of the lab's own (default: lab)
+  --time-scale N      lab seconds per second (default 60: a minute of a machine's reboot takes a second)
+  --help
+`;
+
+/**
+ * Options from the command line.
+ *
+ * @throws Error with a message for the user when an option is unknown or its value is out of range.
+ */
+export function parseOptions(argv: readonly string[]): LabOptions {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      stack: { type: "string", default: "rtx5070ti" },
+      updates: { type: "string", default: "1" },
+      without: { type: "string", multiple: true, default: [] },
+      keep: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      plugins: { type: "string", default: "lab" },
+      "time-scale": { type: "string", default: "60" },
+      "list-fixes": { type: "boolean", default: false },
+      "list-stacks": { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.plugins !== "lab" && values.plugins !== "real") {
+    throw new Error(`--plugins: ${values.plugins} is unknown; it decides which providers run; take lab or real`);
+  }
+  const show = values.help ? "help" : values["list-fixes"] ? "fixes" : values["list-stacks"] ? "stacks" : undefined;
+  return {
+    stack: values.stack,
+    updates: wholeNumber("--updates", values.updates, 1, 100),
+    without: values.without.flatMap((ids) => ids.split(",")).filter((id) => id !== ""),
+    keep: values.keep,
+    json: values.json,
+    plugins: values.plugins,
+    timeScale: wholeNumber("--time-scale", values["time-scale"], 1, 1000),
+    ...(show === undefined ? {} : { show }),
+  };
+}
+
+function wholeNumber(option: string, text: string, min: number, max: number): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number >= min && number <= max) return number;
+  throw new Error(`${option}: ${text} is no whole number from ${min} to ${max}; give one, e.g. ${option} ${min}`);
+}

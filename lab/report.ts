@@ -1,0 +1,108 @@
+import Table from "cli-table3";
+
+/** Counts of an update's resource operations. */
+export interface Changes {
+  create: number;
+  update: number;
+  replace: number;
+  delete: number;
+  same: number;
+}
+
+/** One run of the stack's program. */
+export interface UpdateReport {
+  result: "succeeded" | "failed";
+  changes: Changes;
+  /** Wall-clock seconds. */
+  seconds: number;
+  /** Calls that the machines' API received meanwhile. */
+  machineRequests: number;
+}
+
+/** A machine at the end of the run. */
+export interface MachineReport {
+  talosVersion: string;
+  schematicId: string;
+  /** Null when no driver is loaded. */
+  driverVersion: string | null;
+  /** Reboots since the lab began. */
+  reboots: number;
+  /** Allocatable GPU resources of the node, e.g. `{"nvidia.com/gpu": "1"}`. */
+  allocatable: Record<string, string>;
+}
+
+/** A workload at the end of the run. */
+export interface WorkloadReport {
+  namespace: string;
+  name: string;
+  kind: string;
+  ready: boolean;
+}
+
+/** A failure with its cause. */
+export interface FailureReport {
+  /** Fix that prevents it, e.g. `validationMarkers`; `unknown` when nothing known explains it. */
+  fix: string;
+  symptom: string;
+  cause: string;
+  remedy: string;
+}
+
+/** Result of a lab run; what `--json` prints. */
+export interface LabReport {
+  stack: string;
+  ok: boolean;
+  updates: UpdateReport[];
+  machines: Record<string, MachineReport>;
+  workloads: WorkloadReport[];
+  failures: FailureReport[];
+}
+
+/** The report as tables for people. */
+export function renderReport(report: LabReport): string {
+  const machines = table(["machine", "Talos", "schematic", "driver", "reboots", "GPUs"]);
+  for (const [name, machine] of Object.entries(report.machines)) {
+    const gpus = Object.entries(machine.allocatable).map(([resource, count]) => `${resource}: ${count}`);
+    machines.push([
+      name,
+      machine.talosVersion,
+      machine.schematicId.slice(0, 12),
+      machine.driverVersion ?? "none",
+      machine.reboots,
+      gpus.join("\n") || "none",
+    ]);
+  }
+  const updates = table(["update", "result", "create", "update", "replace", "delete", "same", "machine calls", "seconds"]);
+  for (const [index, update] of report.updates.entries()) {
+    const { create, update: changed, replace, delete: deleted, same } = update.changes;
+    updates.push([
+      index + 1,
+      update.result,
+      create,
+      changed,
+      replace,
+      deleted,
+      same,
+      update.machineRequests,
+      update.seconds.toFixed(1),
+    ]);
+  }
+  const parts = [machines.toString(), updates.toString()];
+  if (report.workloads.length > 0) {
+    const workloads = table(["workload", "kind", "ready"]);
+    for (const { namespace, name, kind, ready } of report.workloads) {
+      workloads.push([`${namespace}/${name}`, kind, ready ? "yes" : "no"]);
+    }
+    parts.push(workloads.toString());
+  }
+  for (const failure of report.failures) {
+    parts.push(
+      `✖ ${failure.symptom}\n  cause:  ${failure.cause}\n  remedy: ${failure.remedy}\n  fix:    ${failure.fix}`,
+    );
+  }
+  return parts.join("\n");
+}
+
+function table(head: string[]): InstanceType<typeof Table> {
+  return new Table({ head, style: { head: [], border: [], compact: true } });
+}

@@ -1,0 +1,35 @@
+import { spawn } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+
+/** A lab's folder, and the promise that nothing outlives the lab. */
+export interface Workspace {
+  /** Absolute path; everything that a lab writes is below it. */
+  dir: string;
+  /** Removes the folder, after whatever still runs in its name. May be called again. */
+  remove(): Promise<void>;
+}
+
+/**
+ * Makes a folder for one lab and starts its janitor: a small process that waits for the end of this one, whichever way it
+ * ends, stops what was started in the folder's name and removes it. So a killed lab leaves as little behind as an ended one.
+ */
+export function openWorkspace(): Workspace {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-lab-"));
+  // The mark by which the janitor knows what it may stop; whatever is started from here on inherits it.
+  process.env.TALOS_GPU_LAB = dir;
+  const janitor = spawn(process.execPath, [path.join(__dirname, "janitor.js"), dir], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true, // Ctrl-C in a terminal reaches the whole group; the janitor is needed after it
+  });
+  janitor.stdin.on("error", () => {});
+  const gone = new Promise<void>((resolve) => janitor.on("close", () => resolve()));
+  return {
+    dir,
+    remove: async () => {
+      janitor.stdin.end();
+      await gone;
+    },
+  };
+}

@@ -1,0 +1,9 @@
+import { registerModule } from "../utilities";
+import { Schematic } from "./schematic";
+
+export * from "./getExtensionsVersions";
+export * from "./schematic";
+
+registerModule("imageFactory/schematic", {
+  [Schematic.__pulumiType]: (name, urn) => new Schematic(name, undefined, { urn }),
+});

@@ -1,0 +1,76 @@
+import * as pulumi from "@pulumi/pulumi";
+import type * as inputs from "../types/input";
+import type * as outputs from "../types/output";
+import { hasType, resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
+
+const shape: ResourceShape = {
+  inputs: ["clientConfiguration", "clientConfigurationWo", "endpoint", "node", "timeouts"],
+  required: ["node"],
+  secrets: ["clientConfigurationWo"],
+};
+
+/** Arguments of a bootstrap. */
+export interface BootstrapArgs {
+  /** Client certificate of the machine API. Either this or `clientConfigurationWo`. */
+  clientConfiguration?: pulumi.Input<inputs.machine.ClientConfiguration | undefined>;
+  /** The same, never kept in the state. */
+  clientConfigurationWo?: pulumi.Input<inputs.machine.BootstrapClientConfigurationWo | undefined>;
+  /** Machine to ask; it forwards to `node`. Default: `node`. */
+  endpoint?: pulumi.Input<string | undefined>;
+  /** Address of the first control-plane machine. */
+  node: pulumi.Input<string>;
+  /** How long creating may take. Default: `10m`. */
+  timeouts?: pulumi.Input<inputs.machine.BootstrapTimeouts | undefined>;
+}
+
+/** Properties by which a known bootstrap is looked up. */
+export interface BootstrapState {
+  /** Client certificate of the machine API. */
+  clientConfiguration?: pulumi.Input<inputs.machine.ClientConfiguration | undefined>;
+  /** The same, never kept in the state. */
+  clientConfigurationWo?: pulumi.Input<inputs.machine.BootstrapClientConfigurationWo | undefined>;
+  /** Machine that was asked. */
+  endpoint?: pulumi.Input<string | undefined>;
+  /** Address of the first control-plane machine. */
+  node?: pulumi.Input<string | undefined>;
+  /** How long creating may take. */
+  timeouts?: pulumi.Input<inputs.machine.BootstrapTimeouts | undefined>;
+}
+
+/** Start of a new etcd cluster on one control-plane machine; done once in a cluster's life. */
+export class Bootstrap extends pulumi.CustomResource {
+  /** Looks a known one up by its ID. */
+  public static get(
+    name: string,
+    id: pulumi.Input<pulumi.ID>,
+    state?: BootstrapState,
+    opts?: pulumi.CustomResourceOptions,
+  ): Bootstrap {
+    return new Bootstrap(name, state as any, { ...opts, id });
+  }
+
+  /** @internal */
+  public static readonly __pulumiType = "talos:machine/bootstrap:Bootstrap";
+
+  /** True if the object is such a resource, also one of another copy of this package. */
+  public static override isInstance(object: any): object is Bootstrap {
+    return hasType(object, Bootstrap.__pulumiType);
+  }
+
+  /** Client certificate of the machine API. */
+  declare public readonly clientConfiguration: pulumi.Output<outputs.machine.ClientConfiguration | undefined>;
+  /** The same, never kept in the state. */
+  declare public readonly clientConfigurationWo: pulumi.Output<
+    outputs.machine.BootstrapClientConfigurationWo | undefined
+  >;
+  /** Machine that was asked. */
+  declare public readonly endpoint: pulumi.Output<string>;
+  /** Address of the first control-plane machine. */
+  declare public readonly node: pulumi.Output<string>;
+  /** How long creating may take. */
+  declare public readonly timeouts: pulumi.Output<outputs.machine.BootstrapTimeouts | undefined>;
+
+  constructor(name: string, args: BootstrapArgs, opts: pulumi.CustomResourceOptions = {}) {
+    super(Bootstrap.__pulumiType, name, resourceProperties(shape, args, opts), resourceOptions(shape, opts));
+  }
+}

@@ -1,0 +1,138 @@
+import * as pulumi from "@pulumi/pulumi";
+import type * as inputs from "../types/input";
+import type * as outputs from "../types/output";
+import { hasType, resourceOptions, resourceProperties, type ResourceShape } from "../utilities";
+
+const shape: ResourceShape = {
+  inputs: [
+    "applyMode",
+    "clientConfiguration",
+    "clientConfigurationWo",
+    "configPatches",
+    "endpoint",
+    "machineConfigurationInput",
+    "machineConfigurationInputWo",
+    "node",
+    "onDestroy",
+    "timeouts",
+  ],
+  required: ["node"],
+  outputs: ["machineConfiguration", "machineConfigurationHash", "resolvedApplyMode"],
+  secrets: [
+    "clientConfigurationWo",
+    "machineConfiguration",
+    "machineConfigurationInput",
+    "machineConfigurationInputWo",
+  ],
+};
+
+/** Arguments of an applied machine configuration. */
+export interface ConfigurationApplyArgs {
+  /** `auto` (default), `reboot`, `no_reboot`, `staged` or `staged_if_needing_reboot`. */
+  applyMode?: pulumi.Input<string | undefined>;
+  /** Client certificate of the machine API. Either this or `clientConfigurationWo`. */
+  clientConfiguration?: pulumi.Input<inputs.machine.ClientConfiguration | undefined>;
+  /** The same, never kept in the state. */
+  clientConfigurationWo?: pulumi.Input<inputs.machine.ConfigurationApplyClientConfigurationWo | undefined>;
+  /** Patches that are merged into the configuration, in this order, before it is sent. */
+  configPatches?: pulumi.Input<pulumi.Input<string>[] | undefined>;
+  /** Machine to ask; it forwards to `node`. Default: `node`. */
+  endpoint?: pulumi.Input<string | undefined>;
+  /** Whole machine configuration (YAML). Exactly one of this and `machineConfigurationInputWo`. */
+  machineConfigurationInput?: pulumi.Input<string | undefined>;
+  /** The same, never kept in the state. */
+  machineConfigurationInputWo?: pulumi.Input<string | undefined>;
+  /** Address of the machine. */
+  node: pulumi.Input<string>;
+  /** What destroying the resource does to the machine. Default: nothing. */
+  onDestroy?: pulumi.Input<inputs.machine.ConfigurationApplyOnDestroy | undefined>;
+  /** How long creating, updating and deleting may take. Default: `10m` each. */
+  timeouts?: pulumi.Input<inputs.machine.Timeout | undefined>;
+}
+
+/** Properties by which a known applied configuration is looked up. */
+export interface ConfigurationApplyState {
+  /** Mode of applying. */
+  applyMode?: pulumi.Input<string | undefined>;
+  /** Client certificate of the machine API. */
+  clientConfiguration?: pulumi.Input<inputs.machine.ClientConfiguration | undefined>;
+  /** The same, never kept in the state. */
+  clientConfigurationWo?: pulumi.Input<inputs.machine.ConfigurationApplyClientConfigurationWo | undefined>;
+  /** Patches merged into the configuration. */
+  configPatches?: pulumi.Input<pulumi.Input<string>[] | undefined>;
+  /** Machine that was asked. */
+  endpoint?: pulumi.Input<string | undefined>;
+  /** Configuration as sent: input and patches merged. */
+  machineConfiguration?: pulumi.Input<string | undefined>;
+  /** SHA-256 of the configuration as sent, hexadecimal. */
+  machineConfigurationHash?: pulumi.Input<string | undefined>;
+  /** Whole machine configuration (YAML). */
+  machineConfigurationInput?: pulumi.Input<string | undefined>;
+  /** The same, never kept in the state. */
+  machineConfigurationInputWo?: pulumi.Input<string | undefined>;
+  /** Address of the machine. */
+  node?: pulumi.Input<string | undefined>;
+  /** What destroying the resource does to the machine. */
+  onDestroy?: pulumi.Input<inputs.machine.ConfigurationApplyOnDestroy | undefined>;
+  /** Mode that was really used. */
+  resolvedApplyMode?: pulumi.Input<string | undefined>;
+  /** How long each step may take. */
+  timeouts?: pulumi.Input<inputs.machine.Timeout | undefined>;
+}
+
+/**
+ * The whole configuration of one machine, applied. The provider never reads it back, and destroying the resource leaves
+ * the machine as it is unless `onDestroy` says otherwise. Two of these for one machine overwrite each other.
+ */
+export class ConfigurationApply extends pulumi.CustomResource {
+  /** Looks a known one up by its ID. */
+  public static get(
+    name: string,
+    id: pulumi.Input<pulumi.ID>,
+    state?: ConfigurationApplyState,
+    opts?: pulumi.CustomResourceOptions,
+  ): ConfigurationApply {
+    return new ConfigurationApply(name, state as any, { ...opts, id });
+  }
+
+  /** @internal */
+  public static readonly __pulumiType = "talos:machine/configurationApply:ConfigurationApply";
+
+  /** True if the object is such a resource, also one of another copy of this package. */
+  public static override isInstance(object: any): object is ConfigurationApply {
+    return hasType(object, ConfigurationApply.__pulumiType);
+  }
+
+  /** Mode of applying. */
+  declare public readonly applyMode: pulumi.Output<string>;
+  /** Client certificate of the machine API. */
+  declare public readonly clientConfiguration: pulumi.Output<outputs.machine.ClientConfiguration | undefined>;
+  /** The same, never kept in the state. */
+  declare public readonly clientConfigurationWo: pulumi.Output<
+    outputs.machine.ConfigurationApplyClientConfigurationWo | undefined
+  >;
+  /** Patches merged into the configuration. */
+  declare public readonly configPatches: pulumi.Output<string[] | undefined>;
+  /** Machine that was asked. */
+  declare public readonly endpoint: pulumi.Output<string>;
+  /** Configuration as sent: input and patches merged. Secret. */
+  declare public readonly machineConfiguration: pulumi.Output<string>;
+  /** SHA-256 of the configuration as sent, hexadecimal. */
+  declare public readonly machineConfigurationHash: pulumi.Output<string>;
+  /** Whole machine configuration (YAML). Secret. */
+  declare public readonly machineConfigurationInput: pulumi.Output<string | undefined>;
+  /** The same, never kept in the state. */
+  declare public readonly machineConfigurationInputWo: pulumi.Output<string | undefined>;
+  /** Address of the machine. */
+  declare public readonly node: pulumi.Output<string>;
+  /** What destroying the resource does to the machine. */
+  declare public readonly onDestroy: pulumi.Output<outputs.machine.ConfigurationApplyOnDestroy | undefined>;
+  /** Mode that was really used: `staged_if_needing_reboot` resolves to `auto` or `staged`. */
+  declare public readonly resolvedApplyMode: pulumi.Output<string>;
+  /** How long each step may take. */
+  declare public readonly timeouts: pulumi.Output<outputs.machine.Timeout | undefined>;
+
+  constructor(name: string, args: ConfigurationApplyArgs, opts: pulumi.CustomResourceOptions = {}) {
+    super(ConfigurationApply.__pulumiType, name, resourceProperties(shape, args, opts), resourceOptions(shape, opts));
+  }
+}

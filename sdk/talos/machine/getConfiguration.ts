@@ -1,0 +1,107 @@
+import * as pulumi from "@pulumi/pulumi";
+import type * as inputs from "../types/input";
+import type * as outputs from "../types/output";
+import { invokeOptions } from "../utilities";
+
+const token = "talos:machine/getConfiguration:getConfiguration";
+
+/** What a machine configuration is generated from. */
+export interface GetConfigurationArgs {
+  /** URL of the Kubernetes API, e.g. `https://192.168.1.10:6443`. */
+  clusterEndpoint: string;
+  /** Name of the cluster. */
+  clusterName: string;
+  /** Patches merged into what is generated, in this order. */
+  configPatches?: string[];
+  /** Explain every field by a comment. Default: false. */
+  docs?: boolean;
+  /** Show examples in comments. Default: false. */
+  examples?: boolean;
+  /** Kubernetes release, e.g. `v1.34.1`. Default: the one that the provider knows. */
+  kubernetesVersion?: string;
+  /** Secrets of the cluster. */
+  machineSecrets: inputs.machine.MachineSecrets;
+  /** `controlplane` or `worker`. */
+  machineType: string;
+  /** Talos release whose features the configuration may use, e.g. `v1.12.6`. Default: the provider's own. */
+  talosVersion?: string;
+}
+
+/** What a machine configuration is generated from, from outputs of other resources. */
+export interface GetConfigurationOutputArgs {
+  /** URL of the Kubernetes API. */
+  clusterEndpoint: pulumi.Input<string>;
+  /** Name of the cluster. */
+  clusterName: pulumi.Input<string>;
+  /** Patches merged into what is generated, in this order. */
+  configPatches?: pulumi.Input<pulumi.Input<string>[] | undefined>;
+  /** Explain every field by a comment. */
+  docs?: pulumi.Input<boolean | undefined>;
+  /** Show examples in comments. */
+  examples?: pulumi.Input<boolean | undefined>;
+  /** Kubernetes release. */
+  kubernetesVersion?: pulumi.Input<string | undefined>;
+  /** Secrets of the cluster. */
+  machineSecrets: pulumi.Input<inputs.machine.MachineSecretsArgs>;
+  /** `controlplane` or `worker`. */
+  machineType: pulumi.Input<string>;
+  /** Talos release whose features the configuration may use. */
+  talosVersion?: pulumi.Input<string | undefined>;
+}
+
+/** A machine configuration. */
+export interface GetConfigurationResult {
+  /** As given. */
+  readonly clusterEndpoint: string;
+  /** As given. */
+  readonly clusterName: string;
+  /** As given. */
+  readonly configPatches?: string[];
+  /** As given. */
+  readonly docs?: boolean;
+  /** As given. */
+  readonly examples?: boolean;
+  /** Name of the look-up in the provider; without meaning. */
+  readonly id: string;
+  /** As given. */
+  readonly kubernetesVersion?: string;
+  /**
+   * The configuration (YAML). Secret. Unless patched, it installs `ghcr.io/siderolabs/installer:v1.13.0` on `/dev/sda`,
+   * whatever `talosVersion` says.
+   */
+  readonly machineConfiguration: string;
+  /** As given. */
+  readonly machineSecrets: outputs.machine.MachineSecrets;
+  /** As given. */
+  readonly machineType: string;
+  /** As given. */
+  readonly talosVersion?: string;
+}
+
+const properties = (args: GetConfigurationOutputArgs): pulumi.Inputs => ({
+  clusterEndpoint: args.clusterEndpoint,
+  clusterName: args.clusterName,
+  configPatches: args.configPatches,
+  docs: args.docs,
+  examples: args.examples,
+  kubernetesVersion: args.kubernetesVersion,
+  machineSecrets: args.machineSecrets,
+  machineType: args.machineType,
+  talosVersion: args.talosVersion,
+});
+
+/** Generates the configuration of a machine. */
+export function getConfiguration(
+  args: GetConfigurationArgs,
+  opts?: pulumi.InvokeOptions,
+): Promise<GetConfigurationResult> {
+  return pulumi.runtime.invoke(token, properties(args), invokeOptions(opts));
+}
+
+/** The same, from outputs of other resources. */
+export function getConfigurationOutput(
+  args: GetConfigurationOutputArgs,
+  opts?: pulumi.InvokeOutputOptions,
+): pulumi.Output<GetConfigurationResult> {
+  return pulumi.runtime.invokeOutput(token, properties(args), invokeOptions(opts));
+}

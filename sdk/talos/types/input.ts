@@ -1,0 +1,302 @@
+import type * as pulumi from "@pulumi/pulumi";
+import type * as inputs from "./input";
+
+// Shapes of what the provider takes. `…Args` accepts outputs of other resources; the plain one goes with plain invokes.
+
+export namespace client {
+  /** Client certificate of the machine API, with its authority. */
+  export interface GetConfigurationClientConfiguration {
+    /** Certificate of the authority, base64. */
+    caCertificate: string;
+    /** Certificate of the client, base64. */
+    clientCertificate: string;
+    /** Key of the client, base64. Secret. */
+    clientKey: string;
+  }
+
+  /** Client certificate of the machine API, with its authority. */
+  export interface GetConfigurationClientConfigurationArgs {
+    /** Certificate of the authority, base64. */
+    caCertificate: pulumi.Input<string>;
+    /** Certificate of the client, base64. */
+    clientCertificate: pulumi.Input<string>;
+    /** Key of the client, base64. Secret. */
+    clientKey: pulumi.Input<string>;
+  }
+}
+
+export namespace cluster {
+  /** Client certificate of the machine API, with its authority. */
+  export interface GetHealthClientConfiguration {
+    /** Certificate of the authority, base64. */
+    caCertificate: string;
+    /** Certificate of the client, base64. */
+    clientCertificate: string;
+    /** Key of the client, base64. Secret. */
+    clientKey: string;
+  }
+
+  /** Client certificate of the machine API, with its authority. */
+  export interface GetHealthClientConfigurationArgs {
+    /** Certificate of the authority, base64. */
+    caCertificate: pulumi.Input<string>;
+    /** Certificate of the client, base64. */
+    clientCertificate: pulumi.Input<string>;
+    /** Key of the client, base64. Secret. */
+    clientKey: pulumi.Input<string>;
+  }
+
+  /** How long to watch. */
+  export interface GetHealthTimeouts {
+    /** How long to read may take, a Go duration. Default: `10m`. */
+    read?: string;
+  }
+
+  /** How long to watch. */
+  export interface GetHealthTimeoutsArgs {
+    /** How long to read may take, a Go duration. Default: `10m`. */
+    read?: pulumi.Input<string | undefined>;
+  }
+
+  /** Client certificate of the machine API, with its authority. */
+  export interface KubeconfigClientConfiguration {
+    /** Certificate of the authority, base64. */
+    caCertificate: pulumi.Input<string>;
+    /** Certificate of the client, base64. */
+    clientCertificate: pulumi.Input<string>;
+    /** Key of the client, base64. Secret. */
+    clientKey: pulumi.Input<string>;
+  }
+
+  /** A kubeconfig taken apart. */
+  export interface KubeconfigKubernetesClientConfiguration {
+    /** Certificate of the authority, base64. */
+    caCertificate?: pulumi.Input<string | undefined>;
+    /** Certificate of the client, base64. */
+    clientCertificate?: pulumi.Input<string | undefined>;
+    /** Key of the client, base64. Secret. */
+    clientKey?: pulumi.Input<string | undefined>;
+    /** URL of the Kubernetes API. */
+    host?: pulumi.Input<string | undefined>;
+  }
+
+  /** How long steps may take. */
+  export interface KubeconfigTimeouts {
+    /** How long to create may take, a Go duration. Default: `10m`. */
+    create?: pulumi.Input<string | undefined>;
+    /** How long to update may take, a Go duration. Default: `10m`. */
+    update?: pulumi.Input<string | undefined>;
+  }
+}
+
+export namespace imageFactory {
+  /** Which extensions, by whole names. */
+  export interface GetExtensionsVersionsExactFilters {
+    /** Names of extensions, whole. */
+    names?: string[];
+  }
+
+  /** Which extensions, by whole names. */
+  export interface GetExtensionsVersionsExactFiltersArgs {
+    /** Names of extensions, whole. */
+    names?: pulumi.Input<pulumi.Input<string>[] | undefined>;
+  }
+
+  /** Which extensions, by parts of names. */
+  export interface GetExtensionsVersionsFilters {
+    /** Parts of names of extensions. */
+    names?: string[];
+  }
+
+  /** Which extensions, by parts of names. */
+  export interface GetExtensionsVersionsFiltersArgs {
+    /** Parts of names of extensions. */
+    names?: pulumi.Input<pulumi.Input<string>[] | undefined>;
+  }
+}
+
+export namespace machine {
+  /** Client certificate of the machine API, with its authority. */
+  export interface BootstrapClientConfigurationWo {
+    /** Certificate of the authority, base64. */
+    caCertificate: pulumi.Input<string>;
+    /** Certificate of the client, base64. */
+    clientCertificate: pulumi.Input<string>;
+    /** Key of the client, base64. Secret. */
+    clientKey: pulumi.Input<string>;
+  }
+
+  /** How long steps may take. */
+  export interface BootstrapTimeouts {
+    /** How long to create may take, a Go duration. Default: `10m`. */
+    create?: pulumi.Input<string | undefined>;
+  }
+
+  /** A certificate and its key. */
+  export interface Certificate {
+    /** Certificate, base64. */
+    cert: string;
+    /** Private key, base64. Secret. */
+    key: string;
+  }
+
+  /** A certificate and its key. */
+  export interface CertificateArgs {
+    /** Certificate, base64. */
+    cert: pulumi.Input<string>;
+    /** Private key, base64. Secret. */
+    key: pulumi.Input<string>;
+  }
+
+  /** Authorities of a cluster. */
+  export interface Certificates {
+    /** Authority of etcd. */
+    etcd: inputs.machine.Certificate;
+    /** Authority of Kubernetes. */
+    k8s: inputs.machine.Certificate;
+    /** Authority of Kubernetes' aggregation layer. */
+    k8sAggregator: inputs.machine.Certificate;
+    /** Key that signs service account tokens. */
+    k8sServiceaccount: inputs.machine.Key;
+    /** Authority of the machine API. */
+    os: inputs.machine.Certificate;
+  }
+
+  /** Authorities of a cluster. */
+  export interface CertificatesArgs {
+    /** Authority of etcd. */
+    etcd: pulumi.Input<inputs.machine.CertificateArgs>;
+    /** Authority of Kubernetes. */
+    k8s: pulumi.Input<inputs.machine.CertificateArgs>;
+    /** Authority of Kubernetes' aggregation layer. */
+    k8sAggregator: pulumi.Input<inputs.machine.CertificateArgs>;
+    /** Key that signs service account tokens. */
+    k8sServiceaccount: pulumi.Input<inputs.machine.KeyArgs>;
+    /** Authority of the machine API. */
+    os: pulumi.Input<inputs.machine.CertificateArgs>;
+  }
+
+  /** Client certificate of the machine API, with its authority. */
+  export interface ClientConfiguration {
+    /** Certificate of the authority, base64. */
+    caCertificate: pulumi.Input<string>;
+    /** Certificate of the client, base64. */
+    clientCertificate: pulumi.Input<string>;
+    /** Key of the client, base64. Secret. */
+    clientKey: pulumi.Input<string>;
+  }
+
+  /** Identity of a cluster. */
+  export interface Cluster {
+    /** Identifier of the cluster, base64. */
+    id: string;
+    /** Secret that members find each other by, base64. Secret. */
+    secret: string;
+  }
+
+  /** Identity of a cluster. */
+  export interface ClusterArgs {
+    /** Identifier of the cluster, base64. */
+    id: pulumi.Input<string>;
+    /** Secret that members find each other by, base64. Secret. */
+    secret: pulumi.Input<string>;
+  }
+
+  /** Client certificate of the machine API, with its authority. */
+  export interface ConfigurationApplyClientConfigurationWo {
+    /** Certificate of the authority, base64. */
+    caCertificate: pulumi.Input<string>;
+    /** Certificate of the client, base64. */
+    clientCertificate: pulumi.Input<string>;
+    /** Key of the client, base64. Secret. */
+    clientKey: pulumi.Input<string>;
+  }
+
+  /** What destroying does to the machine. */
+  export interface ConfigurationApplyOnDestroy {
+    /** Leave etcd and drain first. Default: true. */
+    graceful?: pulumi.Input<boolean | undefined>;
+    /** Reboot afterwards instead of halting. Default: false. */
+    reboot?: pulumi.Input<boolean | undefined>;
+    /** Wipe the machine. Default: false, which makes the others meaningless. */
+    reset?: pulumi.Input<boolean | undefined>;
+  }
+
+  /** A private key. */
+  export interface Key {
+    /** Private key, base64. Secret. */
+    key: string;
+  }
+
+  /** A private key. */
+  export interface KeyArgs {
+    /** Private key, base64. Secret. */
+    key: pulumi.Input<string>;
+  }
+
+  /** Secrets of the Kubernetes cluster. */
+  export interface KubernetesSecrets {
+    /** Key that encrypts Secrets at rest (older clusters). Secret. */
+    aescbcEncryptionSecret?: string;
+    /** Token by which kubelets join. Secret. */
+    bootstrapToken: string;
+    /** Key that encrypts Secrets at rest. Secret. */
+    secretboxEncryptionSecret: string;
+  }
+
+  /** Secrets of the Kubernetes cluster. */
+  export interface KubernetesSecretsArgs {
+    /** Key that encrypts Secrets at rest (older clusters). Secret. */
+    aescbcEncryptionSecret?: pulumi.Input<string | undefined>;
+    /** Token by which kubelets join. Secret. */
+    bootstrapToken: pulumi.Input<string>;
+    /** Key that encrypts Secrets at rest. Secret. */
+    secretboxEncryptionSecret: pulumi.Input<string>;
+  }
+
+  /** Secrets that every machine configuration of the cluster is generated from. */
+  export interface MachineSecrets {
+    /** Authorities. */
+    certs: inputs.machine.Certificates;
+    /** Identity of the cluster. */
+    cluster: inputs.machine.Cluster;
+    /** Secrets of Kubernetes. */
+    secrets: inputs.machine.KubernetesSecrets;
+    /** Secret of the machines' certificate service. */
+    trustdinfo: inputs.machine.TrustdInfo;
+  }
+
+  /** Secrets that every machine configuration of the cluster is generated from. */
+  export interface MachineSecretsArgs {
+    /** Authorities. */
+    certs: pulumi.Input<inputs.machine.CertificatesArgs>;
+    /** Identity of the cluster. */
+    cluster: pulumi.Input<inputs.machine.ClusterArgs>;
+    /** Secrets of Kubernetes. */
+    secrets: pulumi.Input<inputs.machine.KubernetesSecretsArgs>;
+    /** Secret of the machines' certificate service. */
+    trustdinfo: pulumi.Input<inputs.machine.TrustdInfoArgs>;
+  }
+
+  /** How long steps may take. */
+  export interface Timeout {
+    /** How long to create may take, a Go duration. Default: `10m`. */
+    create?: pulumi.Input<string | undefined>;
+    /** How long to delete may take, a Go duration. Default: `10m`. */
+    delete?: pulumi.Input<string | undefined>;
+    /** How long to update may take, a Go duration. Default: `10m`. */
+    update?: pulumi.Input<string | undefined>;
+  }
+
+  /** Secret of the machines' certificate service. */
+  export interface TrustdInfo {
+    /** Token by which machines join. Secret. */
+    token: string;
+  }
+
+  /** Secret of the machines' certificate service. */
+  export interface TrustdInfoArgs {
+    /** Token by which machines join. Secret. */
+    token: pulumi.Input<string>;
+  }
+}

@@ -1,0 +1,213 @@
+import type * as outputs from "./output";
+
+// Shapes of what the provider gives.
+
+export namespace client {
+  /** Client certificate of the machine API, with its authority. */
+  export interface GetConfigurationClientConfiguration {
+    /** Certificate of the authority, base64. */
+    caCertificate: string;
+    /** Certificate of the client, base64. */
+    clientCertificate: string;
+    /** Key of the client, base64. Secret. */
+    clientKey: string;
+  }
+}
+
+export namespace cluster {
+  /** Client certificate of the machine API, with its authority. */
+  export interface GetHealthClientConfiguration {
+    /** Certificate of the authority, base64. */
+    caCertificate: string;
+    /** Certificate of the client, base64. */
+    clientCertificate: string;
+    /** Key of the client, base64. Secret. */
+    clientKey: string;
+  }
+
+  /** How long to watch. */
+  export interface GetHealthTimeouts {
+    /** How long to read may take, a Go duration. Default: `10m`. */
+    read?: string;
+  }
+
+  /** Client certificate of the machine API, with its authority. */
+  export interface KubeconfigClientConfiguration {
+    /** Certificate of the authority, base64. */
+    caCertificate: string;
+    /** Certificate of the client, base64. */
+    clientCertificate: string;
+    /** Key of the client, base64. Secret. */
+    clientKey: string;
+  }
+
+  /** A kubeconfig taken apart. */
+  export interface KubeconfigKubernetesClientConfiguration {
+    /** Certificate of the authority, base64. */
+    caCertificate: string;
+    /** Certificate of the client, base64. */
+    clientCertificate: string;
+    /** Key of the client, base64. Secret. */
+    clientKey: string;
+    /** URL of the Kubernetes API. */
+    host: string;
+  }
+
+  /** How long steps may take. */
+  export interface KubeconfigTimeouts {
+    /** How long to create may take, a Go duration. Default: `10m`. */
+    create?: string;
+    /** How long to update may take, a Go duration. Default: `10m`. */
+    update?: string;
+  }
+}
+
+export namespace imageFactory {
+  /** Which extensions, by whole names. */
+  export interface GetExtensionsVersionsExactFilters {
+    /** Names of extensions, whole. */
+    names?: string[];
+  }
+
+  /** An official extension of a Talos release. */
+  export interface GetExtensionsVersionsExtensionsInfo {
+    /** Who made it. */
+    author: string;
+    /** What it does. */
+    description: string;
+    /** Digest of its image, `sha256:…`. */
+    digest: string;
+    /** Name as schematics use it, e.g. `siderolabs/iscsi-tools`. */
+    name: string;
+    /** Reference of its image; its tag is the extension's version. */
+    ref: string;
+  }
+
+  /** Which extensions, by parts of names. */
+  export interface GetExtensionsVersionsFilters {
+    /** Parts of names of extensions. */
+    names?: string[];
+  }
+}
+
+export namespace machine {
+  /** Client certificate of the machine API, with its authority. */
+  export interface BootstrapClientConfigurationWo {
+    /** Certificate of the authority, base64. */
+    caCertificate: string;
+    /** Certificate of the client, base64. */
+    clientCertificate: string;
+    /** Key of the client, base64. Secret. */
+    clientKey: string;
+  }
+
+  /** How long steps may take. */
+  export interface BootstrapTimeouts {
+    /** How long to create may take, a Go duration. Default: `10m`. */
+    create?: string;
+  }
+
+  /** A certificate and its key. */
+  export interface Certificate {
+    /** Certificate, base64. */
+    cert: string;
+    /** Private key, base64. Secret. */
+    key: string;
+  }
+
+  /** Authorities of a cluster. */
+  export interface Certificates {
+    /** Authority of etcd. */
+    etcd: outputs.machine.Certificate;
+    /** Authority of Kubernetes. */
+    k8s: outputs.machine.Certificate;
+    /** Authority of Kubernetes' aggregation layer. */
+    k8sAggregator: outputs.machine.Certificate;
+    /** Key that signs service account tokens. */
+    k8sServiceaccount: outputs.machine.Key;
+    /** Authority of the machine API. */
+    os: outputs.machine.Certificate;
+  }
+
+  /** Client certificate of the machine API, with its authority. */
+  export interface ClientConfiguration {
+    /** Certificate of the authority, base64. */
+    caCertificate: string;
+    /** Certificate of the client, base64. */
+    clientCertificate: string;
+    /** Key of the client, base64. Secret. */
+    clientKey: string;
+  }
+
+  /** Identity of a cluster. */
+  export interface Cluster {
+    /** Identifier of the cluster, base64. */
+    id: string;
+    /** Secret that members find each other by, base64. Secret. */
+    secret: string;
+  }
+
+  /** Client certificate of the machine API, with its authority. */
+  export interface ConfigurationApplyClientConfigurationWo {
+    /** Certificate of the authority, base64. */
+    caCertificate: string;
+    /** Certificate of the client, base64. */
+    clientCertificate: string;
+    /** Key of the client, base64. Secret. */
+    clientKey: string;
+  }
+
+  /** What destroying does to the machine. */
+  export interface ConfigurationApplyOnDestroy {
+    /** Leave etcd and drain first. Default: true. */
+    graceful: boolean;
+    /** Reboot afterwards instead of halting. Default: false. */
+    reboot: boolean;
+    /** Wipe the machine. Default: false, which makes the others meaningless. */
+    reset: boolean;
+  }
+
+  /** A private key. */
+  export interface Key {
+    /** Private key, base64. Secret. */
+    key: string;
+  }
+
+  /** Secrets of the Kubernetes cluster. */
+  export interface KubernetesSecrets {
+    /** Key that encrypts Secrets at rest (older clusters). Secret. */
+    aescbcEncryptionSecret?: string;
+    /** Token by which kubelets join. Secret. */
+    bootstrapToken: string;
+    /** Key that encrypts Secrets at rest. Secret. */
+    secretboxEncryptionSecret: string;
+  }
+
+  /** Secrets that every machine configuration of the cluster is generated from. */
+  export interface MachineSecrets {
+    /** Authorities. */
+    certs: outputs.machine.Certificates;
+    /** Identity of the cluster. */
+    cluster: outputs.machine.Cluster;
+    /** Secrets of Kubernetes. */
+    secrets: outputs.machine.KubernetesSecrets;
+    /** Secret of the machines' certificate service. */
+    trustdinfo: outputs.machine.TrustdInfo;
+  }
+
+  /** How long steps may take. */
+  export interface Timeout {
+    /** How long to create may take, a Go duration. Default: `10m`. */
+    create?: string;
+    /** How long to delete may take, a Go duration. Default: `10m`. */
+    delete?: string;
+    /** How long to update may take, a Go duration. Default: `10m`. */
+    update?: string;
+  }
+
+  /** Secret of the machines' certificate service. */
+  export interface TrustdInfo {
+    /** Token by which machines join. Secret. */
+    token: string;
+  }
+}

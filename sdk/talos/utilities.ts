@@ -1,0 +1,81 @@
+import * as pulumi from "@pulumi/pulumi";
+
+/** Version of the provider that these classes speak to. The same as in package.json (a test compares them). */
+export const version = "0.8.1";
+
+/** Where Pulumi's CLI finds the plugin: it is not on Pulumi's own server. */
+export const pluginDownloadURL = "github://api.github.com/pulumiverse";
+
+/** What a resource of the provider takes, gives and hides. Names as in the schema of pulumi-talos v0.8.1. */
+export interface ResourceShape {
+  /** Names of the arguments. */
+  readonly inputs: readonly string[];
+  /** Arguments without which the resource makes no sense. */
+  readonly required?: readonly string[];
+  /** Properties that only the provider sets. */
+  readonly outputs?: readonly string[];
+  /** Properties kept encrypted in the state. Those that are arguments are also marked secret on the way in. */
+  readonly secrets?: readonly string[];
+}
+
+/** Options of every invoke: which plugin, unless the caller says otherwise. */
+export function invokeOptions<T extends pulumi.InvokeOptions>(options: T | undefined): T {
+  return { version, pluginDownloadURL, ...options } as T;
+}
+
+/** Options of every resource: which plugin, and which properties are secret. */
+export function resourceOptions(
+  shape: ResourceShape,
+  options: pulumi.CustomResourceOptions,
+): pulumi.CustomResourceOptions {
+  const defaults = pulumi.mergeOptions({ version, pluginDownloadURL }, options);
+  return shape.secrets ? pulumi.mergeOptions(defaults, { additionalSecretOutputs: [...shape.secrets] }) : defaults;
+}
+
+/**
+ * Properties to register a resource with. With an ID in the options the values are a known state to look it up by (all
+ * properties); otherwise they are arguments: the required ones must be there, secret ones are marked, outputs are open.
+ */
+export function resourceProperties(
+  shape: ResourceShape,
+  values: unknown,
+  options: pulumi.CustomResourceOptions,
+): pulumi.Inputs {
+  const given = (values ?? {}) as Record<string, pulumi.Input<unknown>>;
+  const outputs = shape.outputs ?? [];
+  if (options.id) {
+    return Object.fromEntries([...shape.inputs, ...outputs].map((name) => [name, given[name]]));
+  }
+  for (const name of shape.required ?? []) {
+    if (given[name] === undefined && !options.urn) {
+      throw new Error(`Missing required property '${name}'`);
+    }
+  }
+  const secret = (name: string): boolean => Boolean(shape.secrets?.includes(name) && given[name]);
+  return Object.fromEntries([
+    ...shape.inputs.map((name) => [name, secret(name) ? pulumi.secret(given[name]) : given[name]]),
+    ...outputs.map((name) => [name, undefined]),
+  ]) as pulumi.Inputs;
+}
+
+/** Lets the engine turn a reference to a resource (a URN) back into an object of its class. */
+export function registerModule(
+  module: string,
+  classes: Record<string, (name: string, urn: string) => pulumi.Resource>,
+): void {
+  pulumi.runtime.registerResourceModule("talos", module, {
+    version,
+    construct: (name, type, urn) => {
+      const construct = classes[type];
+      if (!construct) {
+        throw new Error(`unknown resource type ${type}`);
+      }
+      return construct(name, urn);
+    },
+  });
+}
+
+/** True if the object is a resource of that type, also when it comes from another copy of this package. */
+export function hasType(object: unknown, type: string): boolean {
+  return typeof object === "object" && object !== null && (object as { __pulumiType?: unknown }).__pulumiType === type;
+}

@@ -1,0 +1,224 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import { MockMonitor } from "@pulumi/pulumi/runtime/mocks";
+import * as talos from "@pulumiverse/talos";
+import * as ts from "typescript";
+import packageJson from "../../../sdk/talos/package.json";
+import facts from "./facts.json";
+
+// facts.json is the published package: its schema (tokens, names, what is required and secret) and its TypeScript types.
+
+const sdk = join(__dirname, "../../../sdk/talos");
+
+type Facts = { inputs: string[]; requiredInputs: string[]; outputs: string[]; secrets?: string[] };
+type Constructor = new (name: string, args: any, opts?: pulumi.CustomResourceOptions) => pulumi.CustomResource;
+
+const classes: Record<string, Constructor> = {
+  "talos:machine/secrets:Secrets": talos.machine.Secrets as Constructor,
+  "talos:machine/configurationApply:ConfigurationApply": talos.machine.ConfigurationApply,
+  "talos:machine/bootstrap:Bootstrap": talos.machine.Bootstrap,
+  "talos:cluster/kubeconfig:Kubeconfig": talos.cluster.Kubeconfig,
+  "talos:imageFactory/schematic:Schematic": talos.imagefactory.Schematic as Constructor,
+};
+
+const functions: Record<string, ((args: any) => Promise<unknown>) | undefined> = {
+  "talos:client/getConfiguration:getConfiguration": talos.client.getConfiguration,
+  "talos:cluster/getHealth:getHealth": talos.cluster.getHealth,
+  "talos:imageFactory/getExtensionsVersions:getExtensionsVersions": talos.imagefactory.getExtensionsVersions,
+  "talos:machine/getConfiguration:getConfiguration": talos.machine.getConfiguration,
+};
+
+const outputForms: Record<string, ((args: any) => pulumi.Output<unknown>) | undefined> = {
+  "talos:client/getConfiguration:getConfiguration": talos.client.getConfigurationOutput,
+  "talos:cluster/getHealth:getHealth": talos.cluster.getHealthOutput,
+  "talos:imageFactory/getExtensionsVersions:getExtensionsVersions": talos.imagefactory.getExtensionsVersionsOutput,
+  "talos:machine/getConfiguration:getConfiguration": talos.machine.getConfigurationOutput,
+};
+
+interface Seen {
+  type: string;
+  inputs: Record<string, any>;
+  secrets: string[];
+  version: string;
+  url: string;
+}
+
+/** Keeps what was registered and asked for. */
+class Recorder extends MockMonitor {
+  public readonly registered: Seen[] = [];
+  public readonly invoked: { token: string; args: Record<string, unknown>; version: string; url: string }[] = [];
+
+  public override async registerResource(request: any, callback: any): Promise<void> {
+    this.registered.push({
+      type: request.getType(),
+      inputs: request.getObject()?.toJavaScript() ?? {},
+      secrets: request.getAdditionalsecretoutputsList(),
+      version: request.getVersion(),
+      url: request.getPlugindownloadurl(),
+    });
+    return super.registerResource(request, callback);
+  }
+
+  public override async invoke(request: any, callback: any): Promise<void> {
+    this.invoked.push({
+      token: request.getTok(),
+      args: request.getArgs()?.toJavaScript() ?? {},
+      version: request.getVersion(),
+      url: request.getPlugindownloadurl(),
+    });
+    return super.invoke(request, callback);
+  }
+}
+
+const secretSignature = "4dabf18193072939515e22adb298388d";
+
+/** Runs a program on a recorder. */
+async function recorded(program: () => void | Promise<void>): Promise<Recorder> {
+  const recorder = new Recorder({
+    newResource: ({ inputs, id, name }) => ({ id: id || `${name}-id`, state: inputs }),
+    call: ({ inputs }) => inputs,
+  });
+  await pulumi.runtime.setMocks({ newResource: ({ name }) => ({ id: name, state: {} }), call: () => ({}) });
+  pulumi.runtime.setMockOptions(recorder, "project", "stack", false, "organization");
+  await pulumi.runtime.runInPulumiStack(async () => {
+    await program();
+  });
+  await pulumi.runtime.disconnect();
+  return recorder;
+}
+
+const filled = (names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, `<${name}>`]));
+
+test("stands for the published package of the version that it says", () => {
+  expect(packageJson).toMatchObject({
+    name: "@pulumiverse/talos",
+    version: "0.8.1",
+    private: true,
+    main: "bin/index.js",
+    pulumi: { resource: true, name: "talos", version: "0.8.1", server: "github://api.github.com/pulumiverse" },
+  });
+});
+
+test("every resource and function of the facts is here", () => {
+  expect(Object.keys(classes).sort()).toEqual(Object.keys(facts.resources).sort());
+  expect(Object.keys(functions).sort()).toEqual(Object.keys(facts.functions).sort());
+});
+
+describe.each(Object.entries<Facts>(facts.resources))("%s", (token, fact) => {
+  const construct = classes[token]!;
+
+  test("registers its token, arguments, secrets and plugin", async () => {
+    let resource: pulumi.CustomResource | undefined;
+    const recorder = await recorded(() => {
+      resource = new construct("it", filled([...fact.inputs, "unheardOf"]));
+    });
+    const [seen] = recorder.registered.filter(({ type }) => type === token);
+    expect(seen).toMatchObject({ secrets: fact.secrets, version: packageJson.version, url: packageJson.pulumi.server });
+    expect(Object.keys(seen!.inputs).sort()).toEqual(fact.inputs);
+    const secretInputs = fact.inputs.filter((name) => JSON.stringify(seen!.inputs[name]).includes(secretSignature));
+    // The published class marks these even when the caller forgets to.
+    expect(secretInputs).toEqual(fact.inputs.filter((name) => fact.secrets!.includes(name)));
+    const outputs = Object.keys(resource!).filter((key) => pulumi.Output.isInstance((resource as any)[key]));
+    expect(outputs.filter((name) => name !== "id" && name !== "urn").sort()).toEqual(fact.outputs);
+    expect((construct as any).isInstance(resource)).toBe(true);
+    expect((construct as any).isInstance({})).toBe(false);
+  });
+
+  test("refuses to do without what is required", async () => {
+    for (const missing of fact.requiredInputs) {
+      const rest = filled(fact.inputs.filter((name) => name !== missing));
+      await recorded(() => {
+        expect(() => new construct("it", rest)).toThrow(`Missing required property '${missing}'`);
+      });
+    }
+  });
+
+  test("looks a known one up by its whole state", async () => {
+    const asked: Record<string, unknown>[] = [];
+    class Reader extends Recorder {
+      public override async readResource(request: any, callback: any): Promise<void> {
+        asked.push({ id: request.getId(), ...request.getProperties()?.toJavaScript() });
+        return super.readResource(request, callback);
+      }
+    }
+    const reader = new Reader({ newResource: ({ id }) => ({ id: id ?? "", state: {} }), call: () => ({}) });
+    pulumi.runtime.setMockOptions(reader, "project", "stack", false, "organization");
+    await pulumi.runtime.runInPulumiStack(async () => {
+      (construct as any).get("it", "known", filled(fact.outputs));
+    });
+    await pulumi.runtime.disconnect();
+    expect(asked).toHaveLength(1);
+    expect(Object.keys(asked[0]!).sort()).toEqual(["id", ...fact.outputs].sort());
+  });
+});
+
+describe.each(Object.entries<Facts>(facts.functions))("%s", (token, fact) => {
+  test("asks by its token and arguments, in both forms", async () => {
+    const recorder = await recorded(async () => {
+      await functions[token]!(filled(fact.inputs));
+      await new Promise((resolve) => outputForms[token]!(filled(fact.inputs)).apply(resolve));
+    });
+    expect(recorder.invoked).toHaveLength(2);
+    for (const call of recorder.invoked) {
+      expect(call).toMatchObject({ token, version: packageJson.version, url: packageJson.pulumi.server });
+      expect(Object.keys(call.args).sort()).toEqual(fact.inputs);
+    }
+  });
+});
+
+test("an explicit provider takes the Image Factory's address", async () => {
+  const recorder = await recorded(() => {
+    const provider = new talos.Provider("other", { imageFactoryUrl: "https://factory.example.org" });
+    expect(talos.Provider.isInstance(provider)).toBe(true);
+  });
+  expect(recorder.registered).toContainEqual(
+    expect.objectContaining({
+      type: "pulumi:providers:talos",
+      inputs: { imageFactoryUrl: "https://factory.example.org" },
+    }),
+  );
+});
+
+/** Members of the interfaces in a file, `namespace.Interface` -> member (with `?` when optional) -> type as written. */
+function interfaces(file: string): Record<string, Record<string, string>> {
+  const source = ts.createSourceFile(file, readFileSync(join(sdk, file), "utf8"), ts.ScriptTarget.ES2022, true);
+  const found: Record<string, Record<string, string>> = {};
+  const visit = (node: ts.Node, prefix: string): void => {
+    if (ts.isModuleDeclaration(node) && node.body) {
+      node.body.forEachChild((child) => visit(child, `${node.name.getText()}.`));
+    } else if (ts.isInterfaceDeclaration(node)) {
+      const members = node.members.filter(ts.isPropertySignature);
+      found[prefix + node.name.text] = Object.fromEntries(
+        members.map((member) => [
+          member.name.getText() + (member.questionToken ? "?" : ""),
+          member.type!.getText().replace(/\s+/g, " "),
+        ]),
+      );
+    }
+  };
+  source.forEachChild((node) => visit(node, ""));
+  return found;
+}
+
+test.each(["input", "output"] as const)("types.%s are those of the published package", (side) => {
+  expect(interfaces(`types/${side}.ts`)).toEqual(facts.types[side]);
+});
+
+test.each(Object.entries({ ...facts.resources, ...facts.functions }))(
+  "argument and result interfaces of %s",
+  (token, fact) => {
+    const [, module = "", name = ""] = /^talos:(.*):(.*)$/.exec(token) ?? [];
+    const found = interfaces(`${module.replace("imageFactory", "imagefactory")}.ts`);
+    const base = name[0]!.toUpperCase() + name.slice(1);
+    const members = (all: string[], required: string[]): string[] =>
+      all.map((x) => (required.includes(x) ? x : `${x}?`));
+    expect(Object.keys(found[`${base}Args`]!).sort()).toEqual(members(fact.inputs, fact.requiredInputs).sort());
+    const isFunction = token in facts.functions;
+    const other = isFunction ? `${base}Result` : `${base}State`;
+    expect(Object.keys(found[other]!).sort()).toEqual(
+      members(fact.outputs, isFunction ? fact.requiredOutputs : []).sort(),
+    );
+  },
+);
