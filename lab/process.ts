@@ -120,7 +120,10 @@ export async function spawnGuarded<Ready>(
   const tooLate = new Promise<"late">((resolve) => (timer = setTimeout(() => resolve("late"), limit)));
   const outcome = await Promise.race([firstLine, tooLate, ended]);
   clearTimeout(timer);
-  options.signal?.throwIfAborted();
+  if (options.signal?.aborted === true) {
+    await stop();
+    throw options.signal.reason;
+  }
 
   if (typeof outcome === "object") {
     if (failure !== undefined) {

@@ -45,8 +45,8 @@ func untilServing(ctx context.Context, c *child, requests *http.Client, url stri
 		case <-c.ended:
 			return c.death()
 		case <-ctx.Done():
-			return fmt.Errorf("%s was not ready in time (%s: %s), and nothing can be tried on it before; "+
-				"is the machine overloaded? The end of its log:\n%s", c.name, url, last, c.logTail())
+			return fmt.Errorf("%s was not ready in time (%s: %s), and the cluster cannot be used before; "+
+				"see whether the machine is overloaded, and the end of its log:\n%s", c.name, url, last, c.logTail())
 		case <-ticker.C:
 		}
 	}

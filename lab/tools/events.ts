@@ -1,0 +1,15 @@
+import type { ToolName } from "./catalogue";
+
+/** What happens to a tool while it is provided. */
+export interface ToolEvent {
+  tool: ToolName;
+  /** `found` on PATH; `cached` from an earlier build; `building`, several times; then `built` or `failed`. */
+  state: "found" | "cached" | "building" | "built" | "failed";
+  /** One line for people: a path and version, what is being waited for, or the error. */
+  detail: string;
+  /** Seconds since the build began, or that it took. */
+  seconds?: number;
+}
+
+/** Receives the events of one or more tools. */
+export type OnToolEvent = (event: ToolEvent) => void;

@@ -1,0 +1,64 @@
+import { catalogue, type ToolDefinition, type ToolName } from "./catalogue";
+import type { OnToolEvent } from "./events";
+import { locate, type ProvideOptions } from "./provide";
+import { trimGoCaches } from "./trim";
+
+export type { ToolName } from "./catalogue";
+export type { ToolEvent } from "./events";
+export { trimGoCaches } from "./trim";
+
+/** Absolute paths of the programs that the lab runs. */
+export interface Tools {
+  /** Pulumi's CLI and engine, ≥ 3.259. */
+  pulumi: string;
+  /** talosctl 1.13. */
+  talosctl: string;
+  /** Helm 3. */
+  helm: string;
+  /** etcd and the Kubernetes control plane in one binary, see `startControlPlane`. */
+  controlplane: string;
+  /** The emulated Talos machines. */
+  machines: string;
+}
+
+/** Which tools, and who is told. */
+export interface ProvideToolsOptions<Name extends ToolName = ToolName> {
+  /** Told what happens to each tool, twice a second while one is built. */
+  onEvent?: OnToolEvent;
+  /** Stops a build. What Go has finished stays in its cache. */
+  signal?: AbortSignal;
+  /** Only these. Default: all. */
+  only?: readonly Name[];
+}
+
+/**
+ * Provides the programs that the lab runs: taken from PATH when there in a version that fits, else built once from pinned
+ * sources with the user's Go and kept in their cache folder. Cold, all of them take some minutes.
+ *
+ * Builds run one after the other: each uses every core.
+ *
+ * @throws when one cannot be provided; the message says what to do.
+ */
+export async function provideTools<Name extends ToolName = ToolName>(
+  options: ProvideToolsOptions<Name> = {},
+): Promise<Pick<Tools, Name>> {
+  const { only, onEvent, signal } = options;
+  const names: readonly ToolName[] | undefined = only;
+  const wanted = catalogue.filter((tool) => names === undefined || names.includes(tool.name));
+  return provide(wanted, {
+    ...(onEvent === undefined ? {} : { onEvent }),
+    ...(signal === undefined ? {} : { signal }),
+  }) as Promise<Pick<Tools, Name>>;
+}
+
+async function provide(tools: readonly ToolDefinition[], options: ProvideOptions): Promise<Partial<Tools>> {
+  const located = await Promise.all(tools.map(async (tool) => ({ tool, found: await locate(tool, options) })));
+  const paths: Partial<Tools> = {};
+  let built = false;
+  for (const { tool, found } of located) {
+    if ("build" in found) built = true;
+    paths[tool.name] = "path" in found ? found.path : await found.build();
+  }
+  if (built) await trimGoCaches();
+  return paths;
+}
