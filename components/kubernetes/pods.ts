@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { PodToleration } from "../recipe/types";
+import type { GpuToleration } from "../workloads/gpu-access";
 
 /** Labels of everything that this package makes in a cluster, `component` telling its kinds apart. */
 export function labels(component: string): Record<string, string> {
@@ -27,7 +27,7 @@ export function onNode(machine: string): Record<string, string> {
 }
 
 /** Tolerations as a pod spec takes them: without undefined members. */
-export function podTolerations(tolerations: PodToleration[]): PodToleration[] {
+export function podTolerations(tolerations: GpuToleration[] = []): GpuToleration[] {
   return tolerations.map(({ key, operator, value, effect }) => ({
     key,
     operator,
@@ -40,6 +40,9 @@ export function podTolerations(tolerations: PodToleration[]): PodToleration[] {
  * A Kubernetes name made of words: lower case, `-` for what a name cannot hold, cut to the 63 characters of a label.
  */
 export function kubernetesName(...words: string[]): string {
-  const name = words.join("-").toLowerCase().replace(/[^a-z0-9-]+/g, "-");
+  const name = words
+    .join("-")
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, "-");
   return name.slice(0, 63).replace(/^-+|-+$/g, "");
 }

@@ -43,7 +43,9 @@ export interface GpuSpec {
 export interface MachineSpec {
   /** Address of the machine's Talos API: IP or host name. */
   address: string;
+  /** `controlplane` or `worker`. */
   role: MachineRole;
+  /** Who holds its configuration: `owned` or `adopted`. */
   configuration: ConfigurationOwner;
   /** Cards in the machine. Empty or absent: not a GPU machine; it gets no NVIDIA extension. */
   gpus?: GpuSpec[];
@@ -175,14 +177,17 @@ export interface ComfyUiSpec {
 
 /** A pod of the user's own that requests GPUs. */
 export interface GpuPodSpec {
+  /** Image, e.g. `nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04`. */
   image: string;
+  /** Command. Default: the image's. */
   command?: string[];
+  /** Arguments of the command. Default: the image's. */
   args?: string[];
   /** Environment. `NVIDIA_VISIBLE_DEVICES` is refused: it would override the device plugin's. */
   env?: Record<string, string>;
   /** GPUs it requests. Default 1. */
   gpus?: number;
-  /** Default `gpu-pods`. */
+  /** Default `gpu-pods`, which a cluster makes; another one must exist. */
   namespace?: string;
   /** Further node selector. */
   nodeSelector?: Record<string, string>;
@@ -236,12 +241,19 @@ export interface ClusterSpec {
   machines: Record<string, MachineSpec>;
   /** Patches of every machine (YAML text), e.g. a registry mirror. Containerd parts are refused here. */
   patches?: string[];
+  /** NVIDIA driver of the machines. Default: see its fields. */
   driver?: DriverSpec;
+  /** Expose the GPUs by NVIDIA's GPU Operator. Exactly one of this and `devicePlugin`. */
   gpuOperator?: GpuOperatorSpec;
+  /** Expose the GPUs by NVIDIA's standalone device plugin. */
   devicePlugin?: DevicePluginSpec;
+  /** Sharing or partitioning of the cards. Default none. */
   sharing?: SharingSpec;
+  /** What runs on the GPUs. Default nothing. */
   workloads?: WorkloadsSpec;
+  /** How machines are brought to the wanted image. Default: see its fields. */
   upgrade?: UpgradeSpec;
+  /** Limits of the waits. Default: see its fields. */
   timeouts?: TimeoutsSpec;
   /** Image Factory. Default `https://factory.talos.dev`. */
   factoryUrl?: string;

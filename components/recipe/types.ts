@@ -101,7 +101,8 @@ export interface KubernetesRecipe {
   release: ReleaseRecipe;
   /** Labels of the release's namespace; undefined when the namespace is not ours to make (`kube-system`). */
   namespaceLabels?: Record<string, string>;
-  runtimeClass: { name: string; handler: string; owner: "component" | "operator" };
+  /** `leftOut`: nobody makes it, because the stack leaves the fix out. */
+  runtimeClass: { name: string; handler: string; owner: "component" | "operator"; leftOut?: boolean };
   /** Empty where the release's own validator does the work. */
   markers: Marker[];
   /** Tolerations of everything that must run on the GPU machines. */
@@ -128,4 +129,6 @@ export interface Plan {
   after: Record<string, string[]>;
   /** Fixes left out. */
   without: string[];
+  /** What was assumed, or should be known before going on: one sentence each. */
+  notes: string[];
 }

@@ -4,7 +4,7 @@ import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { type Call, contextOf, defaultDiff, type Known, marked, oldsOf, plain, type ResourceRequest } from "./calls";
 import { Instances } from "./instances";
 import type { CallContext, LabProvider, Properties } from "./provider";
-import { checkReply, diffReply, emptyMessage, type Reply, toError } from "./replies";
+import { checkReply, diffReply, emptyMessage, type Reply, toFailure } from "./replies";
 import { conceal, fromStruct, reveal, toStruct } from "./values";
 
 /** The service `pulumirpc.ResourceProvider` (proto/pulumi/provider.proto) over a `LabProvider`. */
@@ -40,34 +40,34 @@ export class ProviderHandlers {
     };
   }
 
-  private unary<Request>(handle: (call: Call<Request>) => Promise<Reply>) {
+  private unary<Request>(handle: (call: Call<Request>) => Reply | Promise<Reply>) {
     return (call: Call<Request>, callback: grpc.sendUnaryData<unknown>): void => {
-      handle(call).then(
+      void new Promise<Reply>((resolve) => resolve(handle(call))).then(
         (reply) => callback(null, reply),
-        (error: unknown) => callback(toError(error)),
+        (error: unknown) => callback(toFailure(error)),
       );
     };
   }
 
-  private async handshake(call: Call<messages.ProviderHandshakeRequest>): Promise<Reply> {
+  private handshake(call: Call<messages.ProviderHandshakeRequest>): Reply {
     this.instances.introduce(call.getPeer()).attach(call.request.getEngineAddress());
     const reply = new messages.ProviderHandshakeResponse();
     reply.setAcceptSecrets(true);
     return reply;
   }
 
-  private async attach(call: Call<plugin.PluginAttach>): Promise<Reply> {
+  private attach(call: Call<plugin.PluginAttach>): Reply {
     this.instances.of(call.getPeer()).attach(call.request.getAddress());
     return emptyMessage();
   }
 
-  private async pluginInfo(call: Call<unknown>): Promise<Reply> {
+  private pluginInfo(call: Call<unknown>): Reply {
     const reply = new plugin.PluginInfo();
     reply.setVersion(this.instances.of(call.getPeer()).provider.version);
     return reply;
   }
 
-  private async schema(call: Call<unknown>): Promise<Reply> {
+  private schema(call: Call<unknown>): Reply {
     const { name, version, schema } = this.instances.of(call.getPeer()).provider;
     const reply = new messages.GetSchemaResponse();
     reply.setSchema(schema ?? JSON.stringify({ name, version, resources: {}, functions: {} }));
@@ -183,7 +183,7 @@ export class ProviderHandlers {
     });
   }
 
-  private async cancel(call: Call<unknown>): Promise<Reply> {
+  private cancel(call: Call<unknown>): Reply {
     this.instances.of(call.getPeer()).cancel();
     return emptyMessage();
   }
@@ -212,7 +212,7 @@ export class ProviderHandlers {
       try {
         return await work(instance.provider, type, context);
       } catch (error) {
-        throw toError(error, (outputs) => marked(instance.provider, type, outputs, known.secrets ?? []));
+        throw toFailure(error, (outputs) => marked(instance.provider, type, outputs, known.secrets ?? []));
       } finally {
         await Promise.all(lines); // the engine forgets lines that come after the result
       }

@@ -9,6 +9,7 @@ export class Instance {
   private readonly running = new Set<AbortController>();
   private engine?: EngineClient;
   private config?: Properties;
+  private cancelled = false;
 
   constructor(public readonly provider: LabProvider) {}
 
@@ -47,6 +48,7 @@ export class Instance {
   /** Runs one call with a signal that ends with the engine's cancellation. */
   async during<T>(work: (controller: AbortController) => Promise<T>): Promise<T> {
     const controller = new AbortController();
+    if (this.cancelled) controller.abort(cancellation());
     this.running.add(controller);
     try {
       return await work(controller);
@@ -55,9 +57,15 @@ export class Instance {
     }
   }
 
-  /** Aborts everything under way. */
+  /** Aborts everything under way, and what the engine still sends before it has stopped. */
   cancel(): void {
-    for (const controller of this.running) controller.abort(new Error("the update was cancelled"));
+    this.cancelled = true;
+    for (const controller of this.running) controller.abort(cancellation());
+  }
+
+  /** A new update begins; what was cancelled before is over. */
+  resume(): void {
+    this.cancelled = false;
   }
 
   close(): void {
@@ -65,6 +73,8 @@ export class Instance {
     this.engine?.close();
   }
 }
+
+const cancellation = (): Error => new Error("the update was cancelled");
 
 const severities = {
   debug: LogSeverity.DEBUG,
@@ -90,6 +100,7 @@ export class Instances {
   /** A new connection: a new provider, or the shared one. */
   introduce(peer: string): Instance {
     const instance = this.fresh();
+    instance.resume();
     this.byPeer.set(peer, instance);
     this.all.add(instance);
     return instance;

@@ -17,11 +17,14 @@ export interface CallContext {
   readonly ignoreChanges: readonly string[];
   /** Random bytes, the same for a preview and its update. Set for check: the source of generated names. */
   readonly randomSeed: Uint8Array;
-  /** Aborted when the engine cancels the update or goes away. */
+  /** Aborted when the engine cancels the update or goes away; may be so from the start. */
   readonly signal: AbortSignal;
   /** Shows a line to the user, attributed to the resource. */
   log(severity: "debug" | "info" | "warning" | "error", message: string, options?: { ephemeral?: boolean }): void;
 }
+
+/** A result, now or later. */
+export type Answer<Result> = Result | Promise<Result>;
 
 /** A property that a check refuses, and why. */
 export interface CheckFailure {
@@ -58,20 +61,20 @@ export interface LabProvider {
   /** Package schema as JSON. Default: an empty schema of that name and version. */
   readonly schema?: string;
   /** Takes the configuration of the provider resource; throws when it cannot be used. */
-  configure?(config: Properties): Promise<void>;
+  configure?(config: Properties): Answer<void>;
   /** Validates the configuration of the provider resource. Default: no findings. */
-  checkConfig?(config: Properties): Promise<CheckFailure[]>;
+  checkConfig?(config: Properties): Answer<CheckFailure[]>;
   /** Compares two configurations of the provider resource. Default: changes never replace anything. */
-  diffConfig?(olds: Properties, news: Properties): Promise<DiffResult>;
+  diffConfig?(olds: Properties, news: Properties): Answer<DiffResult>;
   /** Validates inputs and fills in defaults and names. `olds` are the old inputs. Default: inputs as they are. */
   check?(
     type: string,
     olds: Properties,
     news: Properties,
     context: CallContext,
-  ): Promise<{ inputs: Properties; failures: CheckFailure[] }>;
+  ): Answer<{ inputs: Properties; failures: CheckFailure[] }>;
   /** Compares old inputs with new inputs, without contacting anything. Default: deep comparison, never a replacement. */
-  diff?(type: string, id: string, olds: Properties, news: Properties, context: CallContext): Promise<DiffResult>;
+  diff?(type: string, id: string, olds: Properties, news: Properties, context: CallContext): Answer<DiffResult>;
   /** Creates; with `preview` it only says what the outputs would be. `timeoutSeconds` 0: the provider's default. */
   create(
     type: string,
@@ -80,14 +83,14 @@ export interface LabProvider {
     urn: string,
     timeoutSeconds: number,
     context: CallContext,
-  ): Promise<{ id: string; outputs: Properties }>;
+  ): Answer<{ id: string; outputs: Properties }>;
   /** Reads the live state; `null` when the resource is gone. `state` is empty for an import. Default: the known state. */
   read?(
     type: string,
     id: string,
     state: Properties,
     context: CallContext,
-  ): Promise<{ id: string; inputs: Properties; outputs: Properties } | null>;
+  ): Answer<{ id: string; inputs: Properties; outputs: Properties } | null>;
   /** Updates in place. `olds` are the old outputs; the old inputs are in the context. */
   update(
     type: string,
@@ -97,11 +100,11 @@ export interface LabProvider {
     preview: boolean,
     timeoutSeconds: number,
     context: CallContext,
-  ): Promise<{ outputs: Properties }>;
+  ): Answer<{ outputs: Properties }>;
   /** Deletes. `state` holds the outputs. Deleting what is already gone is no error. */
-  delete(type: string, id: string, state: Properties, timeoutSeconds: number, context: CallContext): Promise<void>;
+  delete(type: string, id: string, state: Properties, timeoutSeconds: number, context: CallContext): Answer<void>;
   /** Calls a function of the package. */
-  invoke?(token: string, args: Properties, context: CallContext): Promise<Properties>;
+  invoke?(token: string, args: Properties, context: CallContext): Answer<Properties>;
   /** Top-level outputs that are secret because of these secret inputs. Default: none beyond those of the same path. */
   secretOutputs?(type: string, secretInputs: readonly string[]): readonly string[];
 }

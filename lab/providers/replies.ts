@@ -58,15 +58,24 @@ const firstName = (path: string): string => /^[^.[]+/.exec(path)?.[0] ?? path;
 const afterPrefix = (path: string, prefix: string): string =>
   path.startsWith(prefix) ? path.slice(prefix.length) : "";
 
-/** An error as gRPC carries it; a resource that exists but is not ready takes its state along, as a detail. */
-export function toError(
-  error: unknown,
-  mark: (outputs: Properties) => Properties = (outputs) => outputs,
-): Partial<grpc.StatusObject> & { code: grpc.status; message: string } {
-  if (isConverted(error)) return error;
+/** An error as gRPC carries it. */
+export class Failure extends Error {
+  readonly code = grpc.status.UNKNOWN;
+
+  constructor(
+    public readonly details: string,
+    public readonly metadata: grpc.Metadata = new grpc.Metadata(),
+  ) {
+    super(details);
+    this.name = "Failure";
+  }
+}
+
+/** Makes an error travel; a resource that exists but is not ready takes its state along, as a detail. */
+export function toFailure(error: unknown, mark: (outputs: Properties) => Properties = (outputs) => outputs): Failure {
+  if (error instanceof Failure) return error;
   const message = error instanceof Error ? error.message : String(error);
-  const converted = { code: grpc.status.UNKNOWN, details: message, message };
-  if (!(error instanceof InitializationError)) return converted;
+  if (!(error instanceof InitializationError)) return new Failure(message);
   const failed = new messages.ErrorResourceInitFailed();
   failed.setId(error.id);
   failed.setProperties(toStruct(mark(error.outputs)));
@@ -79,8 +88,5 @@ export function toError(
   whole.addDetails(detail);
   const metadata = new grpc.Metadata();
   metadata.add("grpc-status-details-bin", Buffer.from(whole.serializeBinary()));
-  return { ...converted, metadata };
+  return new Failure(message, metadata);
 }
-
-const isConverted = (error: unknown): error is ReturnType<typeof toError> =>
-  !(error instanceof Error) && typeof error === "object" && error !== null && "code" in error && "details" in error;

@@ -4,7 +4,7 @@ import { ProviderHandlers } from "./handlers";
 import type { LabProvider } from "./provider";
 
 export { InitializationError } from "./provider";
-export type { CallContext, CheckFailure, DiffResult, LabProvider, Properties } from "./provider";
+export type { Answer, CallContext, CheckFailure, DiffResult, LabProvider, Properties } from "./provider";
 export { UNKNOWN, containsUnknown, differences, secret } from "./values";
 
 /** A provider that listens. */
@@ -40,9 +40,10 @@ export async function serveProvider(provider: LabProvider | (() => LabProvider))
   );
   return {
     port,
-    close: async () => {
+    close: () => {
       handlers.close();
       server.forceShutdown();
+      return Promise.resolve();
     },
   };
 }

@@ -1,5 +1,8 @@
 import { createRequire } from "node:module";
 import { isDeepStrictEqual } from "node:util";
+import type * as anyMessages from "google-protobuf/google/protobuf/any_pb";
+import type * as emptyMessages from "google-protobuf/google/protobuf/empty_pb";
+import type * as structMessages from "google-protobuf/google/protobuf/struct_pb";
 import type { Properties } from "./provider";
 
 // Messages of two releases of google-protobuf do not mix: take the one that the SDK's own messages are made of.
@@ -7,9 +10,9 @@ const sdkRequire = createRequire(require.resolve("@pulumi/pulumi"));
 
 /** Well-known messages, of the release that the SDK uses. */
 export interface SdkMessages {
-  any_pb: typeof import("google-protobuf/google/protobuf/any_pb");
-  empty_pb: typeof import("google-protobuf/google/protobuf/empty_pb");
-  struct_pb: typeof import("google-protobuf/google/protobuf/struct_pb");
+  any_pb: typeof anyMessages;
+  empty_pb: typeof emptyMessages;
+  struct_pb: typeof structMessages;
 }
 
 /** Loads the messages of one well-known file, e.g. `empty_pb`. */

@@ -40,12 +40,12 @@ export class CommandProvider implements LabProvider {
 
   constructor(private readonly options: CommandOptions) {}
 
-  async check(of: string, _olds: Properties, news: Properties) {
+  check(of: string, _olds: Properties, news: Properties) {
     this.expect(of);
     return { inputs: news, failures: Object.entries(news).flatMap(([name, value]) => findings(name, value)) };
   }
 
-  async diff(_type: string, _id: string, olds: Properties, news: Properties): Promise<DiffResult> {
+  diff(_type: string, _id: string, olds: Properties, news: Properties): DiffResult {
     const detailed = differences(olds, news);
     const paths = Object.keys(detailed);
     return { changes: paths.length > 0, replaces: paths.filter((at) => /^triggers\b/.test(at)), detailed };
@@ -141,7 +141,8 @@ function findings(name: string, value: unknown): CheckFailure[] {
   if (!ok) return [{ property: name, reason: `expected a ${kind}` }];
   if (name === "logging" && !loggings.includes(value as string))
     return [{ property: name, reason: `expected one of ${loggings.join(", ")}` }];
-  const odd = kind === "map" ? Object.entries(value as Properties).find(([, item]) => typeof item !== "string") : undefined;
+  const odd =
+    kind === "map" ? Object.entries(value as Properties).find(([, item]) => typeof item !== "string") : undefined;
   if (odd && !containsUnknown(odd[1])) return [{ property: `${name}.${odd[0]}`, reason: "expected a string" }];
   return [];
 }

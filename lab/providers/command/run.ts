@@ -44,7 +44,10 @@ export async function run(request: Run): Promise<Outcome> {
     stdio: ["pipe", "pipe", "pipe"],
   });
   const both: Buffer[] = [];
-  const texts = [collect(child.stdout, "stdout", request, both), collect(child.stderr, "stderr", request, both)] as const;
+  const texts = [
+    collect(child.stdout, "stdout", request, both),
+    collect(child.stderr, "stderr", request, both),
+  ] as const;
   child.stdin.on("error", () => undefined); // a command that does not read its input closes the pipe
   child.stdin.end(request.stdin ?? "");
 

@@ -27,7 +27,7 @@ export class Schematic extends pulumi.CustomResource {
     state?: SchematicState,
     opts?: pulumi.CustomResourceOptions,
   ): Schematic {
-    return new Schematic(name, state as any, { ...opts, id });
+    return new Schematic(name, state, { ...opts, id });
   }
 
   /** @internal */

@@ -30,7 +30,7 @@ export class Secrets extends pulumi.CustomResource {
     state?: SecretsState,
     opts?: pulumi.CustomResourceOptions,
   ): Secrets {
-    return new Secrets(name, state as any, { ...opts, id });
+    return new Secrets(name, state, { ...opts, id });
   }
 
   /** @internal */

@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-namespace -- the published package has its types in namespaces */
 import type * as pulumi from "@pulumi/pulumi";
 import type * as inputs from "./input";
 

@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-namespace -- the published package has its types in namespaces */
 import type * as outputs from "./output";
 
 // Shapes of what the provider gives.

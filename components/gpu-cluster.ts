@@ -1,0 +1,75 @@
+import * as pulumi from "@pulumi/pulumi";
+import { type Credentials, missingCredentials } from "./credentials";
+import { done, gpuMachines, type MachineReport, reports } from "./gpu-machines";
+import { behind, gpuStack, passed } from "./kubernetes";
+import { checkCluster, InvalidStackError, parseSpec, planCluster } from "./recipe";
+import { type ClusterSpec } from "./recipe/spec";
+import { type Plan } from "./recipe/types";
+import { gpuWorkloads } from "./workloads";
+
+/** Arguments of a GPU cluster: what it shall be, in plain data that the checks see at preview, and the credentials. */
+export interface GpuClusterArgs extends ClusterSpec, Credentials {}
+
+/**
+ * Talos machines with NVIDIA cards, made GPU nodes and kept so: image, configuration, upgrade and node of each machine,
+ * what exposes the GPUs in Kubernetes, a smoke test on every GPU machine, and the workloads. Whoever uses
+ * `runtimeClassName` or `gpuResourceName` waits for all of it. Destroying it takes away what runs in Kubernetes; machines
+ * are neither wiped nor downgraded. The Kubernetes provider comes through the options.
+ *
+ * A stack with mistakes is refused at preview, before anything is registered, with all of them at once.
+ */
+export class GpuCluster extends pulumi.ComponentResource {
+  /** What each machine runs, by node name. Resolves once every machine is done. */
+  public readonly machines: pulumi.Output<Record<string, MachineReport>>;
+  /** True once a smoke test has computed on every GPU machine, through the device plugin. */
+  public readonly gpuReady: pulumi.Output<boolean>;
+  /** RuntimeClass for pods that want a GPU, e.g. `nvidia`. Resolves only after the gate. */
+  public readonly runtimeClassName: pulumi.Output<string>;
+  /** Resource for pods to request, e.g. `nvidia.com/gpu`. Resolves only after the gate. */
+  public readonly gpuResourceName: pulumi.Output<string>;
+  /** URLs within the cluster, by workload (`ollama`, `comfyui`); inactive ones have none. Resolve once they serve. */
+  public readonly endpoints: pulumi.Output<Record<string, string>>;
+
+  constructor(name: string, args: GpuClusterArgs, opts?: pulumi.ComponentResourceOptions) {
+    const plan = GpuCluster.plan(args);
+    super("talos-gpu:index:GpuCluster", name, plan.spec, opts);
+    const child = { parent: this };
+    for (const note of plan.notes) void pulumi.log.warn(note, this);
+
+    const machines = gpuMachines(name, plan, args, child);
+    const withGpus = machines.filter(({ recipe }) => recipe.gpuCount > 0).map(({ machine }) => machine);
+    const gate = gpuStack(name, plan, done(withGpus), child);
+    this.runtimeClassName = behind(gate, plan.kubernetes.runtimeClass.name);
+    this.gpuResourceName = behind(gate, plan.kubernetes.resourceName);
+    const { runtimeClassName, gpuResourceName } = this;
+    this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, child);
+
+    this.machines = reports(machines);
+    this.gpuReady = passed(gate);
+    this.registerOutputs({
+      machines: this.machines,
+      gpuReady: this.gpuReady,
+      runtimeClassName,
+      gpuResourceName,
+      endpoints: this.endpoints,
+    });
+  }
+
+  /**
+   * What a cluster with these arguments would do, computed without registering or contacting anything.
+   *
+   * @throws RunError with every finding, one per line as `field: what is wrong; why it matters; how to fix it`.
+   */
+  public static plan(args: GpuClusterArgs): Plan {
+    const { talosconfig, machineSecrets, kubeconfig, ...said } = args;
+    const { spec, findings } = parseSpec(said);
+    const found = [
+      ...findings,
+      ...(spec ? checkCluster(spec) : []),
+      ...missingCredentials({ talosconfig, machineSecrets, kubeconfig }, spec, process.env),
+    ];
+    // A RunError is printed as its message: a mistake in a stack is its user's to read, not a stack trace's.
+    if (!spec || found.length > 0) throw new pulumi.RunError(new InvalidStackError(found).message);
+    return planCluster(spec);
+  }
+}

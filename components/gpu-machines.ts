@@ -1,0 +1,91 @@
+import * as pulumi from "@pulumi/pulumi";
+import type { Credentials } from "./credentials";
+import { GpuMachine, registerSchematics } from "./machine";
+import type { MachineRecipe, Plan } from "./recipe/types";
+
+/** What a machine was seen to run. */
+export interface MachineReport {
+  /** Talos release, e.g. `v1.12.6`. */
+  talosVersion: string;
+  /** Image Factory schematic: the SHA-256 of its recipe. */
+  schematicId: string;
+  /** Loaded NVIDIA driver, e.g. `570.211.01`; empty on a machine without a GPU. */
+  driverVersion: string;
+}
+
+/** A machine of a cluster with what was planned for it. */
+export interface PlannedMachine {
+  recipe: MachineRecipe;
+  machine: GpuMachine;
+}
+
+/** The machines of a plan, in its order: each starts when those that it comes after are done. */
+export function gpuMachines(
+  name: string,
+  plan: Plan,
+  credentials: Credentials,
+  opts: pulumi.ComponentResourceOptions,
+): PlannedMachine[] {
+  const schematics = registerSchematics(name, plan.machines, opts);
+  const made = new Map<string, GpuMachine>();
+  for (const recipe of plan.machines) {
+    const before = (plan.after[recipe.name] ?? []).flatMap((earlier) => made.get(earlier) ?? []);
+    const machine = new GpuMachine(
+      `${name}-${recipe.name}`,
+      {
+        ...common(plan, credentials),
+        ...plan.spec.machines[recipe.name]!,
+        nodeName: recipe.name,
+        recipe,
+        schematicId: schematics[recipe.schematicId]!,
+        otherControlPlanes: otherControlPlanes(plan, recipe),
+      },
+      pulumi.mergeOptions(opts, { dependsOn: done(before) }),
+    );
+    made.set(recipe.name, machine);
+  }
+  return plan.machines.map((recipe) => ({ recipe, machine: made.get(recipe.name)! }));
+}
+
+/** What every machine of a cluster is told. */
+function common(plan: Plan, { talosconfig, machineSecrets, kubeconfig }: Credentials) {
+  const { talosVersion, kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl } = plan.spec;
+  return {
+    talosVersion,
+    ...defined({ kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl }),
+    ...defined({ talosconfig, machineSecrets, kubeconfig }),
+  };
+}
+
+function otherControlPlanes(plan: Plan, machine: MachineRecipe): string[] {
+  return plan.machines
+    .filter((other) => other.role === "controlplane" && other.name !== machine.name)
+    .map((other) => other.address);
+}
+
+/**
+ * For `dependsOn`: that machines are done. Not the components themselves, which would stand for every one of their
+ * resources: the last one of each is enough, and keeps the dependencies of a large cluster few.
+ */
+export function done(machines: GpuMachine[]): pulumi.Output<pulumi.Resource[]> {
+  return pulumi.all(machines.map((machine) => machine.ready)).apply(() => []);
+}
+
+/** What was seen on the machines, by node name. */
+export function reports(machines: PlannedMachine[]): pulumi.Output<Record<string, MachineReport>> {
+  return pulumi.all(machines.map(({ machine }) => reportOf(machine))).apply((seen) => {
+    return Object.fromEntries(machines.map(({ recipe }, index) => [recipe.name, seen[index]!]));
+  });
+}
+
+function reportOf({ talosVersion, schematicId, driverVersion, ready }: GpuMachine): pulumi.Output<MachineReport> {
+  return pulumi
+    .all([talosVersion, schematicId, driverVersion, ready])
+    .apply(([talos, schematic, driver]) => ({ talosVersion: talos, schematicId: schematic, driverVersion: driver }));
+}
+
+type Defined<T> = { [key in keyof T]?: Exclude<T[key], undefined> };
+
+function defined<T extends object>(values: T): Defined<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
+}

@@ -1,0 +1,9 @@
+// Component classes and types only: Pulumi's host publishes every component class that it finds here.
+export { GpuCluster, type GpuClusterArgs } from "./gpu-cluster";
+export type { MachineReport } from "./gpu-machines";
+export { GpuMachine, type GpuMachineArgs } from "./machine";
+export { ComfyUi, type ComfyUiArgs } from "./workloads/comfyui";
+export type { GpuAccess, GpuToleration } from "./workloads/gpu-access";
+export { GpuPod, type GpuPodArgs } from "./workloads/gpu-pod";
+export { Ollama, type OllamaArgs } from "./workloads/ollama";
+export type * from "./recipe/spec";

@@ -1,0 +1,66 @@
+import type * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import type { Plan } from "../recipe/types";
+import { gpuNamespace } from "./namespace";
+import { powerLimits } from "./power-limit";
+import { gpuRelease } from "./release";
+import { runtimeClass } from "./runtime-class";
+import { smokeTest } from "./smoke-test";
+import { clusterLimits } from "./timeouts";
+import { validationMarkers } from "./validation-markers";
+
+/** What must be seen to hold before a workload may have a GPU: every resource of it is ready only then. */
+export interface Gate {
+  smokeTests: k8s.batch.v1.Job[];
+  powerLimits: k8s.apps.v1.DaemonSet[];
+}
+
+/**
+ * What exposes the GPUs in the cluster, in order: namespace, what the release needs, the release, and the gate. Destroyed
+ * in the opposite order. Each step waits for the one before it alone, so that a step's dependencies do not grow with the
+ * number of machines.
+ *
+ * @param machines What the first step waits for: the machines, with their drivers up.
+ */
+export function gpuStack(
+  name: string,
+  plan: Plan,
+  machines: pulumi.Input<pulumi.Resource[]>,
+  opts: pulumi.CustomResourceOptions,
+): Gate {
+  const recipe = plan.kubernetes;
+  const limits = clusterLimits(plan.spec.timeouts);
+  const gpuMachines = plan.machines.filter((machine) => machine.gpuCount > 0);
+
+  const namespace = gpuNamespace(name, recipe, { ...opts, dependsOn: machines });
+  const within = { ...opts, dependsOn: namespace ?? machines };
+  const prepared = [runtimeClass(name, recipe, within), ...validationMarkers(name, recipe, within)].filter(
+    (resource) => resource !== undefined,
+  );
+  const release = gpuRelease(
+    name,
+    recipe.release,
+    limits.release,
+    pulumi.mergeOptions(within, { dependsOn: prepared }),
+  );
+  const released = { ...opts, dependsOn: release };
+  return {
+    powerLimits: powerLimits(name, recipe, gpuMachines, released),
+    smokeTests: gpuMachines.map((machine) => smokeTest(name, recipe, machine, limits.gate, released)),
+  };
+}
+
+/**
+ * A value that resolves only after the gate, and makes whoever uses it depend on the gate. A preview knows it already: it
+ * hangs on the URNs of the gate's resources, not on what their provider will say.
+ */
+export function behind<T>(gate: Gate, value: T): pulumi.Output<T> {
+  const urns = [...gate.smokeTests, ...gate.powerLimits].map((resource) => resource.urn);
+  return pulumi.all(urns).apply((): unknown => value) as pulumi.Output<T>;
+}
+
+/** Whether every smoke test has passed; false without a GPU machine. */
+export function passed(gate: Gate): pulumi.Output<boolean> {
+  const succeeded = gate.smokeTests.map((test) => test.status.succeeded);
+  return pulumi.all(succeeded).apply((counts) => counts.length > 0 && counts.every((count) => count >= 1));
+}

@@ -1,0 +1,101 @@
+import * as k8s from "@pulumi/kubernetes";
+import type * as pulumi from "@pulumi/pulumi";
+import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
+import { kubernetesName, labels, podTolerations } from "./pods";
+
+/** A plain image: the NVIDIA runtime brings nvidia-smi of the very driver, and no CUDA release has to fit. */
+const image = "ubuntu:24.04";
+
+/**
+ * Sets the limit of every card, and again whenever it drifted: it lasts neither a reboot nor a reload of the driver
+ * (nvidia-smi manual, --power-limit). A limit that a card does not take is refused by name, with the card's range.
+ */
+const script = `
+set -u
+trap 'exit 0' TERM
+fail() { echo "power limit: $1" >&2; rm -f /tmp/limited; exit 1; }
+while true; do
+  nvidia-smi -pm 1 >/dev/null || fail "nvidia-smi cannot switch persistence mode on: is the driver loaded?"
+  cards=$(nvidia-smi --query-gpu=index,power.limit,power.min_limit,power.max_limit --format=csv,noheader,nounits) ||
+    fail "nvidia-smi does not report the cards' limits"
+  while IFS=', ' read -r card now min max; do
+    awk -v w="$WATTS" -v min="$min" -v max="$max" 'BEGIN { exit !(w >= min && w <= max) }' ||
+      fail "card $card takes $min to $max W, not $WATTS W: change powerLimit of this machine"
+    if ! awk -v w="$WATTS" -v now="$now" 'BEGIN { exit !(w == now) }'; then
+      nvidia-smi -i "$card" -pl "$WATTS" >/dev/null || fail "card $card does not take $WATTS W"
+      echo "card $card: $now W -> $WATTS W"
+    fi
+  done <<< "$cards"
+  touch /tmp/limited
+  sleep 1800 & wait $!
+done
+`.trim();
+
+/**
+ * Power limits of the cards: a DaemonSet per distinct limit, on the machines that have it. The GPU Operator has nothing of
+ * the kind (gpu-operator#942).
+ */
+export function powerLimits(
+  name: string,
+  recipe: KubernetesRecipe,
+  machines: MachineRecipe[],
+  opts: pulumi.CustomResourceOptions,
+): k8s.apps.v1.DaemonSet[] {
+  const limited = machines.filter((machine) => machine.gpuCount > 0 && machine.powerLimit !== undefined);
+  const limits = [...new Set(limited.map((machine) => machine.powerLimit))].sort((a, b) => Number(a) - Number(b));
+  return limits.map((watts) => {
+    const hosts = limited.filter((machine) => machine.powerLimit === watts).map((machine) => machine.name);
+    return powerLimit(`${name}-power-limit-${watts}w`, recipe, Number(watts), hosts, opts);
+  });
+}
+
+function powerLimit(
+  name: string,
+  recipe: KubernetesRecipe,
+  watts: number,
+  hosts: string[],
+  opts: pulumi.CustomResourceOptions,
+): k8s.apps.v1.DaemonSet {
+  const metadata = { name: kubernetesName("nvidia-power-limit", `${watts}w`), namespace: recipe.release.namespace };
+  const pod: k8s.types.input.core.v1.PodSpec = {
+    runtimeClassName: recipe.runtimeClass.name,
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: hosts }] }],
+        },
+      },
+    },
+    tolerations: podTolerations(recipe.tolerations),
+    priorityClassName: "system-node-critical",
+    automountServiceAccountToken: false,
+    containers: [
+      {
+        name: "power-limit",
+        image,
+        command: ["/bin/bash", "-c", script],
+        env: [
+          { name: "WATTS", value: String(watts) },
+          // All cards, without requesting one: the pod manages the cards, it does not compute on them.
+          { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
+          { name: "NVIDIA_DRIVER_CAPABILITIES", value: "utility" },
+        ],
+        // Setting a limit is an administrator's call to the driver (nvidia-smi manual): CAP_SYS_ADMIN and the devices.
+        securityContext: { privileged: true },
+        resources: { requests: { cpu: "5m", memory: "32Mi" }, limits: { cpu: "200m", memory: "128Mi" } },
+        readinessProbe: { exec: { command: ["test", "-f", "/tmp/limited"] }, periodSeconds: 5 },
+      },
+    ],
+  };
+  return new k8s.apps.v1.DaemonSet(
+    name,
+    {
+      metadata: { ...metadata, labels: labels(metadata.name) },
+      spec: {
+        selector: { matchLabels: labels(metadata.name) },
+        template: { metadata: { labels: labels(metadata.name) }, spec: pod },
+      },
+    },
+    opts,
+  );
+}

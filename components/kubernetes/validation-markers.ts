@@ -1,0 +1,97 @@
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import type { KubernetesRecipe } from "../recipe/types";
+import { labels, podTolerations, unprivileged } from "./pods";
+
+const image = "busybox:1.37";
+
+/**
+ * Writes a marker only while the driver is up: the kernel shows its version in every container's own /proc, so no part
+ * of the host's needs mounting. Each file appears whole (written beside, then renamed), because operands source
+ * `driver-ready` the moment they see it. The loop goes on because the markers do not last: /run is a tmpfs, and a
+ * validator deletes its own when it starts (gpu-operator cmd/nvidia-validator/main.go).
+ */
+const script = `
+trap 'exit 0' TERM
+validations=/run/nvidia/validations
+while true; do
+  if [ -r /proc/driver/nvidia/version ]; then
+    mkdir -p "$validations"
+    for marker in $MARKERS; do
+      if ! cmp -s "/markers/$marker" "$validations/$marker"; then
+        cp "/markers/$marker" "$validations/$marker.new" && mv "$validations/$marker.new" "$validations/$marker"
+        echo "wrote $marker"
+      fi
+    done
+  else
+    echo "the NVIDIA driver is not loaded (no /proc/driver/nvidia/version): no markers"
+  fi
+  sleep 30 & wait $!
+done
+`.trim();
+
+const ready = 'for marker in $MARKERS; do test -f "/run/nvidia/validations/$marker" || exit 1; done';
+
+/**
+ * Keeps the files under `/run/nvidia/validations` for which the GPU Operator's operands wait. On Talos ≤ 1.12 its
+ * validator looks for NVIDIA's libraries where Talos has none, and would never write them (gpu-operator#1687); the
+ * validator itself is switched off by a node label.
+ *
+ * @returns Nothing where the release's own validator does the work.
+ */
+export function validationMarkers(
+  name: string,
+  recipe: KubernetesRecipe,
+  opts: pulumi.CustomResourceOptions,
+): (k8s.core.v1.ConfigMap | k8s.apps.v1.DaemonSet)[] {
+  if (recipe.markers.length === 0) return [];
+  const metadata = { name: "nvidia-validation-markers", namespace: recipe.release.namespace };
+  const content = Object.fromEntries(recipe.markers.map((marker) => [marker.file, marker.content]));
+  const files = new k8s.core.v1.ConfigMap(
+    `${name}-markers-content`,
+    { metadata: { ...metadata, labels: labels(metadata.name) }, data: content },
+    opts,
+  );
+  const daemonSet = new k8s.apps.v1.DaemonSet(
+    `${name}-markers`,
+    {
+      metadata: { ...metadata, labels: labels(metadata.name) },
+      spec: {
+        selector: { matchLabels: labels(metadata.name) },
+        template: { metadata: { labels: labels(metadata.name) }, spec: markerPod(recipe, metadata.name) },
+      },
+    },
+    pulumi.mergeOptions(opts, { dependsOn: [files] }),
+  );
+  return [files, daemonSet];
+}
+
+function markerPod(recipe: KubernetesRecipe, configMap: string): k8s.types.input.core.v1.PodSpec {
+  return {
+    nodeSelector: recipe.nodeSelector,
+    tolerations: podTolerations(recipe.tolerations),
+    priorityClassName: "system-node-critical", // as the operands that wait for it
+    automountServiceAccountToken: false,
+    containers: [
+      {
+        name: "markers",
+        image,
+        command: ["/bin/sh", "-c", script],
+        env: [{ name: "MARKERS", value: recipe.markers.map((marker) => marker.file).join(" ") }],
+        // Root, because the host's /run/nvidia is root's; but nothing of what makes a container privileged.
+        securityContext: { ...unprivileged, runAsUser: 0, readOnlyRootFilesystem: true },
+        resources: { requests: { cpu: "5m", memory: "8Mi" }, limits: { cpu: "50m", memory: "32Mi" } },
+        readinessProbe: { exec: { command: ["/bin/sh", "-c", ready] }, periodSeconds: 5 },
+        volumeMounts: [
+          { name: "markers", mountPath: "/markers", readOnly: true },
+          { name: "run-nvidia", mountPath: "/run/nvidia" },
+        ],
+      },
+    ],
+    volumes: [
+      { name: "markers", configMap: { name: configMap } },
+      // The parent folder: some operands mount it with `type: Directory`, so it must exist before them.
+      { name: "run-nvidia", hostPath: { path: "/run/nvidia", type: "DirectoryOrCreate" } },
+    ],
+  };
+}

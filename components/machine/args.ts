@@ -1,0 +1,94 @@
+import type * as pulumi from "@pulumi/pulumi";
+import type {
+  DevicePluginSpec,
+  DriverSpec,
+  GpuOperatorSpec,
+  MachineSpec,
+  SharingSpec,
+  TimeoutsSpec,
+  UpgradeSpec,
+} from "../recipe/spec";
+
+/** A kernel module that the machine must have loaded. */
+export interface MachineKernelModule {
+  /** E.g. `nvidia_uvm`. */
+  name: string;
+}
+
+/** An extension service and the state that it must reach. */
+export interface MachineExtensionService {
+  /** E.g. `ext-nvidia-persistenced`. */
+  name: string;
+  /** As Talos names it: `Running` or `Finished`. */
+  state: string;
+}
+
+/** A taint of the machine's node. */
+export interface MachineTaint {
+  key: string;
+  value?: string;
+  /** `NoSchedule`, `PreferNoSchedule` or `NoExecute`. */
+  effect: string;
+}
+
+/** What follows from a machine's arguments, when it was computed before, as by the plan of a cluster. */
+export interface GpuMachineRecipe {
+  /** Canonical YAML of the schematic. */
+  schematic: string;
+  /** SHA-256 of it. */
+  schematicId: string;
+  installerImage: string;
+  talosVersion: string;
+  /** NVIDIA driver that the image brings; absent on a machine without a GPU. */
+  driverVersion?: string;
+  kernelModules: MachineKernelModule[];
+  /** All patches of the machine's configuration (YAML text), in order. */
+  patches: string[];
+  /** Labels that the node gets. */
+  nodeLabels: Record<string, string>;
+  /** Taints that the node gets. */
+  nodeTaints: MachineTaint[];
+  extensionServices: MachineExtensionService[];
+}
+
+/** Arguments of a GPU machine: what it shall be, and the credentials to make it so. */
+export interface GpuMachineArgs extends MachineSpec {
+  /** Name of the machine's node in Kubernetes. Default: the name of the component. */
+  nodeName?: string;
+  /** Talos release that it shall run, e.g. `v1.12.6`. */
+  talosVersion: string;
+  /** Kubernetes release, e.g. `v1.35.0`. Required with an owned configuration. */
+  kubernetesVersion?: string;
+  /** Name of the Talos cluster. Required with an owned configuration. */
+  clusterName?: string;
+  /** URL of the Kubernetes API. Required with an owned configuration. */
+  clusterEndpoint?: string;
+  /** NVIDIA driver. Default: see its fields. */
+  driver?: DriverSpec;
+  /** GPU Operator of the cluster, if it has one: the node's labels depend on it. */
+  gpuOperator?: GpuOperatorSpec;
+  /** Standalone device plugin of the cluster, if it has one: the node's labels depend on it. */
+  devicePlugin?: DevicePluginSpec;
+  /** Sharing or partitioning of the cards: the node's labels depend on it. */
+  sharing?: SharingSpec;
+  /** How it is brought to the wanted image. */
+  upgrade?: UpgradeSpec;
+  /** Limits of the waits. */
+  timeouts?: TimeoutsSpec;
+  /** Image Factory. Default `https://factory.talos.dev`. */
+  factoryUrl?: string;
+  /** Fixes to leave out, by name. Default none. */
+  without?: string[];
+  /** Talos API addresses of the cluster's other control planes; a control plane is not touched unless they are up. Default none. */
+  otherControlPlanes?: string[];
+  /** ID of the machine's schematic, where somebody else registers it at the Image Factory. Default: the component registers it. */
+  schematicId?: pulumi.Input<string>;
+  /** What follows from these arguments, when it was computed and checked before. Default: the component does. */
+  recipe?: GpuMachineRecipe;
+  /** Content of the Talos client configuration (talosconfig). Secret. Required with an owned configuration; default: the file that TALOSCONFIG names. */
+  talosconfig?: pulumi.Input<string>;
+  /** Content of `talosctl gen secrets`. Secret. Required with an owned configuration. */
+  machineSecrets?: pulumi.Input<string>;
+  /** Content of the kubeconfig that the machine is drained with. Secret. Default: the file that KUBECONFIG names. */
+  kubeconfig?: pulumi.Input<string>;
+}

@@ -1,0 +1,123 @@
+import { createHash } from "node:crypto";
+import * as pulumi from "@pulumi/pulumi";
+import * as talos from "@pulumiverse/talos";
+import * as semver from "semver";
+import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
+import { endpointFor, machineSecretsOf, talosClientOf } from "./credentials";
+import { once } from "./gate";
+import { runProgram } from "./program-resource";
+import type { AdoptTask } from "./program/task";
+
+/** Limit of bringing a configuration onto a machine, which only stages it. */
+const LIMIT = "5m";
+
+/** A configuration that waits on the machine for its next boot. */
+export interface Configured {
+  /** Hash of what the machine was given. Resolves once it has it, and is known at preview. */
+  hash: pulumi.Output<string>;
+}
+
+/** Gives the machine its configuration, staged: it takes effect with the one reboot of the upgrade. */
+export function configureMachine(
+  name: string,
+  node: string,
+  args: GpuMachineArgs,
+  recipe: GpuMachineRecipe,
+  opts: pulumi.CustomResourceOptions,
+): Configured {
+  return args.configuration === "owned" ? own(name, node, args, recipe, opts) : adopt(name, node, args, recipe, opts);
+}
+
+/** Pulumi holds the whole configuration. One `ConfigurationApply` per machine: a second one would overwrite the first. */
+function own(
+  name: string,
+  node: string,
+  args: GpuMachineArgs,
+  recipe: GpuMachineRecipe,
+  opts: pulumi.CustomResourceOptions,
+): Configured {
+  const given = required(node, args);
+  const client = pulumi.secret(given.talosconfig).apply(talosClientOf);
+  const generated = talos.machine.getConfigurationOutput(
+    {
+      clusterName: given.clusterName,
+      clusterEndpoint: given.clusterEndpoint,
+      machineType: args.role,
+      machineSecrets: pulumi.secret(given.machineSecrets).apply(machineSecretsOf),
+      talosVersion: contractOf(args),
+      kubernetesVersion: given.kubernetesVersion,
+      docs: false,
+      examples: false,
+    },
+    opts.parent === undefined ? {} : { parent: opts.parent },
+  );
+  const configuration = pulumi.secret(generated.machineConfiguration);
+  const applied = new talos.machine.ConfigurationApply(
+    name,
+    {
+      node: args.address,
+      endpoint: pulumi.unsecret(client.endpoints.apply((endpoints) => endpointFor(args.address, endpoints))),
+      clientConfiguration: client.configuration,
+      machineConfigurationInput: configuration,
+      // Here rather than in what is generated: patches are not secret, so a preview shows what changes.
+      configPatches: recipe.patches,
+      applyMode: "staged",
+      timeouts: { create: LIMIT, update: LIMIT },
+    },
+    pulumi.mergeOptions({ customTimeouts: { create: LIMIT, update: LIMIT } }, opts),
+  );
+  // Nobody guesses a configuration full of keys from its hash.
+  return { hash: once(applied, pulumi.unsecret(configuration.apply((text) => hashOf([text, ...recipe.patches])))) };
+}
+
+/** Somebody else holds the configuration: the program merges our part in, and takes it out again on delete. */
+function adopt(
+  name: string,
+  node: string,
+  args: GpuMachineArgs,
+  recipe: GpuMachineRecipe,
+  opts: pulumi.CustomResourceOptions,
+): Configured {
+  const task: AdoptTask = { machine: node, address: args.address, patches: recipe.patches };
+  const adopted = runProgram(
+    name,
+    { verb: "adopt", deleteVerb: "release", task: JSON.stringify(task), talosconfig: args.talosconfig, limit: LIMIT },
+    opts,
+  );
+  return { hash: once(adopted, hashOf(recipe.patches)) };
+}
+
+/**
+ * Release whose features a generated configuration may use. The machine gets it before its upgrade and refuses what its own
+ * release does not know, so it is the older of the two.
+ */
+export function contractOf({
+  talosVersion,
+  runningVersion,
+}: Pick<GpuMachineArgs, "talosVersion" | "runningVersion">): string {
+  return runningVersion !== undefined && semver.lt(runningVersion, talosVersion) ? runningVersion : talosVersion;
+}
+
+/** What an owned configuration cannot do without. */
+function required(node: string, args: GpuMachineArgs) {
+  const { clusterName, clusterEndpoint, kubernetesVersion, machineSecrets, talosconfig } = args;
+  if (
+    clusterName === undefined ||
+    clusterEndpoint === undefined ||
+    kubernetesVersion === undefined ||
+    machineSecrets === undefined ||
+    talosconfig === undefined
+  ) {
+    const missing = Object.entries({ clusterName, clusterEndpoint, kubernetesVersion, machineSecrets, talosconfig })
+      .filter(([, value]) => value === undefined)
+      .map(([key]) => key);
+    throw new Error(
+      `machines.${node}.configuration: owned, and not given: ${missing.join(", ")}; a whole configuration cannot be made without; give them, or set it to adopted`,
+    );
+  }
+  return { clusterName, clusterEndpoint, kubernetesVersion, machineSecrets, talosconfig };
+}
+
+function hashOf(texts: readonly string[]): string {
+  return createHash("sha256").update(JSON.stringify(texts)).digest("hex");
+}

@@ -1,0 +1,110 @@
+import { parse } from "yaml";
+import { z } from "zod";
+
+// Credentials as files hold them, in the shape that the Talos provider takes. Pure; every result is as secret as its source.
+
+const pair = z.object({ crt: z.string(), key: z.string() });
+
+/** What `talosctl gen secrets` writes. */
+const bundle = z.object({
+  cluster: z.object({ id: z.string(), secret: z.string() }),
+  secrets: z.object({
+    bootstraptoken: z.string(),
+    // Older bundles encrypt by AES-CBC, newer ones by secretbox; the provider wants the latter, empty when there is none.
+    secretboxencryptionsecret: z.string().default(""),
+    aescbcencryptionsecret: z.string().optional(),
+  }),
+  trustdinfo: z.object({ token: z.string() }),
+  certs: z.object({
+    etcd: pair,
+    k8s: pair,
+    k8saggregator: pair,
+    k8sserviceaccount: z.object({ key: z.string() }),
+    os: pair,
+  }),
+});
+
+/**
+ * Secrets of a cluster from the text of `talosctl gen secrets`.
+ *
+ * @throws naming what is missing, never its value.
+ */
+export function machineSecretsOf(text: string) {
+  const { cluster, secrets, trustdinfo, certs } = read(bundle, text, "machineSecrets", "`talosctl gen secrets`");
+  const certificate = ({ crt, key }: z.infer<typeof pair>): { cert: string; key: string } => ({ cert: crt, key });
+  return {
+    cluster,
+    secrets: {
+      bootstrapToken: secrets.bootstraptoken,
+      secretboxEncryptionSecret: secrets.secretboxencryptionsecret,
+      ...(secrets.aescbcencryptionsecret === undefined
+        ? {}
+        : { aescbcEncryptionSecret: secrets.aescbcencryptionsecret }),
+    },
+    trustdinfo,
+    certs: {
+      etcd: certificate(certs.etcd),
+      k8s: certificate(certs.k8s),
+      k8sAggregator: certificate(certs.k8saggregator),
+      k8sServiceaccount: certs.k8sserviceaccount,
+      os: certificate(certs.os),
+    },
+  };
+}
+
+const talosconfig = z.object({
+  context: z.string(),
+  contexts: z.record(
+    z.string(),
+    z.object({ endpoints: z.array(z.string()).nullish(), ca: z.string(), crt: z.string(), key: z.string() }),
+  ),
+});
+
+/** Client of the machine API. */
+export interface TalosClient {
+  configuration: { caCertificate: string; clientCertificate: string; clientKey: string };
+  /** Machines that forward requests to others; may be empty. */
+  endpoints: string[];
+}
+
+/**
+ * Client of the talosconfig's current context.
+ *
+ * @throws naming what is missing, never its value.
+ */
+export function talosClientOf(text: string): TalosClient {
+  const { context, contexts } = read(talosconfig, text, "talosconfig", "`talosctl config`");
+  const current = contexts[context];
+  if (current === undefined) {
+    throw new Error(
+      `talosconfig: its current context ${JSON.stringify(context)} is not among its contexts; no credentials follow; set it with \`talosctl config context\``,
+    );
+  }
+  return {
+    configuration: { caCertificate: current.ca, clientCertificate: current.crt, clientKey: current.key },
+    endpoints: current.endpoints ?? [],
+  };
+}
+
+/** Endpoint to reach a machine by: itself when it is one, else the first, else the machine. */
+export function endpointFor(address: string, endpoints: readonly string[]): string {
+  return endpoints.includes(address) ? address : (endpoints[0] ?? address);
+}
+
+function read<T extends z.ZodType>(type: T, text: string, field: string, source: string): z.infer<T> {
+  let value: unknown;
+  try {
+    value = parse(text);
+  } catch {
+    // The parser's message quotes the text, which is secret.
+    throw new Error(
+      `${field}: it is not YAML; it is needed to reach the machines; give the content of the file that ${source} writes`,
+    );
+  }
+  const parsed = type.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const missing = parsed.error.issues.map((issue) => issue.path.join(".") || "everything").join(", ");
+  throw new Error(
+    `${field}: missing or of the wrong type: ${missing}; it is needed to reach the machines; give the content of the file that ${source} writes`,
+  );
+}

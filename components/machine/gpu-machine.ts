@@ -1,0 +1,51 @@
+import * as pulumi from "@pulumi/pulumi";
+import type { GpuMachineArgs } from "./args";
+import { configureMachine } from "./configuration";
+import { patchNode } from "./node";
+import { recipeOf } from "./recipe";
+import { registerSchematic } from "./schematic";
+import { upgradeMachine } from "./upgrade";
+
+/**
+ * One Talos machine as a GPU node: its schematic, its configuration, its image, its node's labels and taints. At most one
+ * reboot per update, none when nothing changes.
+ */
+export class GpuMachine extends pulumi.ComponentResource {
+  /** Version of the loaded NVIDIA driver, e.g. `570.211.01`; empty on a machine without a GPU. Resolves once the machine runs the wanted image with the driver up. */
+  public readonly driverVersion: pulumi.Output<string>;
+  /** Talos release that the machine runs, as seen on it, e.g. `v1.12.6`. */
+  public readonly talosVersion: pulumi.Output<string>;
+  /** Image Factory schematic that the machine runs, as seen on it. */
+  public readonly schematicId: pulumi.Output<string>;
+  /** Name of the machine's node. Resolves once the machine is done and its node has its labels and taints: wait for it. */
+  public readonly ready: pulumi.Output<string>;
+
+  constructor(name: string, args: GpuMachineArgs, opts?: pulumi.ComponentResourceOptions) {
+    super("talos-gpu:index:GpuMachine", name, {}, opts);
+    const child = { parent: this };
+    const node = args.nodeName ?? name;
+
+    const recipe = args.recipe ?? recipeOf(node, args);
+    const schematicId = args.schematicId ?? registerSchematic(`${name}-schematic`, recipe, child);
+    const configuration = configureMachine(`${name}-configuration`, node, args, recipe, child);
+    const upgraded = upgradeMachine(
+      `${name}-upgrade`,
+      node,
+      args,
+      recipe,
+      { schematicId, configurationHash: configuration.hash },
+      child,
+    );
+
+    this.ready = patchNode(`${name}-node`, upgraded.node, recipe, child);
+    this.driverVersion = upgraded.driverVersion;
+    this.talosVersion = upgraded.talosVersion;
+    this.schematicId = upgraded.schematicId;
+    this.registerOutputs({
+      driverVersion: this.driverVersion,
+      talosVersion: this.talosVersion,
+      schematicId: this.schematicId,
+      ready: this.ready,
+    });
+  }
+}

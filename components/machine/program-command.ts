@@ -1,0 +1,76 @@
+import * as fs from "node:fs";
+import { createRequire } from "node:module";
+import * as os from "node:os";
+import * as path from "node:path";
+
+/** Where things are, for the choice of a command text. */
+export interface Places {
+  /** Folder of this package. */
+  packageRoot: string;
+  /** Working directory of the command: that of the program that provisions. */
+  workingDirectory: string;
+  /** Pulumi's folder, with its plugins. */
+  pulumiHome: string;
+  /** Folder of the package `talos-gpu` as it is found from a folder, symbolic links resolved; undefined when it is not. */
+  resolve: (from: string) => string | undefined;
+}
+
+const PROGRAM = "bin/program.js";
+
+/**
+ * Command that runs a verb of the machine program. The text is part of the resource's state, so it holds nothing of the
+ * machine it was written on: an absolute path would differ between a laptop and a CI runner, and show as a change of every
+ * machine. In order: by the package's name where the working directory finds this very package; by Pulumi's folder where
+ * the package is an installed plugin; else relative to the working directory.
+ */
+export function programCommand(verb: string, places: Places = placesHere()): string {
+  const { packageRoot, workingDirectory, pulumiHome, resolve } = places;
+  if (resolve(workingDirectory) === packageRoot) return nodeCommand(`'talos-gpu/${PROGRAM}'`, verb);
+  const below = path.relative(pulumiHome, packageRoot);
+  if (below !== "" && !below.startsWith("..") && !path.isAbsolute(below)) {
+    const home = "process.env.PULUMI_HOME||require('path').join(require('os').homedir(),'.pulumi')";
+    return nodeCommand(`require('path').join(${home},'${posix(below)}/${PROGRAM}')`, verb);
+  }
+  const relative = posix(path.relative(workingDirectory, path.join(packageRoot, PROGRAM)));
+  return nodeCommand(`'${relative.startsWith(".") ? relative : `./${relative}`}'`, verb);
+}
+
+/** Double quotes around single ones: both sh and cmd take it. */
+function nodeCommand(module: string, verb: string): string {
+  return `node -e "require(${module})" -- ${verb}`;
+}
+
+function posix(file: string): string {
+  return file.split(path.sep).join("/");
+}
+
+/** The places of this process. */
+function placesHere(): Places {
+  return {
+    packageRoot: packageRootOf(__dirname),
+    workingDirectory: process.cwd(),
+    pulumiHome: realpath(process.env["PULUMI_HOME"] ?? path.join(os.homedir(), ".pulumi")),
+    resolve: (from) => {
+      try {
+        return path.dirname(realpath(createRequire(path.join(from, "index.js")).resolve("talos-gpu/package.json")));
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+/** Folder of the package that a folder belongs to; the same from the sources and from what is compiled of them. */
+function packageRootOf(folder: string): string {
+  if (fs.existsSync(path.join(folder, "package.json"))) return realpath(folder);
+  const parent = path.dirname(folder);
+  if (parent === folder)
+    throw new Error(
+      "talos-gpu: its package.json is missing; the machine program cannot be found; install the package again",
+    );
+  return packageRootOf(parent);
+}
+
+function realpath(file: string): string {
+  return fs.existsSync(file) ? fs.realpathSync(file) : file;
+}

@@ -1,0 +1,43 @@
+import * as command from "@pulumi/command";
+import * as pulumi from "@pulumi/pulumi";
+import { programCommand } from "./program-command";
+
+/** One use of the machine program. */
+export interface ProgramUse {
+  /** Verb on create and update. */
+  verb: string;
+  /** Verb on delete. Default: nothing is done. */
+  deleteVerb?: string;
+  /** Task as JSON text. Not secret: it shows in previews. */
+  task: pulumi.Input<string>;
+  /** Contents of credential files. Undefined ones are left to the files that TALOSCONFIG and KUBECONFIG name. */
+  talosconfig?: pulumi.Input<string> | undefined;
+  kubeconfig?: pulumi.Input<string> | undefined;
+  /** Limit of one run, a Go duration. */
+  limit: string;
+}
+
+/** The machine program as a resource: runs when its task, its text or its credentials change. */
+export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomResourceOptions): command.local.Command {
+  const text = programCommand(use.verb);
+  return new command.local.Command(
+    name,
+    {
+      create: text,
+      update: text,
+      ...(use.deleteVerb === undefined ? {} : { delete: programCommand(use.deleteVerb) }),
+      stdin: use.task,
+      environment: {
+        ...(use.talosconfig === undefined ? {} : { TALOS_GPU_TALOSCONFIG: pulumi.secret(use.talosconfig) }),
+        ...(use.kubeconfig === undefined ? {} : { TALOS_GPU_KUBECONFIG: pulumi.secret(use.kubeconfig) }),
+      },
+      logging: command.local.Logging.Stderr,
+    },
+    pulumi.mergeOptions({ customTimeouts: { create: use.limit, update: use.limit, delete: use.limit } }, opts),
+  );
+}
+
+/** The program's answer: the last line of its standard output. Not secret, though the provider marks it so for its environment's sake. */
+export function answerOf<T>(program: command.local.Command, read: (answer: unknown) => T): pulumi.Output<T> {
+  return pulumi.unsecret(program.stdout).apply((stdout) => read(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")));
+}

@@ -1,0 +1,101 @@
+import type { Finding } from "../../recipe/types";
+import { configurationHash, sameConfiguration } from "./configuration-text";
+import { Failure } from "./failure";
+import type { Machine } from "./machine";
+import type { Report } from "./progress";
+import type { AdoptResult, AdoptTask } from "./task";
+
+/** How patches are merged into a configuration that somebody else made, and taken out again. */
+export interface Merger<Added = any> {
+  merge(
+    live: string,
+    patches: string[],
+    previous?: Added,
+  ): { configuration: string; added: Added; changed: boolean; conflicts: Finding[] };
+  unmerge(live: string, added: Added): string;
+}
+
+/**
+ * Merges the patches into the machine's configuration by key and stages the result when it says something else than
+ * before. What was added is handed back, so that the next run and `release` know what is ours.
+ *
+ * @param previous answer of the last run; undefined on the first.
+ * @throws Failure with every conflict; the machine is then as it was.
+ */
+export async function adopt(
+  task: AdoptTask,
+  previous: AdoptResult | undefined,
+  machine: Machine,
+  merger: Merger,
+  report: Report,
+): Promise<AdoptResult> {
+  const { live, active } = await read(task, machine);
+  report(`merge: ${task.patches.length} patches into the configuration of ${task.machine}`);
+  const merged = merger.merge(live, task.patches, previous?.added);
+  if (merged.conflicts.length > 0) throw new Failure(merged.conflicts);
+
+  const changed = !sameConfiguration(live, merged.configuration);
+  if (changed) {
+    report("stage: the next boot brings it into effect");
+    await machine.stage(merged.configuration);
+  } else {
+    report("equal: the configuration says all of it already");
+  }
+  const added =
+    previous === undefined && !changed ? (stagedBefore(task, active, live, merger) ?? merged.added) : merged.added;
+  return { hash: configurationHash(merged.configuration), added, changed };
+}
+
+/**
+ * Takes away what `adopt` added, and nothing else, and stages the result. Never reboots: modules stay loaded and files in
+ * place until somebody does.
+ */
+export async function release(
+  task: AdoptTask,
+  previous: AdoptResult | undefined,
+  machine: Machine,
+  merger: Merger,
+  report: Report,
+): Promise<{ changed: boolean }> {
+  if (previous === undefined) {
+    report("release: nothing is known to have been added");
+    return { changed: false };
+  }
+  const { live } = await read(task, machine);
+  const configuration = merger.unmerge(live, previous.added);
+  const changed = !sameConfiguration(live, configuration);
+  if (changed) {
+    report(`release: staged, ${task.machine} is not rebooted`);
+    await machine.stage(configuration);
+  } else {
+    report("release: the configuration holds nothing of ours");
+  }
+  return { changed };
+}
+
+/**
+ * What an earlier run added that was killed between staging and telling: then the staged configuration is exactly what the
+ * merge makes of the active one.
+ */
+function stagedBefore(task: AdoptTask, active: string | undefined, live: string, merger: Merger): unknown {
+  if (active === undefined || sameConfiguration(active, live)) return undefined;
+  const again = merger.merge(active, task.patches);
+  return again.conflicts.length === 0 && sameConfiguration(again.configuration, live) ? again.added : undefined;
+}
+
+/** The configuration of the next boot, so that what others staged is kept, and the active one. */
+async function read(task: AdoptTask, machine: Machine): Promise<{ live: string; active: string | undefined }> {
+  const { active, persistent } = await machine.configurations();
+  const live = persistent ?? active;
+  if (live === undefined) {
+    throw new Failure([
+      {
+        field: `machines.${task.machine}.configuration`,
+        problem: `the machine at ${task.address} has no configuration`,
+        why: "there is nothing to adopt: it is in maintenance mode",
+        remedy: "give it a configuration first, or make it `configuration: owned`",
+      },
+    ]);
+  }
+  return { live, active };
+}

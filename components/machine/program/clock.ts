@@ -1,0 +1,63 @@
+import { formatDuration } from "../duration";
+import { isTransient, lastLine } from "./failure";
+
+/** Time, so that a test can hold it. */
+export interface Clock {
+  /** Milliseconds since some fixed moment; never goes back. */
+  now(): number;
+  /** Resolves after so many milliseconds. */
+  sleep(milliseconds: number): Promise<void>;
+}
+
+/** The real time. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+};
+
+/** A condition that is watched until it holds. */
+export interface Wait<T> {
+  /** What is waited for, e.g. `a new boot id`; for progress and for the message of the limit. */
+  what: string;
+  /** Milliseconds after which the wait is given up. */
+  limit: number;
+  /** Milliseconds between two looks. */
+  poll: number;
+  /** Looks once: the value when the condition holds, else `{ not: <what is missing> }`. */
+  look: () => Promise<{ done: T } | { not: string }>;
+}
+
+/** A wait that reached its limit. */
+export class LimitReached extends Error {
+  constructor(
+    public readonly what: string,
+    public readonly limit: number,
+    /** What was missing at the last look. */
+    public readonly missing: string,
+  ) {
+    super(`waited ${formatDuration(limit)} for ${what}, in vain (last: ${missing})`);
+  }
+}
+
+/**
+ * Looks until the condition holds. A look that fails because the machine does not answer counts as a look that did not
+ * find it; any other error ends the wait.
+ *
+ * @throws LimitReached at the limit.
+ */
+export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
+  const end = clock.now() + wait.limit;
+  let missing: string;
+  do {
+    try {
+      const seen = await wait.look();
+      if ("done" in seen) return seen.done;
+      missing = seen.not;
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      missing = lastLine(error);
+    }
+    await clock.sleep(Math.max(0, Math.min(wait.poll, end - clock.now())));
+  } while (clock.now() < end);
+  throw new LimitReached(wait.what, wait.limit, missing);
+}

@@ -1,0 +1,79 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { parse } from "yaml";
+
+const PREFIX = "talos-gpu-";
+
+/** Files with secrets for child programs that take nothing but a path: mode 0600, in a folder of mode 0700, gone when we are. */
+export class SecretFiles {
+  private readonly folder: string;
+
+  constructor(root = os.tmpdir()) {
+    sweep(root);
+    this.folder = fs.mkdtempSync(path.join(root, `${PREFIX}${process.pid}-`));
+  }
+
+  /** Writes a file and returns its path. */
+  write(name: string, content: string): string {
+    const file = path.join(this.folder, name);
+    fs.writeFileSync(file, content, { mode: 0o600 });
+    return file;
+  }
+
+  remove(name: string): void {
+    fs.rmSync(path.join(this.folder, name), { force: true });
+  }
+
+  /** Removes everything. May be called again. */
+  close(): void {
+    fs.rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Removes folders of runs that were killed before they could (the plugin kills without warning when it is cancelled). */
+function sweep(root: string): void {
+  const uid = process.getuid?.();
+  for (const entry of fs.readdirSync(root)) {
+    const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(entry)?.[1];
+    if (pid === undefined || isAlive(Number(pid))) continue;
+    const folder = path.join(root, entry);
+    try {
+      const { uid: owner } = fs.lstatSync(folder);
+      if (uid === undefined || owner === uid) fs.rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // Another run swept it at the same time.
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** Values of a YAML text (talosconfig, kubeconfig, machine configuration) that must not be seen: long single words under keys that hold credentials. */
+export function secretValues(text: string): string[] {
+  const found: string[] = [];
+  const walk = (value: unknown, key: string): void => {
+    if (
+      typeof value === "string" &&
+      value.length >= 8 &&
+      /key|token|secret|password|crt|cert|identity|data$/i.test(key)
+    )
+      found.push(value);
+    else if (Array.isArray(value)) value.forEach((item) => walk(item, key));
+    else if (value !== null && typeof value === "object")
+      Object.entries(value).forEach(([name, item]) => walk(item, name));
+  };
+  try {
+    walk(parse(text), "");
+  } catch {
+    // Not YAML, or several documents: the general patterns of the redaction still apply.
+  }
+  return found;
+}

@@ -1,0 +1,87 @@
+/** One Talos machine, as the phases see it. Behind it: talosctl; in tests: a machine in memory. */
+export interface Machine {
+  /** Release that runs, e.g. `v1.12.6`. */
+  version(): Promise<string>;
+  status(): Promise<MachineStatus>;
+  /** Changes with every boot. */
+  bootId(): Promise<string>;
+  /** Schematic that runs; undefined when the image was not made by an Image Factory. */
+  schematic(): Promise<string | undefined>;
+  /** Content of a file; undefined when it is not there. */
+  read(path: string): Promise<string | undefined>;
+  /** State of every service by name, e.g. `Running`. */
+  services(): Promise<Record<string, string>>;
+  configurations(): Promise<Configurations>;
+  /** Makes `configuration` the one of the next boot; nothing changes before. */
+  stage(configuration: string): Promise<void>;
+  /** Brings the installer onto the machine. */
+  pull(image: string, limit: number): Promise<void>;
+  /** Starts the upgrade; resolves when the machine has taken it on. It then reboots by itself. */
+  upgrade(image: string, api: UpgradeApi, limit: number): Promise<void>;
+  /** Starts a reboot. */
+  reboot(): Promise<void>;
+  /** Members of the machine's etcd cluster. */
+  etcdMembers(): Promise<EtcdMember[]>;
+  /** Complaints of this machine's etcd member; empty when it is healthy. */
+  etcdProblems(): Promise<string[]>;
+}
+
+/**
+ * `lifecycle` is LifecycleService.Upgrade of Talos 1.13 and newer; `legacy` is MachineService.Upgrade, which Talos 1.12 and
+ * older have. Range: talos v1.13.0 cmd/talosctl/cmd/talos/upgrade.go.
+ */
+export type UpgradeApi = "lifecycle" | "legacy";
+
+export interface MachineStatus {
+  /** E.g. `running`, `booting`, `upgrading`, `rebooting`, `maintenance`. */
+  stage: string;
+  /** What keeps it from being ready, in Talos' words. */
+  unmet: string[];
+}
+
+/** Texts of the machine's configuration; more than one YAML document each. */
+export interface Configurations {
+  /** The one that is in effect (resource `v1alpha1`). */
+  active?: string;
+  /** The one on disk, in effect after the next boot (resource `persistent`). Differs from `active` when staged. */
+  persistent?: string;
+}
+
+export interface EtcdMember {
+  id: string;
+  hostname: string;
+  /** A learner does not vote yet. */
+  learner: boolean;
+}
+
+/** The machine's node in Kubernetes, as the drain sees it. */
+export interface Cluster {
+  /** The node; undefined when the cluster has none of that name. */
+  node(name: string): Promise<NodeState | undefined>;
+  /** Marks the node unschedulable and sets the annotation, in one request. */
+  cordon(name: string, annotation: string, value: string): Promise<void>;
+  /** Takes both away, in one request. */
+  uncordon(name: string, annotation: string): Promise<void>;
+  /** Pods on the node. */
+  pods(node: string): Promise<PodState[]>;
+  /** Asks for the eviction; a disruption budget may refuse. */
+  evict(pod: PodState): Promise<{ refused?: string }>;
+}
+
+export interface NodeState {
+  unschedulable: boolean;
+  annotations: Record<string, string>;
+  ready: boolean;
+}
+
+export interface PodState {
+  namespace: string;
+  name: string;
+  uid: string;
+  /** Kind of its controller, e.g. `DaemonSet`; undefined for a bare pod. */
+  controller?: string;
+  /** Whether it mirrors a static pod of the kubelet. */
+  mirror: boolean;
+  /** Whether it ran to its end. */
+  finished: boolean;
+}

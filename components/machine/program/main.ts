@@ -1,0 +1,139 @@
+import * as fs from "node:fs";
+import { z } from "zod";
+import { mergeConfiguration, unmergeConfiguration } from "../../recipe/merge";
+import { adopt, release, type Merger } from "./adopt";
+import { systemClock } from "./clock";
+import { SecretFiles, secretValues } from "./credentials";
+import { CallError, Failure, redact } from "./failure";
+import { KubernetesCluster } from "./kubernetes";
+import type { Cluster } from "./machine";
+import { adoptResult, adoptTask, upgradeTask, type AdoptResult } from "./task";
+import { TalosMachine } from "./talos-machine";
+import { Talosctl } from "./talosctl";
+import { upgrade } from "./upgrade";
+
+/**
+ * The machine program, a child of `@pulumi/command`: task as JSON on standard input, progress on standard error, the answer
+ * as one JSON line on standard output. Credentials by environment: TALOS_GPU_TALOSCONFIG and TALOS_GPU_KUBECONFIG
+ * (contents), else TALOSCONFIG and KUBECONFIG (paths). talosctl from PATH, or TALOS_GPU_TALOSCTL.
+ */
+async function main(verb: string | undefined): Promise<void> {
+  const input = fs.readFileSync(0, "utf8");
+  const talosconfig = take("TALOS_GPU_TALOSCONFIG");
+  const kubeconfig = take("TALOS_GPU_KUBECONFIG") ?? fileOf("KUBECONFIG");
+  const secrets = [...secretValues(talosconfig ?? ""), ...secretValues(kubeconfig ?? "")];
+  const report = (line: string): void => void process.stderr.write(`${redact(line, secrets)}\n`);
+
+  const files = new SecretFiles();
+  const talosctl = new Talosctl({
+    binary: process.env["TALOS_GPU_TALOSCTL"] ?? "talosctl",
+    talosconfig: talosconfig === undefined ? undefined : files.write("talosconfig", talosconfig),
+    secrets,
+  });
+  const close = (): void => {
+    talosctl.stop();
+    files.close();
+  };
+  process.once("exit", close);
+  for (const [signal, number] of [
+    ["SIGINT", 2],
+    ["SIGTERM", 15],
+    ["SIGHUP", 1],
+  ] as const) {
+    process.once(signal, () => process.exit(128 + number));
+  }
+
+  try {
+    const clientVersion = await talosctl.version();
+    const machineAt = (address: string): TalosMachine => new TalosMachine(talosctl, address, clientVersion, files);
+    const answer = await run(verb, input, machineAt, clientVersion, clusterOf(kubeconfig, secrets), report);
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
+  } catch (error) {
+    report(describe(error, input));
+    process.exitCode = 1;
+  }
+}
+
+async function run(
+  verb: string | undefined,
+  input: string,
+  machineAt: (address: string) => TalosMachine,
+  clientVersion: string,
+  cluster: Cluster | undefined,
+  report: (line: string) => void,
+): Promise<unknown> {
+  const prefixed = (name: string) => (line: string) => report(`${name}: ${line}`);
+  if (verb === "upgrade") {
+    const task = read(upgradeTask, input, pollFromEnvironment());
+    return upgrade(task, {
+      machine: machineAt(task.address),
+      others: new Map(task.otherControlPlanes.map((address) => [address, machineAt(address)])),
+      cluster,
+      clientVersion,
+      clock: systemClock,
+      report: prefixed(task.machine),
+    });
+  }
+  if (verb === "adopt" || verb === "release") {
+    const task = read(adoptTask, input);
+    const act = verb === "adopt" ? adopt : release;
+    return act(task, previousAnswer(), machineAt(task.address), merger, prefixed(task.machine));
+  }
+  throw new Error(`verb ${JSON.stringify(verb)} is not one of upgrade, adopt, release`);
+}
+
+const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguration };
+
+/** Kubernetes, when there are credentials. `~/.kube/config` is left alone: it may be of any cluster. */
+function clusterOf(kubeconfig: string | undefined, secrets: string[]): Cluster | undefined {
+  return kubeconfig === undefined ? undefined : new KubernetesCluster(kubeconfig, secrets);
+}
+
+/** Takes a variable out of the environment, so that no child inherits it. */
+function take(name: string): string | undefined {
+  const value = process.env[name];
+  delete process.env[name];
+  return value === undefined || value === "" ? undefined : value;
+}
+
+function fileOf(name: string): string | undefined {
+  const path = process.env[name];
+  return path === undefined || path === "" ? undefined : fs.readFileSync(path, "utf8");
+}
+
+/** What the last `adopt` of this resource answered; Pulumi's command provider hands it back by this variable. */
+function previousAnswer(): AdoptResult | undefined {
+  const text = process.env["PULUMI_COMMAND_STDOUT"]?.trim().split("\n").at(-1);
+  return text === undefined || text === "" ? undefined : read(adoptResult, text);
+}
+
+/** A lab whose time runs faster looks more often, without its tasks being others than a real stack's. */
+function pollFromEnvironment(): object {
+  const seconds = Number(process.env["TALOS_GPU_POLL_SECONDS"]);
+  return seconds > 0 ? { pollSeconds: seconds } : {};
+}
+
+function read<T extends z.ZodType>(type: T, text: string, defaults: object = {}): z.infer<T> {
+  const parsed = type.safeParse({ ...defaults, ...(JSON.parse(text) as object) });
+  if (parsed.success) return parsed.data;
+  throw new Error(
+    `task: it does not have the shape this release of talos-gpu writes: ${z.prettifyError(parsed.error)}`,
+  );
+}
+
+/** A failed call that no phase made sense of is one that trying again does not help: credentials, mostly. */
+function describe(error: unknown, input: string): string {
+  if (!(error instanceof CallError)) return error instanceof Error ? error.message : String(error);
+  const name = /"machine":"([^"]+)"/.exec(input)?.[1] ?? "unknown";
+  return new Failure([
+    {
+      field: `machines.${name}`,
+      problem: error.message,
+      why: "the program cannot go on",
+      remedy:
+        "check the talosconfig, the kubeconfig and talosctl, then run again: the program goes on from what it finds",
+    },
+  ]).message;
+}
+
+void main(process.argv.at(-1));

@@ -1,0 +1,23 @@
+import type { Clock } from "./clock";
+
+/** Tells what happens: one line each, on standard error. Never holds a secret. */
+export type Report = (line: string) => void;
+
+/** Names phases as they start and measures them. */
+export class Phases {
+  readonly done: { name: string; seconds: number }[] = [];
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly report: Report,
+  ) {}
+
+  /** Runs one phase. `says` is its line: what it does and how long it may take. */
+  async run<T>(name: string, says: string, work: () => Promise<T>): Promise<T> {
+    this.report(`${name}: ${says}`);
+    const start = this.clock.now();
+    const value = await work();
+    this.done.push({ name, seconds: Math.round((this.clock.now() - start) / 100) / 10 });
+    return value;
+  }
+}

@@ -1,0 +1,116 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { formatDuration } from "../duration";
+import { CallError, redact, type CallProblem } from "./failure";
+
+/** Lines of talosctl's standard error that an error quotes. */
+const QUOTED_LINES = 6;
+
+export interface TalosctlOptions {
+  /** Program to run. */
+  binary: string;
+  /** Path of the talosconfig; undefined lets talosctl find one. */
+  talosconfig: string | undefined;
+  /** Values that no message may hold. */
+  secrets: readonly string[];
+}
+
+/** Runs talosctl. The only place that does: arguments as a list, no shell, no secret among them, each call with a limit. */
+export class Talosctl {
+  private readonly children = new Set<ChildProcess>();
+
+  constructor(private readonly options: TalosctlOptions) {}
+
+  /**
+   * Runs one command and returns its standard output.
+   *
+   * @param limit milliseconds after which it is ended, and counts as unreachable.
+   * @throws CallError with the end of its standard error, free of secrets.
+   */
+  run(args: readonly string[], limit: number): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const { TALOS_GPU_TALOSCONFIG: _talosconfig, TALOS_GPU_KUBECONFIG: _kubeconfig, ...inherited } = process.env;
+      const child = spawn(this.options.binary, args, {
+        env:
+          this.options.talosconfig === undefined ? inherited : { ...inherited, TALOSCONFIG: this.options.talosconfig },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      this.children.add(child);
+      const output: Buffer[] = [];
+      const errors: Buffer[] = [];
+      let late = false;
+      const timer = setTimeout(() => {
+        late = true;
+        child.kill("SIGKILL");
+      }, limit);
+      child.stdout.on("data", (chunk: Buffer) => output.push(chunk));
+      child.stderr.on("data", (chunk: Buffer) => errors.push(chunk));
+      const end = (): void => {
+        clearTimeout(timer);
+        this.children.delete(child);
+      };
+      child.on("error", (error: NodeJS.ErrnoException) => {
+        end();
+        reject(new CallError("refused", startProblem(this.options.binary, error)));
+      });
+      child.on("close", (code, signal) => {
+        end();
+        const text = redact(Buffer.concat(errors).toString(), this.options.secrets);
+        if (late)
+          reject(
+            new CallError(
+              "unreachable",
+              `talosctl ${args[0]} did not end within ${formatDuration(limit)}${quote(text)}`,
+            ),
+          );
+        else if (code === 0) resolve(Buffer.concat(output).toString());
+        else
+          reject(
+            new CallError(classify(text), `talosctl ${args[0]} failed (${signal ?? `exit ${code}`})${quote(text)}`),
+          );
+      });
+    });
+  }
+
+  /** Release of the program, e.g. `v1.13.0`. */
+  async version(): Promise<string> {
+    const text = await this.run(["version", "--client", "--short"], 30_000);
+    return /\bv\d+\.\d+\.\d+\S*/.exec(text)?.[0] ?? text.trim();
+  }
+
+  /** Ends whatever runs. */
+  stop(): void {
+    for (const child of this.children) child.kill("SIGKILL");
+  }
+}
+
+function startProblem(binary: string, error: NodeJS.ErrnoException): string {
+  return error.code === "ENOENT"
+    ? `talosctl: ${binary} is not there; the machine cannot be reached without it; install talosctl of the machine's minor release, or name it by TALOS_GPU_TALOSCTL`
+    : `talosctl: ${binary} does not start: ${error.message}`;
+}
+
+function quote(text: string): string {
+  const lines = text.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("WARNING:"));
+  return lines.length === 0 ? "" : `: ${lines.slice(-QUOTED_LINES).join("\n").trim()}`;
+}
+
+/**
+ * Reads gRPC's code out of what talosctl says. Certificates come first: a failed handshake is reported as `Unavailable`
+ * too, but it does not heal by waiting, save a clock that is not set yet after a boot.
+ */
+const PROBLEMS: [RegExp, CallProblem][] = [
+  [/not yet valid/i, "unreachable"],
+  [/x509|tls: |code = (Unauthenticated|PermissionDenied)|no such host/i, "refused"],
+  [/code = Unimplemented/i, "unimplemented"],
+  [/code = (FailedPrecondition|Aborted)|locked|already in progress/i, "busy"],
+  [
+    /code = (Unavailable|DeadlineExceeded|Canceled)|connection (refused|reset)|i\/o timeout|deadline exceeded|no route to host|broken pipe|\bEOF\b/i,
+    "unreachable",
+  ],
+  [/no such file or directory|code = NotFound/i, "missing"],
+];
+
+/** What kind of failure a message of talosctl tells of. */
+export function classify(text: string): CallProblem {
+  return PROBLEMS.find(([pattern]) => pattern.test(text))?.[1] ?? "refused";
+}

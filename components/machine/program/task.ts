@@ -1,0 +1,79 @@
+import { z } from "zod";
+import { parseDuration } from "../duration";
+
+/**
+ * What the program is told (standard input) and what it answers (last line of standard output). Nothing here is secret:
+ * credentials come by environment.
+ */
+
+const duration = z.string().check(
+  z.refine((text) => {
+    try {
+      return parseDuration(text) > 0;
+    } catch {
+      return false;
+    }
+  }, "not a duration like 90s or 10m"),
+);
+
+/** Task of `upgrade`. */
+export const upgradeTask = z.strictObject({
+  /** Node name of the machine. */
+  machine: z.string().min(1),
+  /** Address of its Talos API. */
+  address: z.string().min(1),
+  role: z.enum(["controlplane", "worker"]),
+  /** Release it shall run, e.g. `v1.12.6`. */
+  talosVersion: z.string().regex(/^v\d+\.\d+\.\d+/),
+  /** Schematic it shall run. */
+  schematicId: z.string().regex(/^[0-9a-f]{64}$/),
+  installerImage: z.string().min(1),
+  /** Hash of the configuration that shall be active. Only its change matters: it makes the program run again. */
+  configurationHash: z.string(),
+  /** Kernel modules that must be loaded, by name. */
+  modules: z.array(z.string()),
+  /** NVIDIA driver that must be loaded, e.g. `570.211.01`. Absent on a machine without a GPU. */
+  driverVersion: z.string().optional(),
+  /** Extension services and the state each must reach. */
+  extensionServices: z.array(z.strictObject({ name: z.string(), state: z.string() })),
+  /** Evict pods before the reboot. */
+  drain: z.boolean(),
+  /** Talos API addresses of the cluster's other control planes. */
+  otherControlPlanes: z.array(z.string()),
+  timeouts: z.strictObject({ pull: duration, drain: duration, reboot: duration, verify: duration }),
+  /** Seconds between two looks at the machine. Default 1. */
+  pollSeconds: z.number().positive().default(1),
+});
+export type UpgradeTask = z.infer<typeof upgradeTask>;
+
+/** Answer of `upgrade`: what was seen on the machine at the end. */
+export const upgradeResult = z.object({
+  machine: z.string(),
+  talosVersion: z.string(),
+  schematicId: z.string(),
+  driverVersion: z.string().nullable(),
+  bootId: z.string(),
+  /** Whether this run rebooted it. */
+  rebooted: z.boolean(),
+  phases: z.array(z.object({ name: z.string(), seconds: z.number() })),
+});
+export type UpgradeResult = z.infer<typeof upgradeResult>;
+
+/** Task of `adopt` and `release`. */
+export const adoptTask = z.strictObject({
+  machine: z.string().min(1),
+  address: z.string().min(1),
+  /** Strategic-merge patches (YAML text), in order. */
+  patches: z.array(z.string()),
+});
+export type AdoptTask = z.infer<typeof adoptTask>;
+
+/** Answer of `adopt`: kept by Pulumi and handed back to the next `adopt` and to `release`. */
+export const adoptResult = z.object({
+  /** Hash of the machine's whole configuration after the merge. */
+  hash: z.string(),
+  /** What the merge added, and so what `release` takes away; as the merge wrote it. */
+  added: z.any(),
+  changed: z.boolean(),
+});
+export type AdoptResult = z.infer<typeof adoptResult>;

@@ -1,0 +1,87 @@
+import * as pulumi from "@pulumi/pulumi";
+import type { TimeoutsSpec } from "../recipe/spec";
+import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
+import { formatDuration, parseDuration } from "./duration";
+import { once } from "./gate";
+import { answerOf, runProgram } from "./program-resource";
+import { upgradeResult, type UpgradeTask } from "./program/task";
+
+/** A machine that runs what it shall. */
+export interface Upgraded {
+  /** Node name. Resolves once the machine runs the wanted image with the driver up, and is known at preview. */
+  node: pulumi.Output<string>;
+  /** Loaded NVIDIA driver; empty on a machine without a GPU. */
+  driverVersion: pulumi.Output<string>;
+  talosVersion: pulumi.Output<string>;
+  schematicId: pulumi.Output<string>;
+  /** Changes with every boot. */
+  bootId: pulumi.Output<string>;
+}
+
+/** What an upgrade waits for. */
+export interface UpgradeInputs {
+  /** ID of the registered schematic. */
+  schematicId: pulumi.Input<string>;
+  /** Hash of the staged configuration. */
+  configurationHash: pulumi.Input<string>;
+}
+
+/** Brings the machine to the wanted image and configuration with one reboot or none, and sees its driver up. */
+export function upgradeMachine(
+  name: string,
+  node: string,
+  args: GpuMachineArgs,
+  recipe: GpuMachineRecipe,
+  inputs: UpgradeInputs,
+  opts: pulumi.CustomResourceOptions,
+): Upgraded {
+  const timeouts = upgradeTimeouts(args.timeouts);
+  const task = pulumi.all([inputs.schematicId, inputs.configurationHash]).apply(([schematicId, configurationHash]) => {
+    const written: Omit<UpgradeTask, "pollSeconds"> = {
+      machine: node,
+      address: args.address,
+      role: args.role,
+      talosVersion: recipe.talosVersion,
+      schematicId,
+      installerImage: recipe.installerImage,
+      configurationHash,
+      modules: recipe.kernelModules.map((module) => module.name),
+      ...(recipe.driverVersion === undefined ? {} : { driverVersion: recipe.driverVersion }),
+      extensionServices: recipe.extensionServices.map(({ name: service, state }) => ({ name: service, state })),
+      drain: args.upgrade?.drain ?? true,
+      otherControlPlanes: args.otherControlPlanes ?? [],
+      timeouts,
+    };
+    return JSON.stringify(written);
+  });
+  const program = runProgram(
+    name,
+    { verb: "upgrade", task, talosconfig: args.talosconfig, kubeconfig: args.kubeconfig, limit: limitOf(timeouts) },
+    opts,
+  );
+  const result = answerOf(program, (answer) => upgradeResult.parse(answer));
+  return {
+    node: once(program, node),
+    driverVersion: result.apply(({ driverVersion }) => driverVersion ?? ""),
+    talosVersion: result.talosVersion,
+    schematicId: result.schematicId,
+    bootId: result.bootId,
+  };
+}
+
+/** The limits of a machine's upgrade, defaults (as `TimeoutsSpec` states them) filled in. */
+export function upgradeTimeouts({ pull, drain, reboot, verify }: TimeoutsSpec = {}): UpgradeTask["timeouts"] {
+  return { pull: pull ?? "10m", drain: drain ?? "5m", reboot: reboot ?? "30m", verify: verify ?? "5m" };
+}
+
+/**
+ * Limit of one run: the sum of its waits, and ten minutes for what lies between, so that the program's own, better worded
+ * failure comes first. An earlier run may have to be waited for, so the reboot counts twice; the node's readiness is
+ * verified after the driver.
+ */
+function limitOf({ pull, drain, reboot, verify }: UpgradeTask["timeouts"]): string {
+  const read = (text: string, field: string): number => parseDuration(text, `timeouts.${field}`);
+  return formatDuration(
+    read(pull, "pull") + read(drain, "drain") + 2 * read(reboot, "reboot") + 2 * read(verify, "verify") + 600_000,
+  );
+}

@@ -1,0 +1,41 @@
+import { gpuRequests, type Check } from "../check";
+import { lastCudaOf } from "../card";
+import { cudaFloor, cudaOfImage } from "../cuda";
+import { compareDotted, majorOf } from "../version";
+
+export const cudaImage: Check = {
+  id: "cuda-image",
+  source: "docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility; CUDA 13 release notes (dropped architectures)",
+  find: ({ spec, gpuMachines }) => {
+    const images = [
+      ...gpuRequests(spec).flatMap((request) => (request.image ? [{ field: `${request.field}.image`, image: request.image }] : [])),
+      ...(spec.smokeTestImage ? [{ field: "smokeTestImage", image: spec.smokeTestImage }] : []),
+    ];
+    return images.flatMap(({ field, image }) => {
+      const cuda = cudaOfImage(image);
+      const floor = cuda && cudaFloor(cuda);
+      if (!cuda || !floor) return [];
+      const old = gpuMachines.find((machine) => machine.driverVersion && compareDotted(machine.driverVersion, floor) < 0);
+      if (old) {
+        return [
+          {
+            field,
+            problem: `its CUDA ${cuda} needs driver ${floor}, but ${old.name} runs ${old.driverVersion}`,
+            why: "CUDA fails to initialize: the driver is insufficient for the runtime",
+            remedy: `take an image of CUDA ${majorOf(cuda) - 1}, or ${spec.driver?.branch ? "another driver.branch or " : ""}a newer Talos release`,
+          },
+        ];
+      }
+      const dropped = gpuMachines.flatMap((machine) => machine.cards.map((card) => ({ machine, card }))).find(({ card }) => compareDotted(majorOf(cuda).toString(), majorOf(lastCudaOf(card) ?? "99").toString()) > 0);
+      if (!dropped) return [];
+      return [
+        {
+          field,
+          problem: `its CUDA ${cuda} no longer knows the ${dropped.card.model} (${dropped.card.architecture}) of ${dropped.machine.name}`,
+          why: "the image holds no code for the card: no kernel image is available for execution on the device",
+          remedy: `take an image of CUDA ${lastCudaOf(dropped.card)} or older`,
+        },
+      ];
+    });
+  },
+};

@@ -1,0 +1,44 @@
+import type { Check } from "../check";
+import { soundsLikeNvidia, unsuffixedNames } from "../extension";
+import { extensionsOf, minorsWith } from "../release";
+import { closest } from "../suggest";
+
+const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
+
+export const extensionName: Check = {
+  id: "extension-name",
+  source: "siderolabs/extensions, Makefile; image-factory, internal/profile (unsuffixed names stand for `-lts`, in silence)",
+  find: ({ machines, release }) =>
+    machines.flatMap((machine) =>
+      (machine.spec.extensions ?? []).flatMap((name, index) => {
+        const field = `${machine.field}.extensions[${index}]`;
+        const suffixed = unsuffixedNames[name];
+        if (suffixed) {
+          return [
+            {
+              field,
+              problem: `"${name}" does not say which branch`,
+              why: "the Image Factory takes it as the lts one without a word, which may be older or newer than the rest of the driver",
+              remedy: `write ${suffixed.join(" or ")}, or leave it out: NVIDIA's extensions follow from the card and driver.branch`,
+            },
+          ];
+        }
+        if (minorsWith(name).length > 0) return [];
+        const known = release ? [...extensionsOf(release.minor.minor)].map(withoutPrefix) : [];
+        const meant = closest(withoutPrefix(name), known);
+        const advice = soundsLikeNvidia(name)
+          ? "leave it out: NVIDIA's extensions follow from the card and driver.branch;"
+          : meant === undefined
+            ? ""
+            : `did you mean "siderolabs/${meant}"?`;
+        return [
+          {
+            field,
+            problem: `there is no official extension "${name}" in any Talos release`,
+            why: "the Image Factory takes any name into a schematic and fails only when the machine pulls the image",
+            remedy: `${advice}${advice === "" ? "" : " "}names are listed at /version/<release>/extensions/official of the Factory`,
+          },
+        ];
+      }),
+    ),
+};

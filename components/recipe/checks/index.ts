@@ -1,0 +1,127 @@
+import type { Check } from "../check";
+import { chartValues } from "./chart-values";
+import { chartVersion } from "./chart-version";
+import { containerdPartCheck } from "./containerd-part";
+import { containerdToml } from "./containerd-toml";
+import { containerdVersion } from "./containerd-version";
+import { cudaArchitecture } from "./cuda-architecture";
+import { cudaImage } from "./cuda-image";
+import { defaultRuntime } from "./default-runtime";
+import { deviceListStrategy } from "./device-list-strategy";
+import { driverBranches } from "./driver-branches";
+import { driverTooNew } from "./driver-too-new";
+import { driverTooOld } from "./driver-too-old";
+import { extensionName } from "./extension-name";
+import { extensionRelease } from "./extension-release";
+import { extensionWithoutGpu } from "./extension-without-gpu";
+import { fabricmanagerBranch } from "./fabricmanager-branch";
+import { gpuCapacity } from "./gpu-capacity";
+import { gpuMachine } from "./gpu-machine";
+import { gpuModel } from "./gpu-model";
+import { gpuRequestsFit } from "./gpu-requests";
+import { installExtensions } from "./install-extensions";
+import { installImage } from "./install-image";
+import { kernelArgs } from "./kernel-args";
+import { kernelModulesOnce } from "./kernel-modules-once";
+import { kubernetesMode } from "./kubernetes-mode";
+import { kubernetesVersion } from "./kubernetes-version";
+import { machineAddress } from "./machine-address";
+import { machineFileCreate } from "./machine-file-create";
+import { machineFileOnce } from "./machine-file-once";
+import { machineName } from "./machine-name";
+import { mig } from "./mig";
+import { mixedCards } from "./mixed-cards";
+import { moduleFlavour } from "./module-flavour";
+import { nodeLabels } from "./node-labels";
+import { ollamaPull } from "./ollama-pull";
+import { openModulesCard } from "./open-modules-card";
+import { operatorValues } from "./operator-values";
+import { operatorVersion } from "./operator-version";
+import { ownedMachine } from "./owned-machine";
+import { patchDelete } from "./patch-delete";
+import { patchDocument } from "./patch-document";
+import { patchFormat } from "./patch-format";
+import { patchNodeLabels } from "./patch-node-labels";
+import { patchNodeTaints } from "./patch-node-taints";
+import { patchSecret } from "./patch-secret";
+import { patchSysctl } from "./patch-sysctl";
+import { platform } from "./platform";
+import { pluginEra } from "./plugin-era";
+import { pluginNamespace } from "./plugin-namespace";
+import { pluginPaths } from "./plugin-paths";
+import { pluginVersion } from "./plugin-version";
+import { podNodeSelector } from "./pod-node-selector";
+import { powerLimit } from "./power-limit";
+import { sharing } from "./sharing";
+import { sharingRequests } from "./sharing-requests";
+import { taints } from "./taints";
+import { talosVersion } from "./talos-version";
+import { tolerations } from "./tolerations";
+import { upgradeStep } from "./upgrade-step";
+import { visibleDevices } from "./visible-devices";
+import { withoutFix } from "./without-fix";
+
+/** Every check, in the order in which findings are told: machines and images, configuration, Kubernetes, workloads. */
+export const checks: Check[] = [
+  talosVersion,
+  kubernetesVersion,
+  ownedMachine,
+  machineName,
+  machineAddress,
+  platform,
+  kernelArgs,
+  upgradeStep,
+  gpuMachine,
+  gpuModel,
+  mixedCards,
+  moduleFlavour,
+  openModulesCard,
+  driverTooOld,
+  driverTooNew,
+  driverBranches,
+  fabricmanagerBranch,
+  kernelModulesOnce,
+  extensionName,
+  extensionRelease,
+  extensionWithoutGpu,
+  patchFormat,
+  patchDocument,
+  patchDelete,
+  patchSecret,
+  patchSysctl,
+  patchNodeLabels,
+  patchNodeTaints,
+  machineFileOnce,
+  machineFileCreate,
+  installExtensions,
+  installImage,
+  containerdPartCheck,
+  containerdVersion,
+  containerdToml,
+  defaultRuntime,
+  nodeLabels,
+  taints,
+  tolerations,
+  powerLimit,
+  kubernetesMode,
+  chartVersion,
+  chartValues,
+  operatorVersion,
+  operatorValues,
+  pluginVersion,
+  pluginEra,
+  pluginNamespace,
+  pluginPaths,
+  deviceListStrategy,
+  sharing,
+  mig,
+  gpuRequestsFit,
+  gpuCapacity,
+  sharingRequests,
+  cudaImage,
+  cudaArchitecture,
+  visibleDevices,
+  ollamaPull,
+  podNodeSelector,
+  withoutFix,
+];

@@ -1,0 +1,58 @@
+import { migOf } from "../card";
+import type { Check, Complaint } from "../check";
+import { instancesOf, profileName } from "../sharing";
+import { didYouMean } from "../suggest";
+import { compareDotted } from "../version";
+
+export const mig: Check = {
+  id: "mig",
+  source: "NVIDIA MIG user guide, supported profiles; NVIDIA/mig-parted, config-default.yaml",
+  find: ({ spec, gpuMachines }) => {
+    const wanted = spec.sharing?.mig;
+    if (!wanted) return [];
+    const profile = profileName(wanted.profile);
+    if (profile === "disabled") return [];
+    const complaints: Complaint[] = [];
+    if (spec.devicePlugin && !spec.gpuOperator) {
+      complaints.push({
+        field: "sharing.mig",
+        problem: "with the standalone plugin",
+        why: "nothing would partition the cards: the MIG manager is part of the GPU Operator, and Talos has no shell to do it by hand",
+        remedy: "take gpuOperator, or leave mig out",
+      });
+    }
+    if (profile === "balanced" && wanted.strategy === "single") {
+      complaints.push({
+        field: "sharing.mig.strategy",
+        problem: "single with all-balanced",
+        why: "it makes instances of several sizes, and the strategy single offers none unless all are alike",
+        remedy: "write mixed, or one profile for all",
+      });
+    }
+    for (const machine of gpuMachines) {
+      for (const { card, field } of machine.uses) {
+        if (!card) continue;
+        const geometry = migOf(card);
+        if (!geometry) {
+          complaints.push({ field: "sharing.mig", problem: `the ${card.model} of ${machine.name} has no MIG`, why: "the MIG manager would fail on it, and take its GPUs out of service while it tries", remedy: `leave mig out, or ${field} out of the stack` });
+        } else if (Object.keys(instancesOf(geometry, wanted.profile)).length === 0) {
+          const profiles = Object.keys(geometry.profiles);
+          complaints.push({
+            field: "sharing.mig.profile",
+            problem: `the ${card.model} of ${machine.name} has no profile ${profile}`,
+            why: "the MIG manager would set nvidia.com/mig.config.state=failed, and the node would offer whole cards or none",
+            remedy: `${didYouMean(profile, profiles)}one of ${profiles.join(", ")}, all-balanced`,
+          });
+        } else if (machine.driverVersion && compareDotted(machine.driverVersion, geometry.minDriver) < 0) {
+          complaints.push({
+            field: "sharing.mig",
+            problem: `MIG on the ${card.model} needs driver ${geometry.minDriver}, but ${machine.name} runs ${machine.driverVersion}`,
+            why: "the driver cannot partition the card",
+            remedy: "take another driver.branch or a newer Talos release",
+          });
+        }
+      }
+    }
+    return complaints;
+  },
+};

@@ -1,0 +1,18 @@
+import type { Check } from "../check";
+
+export const ollamaPull: Check = {
+  id: "ollama-pull",
+  source: "siderolabs/extensions#940: nvidia-container-cli fails on exec (init 250 result=11); gone with Talos 1.13",
+  find: ({ spec, plan }) => {
+    const ollama = spec.workloads?.ollama;
+    if (ollama?.pullBy !== "postStart" || plan.era === "cdi" || (ollama.models ?? []).length === 0) return [];
+    return [
+      {
+        field: "workloads.ollama.pullBy",
+        problem: "postStart on Talos ≤ 1.12",
+        why: "the hook's exec fails in a GPU container there, so Kubernetes kills ollama seconds after it started, again and again",
+        remedy: "leave it out: a job pulls the models once the server runs",
+      },
+    ];
+  },
+};

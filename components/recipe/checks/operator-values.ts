@@ -1,0 +1,49 @@
+import type { Check, Complaint } from "../check";
+import { valueAt } from "../user-patches";
+
+export const operatorValues: Check = {
+  id: "operator-values",
+  source: "gpu-operator v26.7.0, controllers/object_controls.go (toolkit on read-only hosts); nvidia-container-toolkit, CDI; talos, hack/cri-plugin.part (NRI)",
+  find: ({ spec, plan, release }) => {
+    const values = spec.gpuOperator?.values;
+    const field = (path: string): string => `gpuOperator.values.${path}`;
+    const complaints: (Complaint | false)[] = [
+      valueAt(values, "toolkit", "enabled") === true && {
+        field: field("toolkit.enabled"),
+        problem: "installs NVIDIA's toolkit by the operator",
+        why: "it edits containerd's configuration on the host, which Talos has read-only, and the toolkit is in the image already",
+        remedy: "leave it out",
+      },
+      valueAt(values, "cdi", "enabled") === true &&
+        plan.era === "legacy" && {
+          field: field("cdi.enabled"),
+          problem: "turns CDI on, on Talos ≤ 1.12",
+          why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc: containers get the card without its libraries",
+          remedy: "leave it out, or take Talos ≥ 1.13",
+        },
+      valueAt(values, "cdi", "enabled") === false &&
+        plan.era === "cdi" && {
+          field: field("cdi.enabled"),
+          problem: "turns CDI off, on Talos ≥ 1.13",
+          why: "its toolkit has no other way to bring a card into a container: nvidia-container-cli is gone",
+          remedy: "leave it out",
+        },
+      valueAt(values, "cdi", "nriPluginEnabled") === true &&
+        (release?.minor.minor ?? 0) < 14 && {
+          field: field("cdi.nriPluginEnabled"),
+          problem: "needs containerd's NRI, which Talos ≤ 1.13 turns off",
+          why: "the operands then run without RuntimeClass and without their libraries",
+          remedy: "leave it out",
+        },
+      plan.era === "cdi" &&
+        valueAt(values, "hostPaths", "driverInstallDir") !== undefined &&
+        valueAt(values, "hostPaths", "driverInstallDir") !== "/usr/local" && {
+          field: field("hostPaths.driverInstallDir"),
+          problem: "is not /usr/local",
+          why: "that is where Talos ≥ 1.13 has the driver: the validator would look elsewhere for ever",
+          remedy: "leave it out",
+        },
+    ];
+    return complaints.filter((complaint) => complaint !== false);
+  },
+};

@@ -1,0 +1,30 @@
+import { allPatches, type Check } from "../check";
+import { recordAt } from "../user-patches";
+
+/** Label prefixes of Kubernetes that a kubelet may set on its own node. Source: kubernetes, plugin/pkg/admission/noderestriction. */
+const allowed = /^(kubernetes\.io\/(hostname|arch|os)|beta\.kubernetes\.io\/(arch|os|instance-type)|node\.kubernetes\.io\/|kubelet\.kubernetes\.io\/|topology\.kubernetes\.io\/(zone|region)|failure-domain\.beta\.kubernetes\.io\/(zone|region))/;
+
+/** Whether NodeRestriction keeps a worker from setting a label on its node. */
+function isForbidden(key: string): boolean {
+  const domain = key.includes("/") ? (key.split("/")[0] ?? "") : "";
+  const isKubernetes = /(^|\.)(kubernetes\.io|k8s\.io)$/.test(domain);
+  const isRestricted = /(^|\.)node-restriction\.kubernetes\.io$/.test(domain);
+  return isRestricted || (isKubernetes && !allowed.test(key) && !/(^|\.)(node|kubelet)\.kubernetes\.io$/.test(domain));
+}
+
+export const patchNodeLabels: Check = {
+  id: "patch-node-labels",
+  source: "Kubernetes NodeRestriction; talos#8193",
+  find: (context) =>
+    allPatches(context).flatMap(({ patch, machines }) => {
+      if (!machines.some((machine) => machine.spec.role === "worker")) return [];
+      return Object.keys(recordAt(patch.config, "machine", "nodeLabels"))
+        .filter(isForbidden)
+        .map((key) => ({
+          field: patch.field,
+          problem: `machine.nodeLabels sets ${key} on a worker`,
+          why: "a worker may not set it on itself: Kubernetes refuses the update, and with it every other label that Talos sets",
+          remedy: "write it under machines.<name>.labels, which go through the Kubernetes API",
+        }));
+    }),
+};

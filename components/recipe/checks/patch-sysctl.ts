@@ -1,0 +1,21 @@
+import { allPatches, type Check } from "../check";
+
+export const patchSysctl: Check = {
+  id: "patch-sysctl",
+  source: "siderolabs/extensions#101; talos, pkg/machinery/config/merge: a later value of a key stands",
+  find: (context) =>
+    allPatches(context).flatMap(({ patch, machines }) =>
+      Object.entries(patch.sysctls).flatMap(([key, value]) => {
+        const machine = machines.find((candidate) => candidate.recipe.sysctls[key] !== undefined && candidate.recipe.sysctls[key] !== value);
+        if (!machine) return [];
+        return [
+          {
+            field: patch.field,
+            problem: `sets ${key} to ${value}, which ${machine.name} needs to be ${machine.recipe.sysctls[key]}`,
+            why: "ours takes its place, so it would be lost; were it kept, no GPU container would start",
+            remedy: "leave it out, or leave the fix out (`without: [bpfJitHarden]`)",
+          },
+        ];
+      }),
+    ),
+};

@@ -1,0 +1,17 @@
+import { gpuRequests, type Check } from "../check";
+
+export const sharingRequests: Check = {
+  id: "sharing-requests",
+  source: "k8s-device-plugin, README, failRequestsGreaterThanOne",
+  find: ({ spec }) => {
+    if (!spec.sharing?.timeSlicing && !spec.sharing?.mps) return [];
+    return gpuRequests(spec)
+      .filter((request) => request.gpus > 1)
+      .map((request) => ({
+        field: `${request.field}.gpus`,
+        problem: `${request.gpus} slices of shared cards`,
+        why: "two slices are no more of a card than one: the kubelet refuses the pod with UnexpectedAdmissionError",
+        remedy: "request 1, or leave sharing out",
+      }));
+  },
+};

@@ -1,0 +1,47 @@
+import { lastCudaOf } from "./card";
+import { cudaFloors, cudaOfBranch, cudaSamples } from "./data/cuda";
+import type { MachineFacts } from "./machine-facts";
+import { compareDotted, leastDotted, majorOf } from "./version";
+
+/** Newest CUDA of a driver, e.g. `12.8` of 570.211.01; of the nearest older branch when the tables lack it. */
+export function cudaOfDriver(driver: string): string {
+  const branch = Object.keys(cudaOfBranch)
+    .map(Number)
+    .sort((a, b) => a - b)
+    .filter((known) => known <= majorOf(driver))
+    .at(-1);
+  return (branch === undefined ? undefined : cudaOfBranch[branch]) ?? "0.0";
+}
+
+/** Newest CUDA that every GPU machine runs, by driver and by card; `0.0` without a GPU machine whose driver is known. */
+export function clusterCuda(machines: MachineFacts[]): string {
+  const limits = machines.flatMap((machine) => [
+    ...(machine.driverVersion ? [cudaOfDriver(machine.driverVersion)] : []),
+    ...machine.cards.flatMap((card) => lastCudaOf(card) ?? []),
+  ]);
+  return leastDotted(limits) ?? "0.0";
+}
+
+/** Newest CUDA sample that runs on a CUDA; the oldest one when none does. */
+export function smokeTestImage(cuda: string): string {
+  const sample = cudaSamples.filter((candidate) => compareDotted(candidate.cuda, cuda) <= 0).at(-1) ?? cudaSamples[0];
+  if (!sample) throw new Error("data/cuda.ts: no sample image");
+  return sample.image;
+}
+
+/** Oldest driver for an image of a CUDA release; undefined when the tables lack its major. */
+export function cudaFloor(cuda: string): string | undefined {
+  return cudaFloors[majorOf(cuda)];
+}
+
+/**
+ * CUDA release that an image's name tells, e.g. `12.4` of `:cu124-slim`, `:12.4.1-base`, `-cuda12.4`; undefined when it
+ * tells none. Only the tag is read, and a bare version only for NVIDIA's own `cuda` images.
+ */
+export function cudaOfImage(image: string): string | undefined {
+  const tag = /:([^:/@]+)(?:@.*)?$/.exec(image)?.[1] ?? "";
+  const named = /(?:^|[^a-z])cuda[-_]?(\d{2})\.(\d+)/i.exec(tag) ?? /(?:^|[^a-z])cu(\d{2})(\d)(?!\d)/i.exec(tag);
+  const bare = /(?:^|\/)cuda:/.test(image) ? /^(\d{2})\.(\d+)/.exec(tag) : null;
+  const found = named ?? bare;
+  return found ? `${found[1]}.${found[2]}` : undefined;
+}

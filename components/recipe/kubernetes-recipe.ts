@@ -1,0 +1,57 @@
+import { clusterCuda, smokeTestImage } from "./cuda";
+import type { FixSwitch } from "./fix-ids";
+import type { MachineFacts } from "./machine-facts";
+import { markersOf, needsMarkers } from "./markers";
+import { operatorRelease } from "./operator-release";
+import { pluginRelease } from "./plugin-release";
+import { resourceNameOf, sharingConfig } from "./sharing";
+import type { ClusterSpec } from "./spec";
+import { controlPlaneTaint, taintsOf, tolerationsFor } from "./taints";
+import type { Era, KubernetesRecipe, Mode, PodToleration, ReleaseRecipe } from "./types";
+
+/** Namespaces that Kubernetes makes itself. Talos exempts `kube-system` from Pod Security. */
+const givenNamespaces = ["kube-system", "kube-public", "kube-node-lease", "default"];
+
+/** What lets hostPath volumes and privileged containers in; Talos enforces `baseline` otherwise. */
+const privileged = {
+  "pod-security.kubernetes.io/enforce": "privileged",
+  "pod-security.kubernetes.io/audit": "privileged",
+  "pod-security.kubernetes.io/warn": "privileged",
+};
+
+/** All that follows for Kubernetes. */
+export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], era: Era, mode: Mode, fix: FixSwitch): KubernetesRecipe {
+  const gpuMachines = machines.filter((machine) => machine.gpuCount > 0);
+  const tolerations = tolerationsOf(gpuMachines);
+  const nodeSelector = { "nvidia.com/gpu.present": "true" };
+  const release = releaseOf(spec, era, mode, tolerations, nodeSelector);
+  const cudaVersion = clusterCuda(gpuMachines);
+  const config = sharingConfig(spec.sharing);
+  const owner = mode === "operator" ? "operator" : "component";
+  return {
+    era,
+    mode,
+    release,
+    ...(givenNamespaces.includes(release.namespace) ? {} : { namespaceLabels: fix("privilegedNamespace") ? privileged : {} }),
+    runtimeClass: { name: "nvidia", handler: "nvidia", owner, ...(owner === "component" && !fix("runtimeClass") ? { leftOut: true } : {}) },
+    markers: needsMarkers(era, mode) && fix("validationMarkers") ? markersOf(spec) : [],
+    tolerations,
+    nodeSelector,
+    resourceName: resourceNameOf(spec.sharing, gpuMachines),
+    ...(config === undefined ? {} : { sharingConfig: config }),
+    smokeTestImage: spec.smokeTestImage ?? smokeTestImage(cudaVersion),
+    cudaVersion,
+  };
+}
+
+function tolerationsOf(machines: MachineFacts[]): PodToleration[] {
+  const controlPlane = machines.some((machine) => machine.spec.role === "controlplane") ? [controlPlaneTaint] : [];
+  return tolerationsFor([...controlPlane, ...machines.flatMap((machine) => taintsOf(machine.spec))]);
+}
+
+/** A stack that names neither is told so by a check; its plan takes an operator without a version. */
+function releaseOf(spec: ClusterSpec, era: Era, mode: Mode, tolerations: PodToleration[], nodeSelector: Record<string, string>): ReleaseRecipe {
+  return mode === "devicePlugin" && spec.devicePlugin
+    ? pluginRelease(spec.devicePlugin, spec, era, tolerations, nodeSelector)
+    : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, era, tolerations);
+}

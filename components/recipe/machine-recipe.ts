@@ -1,0 +1,117 @@
+import { containerdPart } from "./containerd";
+import { nvidiaExtension } from "./extension";
+import type { FixSwitch } from "./fix-ids";
+import type { MachineFacts } from "./machine-facts";
+import { ownPatch } from "./patches";
+import { eraOf, type Release } from "./release";
+import { installerImage, schematicOf } from "./schematic";
+import { allocatableOf, migConfigName } from "./sharing";
+import type { ClusterSpec } from "./spec";
+import { taintsOf } from "./taints";
+import type { Era, ExtensionService, KernelModule, MachineRecipe, Mode } from "./types";
+import type { UserPatch } from "./user-patches";
+import { parseTalosVersion } from "./version";
+
+/** What all machines of a plan have in common. */
+export interface RecipeContext {
+  spec: ClusterSpec;
+  release?: Release;
+  mode: Mode;
+  fix: FixSwitch;
+  /** Whether marker files stand in for the operator's validator. */
+  markers: boolean;
+  clusterPatches: UserPatch[];
+}
+
+/** Image Factory when the stack names none. */
+export const defaultFactoryUrl = "https://factory.talos.dev";
+
+/** All that follows for one machine. */
+export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], context: RecipeContext): MachineRecipe {
+  const { spec } = context;
+  const machine = facts.spec;
+  const era = context.release?.era ?? eraOf(spec.talosVersion);
+  const isGpu = facts.gpuCount > 0;
+  const patches = [...context.clusterPatches, ...ownPatches];
+  const schematic = schematicOf({ extensions: facts.extensions, kernelArgs: kernelArgsOf(facts) });
+  const image = installerImage({
+    factoryUrl: spec.factoryUrl ?? defaultFactoryUrl,
+    schematicId: schematic.id,
+    talosVersion: spec.talosVersion,
+    minor: parseTalosVersion(spec.talosVersion)?.minor ?? Infinity,
+    platform: machine.platform ?? "metal",
+    secureBoot: machine.secureBoot ?? false,
+  });
+  const kernelModules = isGpu && context.fix("kernelModules") ? kernelModulesOf(facts, patches) : [];
+  const sysctls = isGpu ? sysctlsOf(era, context.fix) : {};
+  const part = containerdPart(machine.containerd, era).toml;
+  const content = { installerImage: image, kernelModules, sysctls, ...(part === undefined ? {} : { containerdPart: part }) };
+  return {
+    name: facts.name,
+    address: machine.address,
+    role: machine.role,
+    configuration: machine.configuration,
+    era,
+    gpuCount: facts.gpuCount,
+    extensions: facts.extensions,
+    schematic: schematic.yaml,
+    schematicId: schematic.id,
+    talosVersion: spec.talosVersion,
+    ...(facts.driverVersion === undefined ? {} : { driverVersion: facts.driverVersion }),
+    ...content,
+    patches: [...patches.map((patch) => patch.text), ownPatch(content)],
+    nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(context) : {}) },
+    nodeTaints: taintsOf(machine),
+    extensionServices: isGpu ? extensionServicesOf(era, facts.extensions) : [],
+    allocatable: allocatableOf(facts, spec.sharing),
+    ...(machine.powerLimit === undefined ? {} : { powerLimit: machine.powerLimit }),
+  };
+}
+
+/** The user's arguments, then those that a card needs. */
+function kernelArgsOf(facts: MachineFacts): string[] {
+  return [...new Set([...(facts.spec.kernelArgs ?? []), ...facts.cards.flatMap((card) => card.kernelArgs ?? [])])];
+}
+
+/**
+ * NVIDIA's modules. The extensions blacklist them, so each must be declared (siderolabs/extensions, nvidia.conf). One that a
+ * user's patch already declares is left to it: of two items with a name the last one's parameters win, and ours come last.
+ */
+function kernelModulesOf(facts: MachineFacts, patches: UserPatch[]): KernelModule[] {
+  const declared = new Set(patches.flatMap((patch) => patch.modules));
+  // B200: siderolabs/docs, nvidia-fabricmanager.
+  const infiniband = facts.cards.some((card) => card.model === "B200") ? ["ib_umad"] : [];
+  return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...infiniband].filter((name) => !declared.has(name)).map((name) => ({ name }));
+}
+
+/** Talos ≤ 1.12: nvidia-container-cli loads a BPF device filter that the hardened JIT refuses (siderolabs/extensions#101). */
+function sysctlsOf(era: Era, fix: FixSwitch): Record<string, string> {
+  return era === "legacy" && fix("bpfJitHarden") ? { "net.core.bpf_jit_harden": "1" } : {};
+}
+
+/**
+ * Labels of a GPU machine. In operator mode `nvidia.com/gpu.present` is the operator's own: set before Node Feature
+ * Discovery's labels are there, the operator would take it and every `gpu.deploy` label away again
+ * (gpu-operator, controllers/state_manager.go).
+ */
+function gpuLabels(context: RecipeContext): Record<string, string> {
+  const { mode, spec } = context;
+  return {
+    ...(mode === "devicePlugin" && context.fix("gpuPresentLabel") ? { "nvidia.com/gpu.present": "true" } : {}),
+    // A running validator deletes the marker files; a label that is there already is kept by the operator.
+    ...(context.markers ? { "nvidia.com/gpu.deploy.operator-validator": "false" } : {}),
+    // The standalone plugin has no feature discovery that would set it (k8s-device-plugin, README, MPS).
+    ...(mode === "devicePlugin" && spec.sharing?.mps ? { "nvidia.com/mps.capable": "true" } : {}),
+    ...(spec.sharing?.mig ? { "nvidia.com/mig.config": migConfigName(spec.sharing.mig.profile) } : {}),
+  };
+}
+
+/** Services of NVIDIA's extensions. Source: siderolabs/extensions, nvidia-gpu, the services' YAML at v1.11.5 and v1.13.9. */
+function extensionServicesOf(era: Era, extensions: string[]): ExtensionService[] {
+  const kinds = new Set(extensions.map((name) => nvidiaExtension(name)?.kind));
+  return [
+    { name: "ext-nvidia-persistenced", state: "Running" },
+    ...(era === "cdi" ? [{ name: "ext-nvidia-cdi-gen", state: "Finished" } as const] : []),
+    ...(kinds.has("fabricmanager") ? [{ name: "ext-nvidia-fabricmanager", state: "Running" } as const] : []),
+  ];
+}

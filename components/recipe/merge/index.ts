@@ -1,0 +1,73 @@
+/**
+ * Merging patches into a machine configuration that somebody else made, by key and with memory, so that merging again
+ * changes nothing and taking it back takes away just what was added. Works on the text: documents that nothing is added to
+ * keep every byte, comments stay everywhere.
+ */
+import type { Finding } from "../types";
+import { identityOf, type Added } from "./added";
+import { Applier, hasDocument } from "./apply";
+import { readConfiguration, writeConfiguration } from "./documents";
+import { undo } from "./undo";
+import { intoInstallDocument, wantedOf } from "./wanted";
+
+export type { Added, Addition, Place, Step } from "./added";
+
+/** Outcome of a merge. */
+export interface Merged {
+  /** The configuration; the very text that came in when nothing changed or something is in conflict. */
+  configuration: string;
+  /** What of it is ours, to be handed to the next merge and to `unmergeConfiguration`. */
+  added: Added;
+  changed: boolean;
+  /** What keeps the patches from being merged. */
+  conflicts: Finding[];
+}
+
+/**
+ * Merges patches into a live configuration.
+ *
+ * @param live configuration of the machine: YAML, one or more documents.
+ * @param patches strategic-merge patches (YAML text), later ones over earlier ones.
+ * @param previous what the last merge added: ours to change, and to take away where the patches no longer have it.
+ */
+export function mergeConfiguration(live: string, patches: string[], previous?: Added): Merged {
+  const configuration = readConfiguration(live);
+  const earlier = previous?.additions ?? [];
+  const unchanged = (conflicts: Finding[]): Merged => ({ configuration: live, added: { additions: earlier }, changed: false, conflicts });
+  if (configuration.error !== undefined) return unchanged([unreadable(configuration.error)]);
+
+  const wanted = wantedOf(patches);
+  intoInstallDocument(wanted, hasDocument(configuration, "UnattendedInstallConfig"));
+  const count = configuration.parts.length;
+  const applier = new Applier(configuration, earlier);
+  applier.apply(wanted);
+  if (applier.conflicts.length > 0) return unchanged(applier.conflicts);
+
+  const kept = new Set(applier.additions.map(identityOf));
+  undo(
+    configuration,
+    earlier.filter((addition) => !kept.has(identityOf(addition))),
+  );
+  const changed = configuration.parts.length !== count || configuration.parts.some((part) => part.changed);
+  return { configuration: changed ? writeConfiguration(configuration) : live, added: { additions: applier.additions }, changed, conflicts: [] };
+}
+
+/** Takes what a merge added out of a live configuration; what somebody changed since stays. The very text when there is nothing to take. */
+export function unmergeConfiguration(live: string, added: Added): string {
+  const configuration = readConfiguration(live);
+  if (configuration.error !== undefined) return live;
+  const count = configuration.parts.length;
+  undo(configuration, added.additions);
+  const changed = configuration.parts.length !== count || configuration.parts.some((part) => part.changed);
+  return changed ? writeConfiguration(configuration) : live;
+}
+
+function unreadable(error: string): Finding {
+  return {
+    check: "adopted-conflict",
+    field: "configuration",
+    problem: `the machine's own configuration cannot be read: ${error}`,
+    why: "nothing can be merged into it by key",
+    remedy: "look at it with `talosctl get machineconfig`, and apply one that Talos can read",
+  };
+}

@@ -1,0 +1,114 @@
+/**
+ * What was seen of a system that does not become ready: the ground of a diagnosis. Plain data, made by whoever looks;
+ * whatever could not be looked at stays out.
+ */
+export interface Observations {
+  pods?: ObservedPod[];
+  daemonSets?: ObservedDaemonSet[];
+  jobs?: ObservedJob[];
+  nodes?: ObservedNode[];
+  /** Names of the cluster's RuntimeClasses; undefined when nobody looked. */
+  runtimeClasses?: string[];
+  machines?: ObservedMachine[];
+  /** Kubernetes events of any object. */
+  events?: ObservedEvent[];
+}
+
+/** A container's state. */
+export interface ObservedContainer {
+  name: string;
+  /** `waiting`, `running` or `terminated`. */
+  state: string;
+  ready?: boolean;
+  /** Reason of a waiting or terminated container, e.g. `CreateContainerError`. */
+  reason?: string;
+  message?: string;
+  exitCode?: number;
+}
+
+export interface ObservedPod {
+  namespace: string;
+  name: string;
+  /** `Pending`, `Running`, `Succeeded`, `Failed`. */
+  phase: string;
+  /** Reason of the pod's own status, e.g. `UnexpectedAdmissionError`. */
+  reason?: string;
+  message?: string;
+  node?: string;
+  labels?: Record<string, string>;
+  initContainers?: ObservedContainer[];
+  containers?: ObservedContainer[];
+  /** Messages of its events. */
+  events?: string[];
+}
+
+export interface ObservedDaemonSet {
+  namespace: string;
+  name: string;
+  /** Pods that it wants, and pods that are ready. */
+  desired: number;
+  ready: number;
+  /** Messages of its events. */
+  events?: string[];
+}
+
+export interface ObservedJob {
+  namespace: string;
+  name: string;
+  /** Messages of its events. */
+  events?: string[];
+}
+
+export interface ObservedNode {
+  name: string;
+  labels: Record<string, string>;
+  /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`. */
+  allocatable?: Record<string, string>;
+  ready?: boolean;
+}
+
+export interface ObservedMachine {
+  name: string;
+  /** Schematic of the image that it runs. */
+  schematicId?: string;
+  /** Loaded kernel modules; undefined when nobody looked. */
+  modules?: string[];
+  /** Version of the loaded driver; null or undefined when none is loaded. */
+  driverVersion?: string | null;
+  /** Extension services and their states, e.g. `{"ext-nvidia-persistenced": "Waiting"}`. */
+  services?: Record<string, string>;
+  /** Lines of its log or of the program that brings it up. */
+  errors?: string[];
+}
+
+export interface ObservedEvent {
+  namespace?: string;
+  /** Object that it is about, e.g. `DaemonSet/nvidia-device-plugin`. */
+  object: string;
+  reason?: string;
+  message: string;
+}
+
+/** A message with the object that it is about. */
+export interface Message {
+  about: string;
+  namespace?: string;
+  text: string;
+}
+
+/** Every message of the observations, whoever said it. */
+export function messagesOf(seen: Observations): Message[] {
+  const of = (kind: string, object: { namespace: string; name: string; events?: string[] }): Message[] =>
+    (object.events ?? []).map((text) => ({ about: `${kind}/${object.name}`, namespace: object.namespace, text }));
+  const own = (pod: ObservedPod): Message[] =>
+    [pod.message, ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].map((container) => container.message)]
+      .filter((text) => text !== undefined)
+      .map((text) => ({ about: `Pod/${pod.name}`, namespace: pod.namespace, text }));
+  return [
+    ...(seen.pods ?? []).flatMap((pod) => [...of("Pod", pod), ...own(pod)]),
+    ...(seen.daemonSets ?? []).flatMap((daemonSet) => of("DaemonSet", daemonSet)),
+    ...(seen.jobs ?? []).flatMap((job) => of("Job", job)),
+    ...(seen.events ?? []).map((event) => ({ about: event.object, ...(event.namespace === undefined ? {} : { namespace: event.namespace }), text: event.message })),
+    ...(seen.machines ?? []).flatMap((machine) => (machine.errors ?? []).map((text) => ({ about: `machine ${machine.name}`, text }))),
+  ];
+}

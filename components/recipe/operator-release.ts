@@ -1,0 +1,54 @@
+import { sharingConfig } from "./sharing";
+import type { ClusterSpec, GpuOperatorSpec } from "./spec";
+import { controlPlaneTaint, tolerationOf } from "./taints";
+import type { Era, PodToleration, ReleaseRecipe } from "./types";
+import { mergeValues, type ChartInput } from "./values";
+
+const controlPlane = tolerationOf(controlPlaneTaint);
+
+/** The GPU Operator's release. Talos brings driver and toolkit, so the operator must not. */
+export function operatorRelease(operator: GpuOperatorSpec, spec: ClusterSpec, era: Era, tolerations: PodToleration[]): ReleaseRecipe {
+  const ours = [commonValues(spec, tolerations), era === "cdi" ? cdiValues : legacyValues].reduce(mergeValues);
+  return {
+    name: "gpu-operator",
+    namespace: operator.namespace ?? "gpu-operator",
+    chart: "gpu-operator",
+    repository: "https://helm.ngc.nvidia.com/nvidia",
+    version: operator.version.startsWith("v") ? operator.version : `v${operator.version}`,
+    values: mergeValues(ours, operator.values),
+  };
+}
+
+function commonValues(spec: ClusterSpec, tolerations: PodToleration[]): ChartInput {
+  const config = sharingConfig(spec.sharing);
+  return {
+    driver: { enabled: false },
+    toolkit: { enabled: false },
+    // A list in values takes the place of the chart's, so each brings the chart's own entries along.
+    daemonsets: { tolerations },
+    "node-feature-discovery": { worker: { tolerations: withControlPlane(tolerations) } },
+    // Charts before 26.7 render an empty list as null, which the ClusterPolicy's schema refuses.
+    validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
+    migManager: { enabled: spec.sharing?.mig !== undefined },
+    ...(spec.sharing?.mig ? { mig: { strategy: spec.sharing.mig.strategy } } : {}),
+    ...(config === undefined
+      ? {}
+      : { devicePlugin: { config: { create: true, name: "gpu-sharing", default: "default", data: { default: config } } } }),
+  };
+}
+
+/** Talos ≤ 1.12: the libraries are under a glibc prefix where neither CDI nor the validator looks. */
+const legacyValues: ChartInput = {
+  cdi: { enabled: false },
+  devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: "envvar" }] },
+};
+
+/** Talos ≥ 1.13. Sources: siderolabs/docs, nvidia-gpu; talos, internal/integration/api/testdata/nvidia-gpu-operator.yaml; cozystack#2323 (/dev/char). */
+const cdiValues: ChartInput = {
+  hostPaths: { driverInstallDir: "/usr/local" },
+  validator: { driver: { env: [{ name: "DISABLE_DEV_CHAR_SYMLINK_CREATION", value: "true" }] } },
+};
+
+function withControlPlane(tolerations: PodToleration[]): PodToleration[] {
+  return tolerations.some((toleration) => toleration.key === controlPlane.key) ? tolerations : [controlPlane, ...tolerations];
+}

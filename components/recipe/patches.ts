@@ -1,0 +1,41 @@
+import { Document, Scalar, isMap, isSeq } from "yaml";
+import { customizationPath } from "./containerd";
+import type { KernelModule } from "./types";
+
+/** What our own patch of a machine sets. */
+export interface PatchContent {
+  installerImage: string;
+  kernelModules: KernelModule[];
+  sysctls: Record<string, string>;
+  /** TOML of the machine's containerd part. */
+  containerdPart?: string;
+}
+
+/**
+ * Our strategic-merge patch of a machine. Kernel modules stay under `machine.kernel` on Talos 1.14 too: its
+ * KernelModuleConfig documents cannot be merged by a provider built on machinery 1.13, and 1.14 still accepts the field
+ * (talos v1.14.0-rc.1, pkg/machinery/config/types/v1alpha1: deprecated, not removed). So do `machine.files` for the
+ * containerd part (v1alpha1_cri_bridge.go) and `machine.install`.
+ */
+export function ownPatch(content: PatchContent): string {
+  const document = new Document({
+    machine: {
+      install: { image: content.installerImage },
+      ...(content.kernelModules.length > 0 ? { kernel: { modules: content.kernelModules } } : {}),
+      ...(Object.keys(content.sysctls).length > 0 ? { sysctls: content.sysctls } : {}),
+      ...(content.containerdPart === undefined
+        ? {}
+        : { files: [{ op: "create", path: customizationPath, permissions: 0o644, content: content.containerdPart }] }),
+    },
+  });
+  writePermissionsInOctal(document);
+  return document.toString({ lineWidth: 0 });
+}
+
+function writePermissionsInOctal(document: Document): void {
+  const files = document.getIn(["machine", "files"]);
+  for (const file of isSeq(files) ? files.items : []) {
+    const permissions = isMap(file) ? file.get("permissions", true) : undefined;
+    if (permissions instanceof Scalar) permissions.format = "OCT";
+  }
+}

@@ -1,0 +1,80 @@
+import { fixSwitch } from "./fix-ids";
+import { kubernetesRecipe } from "./kubernetes-recipe";
+import { machineFacts, type MachineFacts } from "./machine-facts";
+import { machineRecipe } from "./machine-recipe";
+import { needsMarkers } from "./markers";
+import { inUpgradeOrder, upgradeWindows } from "./order";
+import { eraOf, findRelease, type Release } from "./release";
+import type { ClusterSpec } from "./spec";
+import type { Mode, Plan } from "./types";
+import { readPatch, type UserPatch } from "./user-patches";
+import { parseTalosVersion } from "./version";
+
+/** A plan with what it was made from, for the checks. */
+export interface PlanBasis {
+  plan: Plan;
+  release?: Release;
+  /** By name, in upgrade order. */
+  facts: MachineFacts[];
+  clusterPatches: UserPatch[];
+  machinePatches: Map<string, UserPatch[]>;
+}
+
+/**
+ * Computes everything that a stack will do. Pure, and never fails on a well-shaped stack: what is unknown takes the nearest
+ * known, and `checkCluster` says what is wrong with it.
+ */
+export function planCluster(spec: ClusterSpec): Plan {
+  return planBasis(spec).plan;
+}
+
+/** The plan of a stack with its basis. */
+export function planBasis(spec: ClusterSpec): PlanBasis {
+  const release = findRelease(spec.talosVersion);
+  const era = release?.era ?? eraOf(spec.talosVersion);
+  const mode: Mode = spec.devicePlugin && !spec.gpuOperator ? "devicePlugin" : "operator";
+  const fix = fixSwitch(spec.without);
+  const clusterPatches = (spec.patches ?? []).map((text, index) => readPatch(text, `patches[${index}]`));
+  const facts = inUpgradeOrder(
+    Object.entries(spec.machines).map(([name, machine]) => ({ ...machineFacts(name, machine, spec, release), role: machine.role })),
+  );
+  const machinePatches = new Map(
+    facts.map(({ name, spec: machine }) => [name, (machine.patches ?? []).map((text, index) => readPatch(text, `machines.${name}.patches[${index}]`))]),
+  );
+  const context = {
+    spec,
+    ...(release ? { release } : {}),
+    mode,
+    fix,
+    markers: needsMarkers(era, mode) && fix("validationMarkers"),
+    clusterPatches,
+  };
+  const machines = facts.map((machine) => machineRecipe(machine, machinePatches.get(machine.name) ?? [], context));
+  const plan: Plan = {
+    spec,
+    era,
+    machines,
+    kubernetes: kubernetesRecipe(spec, facts, era, mode, fix),
+    after: upgradeWindows(machines, spec.upgrade?.maxParallel ?? 1),
+    without: spec.without ?? [],
+    notes: notesOf(spec, release),
+  };
+  return { plan, ...(release ? { release } : {}), facts, clusterPatches, machinePatches };
+}
+
+function notesOf(spec: ClusterSpec, release: Release | undefined): string[] {
+  const fromLegacy = Object.entries(spec.machines).filter(
+    ([, machine]) => release?.era === "cdi" && machine.runningVersion && parseTalosVersion(machine.runningVersion) && eraOf(machine.runningVersion) === "legacy",
+  );
+  return [
+    ...(release?.assumption ? [release.assumption] : []),
+    ...(fromLegacy.length > 0
+      ? [
+          `${fromLegacy.map(([name]) => name).join(", ")}: from Talos ≤ 1.12 to ≥ 1.13; a device plugin release and a RuntimeClass "nvidia" that are not of this stack must be removed first`,
+        ]
+      : []),
+    ...(spec.sharing?.mig
+      ? ["MIG: the MIG manager stops the host's GPU clients with systemctl and reboots with a shell, neither of which Talos has; nobody reported yet whether it succeeds"]
+      : []),
+  ];
+}

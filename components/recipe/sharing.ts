@@ -1,0 +1,80 @@
+import { stringify } from "yaml";
+import { migOf } from "./card";
+import type { MachineFacts } from "./machine-facts";
+import type { SharingSpec } from "./spec";
+
+/** Resource of a whole card. */
+export const gpuResource = "nvidia.com/gpu";
+
+/** Resource that workloads request. With mixed MIG devices of several sizes, the smallest one. */
+export function resourceNameOf(sharing: SharingSpec | undefined, machines: MachineFacts[]): string {
+  if (sharing?.timeSlicing?.renameByDefault) return `${gpuResource}.shared`;
+  if (sharing?.mig?.strategy === "mixed") {
+    const names = machines.flatMap((machine) => Object.keys(allocatableOf(machine, sharing)));
+    return names.sort()[0] ?? gpuResource;
+  }
+  return gpuResource;
+}
+
+/** Units of the GPU resource that a node shall offer, by resource name; empty without a GPU. */
+export function allocatableOf(machine: MachineFacts, sharing: SharingSpec | undefined): Record<string, number> {
+  if (machine.gpuCount === 0) return {};
+  if (sharing?.mig && sharing.mig.profile !== "all-disabled") return migDevices(machine, sharing.mig.strategy, sharing.mig.profile);
+  const replicas = sharing?.timeSlicing?.replicas ?? sharing?.mps?.replicas ?? 1;
+  return { [resourceNameOf(sharing, [])]: machine.gpuCount * replicas };
+}
+
+function migDevices(machine: MachineFacts, strategy: string, profile: string): Record<string, number> {
+  const devices: Record<string, number> = {};
+  for (const use of machine.uses) {
+    for (const [name, count] of Object.entries(instancesOf(use.card && migOf(use.card), profile))) {
+      const resource = strategy === "mixed" ? `nvidia.com/mig-${name.replace("+", ".")}` : gpuResource;
+      devices[resource] = (devices[resource] ?? 0) + count * use.count;
+    }
+  }
+  return devices;
+}
+
+/** MIG instances that a profile makes of one card, by profile; empty when the card has no such profile. */
+export function instancesOf(geometry: ReturnType<typeof migOf>, profile: string): Record<string, number> {
+  const name = profileName(profile);
+  if (name === "balanced") return geometry?.balanced ?? {};
+  const base = name.replace(/\+.*$/, "");
+  const count = geometry?.profiles[base];
+  if (count === undefined) return {};
+  // Only one instance of a card gets the media engines.
+  return { [name]: name.includes("+me") ? 1 : count };
+}
+
+/** Profile without the prefix that names a configuration of the MIG manager: `all-1g.12gb` and `1g.12gb` are the same. */
+export function profileName(profile: string): string {
+  return profile.replace(/^all-/, "");
+}
+
+/** Name of a configuration of the MIG manager, which wants `.me` for `+me`. Source: NVIDIA/mig-parted, config-default.yaml. */
+export function migConfigName(profile: string): string {
+  return `all-${profileName(profile).replace("+", ".")}`;
+}
+
+/**
+ * The device plugin's configuration for sharing; undefined without. A request for more than one replica is refused by the
+ * kubelet, as it would not get more of the card. Source: k8s-device-plugin, README, "Shared Access to GPUs".
+ */
+export function sharingConfig(sharing: SharingSpec | undefined): string | undefined {
+  if (!sharing?.timeSlicing && !sharing?.mps) return undefined;
+  const shared = (replicas: number, more: Record<string, boolean>): Record<string, unknown> => ({
+    ...more,
+    resources: [{ name: gpuResource, replicas }],
+  });
+  return stringify({
+    version: "v1",
+    sharing: sharing.timeSlicing
+      ? {
+          timeSlicing: shared(sharing.timeSlicing.replicas, {
+            renameByDefault: sharing.timeSlicing.renameByDefault ?? false,
+            failRequestsGreaterThanOne: true,
+          }),
+        }
+      : { mps: shared(sharing.mps?.replicas ?? 2, { failRequestsGreaterThanOne: true }) },
+  });
+}

@@ -1,0 +1,36 @@
+/** Number of single-character edits between two words (Levenshtein, with adjacent swaps counted once). */
+export function editDistance(left: string, right: string): number {
+  const rows: number[][] = [Array.from({ length: right.length + 1 }, (_, column) => column)];
+  for (let i = 1; i <= left.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= right.length; j++) {
+      const same = left[i - 1] === right[j - 1];
+      let best = Math.min(at(rows, i - 1, j) + 1, (row[j - 1] ?? 0) + 1, at(rows, i - 1, j - 1) + (same ? 0 : 1));
+      const swapped = i > 1 && j > 1 && left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1];
+      if (swapped) best = Math.min(best, at(rows, i - 2, j - 2) + 1);
+      row.push(best);
+    }
+    rows.push(row);
+  }
+  return at(rows, left.length, right.length);
+}
+
+function at(rows: number[][], i: number, j: number): number {
+  return rows[i]?.[j] ?? 0;
+}
+
+/** The word that was probably meant; undefined when none is near (a third of its length, at least two edits). */
+export function closest(word: string, known: Iterable<string>): string | undefined {
+  let best: { candidate: string; distance: number } | undefined;
+  for (const candidate of known) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    if (distance <= Math.max(2, Math.floor(candidate.length / 3)) && (!best || distance < best.distance)) best = { candidate, distance };
+  }
+  return best?.candidate;
+}
+
+/** Sentence part that names the word that was probably meant, e.g. `did you mean "branch"? `; empty when none is near. */
+export function didYouMean(word: string, known: Iterable<string>): string {
+  const candidate = closest(word, known);
+  return candidate === undefined ? "" : `did you mean "${candidate}"? `;
+}

@@ -1,0 +1,38 @@
+import * as semver from "semver";
+
+/** A Talos release, taken apart. */
+export interface TalosVersion {
+  /** With the leading `v`, as image references spell it. */
+  text: string;
+  minor: number;
+  patch: number;
+  prerelease: boolean;
+}
+
+/** Takes a Talos release apart, e.g. `v1.12.6`; undefined when it is not one of Talos 1. A missing `v` is tolerated here. */
+export function parseTalosVersion(text: string): TalosVersion | undefined {
+  const version = semver.parse(text);
+  if (!version || version.major !== 1) return undefined;
+  return { text: `v${version.version}`, minor: version.minor, patch: version.patch, prerelease: version.prerelease.length > 0 };
+}
+
+/** Orders dotted numbers of any length, e.g. drivers `580.65.06` and `580.126.20` or CUDA `12.8` and `13.0`: negative, zero or positive. */
+export function compareDotted(left: string, right: string): number {
+  const a = left.split(".").map(Number);
+  const b = right.split(".").map(Number);
+  for (let i = 0; i < Math.max(a.length, b.length); i++) {
+    const difference = (a[i] ?? 0) - (b[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** The lesser of dotted numbers; undefined of none. */
+export function leastDotted(values: string[]): string | undefined {
+  return values.reduce<string | undefined>((least, value) => (least === undefined || compareDotted(value, least) < 0 ? value : least), undefined);
+}
+
+/** First number of a dotted one: the branch of a driver, the major of CUDA. */
+export function majorOf(dotted: string): number {
+  return Number(dotted.split(".")[0]);
+}

@@ -1,0 +1,92 @@
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
+import { type ComfyUiSpec } from "../recipe/spec";
+import { type GpuAccess } from "./gpu-access";
+import { server } from "./server";
+import { volume } from "./volume";
+
+const port = 8188;
+
+/** Images of yanwk/comfyui-boot (v6.0) by the CUDA they are built with, newest first. */
+const images = [
+  { cuda: 13.0, image: "yanwk/comfyui-boot:cu130-slim" },
+  { cuda: 12.8, image: "yanwk/comfyui-boot:cu128-slim" },
+  { cuda: 12.6, image: "yanwk/comfyui-boot:cu126-slim" },
+];
+
+/** Arguments of a ComfyUI server. */
+export interface ComfyUiArgs extends ComfyUiSpec, GpuAccess {
+  /** Newest CUDA that the driver runs, e.g. `12.8`; chooses the image. Default `12.6`, which every 12.x driver runs. */
+  cudaVersion?: string;
+}
+
+/** ComfyUI on a GPU: namespace, volume for models and outputs, and the server. */
+export class ComfyUi extends pulumi.ComponentResource {
+  /** URL within the cluster, e.g. `http://comfyui.comfyui.svc:8188`. Resolves once the server is ready. */
+  public readonly endpoint: pulumi.Output<string>;
+
+  constructor(name: string, args: ComfyUiArgs, opts?: pulumi.ComponentResourceOptions) {
+    super("talos-gpu:index:ComfyUi", name, args, opts);
+    const child = { parent: this };
+    const readyWithin = args.readyWithin ?? 1200;
+
+    const namespace = new k8s.core.v1.Namespace(
+      `${name}-namespace`,
+      { metadata: { name: args.namespace ?? "comfyui" } },
+      child,
+    );
+    const within = namespace.metadata.name;
+    const data = volume(
+      `${name}-data`,
+      { name: "comfyui-data", namespace: within, storage: args.storage ?? "50Gi", storageClass: args.storageClass },
+      child,
+    );
+    const comfyUi = server(
+      name,
+      { name: "comfyui", namespace: within, port, active: args.active ?? true, readyWithin, pod: pod(args, data) },
+      child,
+    );
+
+    this.endpoint = comfyUi.endpoint;
+    this.registerOutputs({ endpoint: this.endpoint });
+  }
+}
+
+/**
+ * The newest image that a driver of this CUDA runs. CUDA 12's minor versions are compatible with every driver from 525 on
+ * (docs.nvidia.com/deploy/cuda-compatibility), so the oldest image is the answer below 12.6 too.
+ */
+export function comfyUiImage(cudaVersion: string): string {
+  const fitting = images.find(({ cuda }) => cuda <= Number(cudaVersion));
+  return fitting?.image ?? "yanwk/comfyui-boot:cu126-slim";
+}
+
+function pod(
+  args: ComfyUiArgs,
+  data: k8s.core.v1.PersistentVolumeClaim,
+): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
+  const readyWithin = args.readyWithin ?? 1200;
+  const alive = { httpGet: { path: "/system_stats", port: "http" } };
+  return {
+    runtimeClassName: args.runtimeClassName,
+    tolerations: podTolerations(args.tolerations),
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    containers: [
+      {
+        name: "comfyui",
+        image: args.image ?? comfyUiImage(args.cudaVersion ?? "12.6"),
+        ports: [{ name: "http", containerPort: port }],
+        // The image is made for root: it keeps the program and its data under /root.
+        securityContext: { ...unprivileged, runAsUser: 0 },
+        resources: { limits: gpuLimits(args.gpuResourceName, args.gpus ?? 1) },
+        // The first start copies the program to the volume.
+        startupProbe: { ...alive, periodSeconds: 10, failureThreshold: Math.ceil(readyWithin / 10) },
+        readinessProbe: { ...alive, periodSeconds: 10 },
+        volumeMounts: [{ name: "data", mountPath: "/root" }],
+      },
+    ],
+    volumes: [{ name: "data", persistentVolumeClaim: { claimName: data.metadata.name } }],
+  };
+}

@@ -1,0 +1,25 @@
+import type * as pulumi from "@pulumi/pulumi";
+
+/** A toleration of a workload, as a pod spec has it. */
+export interface GpuToleration {
+  /** Key of the taint. */
+  key: string;
+  /** `Exists` or `Equal`. */
+  operator: string;
+  /** Value of the taint, with `Equal`. */
+  value?: string;
+  /** `NoSchedule`, `PreferNoSchedule` or `NoExecute`. Default: every effect. */
+  effect?: string;
+}
+
+/** How a workload gets at the GPUs: what a GpuCluster hands out. */
+export interface GpuAccess {
+  /** RuntimeClass of its pods, usually `runtimeClassName` of a GpuCluster: this is what makes it wait for the gate. */
+  runtimeClassName: pulumi.Input<string>;
+  /** Resource that it requests, usually `gpuResourceName` of a GpuCluster. */
+  gpuResourceName: pulumi.Input<string>;
+  /** Tolerations of its pods, for GPU machines with taints. Default none. */
+  tolerations?: GpuToleration[];
+  /** Seconds until it must be ready, with the pull of its image. Default 1200. */
+  readyWithin?: number;
+}

@@ -1,0 +1,66 @@
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import { gpuLimits, kubernetesName, labels, podTolerations, unprivileged } from "../kubernetes/pods";
+import { outlasting } from "../kubernetes/timeouts";
+import { type GpuPodSpec } from "../recipe/spec";
+import { type GpuAccess } from "./gpu-access";
+
+/** Arguments of a pod with GPUs. */
+export interface GpuPodArgs extends GpuPodSpec, GpuAccess {
+  /** Name of the pod. Default: the component's. */
+  podName?: string;
+}
+
+/**
+ * A pod of the user's own with GPUs: what `kubectl run` would make, with the runtime class, the request and the
+ * tolerations right. It may run to completion or go on: either way it is ready when Pulumi says so, and its container is
+ * started again when it fails. As any bare pod it is not made anew after an eviction: a server belongs in a Deployment that
+ * takes `runtimeClassName` and `gpuResourceName` from the cluster. The namespace must exist; a GpuCluster makes the default
+ * one for the pods of its own.
+ */
+export class GpuPod extends pulumi.ComponentResource {
+  /** Name of the pod. Resolves once it is ready or has completed. */
+  public readonly podName: pulumi.Output<string>;
+  /** Namespace of the pod. */
+  public readonly namespace: pulumi.Output<string>;
+
+  constructor(name: string, args: GpuPodArgs, opts?: pulumi.ComponentResourceOptions) {
+    super("talos-gpu:index:GpuPod", name, args, opts);
+    const pod = new k8s.core.v1.Pod(
+      `${name}-pod`,
+      {
+        metadata: {
+          name: kubernetesName(args.podName ?? name),
+          namespace: args.namespace ?? "gpu-pods",
+          labels: labels("gpu-pod"),
+        },
+        spec: podSpec(args),
+      },
+      { parent: this, customTimeouts: outlasting(args.readyWithin ?? 1200) },
+    );
+    this.podName = pod.metadata.name;
+    this.namespace = pod.metadata.namespace;
+    this.registerOutputs({ podName: this.podName, namespace: this.namespace });
+  }
+}
+
+function podSpec(args: GpuPodArgs): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
+  return {
+    runtimeClassName: args.runtimeClassName,
+    restartPolicy: "OnFailure",
+    tolerations: podTolerations(args.tolerations),
+    ...(args.nodeSelector === undefined ? {} : { nodeSelector: args.nodeSelector }),
+    automountServiceAccountToken: false,
+    containers: [
+      {
+        name: "main",
+        image: args.image,
+        ...(args.command === undefined ? {} : { command: args.command }),
+        ...(args.args === undefined ? {} : { args: args.args }),
+        env: Object.entries(args.env ?? {}).map(([key, value]) => ({ name: key, value })),
+        securityContext: unprivileged,
+        resources: { limits: gpuLimits(args.gpuResourceName, args.gpus ?? 1) },
+      },
+    ],
+  };
+}

@@ -1,0 +1,93 @@
+import { createHash } from "node:crypto";
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import { kubernetesName, labels, unprivileged } from "../kubernetes/pods";
+import { outlasting } from "../kubernetes/timeouts";
+import { type OllamaSpec } from "../recipe/spec";
+
+const image = "curlimages/curl:8.16.0";
+
+/** Whether the server lists the model: `/api/tags` names every model with its tag. */
+const pull = `
+set -eu
+have() { curl -fsS --retry 10 --retry-connrefused --retry-delay 3 "$OLLAMA/api/tags" | grep -qF "\\"name\\":\\"$MODEL\\""; }
+if have; then echo "$MODEL is there"; exit 0; fi
+echo "pulling $MODEL"
+curl -fsS --max-time "$LIMIT" -H 'Content-Type: application/json' -d "$BODY" "$OLLAMA/api/pull"
+have || { echo "$MODEL was pulled, but the server does not list it" >&2; exit 1; }
+`.trim();
+
+/** A model's full name: ollama means `latest` where no tag is given. */
+export function fullName(model: string): string {
+  return /:[^/]*$/.test(model) ? model : `${model}:latest`;
+}
+
+/**
+ * A Job per model, asking the running server to pull it. A pull in the container's postStart hook instead keeps the
+ * container from being Ready, and its failure kills it (ollama-helm#68, #100).
+ *
+ * @param endpoint URL of the server.
+ * @returns No Job while the server is inactive, or where the hook pulls.
+ */
+export function ollamaModels(
+  name: string,
+  spec: OllamaSpec & { readyWithin?: number },
+  namespace: pulumi.Input<string>,
+  endpoint: pulumi.Input<string>,
+  opts: pulumi.CustomResourceOptions,
+): k8s.batch.v1.Job[] {
+  if (spec.active === false || spec.pullBy === "postStart") return [];
+  const limit = spec.readyWithin ?? 1200;
+  return [...new Set((spec.models ?? []).map(fullName))].sort().map((model) => {
+    // Two models may differ only in what a Kubernetes name cannot hold.
+    const hash = createHash("sha256").update(model).digest("hex").slice(0, 6);
+    const job = `${kubernetesName("pull", model).slice(0, 56)}-${hash}`;
+    return new k8s.batch.v1.Job(
+      `${name}-${job}`,
+      {
+        metadata: { name: job, namespace, labels: labels("ollama-model") },
+        spec: {
+          backoffLimit: 4, // a download may break off; ollama goes on where it stopped
+          activeDeadlineSeconds: limit,
+          template: { metadata: { labels: labels("ollama-model") }, spec: pullPod(model, limit, endpoint) },
+        },
+      },
+      pulumi.mergeOptions(opts, { customTimeouts: outlasting(limit) }),
+    );
+  });
+}
+
+function pullPod(model: string, limit: number, endpoint: pulumi.Input<string>): k8s.types.input.core.v1.PodSpec {
+  return {
+    restartPolicy: "OnFailure",
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: { runAsNonRoot: true, runAsUser: 65534 },
+    containers: [
+      {
+        name: "pull",
+        image,
+        command: ["/bin/sh", "-c", pull],
+        env: [
+          { name: "OLLAMA", value: endpoint },
+          { name: "MODEL", value: model },
+          { name: "BODY", value: JSON.stringify({ model, stream: false }) },
+          { name: "LIMIT", value: String(limit) },
+        ],
+        securityContext: { ...unprivileged, readOnlyRootFilesystem: true },
+        resources: { requests: { cpu: "10m", memory: "16Mi" }, limits: { cpu: "200m", memory: "64Mi" } },
+      },
+    ],
+  };
+}
+
+/** The postStart hook that pulls the models instead, bounded like the Jobs; nothing with `pullBy: job`. */
+export function pullHook(
+  spec: OllamaSpec & { readyWithin?: number },
+): Pick<k8s.types.input.core.v1.Container, "lifecycle"> {
+  if (spec.pullBy !== "postStart" || (spec.models ?? []).length === 0) return {};
+  const script =
+    'timeout "$0" sh -c \'until ollama ps >/dev/null 2>&1; do sleep 1; done; for m; do ollama pull "$m"; done\' sh "$@"';
+  const command = ["/bin/sh", "-c", script, String(spec.readyWithin ?? 1200), ...(spec.models ?? []).map(fullName)];
+  return { lifecycle: { postStart: { exec: { command } } } };
+}

@@ -1,0 +1,97 @@
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
+import { type OllamaSpec } from "../recipe/spec";
+import { type GpuAccess } from "./gpu-access";
+import { ollamaModels, pullHook } from "./ollama-models";
+import { server } from "./server";
+import { volume } from "./volume";
+
+const defaultImage = "ollama/ollama:0.32.15";
+const port = 11434;
+const home = "/var/lib/ollama";
+
+/** Arguments of an Ollama server. */
+export interface OllamaArgs extends OllamaSpec, GpuAccess {}
+
+/**
+ * Ollama on a GPU: namespace, volume for models, server, and a Job per model that pulls it once the server runs.
+ * A model taken off the list stays on the volume.
+ */
+export class Ollama extends pulumi.ComponentResource {
+  /** URL of the API within the cluster, e.g. `http://ollama.ollama.svc:11434`. Resolves once the server is ready and every model is pulled. */
+  public readonly endpoint: pulumi.Output<string>;
+
+  constructor(name: string, args: OllamaArgs, opts?: pulumi.ComponentResourceOptions) {
+    super("talos-gpu:index:Ollama", name, args, opts);
+    const child = { parent: this };
+    const readyWithin = args.readyWithin ?? 1200;
+
+    const namespace = new k8s.core.v1.Namespace(
+      `${name}-namespace`,
+      { metadata: { name: args.namespace ?? "ollama" } },
+      child,
+    );
+    const within = namespace.metadata.name;
+    const models = volume(
+      `${name}-models`,
+      { name: "ollama-models", namespace: within, storage: args.storage ?? "30Gi", storageClass: args.storageClass },
+      child,
+    );
+    const ollama = server(
+      name,
+      { name: "ollama", namespace: within, port, active: args.active ?? true, readyWithin, pod: pod(args, models) },
+      child,
+    );
+    const pulled = ollamaModels(
+      name,
+      args,
+      within,
+      ollama.endpoint,
+      pulumi.mergeOptions(child, { dependsOn: ollama.deployment }),
+    );
+
+    this.endpoint = pulumi
+      .all([ollama.endpoint, ...pulled.map((job) => job.metadata.name)])
+      .apply(([url]) => url as string);
+    this.registerOutputs({ endpoint: this.endpoint });
+  }
+}
+
+function pod(
+  args: OllamaArgs,
+  models: k8s.core.v1.PersistentVolumeClaim,
+): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
+  const readyWithin = args.readyWithin ?? 1200;
+  const alive = { httpGet: { path: "/", port: "http" } };
+  return {
+    runtimeClassName: args.runtimeClassName,
+    tolerations: podTolerations(args.tolerations),
+    automountServiceAccountToken: false,
+    enableServiceLinks: false, // the Service's OLLAMA_PORT would be taken for a setting of the server
+    terminationGracePeriodSeconds: 60,
+    // Any user may use the cards' device nodes; the group lets it write the volume.
+    securityContext: { runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000 },
+    containers: [
+      {
+        name: "ollama",
+        image: args.image ?? defaultImage,
+        ports: [{ name: "http", containerPort: port }],
+        env: [
+          { name: "HOME", value: home }, // its key pair
+          { name: "OLLAMA_MODELS", value: `${home}/models` },
+          { name: "OLLAMA_HOST", value: `0.0.0.0:${port}` },
+        ],
+        securityContext: unprivileged,
+        resources: { limits: gpuLimits(args.gpuResourceName, args.gpus ?? 1) },
+        // The server finds and tries the cards before it listens: long on a cold card, longer with many.
+        startupProbe: { ...alive, periodSeconds: 5, failureThreshold: Math.ceil(readyWithin / 5) },
+        readinessProbe: { ...alive, periodSeconds: 5 },
+        livenessProbe: { ...alive, periodSeconds: 10, failureThreshold: 6 },
+        ...pullHook(args),
+        volumeMounts: [{ name: "models", mountPath: home }],
+      },
+    ],
+    volumes: [{ name: "models", persistentVolumeClaim: { claimName: models.metadata.name } }],
+  };
+}

@@ -1,0 +1,58 @@
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import { labels } from "../kubernetes/pods";
+import { outlasting } from "../kubernetes/timeouts";
+
+/** A server of one replica that holds its GPUs for itself. */
+export interface ServerArgs {
+  /** Name of the Deployment and the Service. */
+  name: string;
+  namespace: pulumi.Input<string>;
+  port: number;
+  /** Whether it runs: one replica, or none. */
+  active: boolean;
+  /** Seconds until it must be ready. */
+  readyWithin: number;
+  pod: pulumi.Input<k8s.types.input.core.v1.PodSpec>;
+}
+
+/** What a server gives. */
+export interface Server {
+  deployment: k8s.apps.v1.Deployment;
+  service: k8s.core.v1.Service;
+  /** URL within the cluster; resolves once the server is ready. */
+  endpoint: pulumi.Output<string>;
+}
+
+/** A Deployment and its Service. */
+export function server(name: string, args: ServerArgs, opts: pulumi.CustomResourceOptions): Server {
+  const metadata = { name: args.name, namespace: args.namespace, labels: labels(args.name) };
+  const deployment = new k8s.apps.v1.Deployment(
+    `${name}-deployment`,
+    {
+      metadata,
+      spec: {
+        replicas: args.active ? 1 : 0,
+        // The old pod first: it holds the GPUs and the volume that the new one needs.
+        strategy: { type: "Recreate" },
+        progressDeadlineSeconds: args.readyWithin,
+        selector: { matchLabels: labels(args.name) },
+        template: { metadata: { labels: labels(args.name) }, spec: args.pod },
+      },
+    },
+    pulumi.mergeOptions(opts, { customTimeouts: outlasting(args.readyWithin) }),
+  );
+  const service = new k8s.core.v1.Service(
+    `${name}-service`,
+    {
+      // The Deployment's readiness tells; without replicas the Service would be waited for in vain.
+      metadata: { ...metadata, annotations: { "pulumi.com/skipAwait": "true" } },
+      spec: { selector: labels(args.name), ports: [{ name: "http", port: args.port, targetPort: "http" }] },
+    },
+    opts,
+  );
+  const endpoint = pulumi
+    .all([service.metadata, deployment.metadata])
+    .apply(([{ name: host, namespace }]) => `http://${host}.${namespace}.svc:${args.port}`);
+  return { deployment, service, endpoint };
+}

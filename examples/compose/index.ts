@@ -1,0 +1,66 @@
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import { GpuCluster, Ollama } from "talos-gpu";
+
+const config = new pulumi.Config();
+const kubeconfig = config.requireSecret("kubeconfig");
+const kubernetes = new k8s.Provider("kubernetes", { kubeconfig });
+
+// One machine of an existing cluster: its configuration stays its owner's, and gets our part merged in.
+const cluster = new GpuCluster(
+  "lab",
+  {
+    talosVersion: "v1.12.6",
+    machines: {
+      "gpu-1": { address: "192.0.2.21", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 5070 Ti" }] },
+    },
+    devicePlugin: { version: "0.17.4" },
+    talosconfig: config.requireSecret("talosconfig"),
+    kubeconfig,
+  },
+  { providers: { kubernetes } },
+);
+
+// A workload of this package, on the GPUs of the cluster.
+const ollama = new Ollama(
+  "chat",
+  {
+    models: ["llama3.2:3b"],
+    runtimeClassName: cluster.runtimeClassName,
+    gpuResourceName: cluster.gpuResourceName,
+    tolerations: [{ key: "nvidia.com/gpu", operator: "Exists" }],
+  },
+  { providers: { kubernetes } },
+);
+
+// A Deployment of one's own. It names two outputs of the cluster, and is therefore made only once a smoke test has passed
+// on every GPU machine: no `dependsOn`, no sleep.
+const labels = { app: "training" };
+const training = new k8s.apps.v1.Deployment(
+  "training",
+  {
+    spec: {
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          runtimeClassName: cluster.runtimeClassName,
+          containers: [
+            {
+              name: "training",
+              image: "nvcr.io/nvidia/pytorch:25.01-py3",
+              resources: { limits: cluster.gpuResourceName.apply((resource) => ({ [resource]: "1" })) },
+            },
+          ],
+        },
+      },
+    },
+  },
+  { provider: kubernetes },
+);
+
+export const drivers = cluster.machines.apply((machines) =>
+  Object.fromEntries(Object.entries(machines).map(([name, { driverVersion }]) => [name, driverVersion])),
+);
+export const chat = ollama.endpoint;
+export const trainingName = training.metadata.name;

@@ -1,0 +1,147 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { findCard, parseSpec, powerRangeOf, renderFindings, type ClusterSpec, type GpuSpec } from "../components/recipe";
+import { startControlPlane, type ControlPlane } from "./controlplane";
+import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
+import { startFactory, type Factory } from "./factory";
+import { KubernetesView } from "./kubernetes-view";
+import { startMachines, type LabGpu, type LabMachine, type Machines } from "./machines";
+import type { LabOptions } from "./options";
+import type { Phase, Say } from "./phases";
+import type { Session } from "./session";
+import { provideTools, type Tools } from "./tools";
+
+/** A lab as it comes up: each phase adds what the next ones need. */
+export interface Lab {
+  options: LabOptions;
+  session: Session;
+  /** Configuration of the stack, by key. */
+  config: Record<string, unknown>;
+  spec: ClusterSpec;
+  tools: Tools;
+  controlPlane: ControlPlane;
+  kubernetes: KubernetesView;
+  factory: Factory;
+  existing: ExistingCluster;
+  machines: Machines;
+}
+
+/** Schematic of an image without extensions: what the machines run before the stack comes. */
+const plainSchematic = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
+
+/** The phases that bring up a Talos cluster as it is before the stack comes. */
+export const bringUp: Phase<Lab>[] = [
+  { title: "tools (Pulumi, talosctl, Helm, Kubernetes, machines)", run: bringTools },
+  { title: "Kubernetes control plane", run: bringControlPlane },
+  { title: "Image Factory", run: bringFactory },
+  { title: "Talos machines", run: bringMachines },
+];
+
+async function bringTools(lab: Lab, say: Say): Promise<string> {
+  let built = 0;
+  let said = -Infinity;
+  const everySeconds = process.stderr.isTTY ? 0 : 30; // a log need not show each sign of life
+  lab.tools = await provideTools({
+    signal: lab.session.signal,
+    onEvent: ({ tool, state, detail, seconds = 0 }) => {
+      if (state === "built") built++;
+      if (state === "cached" || state === "found") return;
+      if (state === "building" && seconds >= said && seconds < said + everySeconds) return;
+      said = state === "building" ? seconds : -Infinity;
+      say(`${tool}: ${state} ${seconds.toFixed(0)} s ${detail}`);
+    },
+  });
+  return built === 0 ? "all there" : `${built} built`;
+}
+
+async function bringControlPlane(lab: Lab): Promise<string> {
+  lab.controlPlane = await startControlPlane({
+    dir: lab.session.dir("controlplane"),
+    binary: lab.tools.controlplane,
+    signal: lab.session.signal,
+  });
+  lab.session.onClose(() => lab.controlPlane.stop());
+  lab.kubernetes = KubernetesView.fromFile(lab.controlPlane.adminKubeconfig);
+  return lab.controlPlane.server;
+}
+
+async function bringFactory(lab: Lab): Promise<string> {
+  lab.factory = await startFactory();
+  lab.session.onClose(() => lab.factory.close());
+  return lab.factory.url;
+}
+
+async function bringMachines(lab: Lab, say: Say): Promise<string> {
+  const { spec, session } = lab;
+  lab.existing = await makeExistingCluster(session.dir("talos"), lab.tools.talosctl, spec);
+  const machines: LabMachine[] = Object.entries(spec.machines).map(([name, machine]) => ({
+    name,
+    address: machine.address,
+    role: machine.role,
+    talosVersion: spec.talosVersion,
+    schematicId: plainSchematic,
+    platform: machine.platform ?? "metal",
+    config: lab.existing.configurations[name] ?? "",
+    gpus: (machine.gpus ?? []).map(labGpu),
+  }));
+  const log = fs.createWriteStream(session.dir("machines.log"));
+  session.onClose(() => void log.end());
+  lab.machines = await startMachines(
+    lab.tools.machines,
+    {
+      dir: session.dir("machines"),
+      timeScale: lab.options.timeScale,
+      factory: lab.factory.url,
+      kubernetes: {
+        server: lab.controlPlane.server,
+        adminKubeconfig: lab.controlPlane.adminKubeconfig,
+        caCert: lab.controlPlane.caCert,
+        caKey: lab.controlPlane.caKey,
+      },
+      talos: { caCert: lab.existing.caCert, caKey: lab.existing.caKey },
+      clusterName: lab.existing.clusterName,
+      machines,
+    },
+    { signal: session.signal, onLog: (line) => void log.write(`${line}\n`) },
+  );
+  session.onClose(() => lab.machines.stop());
+  fs.writeFileSync(session.dir("talosconfig"), lab.existing.talosconfig(lab.machines.api), { mode: 0o600 });
+  say(`waits for ${machines.length === 1 ? "the node" : `${machines.length} nodes`} to be ready`);
+  await lab.kubernetes.nodesReady(Object.keys(spec.machines), { signal: session.signal, limitSeconds: 60 });
+  return `${machines.map(({ name }) => name).join(", ")} on ${spec.talosVersion}, plain image`;
+}
+
+/** What the emulation needs to know of a card; the facts are the recipe's. */
+function labGpu(gpu: GpuSpec): LabGpu {
+  const card = findCard(gpu.model);
+  if (card === undefined) throw new Error(`gpus: the tables have no ${gpu.model}, so it cannot be emulated; add it to data/cards.ts`);
+  const power = powerRangeOf(card);
+  return {
+    model: card.model,
+    architecture: card.architecture,
+    pciDevice: card.pciDevice,
+    count: gpu.count ?? 1,
+    memoryMiB: card.memoryMiB,
+    computeCapability: card.computeCapability,
+    minPowerW: power?.min ?? 0,
+    maxPowerW: power?.max ?? 0,
+    defaultPowerW: card.power?.default ?? 0,
+  };
+}
+
+/**
+ * The cluster that a stack's configuration describes. What is wrong with it stays the stack program's to report, in its
+ * own words, unless it is so wrong that there is no machine to emulate.
+ *
+ * @throws Error listing the findings.
+ */
+export function clusterOf(config: Record<string, unknown>): ClusterSpec {
+  const { spec, findings } = parseSpec(config);
+  if (spec === undefined) throw new Error(renderFindings(findings));
+  return spec;
+}
+
+/** Path of the stack's program. */
+export function stackProgram(root: string): string {
+  return path.join(root, "stacks", "index.ts");
+}

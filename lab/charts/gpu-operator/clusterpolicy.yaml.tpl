@@ -1,0 +1,76 @@
+{{- $deploy := true }}
+{{- with .Values.clusterPolicy }}{{ $deploy = .deployCR }}{{ end }}
+{{- if $deploy }}
+apiVersion: nvidia.com/v1
+kind: ClusterPolicy
+metadata:
+  name: cluster-policy
+  labels:
+    {{- include "gpu-operator.labels" . | nindent 4 }}
+spec:
+  hostPaths: {{ include "gpu-operator.present" (dict "section" .Values.hostPaths "without" list) }}
+  operator:
+    {{- range $key := list "runtimeClass" "defaultGPUMode" "initContainer" "use_ocp_driver_toolkit" }}
+    {{- with index $.Values.operator $key }}
+    {{ $key }}: {{ toJson . }}
+    {{- end }}
+    {{- end }}
+  daemonsets:
+    labels:
+      helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+      app.kubernetes.io/managed-by: {{ .Chart.Name }}
+      {{- with .Values.daemonsets.labels }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+    {{- range $key := list "annotations" "tolerations" "priorityClassName" "updateStrategy" "rollingUpdate" "podSecurityContext" }}
+    {{- with index $.Values.daemonsets $key }}
+    {{ $key }}: {{ toJson . }}
+    {{- end }}
+    {{- end }}
+  validator:
+    {{- $validator := include "gpu-operator.present" (dict "section" .Values.validator "without" (list "plugin" "cuda" "driver" "toolkit" "vfioPCI" "vgpuManager" "vgpuDevices")) | fromJson }}
+    {{- $_ := set $validator "version" (.Values.validator.version | default .Chart.AppVersion) }}
+    {{- toYaml $validator | nindent 4 }}
+    {{- range $part := list "plugin" "cuda" "driver" "toolkit" "vfioPCI" "vgpuManager" "vgpuDevices" }}
+    {{- with index $.Values.validator $part }}
+    {{- if .env }}
+    {{ $part }}: { env: {{ toJson .env }} }
+    {{- else if semverCompare ">=25.10.0-0" $.Chart.AppVersion }}
+    {{ $part }}: { env: [] }
+    {{- else }}
+    {{ $part }}: # without env there is nothing here, and the API server refuses it: "must be of type object"
+    {{- end }}
+    {{- end }}
+    {{- end }}
+  mig: {{ include "gpu-operator.present" (dict "section" .Values.mig "without" list) }}
+  psa: {{ toJson .Values.psa }}
+  cdi: {{ toJson .Values.cdi }}
+  driver:
+    {{- $driver := include "gpu-operator.present" (dict "section" .Values.driver "without" (list "nvidiaDriverCRD" "upgradePolicy" "secretEnv")) | fromJson }}
+    {{- $_ := set $driver "useNvidiaDriverCRD" .Values.driver.nvidiaDriverCRD.enabled }}
+    {{- with .Values.driver.upgradePolicy }}
+    {{- $policy := omit . "gpuPodDeletion" }}
+    {{- $_ := set $policy "podDeletion" .gpuPodDeletion }}
+    {{- $_ := set $driver "upgradePolicy" $policy }}
+    {{- end }}
+    {{- toYaml $driver | nindent 4 }}
+  {{- $fixed := list "hostPaths" "operator" "daemonsets" "validator" "mig" "psa" "cdi" "driver" }}
+  {{- $elsewhere := list "global" "platform" "nfd" "node-feature-discovery" "clusterPolicy" "gpuCluster" "draDriver" "extraObjects" "nameOverride" "fullnameOverride" }}
+  {{- range $name, $section := .Values }}
+  {{- if and (kindIs "map" $section) (not (has $name (concat $fixed $elsewhere))) }}
+  {{ $name }}:
+    {{- $spec := include "gpu-operator.present" (dict "section" $section "without" (list "config")) | fromJson }}
+    {{- with $section.config }}
+    {{- if eq $name "kataManager" }}
+    {{- $_ := set $spec "config" . }}
+    {{- else if or .name (has $name (list "migManager" "vgpuDeviceManager")) }}
+    {{- $_ := set $spec "config" (pick . "name" "default") }}
+    {{- end }}
+    {{- end }}
+    {{- if eq $name "nodeStatusExporter" }}
+    {{- $_ := set $spec "version" ($section.version | default $.Chart.AppVersion) }}
+    {{- end }}
+    {{- toYaml $spec | nindent 4 }}
+  {{- end }}
+  {{- end }}
+{{- end }}

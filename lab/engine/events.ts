@@ -1,0 +1,99 @@
+import { type EngineEvent } from "@pulumi/pulumi/automation";
+
+/** How many resources an update touches, by what happens to them. A replacement counts once, as `replace`. */
+export interface Changes {
+  create: number;
+  update: number;
+  replace: number;
+  delete: number;
+  same: number;
+}
+
+/** What an update reports while it runs. */
+export type Progress =
+  | {
+      /** An operation begins, is done, or failed. */
+      readonly kind: "resource";
+      readonly state: "started" | "done" | "failed";
+      /** As the engine calls it, e.g. `create`, `same`, `create-replacement`. */
+      readonly op: string;
+      readonly urn: string;
+      readonly type: string;
+      readonly name: string;
+    }
+  | {
+      /** A line for the user: of the engine, of the program, or of a resource. */
+      readonly kind: "message";
+      readonly severity: "info" | "info#err" | "warning" | "error";
+      readonly message: string;
+      /** Resource that it is about; absent for the whole update. */
+      readonly urn?: string;
+      /** Whether it is a status that the next one replaces. */
+      readonly ephemeral: boolean;
+    };
+
+type Message = Extract<Progress, { kind: "message" }>;
+
+/** Gathers what an update's events tell. */
+export class EventRecord {
+  private readonly operations: string[] = [];
+  private readonly messages: Message[] = [];
+  private summary: Record<string, number> | undefined;
+
+  constructor(private readonly onProgress: (progress: Progress) => void) {}
+
+  /** Takes one event of the engine. */
+  add(event: EngineEvent): void {
+    if (event.resourcePreEvent) this.resource("started", event.resourcePreEvent.metadata);
+    if (event.resOutputsEvent) this.resource("done", event.resOutputsEvent.metadata);
+    if (event.resOpFailedEvent) this.resource("failed", event.resOpFailedEvent.metadata);
+    if (event.diagnosticEvent) this.message(event.diagnosticEvent);
+    if (event.summaryEvent) this.summary = { ...event.summaryEvent.resourceChanges };
+  }
+
+  /** The engine's own count, or, when the update broke off, what was done until then. */
+  get changes(): Changes {
+    const counts: Record<string, number> = {};
+    for (const op of this.operations) counts[op] = (counts[op] ?? 0) + 1;
+    const of = this.summary ?? { ...counts, replace: counts["create-replacement"] ?? 0 };
+    return {
+      create: of["create"] ?? 0,
+      update: of["update"] ?? 0,
+      replace: of["replace"] ?? 0,
+      delete: of["delete"] ?? 0,
+      same: of["same"] ?? 0,
+    };
+  }
+
+  /** Lines that stay: errors and warnings, and what the program logged. */
+  get diagnostics(): string[] {
+    return this.messages.map(({ severity, message, urn }) => {
+      const about = urn ? ` ${nameOf(urn)} (${typeOf(urn)})` : "";
+      return `${severity}${about}: ${message}`;
+    });
+  }
+
+  private resource(state: "started" | "done" | "failed", { op, urn, type }: { op: string; urn: string; type: string }) {
+    if (state === "done") this.operations.push(op);
+    this.onProgress({ kind: "resource", state, op, urn, type, name: nameOf(urn) });
+  }
+
+  private message(event: NonNullable<EngineEvent["diagnosticEvent"]>): void {
+    const message: Message = {
+      kind: "message",
+      severity: event.severity,
+      message: plainText(event.message),
+      ...(event.urn ? { urn: event.urn } : {}),
+      ephemeral: event.ephemeral ?? false,
+    };
+    if (message.message === "" || (event.severity as string) === "debug") return;
+    if (!message.ephemeral) this.messages.push(message);
+    this.onProgress(message);
+  }
+}
+
+const nameOf = (urn: string): string => urn.split("::").slice(3).join("::");
+const typeOf = (urn: string): string => urn.split("::")[2]?.split("$").pop() ?? "";
+
+// Colours travel as `<{%fg 1%}>` (sdk/go/common/diag/colors).
+const plainText = (message: string): string => message.replace(/<\{%[^%]*%\}>/g, "").trimEnd();

@@ -1,0 +1,208 @@
+import { LocalWorkspace, type OutputMap, PulumiCommand, Stack } from "@pulumi/pulumi/automation";
+import { randomBytes } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { mkdir, readdir, readFile, symlink } from "node:fs/promises";
+import * as path from "node:path";
+import { type Secrets, setSecrets } from "./config";
+import { type Changes, EventRecord, type Progress } from "./events";
+import type { Program } from "./program";
+
+export type { Changes, Progress } from "./events";
+export { type Program, programFromFile } from "./program";
+
+/** What the engine works on. */
+export interface LabEngineOptions {
+  /** The `pulumi` binary. */
+  readonly pulumi: string;
+  /** Folder for everything the engine keeps: project, settings, state, home, `events.jsonl`. Removed by nobody but the caller. */
+  readonly dir: string;
+  /** Name of the project, which is the default namespace of its configuration. */
+  readonly project: string;
+  /** Name of the stack. */
+  readonly stack: string;
+  /** The program. */
+  readonly program: Program;
+  /** Configuration by full key (`talos-gpu:machines`), as it stands in a settings file. Default: none. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Secret configuration by full key. Default: none. */
+  readonly secrets?: Secrets;
+  /** Providers that listen, name to port; `real` lets the CLI find and install the published plugins. */
+  readonly plugins: Readonly<Record<string, number>> | "real";
+  /**
+   * Encrypts the stack's secrets; goes to the engine by environment. Default: random, so that what is in `dir` cannot be
+   * read by a later engine. Give one to open the same `dir` again.
+   */
+  readonly passphrase?: string;
+  /** Further environment of the engine and of real plugins. Default: this process' alone. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** How to run one update. */
+export interface RunOptions {
+  /** Gets every operation and message as it happens. */
+  readonly onEvent?: (progress: Progress) => void;
+  /** Cancels, like Ctrl-C: resources under way may finish. */
+  readonly signal?: AbortSignal;
+  /** Longest time of the whole update in seconds; it is then cancelled. Default 3600. */
+  readonly timeoutSeconds?: number;
+  /** Resources at a time. Default: the engine's own. */
+  readonly parallel?: number;
+  /** Reads the live state first. Default false. */
+  readonly refresh?: boolean;
+}
+
+/** What came of an update. */
+export interface RunResult {
+  readonly result: "succeeded" | "failed" | "cancelled";
+  readonly changes: Changes;
+  /** Duration by the wall clock. */
+  readonly seconds: number;
+  /** Outputs of the stack after the update; of a preview and after a failure, those of the last update. */
+  readonly outputs: OutputMap;
+  /** Errors, warnings and what the program logged, e.g. `error machine (command:local:Command): …`. */
+  readonly diagnostics: readonly string[];
+}
+
+type Verb = "preview" | "up" | "destroy";
+
+/** Pulumi's own engine on a file backend, with a program that runs in this process. */
+export class LabEngine {
+  private readonly cancellations = new Set<AbortController>();
+
+  private constructor(
+    private readonly stack: Stack,
+    private readonly dir: string,
+  ) {}
+
+  /** Makes the project and the stack, or opens those that `dir` has. Errors: the CLI's own words. */
+  static async open(options: LabEngineOptions): Promise<LabEngine> {
+    const { dir, project, stack } = options;
+    await mkdir(path.join(dir, "state"), { recursive: true, mode: 0o700 });
+    const environment = environmentOf(options);
+    const workspace = await LocalWorkspace.create({
+      workDir: dir,
+      program: options.program as () => Promise<Record<string, unknown>>,
+      pulumiCommand: await commandOf(options.pulumi, dir),
+      envVars: environment,
+      secretsProvider: "passphrase",
+      projectSettings: { name: project, runtime: "nodejs" },
+    });
+    const opened = await Stack.createOrSelect(stack, workspace);
+    const settings = await workspace.stackSettings(stack);
+    const config = { ...settings.config, ...options.config };
+    await workspace.saveStackSettings(stack, { ...settings, config: config });
+    const at = { dir, stack, environment: { ...process.env, ...environment } };
+    await setSecrets(options.pulumi, at, options.secrets ?? {});
+    return new LabEngine(opened, dir);
+  }
+
+  /** Says what an update would do. */
+  preview(options: RunOptions = {}): Promise<RunResult> {
+    return this.run("preview", options);
+  }
+
+  /** Brings the resources up to what the program says. */
+  up(options: RunOptions = {}): Promise<RunResult> {
+    return this.run("up", options);
+  }
+
+  /** Removes every resource, in reverse order. The program does not run. */
+  destroy(options: RunOptions = {}): Promise<RunResult> {
+    return this.run("destroy", options);
+  }
+
+  /** Cancels what is under way; its result is then `cancelled`. */
+  cancel(): void {
+    for (const controller of this.cancellations) controller.abort();
+  }
+
+  /** Outputs of the last update, with a flag for the secret ones. */
+  outputs(): Promise<OutputMap> {
+    return this.stack.outputs();
+  }
+
+  /** Everything that the backend holds, as it lies on disk: current state, history and backups. */
+  async stateText(): Promise<string> {
+    const root = path.join(this.dir, "state");
+    const entries = await readdir(root, { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+    return (await Promise.all(files.map((file) => readFile(file, "utf8")))).join("\n");
+  }
+
+  private async run(verb: Verb, options: RunOptions): Promise<RunResult> {
+    const record = new EventRecord(options.onEvent ?? (() => undefined));
+    const eventLog = createWriteStream(path.join(this.dir, "events.jsonl"), { flags: "a", mode: 0o600 });
+    const controller = new AbortController();
+    this.cancellations.add(controller);
+    const timeoutSeconds = options.timeoutSeconds ?? 3600;
+    const limit = AbortSignal.timeout(timeoutSeconds * 1000);
+    const signal = AbortSignal.any([controller.signal, limit, ...(options.signal ? [options.signal] : [])]);
+    const started = performance.now();
+    let failure: string | undefined;
+    try {
+      await this.stack[verb]({
+        onEvent: (event) => {
+          eventLog.write(`${JSON.stringify(event)}\n`);
+          record.add(event);
+        },
+        signal,
+        color: "never",
+        suppressOutputs: true,
+        suppressProgress: true,
+        ...(options.parallel === undefined ? {} : { parallel: options.parallel }),
+        ...(options.refresh === undefined ? {} : { refresh: options.refresh }),
+      });
+    } catch (error) {
+      failure = error instanceof Error ? error.message : String(error);
+    } finally {
+      this.cancellations.delete(controller);
+      eventLog.end();
+    }
+    const seconds = (performance.now() - started) / 1000;
+    const result = failure === undefined ? "succeeded" : signal.aborted ? "cancelled" : "failed";
+    return {
+      result,
+      changes: record.changes,
+      seconds,
+      outputs: await this.stack.outputs(),
+      diagnostics: [
+        ...record.diagnostics,
+        ...(limit.aborted && failure ? [`error: ${verb} took longer than ${timeoutSeconds} s and was cancelled`] : []),
+        ...unexplained(failure, record.diagnostics),
+      ],
+    };
+  }
+}
+
+/** An error that no event told of, such as a program that could not start. */
+const unexplained = (failure: string | undefined, diagnostics: readonly string[]): string[] =>
+  failure === undefined || diagnostics.some((line) => line.startsWith("error")) ? [] : [`error: ${failure}`];
+
+/** The Automation API looks for `bin/pulumi` below a root. */
+async function commandOf(pulumi: string, dir: string): Promise<PulumiCommand> {
+  const bin = path.join(dir, "cli", "bin");
+  await mkdir(bin, { recursive: true });
+  await symlink(pulumi, path.join(bin, "pulumi")).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+  return PulumiCommand.get({ root: path.dirname(bin) });
+}
+
+function environmentOf({ dir, plugins, environment, passphrase }: LabEngineOptions): Record<string, string> {
+  const own = {
+    PULUMI_BACKEND_URL: `file://${path.join(dir, "state")}`,
+    PULUMI_CONFIG_PASSPHRASE: passphrase ?? randomBytes(24).toString("base64url"),
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+    PULUMI_AUTOMATION_API_SKIP_VERSION_CHECK: "true",
+  };
+  if (plugins === "real") return { ...environment, ...own };
+  return {
+    ...environment,
+    ...own,
+    PULUMI_HOME: path.join(dir, "home"),
+    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
+    PULUMI_DEBUG_PROVIDERS: Object.entries(plugins)
+      .map(([name, port]) => `${name}:${port}`)
+      .join(","),
+  };
+}

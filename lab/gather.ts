@@ -1,0 +1,54 @@
+import { gpusOf, type KubernetesView } from "./kubernetes-view";
+import type { Machines } from "./machines";
+import type { MachineReport, WorkloadReport } from "./report";
+
+/** Machines as they are now: what runs on each, and what its node offers. */
+export async function gatherMachines(machines: Machines, kubernetes: KubernetesView): Promise<Record<string, MachineReport>> {
+  const [states, nodes] = await Promise.all([machines.state(), kubernetes.nodes()]);
+  const reports = Object.entries(states).map(([name, state]): [string, MachineReport] => [
+    name,
+    {
+      talosVersion: state.talosVersion,
+      schematicId: state.schematicId,
+      driverVersion: state.driverVersion,
+      reboots: state.reboots,
+      allocatable: gpusOf(nodes[name]),
+    },
+  ]);
+  return Object.fromEntries(reports);
+}
+
+/** Calls that the machines' API has received so far, all machines together. */
+export async function machineRequests(machines: Machines): Promise<number> {
+  const states = Object.values(await machines.state());
+  return states.reduce((sum, { requests }) => sum + requests, 0);
+}
+
+/** Everything of ours that has this label is a workload when it is a Deployment or a pod without an owner. */
+const labelSelector = "app.kubernetes.io/managed-by=talos-gpu";
+
+/** The stack's workloads as they are now. */
+export async function gatherWorkloads(kubernetes: KubernetesView): Promise<WorkloadReport[]> {
+  const [deployments, pods] = await Promise.all([
+    kubernetes.apps.listDeploymentForAllNamespaces({ labelSelector }),
+    kubernetes.core.listPodForAllNamespaces({ labelSelector }),
+  ]);
+  return [
+    ...deployments.items.map(({ metadata, spec, status }) => ({
+      namespace: metadata?.namespace ?? "",
+      name: metadata?.name ?? "",
+      kind: "Deployment",
+      ready: (status?.readyReplicas ?? 0) === (spec?.replicas ?? 1) && status?.observedGeneration === metadata?.generation,
+    })),
+    ...pods.items
+      .filter(({ metadata }) => (metadata?.ownerReferences ?? []).length === 0)
+      .map(({ metadata, status }) => ({
+        namespace: metadata?.namespace ?? "",
+        name: metadata?.name ?? "",
+        kind: "Pod",
+        ready:
+          status?.phase === "Succeeded" ||
+          (status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false),
+      })),
+  ];
+}

@@ -1,0 +1,85 @@
+import * as k8s from "@kubernetes/client-node";
+
+/** What the lab looks at in a cluster; it changes nothing. */
+export class KubernetesView {
+  private constructor(private readonly config: k8s.KubeConfig) {}
+
+  /** @param file kubeconfig */
+  static fromFile(file: string): KubernetesView {
+    const config = new k8s.KubeConfig();
+    config.loadFromFile(file);
+    return new KubernetesView(config);
+  }
+
+  get core(): k8s.CoreV1Api {
+    return this.config.makeApiClient(k8s.CoreV1Api);
+  }
+
+  get apps(): k8s.AppsV1Api {
+    return this.config.makeApiClient(k8s.AppsV1Api);
+  }
+
+  get batch(): k8s.BatchV1Api {
+    return this.config.makeApiClient(k8s.BatchV1Api);
+  }
+
+  get nodeApi(): k8s.NodeV1Api {
+    return this.config.makeApiClient(k8s.NodeV1Api);
+  }
+
+  /** Nodes by name. */
+  async nodes(): Promise<Record<string, k8s.V1Node>> {
+    const { items } = await this.core.listNode();
+    return Object.fromEntries(items.map((node) => [node.metadata?.name ?? "", node]));
+  }
+
+  /**
+   * Waits until every named node is ready, by watching nodes.
+   *
+   * @throws Error naming the nodes that are not, when the limit is over or the signal aborts.
+   */
+  async nodesReady(names: readonly string[], limits: { signal: AbortSignal; limitSeconds: number }): Promise<void> {
+    const waiting = new Set(names);
+    const end = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        timer = setTimeout(() => reject(new Error("too late")), limits.limitSeconds * 1000);
+        limits.signal.addEventListener("abort", () => reject(limits.signal.reason as Error), { once: true });
+        this.watchNodes(end.signal, reject, (node) => {
+          if (isReady(node)) waiting.delete(node.metadata?.name ?? "");
+          if (waiting.size === 0) resolve();
+        });
+      });
+    } catch (error) {
+      const why = `${[...waiting].join(", ")} not ready within ${limits.limitSeconds} s, so nothing can run there`;
+      throw new Error(`nodes: ${why}; see machines.log in the lab's folder (--keep keeps it)`, { cause: error });
+    } finally {
+      clearTimeout(timer);
+      end.abort();
+    }
+  }
+
+  /** Sees every node, and every change of one. The API server ends a watch now and then; it is begun anew. */
+  private watchNodes(end: AbortSignal, fail: (error: unknown) => void, see: (node: k8s.V1Node) => void): void {
+    const follow = (): void => {
+      if (end.aborted) return;
+      // Without a resource version a watch begins with what is there.
+      new k8s.Watch(this.config)
+        .watch("/api/v1/nodes", {}, (_type, node: k8s.V1Node) => see(node), follow)
+        .then((request) => end.addEventListener("abort", () => request.abort(), { once: true }), fail);
+    };
+    follow();
+  }
+}
+
+/** Whether a node's condition Ready is true. */
+export function isReady(node: k8s.V1Node): boolean {
+  return node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+}
+
+/** Allocatable NVIDIA resources of a node, by name; none that are zero. */
+export function gpusOf(node: k8s.V1Node | undefined): Record<string, string> {
+  const entries = Object.entries(node?.status?.allocatable ?? {});
+  return Object.fromEntries(entries.filter(([name, count]) => name.startsWith("nvidia.com/") && count !== "0"));
+}

@@ -1,0 +1,142 @@
+// Package containerd is how Talos composes containerd's configuration from parts.
+package containerd
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/siderolabs/talos/pkg/machinery/config/merge"
+)
+
+const (
+	// Folder of the parts.
+	Folder = "/etc/cri/conf.d"
+	// CustomizationPath is the one part that a machine configuration may bring.
+	CustomizationPath = Folder + "/20-customization.part"
+	// ConfigPath is the merged configuration.
+	ConfigPath = Folder + "/cri.toml"
+
+	runtimePlugin = "io.containerd.cri.v1.runtime"
+)
+
+// BasePart is Talos' own part (talos hack/cri-plugin.part at v1.9.6, v1.11.5, v1.12.6, v1.13.0). Images and NRI settings
+// that no GPU depends on are the same in all of them, and left out before 1.10 for `use_local_image_pull`.
+func BasePart(cdi bool) string {
+	base := `version = 3
+
+[plugins."io.containerd.cri.v1.images"]
+  discard_unpacked_layers = true
+`
+	if cdi {
+		base += `
+[plugins."io.containerd.cri.v1.runtime"]
+  enable_cdi = true
+  cdi_spec_dirs = ["/run/cdi"]
+`
+	}
+
+	return base + `
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+  base_runtime_spec = "/etc/cri/conf.d/base-spec.json"
+
+[plugins."io.containerd.nri.v1.nri"]
+  disable = true
+`
+}
+
+// NvidiaPart is what the container toolkit's extension brings
+// (siderolabs/extensions nvidia-gpu/nvidia-container-toolkit/nvidia-container-runtime/10-nvidia-container-runtime.part).
+const NvidiaPart = `[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia]
+  privileged_without_host_devices = false
+  runtime_engine = ""
+  runtime_root = ""
+  runtime_type = "io.containerd.runc.v2"
+  [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia.options]
+    BinaryName = "/usr/local/bin/nvidia-container-runtime"
+`
+
+// Merge makes one configuration of the parts, by file name: in lexical order, tables merged, arrays concatenated, scalars
+// of later parts win, and a change of type is an error (talos v1.13.0 internal/pkg/toml/merge.go, with machinery's own
+// merge).
+func Merge(parts map[string]string) (string, error) {
+	merged := map[string]any{}
+	out := &bytes.Buffer{}
+
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		path := Folder + "/" + name
+		partial := map[string]any{}
+
+		if err := toml.Unmarshal([]byte(parts[name]), &partial); err != nil {
+			return "", fmt.Errorf("error decoding %q: %w", path, err)
+		}
+
+		if err := merge.Merge(merged, partial); err != nil {
+			return "", fmt.Errorf("error merging %q: %w", path, err)
+		}
+
+		fmt.Fprintf(out, "## %s (sha256:%x)\n", path, sha256.Sum256([]byte(parts[name])))
+	}
+
+	out.WriteByte('\n')
+
+	err := toml.NewEncoder(out).SetIndentTables(true).Encode(merged)
+
+	return out.String(), err
+}
+
+// Effective is what containerd makes of a merged configuration.
+type Effective struct {
+	// Runtimes are the names of the runtime handlers, sorted.
+	Runtimes []string
+	// Default is the handler of pods without a RuntimeClass.
+	Default string
+}
+
+// Read starts containerd on a configuration. With `version` other than 3 containerd 2 reads the plugins under other
+// names, so that nothing of what Talos and the extensions set is found; it then runs on its own defaults.
+func Read(config string) (Effective, error) {
+	var document struct {
+		Version int `toml:"version"`
+		Plugins map[string]struct {
+			Containerd struct {
+				DefaultRuntimeName string         `toml:"default_runtime_name"`
+				Runtimes           map[string]any `toml:"runtimes"`
+			} `toml:"containerd"`
+		} `toml:"plugins"`
+	}
+
+	if err := toml.NewDecoder(strings.NewReader(config)).Decode(&document); err != nil {
+		return Effective{}, err
+	}
+
+	effective := Effective{Runtimes: []string{"runc"}, Default: "runc"}
+	if document.Version != 3 {
+		return effective, nil
+	}
+
+	plugin := document.Plugins[runtimePlugin].Containerd
+
+	for name := range plugin.Runtimes {
+		if !slices.Contains(effective.Runtimes, name) {
+			effective.Runtimes = append(effective.Runtimes, name)
+		}
+	}
+
+	slices.Sort(effective.Runtimes)
+
+	if plugin.DefaultRuntimeName != "" {
+		effective.Default = plugin.DefaultRuntimeName
+	}
+
+	if !slices.Contains(effective.Runtimes, effective.Default) {
+		return effective, errors.New(`invalid plugin config: no corresponding runtime configured in "containerd.runtimes" for "containerd.default_runtime_name = \"` + effective.Default + `\""`)
+	}
+
+	return effective, nil
+}

@@ -1,0 +1,134 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// pull takes the image's time, once per image and machine.
+func (w *worker) pull(ctx context.Context, container *corev1.Container) bool {
+	if w.session.kubelet.hasImage(container.Image) {
+		w.event(corev1.EventTypeNormal, "Pulled", "Container image %q already present on machine and can be accessed by the pod", container.Image)
+		return true
+	}
+	w.event(corev1.EventTypeNormal, "Pulling", "Pulling image %q", container.Image)
+	rule := ruleOf(w.session.kubelet.rules, container.Image)
+	if rule.Absent != "" {
+		w.notPulled(ctx, container, rule.Absent)
+		return false
+	}
+	took := rule.Pull
+	if took == 0 {
+		took = commonPull
+	}
+	if w.session.machine.Clock().Sleep(ctx, took) != nil {
+		return false
+	}
+	w.session.kubelet.addImage(container.Image)
+	w.event(corev1.EventTypeNormal, "Pulled", "Successfully pulled image %q in %s (%s including waiting)", container.Image, took, took)
+	return true
+}
+
+// notPulled reports a failed pull as the kubelet does.
+func (w *worker) notPulled(ctx context.Context, container *corev1.Container, why string) {
+	message := fmt.Sprintf("rpc error: code = NotFound desc = failed to pull and unpack image %q: failed to resolve reference %q: %s: %s", container.Image, container.Image, container.Image, why)
+	w.event(corev1.EventTypeWarning, "Failed", "Failed to pull image %q: %s", container.Image, message)
+	w.state.update(container.Name, func(own *containerState) {
+		reason := "ErrImagePull"
+		if own.state.Waiting != nil && own.state.Waiting.Reason == reason {
+			reason, message = "ImagePullBackOff", fmt.Sprintf("Back-off pulling image %q: %s", container.Image, message)
+		}
+		own.state = waiting(reason, message)
+	})
+	w.publish(ctx)
+}
+
+// create makes a container as kubelet and runtime do together. An error comes with the reason for which the container waits.
+func (w *worker) create(ctx context.Context, spec *corev1.Container, folders map[string]string) (*Container, string, error) {
+	machine := w.session.machine
+	snapshot := machine.Snapshot()
+	rule := ruleOf(w.session.kubelet.rules, spec.Image)
+	allocation := w.allocations[spec.Name]
+	env, err := resolveEnv(rule.Env, allocation.Env, w.pod, spec, w.lookups(ctx))
+	if err != nil {
+		return nil, "CreateContainerConfigError", err
+	}
+	injected, err := inject(machine.Name(), snapshot, request{handler: w.handler, visible: env["NVIDIA_VISIBLE_DEVICES"], allocation: allocation})
+	if err != nil {
+		return nil, "RunContainerError", err
+	}
+	privileged := spec.SecurityContext != nil && spec.SecurityContext.Privileged != nil && *spec.SecurityContext.Privileged
+	own := filepath.Join(w.folder, "containers", spec.Name)
+	mounts, written := w.mounts(spec, folders, own)
+	paths := newPaths(mounts, machine.RootFS(), filepath.Join(own, "root"), privileged || len(injected.gpus) > 0)
+	work := filepath.Join(own, "work")
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		return nil, "CreateContainerError", err
+	}
+	if err := w.writeFiles(ctx, written, paths, own); err != nil {
+		return nil, "CreateContainerConfigError", err
+	}
+	argv := argvOf(rule, spec)
+	for i := range argv {
+		argv[i] = expand(argv[i], env)
+	}
+	return &Container{
+		Pod: w.latest(), Spec: spec, Machine: machine, Argv: argv, Env: env, Handler: w.handler, GPUs: injected.gpus,
+		Libraries: injected.libraries, Paths: paths, PodIP: w.podIP, Devices: w.session.devices,
+		rule: w.session.kubelet.withRuntimePrograms(rule, injected), folder: work, network: w.session.kubelet.network,
+		programs: w.session.kubelet.programs, listeners: &listeners{ports: map[int]string{}},
+		announce: func(address string) {
+			w.state.change(func(s *podState) { s.address = address })
+			w.publish(ctx)
+		},
+	}, "", nil
+}
+
+// lookups reads with the kubelet's own rights: only what pods of this node use (Node authorizer).
+func (w *worker) lookups(ctx context.Context) sources {
+	core, namespace := w.session.client.CoreV1(), w.pod.Namespace
+	return sources{
+		configMap: func(name string) (*corev1.ConfigMap, error) {
+			return core.ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+		},
+		secret: func(name string) (*corev1.Secret, error) {
+			return core.Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+		},
+		podIP:  w.podIP,
+		hostIP: w.session.machine.Address(),
+	}
+}
+
+// event records an event on the pod, as component kubelet of this node.
+func (w *worker) event(kind, reason, format string, args ...any) {
+	if w.session.ctx.Err() == nil {
+		w.session.recorder.Eventf(w.latest(), kind, reason, format, args...)
+	}
+}
+
+// tee writes to both; the file may be missing. Programs and processes of a container write at the same time.
+func tee(file *os.File, log *tail) io.Writer {
+	both := &shared{to: log}
+	if file != nil {
+		both.to = io.MultiWriter(log, file)
+	}
+	return both
+}
+
+type shared struct {
+	mutex sync.Mutex
+	to    io.Writer
+}
+
+func (s *shared) Write(data []byte) (int, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.to.Write(data)
+}

@@ -1,0 +1,213 @@
+package kubelet
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// initialize runs the init containers one after the other. One with restartPolicy Always goes on beside the rest.
+func (w *worker) initialize(ctx context.Context, folders map[string]string) bool {
+	for i := range w.pod.Spec.InitContainers {
+		container := &w.pod.Spec.InitContainers[i]
+		if container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			go w.keep(ctx, container, folders, corev1.RestartPolicyAlways)
+			continue
+		}
+		policy := w.pod.Spec.RestartPolicy
+		if policy == corev1.RestartPolicyAlways {
+			policy = corev1.RestartPolicyOnFailure // an init container that is done is done
+		}
+		if code, ran := w.keep(ctx, container, folders, policy); !ran || code != 0 {
+			return false
+		}
+	}
+	w.state.change(func(s *podState) {
+		s.initDone = true
+		for _, container := range w.pod.Spec.Containers {
+			if own := s.containers[container.Name]; own.state.Waiting != nil {
+				own.state = waiting("ContainerCreating", "")
+			}
+		}
+	})
+	w.publish(ctx)
+	return ctx.Err() == nil
+}
+
+// main runs the containers side by side until all have ended for good.
+func (w *worker) main(ctx context.Context, folders map[string]string) {
+	var all sync.WaitGroup
+	for i := range w.pod.Spec.Containers {
+		all.Go(func() { w.keep(ctx, &w.pod.Spec.Containers[i], folders, w.pod.Spec.RestartPolicy) })
+	}
+	all.Wait()
+}
+
+// Restart delays (kubernetes v1.36 pkg/kubelet/kubelet.go: 10 s doubling to 5 minutes, forgotten after 10 good minutes).
+const (
+	firstBackOff = 10 * time.Second
+	lastBackOff  = 5 * time.Minute
+	goodRun      = 10 * time.Minute
+)
+
+// keep runs a container as often as the policy wants, and returns the last exit code; ran is false when it was cut short.
+func (w *worker) keep(ctx context.Context, container *corev1.Container, folders map[string]string, policy corev1.RestartPolicy) (code int, ran bool) {
+	if w.endedByReboot(container.Name, policy) {
+		return exitKilled, false
+	}
+	clock := w.session.machine.Clock()
+	delay := firstBackOff
+	for {
+		began := clock.Now()
+		code, created := w.attempt(ctx, container, folders)
+		if ctx.Err() != nil {
+			return code, false
+		}
+		if created && (policy == corev1.RestartPolicyNever || policy == corev1.RestartPolicyOnFailure && code == 0) {
+			return code, true
+		}
+		if clock.Now()-began > goodRun.Seconds() {
+			delay = firstBackOff
+		}
+		if !created {
+			// The runtime refused: the pod worker comes by again with its next sync.
+			if clock.Sleep(ctx, delay) != nil {
+				return code, false
+			}
+			delay = min(2*delay, lastBackOff)
+			continue
+		}
+		w.crash(ctx, container, delay)
+		if clock.Sleep(ctx, delay) != nil {
+			return code, false
+		}
+		delay = min(2*delay, lastBackOff)
+		w.state.update(container.Name, func(own *containerState) { own.restarts++ })
+	}
+}
+
+// endedByReboot: with restartPolicy Never, a container that a reboot ended stays ended, and the pod fails.
+func (w *worker) endedByReboot(name string, policy corev1.RestartPolicy) bool {
+	ended := false
+	w.state.update(name, func(own *containerState) {
+		if policy == corev1.RestartPolicyNever && own.last.Terminated != nil && own.state.Waiting != nil {
+			own.state, own.last, ended = own.last, corev1.ContainerState{}, true
+			own.restarts = 0
+		}
+	})
+	return ended
+}
+
+// crash shows that the container waits for its next start.
+func (w *worker) crash(ctx context.Context, container *corev1.Container, delay time.Duration) {
+	message := fmt.Sprintf("back-off %s restarting failed container=%s pod=%s_%s(%s)", delay, container.Name, w.pod.Name, w.pod.Namespace, w.pod.UID)
+	w.event(corev1.EventTypeWarning, "BackOff", "Back-off restarting failed container %s in pod %s_%s(%s)", container.Name, w.pod.Name, w.pod.Namespace, w.pod.UID)
+	w.state.update(container.Name, func(own *containerState) {
+		own.last, own.state = own.state, waiting("CrashLoopBackOff", message)
+	})
+	w.publish(ctx)
+}
+
+// attempt pulls, creates, starts and waits for a container once. created is false when the runtime refused it.
+func (w *worker) attempt(ctx context.Context, spec *corev1.Container, folders map[string]string) (code int, created bool) {
+	if !w.pull(ctx, spec) {
+		return 0, false
+	}
+	container, reason, err := w.create(ctx, spec, folders)
+	if err != nil {
+		w.event(corev1.EventTypeWarning, "Failed", "Error: %v", err)
+		w.state.update(spec.Name, func(own *containerState) { own.state = waiting(reason, err.Error()) })
+		w.publish(ctx)
+		return 0, false
+	}
+	w.event(corev1.EventTypeNormal, "Created", "Container created")
+	running, kill := context.WithCancel(ctx)
+	defer kill()
+	log := &tail{limit: messageLimit}
+	file, err := w.openLog(spec.Name)
+	if err != nil {
+		w.session.logf("log of %s %s: %v", w.name(), spec.Name, err)
+	} else {
+		defer file.Close()
+	}
+	container.Output = tee(file, log)
+	began, id := metav1.Now(), containerID()
+	w.mutex.Lock()
+	w.running[spec.Name] = container
+	w.mutex.Unlock()
+	w.state.update(spec.Name, func(own *containerState) {
+		own.id, own.started, own.ready = id, spec.StartupProbe == nil, false
+		own.state = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: began}}
+	})
+	w.event(corev1.EventTypeNormal, "Started", "Container started")
+	done := make(chan int, 1)
+	go func() { done <- container.run(running, container.Argv, container.Output) }()
+	watchdog := w.watch(running, kill, container)
+	code = <-done
+	kill()
+	<-watchdog
+	w.session.kubelet.programs.forget(container.folder)
+	w.mutex.Lock()
+	delete(w.running, spec.Name)
+	w.mutex.Unlock()
+	w.state.update(spec.Name, func(own *containerState) {
+		own.ready, own.started = false, false
+		own.state = corev1.ContainerState{Terminated: ended(code, began, id, log.text())}
+	})
+	if w.session.ctx.Err() == nil {
+		w.publish(ctx)
+	}
+	return code, true
+}
+
+// ended describes how a container ended. Its message is the end of its log, always: a real kubelet does that only for
+// terminationMessagePolicy FallbackToLogsOnError, but nothing else in the lab may reach the log.
+func ended(code int, began metav1.Time, id, message string) *corev1.ContainerStateTerminated {
+	reason := "Completed"
+	if code != 0 {
+		reason = "Error"
+	}
+	return &corev1.ContainerStateTerminated{ExitCode: int32(code), Reason: reason, StartedAt: began, FinishedAt: metav1.Now(), ContainerID: id, Message: message}
+}
+
+// openLog is the container's log file on the machine, where a kubelet keeps it.
+func (w *worker) openLog(container string) (*os.File, error) {
+	folder := filepath.Join(logFolder(w.session.machine.RootFS(), w.pod.Namespace, w.pod.Name, string(w.pod.UID)), container)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(filepath.Join(folder, "0.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+}
+
+// messageLimit is the kubelet's for a message from the log (kubernetes pkg/kubelet/kuberuntime: MaxContainerTerminationMessageLogLength).
+const messageLimit = 2048
+
+// tail keeps the end of what was written.
+type tail struct {
+	mutex sync.Mutex
+	limit int
+	data  []byte
+}
+
+func (t *tail) Write(data []byte) (int, error) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.data = append(t.data, data...)
+	if extra := len(t.data) - t.limit; extra > 0 {
+		t.data = append([]byte{}, t.data[extra:]...)
+	}
+	return len(data), nil
+}
+
+func (t *tail) text() string {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return string(bytes.ToValidUTF8(bytes.TrimSpace(t.data), nil))
+}

@@ -1,0 +1,190 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/kubelet"
+)
+
+// devicePlugin is k8s-device-plugin's cmd/nvidia-device-plugin: options, NVML, then the resource at the kubelet until it stops.
+func devicePlugin(ctx context.Context, c *kubelet.Container) int {
+	c.Logf("Starting NVIDIA Device Plugin version=%s", tagOf(c.Spec.Image))
+	text, err := configFile(c)
+	if err != nil {
+		c.Logf("%v", err)
+		return 1
+	}
+	wanted, err := parsePluginConfig(text, c.Env)
+	if err != nil {
+		c.Logf("%v", err)
+		return 1
+	}
+	c.Logf("Starting Plugins.\nLoading configuration.\nRetrieving plugins.")
+	if !SeesNVML(c) {
+		return noNVML(ctx, c)
+	}
+	c.Logf("Detected NVML platform: found NVML library")
+	cards := c.GPUs
+	if len(cards) == 0 {
+		cards = kubelet.GPUsOf(c.Machine.Name(), c.Machine.Snapshot())
+	}
+	if c.Machine.Clock().Sleep(ctx, 2*time.Second) != nil {
+		return 143
+	}
+	unregister := c.Devices.Register(kubelet.Plugin{
+		Resource: wanted.resource,
+		Devices:  devices(cards, wanted.replicas),
+		Allocate: func(chosen []string) (kubelet.Allocation, error) { return allocate(wanted, cards, chosen) },
+	})
+	defer unregister()
+	c.Logf("Registered device plugin for '%s' with Kubelet", wanted.resource)
+	c.Machine.Event("device plugin offers %d x %s", len(cards)*wanted.replicas, wanted.resource)
+	<-ctx.Done()
+	return 143
+}
+
+// configFile is what CONFIG_FILE names, or --config-file.
+func configFile(c *kubelet.Container) (string, error) {
+	name := c.Env["CONFIG_FILE"]
+	for i, argument := range c.Argv {
+		if value, found := strings.CutPrefix(argument, "--config-file="); found {
+			name = value
+		} else if argument == "--config-file" && i+1 < len(c.Argv) {
+			name = c.Argv[i+1]
+		}
+	}
+	if name == "" {
+		return "", nil
+	}
+	// A shell has already rewritten the variable to a path of this computer.
+	if !strings.HasPrefix(name, c.Machine.RootFS()) {
+		name = c.Paths.Resolve(name)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("unable to load config: unable to finalize config: error opening config file: %s: no such file or directory", c.Paths.Restore(name))
+	}
+	return string(text), nil
+}
+
+// SeesNVML says whether the container can use NVML: the runtime brought the libraries, or a driver root is mounted that has them where the plugin looks
+// (k8s-device-plugin internal/lookup: the standard library folders under the container's driver root).
+func SeesNVML(c *kubelet.Container) bool {
+	if c.Libraries {
+		return true
+	}
+	snapshot := c.Machine.Snapshot()
+	if snapshot.Era != host.EraCDI || snapshot.DriverVersion == "" || snapshot.LibraryVersion != snapshot.DriverVersion {
+		return false
+	}
+	root := c.Paths.Resolve("/driver-root")
+	return root == filepath.Join(c.Machine.RootFS(), "usr/local")
+}
+
+// noNVML is what the plugin says without libraries; with FAIL_ON_INIT_ERROR (default true) it ends (k8s-device-plugin#478,
+// #1220, #1371).
+func noNVML(ctx context.Context, c *kubelet.Container) int {
+	c.Logf("NVML not detected: could not load NVML library: libnvidia-ml.so.1: cannot open shared object file: No such file or directory")
+	c.Logf("Incompatible strategy detected auto")
+	c.Logf("If this is a GPU node, did you configure the NVIDIA Container Toolkit?")
+	c.Logf("You can check the prerequisites at: https://github.com/NVIDIA/k8s-device-plugin#prerequisites")
+	if c.Env["FAIL_ON_INIT_ERROR"] == "false" {
+		c.Logf("No devices found. Waiting indefinitely.")
+		<-ctx.Done()
+		return 143
+	}
+	c.Logf("error starting plugins: error getting plugins: unable to create plugins: failed to construct resource managers: invalid device discovery strategy")
+	return 1
+}
+
+// devices of the resource: a card, or its replicas as UUID::0, UUID::1, … (internal/rm: AnnotatedID).
+func devices(cards []kubelet.GPU, replicas int) []string {
+	var list []string
+	for replica := range replicas {
+		for _, card := range cards {
+			if replicas == 1 {
+				list = append(list, card.UUID)
+			} else {
+				list = append(list, card.UUID+"::"+strconv.Itoa(replica))
+			}
+		}
+	}
+	return list
+}
+
+// allocate answers with every strategy of the list; with CDI strategies alone, nothing else is set (internal/plugin/server.go).
+func allocate(wanted offer, cards []kubelet.GPU, chosen []string) (kubelet.Allocation, error) {
+	if wanted.onlyOne && len(chosen) > 1 {
+		return kubelet.Allocation{}, fmt.Errorf("invalid request for sharing GPU (time-slicing), must be exactly 1 device: requested %d devices", len(chosen))
+	}
+	var ids []string
+	allocation := kubelet.Allocation{Env: map[string]string{}}
+	for _, device := range chosen {
+		uuid, _, _ := strings.Cut(device, "::")
+		id := uuid
+		if at := slices.IndexFunc(cards, func(card kubelet.GPU) bool { return card.UUID == uuid }); wanted.byIndex && at >= 0 {
+			id = strconv.Itoa(cards[at].Index)
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, strategy := range wanted.strategies {
+		switch strategy {
+		case "envvar":
+			allocation.Env["NVIDIA_VISIBLE_DEVICES"] = strings.Join(ids, ",")
+		case "volume-mounts":
+			allocation.Env["NVIDIA_VISIBLE_DEVICES"] = "/var/run/nvidia-container-devices"
+			allocation.VolumeMounts = ids
+		default:
+			if strategy == "cdi-annotations" && !wanted.containerd {
+				continue // for NVIDIA's runtime in mode cdi, which reads its own prefix; not emulated
+			}
+			if len(allocation.CDI) == 0 {
+				for _, id := range ids {
+					allocation.CDI = append(allocation.CDI, "k8s.device-plugin.nvidia.com/gpu="+id)
+				}
+			}
+		}
+	}
+	return allocation, nil
+}
+
+// configManager copies the node's configuration to where the plugin reads it (cmd/config-manager): the ConfigMap's entry
+// that DEFAULT_CONFIG names. The node label that may name another is not followed.
+func configManager(ctx context.Context, c *kubelet.Container) int {
+	source, target := c.Paths.Resolve(c.Env["CONFIG_FILE_SRCDIR"]), c.Paths.Resolve(c.Env["CONFIG_FILE_DST"])
+	entries, err := os.ReadDir(source)
+	if err != nil {
+		c.Logf("error reading %s: %v", c.Env["CONFIG_FILE_SRCDIR"], err)
+		return 1
+	}
+	name := c.Env["DEFAULT_CONFIG"]
+	if name == "" && len(entries) == 1 {
+		name = entries[0].Name() // fallback strategy "single"
+	}
+	text, err := os.ReadFile(filepath.Join(source, name))
+	if name == "" || err != nil {
+		c.Logf("no config selected: DEFAULT_CONFIG is %q", name)
+		text = nil
+	}
+	_ = os.MkdirAll(filepath.Dir(target), 0o755)
+	if err := os.WriteFile(target, text, 0o644); err != nil {
+		c.Logf("%v", err)
+		return 1
+	}
+	c.Logf("Updating to config: %s", name)
+	if c.Env["ONESHOT"] == "true" {
+		return 0
+	}
+	<-ctx.Done()
+	return 143
+}

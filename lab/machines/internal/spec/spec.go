@@ -1,0 +1,123 @@
+// Package spec is the lab's description of the machines to emulate.
+package spec
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"talos-gpu/lab/machines/internal/host"
+)
+
+// Spec is the whole file.
+type Spec struct {
+	// Dir is the folder for the machines' state. Nothing outside of it is written.
+	Dir string `json:"dir"`
+	// TimeScale is how many lab seconds pass in a second. 60: a lab minute takes a second.
+	TimeScale float64 `json:"timeScale"`
+	// Factory is the URL of the Image Factory.
+	Factory string `json:"factory"`
+	// Kubernetes is the control plane that the machines' kubelets join; nil: no kubelet runs.
+	Kubernetes *Kubernetes `json:"kubernetes"`
+	// Talos is the PKI of the machine API.
+	Talos       PKI       `json:"talos"`
+	ClusterName string    `json:"clusterName"`
+	Machines    []Machine `json:"machines"`
+}
+
+// Kubernetes is a control plane. CACert and CAKey are the files (PEM) of the authority that signs kubelets' certificates.
+type Kubernetes struct {
+	Server          string `json:"server"`
+	AdminKubeconfig string `json:"adminKubeconfig"`
+	CACert          string `json:"caCert"`
+	CAKey           string `json:"caKey"`
+}
+
+// PKI names a CA's files (PEM).
+type PKI struct {
+	CACert string `json:"caCert"`
+	CAKey  string `json:"caKey"`
+}
+
+// Machine is one machine as it stands when the lab starts: installed and booted.
+type Machine struct {
+	Name         string `json:"name"`
+	Address      string `json:"address"`
+	Role         string `json:"role"`
+	TalosVersion string `json:"talosVersion"`
+	SchematicID  string `json:"schematicId"`
+	Platform     string `json:"platform"`
+	// Config is the path of its machine configuration.
+	Config string     `json:"config"`
+	GPUs   []host.GPU `json:"gpus"`
+}
+
+// Load reads and checks a file.
+func Load(path string) (*Spec, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+
+	spec := &Spec{}
+	if err := json.Unmarshal(data, spec); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+
+	if spec.TimeScale == 0 {
+		spec.TimeScale = 60
+	}
+
+	return spec, spec.check()
+}
+
+func (s *Spec) check() error {
+	var problems []error
+
+	wrong := func(field, problem string) {
+		problems = append(problems, fmt.Errorf("%s: %s", field, problem))
+	}
+
+	if s.Dir == "" {
+		wrong("dir", "is missing; the machines need a folder for their file systems")
+	}
+
+	if s.Factory == "" {
+		wrong("factory", "is missing; schematics and extensions are looked up there")
+	}
+
+	if s.TimeScale < 0 {
+		wrong("timeScale", "is negative; give the lab seconds that pass in a second, e.g. 60")
+	}
+
+	if len(s.Machines) == 0 {
+		wrong("machines", "is empty; there is nothing to emulate")
+	}
+
+	addresses := map[string]string{}
+
+	for i, m := range s.Machines {
+		field := fmt.Sprintf("machines[%d]", i)
+
+		for name, value := range map[string]string{
+			"name": m.Name, "address": m.Address, "talosVersion": m.TalosVersion, "schematicId": m.SchematicID, "config": m.Config,
+		} {
+			if value == "" {
+				wrong(field+"."+name, "is missing")
+			}
+		}
+
+		if m.Role != "controlplane" && m.Role != "worker" {
+			wrong(field+".role", fmt.Sprintf("is %q; take controlplane or worker", m.Role))
+		}
+
+		if other := addresses[m.Address]; other != "" {
+			wrong(field+".address", fmt.Sprintf("%s is also the address of %s; requests are routed by address", m.Address, other))
+		}
+
+		addresses[m.Address] = m.Name
+	}
+
+	return errors.Join(problems...)
+}

@@ -1,0 +1,96 @@
+import { fixes } from "../components/recipe";
+import { type Lab, bringUp, clusterOf } from "./bring-up";
+import { labTimeouts } from "./clock";
+import { type LabOptions, parseOptions, usage } from "./options";
+import { runPhases } from "./phases";
+import { renderReport } from "./report";
+import { runStack } from "./run-stack";
+import { Session } from "./session";
+import { readStackFile, stackNames } from "./stack-file";
+
+/** Runs the lab; gives the exit status. */
+async function main(argv: readonly string[]): Promise<number> {
+  const options = parseOptions(argv);
+  if (options.show) {
+    console.log(shown(options));
+    return 0;
+  }
+  refuseUnknownFixes(options.without);
+  const config = {
+    ...readStackFile(options.stack),
+    timeouts: labTimeouts(options.timeScale),
+    ...(options.without.length > 0 ? { without: options.without } : {}),
+  };
+  const spec = clusterOf(config);
+  const session = new Session();
+  const interrupted = stopOnSignals(session);
+  try {
+    const lab = { options, session, config, spec } as unknown as Lab; // the phases add the rest
+    await runPhases(bringUp, lab);
+    const report = await runStack(lab);
+    process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : `${renderReport(report)}\n`);
+    if (options.keep) await keep(lab);
+    return report.ok ? 0 : 1;
+  } catch (error) {
+    if (interrupted() !== undefined) return interrupted()!;
+    throw error;
+  } finally {
+    await session.close();
+  }
+}
+
+function shown({ show }: LabOptions): string {
+  if (show === "fixes") return fixes.map((fix) => `${fix.id}\n  ${fix.does}\n  without it: ${fix.symptom}`).join("\n");
+  if (show === "stacks") return stackNames().join("\n");
+  return usage;
+}
+
+function refuseUnknownFixes(ids: readonly string[]): void {
+  const known = fixes.map(({ id }) => id as string);
+  const unknown = ids.filter((id) => !known.includes(id));
+  if (unknown.length > 0) {
+    throw new Error(`--without: there is no fix ${unknown.join(", ")}, so nothing would be left out; take one of ${known.join(", ")}`);
+  }
+}
+
+/** Ctrl-C once stops in order; a second time at once, and the janitor cleans up. Gives the exit status when it happened. */
+function stopOnSignals(session: Session): () => number | undefined {
+  let status: number | undefined;
+  const numbers = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+  for (const [signal, number] of Object.entries(numbers)) {
+    process.on(signal, () => {
+      if (status !== undefined) process.exit(number);
+      status = number;
+      console.error("stopping; once more stops at once");
+      session.abort(`stopped by ${signal}`);
+    });
+  }
+  return () => status;
+}
+
+/** Leaves everything running until the user has seen enough. */
+async function keep({ session, controlPlane }: Lab): Promise<void> {
+  console.error(`The cluster runs until Ctrl-C. In another terminal:
+
+  export KUBECONFIG=${controlPlane.adminKubeconfig}
+  export TALOSCONFIG=${session.dir("talosconfig")}
+`);
+  if (!session.signal.aborted) {
+    // A pending promise alone would not keep the process alive.
+    const alive = setInterval(() => {}, 1 << 30);
+    await new Promise<void>((resolve) => session.signal.addEventListener("abort", () => resolve(), { once: true }));
+    clearInterval(alive);
+  }
+}
+
+main(process.argv.slice(2)).then(
+  (status) => {
+    process.exitCode = status;
+    // gRPC keeps sockets of the engine open for a while; nothing is left to wait for.
+    setImmediate(() => process.exit());
+  },
+  (error: unknown) => {
+    console.error(error instanceof Error ? error.message : String(error));
+    process.exit(1);
+  },
+);

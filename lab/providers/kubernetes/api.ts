@@ -1,0 +1,139 @@
+import * as http from "node:http";
+import * as https from "node:https";
+import { createInterface } from "node:readline";
+import type { Access } from "./kubeconfig";
+
+/** Any object of the Kubernetes API. */
+export interface KubernetesObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata?: {
+    name?: string;
+    namespace?: string;
+    uid?: string;
+    generation?: number;
+    resourceVersion?: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    finalizers?: string[];
+    deletionTimestamp?: string;
+    ownerReferences?: { uid: string; kind: string; name: string }[];
+    [field: string]: unknown;
+  };
+  // the API's schema is the server's, and open
+  [field: string]: any;
+}
+
+/** A request that the API server refused, with its own words (`Status`). */
+export class ApiError extends Error {
+  constructor(
+    /** HTTP status, e.g. 404. */
+    public readonly code: number,
+    /** Kubernetes' reason, e.g. `AlreadyExists`. */
+    public readonly reason: string,
+    message: string,
+  ) {
+    super(message);
+    this.name = "ApiError";
+  }
+}
+
+/** Whether the error says that the object, its namespace or its kind is not there. */
+export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.code === 404;
+
+/** One request. */
+export interface Request {
+  readonly method: "GET" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+}
+
+// A list or an apply of a healthy server takes milliseconds; admission webhooks may take 30 s.
+const requestMilliseconds = 60_000;
+
+/** The API server behind one kubeconfig. */
+export class Api {
+  private readonly agent: https.Agent | http.Agent;
+
+  constructor(private readonly access: Access) {
+    const { ca, cert, key } = access;
+    const secure = access.server.startsWith("https:");
+    this.agent = secure ? new https.Agent({ keepAlive: true, ca, cert, key }) : new http.Agent({ keepAlive: true });
+  }
+
+  /** Sends a request; returns the answer and the warnings that came with it. Errors: `ApiError`, or unreachable. */
+  async request(request: Request): Promise<{ object: KubernetesObject; warnings: string[] }> {
+    const limit = AbortSignal.timeout(requestMilliseconds);
+    const signal = request.signal ? AbortSignal.any([request.signal, limit]) : limit;
+    const response = await this.send({ ...request, signal });
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    const object = parseBody(Buffer.concat(chunks).toString("utf8"));
+    const code = response.statusCode ?? 0;
+    if (code >= 300)
+      throw new ApiError(code, String(object["reason"] ?? ""), String(object["message"] ?? http.STATUS_CODES[code]));
+    const warnings = [response.headers["warning"] ?? []].flat().map((line) => /"(.*)"/.exec(line)?.[1] ?? line);
+    return { object, warnings };
+  }
+
+  /** Events of a collection until the server or the signal ends it. Errors: as `request`. */
+  async *watch(
+    path: string,
+    query: Readonly<Record<string, string | undefined>>,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ type: string; object: KubernetesObject }> {
+    const response = await this.send({ method: "GET", path, query: { ...query, watch: "true" }, signal });
+    const code = response.statusCode ?? 0;
+    if (code >= 300) {
+      response.resume();
+      throw new ApiError(code, "", `watch ${path}: ${http.STATUS_CODES[code]}`);
+    }
+    for await (const line of createInterface({ input: response }))
+      if (line !== "") yield JSON.parse(line) as { type: string; object: KubernetesObject };
+  }
+
+  /** Frees the connections. */
+  close(): void {
+    this.agent.destroy();
+  }
+
+  private send(request: Request): Promise<http.IncomingMessage> {
+    const url = new URL(this.access.server + request.path);
+    for (const [key, value] of Object.entries(request.query ?? {}))
+      if (value !== undefined) url.searchParams.set(key, value);
+    const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+    const options: https.RequestOptions = {
+      method: request.method,
+      agent: this.agent,
+      ...(request.signal ? { signal: request.signal } : {}),
+      headers: {
+        accept: "application/json",
+        ...(this.access.token ? { authorization: `Bearer ${this.access.token}` } : {}),
+        ...(body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
+        ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }),
+      },
+    };
+    return new Promise((resolve, reject) => {
+      const client = url.protocol === "https:" ? https : http;
+      const sent = client.request(url, options, resolve);
+      sent.once("error", (error) => reject(unreachable(url, error, request.signal)));
+      sent.end(body);
+    });
+  }
+}
+
+function parseBody(text: string): KubernetesObject {
+  try {
+    return JSON.parse(text) as KubernetesObject;
+  } catch {
+    return { message: text.trim() };
+  }
+}
+
+function unreachable(url: URL, error: Error, signal: AbortSignal | undefined): Error {
+  if (signal?.aborted) return signal.reason as Error;
+  return new Error(`Kubernetes API server ${url.origin} is unreachable: ${error.message}`, { cause: error });
+}

@@ -1,0 +1,213 @@
+import { randomBytes } from "node:crypto";
+import {
+  type CallContext,
+  type CheckFailure,
+  type DiffResult,
+  InitializationError,
+  type Properties,
+} from "../provider";
+import { containsUnknown, differences, isMap } from "../values";
+import type { Cluster } from "./cluster";
+import { conditionReasons, podReasons, warnings } from "./explain";
+import { HelmError, type HelmPlace, type HelmStatus, runHelm } from "./helm-cli";
+
+/** What a release needs from outside. */
+export interface HelmOptions extends HelmPlace {
+  /** Folder of a chart, by repository, name and version. Error: a chart that there is none of. */
+  readonly charts: (repository: string, chart: string, version: string) => string | Promise<string>;
+}
+
+// Inputs that become a switch of the command line; others than these and the ones below are refused.
+const switches: Readonly<Record<string, string>> = {
+  atomic: "--atomic",
+  cleanupOnFail: "--cleanup-on-fail",
+  createNamespace: "--create-namespace",
+  disableCRDHooks: "--no-hooks",
+  disableWebhooks: "--no-hooks",
+  forceUpdate: "--force",
+  resetValues: "--reset-values",
+  reuseValues: "--reuse-values",
+  skipCrds: "--skip-crds",
+  waitForJobs: "--wait-for-jobs",
+};
+const known = [
+  "chart",
+  "compat",
+  "description",
+  "maxHistory",
+  "name",
+  "namespace",
+  "repositoryOpts",
+  "skipAwait",
+  "timeout",
+];
+const knownToo = ["values", "version", "allowNullValues", "status", "resourceNames", "manifest"];
+
+const defaultSeconds = 300; // helm_release.go, the input's own default
+
+/** `kubernetes:helm.sh/v3:Release` through the real Helm (pulumi-kubernetes provider/pkg/provider/helm_release.go). */
+export class HelmRelease {
+  constructor(private readonly options: HelmOptions) {}
+
+  check(olds: Properties, news: Properties, context: CallContext) {
+    const allowed = [...known, ...knownToo, ...Object.keys(switches)];
+    const unknown = Object.keys(news).filter((key) => !allowed.includes(key) && !key.startsWith("__"));
+    const failures: CheckFailure[] = unknown
+      .filter((key) => news[key] !== false && news[key] !== null)
+      .map((property) => ({ property, reason: "the lab's Helm release has no such input" }));
+    if (typeof news["chart"] !== "string") failures.push({ property: "chart", reason: "a release needs a chart" });
+    const seed = Buffer.from(context.randomSeed.subarray(0, 4)).toString("hex");
+    const name = news["name"] || olds["name"] || `${context.name}-${seed || randomBytes(4).toString("hex")}`;
+    return { inputs: { ...news, name, namespace: news["namespace"] || "default" }, failures };
+  }
+
+  diff(olds: Properties, news: Properties): DiffResult {
+    const detailed = differences(olds, news);
+    const changed = Object.keys(detailed);
+    return {
+      changes: changed.length > 0,
+      replaces: changed.filter((key) => key === "name" || key === "namespace"),
+      detailed,
+    };
+  }
+
+  async create(cluster: Cluster, inputs: Properties, preview: boolean, timeout: number, context: CallContext) {
+    const { name, namespace } = identity(inputs);
+    if (preview) return { id: "", outputs: await this.rendered(cluster, inputs, context) };
+    if (await this.status(cluster, inputs, context))
+      throw new Error(
+        `Helm release ${namespace}/${name}: the cluster has it already; choose another name or import it`,
+      );
+    return { id: `${namespace}/${name}`, outputs: await this.install(cluster, inputs, timeout, context) };
+  }
+
+  async update(
+    cluster: Cluster,
+    _olds: Properties,
+    news: Properties,
+    preview: boolean,
+    timeout: number,
+    context: CallContext,
+  ) {
+    const outputs = preview
+      ? await this.rendered(cluster, news, context)
+      : await this.install(cluster, news, timeout, context);
+    return { outputs };
+  }
+
+  async read(cluster: Cluster, id: string, state: Properties, context: CallContext) {
+    const [namespace, name] = id.split("/");
+    const status = await this.status(cluster, { ...state, namespace, name }, context);
+    if (!status) return null;
+    return { id, inputs: context.oldInputs, outputs: { ...state, ...outputsOf(status) } };
+  }
+
+  async delete(cluster: Cluster, state: Properties, timeout: number, context: CallContext): Promise<void> {
+    const { name, namespace } = identity(state);
+    const limit = `${timeout || numeric(state["timeout"]) || defaultSeconds}s`;
+    const args = ["uninstall", name, "--namespace", namespace, "--ignore-not-found", "--wait", "--timeout", limit];
+    await runHelm(this.options, args, cluster.access, context);
+  }
+
+  private async install(
+    cluster: Cluster,
+    inputs: Properties,
+    timeout: number,
+    context: CallContext,
+  ): Promise<Properties> {
+    const { name, namespace } = identity(inputs);
+    const seconds = timeout || numeric(inputs["timeout"]) || defaultSeconds;
+    const args = [
+      ...["upgrade", name, await this.chart(inputs), "--install", "--namespace", namespace, "--output", "json"],
+      ...(inputs["skipAwait"] === true ? [] : ["--wait"]),
+      ...["--timeout", `${seconds}s`],
+      ...(numeric(inputs["maxHistory"]) ? ["--history-max", String(inputs["maxHistory"])] : []),
+      ...(typeof inputs["description"] === "string" ? ["--description", inputs["description"]] : []),
+      ...Object.entries(switches).flatMap(([input, flag]) => (inputs[input] === true ? [flag] : [])),
+    ];
+    try {
+      const output = await runHelm(this.options, args, cluster.access, context, valuesOf(inputs));
+      return { ...inputs, ...outputsOf(JSON.parse(output) as HelmStatus) };
+    } catch (error) {
+      if (!(error instanceof HelmError) || context.signal.aborted) throw error;
+      throw await this.broken(cluster, inputs, error, context);
+    }
+  }
+
+  /** A release that was recorded stays in the state, so that the next update goes on with it. */
+  private async broken(cluster: Cluster, inputs: Properties, error: HelmError, context: CallContext): Promise<Error> {
+    const { name, namespace } = identity(inputs);
+    const reasons = await this.reasons(cluster, namespace, context).catch((failure: Error) => [failure.message]);
+    const message = [`Helm release ${namespace}/${name}: ${error.message}`, ...reasons].join("\n  ");
+    const status = await this.status(cluster, inputs, context).catch(() => undefined);
+    if (!status) return new Error(message);
+    const outputs = { ...inputs, ...outputsOf(status) };
+    return new InitializationError(message, `${namespace}/${name}`, outputs, [message]);
+  }
+
+  /** What Helm does not say when it gives up: which objects of the namespace are not ready, and why. */
+  private async reasons(cluster: Cluster, namespace: string, context: CallContext): Promise<string[]> {
+    const list = (path: string) => cluster.list(path, {}, context.signal).then(({ items }) => items);
+    const pods = await list(`/api/v1/namespaces/${namespace}/pods`);
+    const deployments = await list(`/apis/apps/v1/namespaces/${namespace}/deployments`);
+    return [
+      ...deployments.flatMap((object) => conditionReasons({ ...object, kind: "Deployment" })),
+      ...pods.flatMap((object) => podReasons({ ...object, kind: "Pod" })),
+      ...(await warnings(cluster, namespace, undefined, context.signal)),
+    ];
+  }
+
+  /** Renders without the cluster: values that the chart does not have fail here already, at the preview. */
+  private async rendered(cluster: Cluster, inputs: Properties, context: CallContext): Promise<Properties> {
+    if (containsUnknown(inputs)) return inputs;
+    const { name, namespace } = identity(inputs);
+    const args = ["template", name, await this.chart(inputs), "--namespace", namespace];
+    await runHelm(this.options, args, cluster.access, context, valuesOf(inputs)).catch((error: Error) => {
+      throw new Error(`Helm release ${namespace}/${name}: ${error.message}`);
+    });
+    return inputs;
+  }
+
+  private async status(cluster: Cluster, inputs: Properties, context: CallContext): Promise<HelmStatus | undefined> {
+    const { name, namespace } = identity(inputs);
+    const args = ["status", name, "--namespace", namespace, "--output", "json"];
+    try {
+      return JSON.parse(await runHelm(this.options, args, cluster.access, context)) as HelmStatus;
+    } catch (error) {
+      if (error instanceof HelmError && error.message.includes("not found")) return undefined;
+      throw error;
+    }
+  }
+
+  private async chart(inputs: Properties): Promise<string> {
+    const options = isMap(inputs["repositoryOpts"]) ? inputs["repositoryOpts"] : {};
+    return this.options.charts(text(options["repo"]), text(inputs["chart"]), text(inputs["version"]));
+  }
+}
+
+const identity = (inputs: Properties) => ({ name: String(inputs["name"]), namespace: String(inputs["namespace"]) });
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+const numeric = (value: unknown): number => (typeof value === "number" ? value : 0);
+
+const valuesOf = (inputs: Properties): Properties => (isMap(inputs["values"]) ? inputs["values"] : {});
+
+function outputsOf({ name, namespace, version, info, chart, manifest }: HelmStatus): Properties {
+  const { metadata } = chart ?? {};
+  const kinds = [...(manifest ?? "").matchAll(/^kind: (\S+)[\s\S]*?^metadata:[\s\S]*?^ {2}name: (\S+)/gm)];
+  const resourceNames: Record<string, string[]> = {};
+  for (const [, kind = "", object = ""] of kinds) (resourceNames[kind] ??= []).push(object.replace(/"/g, ""));
+  return {
+    resourceNames,
+    status: {
+      name,
+      namespace,
+      revision: version,
+      status: info?.status,
+      chart: metadata?.name,
+      version: metadata?.version,
+      appVersion: metadata?.appVersion,
+    },
+  };
+}

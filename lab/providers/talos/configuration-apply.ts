@@ -1,0 +1,120 @@
+import { createHash } from "node:crypto";
+import type { CallContext, CheckFailure, Properties } from "../provider";
+import { containsUnknown, secret, UNKNOWN } from "../values";
+import { patchedConfiguration } from "./configuration";
+import { limitOf, onMachine, type Tools, untilDone } from "./machine";
+import type { Resource } from "./resource";
+
+const modes = ["auto", "reboot", "no_reboot", "staged", "staged_if_needing_reboot"];
+
+/**
+ * `talos:machine/configurationApply:ConfigurationApply`. Source: terraform-provider-talos v0.11.0,
+ * pkg/talos/talos_machine_configuration_apply_resource.go: the whole configuration is merged here and sent; the machine
+ * is never asked what it has, so that there is no drift; destroying does nothing unless `onDestroy.reset`.
+ */
+export const configurationApply: Resource = {
+  check: (inputs) => [
+    ...oneOf(inputs, "machineConfigurationInput", "machine configuration input"),
+    ...oneOf(inputs, "clientConfiguration", "client configuration"),
+    ...modeFindings(inputs["applyMode"]),
+  ],
+
+  create: async (tools, inputs, { preview, timeoutSeconds, context }) => ({
+    id: "machine_configuration_apply",
+    outputs: await apply(tools, inputs, preview, limitOf(tools, inputs, "create", timeoutSeconds), context),
+  }),
+
+  update: (tools, inputs, { preview, timeoutSeconds, context }) =>
+    apply(tools, inputs, preview, limitOf(tools, inputs, "update", timeoutSeconds), context),
+
+  delete: async (tools, state, { timeoutSeconds, context }) => {
+    const { reset, graceful = true, reboot = false } = (state["onDestroy"] ?? {}) as Record<string, boolean>;
+    if (!reset) return;
+    const timeout = limitOf(tools, state, "delete", timeoutSeconds);
+    // The real provider also watches the machine go; here it is enough that the machine was told.
+    const flags = [`--graceful=${graceful}`, `--reboot=${reboot}`, "--wait=false"];
+    const wipe = ["--system-labels-to-wipe", "STATE,EPHEMERAL"];
+    await onMachine(tools, state, { args: () => ["reset", ...flags, ...wipe], timeout }, context.signal);
+  },
+};
+
+async function apply(
+  tools: Tools,
+  inputs: Properties,
+  preview: boolean,
+  timeout: number,
+  context: CallContext,
+): Promise<Properties> {
+  const { signal } = context;
+  const written = inputs["machineConfigurationInputWo"];
+  const given = written ?? inputs["machineConfigurationInput"];
+  const patches = inputs["configPatches"] ?? [];
+  const outputs: Properties = {
+    ...inputs,
+    applyMode: inputs["applyMode"] ?? "auto",
+    endpoint: inputs["endpoint"] ?? inputs["node"],
+    ...(inputs["onDestroy"]
+      ? { onDestroy: { reset: false, graceful: true, reboot: false, ...inputs["onDestroy"] } }
+      : {}),
+  };
+  // Write-only: known while the resource is made, and not afterwards.
+  delete outputs["clientConfigurationWo"];
+  delete outputs["machineConfigurationInputWo"];
+  if (containsUnknown([given, patches, inputs["node"]])) {
+    return { ...outputs, machineConfiguration: UNKNOWN, machineConfigurationHash: UNKNOWN, resolvedApplyMode: UNKNOWN };
+  }
+  // A patch that cannot be merged is found in the preview already.
+  const configuration = await patchedConfiguration(tools.talosctl, String(given), patches as string[], { signal });
+  const resolvedApplyMode = await resolveMode(tools, inputs, String(outputs["applyMode"]), configuration, context);
+  if (!preview) {
+    const mode = resolvedApplyMode.replace("_", "-");
+    const args = ([file = ""]: string[]): string[] => ["apply-config", "--file", file, "--mode", mode];
+    const what = "applying the configuration";
+    await untilDone(tools, inputs, { what, contents: [configuration], args, timeout }, context);
+  }
+  return {
+    ...outputs,
+    machineConfiguration: written === undefined ? secret(configuration) : undefined,
+    machineConfigurationHash: createHash("sha256").update(configuration).digest("hex"),
+    resolvedApplyMode,
+  };
+}
+
+/** `staged_if_needing_reboot` asks the machine what applying would do. Whoever does not answer gets `auto`, with a warning. */
+async function resolveMode(
+  tools: Tools,
+  inputs: Properties,
+  mode: string,
+  configuration: string,
+  context: CallContext,
+): Promise<string> {
+  if (mode !== "staged_if_needing_reboot") return mode;
+  const { machineConfiguration: known, resolvedApplyMode: resolved } = context.oldOutputs;
+  if (known === configuration && typeof resolved === "string") return resolved;
+  const args = ([file = ""]: string[]): string[] => ["apply-config", "--file", file, "--mode", "auto", "--dry-run"];
+  try {
+    if (containsUnknown(inputs["clientConfiguration"])) return "auto";
+    const dry = { contents: [configuration], args, timeout: 60_000 };
+    const { stdout, stderr } = await onMachine(tools, inputs, dry, context.signal);
+    return /with a reboot/i.test(stdout + stderr) ? "staged" : "auto";
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const why = `applyMode: it is not known whether ${String(inputs["node"])} would reboot (${reason}): auto is used`;
+    context.log("warning", why);
+    return "auto";
+  }
+}
+
+function oneOf(inputs: Properties, name: string, what: string): CheckFailure[] {
+  const [plain, written] = [inputs[name], inputs[`${name}Wo`]].map((value) => value !== undefined && value !== null);
+  if (plain !== written) return [];
+  const reason = plain
+    ? `${name} and ${name}Wo are both set; the ${what} comes from one of them`
+    : `neither ${name} nor ${name}Wo is set; the ${what} comes from one of them`;
+  return [{ property: name, reason }];
+}
+
+function modeFindings(mode: unknown): CheckFailure[] {
+  if (mode === undefined || mode === null || mode === UNKNOWN || modes.some((each) => each === mode)) return [];
+  return [{ property: "applyMode", reason: `${JSON.stringify(mode)} is no mode; it is one of ${modes.join(", ")}` }];
+}

@@ -1,0 +1,150 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { bootstrap, kubeconfig } from "./cluster";
+import { clientConfiguration, machineConfiguration } from "./configuration";
+import { configurationApply } from "./configuration-apply";
+import { extensionsVersions, schematic } from "./image-factory";
+import type { Tools } from "./machine";
+import type { Resource } from "./resource";
+import type { Clock } from "./retry";
+import { machineSecrets } from "./secrets";
+import { Talosctl } from "./talosctl";
+import type { CallContext, CheckFailure, DiffResult, LabProvider, Properties } from "../provider";
+import { differences, secret } from "../values";
+
+/** What the provider works with. */
+export interface TalosProviderOptions {
+  /** The talosctl to run. */
+  talosctl: string;
+  /** Address of the Image Factory; stands in for `imageFactoryUrl`, whatever the stack says. */
+  factory: string;
+  /** `host:port` of the lab's machines, which all listen there. Default: each resource's own endpoint. */
+  machineApi?: string;
+  /** Folder for short-lived files with credentials. Default: the system's. */
+  tempDir?: string;
+  /** By how much the lab's time is faster; limits (10 minutes by default) are divided by it. Default: 1. */
+  timeScale?: number;
+  /** Default: the real one. */
+  clock?: Clock;
+}
+
+const resources: Record<string, Resource> = {
+  "talos:machine/secrets:Secrets": machineSecrets,
+  "talos:machine/configurationApply:ConfigurationApply": configurationApply,
+  "talos:machine/bootstrap:Bootstrap": bootstrap,
+  "talos:cluster/kubeconfig:Kubeconfig": kubeconfig,
+  "talos:imageFactory/schematic:Schematic": schematic,
+};
+
+type Call = (tools: Tools, args: Properties, context: CallContext) => Promise<Properties>;
+
+const functions: Record<string, Call> = {
+  "talos:client/getConfiguration:getConfiguration": (_tools, args) =>
+    Promise.resolve(hidden(clientConfiguration(args))),
+  "talos:machine/getConfiguration:getConfiguration": async ({ talosctl }, args, { signal }) =>
+    machineConfiguration(talosctl, args, { signal }),
+  "talos:imageFactory/getExtensionsVersions:getExtensionsVersions": (tools, args, { signal }) =>
+    extensionsVersions(tools, args, signal),
+};
+
+/**
+ * The Talos provider, as far as this project uses it, through the real talosctl and an Image Factory. Types, defaults and
+ * behaviour are those of pulumi-talos v0.8.1 on terraform-provider-talos v0.11.0: nothing is read back from a machine, and
+ * destroying leaves it as it is.
+ */
+export class TalosProvider implements LabProvider {
+  readonly name = "talos";
+  readonly version = "0.8.1";
+  private readonly tools: Tools;
+
+  constructor(options: TalosProviderOptions) {
+    this.tools = {
+      talosctl: new Talosctl(options.talosctl, options.tempDir),
+      factory: options.factory.replace(/\/+$/, ""),
+      machineApi: options.machineApi,
+      timeScale: options.timeScale ?? 1,
+      clock: options.clock ?? realClock,
+    };
+  }
+
+  async check(
+    type: string,
+    _olds: Properties,
+    inputs: Properties,
+  ): Promise<{ inputs: Properties; failures: CheckFailure[] }> {
+    return { inputs, failures: resourceOf(type).check?.(inputs) ?? [] };
+  }
+
+  async diff(
+    type: string,
+    _id: string,
+    olds: Properties,
+    news: Properties,
+    { oldOutputs, ignoreChanges }: CallContext,
+  ): Promise<DiffResult> {
+    const without = (inputs: Properties): Properties =>
+      Object.fromEntries(
+        Object.entries(inputs).filter(([name]) => !name.startsWith("__") && !ignoreChanges.includes(name)),
+      );
+    const detailed = differences(without(olds), without(news));
+    if (Object.keys(detailed).length > 0) return { changes: true, replaces: [], detailed };
+    return resourceOf(type).stale?.(this.tools, oldOutputs, news) ?? { changes: false, replaces: [] };
+  }
+
+  async create(
+    type: string,
+    inputs: Properties,
+    preview: boolean,
+    _urn: string,
+    timeoutSeconds: number,
+    context: CallContext,
+  ): Promise<{ id: string; outputs: Properties }> {
+    const { id, outputs } = await resourceOf(type).create(this.tools, inputs, { preview, timeoutSeconds, context });
+    return { id, outputs: hidden(outputs) };
+  }
+
+  async update(
+    type: string,
+    _id: string,
+    _olds: Properties,
+    news: Properties,
+    preview: boolean,
+    timeoutSeconds: number,
+    context: CallContext,
+  ): Promise<{ outputs: Properties }> {
+    return { outputs: hidden(await resourceOf(type).update(this.tools, news, { preview, timeoutSeconds, context })) };
+  }
+
+  async delete(
+    type: string,
+    _id: string,
+    state: Properties,
+    timeoutSeconds: number,
+    context: CallContext,
+  ): Promise<void> {
+    await resourceOf(type).delete?.(this.tools, state, { timeoutSeconds, context });
+  }
+
+  async invoke(token: string, args: Properties, context: CallContext): Promise<Properties> {
+    const call = functions[token];
+    if (!call) throw new Error(`${token}: the lab's talos provider has only ${Object.keys(functions).join(", ")}`);
+    return call(this.tools, args, context);
+  }
+}
+
+function resourceOf(type: string): Resource {
+  const resource = resources[type];
+  if (!resource) throw new Error(`${type}: the lab's talos provider has only ${Object.keys(resources).join(", ")}`);
+  return resource;
+}
+
+/** The key of a client certificate is secret by the schema, also when the program forgot to say so. */
+function hidden(outputs: Properties): Properties {
+  const client = outputs["clientConfiguration"] as Properties | undefined;
+  if (typeof client?.["clientKey"] !== "string") return outputs;
+  return { ...outputs, clientConfiguration: { ...client, clientKey: secret(client["clientKey"]) } };
+}
+
+const realClock: Clock = {
+  now: () => Date.now(),
+  sleep: (milliseconds, signal) => wait(milliseconds, undefined, signal ? { signal } : {}),
+};

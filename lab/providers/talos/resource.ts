@@ -1,0 +1,23 @@
+import type { CallContext, CheckFailure, DiffResult, Properties } from "../provider";
+import type { Tools } from "./machine";
+
+/** A call of the engine. */
+export interface ResourceCall {
+  readonly preview: boolean;
+  /** 0: the provider's default. */
+  readonly timeoutSeconds: number;
+  readonly context: CallContext;
+}
+
+/** One kind of resource: what each verb does. */
+export interface Resource {
+  /** What is wrong with the arguments. */
+  check?(inputs: Properties): CheckFailure[];
+  /** Whether something changes although the arguments do not, e.g. a certificate about to end. */
+  stale?(tools: Tools, outputs: Properties, inputs: Properties): DiffResult | undefined;
+  create(tools: Tools, inputs: Properties, call: ResourceCall): Promise<{ id: string; outputs: Properties }>;
+  /** Gives the new outputs. */
+  update(tools: Tools, inputs: Properties, call: ResourceCall): Promise<Properties>;
+  /** Default: nothing. */
+  delete?(tools: Tools, state: Properties, call: Omit<ResourceCall, "preview">): Promise<void>;
+}

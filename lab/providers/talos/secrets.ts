@@ -1,0 +1,62 @@
+import { X509Certificate } from "node:crypto";
+import type { Properties } from "../provider";
+import { secret, UNKNOWN } from "../values";
+import { defaultTalosVersion } from "./configuration";
+import type { Tools } from "./machine";
+import type { Resource } from "./resource";
+import { readBundle, writeBundle } from "./secrets-bundle";
+import { type ClientConfiguration, readTalosconfig } from "./talosconfig";
+
+const month = 30 * 24 * 3_600_000;
+
+/**
+ * `talos:machine/secrets:Secrets`. Source: terraform-provider-talos v0.11.0, pkg/talos/talos_machine_secrets_resource.go:
+ * made once and kept; the client certificate is renewed when it has less than a month left.
+ */
+export const machineSecrets: Resource = {
+  create: async (tools, inputs, { preview, context: { signal } }) => {
+    const talosVersion = (inputs["talosVersion"] as string | undefined) ?? defaultTalosVersion;
+    const id = "machine_secrets";
+    if (preview) return { id, outputs: { talosVersion, machineSecrets: UNKNOWN, clientConfiguration: UNKNOWN } };
+    const args = ["gen", "secrets", "--talos-version", talosVersion, "--output-file", "-"];
+    const { stdout: bundle } = await tools.talosctl.run([], () => args, { signal });
+    const clientConfiguration = await issue(tools, bundle, signal);
+    return { id, outputs: { talosVersion, machineSecrets: readBundle(bundle, secret), clientConfiguration } };
+  },
+
+  stale: (tools, outputs) =>
+    endsWithin(tools, outputs["clientConfiguration"], month)
+      ? { changes: true, replaces: [], detailed: { clientConfiguration: "update" } }
+      : undefined,
+
+  update: async (tools, inputs, { preview, context: { oldOutputs, signal } }) => {
+    const talosVersion = inputs["talosVersion"] ?? defaultTalosVersion;
+    const bundle = writeBundle(oldOutputs["machineSecrets"] as Properties);
+    const client = oldOutputs["clientConfiguration"] as ClientConfiguration;
+    const kept = { ...client, clientKey: secret(client.clientKey) };
+    const renewed = !endsWithin(tools, client, month) ? kept : preview ? UNKNOWN : await issue(tools, bundle, signal);
+    return { talosVersion, machineSecrets: readBundle(bundle, secret), clientConfiguration: renewed };
+  },
+};
+
+/** A client certificate from the bundle's authority; the name and the address of the cluster do not matter to it. */
+async function issue(tools: Tools, bundle: string, signal: AbortSignal): Promise<Properties> {
+  const { stdout } = await tools.talosctl.run(
+    [bundle],
+    ([file = ""]) => [
+      ...["gen", "config", "cluster", "https://127.0.0.1:6443", "--with-secrets", file],
+      ...["--output-types", "talosconfig", "--output", "-"],
+    ],
+    { signal },
+  );
+  const client = readTalosconfig(stdout);
+  return { ...client, clientKey: secret(client.clientKey) };
+}
+
+/** Whether a client certificate has less than so many milliseconds left. */
+export function endsWithin(tools: Pick<Tools, "clock">, client: unknown, milliseconds: number): boolean {
+  const { clientCertificate } = (client ?? {}) as Partial<ClientConfiguration>;
+  if (!clientCertificate) return false;
+  const { validTo } = new X509Certificate(Buffer.from(clientCertificate, "base64"));
+  return Date.parse(validTo) - tools.clock.now() < milliseconds;
+}

@@ -1,0 +1,89 @@
+import { planCluster } from "../components/recipe";
+import type { Lab } from "./bring-up";
+import { diagnoseLab } from "./diagnose-lab";
+import type { LabEngine } from "./engine";
+import { gatherMachines, gatherWorkloads } from "./gather";
+import { type Phase, runPhases } from "./phases";
+import type { LabReport, MachineReport } from "./report";
+import { narrate, openEngine, update } from "./updates";
+
+/** A lab with the stack's program at work. */
+interface Running extends Lab {
+  engine: LabEngine;
+  report: LabReport;
+  /** What the engine said when something failed. */
+  diagnostics: string[];
+}
+
+/**
+ * Runs the stack's program as often as asked, gathers what came of it, and takes the stack down again unless it is to be
+ * kept or has failed. A failing update is not an error here but a result, with its diagnosis.
+ */
+export async function runStack(lab: Lab): Promise<LabReport> {
+  const { options } = lab;
+  const report: LabReport = { stack: options.stack, ok: false, updates: [], machines: {}, workloads: [], failures: [] };
+  const running: Running = Object.assign(lab, { engine: undefined as never, report, diagnostics: [] });
+  await runPhases([openPhase, ...updatePhases(options.updates), gatherPhase], running);
+  if (report.ok && !options.keep) await runPhases([downPhase], running);
+  return report;
+}
+
+const openPhase: Phase<Running> = {
+  title: "Pulumi's engine and providers",
+  run: async (lab) => {
+    lab.engine = await openEngine(lab);
+  },
+};
+
+function updatePhases(count: number): Phase<Running>[] {
+  return Array.from({ length: count }, (_, index) => ({
+    title: `update ${index + 1} of ${count}`,
+    run: async (lab, say) => {
+      if (lab.report.updates.some(({ result }) => result === "failed")) return "left out, since the one before failed";
+      const { report, diagnostics } = await update(lab, lab.engine, say);
+      lab.session.signal.throwIfAborted();
+      lab.report.updates.push(report);
+      lab.diagnostics.push(...diagnostics);
+      const { create, update: changed, replace, same } = report.changes;
+      return `${report.result}, ${create} created, ${changed} updated, ${replace} replaced, ${same} the same`;
+    },
+  }));
+}
+
+const gatherPhase: Phase<Running> = {
+  title: "what came of it",
+  run: async (lab, say) => {
+    const { report } = lab;
+    report.machines = await gatherMachines(lab.machines, lab.kubernetes);
+    report.workloads = await gatherWorkloads(lab.kubernetes);
+    const succeeded = report.updates.every(({ result }) => result === "succeeded");
+    report.ok = succeeded && asPlanned(lab) && report.workloads.every(({ ready }) => ready);
+    if (report.ok) return "as planned";
+    report.failures = await diagnoseLab(lab, lab.diagnostics, say);
+    return "not as planned";
+  },
+};
+
+/** Whether every node offers the GPUs that the plan says. */
+function asPlanned(lab: Running): boolean {
+  return planCluster(lab.spec).machines.every(({ name, allocatable }) => {
+    const found: MachineReport["allocatable"] = lab.report.machines[name]?.allocatable ?? {};
+    return Object.entries(allocatable).every(([resource, count]) => found[resource] === String(count));
+  });
+}
+
+const downPhase: Phase<Running> = {
+  title: "down",
+  run: async (lab, say) => {
+    const { result, seconds, diagnostics } = await lab.engine.destroy({ signal: lab.session.signal, onEvent: narrate(say) });
+    if (result === "succeeded") return `everything of the stack removed in ${seconds.toFixed(1)} s`;
+    lab.report.ok = false;
+    lab.report.failures.push({
+      fix: "unknown",
+      symptom: "the stack could not be taken down",
+      cause: diagnostics.join("\n"),
+      remedy: "see the messages of the resources that stayed",
+    });
+    return result;
+  },
+};

@@ -1,0 +1,112 @@
+import * as path from "node:path";
+import type { Lab } from "./bring-up";
+import { LabEngine, type Progress, programFromFile } from "./engine";
+import { machineRequests } from "./gather";
+import { chartFolder } from "./charts";
+import type { Say } from "./phases";
+import { CommandProvider } from "./providers/command";
+import { KubernetesProvider } from "./providers/kubernetes";
+import { serveProvider } from "./providers/serve";
+import { TalosProvider } from "./providers/talos";
+import type { UpdateReport } from "./report";
+import { repository, stacksDir } from "./stack-file";
+import * as fs from "node:fs";
+
+const project = "talos-gpu";
+
+/** Opens Pulumi's engine on the stack's own program, with the lab's providers or the installed ones. */
+export async function openEngine(lab: Lab): Promise<LabEngine> {
+  const { session, options } = lab;
+  const config = Object.entries(lab.config).map(([key, value]) => [`${project}:${key}`, value]);
+  const read = (file: string): string => fs.readFileSync(file, "utf8");
+  return LabEngine.open({
+    pulumi: lab.tools.pulumi,
+    dir: session.dir("engine"),
+    project,
+    stack: options.stack,
+    program: programFromFile(path.join(stacksDir, "index.ts"), repository, [path.join(repository, "lab")]),
+    config: Object.fromEntries(config) as Record<string, unknown>,
+    secrets: {
+      [`${project}:talosconfig`]: read(session.dir("talosconfig")),
+      [`${project}:machineSecrets`]: read(lab.existing.secrets),
+      [`${project}:kubeconfig`]: read(lab.controlPlane.adminKubeconfig),
+    },
+    plugins: options.plugins === "real" ? "real" : await servePlugins(lab),
+    environment: commandEnvironment(lab),
+  });
+}
+
+/** Serves the lab's providers; gives their ports. */
+async function servePlugins(lab: Lab): Promise<Record<string, number>> {
+  const { session, tools } = lab;
+  const makers = {
+    kubernetes: () =>
+      new KubernetesProvider({
+        helm: tools.helm,
+        charts: (repo: string | undefined, chart: string, version: string | undefined) =>
+          chartFolder(session.dir("charts"), repo ?? "", chart, version ?? ""),
+      }),
+    command: () => new CommandProvider({ directory: stacksDir, environment: commandEnvironment(lab) }),
+    talos: () =>
+      new TalosProvider({
+        talosctl: tools.talosctl,
+        factory: lab.factory.url,
+        machineApi: lab.machines.api,
+        tempDir: session.dir("talos"),
+        timeScale: lab.options.timeScale,
+      }),
+  };
+  const ports: Record<string, number> = {};
+  for (const [name, make] of Object.entries(makers)) {
+    const served = await serveProvider(make);
+    session.onClose(() => served.close());
+    ports[name] = served.port;
+  }
+  return ports;
+}
+
+/** The lab's talosctl comes first; a user's own credentials stay out. */
+function commandEnvironment(lab: Lab): Record<string, string> {
+  const { TALOSCONFIG: _t, KUBECONFIG: _k, ...inherited } = process.env as Record<string, string>;
+  return { ...inherited, PATH: `${path.dirname(lab.tools.talosctl)}${path.delimiter}${inherited.PATH ?? ""}` };
+}
+
+/** Runs the stack's program once. */
+export async function update(lab: Lab, engine: LabEngine, say: Say): Promise<{ report: UpdateReport; diagnostics: string[] }> {
+  const before = await machineRequests(lab.machines);
+  const { result, changes, seconds, diagnostics } = await engine.up({
+    signal: lab.session.signal,
+    onEvent: narrate(say),
+  });
+  return {
+    report: {
+      result: result === "succeeded" ? "succeeded" : "failed",
+      changes,
+      seconds: Math.round(seconds * 10) / 10,
+      machineRequests: (await machineRequests(lab.machines)) - before,
+    },
+    diagnostics: [...diagnostics],
+  };
+}
+
+/** Engine events as lines: what begins, what is done, what fails, what a long step says of itself. */
+export function narrate(say: Say): (progress: Progress) => void {
+  let done = 0;
+  return (progress) => {
+    if (progress.kind === "message") {
+      const about = progress.urn ? `${progress.urn.split("::").pop()}: ` : "";
+      for (const line of progress.message.split("\n")) if (line.trim() !== "") say(`${about}${line}`);
+    } else if (progress.state === "done" && progress.op !== "same") {
+      say(`${progress.op} ${progress.name} (${++done} done)`);
+    } else if (progress.state === "failed") {
+      say(`${progress.name} failed`);
+    } else if (progress.state === "started" && isLong(progress.type) && progress.op !== "same") {
+      say(`${progress.op} ${progress.name} …`);
+    }
+  };
+}
+
+/** Types worth announcing when they begin, because they take their time. */
+function isLong(type: string): boolean {
+  return /Command$|:Release$|:Job$|:Deployment$|:DaemonSet$|:Pod$/.test(type);
+}

@@ -1,0 +1,48 @@
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import * as talos from "@pulumiverse/talos";
+import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
+import { readConfiguration, type StackConfiguration } from "./configuration";
+
+/**
+ * The program of every stack: a stack is its file, `Pulumi.<stack>.yaml`, and nothing else. It keeps no state of its own,
+ * so that it may run more than once in a process.
+ *
+ * @returns The outputs of the stack.
+ */
+// eslint-disable-next-line @typescript-eslint/require-await -- whoever calls it finds a mistake as a rejection, never as a throw
+async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
+  const { spec, credentials } = configuration();
+  const secret = Object.fromEntries(Object.entries(credentials).map(([key, content]) => [key, pulumi.secret(content)]));
+  const args = { ...(spec as unknown as GpuClusterArgs), ...secret };
+  GpuCluster.plan(args); // a stack with mistakes ends here, before even a provider is registered
+  const cluster = new GpuCluster(pulumi.getStack(), args, { providers: providers(spec, secret.kubeconfig) });
+  const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints } = cluster;
+  return { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints };
+}
+
+function configuration(): StackConfiguration {
+  // Public at run time, but not in the SDK's types.
+  const { isConfigSecret } = pulumi.runtime as unknown as { isConfigSecret: (key: string) => boolean };
+  try {
+    return readConfiguration(pulumi.runtime.allConfig(), isConfigSecret, process.env);
+  } catch (error) {
+    // A mistake in a stack is its user's to read, not a stack trace's.
+    throw new pulumi.RunError((error as Error).message);
+  }
+}
+
+function providers(
+  spec: Record<string, unknown>,
+  kubeconfig: pulumi.Output<string> | undefined,
+): Record<string, pulumi.ProviderResource> {
+  return {
+    // Without a kubeconfig Pulumi's default provider uses the ambient one.
+    ...(kubeconfig === undefined ? {} : { kubernetes: new k8s.Provider("kubernetes", { kubeconfig }) }),
+    ...(typeof spec.factoryUrl === "string"
+      ? { talos: new talos.Provider("talos", { imageFactoryUrl: spec.factoryUrl }) }
+      : {}),
+  };
+}
+
+export = program;

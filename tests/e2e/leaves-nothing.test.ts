@@ -1,0 +1,28 @@
+import { left, nothingLeft, startLab } from "./support";
+
+test(
+  "Ctrl-C in the middle of an update leaves neither process nor file, and says 130",
+  async () => {
+    const lab = startLab([]);
+    const folder = await lab.folder();
+    await lab.line(/upgrade: .*pull/);
+    expect(left(folder).length).toBeGreaterThan(0);
+    lab.child.kill("SIGINT");
+    expect((await lab.ended).status).toBe(130);
+    await nothingLeft(folder);
+  },
+  3 * 60_000,
+);
+
+test(
+  "a crash in the middle of an update leaves neither process nor file",
+  async () => {
+    const lab = startLab(["--stack", "aarhus-h100"]);
+    const folder = await lab.folder();
+    await lab.line(/upgrade: .*(pull|reboot)/);
+    lab.child.kill("SIGKILL");
+    await lab.ended;
+    await nothingLeft(folder);
+  },
+  3 * 60_000,
+);

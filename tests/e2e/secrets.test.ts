@@ -1,0 +1,79 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { parse } from "yaml";
+import { provideTools } from "../../lab/tools";
+import { nothingLeft, startLab } from "./support";
+
+/**
+ * Programs on PATH that write down their arguments and become the real ones. The lab takes tools from PATH, so that every
+ * argument vector of Pulumi, talosctl, Helm and of the machine programs goes through them.
+ */
+async function recorders(folder: string, log: string): Promise<void> {
+  const tools = await provideTools({ only: ["pulumi", "talosctl", "helm"] });
+  for (const [name, real] of Object.entries({ ...tools, node: process.execPath })) {
+    fs.writeFileSync(
+      path.join(folder, name),
+      `#!/bin/sh\nprintf '%s\\n' "${name} $*" >> '${log}'\nexec '${real}' "$@"\n`,
+      { mode: 0o755 },
+    );
+  }
+}
+
+/** Every string of a document that is a secret: what is long and random. */
+function secretsOf(document: unknown): string[] {
+  if (typeof document === "string") return document.length >= 16 ? [document] : [];
+  if (typeof document !== "object" || document === null) return [];
+  return Object.entries(document).flatMap(([key, value]) =>
+    // Certificates are public, and so is the cluster's name and ID.
+    ["crt", "ca", "id", "certificate-authority-data", "client-certificate-data", "server"].includes(key) ? [] : secretsOf(value),
+  );
+}
+
+function readAll(folder: string, wanted: (file: string) => boolean): string {
+  const files = fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).map((file) => path.join(folder, file));
+  return files.filter((file) => wanted(file) && fs.statSync(file).isFile()).map((file) => fs.readFileSync(file, "utf8")).join("\n");
+}
+
+test(
+  "no secret is in an argument vector, a log line, an event or plain state",
+  async () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-recorders-"));
+    try {
+      const log = path.join(folder, "arguments");
+      await recorders(folder, log);
+      const lab = startLab(["--keep", "--updates", "2"], { PATH: `${folder}${path.delimiter}${process.env.PATH}` });
+      const labFolder = await lab.folder();
+      await lab.line(/The cluster runs until Ctrl-C/);
+
+      const read = (file: string): unknown => parse(fs.readFileSync(path.join(labFolder, file), "utf8"));
+      const kubeconfig = fs.readFileSync(/KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!, "utf8");
+      const secrets = ["talos/secrets.yaml", "talosconfig"].flatMap((file) => secretsOf(read(file)));
+      secrets.push(...secretsOf(parse(kubeconfig)));
+      expect(secrets.length).toBeGreaterThan(15);
+      // A key also shows when only its middle is quoted, or when it is decoded.
+      const needles = secrets.flatMap((secret) => [secret, Buffer.from(secret, "base64").toString("utf8")]).map((text) => text.slice(40, 80) || text);
+      const decoded = secrets.map((secret) => secret.slice(-40));
+
+      const places: Record<string, string> = {
+        arguments: fs.readFileSync(log, "utf8"),
+        "log lines": [lab.lines.join("\n"), readAll(labFolder, (file) => file.endsWith(".log"))].join("\n"),
+        events: fs.readFileSync(path.join(labFolder, "engine/events.jsonl"), "utf8"),
+        "plain state": readAll(path.join(labFolder, "engine/state"), () => true),
+      };
+      lab.child.kill("SIGINT");
+      expect((await lab.ended).stdout).toContain("k8s-worker4");
+      await nothingLeft(labFolder);
+
+      for (const [place, text] of Object.entries(places)) {
+        expect(text.length).toBeGreaterThan(500);
+        const found = [...needles, ...decoded].filter((needle) => needle.trim().length >= 12 && text.includes(needle));
+        expect({ place, found }).toEqual({ place, found: [] });
+      }
+      for (const program of ["pulumi", "talosctl", "helm", "node"]) expect(places["arguments"]).toMatch(new RegExp(`^${program} `, "m"));
+    } finally {
+      fs.rmSync(folder, { recursive: true });
+    }
+  },
+  5 * 60_000,
+);

@@ -1,0 +1,47 @@
+import { runLab } from "./support";
+
+/** What each stack must come to, as its owner describes it. */
+const expected = {
+  rtx5070ti: {
+    machines: { "k8s-worker4": { talosVersion: "v1.12.6", driverVersion: "570.211.01", gpus: "1" } },
+    workloads: ["comfyui/comfyui", "ollama/ollama"],
+  },
+  "aarhus-h100": {
+    machines: { "aarhus-h100": { talosVersion: "v1.11.5", driverVersion: "570.172.08", gpus: "2" } },
+    workloads: ["gpu-pods/nvidia-test"],
+  },
+};
+
+test(
+  "both stacks come up side by side: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine",
+  async () => {
+    const names = Object.keys(expected) as (keyof typeof expected)[];
+    const runs = await Promise.all(names.map((stack) => runLab(["--stack", stack, "--updates", "2"])));
+    for (const [index, stack] of names.entries()) {
+      const { status, report, lines } = runs[index]!;
+      const { machines, workloads } = expected[stack];
+      if (!report.ok) throw new Error(lines.join("\n"));
+      expect(status).toBe(0);
+      expect(report.failures).toEqual([]);
+      expect(report.stack).toBe(stack);
+      expect(report.updates.map(({ result }) => result)).toEqual(["succeeded", "succeeded"]);
+      const [first, second] = report.updates;
+      expect(first!.changes).toMatchObject({ update: 0, replace: 0, delete: 0, same: 0 });
+      expect(second!.changes).toEqual({ create: 0, update: 0, replace: 0, delete: 0, same: first!.changes.create });
+      expect(second!.machineRequests).toBe(0);
+      for (const [name, machine] of Object.entries<(typeof machines)[keyof typeof machines]>(machines)) {
+        const { talosVersion, driverVersion, gpus } = machine as { talosVersion: string; driverVersion: string; gpus: string };
+        expect(report.machines[name]).toMatchObject({
+          talosVersion,
+          driverVersion,
+          reboots: 1,
+          allocatable: { "nvidia.com/gpu": gpus },
+        });
+        expect(report.machines[name]!.schematicId).toMatch(/^[0-9a-f]{64}$/);
+      }
+      expect(report.workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(workloads);
+      expect(report.workloads.every(({ ready }) => ready)).toBe(true);
+    }
+  },
+  10 * 60_000,
+);

@@ -1,0 +1,108 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import * as readline from "node:readline";
+import type { LabReport } from "../../lab/report";
+
+const repository = path.resolve(__dirname, "../..");
+
+/** A lab that runs as a user would run it, as a process of its own. */
+export interface LabRun {
+  child: ChildProcess;
+  /** Lines of standard error so far. */
+  lines: string[];
+  /** Folder of the lab, as its janitor was told. */
+  folder(): Promise<string>;
+  /** Resolves with the first line that matches; rejects when the lab ends without one. */
+  line(pattern: RegExp): Promise<string>;
+  /** Exit status (or the signal's name) and standard output, when it has ended. */
+  ended: Promise<{ status: number | string; stdout: string }>;
+}
+
+/** Starts `npm run lab -- ...args` without npm in between, so that signals reach it. */
+export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
+  const child = spawn(process.execPath, [require.resolve("tsx/cli"), "lab/main.ts", ...args], {
+    cwd: repository,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const lines: string[] = [];
+  const waiting: { pattern: RegExp; resolve: (line: string) => void; reject: (error: Error) => void }[] = [];
+  readline.createInterface({ input: child.stderr }).on("line", (line) => {
+    lines.push(line);
+    for (const wait of waiting.filter(({ pattern }) => pattern.test(line))) wait.resolve(line);
+  });
+  const stdout: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
+  const ended = new Promise<{ status: number | string; stdout: string }>((resolve) =>
+    child.on("close", (code, signal) => {
+      for (const { pattern, reject } of waiting) reject(new Error(`no line ${pattern}; the last:\n${lines.slice(-20).join("\n")}`));
+      resolve({ status: code ?? signal ?? "unknown", stdout: Buffer.concat(stdout).toString("utf8") });
+    }),
+  );
+  const line = (pattern: RegExp): Promise<string> => {
+    const seen = lines.find((candidate) => pattern.test(candidate));
+    return seen === undefined ? new Promise((resolve, reject) => waiting.push({ pattern, resolve, reject })) : Promise.resolve(seen);
+  };
+  const folder = async (): Promise<string> => {
+    await line(/Kubernetes control plane:/);
+    const janitor = descendants(child.pid!).find(({ command }) => command.includes("janitor.js"));
+    return janitor!.command.split("\0")[2]!;
+  };
+  return { child, lines, folder, line, ended };
+}
+
+/** Runs the lab to its end and gives its report. */
+export async function runLab(args: string[], env: NodeJS.ProcessEnv = {}): Promise<{ status: number | string; report: LabReport; lines: string[] }> {
+  const run = startLab([...args, "--json"], env);
+  const { status, stdout } = await run.ended;
+  try {
+    return { status, report: JSON.parse(stdout) as LabReport, lines: run.lines };
+  } catch (error) {
+    throw new Error(`no JSON on standard output; the last lines:\n${run.lines.slice(-40).join("\n")}`, { cause: error });
+  }
+}
+
+/** Processes that were started in a lab's name and still run. */
+export function left(folder: string): string[] {
+  const mark = `TALOS_GPU_LAB=${folder}`;
+  return fs
+    .readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => readOr(`/proc/${pid}/environ`).split("\0").includes(mark))
+    .map((pid) => readOr(`/proc/${pid}/cmdline`).replace(/\0/g, " "));
+}
+
+/** Resolves when a lab has left neither folder nor process; rejects after the limit, naming what is left. */
+export async function nothingLeft(folder: string, limitSeconds = 30): Promise<void> {
+  const deadline = performance.now() + limitSeconds * 1000;
+  while (fs.existsSync(folder) || left(folder).length > 0) {
+    if (performance.now() > deadline) throw new Error(`left: ${[folder, ...left(folder)].join("\n")}`);
+    await new Promise((resolve) => setTimeout(resolve, 100)); // processes of others cannot be watched
+  }
+}
+
+function descendants(root: number): { pid: number; command: string }[] {
+  const all = fs
+    .readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => ({
+      pid: Number(pid),
+      parent: Number(/^PPid:\s+(\d+)/m.exec(readOr(`/proc/${pid}/status`))?.[1]),
+      command: readOr(`/proc/${pid}/cmdline`),
+    }));
+  const found = new Set([root]);
+  for (let size = 0; size !== found.size; ) {
+    size = found.size;
+    for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
+  }
+  return all.filter(({ pid }) => pid !== root && found.has(pid));
+}
+
+function readOr(file: string): string {
+  try {
+    return fs.readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}

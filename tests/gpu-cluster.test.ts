@@ -1,0 +1,271 @@
+import { createHash } from "node:crypto";
+import * as pulumi from "@pulumi/pulumi";
+import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
+import { find, findAll, isSecret, waitsFor } from "./support/graph";
+import { record, type Registered, type Run, type RunOptions } from "./support/recorder";
+import { stackSpec } from "./support/stacks";
+import { kubeconfig, machineConfiguration, machineOutputs, machineSecrets, talosconfig } from "./support/talos";
+
+const types = {
+  cluster: "talos-gpu:index:GpuCluster",
+  machine: "talos-gpu:index:GpuMachine",
+  schematic: "talos:imageFactory/schematic:Schematic",
+  configuration: "talos:machine/configurationApply:ConfigurationApply",
+  program: "command:local:Command",
+  node: "kubernetes:core/v1:NodePatch",
+  namespace: "kubernetes:core/v1:Namespace",
+  release: "kubernetes:helm.sh/v3:Release",
+  job: "kubernetes:batch/v1:Job",
+  deployment: "kubernetes:apps/v1:Deployment",
+  pod: "kubernetes:core/v1:Pod",
+};
+
+const credentials = { talosconfig, machineSecrets, kubeconfig };
+
+function arguments_(stack: string, changes: Record<string, unknown> = {}): GpuClusterArgs {
+  return { ...(stackSpec(stack) as unknown as GpuClusterArgs), ...credentials, ...changes };
+}
+
+function build(
+  args: GpuClusterArgs,
+  options: RunOptions = {},
+  use: (cluster: GpuCluster) => void = () => {},
+): Promise<Run> {
+  return record(() => use(new GpuCluster("lab", args)), {
+    outputs: machineOutputs as NonNullable<RunOptions["outputs"]>,
+    ids: ({ type, inputs }) =>
+      type === types.schematic
+        ? createHash("sha256")
+            .update(inputs.schematic as string)
+            .digest("hex")
+        : undefined,
+    call: machineConfiguration,
+    ...options,
+  });
+}
+
+/** Machines of a larger cluster, by role. */
+function machines(roles: Record<string, string>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(roles).map(([name, role], index) => [
+      name,
+      {
+        address: `192.0.2.${index + 1}`,
+        role,
+        configuration: "adopted",
+        gpus: role === "worker" ? [{ model: "H100 NVL" }] : [],
+      },
+    ]),
+  );
+}
+
+describe("order", () => {
+  test("schematic, upgrade, node, namespace, release, smoke test, server, model: each after all before it", async () => {
+    const run = await build(arguments_("rtx5070ti"));
+    expect(run.error).toBeUndefined();
+    const chain = [
+      find(run, types.schematic),
+      find(run, types.configuration),
+      find(run, types.program, "-upgrade"),
+      find(run, types.node),
+      find(run, types.namespace, "lab-namespace"),
+      find(run, types.release),
+      find(run, types.job, "smoke-test-k8s-worker4"),
+      find(run, types.deployment, "ollama-deployment"),
+      find(run, types.job, pullJob),
+    ];
+    for (const [index, later] of chain.entries()) {
+      // The schematic and the configuration do not need each other.
+      for (const earlier of chain.slice(later.type === types.configuration ? 1 : 0, index))
+        expectWait(run, later, earlier);
+    }
+  });
+
+  test("no way from a workload to the release but through the gate", async () => {
+    const run = await build(
+      arguments_("aarhus-h100", { workloads: { ollama: {}, pods: { mine: { image: "busybox" } } } }),
+    );
+    const gate = findAll(run, types.job).filter((job) => job.name.includes("smoke-test"));
+    expect(gate).toHaveLength(1);
+    for (const workload of [find(run, types.deployment), find(run, types.pod)]) {
+      expectWait(run, workload, find(run, types.release));
+      expect(waitsFor(run, workload, gate)).not.toContain(find(run, types.release).urn);
+    }
+  });
+
+  test("control planes one at a time, then workers in a window", async () => {
+    const roles = { cp1: "controlplane", cp2: "controlplane", w1: "worker", w2: "worker", w3: "worker" };
+    const run = await build(arguments_("aarhus-h100", { machines: machines(roles), upgrade: { maxParallel: 2 } }));
+    const upgrade = (name: string): Registered => find(run, types.program, `${name}-upgrade`);
+    expectWait(run, upgrade("cp2"), upgrade("cp1"));
+    for (const worker of ["w1", "w2", "w3"]) expectWait(run, upgrade(worker), upgrade("cp2"));
+    expectWait(run, upgrade("w3"), upgrade("w1"));
+    expect(waitsFor(run, upgrade("w2"))).not.toContain(upgrade("w1").urn);
+    expect(waitsFor(run, upgrade("w3"))).not.toContain(upgrade("w2").urn);
+  });
+
+  test("the cluster's part waits for machines with a GPU, and not for others", async () => {
+    const run = await build(
+      arguments_("aarhus-h100", { machines: machines({ cp1: "controlplane", cp2: "controlplane", w1: "worker" }) }),
+    );
+    const release = find(run, types.release);
+    expectWait(run, release, find(run, types.program, "w1-upgrade"));
+    const late = arguments_("aarhus-h100", {
+      machines: {
+        ...machines({ w1: "worker" }),
+        plain: { address: "192.0.2.9", role: "worker", configuration: "adopted" },
+      },
+    });
+    const other = await build({ ...late, upgrade: { maxParallel: 2 } });
+    expect(waitsFor(other, find(other, types.release))).not.toContain(find(other, types.program, "plain-upgrade").urn);
+  });
+
+  test("dependencies of the cluster's part do not grow with its machines but in its first step", async () => {
+    const roles = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`w${index}`, "worker"]));
+    const run = await build(
+      arguments_("aarhus-h100", { machines: machines(roles), devicePlugin: { version: "0.17.4" } }),
+    );
+    for (const resource of [find(run, types.release), ...findAll(run, types.job)]) {
+      expect([resource.name, resource.dependencies.length]).toEqual([resource.name, expect.any(Number)]);
+      expect(resource.dependencies.length).toBeLessThanOrEqual(3);
+    }
+  });
+});
+
+describe("resources", () => {
+  test("machines with the same image share a schematic", async () => {
+    const run = await build(
+      arguments_("aarhus-h100", { machines: machines({ w1: "worker", w2: "worker", w3: "worker" }) }),
+    );
+    expect(findAll(run, types.schematic)).toHaveLength(1);
+    const perMachine = run.resources.filter((resource) => resource.custom && resource.parent.endsWith("lab-w1"));
+    expect(perMachine.length).toBeLessThanOrEqual(4);
+  });
+
+  test.each(["rtx5070ti", "aarhus-h100"])("%s: all below the cluster, named after it", async (stack) => {
+    const run = await build(arguments_(stack));
+    const [cluster] = findAll(run, types.cluster);
+    for (const resource of run.resources.filter(
+      (each) => !["pulumi:pulumi:Stack", types.cluster].includes(each.type),
+    )) {
+      expect([resource.name, resource.name.startsWith("lab-")]).toEqual([resource.name, true]);
+      expect([resource.name, [...ancestors(run, resource)]]).toEqual([
+        resource.name,
+        expect.arrayContaining([cluster!.urn]),
+      ]);
+    }
+    expect(new Set(run.resources.map((resource) => resource.urn)).size).toBe(run.resources.length);
+  });
+
+  test("credentials only ever stand in the secrets' envelope", async () => {
+    const run = await build(arguments_("rtx5070ti", { kubeconfig: "kubeconfig-content" }));
+    const upgrade = find(run, types.program, "-upgrade");
+    expect(isSecret(upgrade.inputs.environment.TALOS_GPU_KUBECONFIG)).toBe(true);
+    for (const { name, inputs } of run.resources) {
+      const text = JSON.stringify(inputs, (_key, value: unknown) => (isSecret(value) ? "secret" : value));
+      for (const secret of ["kubeconfig-content", "c2VjcmV0", "a2V5", "Y3J0"])
+        expect([name, text]).toEqual([name, expect.not.stringContaining(secret)]);
+    }
+  });
+});
+
+describe("outputs", () => {
+  test("what the machines run, and what pods need", async () => {
+    const outputs = await resolved(arguments_("rtx5070ti"));
+    expect(outputs).toEqual({
+      machines: {
+        "k8s-worker4": {
+          talosVersion: "v1.12.6",
+          driverVersion: "570.211.01",
+          schematicId: expect.stringMatching(/^[0-9a-f]{64}$/),
+        },
+      },
+      gpuReady: true,
+      runtimeClassName: "nvidia",
+      gpuResourceName: "nvidia.com/gpu",
+      endpoints: { ollama: "http://ollama.ollama.svc:11434" },
+    });
+  });
+
+  test("who uses them waits for every smoke test", async () => {
+    const { core } = await import("@pulumi/kubernetes");
+    const run = await build(
+      arguments_("aarhus-h100", { machines: machines({ w1: "worker", w2: "worker" }) }),
+      {},
+      (cluster) => {
+        new core.v1.ConfigMap("user", { data: { runtimeClass: cluster.runtimeClassName } });
+      },
+    );
+    const user = find(run, "kubernetes:core/v1:ConfigMap", "user");
+    for (const job of findAll(run, types.job)) expectWait(run, user, job);
+  });
+
+  test("a preview knows what a pod needs, and not yet what the machines run", async () => {
+    const outputs = await resolved(arguments_("rtx5070ti"), { preview: true });
+    expect(outputs).toMatchObject({ runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" });
+    expect(outputs.machines).toBeUndefined();
+    expect(outputs.gpuReady).toBeUndefined();
+  });
+});
+
+describe("a stack with mistakes", () => {
+  test("is refused with all of them, before anything is registered", async () => {
+    const run = await build(
+      arguments_("rtx5070ti", {
+        talosVersoin: "v1.12.6",
+        driver: { branch: "beta" },
+        clusterEndpoint: undefined,
+        kubeconfig: undefined,
+      }),
+    );
+    expect(pulumi.RunError.isInstance(run.error)).toBe(true);
+    expect(run.error?.message).toMatch(/talosVersoin: /);
+    expect(run.error?.message).toMatch(/driver\.branch: /);
+    expect(run.error?.message).toMatch(/kubeconfig: is not set/);
+    expect(run.resources.filter((resource) => resource.type !== "pulumi:pulumi:Stack")).toEqual([]);
+  });
+
+  test("an owned machine without the secrets of its cluster is one", () => {
+    expect(() => GpuCluster.plan(arguments_("rtx5070ti", { machineSecrets: undefined }))).toThrow(
+      /machineSecrets: is not set/,
+    );
+    expect(() => GpuCluster.plan(arguments_("aarhus-h100", { machineSecrets: undefined }))).not.toThrow();
+  });
+});
+
+test.each([
+  ["kernelModules", "aarhus-h100"],
+  ["bpfJitHarden", "aarhus-h100"],
+])("without %s: nothing but the machine's configuration, what follows it and the gate change", async (fix, stack) => {
+  const [whole, less] = [await build(arguments_(stack)), await build(arguments_(stack, { without: [fix] }))];
+  const inputs = (run: Run): Record<string, unknown> =>
+    Object.fromEntries(run.resources.filter((each) => each.custom).map((each) => [each.name, each.inputs]));
+  const [before, after] = [inputs(whole), inputs(less)];
+  expect(Object.keys(after)).toEqual(Object.keys(before));
+  const changed = Object.keys(before).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  expect(changed.sort()).toEqual([`lab-${stack}-configuration`, `lab-${stack}-upgrade`, `lab-smoke-test-${stack}`]);
+});
+
+const pullJob = "pull-llama3-2-3b-".concat(createHash("sha256").update("llama3.2:3b").digest("hex").slice(0, 6));
+
+function expectWait(run: Run, later: Registered, earlier: Registered): void {
+  expect([later.name, [...waitsFor(run, later)]]).toEqual([later.name, expect.arrayContaining([earlier.urn])]);
+}
+
+function ancestors(run: Run, resource: Registered): string[] {
+  const parent = run.resources.find((each) => each.urn === resource.parent);
+  return parent ? [parent.urn, ...ancestors(run, parent)] : [];
+}
+
+/** The outputs of a cluster as they resolve; an unknown one is missing. */
+async function resolved(args: GpuClusterArgs, options: RunOptions = {}): Promise<Record<string, unknown>> {
+  const seen: Record<string, unknown> = {};
+  const run = await build(args, options, (cluster) => {
+    const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints } = cluster;
+    for (const [key, output] of Object.entries({ machines, gpuReady, runtimeClassName, gpuResourceName, endpoints })) {
+      (output as pulumi.Output<unknown>).apply((value) => void (seen[key] = value));
+    }
+  });
+  expect(run.error).toBeUndefined();
+  return seen;
+}

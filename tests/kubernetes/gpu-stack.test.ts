@@ -1,0 +1,122 @@
+import { behind, gpuStack, passed } from "../../components/kubernetes";
+import type { Plan } from "../../components/recipe";
+import { find, findAll, waitsFor } from "../support/graph";
+import { planOf } from "../support/plans";
+import { record, type Run } from "../support/recorder";
+
+const types = {
+  namespace: "kubernetes:core/v1:Namespace",
+  runtimeClass: "kubernetes:node.k8s.io/v1:RuntimeClass",
+  daemonSet: "kubernetes:apps/v1:DaemonSet",
+  configMap: "kubernetes:core/v1:ConfigMap",
+  release: "kubernetes:helm.sh/v3:Release",
+  job: "kubernetes:batch/v1:Job",
+};
+
+const run = (plan: Plan): Promise<Run> => record(() => void gpuStack("lab", plan, [], {}));
+
+test("with the operator: namespace, markers, release, gate, each after the one before", async () => {
+  const ran = await run(planOf("rtx5070ti"));
+  expect(ran.error).toBeUndefined();
+  const [namespace, markers, release, test] = [types.namespace, types.daemonSet, types.release, types.job].map((type) =>
+    find(ran, type),
+  );
+  expect(waitsFor(ran, markers!)).toContain(namespace!.urn);
+  expect(waitsFor(ran, release!)).toContain(markers!.urn);
+  expect(waitsFor(ran, test!)).toContain(release!.urn);
+  expect(waitsFor(ran, test!, [release!])).not.toContain(namespace!.urn);
+  expect(findAll(ran, types.runtimeClass)).toEqual([]); // the operator makes it
+});
+
+test("with the device plugin: its RuntimeClass before the release, and no namespace in kube-system", async () => {
+  const ran = await run(planOf("aarhus-h100"));
+  const release = find(ran, types.release);
+  const runtimeClass = find(ran, types.runtimeClass);
+  expect(runtimeClass.inputs).toMatchObject({ metadata: { name: "nvidia" }, handler: "nvidia" });
+  expect(waitsFor(ran, release)).toContain(runtimeClass.urn);
+  expect(findAll(ran, types.namespace)).toEqual([]);
+  expect(findAll(ran, types.daemonSet)).toEqual([]);
+});
+
+test("everything waits for the machines", async () => {
+  const { core } = await import("@pulumi/kubernetes");
+  const ran = await record(() => {
+    const machine = new core.v1.ConfigMap("machine");
+    gpuStack("lab", planOf("rtx5070ti"), [machine], {});
+  });
+  const machine = find(ran, types.configMap, "machine");
+  const others = ran.resources.filter((resource) => resource.custom && resource.urn !== machine.urn);
+  expect(others.length).toBeGreaterThanOrEqual(4);
+  for (const resource of others)
+    expect([resource.name, [...waitsFor(ran, resource)]]).toEqual([
+      resource.name,
+      expect.arrayContaining([machine.urn]),
+    ]);
+});
+
+test("the release is pinned, named and bounded", async () => {
+  const { inputs } = find(await run(planOf("rtx5070ti", { timeouts: { release: "3m" } })), types.release);
+  expect(inputs).toMatchObject({
+    name: "gpu-operator",
+    namespace: "nvidia-gpu-operator",
+    chart: "gpu-operator",
+    version: "v25.10.1",
+    repositoryOpts: { repo: "https://helm.ngc.nvidia.com/nvidia" },
+    timeout: 180,
+    cleanupOnFail: true,
+    atomic: false,
+  });
+  expect(inputs.values.driver).toEqual({ enabled: false });
+});
+
+describe.each([
+  ["validationMarkers", "rtx5070ti", ["lab-markers", "lab-markers-content"]],
+  ["runtimeClass", "aarhus-h100", ["lab-runtime-class"]],
+])("without %s", (fix, stack, gone) => {
+  test("exactly its resources are gone, the rest is as it was", async () => {
+    const whole = await run(planOf(stack));
+    const less = await run(planOf(stack, { without: [fix] }));
+    const names = (ran: Run): string[] => ran.resources.map((resource) => resource.name).sort();
+    expect(names(whole).filter((name) => !names(less).includes(name))).toEqual(gone);
+    expect(names(less).filter((name) => !names(whole).includes(name))).toEqual([]);
+    expect(find(less, types.release).inputs).toEqual(find(whole, types.release).inputs);
+  });
+});
+
+test("without privilegedNamespace the namespace stays, its labels go", async () => {
+  const labels = async (without: string[]): Promise<unknown> =>
+    find(await run(planOf("rtx5070ti", { without })), types.namespace).inputs.metadata.labels;
+  expect(await labels([])).toMatchObject({ "pod-security.kubernetes.io/enforce": "privileged" });
+  expect(await labels(["privilegedNamespace"])).toEqual({});
+});
+
+test("what comes behind the gate depends on every smoke test, and is known at preview", async () => {
+  const { core } = await import("@pulumi/kubernetes");
+  const machines = {
+    "gpu-1": { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] },
+    "gpu-2": { address: "192.0.2.2", role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] },
+  };
+  const ran = await record(
+    () => {
+      const gate = gpuStack("lab", planOf("aarhus-h100", { machines }), [], {});
+      new core.v1.ConfigMap("user", { data: { runtimeClass: behind(gate, "nvidia") } });
+    },
+    { preview: true },
+  );
+  const user = find(ran, types.configMap, "user");
+  expect(user.inputs.data.runtimeClass).toBe("nvidia");
+  const tests = findAll(ran, types.job);
+  expect(tests).toHaveLength(2);
+  expect(user.dependencies).toEqual(expect.arrayContaining(tests.map((test) => test.urn)));
+});
+
+test.each([
+  [1, true],
+  [0, false],
+])("a smoke test that succeeded %d times: passed is %s", async (succeeded, expected) => {
+  let result: boolean | undefined;
+  await record(() => passed(gpuStack("lab", planOf("aarhus-h100"), [], {})).apply((value) => void (result = value)), {
+    outputs: ({ type }) => (type === types.job ? { status: { succeeded } } : {}),
+  });
+  expect(result).toBe(expected);
+});

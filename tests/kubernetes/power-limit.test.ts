@@ -1,0 +1,119 @@
+import { spawn } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { gpuStack } from "../../components/kubernetes";
+import { find, findAll, waitsFor } from "../support/graph";
+import { planOf } from "../support/plans";
+import { record, type Run } from "../support/recorder";
+
+const daemonSet = "kubernetes:apps/v1:DaemonSet";
+
+function machine(address: string, powerLimit?: number): object {
+  const common = { address, role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] };
+  return powerLimit === undefined ? common : { ...common, powerLimit };
+}
+
+const machines = {
+  a: machine("192.0.2.1", 300),
+  b: machine("192.0.2.2", 250),
+  c: machine("192.0.2.3", 300),
+  d: machine("192.0.2.4"),
+};
+const stack = (): Promise<Run> => record(() => void gpuStack("lab", planOf("aarhus-h100", { machines }), [], {}));
+
+test("one DaemonSet per limit, on exactly the machines that have it, after the release", async () => {
+  const run = await stack();
+  const hosts = findAll(run, daemonSet).map(({ inputs, name }) => {
+    const { nodeAffinity } = inputs.spec.template.spec.affinity;
+    const [term] = nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms;
+    return [name, term.matchExpressions[0].values];
+  });
+  expect(hosts).toEqual([
+    ["lab-power-limit-250w", ["b"]],
+    ["lab-power-limit-300w", ["a", "c"]],
+  ]);
+  for (const each of findAll(run, daemonSet))
+    expect(waitsFor(run, each)).toContain(find(run, "kubernetes:helm.sh/v3:Release").urn);
+});
+
+test("sees all cards without taking one from the workloads", async () => {
+  const [{ inputs }] = findAll(await stack(), daemonSet) as [{ inputs: any }];
+  const [container] = inputs.spec.template.spec.containers;
+  expect(Object.keys(container.resources.limits)).toEqual(["cpu", "memory"]);
+  expect(container.env).toContainEqual({ name: "NVIDIA_VISIBLE_DEVICES", value: "all" });
+});
+
+/** An nvidia-smi of two cards, 100 to 400 W: it answers the query, keeps a limit and notes what it was asked. */
+const fakeSmi = `#!/bin/bash
+cd "$(dirname "$0")"
+case "$*" in
+  "-pm 1") ;;
+  --query-gpu=*) for card in 0 1; do echo "$card, $(cat limit-$card), 100.00, 400.00"; done ;;
+  "-i "*" -pl "*) echo "$4.00" > "limit-$2"; echo "set $2 $4" >> asked ;;
+  *) exit 64 ;;
+esac
+`;
+
+async function runScript(
+  watts: number,
+  meanwhile: (folder: string, said: (text: string) => Promise<void>) => Promise<void>,
+): Promise<string> {
+  const [{ inputs }] = findAll(await stack(), daemonSet) as [{ inputs: any }];
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "power-"));
+  fs.writeFileSync(path.join(folder, "nvidia-smi"), fakeSmi, { mode: 0o755 });
+  for (const card of [0, 1]) fs.writeFileSync(path.join(folder, `limit-${card}`), "400.00\n");
+  const [command, flag, text] = inputs.spec.template.spec.containers[0].command as [string, string, string];
+  const script = text.replaceAll("/tmp/limited", path.join(folder, "limited")).replaceAll("sleep 1800", "sleep 0.05");
+  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, WATTS: String(watts) };
+  const child = spawn(command, [flag, script], { env, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const listeners: (() => void)[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (data: Buffer) => {
+      output += data.toString();
+      listeners.forEach((listener) => listener());
+    });
+  }
+  const said = (expected: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const limit = setTimeout(() => reject(new Error(`"${expected}" not said within 5 s, but: ${output}`)), 5000);
+      const look = (): void => {
+        if (!output.includes(expected)) return;
+        clearTimeout(limit);
+        resolve();
+      };
+      listeners.push(look);
+      look();
+    });
+  try {
+    await meanwhile(folder, said);
+    child.kill("SIGTERM");
+    await ended;
+  } finally {
+    child.kill("SIGKILL");
+    fs.rmSync(folder, { recursive: true });
+  }
+  return output;
+}
+
+test("sets every card, leaves a set one alone, and sets it again when it has drifted", async () => {
+  await runScript(300, async (folder, said) => {
+    await said("card 1: 400.00 W -> 300 W");
+    fs.writeFileSync(path.join(folder, "limit-1"), "350.00\n");
+    await said("card 1: 350.00 W -> 300 W");
+    expect(fs.existsSync(path.join(folder, "limited"))).toBe(true);
+    const asked = fs.readFileSync(path.join(folder, "asked"), "utf8").trim().split("\n");
+    expect(asked).toEqual(["set 0 300", "set 1 300", "set 1 300"]);
+  });
+});
+
+test("refuses a limit that the card does not take, with its range", async () => {
+  const output = await runScript(450, async (folder, said) => {
+    await said("card 0 takes 100.00 to 400.00 W, not 450 W: change powerLimit of this machine");
+    expect(fs.existsSync(path.join(folder, "asked"))).toBe(false);
+    expect(fs.existsSync(path.join(folder, "limited"))).toBe(false);
+  });
+  expect(output).not.toContain("->");
+});

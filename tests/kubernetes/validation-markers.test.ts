@@ -1,0 +1,94 @@
+import { execFileSync, spawn } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { gpuStack } from "../../components/kubernetes";
+import { find } from "../support/graph";
+import { planOf } from "../support/plans";
+import { record } from "../support/recorder";
+
+async function markers(): Promise<{ pod: any; content: Record<string, string> }> {
+  const run = await record(() => void gpuStack("lab", planOf("rtx5070ti"), [], {}));
+  const daemonSet = find(run, "kubernetes:apps/v1:DaemonSet");
+  return { pod: daemonSet.inputs.spec.template.spec, content: find(run, "kubernetes:core/v1:ConfigMap").inputs.data };
+}
+
+test("the pod is not privileged and holds nothing but the markers' folder", async () => {
+  const { pod } = await markers();
+  const [container] = pod.containers;
+  expect(container.securityContext).toEqual({
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ["ALL"] },
+    seccompProfile: { type: "RuntimeDefault" },
+    runAsUser: 0,
+    readOnlyRootFilesystem: true,
+  });
+  expect(pod.volumes.filter((volume: any) => volume.hostPath)).toEqual([
+    { name: "run-nvidia", hostPath: { path: "/run/nvidia", type: "DirectoryOrCreate" } },
+  ]);
+  expect(container.lifecycle).toBeUndefined(); // a preStop hook would take the markers from under the operands
+});
+
+/** The container's own script, its fixed paths pointing into a folder. */
+async function script(folder: string): Promise<string[]> {
+  const { pod, content } = await markers();
+  const [container] = pod.containers;
+  fs.mkdirSync(path.join(folder, "markers"));
+  for (const [file, text] of Object.entries(content)) fs.writeFileSync(path.join(folder, "markers", file), text);
+  const moved = (text: string): string =>
+    text
+      .replaceAll("/run/nvidia/validations", path.join(folder, "validations"))
+      .replaceAll("/markers/", `${folder}/markers/`)
+      .replaceAll("/proc/driver/nvidia/version", path.join(folder, "version"))
+      .replaceAll("sleep 30", "sleep 0.05");
+  expect(container.env).toEqual([{ name: "MARKERS", value: Object.keys(content).join(" ") }]);
+  return [moved(container.command[2]), moved(container.readinessProbe.exec.command[2]), container.env[0].value];
+}
+
+test("writes whole files, only while the driver is up, and again when a validator has deleted them", async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "markers-"));
+  const [loop, probe, names] = (await script(folder)) as [string, string, string];
+  const env = { ...process.env, MARKERS: names };
+  const ready = (): boolean => {
+    try {
+      execFileSync("/bin/sh", ["-c", probe], { env });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const seen: string[] = [];
+  const said = (text: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const limit = setTimeout(() => reject(new Error(`"${text}" not said within 5 s, but: ${seen.join("")}`)), 5000);
+      const look = (): void => {
+        if (!seen.join("").includes(text)) return void child.stdout.once("data", look);
+        clearTimeout(limit);
+        resolve();
+      };
+      look();
+    });
+  const child = spawn("/bin/sh", ["-c", loop], { env, stdio: ["ignore", "pipe", "inherit"] });
+  child.stdout.on("data", (data: Buffer) => void seen.push(data.toString()));
+  try {
+    await said("driver is not loaded");
+    expect(ready()).toBe(false);
+
+    fs.writeFileSync(path.join(folder, "version"), "NVRM version: 570.211.01");
+    await said("wrote toolkit-ready");
+    expect(ready()).toBe(true);
+    const driverReady = path.join(folder, "validations", "driver-ready");
+    expect(fs.readFileSync(driverReady, "utf8")).toContain("IS_HOST_DRIVER=true\n");
+    expect(fs.readdirSync(path.join(folder, "validations")).sort()).toEqual(names.split(" ").sort());
+
+    seen.length = 0;
+    fs.rmSync(driverReady);
+    await said("wrote driver-ready");
+    expect(ready()).toBe(true);
+  } finally {
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGTERM");
+    expect(await ended).toBe(0); // at once, not after the grace period
+    fs.rmSync(folder, { recursive: true });
+  }
+});

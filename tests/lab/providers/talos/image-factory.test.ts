@@ -1,0 +1,82 @@
+import type { Properties } from "../../../../lab/providers/serve";
+import { Bench, types } from "./fixture";
+
+const bench = new Bench();
+beforeAll(() => bench.start());
+afterAll(() => bench.stop());
+
+describe("Schematic", () => {
+  const text = (name: string): string =>
+    `customization: {systemExtensions: {officialExtensions: [siderolabs/${name}]}}`;
+
+  test("is registered, and its ID goes stale when it changes in place", async () => {
+    const it = bench.provider();
+    const first = await it.create(types.schematic, { schematic: text("zfs") }, false, "", 0, bench.context());
+    expect(bench.factory.schematics().get(first.id)?.extensions).toEqual(["siderolabs/zfs"]);
+    const diff = await it.diff(
+      types.schematic,
+      first.id,
+      { schematic: text("zfs") },
+      { schematic: text("btrfs") },
+      bench.context(),
+    );
+    expect(diff).toMatchObject({ changes: true, replaces: [] });
+    const updated = await it.update(
+      types.schematic,
+      first.id,
+      {},
+      { schematic: text("btrfs") },
+      false,
+      0,
+      bench.context(),
+    );
+    // Registered, but nothing tells the engine the new ID.
+    expect([...bench.factory.schematics().values()].map((each) => each.extensions)).toContainEqual([
+      "siderolabs/btrfs",
+    ]);
+    expect(updated.outputs).toEqual({ schematic: text("btrfs") });
+  });
+
+  test("without a text it is the plain image; a preview asks nobody", async () => {
+    const { id } = await bench.provider().create(types.schematic, {}, false, "", 0, bench.context());
+    expect(id).toBe("376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba");
+    const before = bench.factory.requests();
+    expect(
+      (await bench.provider().create(types.schematic, { schematic: text("mei") }, true, "", 0, bench.context())).id,
+    ).toBe("");
+    expect(bench.factory.requests()).toEqual(before);
+  });
+
+  test("what the Factory refuses is the error", async () => {
+    const broken = bench
+      .provider()
+      .create(types.schematic, { schematic: "extensions: []" }, false, "", 0, bench.context());
+    await expect(broken).rejects.toThrow("400: yaml: construct errors: line 1: field extensions not found");
+  });
+});
+
+describe("getExtensionsVersions", () => {
+  const ask = async (args: Properties): Promise<string[]> => {
+    const result = await bench
+      .provider()
+      .invoke(
+        "talos:imageFactory/getExtensionsVersions:getExtensionsVersions",
+        { talosVersion: "v1.12.6", ...args },
+        bench.context(),
+      );
+    return (result["extensionsInfos"] as { name: string }[]).map(({ name }) => name);
+  };
+
+  test("gives all, or what a filter lets through", async () => {
+    expect((await ask({})).length).toBeGreaterThan(40);
+    expect(await ask({ exactFilters: { names: ["siderolabs/zfs", "zfs"] } })).toEqual(["siderolabs/zfs"]);
+    expect(await ask({ filters: { names: ["container-toolkit"] } })).toEqual([
+      "siderolabs/nvidia-container-toolkit-lts",
+      "siderolabs/nvidia-container-toolkit-production",
+    ]);
+  });
+
+  test("an unknown release is an error", async () => {
+    await expect(ask({ talosVersion: "v1.99.0" })).rejects.toThrow("404: version 1.99.0 is not available");
+  });
+});

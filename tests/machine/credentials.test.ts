@@ -1,0 +1,44 @@
+import { endpointFor, machineSecretsOf, talosClientOf } from "../../components/machine/credentials";
+import { secretsBundle, talosconfig } from "./credentials-fixture";
+
+test("a bundle of talosctl becomes what the provider takes", () => {
+  const pair = { cert: "Y2VydA==", key: "bG9uZy1zZWNyZXQ=" };
+  expect(machineSecretsOf(secretsBundle)).toEqual({
+    cluster: { id: "aWQ=", secret: "bG9uZy1zZWNyZXQ=" },
+    secrets: { bootstrapToken: "zp8du1.0gn7ja4tmx6qulju", secretboxEncryptionSecret: "bG9uZy1zZWNyZXQ=" },
+    trustdinfo: { token: "7f96mj.ns0jpllwd6ye0qv1" },
+    certs: { etcd: pair, k8s: pair, k8sAggregator: pair, k8sServiceaccount: { key: "bG9uZy1zZWNyZXQ=" }, os: pair },
+  });
+});
+
+test("an older bundle keeps its AES-CBC secret", () => {
+  const older = secretsBundle.replace("secretboxencryptionsecret", "aescbcencryptionsecret");
+  expect(machineSecretsOf(older).secrets).toEqual({
+    bootstrapToken: "zp8du1.0gn7ja4tmx6qulju",
+    secretboxEncryptionSecret: "",
+    aescbcEncryptionSecret: "bG9uZy1zZWNyZXQ=",
+  });
+});
+
+test("the client is that of the current context", () => {
+  expect(talosClientOf(talosconfig)).toEqual({
+    configuration: { caCertificate: "Y2E=", clientCertificate: "Y2VydA==", clientKey: "bG9uZy1zZWNyZXQ=" },
+    endpoints: ["10.0.0.10"],
+  });
+  expect(talosClientOf(talosconfig.replace("context: lab", "context: other")).endpoints).toEqual([]);
+  expect(() => talosClientOf(talosconfig.replace("context: lab", "context: gone"))).toThrow('current context "gone"');
+});
+
+test("what is missing is named, what is secret is not", () => {
+  const broken = secretsBundle.replace("    token: 7f96mj.ns0jpllwd6ye0qv1", "    other: x");
+  expect(() => machineSecretsOf(broken)).toThrow("machineSecrets: missing or of the wrong type: trustdinfo.token");
+  expect(() => machineSecretsOf("secret: [bG9uZy1zZWNyZXQ")).toThrow(/^(?!.*bG9uZy1zZWNyZXQ).*not YAML/);
+});
+
+test.each([
+  ["10.0.0.1", [], "10.0.0.1"],
+  ["10.0.0.1", ["10.0.0.10", "10.0.0.11"], "10.0.0.10"],
+  ["10.0.0.11", ["10.0.0.10", "10.0.0.11"], "10.0.0.11"],
+])("%s is reached through %j by %s", (address, endpoints, endpoint) =>
+  expect(endpointFor(address, endpoints)).toBe(endpoint),
+);

@@ -1,0 +1,256 @@
+import { execFileSync } from "node:child_process";
+import * as path from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import { GpuMachine, registerSchematics, type GpuMachineArgs } from "../../components/machine";
+import { upgradeTask } from "../../components/machine/program/task";
+import { record, type Registered, type Run, type RunOptions } from "../support/recorder";
+import { args, recipe, SCHEMATIC, SECRETS } from "./gpu-machine-fixture";
+
+const answer = {
+  machine: "gpu-1",
+  talosVersion: "v1.12.6",
+  schematicId: SCHEMATIC,
+  driverVersion: "570.211.01",
+  bootId: "b",
+  rebooted: true,
+  phases: [],
+};
+const outputs: NonNullable<RunOptions["outputs"]> = ({ type, inputs }): Record<string, any> => {
+  if (type === "command:local:Command")
+    return {
+      stdout: `${JSON.stringify(inputs["create"].endsWith("upgrade") ? answer : { hash: "h", added: {}, changed: true })}\n`,
+    };
+  return {};
+};
+const call = (): Record<string, any> => ({ machineConfiguration: "CONFIGURATION-WITH-KEYS" });
+/** The recorder gives a resource the ID `<name>-id`; a schematic's ID is its hash. */
+const withSchematic = { schematicId: SCHEMATIC };
+
+const run = (more: Partial<GpuMachineArgs> = {}, options: RunOptions = {}): Promise<Run> =>
+  record(() => void new GpuMachine("gpu-1", args({ ...withSchematic, ...more })), { outputs, call, ...options });
+
+const byName = ({ resources }: Run, name: string): Registered => resources.find((resource) => resource.name === name)!;
+const SIGNATURE = "4dabf18193072939515e22adb298388d";
+const isSecret = (value: any): boolean => value?.[SIGNATURE] === "1b47061264138c4ac30d75fd1eb44270";
+
+/** A resource's inputs without what is marked secret. */
+function open(value: unknown): unknown {
+  if (isSecret(value)) return "[secret]";
+  if (Array.isArray(value)) return value.map(open);
+  if (value !== null && typeof value === "object")
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, open(item)]));
+  return value;
+}
+
+/** A program that fails in an `apply`, run apart: what it leaves unhandled would end the test runner. */
+function failingProgram(name: string): { error: string; registered: string[] } {
+  const file = path.join(__dirname, "failing-program.ts");
+  return JSON.parse(execFileSync(process.execPath, ["--require", "tsx/cjs", file, name], { encoding: "utf8" })) as {
+    error: string;
+    registered: string[];
+  };
+}
+
+describe("an owned machine", () => {
+  test("is four resources below one component, in order", async () => {
+    const made = await run();
+    expect(made.error).toBeUndefined();
+    const children = made.resources.filter(({ custom }) => custom);
+    expect(children.map(({ name, type }) => [name, type])).toEqual([
+      ["gpu-1-configuration", "talos:machine/configurationApply:ConfigurationApply"],
+      ["gpu-1-upgrade", "command:local:Command"],
+      ["gpu-1-node", "kubernetes:core/v1:NodePatch"],
+    ]);
+    const component = byName(made, "gpu-1");
+    expect(component.type).toBe("talos-gpu:index:GpuMachine");
+    for (const child of children) expect(child.parent).toBe(component.urn);
+    expect(byName(made, "gpu-1-upgrade").dependencies).toContain(byName(made, "gpu-1-configuration").urn);
+    expect(byName(made, "gpu-1-node").dependencies).toContain(byName(made, "gpu-1-upgrade").urn);
+  });
+
+  test("is given its whole configuration staged, and its patches in the open", async () => {
+    const { inputs } = byName(await run(), "gpu-1-configuration");
+    expect(inputs).toMatchObject({
+      applyMode: "staged",
+      node: "10.0.0.1",
+      endpoint: "10.0.0.10",
+      configPatches: recipe.patches,
+    });
+    expect(isSecret(inputs["machineConfigurationInput"])).toBe(true);
+    expect(isSecret(inputs["clientConfiguration"])).toBe(true);
+  });
+
+  test("says what it lacks", async () => {
+    const { machineSecrets: _secrets, clusterName: _name, ...poor } = args(withSchematic);
+    const made = await record(() => void new GpuMachine("gpu-1", poor), { outputs, call });
+    expect(made.error?.message).toContain(
+      "machines.gpu-1.configuration: owned, and not given: clusterName, machineSecrets",
+    );
+  });
+});
+
+describe("an adopted machine", () => {
+  test("is merged by the program, which takes its part out again on delete", async () => {
+    const made = await run({ configuration: "adopted" });
+    const { inputs } = byName(made, "gpu-1-configuration");
+    expect(inputs["create"]).toMatch(/ adopt$/);
+    expect(inputs["update"]).toBe(inputs["create"]);
+    expect(inputs["delete"]).toMatch(/ release$/);
+    expect(JSON.parse(inputs["stdin"])).toEqual({ machine: "gpu-1", address: "10.0.0.1", patches: recipe.patches });
+    expect(byName(made, "gpu-1-upgrade").dependencies).toContain(byName(made, "gpu-1-configuration").urn);
+    expect(made.calls).toEqual([]);
+  });
+});
+
+describe("the upgrade", () => {
+  test("is told all that the program checks, in the shape that the program reads", async () => {
+    const { inputs } = byName(
+      await run({ timeouts: { drain: "1m" }, otherControlPlanes: ["10.0.0.10"] }),
+      "gpu-1-upgrade",
+    );
+    expect(upgradeTask.parse(JSON.parse(inputs["stdin"]))).toMatchObject({
+      machine: "gpu-1",
+      address: "10.0.0.1",
+      schematicId: SCHEMATIC,
+      installerImage: recipe.installerImage,
+      modules: ["nvidia", "nvidia_uvm"],
+      driverVersion: "570.211.01",
+      drain: true,
+      otherControlPlanes: ["10.0.0.10"],
+      timeouts: { pull: "10m", drain: "1m", reboot: "30m", verify: "5m" },
+      configurationHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(inputs["logging"]).toBe("stderr");
+    expect(inputs["delete"]).toBeUndefined();
+  });
+
+  test("is run again when the configuration or a patch changes, and else not", async () => {
+    const stdin = async (more: Partial<GpuMachineArgs>, options?: RunOptions): Promise<string> =>
+      byName(await run(more, options), "gpu-1-upgrade").inputs["stdin"];
+    const first = await stdin({});
+    expect(await stdin({})).toBe(first);
+    expect(await stdin({ recipe: { ...recipe, patches: ["machine: {}\n"] } })).not.toBe(first);
+    expect(await stdin({}, { call: () => ({ machineConfiguration: "ANOTHER" }) })).not.toBe(first);
+  });
+
+  test("hands on what was seen on the machine", async () => {
+    let seen: unknown;
+    const made = await record(
+      () => {
+        const { driverVersion, talosVersion, schematicId, ready } = new GpuMachine("gpu-1", args(withSchematic));
+        pulumi.all([driverVersion, talosVersion, schematicId, ready]).apply((values) => (seen = values));
+      },
+      { outputs, call },
+    );
+    expect(made.error).toBeUndefined();
+    expect(seen).toEqual(["570.211.01", "v1.12.6", SCHEMATIC, "gpu-1"]);
+  });
+
+  test("of a machine without a GPU has no driver", async () => {
+    let seen: unknown;
+    const { driverVersion: _driver, ...plain } = recipe;
+    await record(
+      () =>
+        void new GpuMachine("gpu-1", args({ ...withSchematic, recipe: plain })).driverVersion.apply(
+          (value) => (seen = value),
+        ),
+      { outputs: () => ({ stdout: JSON.stringify({ ...answer, driverVersion: null }) }), call },
+    );
+    expect(seen).toBe("");
+  });
+});
+
+describe("the node", () => {
+  test("gets labels and taints, forced", async () => {
+    const { inputs } = byName(await run({ nodeName: "node-a" }), "gpu-1-node");
+    expect(inputs).toMatchObject({
+      metadata: { name: "node-a", labels: recipe.nodeLabels, annotations: { "pulumi.com/patchForce": "true" } },
+      spec: { taints: recipe.nodeTaints },
+    });
+  });
+
+  test("is not patched when there is nothing to say", async () => {
+    const { resources } = await run({ recipe: { ...recipe, nodeLabels: {}, nodeTaints: [] } });
+    expect(resources.some(({ type }) => type.includes("NodePatch"))).toBe(false);
+  });
+});
+
+describe("secrets", () => {
+  test.each(["owned", "adopted"] as const)(
+    "of an %s machine are in no input that is not secret",
+    async (configuration) => {
+      const made = await run({ configuration });
+      const shown = JSON.stringify(made.resources.map(({ inputs }) => open(inputs)));
+      for (const secret of SECRETS) expect(shown).not.toContain(secret);
+      const { environment } = byName(made, "gpu-1-upgrade").inputs;
+      expect(Object.keys(environment).sort()).toEqual(["TALOS_GPU_KUBECONFIG", "TALOS_GPU_TALOSCONFIG"]);
+      for (const value of Object.values(environment)) expect(isSecret(value)).toBe(true);
+    },
+  );
+});
+
+test("a talosconfig that cannot be read stops it before anything is registered, and is not quoted", () => {
+  const { error, registered } = failingProgram("bad-talosconfig");
+  expect(error).toContain("talosconfig: missing or of the wrong type: contexts.lab.ca");
+  expect(error).not.toContain("bG9uZy1zZWNyZXQ");
+  expect(registered).toEqual(["talos-gpu-test", "gpu-1"]);
+});
+
+describe("a preview", () => {
+  test("shows the whole task, and nothing has an answer yet", async () => {
+    let known = false;
+    const made = await record(
+      () => void new GpuMachine("gpu-1", args(withSchematic)).driverVersion.apply(() => (known = true)),
+      { call, preview: true },
+    );
+    expect(made.error).toBeUndefined();
+    const task = JSON.parse(byName(made, "gpu-1-upgrade").inputs["stdin"]) as object;
+    const applied = JSON.parse(byName(await run(), "gpu-1-upgrade").inputs["stdin"]) as object;
+    expect(task).toEqual(applied);
+    expect(byName(made, "gpu-1-node").inputs["metadata"].name).toBe("gpu-1");
+    expect(known).toBe(false);
+  });
+});
+
+describe("schematics", () => {
+  const machines = ["a", "b", "c"].map((name, index) => ({
+    name,
+    schematic: `# ${Math.min(index, 1)}\n`,
+    schematicId: `lab-${name}-schematic-id`,
+  }));
+
+  test("are registered once each, by names that hold no hash, and a change replaces them", async () => {
+    const shared = [machines[0]!, { ...machines[1]!, schematicId: machines[0]!.schematicId }, machines[2]!];
+    const made = await record(() => void registerSchematics("lab", shared, {}));
+    expect(made.resources.filter(({ custom }) => custom).map(({ name }) => name)).toEqual([
+      "lab-a-schematic",
+      "lab-c-schematic",
+    ]);
+  });
+
+  test("with another ID than the computed one stop everything that follows", () => {
+    const { error, registered } = failingProgram("wrong-schematic");
+    expect(error).toContain(`the Image Factory gave ID gpu-1-schematic-id, computed was ${SCHEMATIC}`);
+    expect(registered).toContain("gpu-1-schematic");
+    expect(registered).not.toContain("gpu-1-upgrade");
+  });
+
+  test("come before the upgrade", async () => {
+    const made = await record(
+      () => void new GpuMachine("gpu-1", args({ recipe: { ...recipe, schematicId: "gpu-1-schematic-id" } })),
+      { outputs, call },
+    );
+    expect(made.error).toBeUndefined();
+    expect(byName(made, "gpu-1-upgrade").dependencies).toContain(byName(made, "gpu-1-schematic").urn);
+  });
+});
+
+test("alone, a machine follows from what it is", async () => {
+  const { recipe: _recipe, ...plain } = args({ gpus: [{ model: "RTX 5070 Ti" }] });
+  const made = await record(() => void new GpuMachine("gpu-1", plain), { preview: true, call });
+  expect(made.error).toBeUndefined();
+  expect(byName(made, "gpu-1-schematic").inputs["schematic"]).toContain(
+    "siderolabs/nvidia-open-gpu-kernel-modules-production",
+  );
+  expect(JSON.parse(byName(made, "gpu-1-upgrade").inputs["stdin"])).toMatchObject({ driverVersion: "570.211.01" });
+});

@@ -1,0 +1,193 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { parse } from "yaml";
+import { adoptResult, upgradeResult } from "../../../components/machine/program/task";
+import { talosconfig } from "../credentials-fixture";
+import { schematics, task } from "./fakes";
+
+/** The program as it is shipped, in one file, with a stand-in for talosctl. */
+const root = path.resolve(__dirname, "../../..");
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "machine-program-test-"));
+const program = path.join(folder, "program.js");
+const temporary = path.join(folder, "tmp");
+const KEY = "bG9uZy1zZWNyZXQ";
+
+beforeAll(() => {
+  const esbuild = path.join(root, "node_modules/.bin/esbuild");
+  const { build } = (
+    JSON.parse(fs.readFileSync(path.join(root, "components/package.json"), "utf8")) as { scripts: { build: string } }
+  ).scripts;
+  const flags = build
+    .split("&&")[0]!
+    .trim()
+    .split(" ")
+    .slice(1)
+    .filter((flag) => !flag.startsWith("--outfile"));
+  execFileSync(esbuild, [...flags, `--outfile=${program}`], { cwd: path.join(root, "components") });
+  const double = [path.join(__dirname, "talosctl-double.ts"), "--platform=node", "--format=cjs", "--log-level=warning"];
+  execFileSync(esbuild, [...double, `--outfile=${path.join(folder, "talosctl")}`]);
+  fs.chmodSync(path.join(folder, "talosctl"), 0o755);
+  fs.mkdirSync(temporary);
+});
+afterAll(() => fs.rmSync(folder, { recursive: true }));
+beforeEach(() => {
+  for (const file of ["calls", "mode"]) fs.rmSync(path.join(folder, file), { force: true });
+  fs.writeFileSync(
+    path.join(folder, "configuration"),
+    "version: v1alpha1\nmachine:\n  type: worker\n---\nkind: VolumeConfig\nname: x\n",
+  );
+});
+
+interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+function start(
+  verb: string,
+  input: object,
+  env: NodeJS.ProcessEnv = {},
+): { child: ChildProcess; ended: Promise<Ended> } {
+  const child = spawn(process.execPath, [program, verb], {
+    env: {
+      PATH: process.env["PATH"],
+      TMPDIR: temporary,
+      TALOS_GPU_TALOSCTL: path.join(folder, "talosctl"),
+      TALOS_GPU_TALOSCONFIG: talosconfig,
+      ...env,
+    },
+  });
+  const out = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (out.stderr += chunk.toString()));
+  child.stdin.end(JSON.stringify(input));
+  return { child, ended: new Promise((resolve) => child.on("close", (code) => resolve({ code, ...out }))) };
+}
+const run = (verb: string, input: object, env?: NodeJS.ProcessEnv): Promise<Ended> => start(verb, input, env).ended;
+
+const calls = (): Record<string, any>[] =>
+  fs
+    .readFileSync(path.join(folder, "calls"), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, any>);
+const wanted = task({ modules: ["nvidia"] });
+const adoption = {
+  machine: "gpu-1",
+  address: "10.0.0.1",
+  patches: ["machine:\n  kernel:\n    modules:\n      - name: nvidia\n"],
+};
+
+test("a machine that is as wanted is told in one line, and left alone", async () => {
+  const { code, stdout, stderr } = await run("upgrade", wanted);
+  expect([code, stderr.split("\n").at(-2)]).toEqual([
+    0,
+    "gpu-1: equal: runs the wanted image and configuration, nothing to do",
+  ]);
+  expect(upgradeResult.parse(JSON.parse(stdout))).toMatchObject({
+    schematicId: schematics.gpu,
+    driverVersion: "570.211.01",
+    rebooted: false,
+  });
+  expect(stdout.trim().split("\n")).toHaveLength(1);
+});
+
+test("talosctl gets the talosconfig in a file for the user alone, no secret by environment or arguments, and the file goes", async () => {
+  await run("upgrade", wanted);
+  for (const call of calls()) {
+    expect(call).toMatchObject({ talosconfig, talosconfigMode: "600", secretsInEnvironment: [] });
+    expect(call["args"].join(" ")).not.toContain(KEY);
+  }
+  expect(fs.readdirSync(temporary)).toEqual([]);
+});
+
+test("a configuration is adopted, left alone the second time and released, through files for the user alone", async () => {
+  const configuration = (): unknown =>
+    parse(fs.readFileSync(path.join(folder, "configuration"), "utf8").split("---")[0]!);
+  const before = configuration();
+  const first = await run("adopt", adoption);
+  expect(first.code).toBe(0);
+  expect(adoptResult.parse(JSON.parse(first.stdout)).changed).toBe(true);
+  expect(configuration()).toMatchObject({ machine: { kernel: { modules: [{ name: "nvidia" }] } } });
+  const handed = calls().find((call) => call["handed"] !== undefined)!;
+  expect(handed).toMatchObject({ handedMode: "600" });
+  expect(handed["args"]).toEqual(expect.arrayContaining(["apply-config", "--mode", "staged"]));
+  expect(handed["handed"]).toContain("kind: VolumeConfig");
+
+  const second = await run("adopt", adoption, { PULUMI_COMMAND_STDOUT: first.stdout });
+  expect(JSON.parse(second.stdout)).toMatchObject({ ...(JSON.parse(first.stdout) as object), changed: false });
+
+  expect((await run("release", adoption, { PULUMI_COMMAND_STDOUT: second.stdout })).code).toBe(0);
+  expect(configuration()).toEqual(before);
+  expect(calls().some((call) => ["reboot", "upgrade"].includes(call["args"][0]))).toBe(false);
+  expect(fs.readdirSync(temporary)).toEqual([]);
+});
+
+test("what talosctl says is quoted without credentials", async () => {
+  fs.writeFileSync(path.join(folder, "mode"), "leak");
+  const { code, stdout, stderr } = await run("upgrade", wanted);
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toContain("machines.gpu-1: talosctl get failed (exit 1): ");
+  expect(stderr).toContain("[redacted]");
+  expect(stderr).not.toContain(KEY);
+});
+
+/** Process id of a talosctl that hangs. */
+async function hangingTalosctl(): Promise<number> {
+  for (;;) {
+    if (fs.existsSync(path.join(folder, "calls"))) {
+      const hanging = calls().find(({ args }) => args[0] !== "version");
+      if (hanging !== undefined) return hanging["pid"] as number;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Whether a process runs; one that nobody has collected yet does not. */
+function runs(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    const stat = `/proc/${pid}/stat`;
+    return !fs.existsSync(stat) || !/^\d+ \(.*\) Z/.test(fs.readFileSync(stat, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+test.each([
+  ["SIGTERM", 143],
+  ["SIGINT", 130],
+] as const)("ended by %s it leaves no file and no child behind", async (signal, code) => {
+  fs.writeFileSync(path.join(folder, "mode"), "hang");
+  const { child, ended } = start("upgrade", wanted);
+  const hanging = await hangingTalosctl();
+  expect(runs(hanging)).toBe(true);
+  child.kill(signal);
+  expect((await ended).code).toBe(code);
+  expect(fs.readdirSync(temporary)).toEqual([]);
+  expect(runs(hanging)).toBe(false);
+});
+
+test("killed without warning, its file goes with the next run", async () => {
+  fs.writeFileSync(path.join(folder, "mode"), "hang");
+  const { child, ended } = start("upgrade", wanted);
+  const hanging = await hangingTalosctl();
+  child.kill("SIGKILL");
+  process.kill(hanging, "SIGKILL");
+  await ended;
+  expect(fs.readdirSync(temporary)).toHaveLength(1);
+  fs.rmSync(path.join(folder, "mode"));
+  await run("upgrade", wanted);
+  expect(fs.readdirSync(temporary)).toEqual([]);
+});
+
+test("a missing talosctl, an unknown verb and a task of another shape are said plainly", async () => {
+  expect((await run("upgrade", wanted, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" })).stderr).toContain(
+    "install talosctl of the machine's minor release",
+  );
+  expect((await run("destroy", wanted)).stderr).toContain('verb "destroy" is not one of upgrade, adopt, release');
+  expect((await run("upgrade", { ...wanted, role: "king" })).stderr).toContain("role");
+});

@@ -1,0 +1,57 @@
+#!/usr/bin/env node
+// Stands in for talosctl: answers for one machine in the form that talosctl v1.13.0 prints, and writes down how it was called.
+import * as fs from "node:fs";
+import * as path from "node:path";
+
+const folder = path.dirname(fs.realpathSync(process.argv[1]!));
+const args = process.argv.slice(2);
+const mode = fs.existsSync(`${folder}/mode`) ? fs.readFileSync(`${folder}/mode`, "utf8") : "";
+const config = process.env["TALOSCONFIG"]!;
+const fileFlag = args.indexOf("--file");
+const handed = fileFlag < 0 ? undefined : args[fileFlag + 1]!;
+const modeOf = (file: string): string => (fs.statSync(file).mode & 0o777).toString(8);
+fs.appendFileSync(
+  `${folder}/calls`,
+  `${JSON.stringify({
+    pid: process.pid,
+    args,
+    talosconfig: fs.readFileSync(config, "utf8"),
+    talosconfigFile: config,
+    talosconfigMode: modeOf(config),
+    secretsInEnvironment: Object.keys(process.env).filter(
+      (name) => name.startsWith("TALOS_GPU_") && name.endsWith("CONFIG"),
+    ),
+    ...(handed === undefined ? {} : { handed: fs.readFileSync(handed, "utf8"), handedMode: modeOf(handed) }),
+  })}\n`,
+);
+
+const resource = (id: string | number, spec: unknown): void =>
+  console.log(JSON.stringify({ metadata: { id }, node: "10.0.0.1", spec }, null, 4));
+const asked = args.join(" ");
+if (asked.startsWith("version --client")) console.log("Client:\nTalos v1.13.0");
+else if (mode === "hang") setInterval(() => {}, 1000);
+else if (mode === "leak") {
+  console.error(`rpc error: code = PermissionDenied desc = bad key: ${fs.readFileSync(config, "utf8")}`);
+  process.exit(1);
+} else if (asked.startsWith("version --json")) console.log(JSON.stringify({ version: { tag: "v1.12.6" } }));
+else if (asked.startsWith("get machinestatus"))
+  resource("machine", { stage: "running", status: { ready: true, unmetConditions: [] } });
+else if (asked.startsWith("get extensions")) {
+  resource(0, { metadata: { name: "nvidia-container-toolkit-production", version: "570.211.01-v1.18.2" } });
+  resource(1, { metadata: { name: "schematic", version: "a".repeat(64) } });
+} else if (asked.startsWith("get machineconfig")) {
+  resource("v1alpha1", fs.readFileSync(`${folder}/configuration`, "utf8"));
+  resource("persistent", fs.readFileSync(`${folder}/configuration`, "utf8"));
+} else if (asked.startsWith("read /proc/modules")) console.log("nvidia 1 0 - Live 0x0 (O)");
+else if (asked.startsWith("read /proc/driver"))
+  console.log("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.211.01  Release Build");
+else if (asked.startsWith("read")) console.log("00000000-0000-0000-0000-000000000001");
+else if (asked.startsWith("services"))
+  console.log(
+    "NODE       SERVICE                   STATE     HEALTH\n10.0.0.1   ext-nvidia-persistenced   Running   ?",
+  );
+else if (asked.startsWith("apply-config")) fs.copyFileSync(handed!, `${folder}/configuration`);
+else {
+  console.error(`double: ${asked} is not known`);
+  process.exit(1);
+}

@@ -1,0 +1,155 @@
+import { CORDONED_BY } from "../../../components/machine/program/drain";
+import { upgrade } from "../../../components/machine/program/upgrade";
+import { FakeMachine, pod, schematics } from "./fakes";
+import { failure, setup } from "./setup";
+
+describe("faults", () => {
+  test("a pod that may not go stops it before the upgrade, and it says what is left", async () => {
+    const { clock, machine, cluster, run } = setup();
+    cluster.podList = [pod("db"), pod("app")];
+    cluster.budgets["db"] = "Cannot evict pod as it would violate the pod's disruption budget.";
+    const message = await failure(run());
+    expect(message).toContain("default/db (Cannot evict pod as it would violate the pod's disruption budget.)");
+    expect(message).not.toContain("default/app");
+    expect(message).toContain("node gpu-1 is left cordoned");
+    expect(machine.calls.filter((call) => call.startsWith("upgrade"))).toEqual([]);
+    expect(cluster.state?.annotations[CORDONED_BY]).toBeDefined();
+    expect(clock.now()).toBeLessThan(6 * 60_000);
+  });
+
+  test("an installer that cannot be pulled stops it before anything is disturbed", async () => {
+    const { machine, cluster, run } = setup();
+    machine.fail("pull", "refused");
+    expect(await failure(run())).toContain(
+      `machines.gpu-1: it could not pull factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`,
+    );
+    expect(cluster.calls).toEqual([]);
+  });
+
+  test("a release that cannot pull ahead is upgraded all the same", async () => {
+    const { machine, run } = setup();
+    machine.fail("pull", "unimplemented");
+    expect(await run()).toMatchObject({ rebooted: true });
+  });
+
+  test.each([true, false])(
+    "a connection that drops when the upgrade is asked for (taken on: %s) costs no second reboot",
+    async (effect) => {
+      const { machine, run } = setup();
+      machine.fail("upgrade", "unreachable", 1, effect);
+      expect(await run()).toMatchObject({ rebooted: true, talosVersion: "v1.12.6" });
+      expect(machine.boots).toBe(2);
+      expect(machine.calls.filter((call) => call.startsWith("upgrade"))).toHaveLength(effect ? 1 : 2);
+    },
+  );
+
+  test("a connection that always drops is given up after three tries", async () => {
+    const { machine, run } = setup();
+    machine.fail("upgrade", "unreachable", 99);
+    expect(await failure(run())).toContain("the connection dropped 3 times");
+    expect(machine.calls.filter((call) => call.startsWith("upgrade"))).toHaveLength(3);
+  });
+
+  test.each(["version", "schematic", "configurations", "bootId", "read", "services", "status"])(
+    "one lost answer of %s does no harm",
+    async (call) => {
+      const { machine, run } = setup();
+      machine.fail(call, "unreachable", 2);
+      expect(await run()).toMatchObject({ rebooted: true });
+      expect(machine.boots).toBe(2);
+    },
+  );
+
+  test("a refusal is told at once", async () => {
+    const { clock, machine, run } = setup();
+    machine.fail("upgrade", "refused");
+    expect(await failure(run())).toContain("upgrade: refused");
+    expect(clock.now()).toBeLessThan(60_000);
+    expect(machine.boots).toBe(1);
+  });
+
+  test("a rollback is called one", async () => {
+    const { machine, cluster, run } = setup();
+    machine.rollback = true;
+    const message = await failure(run());
+    expect(message).toContain("Talos rolled back");
+    expect(message).toContain("v1.12.4");
+    expect(cluster.state?.unschedulable).toBe(true);
+  });
+
+  test("a boot that never gets done is given up at its limit, with Talos' own reason", async () => {
+    const { clock, machine, run } = setup();
+    machine.afterCall = (call) => call === "upgrade" && machine.unmet.push("services: EtcFileSpecs already exists");
+    const message = await failure(run());
+    expect(message).toContain("it did not run within 30m");
+    expect(message).toContain("EtcFileSpecs already exists");
+    expect(clock.now()).toBeLessThan(32 * 60_000);
+  });
+
+  test("a machine that never comes back is given up at its limit", async () => {
+    const { clock, machine, run } = setup();
+    machine.timing.boot = 1e9;
+    expect(await failure(run())).toContain("last: connection refused");
+    expect(clock.now()).toBeLessThan(32 * 60_000);
+  });
+
+  test("a machine that does not answer at all is given up soon", async () => {
+    const { clock, machine, bench, wanted } = setup();
+    machine.down = true;
+    expect(await failure(upgrade(wanted, { ...bench, cluster: undefined }))).toContain("machines.gpu-1.address");
+    expect(clock.now()).toBe(5 * 60_000);
+  });
+});
+
+describe("refused before anything is disturbed", () => {
+  const refused = async (setUp: ReturnType<typeof setup>, ...parts: string[]): Promise<void> => {
+    const message = await failure(setUp.run());
+    for (const part of parts) expect(message).toContain(part);
+    expect([...setUp.machine.calls, ...setUp.cluster.calls]).toEqual([]);
+  };
+
+  test("a downgrade", () => refused(setup({ talosVersion: "v1.12.3" }), "newer than the wanted v1.12.3"));
+  test("two minors at once, with the way to go", () =>
+    refused(setup({ talosVersion: "v1.14.0" }), "2 minor releases", "v1.13 release first"));
+  test("no credentials to drain with", async () => {
+    const made = setup();
+    expect(await failure(upgrade(made.wanted, { ...made.bench, cluster: undefined }))).toContain(
+      "talos-gpu:kubeconfig",
+    );
+    expect(made.machine.calls).toEqual([]);
+  });
+  test.each(["v1.10.0", "v1.15.0", "none"])("talosctl %s", async (clientVersion) => {
+    const made = setup();
+    made.bench.clientVersion = clientVersion;
+    await refused(made, "talosctl:");
+  });
+  test("a control plane of two, with a learner, a sick member and another one down, all at once", async () => {
+    const made = setup({ role: "controlplane" });
+    made.machine.members = [
+      { id: "1", hostname: "cp-1", learner: false },
+      { id: "2", hostname: "cp-2", learner: true },
+    ];
+    made.machine.etcdComplaints = ["NOSPACE"];
+    const upgrading = new FakeMachine(made.clock);
+    upgrading.stageName = "upgrading";
+    const gone = new FakeMachine(made.clock);
+    gone.down = true;
+    made.bench.others = new Map([
+      ["10.0.0.2", upgrading],
+      ["10.0.0.3", gone],
+    ]);
+    await refused(
+      made,
+      "etcd has two members",
+      "cp-2 is a learner",
+      "NOSPACE",
+      "10.0.0.2 is in stage upgrading",
+      "10.0.0.3 does not answer",
+    );
+  });
+  test("the same etcd does not matter to a worker", async () => {
+    const { machine, run } = setup();
+    machine.members = [];
+    expect(await run()).toMatchObject({ rebooted: true });
+  });
+});

@@ -1,0 +1,161 @@
+import type { Workbench } from "../../../components/machine/program/install";
+import { upgrade } from "../../../components/machine/program/upgrade";
+import { Killed, pod, schematics } from "./fakes";
+import { failure, setup, STAGED } from "./setup";
+
+describe("a machine that differs", () => {
+  test("is upgraded with one reboot, which also activates the staged configuration", async () => {
+    const { machine, cluster, run } = setup();
+    cluster.podList = [
+      pod("app"),
+      pod("daemon", { controller: "DaemonSet" }),
+      pod("static", { mirror: true }),
+      pod("job", { finished: true }),
+    ];
+    const result = await run();
+    expect(machine.calls).toEqual([
+      `pull factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`,
+      "upgrade legacy",
+    ]);
+    expect(machine).toMatchObject({ boots: 2, talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED });
+    expect(cluster.calls.filter((call, index, all) => all.indexOf(call) === index)).toEqual([
+      "cordon",
+      "evict app",
+      "uncordon",
+    ]);
+    expect(cluster.state).toEqual({ unschedulable: false, annotations: {}, ready: true });
+    expect(result).toMatchObject({
+      machine: "gpu-1",
+      talosVersion: "v1.12.6",
+      schematicId: schematics.gpu,
+      driverVersion: "570.211.01",
+      bootId: "boot-2",
+      rebooted: true,
+    });
+    expect(result.phases.map(({ name }) => name)).toEqual([
+      "reach",
+      "compare",
+      "precheck",
+      "pull",
+      "drain",
+      "reboot",
+      "verify",
+      "uncordon",
+    ]);
+    expect(result.phases.find(({ name }) => name === "reboot")!.seconds).toBeGreaterThanOrEqual(160);
+  });
+
+  test("only in its schematic is upgraded all the same", async () => {
+    const { machine, run } = setup({ talosVersion: "v1.12.4" });
+    expect(await run()).toMatchObject({ talosVersion: "v1.12.4", schematicId: schematics.gpu, rebooted: true });
+    expect(machine.boots).toBe(2);
+  });
+
+  test("only in a staged configuration is rebooted once, without an upgrade", async () => {
+    const { machine, run } = setup();
+    Object.assign(machine, { talosVersion: "v1.12.6", schematicId: schematics.gpu });
+    expect(await run()).toMatchObject({ rebooted: true, bootId: "boot-2" });
+    expect(machine.calls).toEqual(["reboot"]);
+  });
+
+  test("goes through the lifecycle API from Talos 1.13 on", async () => {
+    const { machine, run } = setup({ talosVersion: "v1.13.1" });
+    machine.talosVersion = "v1.13.0";
+    await run();
+    expect(machine.calls).toContain("upgrade lifecycle");
+  });
+
+  test("is not drained when the stack says so, and never cordoned", async () => {
+    const { cluster, run } = setup({ drain: false });
+    cluster.podList = [pod("app")];
+    await run();
+    expect(cluster.calls).toEqual([]);
+  });
+});
+
+describe("a machine that is as wanted", () => {
+  test("is left alone by the next run", async () => {
+    const { machine, cluster, bench, wanted, run } = setup();
+    await run();
+    const calls = [...machine.calls, ...cluster.calls];
+    expect(await upgrade({ ...wanted, configurationHash: "2" }, bench)).toMatchObject({
+      rebooted: false,
+      driverVersion: "570.211.01",
+      bootId: "boot-2",
+    });
+    expect([...machine.calls, ...cluster.calls]).toEqual(calls);
+  });
+
+  test("but whose driver is not up is verified, and never rebooted for it", async () => {
+    const { machine, run } = setup();
+    await run();
+    machine.driverWorks = false;
+    const message = await failure(run());
+    for (const part of [
+      "kernel modules not loaded: nvidia, nvidia_uvm",
+      "no NVIDIA driver is loaded",
+      "service ext-nvidia-persistenced is not there",
+    ]) {
+      expect(message).toContain(part);
+    }
+    expect(machine.boots).toBe(2);
+  });
+
+  test("needs neither credentials for Kubernetes nor a fitting talosctl", async () => {
+    const { bench, wanted, run } = setup();
+    await run();
+    const poor: Workbench = { ...bench, cluster: undefined, clientVersion: "v1.5.0" };
+    expect(await upgrade(wanted, poor)).toMatchObject({ rebooted: false });
+  });
+});
+
+describe("killed and run again", () => {
+  const phases = ["reach", "compare", "precheck", "pull", "drain", "reboot", "verify", "uncordon"];
+  const calls = ["pull", "cordon", "evict", "upgrade", "uncordon"];
+
+  test.each([...phases.map((name) => ({ name, at: "phase" })), ...calls.map((name) => ({ name, at: "call" }))])(
+    "at $at $name, it ends with one reboot in all and the node schedulable",
+    async ({ name, at }) => {
+      const { machine, cluster, lines, bench, run } = setup();
+      cluster.podList = [pod("app")];
+      let armed = true;
+      const kill = (what: string): void => {
+        if (!armed || what !== name) return;
+        armed = false;
+        throw new Killed();
+      };
+      if (at === "phase") bench.report = (line) => (lines.push(line), kill(line.split(":")[0]!));
+      else machine.afterCall = cluster.afterCall = kill;
+      await expect(run()).rejects.toThrow(Killed);
+      await run();
+      expect(machine).toMatchObject({ boots: 2, talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED });
+      expect(cluster.state).toMatchObject({ unschedulable: false, annotations: {} });
+    },
+  );
+
+  test("while the machine is down for longer than a wrong address would get", async () => {
+    const { machine, cluster, run } = setup();
+    machine.timing.boot = 900;
+    machine.afterCall = (call) => {
+      if (call === "upgrade") throw new Killed();
+    };
+    await expect(run()).rejects.toThrow(Killed);
+    machine.afterCall = () => {};
+    await machine.clock.sleep(60_000);
+    expect(machine.down).toBe(true);
+    await run();
+    expect(machine.boots).toBe(2);
+    expect(cluster.state?.unschedulable).toBe(false);
+  });
+});
+
+describe("a node cordoned by somebody else", () => {
+  test("is drained and stays cordoned", async () => {
+    const { cluster, run } = setup();
+    cluster.state = { unschedulable: true, annotations: {}, ready: true };
+    cluster.podList = [pod("app")];
+    await run();
+    expect(cluster.state).toMatchObject({ unschedulable: true, annotations: {} });
+    expect(cluster.calls).not.toContain("uncordon");
+  });
+});

@@ -1,0 +1,79 @@
+import { fixes, fixIds, planCluster, type FixId, type Plan } from "../../components/recipe";
+import { validStack } from "./stacks";
+
+test("machines in upgrade order, each with those it waits for", () => {
+  const plan = planCluster(validStack("modern"));
+  expect(plan.machines.map(({ name }) => name)).toEqual(["cp-1", "cp-2", "cp-3", "gpu-1", "gpu-2"]);
+  expect(plan.after).toEqual({ "cp-1": [], "cp-2": ["cp-1"], "cp-3": ["cp-2"], "gpu-1": ["cp-3"], "gpu-2": ["cp-3"] });
+});
+
+test("the same stack gives the same plan, whatever the order of its machines", () => {
+  const spec = validStack("modern");
+  const reversed = { ...spec, machines: Object.fromEntries(Object.entries(spec.machines).reverse()) };
+  const { spec: _, ...plan } = planCluster(spec);
+  const { spec: __, ...other } = planCluster(reversed);
+  expect(JSON.stringify(other)).toBe(JSON.stringify(plan));
+});
+
+test("what was assumed is noted", () => {
+  expect(planCluster({ ...validStack("rtx5070ti"), talosVersion: "v1.12.40" }).notes).toEqual([expect.stringContaining("v1.12.40 is newer than the tables")]);
+  expect(planCluster(validStack("modern")).notes).toEqual([expect.stringContaining("gpu-1: from Talos ≤ 1.12 to ≥ 1.13")]);
+  expect(planCluster(validStack("rtx5070ti")).notes).toEqual([]);
+});
+
+describe("fixes", () => {
+  const used = (name: string): FixId[] => fixes.filter((fix) => fix.usedBy(planCluster(validStack(name)))).map((fix) => fix.id);
+
+  test.each([
+    ["rtx5070ti", ["validationMarkers", "privilegedNamespace", "kernelModules", "bpfJitHarden"]],
+    ["aarhus-h100", ["kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel"]],
+    ["velaryon", ["privilegedNamespace", "kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel"]],
+    ["modern", ["privilegedNamespace", "kernelModules"]],
+  ])("%s needs %j", (name, ids) => expect(used(name)).toEqual(ids));
+
+  test("each is told with symptom, cause, remedy and source", () => {
+    expect(fixes.map((fix) => fix.id)).toEqual([...fixIds]);
+    for (const fix of fixes) for (const part of ["does", "symptom", "cause", "remedy", "source"] as const) expect(fix[part]).toMatch(/\S/);
+  });
+
+  /** What leaving a fix out may change in a plan. */
+  const touched: Record<FixId, (plan: Plan) => void> = {
+    validationMarkers: (plan) => {
+      plan.kubernetes.markers = [];
+      for (const machine of plan.machines) delete machine.nodeLabels["nvidia.com/gpu.deploy.operator-validator"];
+    },
+    privilegedNamespace: (plan) => void (plan.kubernetes.namespaceLabels = {}),
+    kernelModules: (plan) => {
+      for (const machine of plan.machines) {
+        machine.kernelModules = [];
+        machine.patches = machine.patches.map((patch) => patch.replace(/  kernel:\n    modules:\n(      - .*\n)+/, ""));
+      }
+    },
+    runtimeClass: (plan) => void (plan.kubernetes.runtimeClass.leftOut = true),
+    bpfJitHarden: (plan) => {
+      for (const machine of plan.machines) {
+        machine.sysctls = {};
+        machine.patches = machine.patches.map((patch) => patch.replace(/  sysctls:\n(    .*\n)+/, ""));
+      }
+    },
+    gpuPresentLabel: (plan) => {
+      for (const machine of plan.machines) delete machine.nodeLabels["nvidia.com/gpu.present"];
+    },
+  };
+
+  const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank"].flatMap((name) => used(name).map((fix) => [name, fix] as const));
+
+  test.each(cases)("%s without %s: just that is gone", (name, fix) => {
+    const stack = validStack(name);
+    const without = { ...stack, without: [fix] };
+    const expected = planCluster(stack);
+    touched[fix](expected);
+    expect(planCluster(without)).toEqual({ ...expected, spec: without, without: [fix] });
+    expect(planCluster(without)).not.toEqual({ ...planCluster(stack), spec: without, without: [fix] });
+  });
+
+  test("a fix that is left out is still one that the stack needs", () => {
+    const plan = planCluster({ ...validStack("rtx5070ti"), without: [...fixIds] });
+    expect(fixes.filter((fix) => fix.usedBy(plan)).map((fix) => fix.id)).toEqual(used("rtx5070ti"));
+  });
+});

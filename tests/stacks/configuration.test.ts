@@ -1,0 +1,52 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { readConfiguration } from "../../stacks/configuration";
+import { stackConfig, stacks, stackSpec } from "../support/stacks";
+
+const notSecret = (): boolean => false;
+
+test.each(stacks)("%s is read as its file has it", (stack) => {
+  const { spec, credentials } = readConfiguration(
+    { ...stackConfig(stack), "kubernetes:context": "other" },
+    notSecret,
+    {},
+  );
+  expect(spec).toEqual(stackSpec(stack));
+  expect(credentials).toEqual({});
+});
+
+test("credentials come from the stack's secrets, else from files that the environment names", () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "credentials-"));
+  const file = path.join(folder, "config");
+  fs.writeFileSync(file, "from a file");
+  const { spec, credentials } = readConfiguration(
+    { "talos-gpu:talosconfig": "from the stack" },
+    (key) => key === "talos-gpu:talosconfig",
+    {
+      TALOSCONFIG: "/nowhere",
+      KUBECONFIG: file,
+      TALOS_SECRETS: "",
+    },
+  );
+  expect(credentials).toEqual({ talosconfig: "from the stack", kubeconfig: "from a file" });
+  expect(spec).toEqual({});
+  fs.rmSync(folder, { recursive: true });
+});
+
+test.each([
+  [
+    "a file that is not there",
+    { KUBECONFIG: "/nowhere/config" },
+    /^kubeconfig: .*KUBECONFIG.*ENOENT.*correct KUBECONFIG/,
+  ],
+  ["several files", { KUBECONFIG: `/a${path.delimiter}/b` }, /^kubeconfig: KUBECONFIG names several files.*name one/],
+])("%s is refused", (_what, environment, message) => {
+  expect(() => readConfiguration({}, notSecret, environment)).toThrow(message);
+});
+
+test("a secret outside the credentials is refused, and not shown", () => {
+  const read = (): unknown => readConfiguration({ "talos-gpu:patches": '["hunter2"]' }, () => true, {});
+  expect(read).toThrow(/^patches: is a secret, .*; keep the secret in a Kubernetes Secret/);
+  expect(read).not.toThrow(/hunter2/);
+});

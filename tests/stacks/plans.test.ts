@@ -1,0 +1,31 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { checkCluster, parseSpec, planCluster, type ClusterSpec } from "../../components/recipe";
+import { stacks, stackSpec } from "../support/stacks";
+
+const folder = path.join(__dirname, "..", "fixtures", "plans");
+
+/**
+ * The whole plan of every stack, as committed: a change of a rule shows what it changes, for every real system, in the
+ * diff of a pull request. `UPDATE_GOLDEN=1 npx jest tests/stacks/plans` writes the files anew.
+ */
+describe.each(stacks)("plan of %s", (stack) => {
+  const parsed = parseSpec(stackSpec(stack));
+  const spec = parsed.spec as ClusterSpec;
+
+  test("nothing is wrong with the stack", () => {
+    expect(parsed.findings).toEqual([]);
+    expect(checkCluster(spec)).toEqual([]);
+  });
+
+  test("is the committed one", () => {
+    const file = path.join(folder, `${stack}.json`);
+    const { spec: _said, ...plan } = planCluster(spec);
+    const text = `${JSON.stringify(plan, undefined, 2)}\n`;
+    if (process.env.UPDATE_GOLDEN) {
+      fs.mkdirSync(folder, { recursive: true });
+      fs.writeFileSync(file, text);
+    }
+    expect(text).toBe(fs.readFileSync(file, "utf8"));
+  });
+});

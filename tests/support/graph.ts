@@ -1,0 +1,44 @@
+import type { Registered, Run } from "./recorder";
+
+/** The one resource of a type whose name ends so; fails the test when there is none or more than one. */
+export function find(run: Run, type: string, nameEnd = ""): Registered {
+  const found = findAll(run, type).filter((resource) => resource.name.endsWith(nameEnd));
+  if (found.length !== 1) {
+    const there = run.resources.map((resource) => `${resource.type} ${resource.name}`).join("\n");
+    throw new Error(`${found.length} resources of type ${type} end in "${nameEnd}":\n${there}`);
+  }
+  return found[0]!;
+}
+
+/** All resources of a type, in the order of registration. */
+export function findAll(run: Run, type: string): Registered[] {
+  return run.resources.filter((resource) => resource.type === type);
+}
+
+/**
+ * URNs that a resource waits for, directly or through others. A resource also waits for its parent to be registered, and
+ * so for what the parent waits for.
+ *
+ * @param without Resources that are taken out of the graph first: what is still reachable has a way around them.
+ */
+export function waitsFor(run: Run, resource: Registered, without: Registered[] = []): Set<string> {
+  const byUrn = new Map(run.resources.map((each) => [each.urn, each]));
+  const removed = new Set(without.map((each) => each.urn));
+  const seen = new Set<string>();
+  const neighbours = (each: Registered): string[] => [...each.dependencies, each.parent];
+  const pending = neighbours(resource);
+  while (pending.length > 0) {
+    const urn = pending.pop()!;
+    if (urn === "" || seen.has(urn) || removed.has(urn)) continue;
+    seen.add(urn);
+    const next = byUrn.get(urn);
+    if (next) pending.push(...neighbours(next));
+  }
+  return seen;
+}
+
+/** Whether a secret stands in Pulumi's envelope. */
+export function isSecret(value: unknown): boolean {
+  const signature = "4dabf18193072939515e22adb298388d";
+  return typeof value === "object" && value !== null && (value as Record<string, unknown>)[signature] !== undefined;
+}

@@ -1,0 +1,42 @@
+/** Content of credentials as the real tools write them, made up: nothing of them opens anything. */
+
+const pair = "{ crt: Y3J0, key: a2V5 }";
+
+export const machineSecrets = `
+cluster: { id: aWQ=, secret: c2VjcmV0 }
+secrets: { bootstraptoken: aaaaaa.bbbbbbbbbbbbbbbb, secretboxencryptionsecret: c2VjcmV0 }
+trustdinfo: { token: aaaaaa.bbbbbbbbbbbbbbbb }
+certs: { etcd: ${pair}, k8s: ${pair}, k8saggregator: ${pair}, k8sserviceaccount: { key: a2V5 }, os: ${pair} }
+`;
+
+export const talosconfig = `
+context: lab
+contexts: { lab: { endpoints: [192.0.2.1], ca: Y2E=, crt: Y3J0, key: a2V5 } }
+`;
+
+export const kubeconfig = "apiVersion: v1\nkind: Config\n";
+
+/** What the machine program and the Talos provider would answer, for a recording monitor. */
+export function machineOutputs({
+  type,
+  name,
+  inputs,
+}: {
+  type: string;
+  name: string;
+  inputs: Record<string, any>;
+}): object {
+  if (type === "command:local:Command" && name.endsWith("-upgrade")) {
+    const task = JSON.parse(inputs.stdin as string) as Record<string, unknown>;
+    const { machine, talosVersion, schematicId, driverVersion = null } = task;
+    const answer = { machine, talosVersion, schematicId, driverVersion, bootId: "b", rebooted: true, phases: [] };
+    return { stdout: `${JSON.stringify(answer)}\n` };
+  }
+  if (type === "kubernetes:batch/v1:Job") return { status: { succeeded: 1 } };
+  return {};
+}
+
+/** The ID that the Image Factory would give: none but the schematic's own. */
+export function machineConfiguration(token: string): Record<string, unknown> {
+  return token.includes("getConfiguration") ? { machineConfiguration: "machine: { type: worker }\n" } : {};
+}

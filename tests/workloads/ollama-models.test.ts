@@ -1,0 +1,74 @@
+import { spawn } from "node:child_process";
+import * as http from "node:http";
+import type { AddressInfo } from "node:net";
+import { Ollama } from "talos-gpu";
+import { fullName } from "../../components/workloads/ollama-models";
+import { find } from "../support/graph";
+import { record } from "../support/recorder";
+
+test.each([
+  ["mistral", "mistral:latest"],
+  ["llama3.2:3b", "llama3.2:3b"],
+  ["hub.example:5000/team/model", "hub.example:5000/team/model:latest"],
+  ["hub.example:5000/team/model:q4", "hub.example:5000/team/model:q4"],
+])("%s is %s", (model, full) => {
+  expect(fullName(model)).toBe(full);
+});
+
+/** A server of Ollama's two calls (ollama docs/api.md): the models it has, and a pull that may fail. */
+function serve(has: string[], pullWorks: boolean): http.Server & { pulls: unknown[] } {
+  const pulls: unknown[] = [];
+  const server = http.createServer((request, response) => {
+    if (request.url === "/api/tags") {
+      response.end(JSON.stringify({ models: has.map((name) => ({ name, model: name })) }));
+      return;
+    }
+    let body = "";
+    request.on("data", (data: Buffer) => (body += data.toString()));
+    request.on("end", () => {
+      const pull = JSON.parse(body) as { model: string };
+      pulls.push(pull);
+      if (pullWorks) has.push(pull.model);
+      response.statusCode = pullWorks ? 200 : 500;
+      response.end(JSON.stringify(pullWorks ? { status: "success" } : { error: "no such model" }));
+    });
+  });
+  return Object.assign(server, { pulls });
+}
+
+/** Runs the Job's own command, with its own variables, against a server. */
+async function pull(server: http.Server): Promise<number | null> {
+  const run = await record(
+    () => void new Ollama("chat", { runtimeClassName: "nvidia", gpuResourceName: "g", models: ["llama3.2:3b"] }),
+  );
+  const [container] = find(run, "kubernetes:batch/v1:Job").inputs.spec.template.spec.containers;
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const variables = Object.fromEntries(container.env.map(({ name, value }: any) => [name, value]));
+  expect(variables.OLLAMA).toBe("http://ollama.ollama.svc:11434");
+  const env = {
+    PATH: process.env.PATH,
+    ...variables,
+    OLLAMA: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  };
+  const [command, ...args] = container.command as [string, ...string[]];
+  const child = spawn(command, args, { env, stdio: "ignore" });
+  const code = await new Promise<number | null>((resolve) => child.once("exit", resolve));
+  await new Promise((resolve) => server.close(resolve));
+  return code;
+}
+
+test("pulls a model that is not there", async () => {
+  const server = serve(["llama3.2:1b"], true);
+  expect(await pull(server)).toBe(0);
+  expect(server.pulls).toEqual([{ model: "llama3.2:3b", stream: false }]);
+});
+
+test("leaves a model alone that is there", async () => {
+  const server = serve(["llama3.2:3b"], true);
+  expect(await pull(server)).toBe(0);
+  expect(server.pulls).toEqual([]);
+});
+
+test("fails when the server cannot pull", async () => {
+  expect(await pull(serve([], false))).not.toBe(0);
+});

@@ -1,0 +1,140 @@
+import type * as pulumi from "@pulumi/pulumi";
+import { ComfyUi, GpuPod, Ollama, type OllamaArgs } from "talos-gpu";
+import { comfyUiImage } from "../../components/workloads/comfyui";
+import { find, findAll, waitsFor } from "../support/graph";
+import { record, type Run } from "../support/recorder";
+
+const access = { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu.shared" };
+const deployment = "kubernetes:apps/v1:Deployment";
+const job = "kubernetes:batch/v1:Job";
+
+const ollama = (args: Partial<OllamaArgs> = {}): Promise<Run> =>
+  record(() => void new Ollama("chat", { ...access, ...args }));
+const container = (run: Run): any => find(run, deployment).inputs.spec.template.spec.containers[0];
+
+describe("Ollama", () => {
+  test("requests the resource by its name, under the runtime class, and sets no NVIDIA variable", async () => {
+    const run = await ollama({
+      gpus: 2,
+      tolerations: [{ key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }],
+    });
+    expect(container(run).resources.limits).toEqual({ "nvidia.com/gpu.shared": "2" });
+    expect(container(run).env.map((variable: any) => variable.name)).toEqual(["HOME", "OLLAMA_MODELS", "OLLAMA_HOST"]);
+    const pod = find(run, deployment).inputs.spec.template.spec;
+    expect(pod.runtimeClassName).toBe("nvidia");
+    expect(pod.tolerations).toEqual([{ key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }]);
+    expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
+  });
+
+  test("gives the card up before the next one starts, and may take its time to come up", async () => {
+    const { spec } = find(await ollama({ readyWithin: 900 }), deployment).inputs;
+    expect(spec.strategy).toEqual({ type: "Recreate" });
+    expect(spec.progressDeadlineSeconds).toBe(900);
+    const { startupProbe } = spec.template.spec.containers[0];
+    expect(startupProbe.periodSeconds * startupProbe.failureThreshold).toBeGreaterThanOrEqual(900);
+  });
+
+  test("one Job per model, after the server, by name: another model leaves the first Job alone", async () => {
+    const one = await ollama({ models: ["llama3.2:3b"] });
+    const two = await ollama({ models: ["mistral", "llama3.2:3b", "mistral:latest"] });
+    expect(waitsFor(one, find(one, job))).toContain(find(one, deployment).urn);
+    expect(findAll(two, job)).toHaveLength(2); // mistral is mistral:latest
+    expect(findAll(two, job).map((each) => each.inputs)).toContainEqual(find(one, job).inputs);
+  });
+
+  test("inactive: kept, with no replicas and nothing pulled", async () => {
+    const run = await ollama({ active: false, models: ["llama3.2:3b"] });
+    expect(find(run, deployment).inputs.spec.replicas).toBe(0);
+    expect(findAll(run, job)).toEqual([]);
+    expect(find(run, "kubernetes:core/v1:PersistentVolumeClaim").name).toBe("chat-models");
+  });
+
+  test("pullBy postStart: the hook pulls, no Job does", async () => {
+    const run = await ollama({ pullBy: "postStart", models: ["llama3.2:3b"] });
+    expect(findAll(run, job)).toEqual([]);
+    expect(container(run).lifecycle.postStart.exec.command.slice(-2)).toEqual(["1200", "llama3.2:3b"]);
+    expect(container(await ollama({ models: ["llama3.2:3b"] })).lifecycle).toBeUndefined();
+  });
+
+  test("the endpoint resolves after the models are pulled", async () => {
+    const { core } = await import("@pulumi/kubernetes");
+    const run = await record(() => {
+      const { endpoint } = new Ollama("chat", { ...access, models: ["llama3.2:3b"] });
+      new core.v1.ConfigMap("user", { data: { endpoint } });
+    });
+    const user = find(run, "kubernetes:core/v1:ConfigMap");
+    expect(user.inputs.data.endpoint).toBe("http://ollama.ollama.svc:11434");
+    expect(waitsFor(run, user)).toContain(find(run, job).urn);
+  });
+});
+
+describe("ComfyUI", () => {
+  test.each([
+    ["12.2", "cu126"],
+    ["12.6", "cu126"],
+    ["12.8", "cu128"],
+    ["12.9", "cu128"],
+    ["13.0", "cu130"],
+    ["13.2", "cu130"],
+  ])("a driver of CUDA %s runs the image of %s", (cuda, image) => {
+    expect(comfyUiImage(cuda)).toBe(`yanwk/comfyui-boot:${image}-slim`);
+  });
+
+  test("serves on 8188, from its volume", async () => {
+    const run = await record(
+      () => void new ComfyUi("draw", { ...access, storage: "10Gi", storageClass: "fast", cudaVersion: "12.8" }),
+    );
+    expect(container(run)).toMatchObject({ image: "yanwk/comfyui-boot:cu128-slim", ports: [{ containerPort: 8188 }] });
+    expect(find(run, "kubernetes:core/v1:PersistentVolumeClaim").inputs.spec).toEqual({
+      accessModes: ["ReadWriteOnce"],
+      resources: { requests: { storage: "10Gi" } },
+      storageClassName: "fast",
+    });
+  });
+});
+
+describe("GpuPod", () => {
+  test("is the user's pod with the GPU's part right", async () => {
+    const run = await record(
+      () =>
+        void new GpuPod("test", {
+          ...access,
+          image: "cuda",
+          command: ["nvidia-smi"],
+          env: { A: "b" },
+          nodeSelector: { zone: "a" },
+        }),
+    );
+    expect(find(run, "kubernetes:core/v1:Pod").inputs).toMatchObject({
+      metadata: { name: "test", namespace: "gpu-pods" },
+      spec: {
+        runtimeClassName: "nvidia",
+        restartPolicy: "OnFailure",
+        nodeSelector: { zone: "a" },
+        containers: [
+          {
+            image: "cuda",
+            command: ["nvidia-smi"],
+            env: [{ name: "A", value: "b" }],
+            resources: { limits: { "nvidia.com/gpu.shared": "1" } },
+          },
+        ],
+      },
+    });
+  });
+});
+
+test("a workload waits for whatever its runtime class comes from, but its volume does not change with it", async () => {
+  const { core } = await import("@pulumi/kubernetes");
+  const run = await record(() => {
+    const gate = new core.v1.ConfigMap("gate", { metadata: { name: "nvidia" } });
+    const runtimeClassName: pulumi.Output<string> = gate.metadata.name;
+    new Ollama("chat", { ...access, runtimeClassName });
+  });
+  const gate = find(run, "kubernetes:core/v1:ConfigMap");
+  expect(waitsFor(run, find(run, deployment))).toContain(gate.urn);
+  // A claim whose inputs came from the gate would be replaced, with all data on it, when the gate is.
+  expect(
+    Object.values(find(run, "kubernetes:core/v1:PersistentVolumeClaim").propertyDependencies).flat(),
+  ).not.toContain(gate.urn);
+});
