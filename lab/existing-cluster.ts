@@ -3,6 +3,7 @@ import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import { parse, stringify } from "yaml";
+import { findRelease } from "../components/recipe";
 import type { ClusterSpec, MachineSpec } from "../components/recipe/spec";
 
 const run = promisify(execFile);
@@ -50,7 +51,7 @@ export async function makeExistingCluster(dir: string, talosctl: string, spec: C
   const generate = async (type: string, output: string, extra: string[] = []): Promise<void> => {
     const endpoint = spec.clusterEndpoint ?? "https://192.0.2.1:6443";
     const common = ["--with-secrets", secrets, "--talos-version", minor(spec.talosVersion), "--with-docs=false", "--with-examples=false"];
-    const version = spec.kubernetesVersion === undefined ? [] : ["--kubernetes-version", spec.kubernetesVersion.replace(/^v/, "")];
+    const version = ["--kubernetes-version", kubernetesOf(spec)];
     await run(talosctl, [
       "gen", "config", clusterName, endpoint, ...common, ...version,
       "--output-types", type, "--output", output, "--force", ...extra,
@@ -101,6 +102,12 @@ async function writePatches(prefix: string, machine: MachineSpec, spec: ClusterS
       return file;
     }),
   );
+}
+
+/** What the stack says, or the newest Kubernetes that the Talos release runs: talosctl's own default may be too new for it. */
+function kubernetesOf(spec: ClusterSpec): string {
+  const newest = findRelease(spec.talosVersion)?.minor.kubernetes.to;
+  return spec.kubernetesVersion?.replace(/^v/, "") ?? `1.${newest}.0`;
 }
 
 /** `v1.12.6` → `v1.12`: the version contract of a configuration. */

@@ -65,10 +65,12 @@ async function servePlugins(lab: Lab): Promise<Record<string, number>> {
   return ports;
 }
 
-/** The lab's talosctl comes first; a user's own credentials stay out. */
+/** The lab's talosctl comes first; a user's own credentials stay out; short-lived files go where they are removed for sure. */
 function commandEnvironment(lab: Lab): Record<string, string> {
   const { TALOSCONFIG: _t, KUBECONFIG: _k, ...inherited } = process.env as Record<string, string>;
-  return { ...inherited, PATH: `${path.dirname(lab.tools.talosctl)}${path.delimiter}${inherited.PATH ?? ""}` };
+  const TMPDIR = lab.session.dir("tmp");
+  fs.mkdirSync(TMPDIR, { recursive: true, mode: 0o700 });
+  return { ...inherited, TMPDIR, PATH: `${path.dirname(lab.tools.talosctl)}${path.delimiter}${inherited.PATH ?? ""}` };
 }
 
 /** Runs the stack's program once. */

@@ -10,7 +10,6 @@ import { readConfiguration, type StackConfiguration } from "./configuration";
  *
  * @returns The outputs of the stack.
  */
-// eslint-disable-next-line @typescript-eslint/require-await -- whoever calls it finds a mistake as a rejection, never as a throw
 async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   const { spec, credentials } = configuration();
   const secret = Object.fromEntries(Object.entries(credentials).map(([key, content]) => [key, pulumi.secret(content)]));

@@ -34,7 +34,8 @@ const architectureByName = new Map<string, Architecture>(architectures.map((row)
 /** Architecture of a card of the tables. */
 export function architectureOf(card: Card): Architecture {
   const architecture = architectureByName.get(card.architecture);
-  if (!architecture) throw new Error(`data/cards.ts: ${card.model}: no architecture ${card.architecture} in data/architectures.ts`);
+  if (!architecture)
+    throw new Error(`data/cards.ts: ${card.model}: no architecture ${card.architecture} in data/architectures.ts`);
   return architecture;
 }
 
@@ -77,5 +78,9 @@ export function migOf(card: Card): MigGeometry | undefined {
 export function powerRangeOf(card: Card): { min: number; max: number; exact: boolean } | undefined {
   if (!card.power) return undefined;
   const { default: watts, min, max } = card.power;
-  return { min: min ?? Math.ceil(watts / 4), max: max ?? Math.floor(watts * 1.5), exact: min !== undefined && max !== undefined };
+  return {
+    min: min ?? Math.ceil(watts / 4),
+    max: max ?? Math.floor(watts * 1.5),
+    exact: min !== undefined && max !== undefined,
+  };
 }

@@ -19,7 +19,8 @@ export function checkCluster(spec: ClusterSpec): Finding[] {
 export function findingsOf(raw: unknown): Finding[] {
   const read = readSpec(raw);
   if (!read.spec) return read.findings;
-  const related = (field: string): boolean => read.pruned.some((path) => isWithin(field, path) || isWithin(path, field));
+  const related = (field: string): boolean =>
+    read.pruned.some((path) => isWithin(field, path) || isWithin(path, field));
   return [...read.findings, ...checkCluster(read.spec).filter((finding) => !related(finding.field))];
 }
 

@@ -1,4 +1,5 @@
 import { parse, stringify, type TomlTable } from "smol-toml";
+import { remember } from "./memory";
 import type { ContainerdSpec } from "./spec";
 import type { Era } from "./types";
 
@@ -27,6 +28,19 @@ export interface ContainerdPart {
 /** Composes the machine's containerd part from one fragment per option; `version` never gets in (a part's version overwrites Talos' own). */
 export function containerdPart(spec: ContainerdSpec | undefined, era: Era): ContainerdPart {
   if (!spec) return { clashes: [] };
+  const key = JSON.stringify([spec, era]);
+  let part = knownParts.get(key);
+  if (!part) {
+    part = compose(spec, era);
+    remember(knownParts, key, part);
+  }
+  return part;
+}
+
+/** Machines of a kind have the same part. */
+const knownParts = new Map<string, ContainerdPart>();
+
+function compose(spec: ContainerdSpec, era: Era): ContainerdPart {
   const clashes: string[] = [];
   const table: TomlTable = {};
   for (const fragment of typedFragments(spec, era)) merge(table, fragment, "", clashes);
@@ -47,14 +61,19 @@ function typedFragments(spec: ContainerdSpec, era: Era): TomlTable[] {
   const dirs = spec.cdiSpecDirs ?? [];
   return [
     // Talos ≥ 1.13 sets the directories itself and arrays are concatenated; before, ours would take the place of containerd's own.
-    ...(dirs.length > 0 ? [runtime({ cdi_spec_dirs: [...new Set([...(era === "legacy" ? containerdCdiDirs : []), ...dirs])] })] : []),
+    ...(dirs.length > 0
+      ? [runtime({ cdi_spec_dirs: [...new Set([...(era === "legacy" ? containerdCdiDirs : []), ...dirs])] })]
+      : []),
     ...(spec.nvidiaDefaultRuntime ? [runtime({ containerd: { default_runtime_name: "nvidia" } })] : []),
-    ...(spec.baseRuntimeSpec ? [runtime({ containerd: { runtimes: { nvidia: { base_runtime_spec: baseSpec } } } })] : []),
+    ...(spec.baseRuntimeSpec
+      ? [runtime({ containerd: { runtimes: { nvidia: { base_runtime_spec: baseSpec } } } })]
+      : []),
   ];
 }
 
 /** TOML, or why it is none. */
 export function parseToml(text: string): { table?: TomlTable; error?: string } {
+  if (text.trim() === "") return { table: {} };
   try {
     return { table: parse(text) };
   } catch (error) {
@@ -69,7 +88,8 @@ function merge(into: TomlTable, from: TomlTable, path: string, clashes: string[]
     const old = into[key];
     if (old === undefined) into[key] = value;
     else if (isTable(old) && isTable(value)) merge(old, value, here, clashes);
-    else if (Array.isArray(old) && Array.isArray(value)) into[key] = [...old, ...value.filter((item) => !old.includes(item))];
+    else if (Array.isArray(old) && Array.isArray(value))
+      into[key] = [...old, ...value.filter((item) => !old.includes(item))];
     else {
       if (old !== value) clashes.push(here);
       into[key] = value;

@@ -38,19 +38,33 @@ const rules: Rule[] = [
 
 /** Names what is wrong with a system: the causes, not what follows from them. Pure; empty when nothing known explains it. */
 export function diagnose(seen: Observations, plan: Plan): Diagnosis[] {
-  const found = rules.map((rule) => ({ ...rule, evidence: rule.sign(seen, plan) })).filter((rule) => rule.evidence.length > 0);
+  const found = rules
+    .map((rule) => ({ ...rule, evidence: rule.sign(seen, plan) }))
+    .filter((rule) => rule.evidence.length > 0);
   const consequences = new Set(found.flatMap((rule) => rule.causes));
   return found
     .filter((rule) => !consequences.has(rule.fix))
     .flatMap((rule) => {
       const fix = fixes.find((candidate) => candidate.id === rule.fix);
-      return fix ? [{ fix: rule.fix, symptom: fix.symptom, cause: fix.cause, remedy: remedyOf(rule.fix, plan, fix.remedy), evidence: rule.evidence.slice(0, 5) }] : [];
+      return fix
+        ? [
+            {
+              fix: rule.fix,
+              symptom: fix.symptom,
+              cause: fix.cause,
+              remedy: remedyOf(rule.fix, plan, fix.remedy),
+              evidence: rule.evidence.slice(0, 5),
+            },
+          ]
+        : [];
     });
 }
 
 /** Where the stack has the fix, taking it out of `without` is no advice: then it did not take effect. */
 function remedyOf(fix: FixId, plan: Plan, remedy: string): string {
-  return plan.without.includes(fix) ? remedy : `the stack has this fix, but it is not in effect: look whether somebody took it away since, and run \`pulumi up --refresh\``;
+  return plan.without.includes(fix)
+    ? remedy
+    : `the stack has this fix, but it is not in effect: look whether somebody took it away since, and run \`pulumi up --refresh\``;
 }
 
 const gpuMachines = (plan: Plan): MachineRecipe[] => plan.machines.filter((machine) => machine.gpuCount > 0);
@@ -58,9 +72,15 @@ const gpuMachines = (plan: Plan): MachineRecipe[] => plan.machines.filter((machi
 function driverNotLoaded(seen: Observations, plan: Plan): string[] {
   const expected = new Map(gpuMachines(plan).map((machine) => [machine.name, machine.schematicId]));
   // A machine that runs another image has no driver for another reason: it was not upgraded, or rolled back.
-  const runsOurs = (name: string, schematic: string | undefined): boolean => expected.has(name) && (schematic === undefined || schematic === expected.get(name));
+  const runsOurs = (name: string, schematic: string | undefined): boolean =>
+    expected.has(name) && (schematic === undefined || schematic === expected.get(name));
   return (seen.machines ?? [])
-    .filter((machine) => runsOurs(machine.name, machine.schematicId) && machine.modules !== undefined && !machine.modules.includes("nvidia"))
+    .filter(
+      (machine) =>
+        runsOurs(machine.name, machine.schematicId) &&
+        machine.modules !== undefined &&
+        !machine.modules.includes("nvidia"),
+    )
     .flatMap((machine) => [
       `${machine.name}: no module nvidia is loaded`,
       ...Object.entries(machine.services ?? {})
@@ -79,17 +99,24 @@ function runtimeClassMissing(seen: Observations, plan: Plan): string[] {
   if (owner !== "component" || seen.runtimeClasses?.includes(name)) return [];
   const refused = matching(seen, new RegExp(`runtimeclass\\S* "?${name}"? not found`, "i"));
   // That it is not there says nothing by itself: the stack may not have come that far.
-  return refused.length === 0 || seen.runtimeClasses === undefined ? refused : [...refused, `there is no RuntimeClass ${name}`];
+  return refused.length === 0 || seen.runtimeClasses === undefined
+    ? refused
+    : [...refused, `there is no RuntimeClass ${name}`];
 }
 
 function pluginWantsNoPods(seen: Observations, plan: Plan): string[] {
   if (plan.kubernetes.mode !== "devicePlugin") return [];
   const { release, nodeSelector } = plan.kubernetes;
-  const idle = (seen.daemonSets ?? []).filter(({ namespace, name, desired }) => namespace === release.namespace && name.includes("device-plugin") && !name.includes("mps") && desired === 0);
+  const idle = (seen.daemonSets ?? []).filter(
+    ({ namespace, name, desired }) =>
+      namespace === release.namespace && name.includes("device-plugin") && !name.includes("mps") && desired === 0,
+  );
   const unlabelled = gpuMachines(plan).flatMap((machine) => {
     const node = seen.nodes?.find((candidate) => candidate.name === machine.name);
     const missing = node && Object.entries(nodeSelector).filter(([key, value]) => node.labels[key] !== value);
-    return missing && missing.length > 0 ? [`node ${machine.name} lacks ${missing.map(([key, value]) => `${key}=${value}`).join(", ")}`] : [];
+    return missing && missing.length > 0
+      ? [`node ${machine.name} lacks ${missing.map(([key, value]) => `${key}=${value}`).join(", ")}`]
+      : [];
   });
   if (idle.length === 0 || unlabelled.length === 0) return [];
   return [...idle.map((daemonSet) => `DaemonSet/${daemonSet.name} wants 0 pods`), ...unlabelled];
@@ -116,17 +143,25 @@ function waitsForMarkers(seen: Observations, plan: Plan): string[] {
 }
 
 function waitingContainer(pod: ObservedPod): string | undefined {
-  return pod.initContainers?.find((container) => waiters.includes(container.name) && container.state !== "terminated" && !container.ready)?.name;
+  return pod.initContainers?.find(
+    (container) => waiters.includes(container.name) && container.state !== "terminated" && !container.ready,
+  )?.name;
 }
 
 function matching(seen: Observations, pattern: RegExp, namespace?: string): string[] {
   const lines = messagesOf(seen)
-    .filter((message) => pattern.test(message.text) && (namespace === undefined || message.namespace === undefined || message.namespace === namespace))
+    .filter(
+      (message) =>
+        pattern.test(message.text) &&
+        (namespace === undefined || message.namespace === undefined || message.namespace === namespace),
+    )
     .map((message) => `${message.about}: ${lineWith(pattern, message.text)}`);
   return [...new Set(lines)];
 }
 
 function lineWith(pattern: RegExp, text: string): string {
   const line = text.split("\n").find((candidate) => pattern.test(candidate)) ?? text;
-  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
+  if (line.length <= 300) return line;
+  const start = Math.max(0, line.search(pattern) - 200);
+  return `${start > 0 ? "…" : ""}${line.slice(start, start + 300)}${start + 300 < line.length ? "…" : ""}`;
 }

@@ -15,14 +15,17 @@ export interface NvidiaExtension {
 
 const named = new Map<string, NvidiaExtension>([["siderolabs/nvidia-gdrdrv-device", { kind: "gdrdrv" }]]);
 for (const branch of Object.values(DriverBranch)) {
-  for (const flavour of Object.values(ModuleFlavour)) named.set(modulesExtension(flavour, branch), { kind: "modules", branch, flavour });
+  for (const flavour of Object.values(ModuleFlavour))
+    named.set(modulesExtension(flavour, branch), { kind: "modules", branch, flavour });
   named.set(toolkitExtension(branch), { kind: "toolkit", branch });
   named.set(`siderolabs/nvidia-fabricmanager-${branch}`, { kind: "fabricmanager", branch });
 }
 
 /** Extension with the kernel modules. */
 export function modulesExtension(flavour: ModuleFlavour, branch: DriverBranch): string {
-  return flavour === "open" ? `siderolabs/nvidia-open-gpu-kernel-modules-${branch}` : `siderolabs/nonfree-kmod-nvidia-${branch}`;
+  return flavour === "open"
+    ? `siderolabs/nvidia-open-gpu-kernel-modules-${branch}`
+    : `siderolabs/nonfree-kmod-nvidia-${branch}`;
 }
 
 /** Extension with the container toolkit and the driver's libraries. */
@@ -37,11 +40,23 @@ export function nvidiaExtension(name: string): NvidiaExtension | undefined {
 
 /** Names that the Image Factory silently takes as the `-lts` ones, and the ones to write instead. Source: image-factory, internal/profile, ExtensionNameAlias. */
 export const unsuffixedNames: Record<string, string[]> = {
-  "siderolabs/nonfree-kmod-nvidia": [modulesExtension("proprietary", "lts"), modulesExtension("proprietary", "production")],
-  "siderolabs/nvidia-open-gpu-kernel-modules": [modulesExtension("open", "lts"), modulesExtension("open", "production")],
+  "siderolabs/nonfree-kmod-nvidia": [
+    modulesExtension("proprietary", "lts"),
+    modulesExtension("proprietary", "production"),
+  ],
+  "siderolabs/nvidia-open-gpu-kernel-modules": [
+    modulesExtension("open", "lts"),
+    modulesExtension("open", "production"),
+  ],
   "siderolabs/nvidia-container-toolkit": [toolkitExtension("lts"), toolkitExtension("production")],
-  "siderolabs/nvidia-fabricmanager": ["siderolabs/nvidia-fabricmanager-lts", "siderolabs/nvidia-fabricmanager-production"],
-  "siderolabs/nvidia-fabric-manager": ["siderolabs/nvidia-fabricmanager-lts", "siderolabs/nvidia-fabricmanager-production"],
+  "siderolabs/nvidia-fabricmanager": [
+    "siderolabs/nvidia-fabricmanager-lts",
+    "siderolabs/nvidia-fabricmanager-production",
+  ],
+  "siderolabs/nvidia-fabric-manager": [
+    "siderolabs/nvidia-fabricmanager-lts",
+    "siderolabs/nvidia-fabricmanager-production",
+  ],
 };
 
 /** Whether a name speaks of NVIDIA, official or not. */

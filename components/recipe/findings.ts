@@ -15,7 +15,9 @@ export class InvalidStackError extends Error {
   public readonly findings: Finding[];
 
   constructor(findings: Finding[]) {
-    super(`the stack has ${findings.length === 1 ? "a mistake" : `${findings.length} mistakes`}; nothing was contacted:\n${renderFindings(findings)}`);
+    super(
+      `the stack has ${findings.length === 1 ? "a mistake" : `${findings.length} mistakes`}; nothing was contacted:\n${renderFindings(findings)}`,
+    );
     this.name = "InvalidStackError";
     this.findings = findings;
   }

@@ -1,5 +1,12 @@
 /** Names of the fixes, for `without`. What each is for stands in fixes.ts. */
-export const fixIds = ["validationMarkers", "privilegedNamespace", "kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel"] as const;
+export const fixIds = [
+  "validationMarkers",
+  "privilegedNamespace",
+  "kernelModules",
+  "runtimeClass",
+  "bpfJitHarden",
+  "gpuPresentLabel",
+] as const;
 
 /** Name of a fix. */
 export type FixId = (typeof fixIds)[number];

@@ -25,7 +25,8 @@ export const fixes: Fix[] = [
     id: "validationMarkers",
     does: "a DaemonSet keeps driver-ready and toolkit-ready under /run/nvidia/validations, and the operator's validator stays off those nodes",
     symptom: "the operator's pods stay in Init:0/1, waiting for toolkit-validation; the node offers no nvidia.com/gpu",
-    cause: "Talos brings driver and toolkit, so nobody writes the files that the operator's pods wait for, and its validator looks for the driver where Talos ≤ 1.12 does not have it",
+    cause:
+      "Talos brings driver and toolkit, so nobody writes the files that the operator's pods wait for, and its validator looks for the driver where Talos ≤ 1.12 does not have it",
     remedy: "take validationMarkers out of `without`",
     source: "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go",
     usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
@@ -42,7 +43,8 @@ export const fixes: Fix[] = [
   {
     id: "kernelModules",
     does: "machine.kernel.modules names nvidia, nvidia_uvm, nvidia_drm and nvidia_modeset",
-    symptom: "the extension is installed but no driver runs: no nvidia in /proc/modules, ext-nvidia-persistenced keeps waiting",
+    symptom:
+      "the extension is installed but no driver runs: no nvidia in /proc/modules, ext-nvidia-persistenced keeps waiting",
     cause: "the extension blacklists the modules, so nothing loads them unless the configuration declares them",
     remedy: "take kernelModules out of `without`",
     source: "siderolabs/extensions, nvidia-gpu/nvidia-modules/production/files/nvidia.conf; talos#7008",
@@ -52,7 +54,8 @@ export const fixes: Fix[] = [
     id: "runtimeClass",
     does: "a RuntimeClass nvidia with the handler nvidia is made before the device plugin",
     symptom: 'pods are refused: RuntimeClass "nvidia" not found',
-    cause: "the standalone device plugin's chart brings no RuntimeClass, and only containers of the handler nvidia get the driver's libraries",
+    cause:
+      "the standalone device plugin's chart brings no RuntimeClass, and only containers of the handler nvidia get the driver's libraries",
     remedy: "take runtimeClass out of `without`",
     source: "siderolabs/docs, nvidia-gpu; k8s-device-plugin, deployments/helm/nvidia-device-plugin",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.runtimeClass.owner === "component",
@@ -60,17 +63,20 @@ export const fixes: Fix[] = [
   {
     id: "bpfJitHarden",
     does: "machine.sysctls sets net.core.bpf_jit_harden to 1",
-    symptom: "GPU containers are not created: bpf_prog_query / load program: invalid argument: last insn is not an exit or jmp",
+    symptom:
+      "GPU containers are not created: bpf_prog_query / load program: invalid argument: last insn is not an exit or jmp",
     cause: "Talos' kernel hardening (2) refuses the BPF device filter that nvidia-container-cli of Talos ≤ 1.12 loads",
     remedy: "take bpfJitHarden out of `without`",
-    source: "siderolabs/extensions#101; siderolabs/extensions, nvidia-gpu/nvidia-container-toolkit/README.md at v1.11.5",
+    source:
+      "siderolabs/extensions#101; siderolabs/extensions, nvidia-gpu/nvidia-container-toolkit/README.md at v1.11.5",
     usedBy: (plan) => hasGpu(plan) && plan.era === "legacy",
   },
   {
     id: "gpuPresentLabel",
     does: "GPU nodes are labelled nvidia.com/gpu.present=true",
     symptom: "the device plugin's DaemonSet wants 0 pods and the node offers no nvidia.com/gpu",
-    cause: "the chart's affinity asks for a label that Node Feature Discovery would set, and the standalone plugin comes without it",
+    cause:
+      "the chart's affinity asks for a label that Node Feature Discovery would set, and the standalone plugin comes without it",
     remedy: "take gpuPresentLabel out of `without`",
     source: "k8s-device-plugin#1213; talos#12103",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.mode === "devicePlugin",

@@ -20,7 +20,13 @@ const privileged = {
 };
 
 /** All that follows for Kubernetes. */
-export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], era: Era, mode: Mode, fix: FixSwitch): KubernetesRecipe {
+export function kubernetesRecipe(
+  spec: ClusterSpec,
+  machines: MachineFacts[],
+  era: Era,
+  mode: Mode,
+  fix: FixSwitch,
+): KubernetesRecipe {
   const gpuMachines = machines.filter((machine) => machine.gpuCount > 0);
   const tolerations = tolerationsOf(gpuMachines);
   const nodeSelector = { "nvidia.com/gpu.present": "true" };
@@ -32,8 +38,15 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
     era,
     mode,
     release,
-    ...(givenNamespaces.includes(release.namespace) ? {} : { namespaceLabels: fix("privilegedNamespace") ? privileged : {} }),
-    runtimeClass: { name: "nvidia", handler: "nvidia", owner, ...(owner === "component" && !fix("runtimeClass") ? { leftOut: true } : {}) },
+    ...(givenNamespaces.includes(release.namespace)
+      ? {}
+      : { namespaceLabels: fix("privilegedNamespace") ? privileged : {} }),
+    runtimeClass: {
+      name: "nvidia",
+      handler: "nvidia",
+      owner,
+      ...(owner === "component" && !fix("runtimeClass") ? { leftOut: true } : {}),
+    },
     markers: needsMarkers(era, mode) && fix("validationMarkers") ? markersOf(spec) : [],
     tolerations,
     nodeSelector,
@@ -50,7 +63,13 @@ function tolerationsOf(machines: MachineFacts[]): PodToleration[] {
 }
 
 /** A stack that names neither is told so by a check; its plan takes an operator without a version. */
-function releaseOf(spec: ClusterSpec, era: Era, mode: Mode, tolerations: PodToleration[], nodeSelector: Record<string, string>): ReleaseRecipe {
+function releaseOf(
+  spec: ClusterSpec,
+  era: Era,
+  mode: Mode,
+  tolerations: PodToleration[],
+  nodeSelector: Record<string, string>,
+): ReleaseRecipe {
   return mode === "devicePlugin" && spec.devicePlugin
     ? pluginRelease(spec.devicePlugin, spec, era, tolerations, nodeSelector)
     : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, era, tolerations);

@@ -35,7 +35,12 @@ export interface MachineFacts {
 export function machineFacts(name: string, spec: MachineSpec, cluster: ClusterSpec, release?: Release): MachineFacts {
   const uses = (spec.gpus ?? []).map((gpu, index): CardUse => {
     const card = findCard(gpu.model);
-    return { field: `machines.${name}.gpus[${index}]`, model: gpu.model, count: gpu.count ?? 1, ...(card ? { card } : {}) };
+    return {
+      field: `machines.${name}.gpus[${index}]`,
+      model: gpu.model,
+      count: gpu.count ?? 1,
+      ...(card ? { card } : {}),
+    };
   });
   const cards = [...new Set(uses.flatMap((use) => (use.card ? [use.card] : [])))];
   const gpuCount = uses.reduce((sum, use) => sum + use.count, 0);
@@ -69,6 +74,9 @@ function defaultBranch(cards: Card[], release: Release | undefined): DriverBranc
 /** The first flavour that drives every card; open modules of old drivers only where they take the card. */
 function defaultFlavour(cards: Card[], driver: string | undefined): ModuleFlavour {
   const usable = (flavour: ModuleFlavour): boolean =>
-    cards.every((card) => flavoursOf(card).includes(flavour) && !(flavour === "open" && driver && openModulesRefuse(card, driver)));
+    cards.every(
+      (card) =>
+        flavoursOf(card).includes(flavour) && !(flavour === "open" && driver && openModulesRefuse(card, driver)),
+    );
   return !usable("open") && usable("proprietary") ? "proprietary" : "open";
 }

@@ -45,7 +45,12 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   const kernelModules = isGpu && context.fix("kernelModules") ? kernelModulesOf(facts, patches) : [];
   const sysctls = isGpu ? sysctlsOf(era, context.fix) : {};
   const part = containerdPart(machine.containerd, era).toml;
-  const content = { installerImage: image, kernelModules, sysctls, ...(part === undefined ? {} : { containerdPart: part }) };
+  const content = {
+    installerImage: image,
+    kernelModules,
+    sysctls,
+    ...(part === undefined ? {} : { containerdPart: part }),
+  };
   return {
     name: facts.name,
     address: machine.address,
@@ -81,7 +86,9 @@ function kernelModulesOf(facts: MachineFacts, patches: UserPatch[]): KernelModul
   const declared = new Set(patches.flatMap((patch) => patch.modules));
   // B200: siderolabs/docs, nvidia-fabricmanager.
   const infiniband = facts.cards.some((card) => card.model === "B200") ? ["ib_umad"] : [];
-  return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...infiniband].filter((name) => !declared.has(name)).map((name) => ({ name }));
+  return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...infiniband]
+    .filter((name) => !declared.has(name))
+    .map((name) => ({ name }));
 }
 
 /** Talos ≤ 1.12: nvidia-container-cli loads a BPF device filter that the hardened JIT refuses (siderolabs/extensions#101). */

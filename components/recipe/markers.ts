@@ -6,7 +6,14 @@ import { valueAt } from "./user-patches";
  * What the operator's validator writes for a driver of the host; its operands read the file as environment.
  * Source: gpu-operator, cmd/nvidia-validator, createStatusFile; assets/state-device-plugin/0400_configmap.yaml.
  */
-const driverReady = ["IS_HOST_DRIVER=true", "NVIDIA_DRIVER_ROOT=/", "DRIVER_ROOT_CTR_PATH=/host", "NVIDIA_DEV_ROOT=/", "DEV_ROOT_CTR_PATH=/host", ""].join("\n");
+const driverReady = [
+  "IS_HOST_DRIVER=true",
+  "NVIDIA_DRIVER_ROOT=/",
+  "DRIVER_ROOT_CTR_PATH=/host",
+  "NVIDIA_DEV_ROOT=/",
+  "DEV_ROOT_CTR_PATH=/host",
+  "",
+].join("\n");
 
 /** Whether marker files must stand in for the operator's validator: on Talos ≤ 1.12 it looks for the driver where it is not, for ever (gpu-operator#1687). */
 export function needsMarkers(era: Era, mode: Mode): boolean {

@@ -108,7 +108,13 @@ export function messagesOf(seen: Observations): Message[] {
     ...(seen.pods ?? []).flatMap((pod) => [...of("Pod", pod), ...own(pod)]),
     ...(seen.daemonSets ?? []).flatMap((daemonSet) => of("DaemonSet", daemonSet)),
     ...(seen.jobs ?? []).flatMap((job) => of("Job", job)),
-    ...(seen.events ?? []).map((event) => ({ about: event.object, ...(event.namespace === undefined ? {} : { namespace: event.namespace }), text: event.message })),
-    ...(seen.machines ?? []).flatMap((machine) => (machine.errors ?? []).map((text) => ({ about: `machine ${machine.name}`, text }))),
+    ...(seen.events ?? []).map((event) => ({
+      about: event.object,
+      ...(event.namespace === undefined ? {} : { namespace: event.namespace }),
+      text: event.message,
+    })),
+    ...(seen.machines ?? []).flatMap((machine) =>
+      (machine.errors ?? []).map((text) => ({ about: `machine ${machine.name}`, text })),
+    ),
   ];
 }

@@ -7,7 +7,12 @@ import { mergeValues, type ChartInput } from "./values";
 const controlPlane = tolerationOf(controlPlaneTaint);
 
 /** The GPU Operator's release. Talos brings driver and toolkit, so the operator must not. */
-export function operatorRelease(operator: GpuOperatorSpec, spec: ClusterSpec, era: Era, tolerations: PodToleration[]): ReleaseRecipe {
+export function operatorRelease(
+  operator: GpuOperatorSpec,
+  spec: ClusterSpec,
+  era: Era,
+  tolerations: PodToleration[],
+): ReleaseRecipe {
   const ours = [commonValues(spec, tolerations), era === "cdi" ? cdiValues : legacyValues].reduce(mergeValues);
   return {
     name: "gpu-operator",
@@ -33,7 +38,11 @@ function commonValues(spec: ClusterSpec, tolerations: PodToleration[]): ChartInp
     ...(spec.sharing?.mig ? { mig: { strategy: spec.sharing.mig.strategy } } : {}),
     ...(config === undefined
       ? {}
-      : { devicePlugin: { config: { create: true, name: "gpu-sharing", default: "default", data: { default: config } } } }),
+      : {
+          devicePlugin: {
+            config: { create: true, name: "gpu-sharing", default: "default", data: { default: config } },
+          },
+        }),
   };
 }
 
@@ -50,5 +59,7 @@ const cdiValues: ChartInput = {
 };
 
 function withControlPlane(tolerations: PodToleration[]): PodToleration[] {
-  return tolerations.some((toleration) => toleration.key === controlPlane.key) ? tolerations : [controlPlane, ...tolerations];
+  return tolerations.some((toleration) => toleration.key === controlPlane.key)
+    ? tolerations
+    : [controlPlane, ...tolerations];
 }

@@ -20,9 +20,13 @@ export function upgradeWindows(ordered: Ordered[], maxParallel: number): Record<
   const controlPlanes = ordered.filter((machine) => machine.role === "controlplane");
   const workers = ordered.filter((machine) => machine.role === "worker");
   const window = Math.max(1, Math.floor(maxParallel));
-  const names = (...machines: (Ordered | undefined)[]): string[] => machines.flatMap((machine) => (machine ? [machine.name] : []));
+  const names = (...machines: (Ordered | undefined)[]): string[] =>
+    machines.flatMap((machine) => (machine ? [machine.name] : []));
   return Object.fromEntries([
     ...controlPlanes.map((machine, index) => [machine.name, names(controlPlanes[index - 1])]),
-    ...workers.map((machine, index) => [machine.name, names(index < window ? controlPlanes.at(-1) : workers[index - window])]),
+    ...workers.map((machine, index) => [
+      machine.name,
+      names(index < window ? controlPlanes.at(-1) : workers[index - window]),
+    ]),
   ]) as Record<string, string[]>;
 }

@@ -67,7 +67,11 @@ function repair(root: unknown, path: Path): Path {
 function compact(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((item) => item !== undefined).map(compact);
   if (!isRecord(value)) return value;
-  return Object.fromEntries(Object.entries(value).filter(([, child]) => child !== undefined).map(([key, child]) => [key, compact(child)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, child]) => child !== undefined)
+      .map(([key, child]) => [key, compact(child)]),
+  );
 }
 
 /** Path as users write it, e.g. `machines.gpu-1.gpus[0].model`; `stack` for the whole. */
@@ -86,30 +90,70 @@ const notations: Record<string, { problem: string; remedy: string }> = {
 function findingsOf(issue: z.core.$ZodIssue, raw: unknown): Finding[] {
   const field = fieldOf(issue.path);
   const value = issue.path.reduce<any>((current, key) => current?.[key], raw);
-  const finding = (problem: string, why: string, remedy: string, at = field): Finding => ({ check: shapeCheck, field: at, problem, why, remedy });
+  const finding = (problem: string, why: string, remedy: string, at = field): Finding => ({
+    check: shapeCheck,
+    field: at,
+    problem,
+    why,
+    remedy,
+  });
   switch (issue.code) {
     case "unrecognized_keys": {
       const known = keysAt(issue.path);
       return issue.keys.map((key) =>
-        finding("there is no such field", "it would be ignored, and what it was meant to say with it", `${didYouMean(key, known)}known here: ${known.join(", ")}`, fieldOf([...issue.path, key])),
+        finding(
+          "there is no such field",
+          "it would be ignored, and what it was meant to say with it",
+          `${didYouMean(key, known)}known here: ${known.join(", ")}`,
+          fieldOf([...issue.path, key]),
+        ),
       );
     }
     case "invalid_type": {
-      if (value === undefined) return [finding("is missing", "nothing can be planned without it", `add it (${described(issue.expected)})`)];
-      const quoted = issue.expected === "string" && typeof value !== "object" ? `quote it: "${String(value)}"` : `write ${described(issue.expected)}`;
-      return [finding(`is ${described(kindOf(value))} but must be ${described(issue.expected)}`, "YAML reads it differently from what is meant", quoted)];
+      if (value === undefined)
+        return [finding("is missing", "nothing can be planned without it", `add it (${described(issue.expected)})`)];
+      const quoted =
+        issue.expected === "string" && typeof value !== "object"
+          ? `quote it: "${String(value)}"`
+          : `write ${described(issue.expected)}`;
+      return [
+        finding(
+          `is ${described(kindOf(value))} but must be ${described(issue.expected)}`,
+          "YAML reads it differently from what is meant",
+          quoted,
+        ),
+      ];
     }
     case "invalid_value": {
-      if (value === undefined) return [finding("is missing", "nothing can be planned without it", `add it: one of ${issue.values.join(", ")}`)];
+      if (value === undefined)
+        return [
+          finding("is missing", "nothing can be planned without it", `add it: one of ${issue.values.join(", ")}`),
+        ];
       const words = issue.values.map(String);
-      return [finding(`"${String(value)}" is not one of ${words.join(", ")}`, "no other value has a meaning", `${didYouMean(String(value), words)}write one of them`)];
+      return [
+        finding(
+          `"${String(value)}" is not one of ${words.join(", ")}`,
+          "no other value has a meaning",
+          `${didYouMean(String(value), words)}write one of them`,
+        ),
+      ];
     }
     case "too_small":
-      if (typeof value === "string") return [finding("is empty", "nothing can be planned without it", "write a value or leave the field out")];
-      return [finding(`is ${String(value)} but must be at least ${String(issue.minimum)}`, "less has no meaning", `write ${String(issue.minimum)} or more, or leave the field out`)];
+      if (typeof value === "string")
+        return [finding("is empty", "nothing can be planned without it", "write a value or leave the field out")];
+      return [
+        finding(
+          `is ${String(value)} but must be at least ${String(issue.minimum)}`,
+          "less has no meaning",
+          `write ${String(issue.minimum)} or more, or leave the field out`,
+        ),
+      ];
     default: {
       const notation = notations[issue.message];
-      if (notation) return [finding(`"${String(value)}" ${notation.problem}`, "it could not be handed on as it stands", notation.remedy)];
+      if (notation)
+        return [
+          finding(`"${String(value)}" ${notation.problem}`, "it could not be handed on as it stands", notation.remedy),
+        ];
       return [finding(issue.message, "the value could not be read", "correct it")];
     }
   }
@@ -120,7 +164,16 @@ function kindOf(value: unknown): string {
 }
 
 function described(kind: string): string {
-  const words: Record<string, string> = { array: "a list", object: "a mapping", record: "a mapping", string: "text", boolean: "true or false", number: "a number", int: "a whole number", null: "empty" };
+  const words: Record<string, string> = {
+    array: "a list",
+    object: "a mapping",
+    record: "a mapping",
+    string: "text",
+    boolean: "true or false",
+    number: "a number",
+    int: "a whole number",
+    null: "empty",
+  };
   return words[kind] ?? kind;
 }
 

@@ -1,5 +1,6 @@
 import { Document, Scalar, isMap, isSeq } from "yaml";
 import { customizationPath } from "./containerd";
+import { remember } from "./memory";
 import type { KernelModule } from "./types";
 
 /** What our own patch of a machine sets. */
@@ -18,6 +19,19 @@ export interface PatchContent {
  * containerd part (v1alpha1_cri_bridge.go) and `machine.install`.
  */
 export function ownPatch(content: PatchContent): string {
+  const key = JSON.stringify(content);
+  let patch = known.get(key);
+  if (patch === undefined) {
+    patch = render(content);
+    remember(known, key, patch);
+  }
+  return patch;
+}
+
+/** Machines of a kind have the same patch. */
+const known = new Map<string, string>();
+
+function render(content: PatchContent): string {
   const document = new Document({
     machine: {
       install: { image: content.installerImage },

@@ -36,10 +36,16 @@ export function planBasis(spec: ClusterSpec): PlanBasis {
   const fix = fixSwitch(spec.without);
   const clusterPatches = (spec.patches ?? []).map((text, index) => readPatch(text, `patches[${index}]`));
   const facts = inUpgradeOrder(
-    Object.entries(spec.machines).map(([name, machine]) => ({ ...machineFacts(name, machine, spec, release), role: machine.role })),
+    Object.entries(spec.machines).map(([name, machine]) => ({
+      ...machineFacts(name, machine, spec, release),
+      role: machine.role,
+    })),
   );
   const machinePatches = new Map(
-    facts.map(({ name, spec: machine }) => [name, (machine.patches ?? []).map((text, index) => readPatch(text, `machines.${name}.patches[${index}]`))]),
+    facts.map(({ name, spec: machine }) => [
+      name,
+      (machine.patches ?? []).map((text, index) => readPatch(text, `machines.${name}.patches[${index}]`)),
+    ]),
   );
   const context = {
     spec,
@@ -64,7 +70,11 @@ export function planBasis(spec: ClusterSpec): PlanBasis {
 
 function notesOf(spec: ClusterSpec, release: Release | undefined): string[] {
   const fromLegacy = Object.entries(spec.machines).filter(
-    ([, machine]) => release?.era === "cdi" && machine.runningVersion && parseTalosVersion(machine.runningVersion) && eraOf(machine.runningVersion) === "legacy",
+    ([, machine]) =>
+      release?.era === "cdi" &&
+      machine.runningVersion &&
+      parseTalosVersion(machine.runningVersion) &&
+      eraOf(machine.runningVersion) === "legacy",
   );
   return [
     ...(release?.assumption ? [release.assumption] : []),
@@ -74,7 +84,9 @@ function notesOf(spec: ClusterSpec, release: Release | undefined): string[] {
         ]
       : []),
     ...(spec.sharing?.mig
-      ? ["MIG: the MIG manager stops the host's GPU clients with systemctl and reboots with a shell, neither of which Talos has; nobody reported yet whether it succeeds"]
+      ? [
+          "MIG: the MIG manager stops the host's GPU clients with systemctl and reboots with a shell, neither of which Talos has; nobody reported yet whether it succeeds",
+        ]
       : []),
   ];
 }

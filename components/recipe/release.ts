@@ -32,7 +32,9 @@ export function findRelease(text: string): Release | undefined {
     minor,
     drivers,
     ...(version.patch > newest.to
-      ? { assumption: `${version.text} is newer than the tables: drivers of v1.${newest.minor}.${newest.to} are assumed (${newest.lts}, ${newest.production})` }
+      ? {
+          assumption: `${version.text} is newer than the tables: drivers of v1.${newest.minor}.${newest.to} are assumed (${newest.lts}, ${newest.production})`,
+        }
       : {}),
   };
 }
@@ -59,7 +61,9 @@ export function extensionsOf(minor: number): Set<string> {
   let names = extensionsByMinor.get(minor);
   if (!names) {
     names = new Set(
-      extensionRows.filter((row) => row.from <= minor && minor <= (row.to ?? Infinity)).flatMap((row) => row.names.map((name) => `siderolabs/${name}`)),
+      extensionRows
+        .filter((row) => row.from <= minor && minor <= (row.to ?? Infinity))
+        .flatMap((row) => row.names.map((name) => `siderolabs/${name}`)),
     );
     extensionsByMinor.set(minor, names);
   }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { stringify } from "yaml";
+import { remember } from "./memory";
 
 /** What a machine's image is made of. */
 export interface SchematicContent {
@@ -32,7 +33,7 @@ export function schematicOf(content: SchematicContent): Schematic {
   if (!schematic) {
     const yaml = stringify({ customization }, { indent: 4, lineWidth: 0, singleQuote: true });
     schematic = { yaml, id: createHash("sha256").update(yaml).digest("hex") };
-    known.set(key, schematic);
+    remember(known, key, schematic);
   }
   return schematic;
 }

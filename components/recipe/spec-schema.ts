@@ -1,12 +1,27 @@
 import { z } from "zod";
-import { ConfigurationOwner, DriverBranch, MachineRole, MigStrategy, ModelPull, ModuleFlavour, type ClusterSpec, type MachineSpec } from "./spec";
+import {
+  ConfigurationOwner,
+  DriverBranch,
+  MachineRole,
+  MigStrategy,
+  ModelPull,
+  ModuleFlavour,
+  type ClusterSpec,
+  type MachineSpec,
+} from "./spec";
 
 /** Duration like `90s`, `10m`, `1h30m`. */
-const duration = z.string().regex(/^(\d+h)?(\d+m)?(\d+s)?$/, "duration").min(2, "duration");
+const duration = z
+  .string()
+  .regex(/^(\d+h)?(\d+m)?(\d+s)?$/, "duration")
+  .min(2, "duration");
 /** Kubernetes quantity of storage, e.g. `100Gi`. */
 const quantity = z.string().regex(/^\d+(\.\d+)?(Ki|Mi|Gi|Ti|Pi|k|M|G|T|P)?$/, "quantity");
 /** Name of a Kubernetes object. */
-const dnsName = z.string().regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "name").max(63, "name");
+const dnsName = z
+  .string()
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "name")
+  .max(63, "name");
 const count = z.number().int().min(1);
 const url = z.string().regex(/^https?:\/\/[^\s/]+/, "url");
 const text = z.string().min(1);
@@ -91,7 +106,9 @@ export const specSchema = z.strictObject({
   clusterEndpoint: url.optional(),
   machines: z.record(z.string(), machine),
   patches: z.array(z.string()).optional(),
-  driver: z.strictObject({ branch: z.enum(DriverBranch).optional(), flavour: z.enum(ModuleFlavour).optional() }).optional(),
+  driver: z
+    .strictObject({ branch: z.enum(DriverBranch).optional(), flavour: z.enum(ModuleFlavour).optional() })
+    .optional(),
   gpuOperator: release.optional(),
   devicePlugin: release.optional(),
   sharing: sharing.optional(),
@@ -106,4 +123,6 @@ export const specSchema = z.strictObject({
 type SameKeys<A, B> = [keyof A, keyof B] extends [keyof B, keyof A] ? true : never;
 type Parsed = z.infer<typeof specSchema>;
 /** Fails to compile when the schema and ClusterSpec do not know the same fields. */
-export const schemaMatchesSpec: SameKeys<ClusterSpec, Parsed> & SameKeys<MachineSpec, Parsed["machines"][string]> = true;
+export const schemaKnowsSpec: SameKeys<ClusterSpec, Parsed> = true;
+/** The same for a machine. */
+export const schemaKnowsMachine: SameKeys<MachineSpec, Parsed["machines"][string]> = true;

@@ -24,7 +24,8 @@ export function closest(word: string, known: Iterable<string>): string | undefin
   let best: { candidate: string; distance: number } | undefined;
   for (const candidate of known) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
-    if (distance <= Math.max(2, Math.floor(candidate.length / 3)) && (!best || distance < best.distance)) best = { candidate, distance };
+    if (distance <= Math.max(2, Math.floor(candidate.length / 3)) && (!best || distance < best.distance))
+      best = { candidate, distance };
   }
   return best?.candidate;
 }

@@ -1,4 +1,5 @@
 import { parseAllDocuments } from "yaml";
+import { remember } from "./memory";
 
 /** A file that a patch writes. */
 export interface PatchFile {
@@ -32,8 +33,7 @@ export function readPatch(text: string, field: string): UserPatch {
   let patch = known.get(text);
   if (!patch) {
     patch = read(text);
-    if (known.size > 10_000) known.clear();
-    known.set(text, patch);
+    remember(known, text, patch);
   }
   return { ...patch, field };
 }
@@ -43,9 +43,13 @@ function read(text: string): Omit<UserPatch, "field"> {
   const documents = parseAllDocuments(text);
   if (!Array.isArray(documents)) return nothing;
   const error = documents.flatMap((document) => document.errors)[0];
-  if (error) return { ...nothing, flaw: { kind: "yaml", detail: (error.message.split("\n")[0] ?? "").replace(/:$/, "") } };
-  const values = documents.map((document): unknown => document.toJS()).filter((value) => value !== null && value !== undefined);
-  if (values.some((value) => Array.isArray(value))) return { ...nothing, flaw: { kind: "json6902", detail: "a list of operations" } };
+  if (error)
+    return { ...nothing, flaw: { kind: "yaml", detail: (error.message.split("\n")[0] ?? "").replace(/:$/, "") } };
+  const values = documents
+    .map((document): unknown => document.toJS())
+    .filter((value) => value !== null && value !== undefined);
+  if (values.some((value) => Array.isArray(value)))
+    return { ...nothing, flaw: { kind: "json6902", detail: "a list of operations" } };
   const odd = values.find((value) => !isRecord(value));
   if (odd !== undefined) return { ...nothing, flaw: { kind: "shape", detail: `a ${typeof odd}` } };
   const maps = values.filter(isRecord);
@@ -54,9 +58,15 @@ function read(text: string): Omit<UserPatch, "field"> {
     text,
     config,
     kinds: maps.flatMap((value) => (typeof value["kind"] === "string" ? [value["kind"]] : [])),
-    files: listAt(config, "machine", "files").map((file) => ({ op: asText(file["op"]), path: asText(file["path"]), content: asText(file["content"]) })),
+    files: listAt(config, "machine", "files").map((file) => ({
+      op: asText(file["op"]),
+      path: asText(file["path"]),
+      content: asText(file["content"]),
+    })),
     modules: listAt(config, "machine", "kernel", "modules").map((module) => asText(module["name"])),
-    sysctls: Object.fromEntries(Object.entries(recordAt(config, "machine", "sysctls")).map(([key, value]) => [key, asText(value)])),
+    sysctls: Object.fromEntries(
+      Object.entries(recordAt(config, "machine", "sysctls")).map(([key, value]) => [key, asText(value)]),
+    ),
   };
 }
 
@@ -82,5 +92,9 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 function asText(value: unknown): string {
-  return typeof value === "string" ? value : typeof value === "number" || typeof value === "boolean" ? String(value) : "";
+  return typeof value === "string"
+    ? value
+    : typeof value === "number" || typeof value === "boolean"
+      ? String(value)
+      : "";
 }

@@ -26,7 +26,11 @@ function mergeByName(ours: unknown[], theirs: unknown[]): unknown[] {
 
 /** A variable of an `env` list as text; undefined when the list has none of that name. */
 export function envOf(list: unknown, name: string): string | undefined {
-  const item: unknown = Array.isArray(list) ? list.find((entry) => isRecord(entry) && entry["name"] === name) : undefined;
+  const item: unknown = Array.isArray(list)
+    ? list.find((entry) => isRecord(entry) && entry["name"] === name)
+    : undefined;
   const value = isRecord(item) ? item["value"] : undefined;
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+    ? String(value)
+    : undefined;
 }

@@ -13,7 +13,12 @@ export interface TalosVersion {
 export function parseTalosVersion(text: string): TalosVersion | undefined {
   const version = semver.parse(text);
   if (!version || version.major !== 1) return undefined;
-  return { text: `v${version.version}`, minor: version.minor, patch: version.patch, prerelease: version.prerelease.length > 0 };
+  return {
+    text: `v${version.version}`,
+    minor: version.minor,
+    patch: version.patch,
+    prerelease: version.prerelease.length > 0,
+  };
 }
 
 /** Orders dotted numbers of any length, e.g. drivers `580.65.06` and `580.126.20` or CUDA `12.8` and `13.0`: negative, zero or positive. */
@@ -29,7 +34,10 @@ export function compareDotted(left: string, right: string): number {
 
 /** The lesser of dotted numbers; undefined of none. */
 export function leastDotted(values: string[]): string | undefined {
-  return values.reduce<string | undefined>((least, value) => (least === undefined || compareDotted(value, least) < 0 ? value : least), undefined);
+  return values.reduce<string | undefined>(
+    (least, value) => (least === undefined || compareDotted(value, least) < 0 ? value : least),
+    undefined,
+  );
 }
 
 /** First number of a dotted one: the branch of a driver, the major of CUDA. */

@@ -6,6 +6,7 @@ import * as path from "node:path";
 import { type Secrets, setSecrets } from "./config";
 import { type Changes, EventRecord, type Progress } from "./events";
 import type { Program } from "./program";
+import { limit } from "../limit";
 
 export type { Changes, Progress } from "./events";
 export { type Program, programFromFile } from "./program";
@@ -135,8 +136,8 @@ export class LabEngine {
     const controller = new AbortController();
     this.cancellations.add(controller);
     const timeoutSeconds = options.timeoutSeconds ?? 3600;
-    const limit = AbortSignal.timeout(timeoutSeconds * 1000);
-    const signal = AbortSignal.any([controller.signal, limit, ...(options.signal ? [options.signal] : [])]);
+    const within = limit(timeoutSeconds * 1000, controller.signal, options.signal);
+    const { signal } = within;
     const started = performance.now();
     let failure: string | undefined;
     try {
@@ -156,6 +157,7 @@ export class LabEngine {
       failure = error instanceof Error ? error.message : String(error);
     } finally {
       this.cancellations.delete(controller);
+      within.release();
       eventLog.end();
     }
     const seconds = (performance.now() - started) / 1000;
@@ -167,7 +169,7 @@ export class LabEngine {
       outputs: await this.stack.outputs(),
       diagnostics: [
         ...record.diagnostics,
-        ...(limit.aborted && failure ? [`error: ${verb} took longer than ${timeoutSeconds} s and was cancelled`] : []),
+        ...(within.over && failure ? [`error: ${verb} took longer than ${timeoutSeconds} s and was cancelled`] : []),
         ...unexplained(failure, record.diagnostics),
       ],
     };

@@ -1,7 +1,12 @@
 import { runLab } from "./support";
 
+interface Expected {
+  machines: Record<string, { talosVersion: string; driverVersion: string; gpus: string }>;
+  workloads: string[];
+}
+
 /** What each stack must come to, as its owner describes it. */
-const expected = {
+const expected: Record<string, Expected> = {
   rtx5070ti: {
     machines: { "k8s-worker4": { talosVersion: "v1.12.6", driverVersion: "570.211.01", gpus: "1" } },
     workloads: ["comfyui/comfyui", "ollama/ollama"],
@@ -15,11 +20,11 @@ const expected = {
 test(
   "both stacks come up side by side: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine",
   async () => {
-    const names = Object.keys(expected) as (keyof typeof expected)[];
+    const names = Object.keys(expected);
     const runs = await Promise.all(names.map((stack) => runLab(["--stack", stack, "--updates", "2"])));
     for (const [index, stack] of names.entries()) {
       const { status, report, lines } = runs[index]!;
-      const { machines, workloads } = expected[stack];
+      const { machines, workloads } = expected[stack]!;
       if (!report.ok) throw new Error(lines.join("\n"));
       expect(status).toBe(0);
       expect(report.failures).toEqual([]);
@@ -29,8 +34,7 @@ test(
       expect(first!.changes).toMatchObject({ update: 0, replace: 0, delete: 0, same: 0 });
       expect(second!.changes).toEqual({ create: 0, update: 0, replace: 0, delete: 0, same: first!.changes.create });
       expect(second!.machineRequests).toBe(0);
-      for (const [name, machine] of Object.entries<(typeof machines)[keyof typeof machines]>(machines)) {
-        const { talosVersion, driverVersion, gpus } = machine as { talosVersion: string; driverVersion: string; gpus: string };
+      for (const [name, { talosVersion, driverVersion, gpus }] of Object.entries(machines)) {
         expect(report.machines[name]).toMatchObject({
           talosVersion,
           driverVersion,

@@ -38,7 +38,7 @@ test("one DaemonSet per limit, on exactly the machines that have it, after the r
 });
 
 test("sees all cards without taking one from the workloads", async () => {
-  const [{ inputs }] = findAll(await stack(), daemonSet) as [{ inputs: any }];
+  const { inputs } = findAll(await stack(), daemonSet)[0]!;
   const [container] = inputs.spec.template.spec.containers;
   expect(Object.keys(container.resources.limits)).toEqual(["cpu", "memory"]);
   expect(container.env).toContainEqual({ name: "NVIDIA_VISIBLE_DEVICES", value: "all" });
@@ -59,7 +59,7 @@ async function runScript(
   watts: number,
   meanwhile: (folder: string, said: (text: string) => Promise<void>) => Promise<void>,
 ): Promise<string> {
-  const [{ inputs }] = findAll(await stack(), daemonSet) as [{ inputs: any }];
+  const { inputs } = findAll(await stack(), daemonSet)[0]!;
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "power-"));
   fs.writeFileSync(path.join(folder, "nvidia-smi"), fakeSmi, { mode: 0o755 });
   for (const card of [0, 1]) fs.writeFileSync(path.join(folder, `limit-${card}`), "400.00\n");

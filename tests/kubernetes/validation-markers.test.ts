@@ -84,6 +84,11 @@ test("writes whole files, only while the driver is up, and again when a validato
     seen.length = 0;
     fs.rmSync(driverReady);
     await said("wrote driver-ready");
+
+    seen.length = 0;
+    fs.writeFileSync(driverReady, "of somebody else");
+    await said("wrote driver-ready");
+    expect(fs.readFileSync(driverReady, "utf8")).toContain("IS_HOST_DRIVER=true\n");
     expect(ready()).toBe(true);
   } finally {
     const ended = new Promise((resolve) => child.once("exit", resolve));

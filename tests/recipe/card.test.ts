@@ -1,4 +1,14 @@
-import { architectureOf, drives, findCard, flavoursOf, knownModels, lastCudaOf, migOf, openModulesRefuse, powerRangeOf } from "../../components/recipe/card";
+import {
+  architectureOf,
+  drives,
+  findCard,
+  flavoursOf,
+  knownModels,
+  lastCudaOf,
+  migOf,
+  openModulesRefuse,
+  powerRangeOf,
+} from "../../components/recipe/card";
 import { cardAliases, cards, type Card } from "../../components/recipe/data/cards";
 import { migGeometries } from "../../components/recipe/data/mig";
 
@@ -81,7 +91,14 @@ test("power limits: exact where they were seen, wide where boards differ", () =>
 });
 
 test("MIG: what nvidia-smi of an H200 lists", () => {
-  expect(migOf(card("H200"))?.profiles).toEqual({ "1g.18gb": 7, "1g.35gb": 4, "2g.35gb": 3, "3g.71gb": 2, "4g.71gb": 1, "7g.141gb": 1 });
+  expect(migOf(card("H200"))?.profiles).toEqual({
+    "1g.18gb": 7,
+    "1g.35gb": 4,
+    "2g.35gb": 3,
+    "3g.71gb": 2,
+    "4g.71gb": 1,
+    "7g.141gb": 1,
+  });
   expect(migOf(card("RTX 4090"))).toBeUndefined();
   for (const geometry of Object.values(migGeometries)) {
     for (const profile of Object.keys(geometry.balanced)) expect(geometry.profiles).toHaveProperty([profile]);

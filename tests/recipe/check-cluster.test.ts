@@ -1,7 +1,14 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
-import { assertValid, checks, findingsOf, InvalidStackError, renderFinding, type Finding } from "../../components/recipe";
+import {
+  assertValid,
+  checks,
+  findingsOf,
+  InvalidStackError,
+  renderFinding,
+  type Finding,
+} from "../../components/recipe";
 import { fixtures, validStack, validStacks } from "./stacks";
 
 interface Expected {
@@ -26,7 +33,9 @@ const read = (file: string): Invalid => parse(fs.readFileSync(path.join(folder, 
 function differences(a: unknown, b: unknown, at = ""): string[] {
   const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
   if (!isObject(a) || !isObject(b)) return a === b ? [] : [at];
-  return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((key) => differences(a[key], b[key], `${at}.${key}`));
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((key) =>
+    differences(a[key], b[key], `${at}.${key}`),
+  );
 }
 
 describe("stacks with a mistake", () => {
@@ -81,7 +90,11 @@ describe("checks", () => {
 });
 
 describe("assertValid", () => {
-  const invalid = { ...validStack("modern"), gpuOperator: { version: "v26.3.0", values: { toolkit: { enabled: "no" } } }, nonsense: true };
+  const invalid = {
+    ...validStack("modern"),
+    gpuOperator: { version: "v26.3.0", values: { toolkit: { enabled: "no" } } },
+    nonsense: true,
+  };
 
   test("lists everything in one error, numbered", () => {
     const findings = findingsOf(invalid);
@@ -94,12 +107,19 @@ describe("assertValid", () => {
     }
     expect(error).toBeInstanceOf(InvalidStackError);
     const { message } = error as InvalidStackError;
-    findings.forEach((finding: Finding, index) => expect(message).toContain(`${index + 1}. ${finding.field}: ${finding.problem}; ${finding.why}; ${finding.remedy}`));
+    findings.forEach((finding: Finding, index) =>
+      expect(message).toContain(
+        `${index + 1}. ${finding.field}: ${finding.problem}; ${finding.why}; ${finding.remedy}`,
+      ),
+    );
     expect(message).toContain("3 mistakes");
   });
 
-  test.each([null, undefined, 1, "text", [], {}, { machines: [] }, { talosVersion: "v1.12.6", machines: { a: null } }])("%j: is a finding, not a crash", (raw) => {
-    expect(findingsOf(raw).length).toBeGreaterThan(0);
-    expect(() => assertValid(raw)).toThrow(InvalidStackError);
-  });
+  test.each([null, undefined, 1, "text", [], {}, { machines: [] }, { talosVersion: "v1.12.6", machines: { a: null } }])(
+    "%j: is a finding, not a crash",
+    (raw) => {
+      expect(findingsOf(raw).length).toBeGreaterThan(0);
+      expect(() => assertValid(raw)).toThrow(InvalidStackError);
+    },
+  );
 });

@@ -11,7 +11,12 @@ test("nothing to say: no part", () => {
 
 test("every option ends in one part", () => {
   const { toml, clashes } = containerdPart(
-    { nvidiaDefaultRuntime: true, baseRuntimeSpec: true, cdiSpecDirs: ["/var/cdi/static"], extra: `[plugins."io.containerd.cri.v1.images"]\nmax_concurrent_downloads = 5\n` },
+    {
+      nvidiaDefaultRuntime: true,
+      baseRuntimeSpec: true,
+      cdiSpecDirs: ["/var/cdi/static"],
+      extra: `[plugins."io.containerd.cri.v1.images"]\nmax_concurrent_downloads = 5\n`,
+    },
     "legacy",
   );
   expect(clashes).toEqual([]);
@@ -20,7 +25,10 @@ test("every option ends in one part", () => {
       [runtime]: {
         // Without containerd's own, devices of the plugin's own specification would be gone.
         cdi_spec_dirs: ["/etc/cdi", "/var/run/cdi", "/var/cdi/static"],
-        containerd: { default_runtime_name: "nvidia", runtimes: { nvidia: { base_runtime_spec: "/etc/cri/conf.d/base-spec.json" } } },
+        containerd: {
+          default_runtime_name: "nvidia",
+          runtimes: { nvidia: { base_runtime_spec: "/etc/cri/conf.d/base-spec.json" } },
+        },
       },
       "io.containerd.cri.v1.images": { max_concurrent_downloads: 5 },
     },
@@ -28,7 +36,9 @@ test("every option ends in one part", () => {
 });
 
 test("from Talos 1.13 on directories are added to Talos' own", () => {
-  expect(parse(containerdPart({ cdiSpecDirs: ["/var/cdi/static"] }, "cdi").toml ?? "")).toEqual({ plugins: { [runtime]: { cdi_spec_dirs: ["/var/cdi/static"] } } });
+  expect(parse(containerdPart({ cdiSpecDirs: ["/var/cdi/static"] }, "cdi").toml ?? "")).toEqual({
+    plugins: { [runtime]: { cdi_spec_dirs: ["/var/cdi/static"] } },
+  });
 });
 
 test("version never gets in", () => {
@@ -38,19 +48,25 @@ test("version never gets in", () => {
 
 test("what disagrees is told, what cannot be read too", () => {
   const extra = `[plugins."${runtime}".containerd]\ndefault_runtime_name = "runc"\n`;
-  expect(containerdPart({ nvidiaDefaultRuntime: true, extra }, "legacy").clashes).toEqual([`plugins.${runtime}.containerd.default_runtime_name`]);
+  expect(containerdPart({ nvidiaDefaultRuntime: true, extra }, "legacy").clashes).toEqual([
+    `plugins.${runtime}.containerd.default_runtime_name`,
+  ]);
   expect(containerdPart({ extra: "[plugins" }, "legacy").error).toContain("TOML");
 });
 
 test("whatever the options, the part is TOML and says all of them", () => {
   const dirs = fc.uniqueArray(fc.constantFrom("/a", "/b", "/c"));
   fc.assert(
-    fc.property(fc.record({ nvidiaDefaultRuntime: fc.boolean(), baseRuntimeSpec: fc.boolean(), cdiSpecDirs: dirs }), fc.constantFrom("legacy" as const, "cdi" as const), (spec, era) => {
-      const table: any = parse(containerdPart(spec, era).toml ?? "");
-      const settings = table.plugins?.[runtime];
-      expect(settings?.containerd?.default_runtime_name).toBe(spec.nvidiaDefaultRuntime ? "nvidia" : undefined);
-      expect(settings?.containerd?.runtimes?.nvidia?.base_runtime_spec !== undefined).toBe(spec.baseRuntimeSpec);
-      for (const dir of spec.cdiSpecDirs) expect(settings?.cdi_spec_dirs).toContain(dir);
-    }),
+    fc.property(
+      fc.record({ nvidiaDefaultRuntime: fc.boolean(), baseRuntimeSpec: fc.boolean(), cdiSpecDirs: dirs }),
+      fc.constantFrom("legacy" as const, "cdi" as const),
+      (spec, era) => {
+        const table: any = parse(containerdPart(spec, era).toml ?? "");
+        const settings = table.plugins?.[runtime];
+        expect(settings?.containerd?.default_runtime_name).toBe(spec.nvidiaDefaultRuntime ? "nvidia" : undefined);
+        expect(settings?.containerd?.runtimes?.nvidia?.base_runtime_spec !== undefined).toBe(spec.baseRuntimeSpec);
+        for (const dir of spec.cdiSpecDirs) expect(settings?.cdi_spec_dirs).toContain(dir);
+      },
+    ),
   );
 });

@@ -40,16 +40,21 @@ function depths(after: Record<string, string[]>): Map<string, number> {
 
 test("N workers in a window of p take ceil(N/p) steps, never more than p of them at a time, and no control plane beside", () => {
   fc.assert(
-    fc.property(fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1, max: 9 }), (controlPlanes, workers, window) => {
-      const after = upgradeWindows(cluster(controlPlanes, workers), window);
-      expect(Object.keys(after)).toHaveLength(controlPlanes + workers);
-      const steps = depths(after);
-      expect(Math.max(0, ...steps.values())).toBe(controlPlanes + Math.ceil(workers / window));
-      for (const step of new Set(steps.values())) {
-        const together = [...steps].filter(([, depth]) => depth === step).map(([name]) => name);
-        const crowd = together.some((name) => name.startsWith("c")) ? 1 : window;
-        expect(together.length).toBeLessThanOrEqual(crowd);
-      }
-    }),
+    fc.property(
+      fc.integer({ min: 0, max: 5 }),
+      fc.integer({ min: 0, max: 40 }),
+      fc.integer({ min: 1, max: 9 }),
+      (controlPlanes, workers, window) => {
+        const after = upgradeWindows(cluster(controlPlanes, workers), window);
+        expect(Object.keys(after)).toHaveLength(controlPlanes + workers);
+        const steps = depths(after);
+        expect(Math.max(0, ...steps.values())).toBe(controlPlanes + Math.ceil(workers / window));
+        for (const step of new Set(steps.values())) {
+          const together = [...steps].filter(([, depth]) => depth === step).map(([name]) => name);
+          const crowd = together.some((name) => name.startsWith("c")) ? 1 : window;
+          expect(together.length).toBeLessThanOrEqual(crowd);
+        }
+      },
+    ),
   );
 });

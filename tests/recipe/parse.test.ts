@@ -10,12 +10,21 @@ test("a stack with a wrong shape is not handed out", () => {
   const { spec, findings } = parseSpec({ ...validStack("modern"), upgrade: { maxParallel: "two" } });
   expect(spec).toBeUndefined();
   expect(findings).toEqual([
-    { check: "shape", field: "upgrade.maxParallel", problem: "is text but must be a number", why: expect.stringMatching(/./), remedy: "write a number" },
+    {
+      check: "shape",
+      field: "upgrade.maxParallel",
+      problem: "is text but must be a number",
+      why: expect.stringMatching(/./),
+      remedy: "write a number",
+    },
   ]);
 });
 
 test("the rest can still be checked", () => {
-  const raw = validStack("rtx5070ti") as unknown as { machines: Record<string, Record<string, unknown>>; gpuOperator: Record<string, unknown> };
+  const raw = validStack("rtx5070ti") as unknown as {
+    machines: Record<string, Record<string, unknown>>;
+    gpuOperator: Record<string, unknown>;
+  };
   const machine = raw.machines["k8s-worker4"] ?? {};
   delete machine["address"];
   machine["role"] = "boss";
@@ -29,7 +38,12 @@ test("the rest can still be checked", () => {
     "machines.k8s-worker4.gpus[1].model",
     "gpuOperator.version",
   ]);
-  expect(spec?.machines["k8s-worker4"]).toEqual({ address: "k8s-worker4", role: "worker", configuration: "owned", gpus: [{ model: "RTX 5070 Ti" }] });
+  expect(spec?.machines["k8s-worker4"]).toEqual({
+    address: "k8s-worker4",
+    role: "worker",
+    configuration: "owned",
+    gpus: [{ model: "RTX 5070 Ti" }],
+  });
   expect(pruned).toContain("machines.k8s-worker4.address");
 });
 

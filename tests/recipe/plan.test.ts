@@ -16,13 +16,18 @@ test("the same stack gives the same plan, whatever the order of its machines", (
 });
 
 test("what was assumed is noted", () => {
-  expect(planCluster({ ...validStack("rtx5070ti"), talosVersion: "v1.12.40" }).notes).toEqual([expect.stringContaining("v1.12.40 is newer than the tables")]);
-  expect(planCluster(validStack("modern")).notes).toEqual([expect.stringContaining("gpu-1: from Talos ≤ 1.12 to ≥ 1.13")]);
+  expect(planCluster({ ...validStack("rtx5070ti"), talosVersion: "v1.12.40" }).notes).toEqual([
+    expect.stringContaining("v1.12.40 is newer than the tables"),
+  ]);
+  expect(planCluster(validStack("modern")).notes).toEqual([
+    expect.stringContaining("gpu-1: from Talos ≤ 1.12 to ≥ 1.13"),
+  ]);
   expect(planCluster(validStack("rtx5070ti")).notes).toEqual([]);
 });
 
 describe("fixes", () => {
-  const used = (name: string): FixId[] => fixes.filter((fix) => fix.usedBy(planCluster(validStack(name)))).map((fix) => fix.id);
+  const used = (name: string): FixId[] =>
+    fixes.filter((fix) => fix.usedBy(planCluster(validStack(name)))).map((fix) => fix.id);
 
   test.each([
     ["rtx5070ti", ["validationMarkers", "privilegedNamespace", "kernelModules", "bpfJitHarden"]],
@@ -33,7 +38,8 @@ describe("fixes", () => {
 
   test("each is told with symptom, cause, remedy and source", () => {
     expect(fixes.map((fix) => fix.id)).toEqual([...fixIds]);
-    for (const fix of fixes) for (const part of ["does", "symptom", "cause", "remedy", "source"] as const) expect(fix[part]).toMatch(/\S/);
+    for (const fix of fixes)
+      for (const part of ["does", "symptom", "cause", "remedy", "source"] as const) expect(fix[part]).toMatch(/\S/);
   });
 
   /** What leaving a fix out may change in a plan. */
@@ -46,14 +52,14 @@ describe("fixes", () => {
     kernelModules: (plan) => {
       for (const machine of plan.machines) {
         machine.kernelModules = [];
-        machine.patches = machine.patches.map((patch) => patch.replace(/  kernel:\n    modules:\n(      - .*\n)+/, ""));
+        machine.patches = machine.patches.map((patch) => patch.replace(/ {2}kernel:\n {4}modules:\n( {6}- .*\n)+/, ""));
       }
     },
     runtimeClass: (plan) => void (plan.kubernetes.runtimeClass.leftOut = true),
     bpfJitHarden: (plan) => {
       for (const machine of plan.machines) {
         machine.sysctls = {};
-        machine.patches = machine.patches.map((patch) => patch.replace(/  sysctls:\n(    .*\n)+/, ""));
+        machine.patches = machine.patches.map((patch) => patch.replace(/ {2}sysctls:\n( {4}.*\n)+/, ""));
       }
     },
     gpuPresentLabel: (plan) => {
@@ -61,7 +67,9 @@ describe("fixes", () => {
     },
   };
 
-  const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank"].flatMap((name) => used(name).map((fix) => [name, fix] as const));
+  const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank"].flatMap((name) =>
+    used(name).map((fix) => [name, fix] as const),
+  );
 
   test.each(cases)("%s without %s: just that is gone", (name, fix) => {
     const stack = validStack(name);

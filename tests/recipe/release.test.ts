@@ -29,10 +29,14 @@ test("on Talos 1.12 lts is newer than production", () => {
 test("a newer patch release takes the newest row of its minor and says so", () => {
   const release = findRelease("v1.12.99");
   expect(release?.drivers.lts).toBe("580.126.20");
-  expect(release?.assumption).toBe("v1.12.99 is newer than the tables: drivers of v1.12.11 are assumed (580.126.20, 570.211.01)");
+  expect(release?.assumption).toBe(
+    "v1.12.99 is newer than the tables: drivers of v1.12.11 are assumed (580.126.20, 570.211.01)",
+  );
 });
 
-test.each(["v1.7.6", "v1.15.0", "v2.0.0", "latest", ""])("%j is not known", (version) => expect(findRelease(version)).toBeUndefined());
+test.each(["v1.7.6", "v1.15.0", "v2.0.0", "latest", ""])("%j is not known", (version) =>
+  expect(findRelease(version)).toBeUndefined(),
+);
 
 test("rows of a minor follow each other without a gap", () => {
   for (const { minor } of minorRows) {
@@ -60,7 +64,12 @@ test("extensions come and go with minors", () => {
   expect(minorsWith("siderolabs/nvidia-driver")).toEqual([]);
   for (const { minor } of minorRows) {
     for (const branch of ["lts", "production"]) {
-      for (const name of ["nonfree-kmod-nvidia", "nvidia-open-gpu-kernel-modules", "nvidia-container-toolkit", "nvidia-fabricmanager"]) {
+      for (const name of [
+        "nonfree-kmod-nvidia",
+        "nvidia-open-gpu-kernel-modules",
+        "nvidia-container-toolkit",
+        "nvidia-fabricmanager",
+      ]) {
         expect(extensionsOf(minor)).toContain(`siderolabs/${name}-${branch}`);
       }
     }

@@ -24,7 +24,10 @@ test.each([
 });
 
 test("arguments come before extensions, indented by four, with a newline at the end", () => {
-  const schematic = schematicOf({ extensions: ["siderolabs/a", "siderolabs/b"], kernelArgs: ["arm64.nobti", "-console", "console=ttyS0,115200"] });
+  const schematic = schematicOf({
+    extensions: ["siderolabs/a", "siderolabs/b"],
+    kernelArgs: ["arm64.nobti", "-console", "console=ttyS0,115200"],
+  });
   expect(schematic.yaml).toBe(
     [
       "customization:",
@@ -43,7 +46,14 @@ test("arguments come before extensions, indented by four, with a newline at the 
   expect(parse(schematic.yaml)).toHaveProperty("customization.extraKernelArgs.1", "-console");
 });
 
-const args = { factoryUrl: "https://factory.talos.dev", schematicId: "abc", talosVersion: "v1.12.6", minor: 12, platform: "metal", secureBoot: false };
+const args = {
+  factoryUrl: "https://factory.talos.dev",
+  schematicId: "abc",
+  talosVersion: "v1.12.6",
+  minor: 12,
+  platform: "metal",
+  secureBoot: false,
+};
 
 test.each([
   [{}, "factory.talos.dev/metal-installer/abc:v1.12.6"],

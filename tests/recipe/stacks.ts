@@ -17,7 +17,11 @@ export function validStacks(): string[] {
 }
 
 /** A stack of one adopted worker. */
-export function oneMachine(talosVersion: string, machine: Partial<MachineSpec>, more: Partial<ClusterSpec> = {}): ClusterSpec {
+export function oneMachine(
+  talosVersion: string,
+  machine: Partial<MachineSpec>,
+  more: Partial<ClusterSpec> = {},
+): ClusterSpec {
   return {
     talosVersion,
     machines: { gpu: { address: "10.0.0.1", role: "worker", configuration: "adopted", ...machine } },

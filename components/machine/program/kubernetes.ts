@@ -32,6 +32,10 @@ export class KubernetesCluster implements Cluster {
     return node === undefined ? undefined : nodeState(node);
   }
 
+  async isAlone(): Promise<boolean> {
+    return (await this.call("nodes", () => this.api.listNode({ limit: 2 })))!.items.length < 2;
+  }
+
   async cordon(name: string, annotation: string, value: string): Promise<void> {
     await this.patch(name, { metadata: { annotations: { [annotation]: value } }, spec: { unschedulable: true } });
   }

@@ -58,6 +58,8 @@ export interface EtcdMember {
 export interface Cluster {
   /** The node; undefined when the cluster has none of that name. */
   node(name: string): Promise<NodeState | undefined>;
+  /** Whether the cluster has no other node. */
+  isAlone(): Promise<boolean>;
   /** Marks the node unschedulable and sets the annotation, in one request. */
   cordon(name: string, annotation: string, value: string): Promise<void>;
   /** Takes both away, in one request. */

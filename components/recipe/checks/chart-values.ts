@@ -3,7 +3,10 @@ import type { Check } from "../check";
 import { didYouMean } from "../suggest";
 
 const hints: [RegExp, string][] = [
-  [/\.nodeSelector$|^daemonsets\.(nodeSelector|affinity)$|\.affinity$/, "the operator places its pods by node labels alone: label the machines instead (machines.<name>.labels)"],
+  [
+    /\.nodeSelector$|^daemonsets\.(nodeSelector|affinity)$|\.affinity$/,
+    "the operator places its pods by node labels alone: label the machines instead (machines.<name>.labels)",
+  ],
   [/\.tolerations$/, "all operands share daemonsets.tolerations; the machines' own taints are tolerated without it"],
 ];
 
@@ -11,10 +14,12 @@ export const chartValues: Check = {
   id: "chart-values",
   source: "values.yaml and templates of the chart at its release; Helm ignores what no template reads",
   find: ({ spec }) =>
-    ([
-      ["gpuOperator", "gpu-operator"],
-      ["devicePlugin", "nvidia-device-plugin"],
-    ] as [("gpuOperator" | "devicePlugin"), ChartName][]).flatMap(([field, name]) => {
+    (
+      [
+        ["gpuOperator", "gpu-operator"],
+        ["devicePlugin", "nvidia-device-plugin"],
+      ] as ["gpuOperator" | "devicePlugin", ChartName][]
+    ).flatMap(([field, name]) => {
       const release = spec[field];
       const chart = release?.values && findChart(name, release.version);
       if (!release?.values || !chart) return [];
@@ -24,13 +29,19 @@ export const chartValues: Check = {
               field: `${field}.values.${path}`,
               problem: `the chart ${name} ${release.version} has no such value`,
               why: "Helm ignores it in silence, and what it was meant to do does not happen",
-              remedy: hints.find(([pattern]) => pattern.test(path))?.[1] ?? `${didYouMean(path, Object.keys(chart.paths))}see \`helm show values\`, or leave it out`,
+              remedy:
+                hints.find(([pattern]) => pattern.test(path))?.[1] ??
+                `${didYouMean(path, Object.keys(chart.paths))}see \`helm show values\`, or leave it out`,
             }
           : {
               field: `${field}.values.${path}`,
               problem: `must be ${kind === "array" ? "a list" : kind === "object" ? "a mapping" : kind === "boolean" ? "true or false" : `a ${kind}`}`,
-              why: kind === "boolean" ? "a template takes any text for true, \"false\" too" : "the template reads it differently, or fails",
-              remedy: kind === "boolean" ? "write it without quotes" : "write it in the shape that `helm show values` has",
+              why:
+                kind === "boolean"
+                  ? 'a template takes any text for true, "false" too'
+                  : "the template reads it differently, or fails",
+              remedy:
+                kind === "boolean" ? "write it without quotes" : "write it in the shape that `helm show values` has",
             },
       );
     }),

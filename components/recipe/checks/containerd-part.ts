@@ -3,7 +3,8 @@ import { customizationPath } from "../containerd";
 
 export const containerdPartCheck: Check = {
   id: "containerd-part",
-  source: "talos, injectCRIConfigPatch: a second item of the path fails with \"resource EtcFileSpecs.files.talos.dev already exists\"",
+  source:
+    'talos, injectCRIConfigPatch: a second item of the path fails with "resource EtcFileSpecs.files.talos.dev already exists"',
   find: ({ machines, clusterPatches }) => [
     ...clusterPatches
       .filter((patch) => patch.files.some((file) => file.path === customizationPath))
@@ -11,7 +12,8 @@ export const containerdPartCheck: Check = {
         field: patch.field,
         problem: `writes ${customizationPath} on every machine`,
         why: "a machine takes one such item: with a second one CRI and kubelet do not start, and the machine reboots every 35 minutes",
-        remedy: "say it under machines.<name>.containerd, which is composed into one part per machine (containerd.extra takes any TOML)",
+        remedy:
+          "say it under machines.<name>.containerd, which is composed into one part per machine (containerd.extra takes any TOML)",
       })),
     ...machines.flatMap((machine) =>
       machine.patches

@@ -4,18 +4,27 @@ import { valueAt } from "../user-patches";
 
 export const containerdToml: Check = {
   id: "containerd-toml",
-  source: "talos, injectCRIConfigPatch: a part that cannot be merged fails the boot after a minute; containerd 2, CRI plugin names",
+  source:
+    "talos, injectCRIConfigPatch: a part that cannot be merged fails the boot after a minute; containerd 2, CRI plugin names",
   find: ({ machines, plan }) =>
     machines.flatMap((machine) => {
       const spec = machine.spec.containerd;
       if (!spec) return [];
       const { error, clashes } = containerdPart(spec, plan.era);
       const field = `${machine.field}.containerd.extra`;
-      const oldPlugin = valueAt(parseToml(spec.extra ?? "").table, "plugins", "io.containerd.grpc.v1.cri") !== undefined;
+      const oldPlugin =
+        valueAt(parseToml(spec.extra ?? "").table, "plugins", "io.containerd.grpc.v1.cri") !== undefined;
       return [
         ...(error === undefined
           ? []
-          : [{ field, problem: `is not TOML: ${error}`, why: "Talos cannot merge it: CRI does not start and the machine does not finish its boot", remedy: "correct it" }]),
+          : [
+              {
+                field,
+                problem: `is not TOML: ${error}`,
+                why: "Talos cannot merge it: CRI does not start and the machine does not finish its boot",
+                remedy: "correct it",
+              },
+            ]),
         ...clashes.map((key) => ({
           field,
           problem: `sets ${key} to something else than the options beside it`,
@@ -26,9 +35,10 @@ export const containerdToml: Check = {
           ? [
               {
                 field,
-                problem: "sets plugins.\"io.containerd.grpc.v1.cri\", which is the name of containerd 1",
+                problem: 'sets plugins."io.containerd.grpc.v1.cri", which is the name of containerd 1',
                 why: "containerd 2 (Talos ≥ 1.8) ignores it",
-                remedy: "write plugins.\"io.containerd.cri.v1.runtime\" (runtimes, CDI) or plugins.\"io.containerd.cri.v1.images\" (images)",
+                remedy:
+                  'write plugins."io.containerd.cri.v1.runtime" (runtimes, CDI) or plugins."io.containerd.cri.v1.images" (images)',
               },
             ]
           : []),

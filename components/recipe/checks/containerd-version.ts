@@ -14,7 +14,9 @@ export const containerdVersion: Check = {
       remedy: "leave the line out: Talos ≥ 1.8 writes version 3, with keys under io.containerd.cri.v1.runtime",
     });
     return [
-      ...context.machines.filter((machine) => hasVersion(machine.spec.containerd?.extra ?? "")).map((machine) => complaint(`${machine.field}.containerd.extra`)),
+      ...context.machines
+        .filter((machine) => hasVersion(machine.spec.containerd?.extra ?? ""))
+        .map((machine) => complaint(`${machine.field}.containerd.extra`)),
       ...allPatches(context)
         .filter(({ patch }) => patch.files.some((file) => file.path === customizationPath && hasVersion(file.content)))
         .map(({ patch }) => complaint(patch.field)),

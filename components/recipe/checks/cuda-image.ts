@@ -5,17 +5,22 @@ import { compareDotted, majorOf } from "../version";
 
 export const cudaImage: Check = {
   id: "cuda-image",
-  source: "docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility; CUDA 13 release notes (dropped architectures)",
+  source:
+    "docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility; CUDA 13 release notes (dropped architectures)",
   find: ({ spec, gpuMachines }) => {
     const images = [
-      ...gpuRequests(spec).flatMap((request) => (request.image ? [{ field: `${request.field}.image`, image: request.image }] : [])),
+      ...gpuRequests(spec).flatMap((request) =>
+        request.image ? [{ field: `${request.field}.image`, image: request.image }] : [],
+      ),
       ...(spec.smokeTestImage ? [{ field: "smokeTestImage", image: spec.smokeTestImage }] : []),
     ];
     return images.flatMap(({ field, image }) => {
       const cuda = cudaOfImage(image);
       const floor = cuda && cudaFloor(cuda);
       if (!cuda || !floor) return [];
-      const old = gpuMachines.find((machine) => machine.driverVersion && compareDotted(machine.driverVersion, floor) < 0);
+      const old = gpuMachines.find(
+        (machine) => machine.driverVersion && compareDotted(machine.driverVersion, floor) < 0,
+      );
       if (old) {
         return [
           {
@@ -26,7 +31,9 @@ export const cudaImage: Check = {
           },
         ];
       }
-      const dropped = gpuMachines.flatMap((machine) => machine.cards.map((card) => ({ machine, card }))).find(({ card }) => compareDotted(majorOf(cuda).toString(), majorOf(lastCudaOf(card) ?? "99").toString()) > 0);
+      const dropped = gpuMachines
+        .flatMap((machine) => machine.cards.map((card) => ({ machine, card })))
+        .find(({ card }) => compareDotted(majorOf(cuda).toString(), majorOf(lastCudaOf(card) ?? "99").toString()) > 0);
       if (!dropped) return [];
       return [
         {

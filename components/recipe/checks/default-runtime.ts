@@ -8,7 +8,14 @@ export const defaultRuntime: Check = {
   find: ({ machines, plan }) =>
     machines.flatMap((machine) => {
       const spec = machine.spec.containerd;
-      const inExtra = valueAt(parseToml(spec?.extra ?? "").table, "plugins", "io.containerd.cri.v1.runtime", "containerd", "default_runtime_name") === "nvidia";
+      const inExtra =
+        valueAt(
+          parseToml(spec?.extra ?? "").table,
+          "plugins",
+          "io.containerd.cri.v1.runtime",
+          "containerd",
+          "default_runtime_name",
+        ) === "nvidia";
       if (!spec?.nvidiaDefaultRuntime && !inExtra) return [];
       const field = `${machine.field}.containerd.${spec?.nvidiaDefaultRuntime ? "nvidiaDefaultRuntime" : "extra"}`;
       if (machine.gpuCount === 0) {

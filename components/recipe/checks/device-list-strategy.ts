@@ -9,9 +9,17 @@ const strategies = ["envvar", "volume-mounts", "cdi-annotations", "cdi-cri"];
 function said({ spec }: CheckContext): { field: string; text: string }[] {
   const env = envOf(valueAt(spec.gpuOperator?.values, "devicePlugin", "env"), "DEVICE_LIST_STRATEGY");
   const value = valueAt(spec.devicePlugin?.values, "deviceListStrategy");
+  const list: unknown[] = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
   return [
     ...(env === undefined ? [] : [{ field: "gpuOperator.values.devicePlugin.env", text: env }]),
-    ...(value === undefined || value === null ? [] : [{ field: "devicePlugin.values.deviceListStrategy", text: Array.isArray(value) ? value.join(",") : String(value) }]),
+    ...(list.length === 0
+      ? []
+      : [
+          {
+            field: "devicePlugin.values.deviceListStrategy",
+            text: list.filter((word) => typeof word === "string").join(","),
+          },
+        ]),
   ];
 }
 
@@ -27,7 +35,7 @@ export const deviceListStrategy: Check = {
           {
             field,
             problem: `"${wrong.join(",")}" is no strategy`,
-            why: "the device plugin stops with \"invalid --device-list-strategy option\", and the node offers no GPU",
+            why: 'the device plugin stops with "invalid --device-list-strategy option", and the node offers no GPU',
             remedy: `${didYouMean(wrong[0] ?? "", strategies)}one of ${strategies.join(", ")}`,
           },
         ];

@@ -7,7 +7,11 @@ export const driverBranches: Check = {
   find: ({ gpuMachines }) =>
     gpuMachines.flatMap((machine) => {
       const branchesOf = (kind: string): Set<string> =>
-        new Set(machine.extensions.map(nvidiaExtension).flatMap((extension) => (extension?.kind === kind && extension.branch ? [extension.branch] : [])));
+        new Set(
+          machine.extensions
+            .map(nvidiaExtension)
+            .flatMap((extension) => (extension?.kind === kind && extension.branch ? [extension.branch] : [])),
+        );
       const modules = branchesOf("modules");
       const toolkit = branchesOf("toolkit");
       if (modules.size === 1 && toolkit.size === 1 && [...modules][0] === [...toolkit][0]) return [];

@@ -17,7 +17,10 @@ export const driverTooNew: Check = {
           field: spec.driver?.branch ? "driver.branch" : "talosVersion",
           problem: `the ${machine.branch} driver of Talos ${spec.talosVersion} is ${driver}, but the ${card.model} of ${machine.name} (${card.architecture}) runs up to ${last(card)}`,
           why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
-          remedy: majorOf(release.drivers[other]) <= last(card) ? `take driver.branch ${other} (${release.drivers[other]})` : "stay on an older Talos release",
+          remedy:
+            majorOf(release.drivers[other]) <= last(card)
+              ? `take driver.branch ${other} (${release.drivers[other]})`
+              : "stay on an older Talos release",
         },
       ];
     }),

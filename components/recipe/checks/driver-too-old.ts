@@ -8,10 +8,14 @@ export const driverTooOld: Check = {
   find: ({ spec, release, gpuMachines }) =>
     gpuMachines.flatMap((machine) => {
       const driver = machine.driverVersion;
-      const card = driver ? machine.cards.find((candidate) => compareDotted(driver, minDriverOf(candidate)) < 0) : undefined;
+      const card = driver
+        ? machine.cards.find((candidate) => compareDotted(driver, minDriverOf(candidate)) < 0)
+        : undefined;
       if (!driver || !card || !release) return [];
       const other = machine.branch === "lts" ? "production" : "lts";
-      const otherFits = machine.cards.every((candidate) => compareDotted(release.drivers[other], minDriverOf(candidate)) >= 0);
+      const otherFits = machine.cards.every(
+        (candidate) => compareDotted(release.drivers[other], minDriverOf(candidate)) >= 0,
+      );
       return [
         {
           field: spec.driver?.branch ? "driver.branch" : "talosVersion",

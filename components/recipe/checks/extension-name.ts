@@ -7,7 +7,8 @@ const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 
 export const extensionName: Check = {
   id: "extension-name",
-  source: "siderolabs/extensions, Makefile; image-factory, internal/profile (unsuffixed names stand for `-lts`, in silence)",
+  source:
+    "siderolabs/extensions, Makefile; image-factory, internal/profile (unsuffixed names stand for `-lts`, in silence)",
   find: ({ machines, release }) =>
     machines.flatMap((machine) =>
       (machine.spec.extensions ?? []).flatMap((name, index) => {

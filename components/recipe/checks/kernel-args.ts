@@ -2,14 +2,22 @@ import type { Check, Complaint } from "../check";
 
 export const kernelArgs: Check = {
   id: "kernel-args",
-  source: "siderolabs/docs v1.10, boot loader: the schematic's arguments take effect with a UKI (Talos ≥ 1.10, or Secure Boot)",
+  source:
+    "siderolabs/docs v1.10, boot loader: the schematic's arguments take effect with a UKI (Talos ≥ 1.10, or Secure Boot)",
   find: ({ spec, machines, release }) =>
     machines.flatMap((machine): Complaint[] => {
       const args = machine.spec.kernelArgs ?? [];
       const field = `${machine.field}.kernelArgs`;
       const broken = args.findIndex((arg) => /\s|^['"#&*!|>%@`]|: |:$/.test(arg));
       if (broken >= 0) {
-        return [{ field: `${field}[${broken}]`, problem: `"${args[broken]}" is not one argument`, why: "the kernel would read it as several, or as something else", remedy: "write one argument per entry, without quotes and spaces" }];
+        return [
+          {
+            field: `${field}[${broken}]`,
+            problem: `"${args[broken]}" is not one argument`,
+            why: "the kernel would read it as several, or as something else",
+            remedy: "write one argument per entry, without quotes and spaces",
+          },
+        ];
       }
       if (args.length === 0 || !release || release.version.minor >= 10 || machine.spec.secureBoot) return [];
       return [

@@ -3,7 +3,7 @@ import { nvidiaExtension } from "../extension";
 
 export const kernelModulesOnce: Check = {
   id: "kernel-modules-once",
-  source: "NVIDIA driver README, \"Open Linux Kernel Modules\": the two flavours exclude each other",
+  source: 'NVIDIA driver README, "Open Linux Kernel Modules": the two flavours exclude each other',
   find: ({ gpuMachines }) =>
     gpuMachines.flatMap((machine) => {
       const modules = machine.extensions.filter((name) => nvidiaExtension(name)?.kind === "modules");

@@ -9,7 +9,14 @@ export const kubernetesVersion: Check = {
     const field = "kubernetesVersion";
     const version = semver.parse(spec.kubernetesVersion);
     if (!version) {
-      return [{ field, problem: `"${spec.kubernetesVersion}" is not a version`, why: "the machine configuration names its images", remedy: "write one like `v1.35.0`" }];
+      return [
+        {
+          field,
+          problem: `"${spec.kubernetesVersion}" is not a version`,
+          why: "the machine configuration names its images",
+          remedy: "write one like `v1.35.0`",
+        },
+      ];
     }
     const range = release?.minor.kubernetes;
     if (!range || (version.major === 1 && range.from <= version.minor && version.minor <= range.to)) return [];

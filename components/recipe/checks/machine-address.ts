@@ -11,7 +11,14 @@ export const machineAddress: Check = {
       const other = first.get(address);
       first.set(address, other ?? machine.name);
       if (/:\/\/|\/|\s/.test(address) || /^[^:]+:\d+$/.test(address)) {
-        return [{ field, problem: `"${address}" is not an address`, why: "the Talos API is asked for a node by it", remedy: "write an IP or a host name, without scheme and port" }];
+        return [
+          {
+            field,
+            problem: `"${address}" is not an address`,
+            why: "the Talos API is asked for a node by it",
+            remedy: "write an IP or a host name, without scheme and port",
+          },
+        ];
       }
       if (other === undefined) return [];
       return [

@@ -15,7 +15,7 @@ export const machineFileCreate: Check = {
             {
               field: patch.field,
               problem: `op: create of ${file.path}, which is outside /var`,
-              why: "Talos fails the boot with \"create operation not allowed outside of /var\", pauses for 35 minutes, reboots, and fails again",
+              why: 'Talos fails the boot with "create operation not allowed outside of /var", pauses for 35 minutes, reboots, and fails again',
               remedy:
                 file.path === "/etc/nvidia-container-runtime/config.toml"
                   ? "leave it out: the toolkit's extension brings its own configuration, and no-cgroups is not needed"
@@ -28,7 +28,7 @@ export const machineFileCreate: Check = {
           {
             field: patch.field,
             problem: `"${file.op}" is no operation for ${file.path || "a file"}`,
-            why: "Talos fails the boot with \"unknown operation for file\", pauses for 35 minutes, reboots, and fails again",
+            why: 'Talos fails the boot with "unknown operation for file", pauses for 35 minutes, reboots, and fails again',
             remedy: "write op: create, overwrite or append",
           },
         ];

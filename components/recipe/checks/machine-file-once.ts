@@ -7,7 +7,8 @@ function repeated(patches: UserPatch[]): { path: string; fields: string[] }[] {
   const fieldsByPath = new Map<string, string[]>();
   for (const patch of patches) {
     for (const { path } of patch.files) {
-      if (path !== "" && path !== customizationPath) fieldsByPath.set(path, [...(fieldsByPath.get(path) ?? []), patch.field]);
+      if (path !== "" && path !== customizationPath)
+        fieldsByPath.set(path, [...(fieldsByPath.get(path) ?? []), patch.field]);
     }
   }
   return [...fieldsByPath].filter(([, fields]) => fields.length > 1).map(([path, fields]) => ({ path, fields }));
@@ -19,7 +20,11 @@ export const machineFileOnce: Check = {
   find: ({ machines, clusterPatches }) => {
     const everywhere = repeated(clusterPatches);
     const known = new Set(everywhere.map(({ path }) => path));
-    const perMachine = machines.flatMap((machine) => (machine.patches.length > 0 ? repeated([...clusterPatches, ...machine.patches]).filter(({ path }) => !known.has(path)) : []));
+    const perMachine = machines.flatMap((machine) =>
+      machine.patches.length > 0
+        ? repeated([...clusterPatches, ...machine.patches]).filter(({ path }) => !known.has(path))
+        : [],
+    );
     return [...everywhere, ...perMachine].map(({ path, fields }) => ({
       field: fields.at(-1) ?? "patches",
       problem: `${path} is written ${fields.length} times (by ${[...new Set(fields)].join(" and ")})`,

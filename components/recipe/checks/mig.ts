@@ -34,7 +34,12 @@ export const mig: Check = {
         if (!card) continue;
         const geometry = migOf(card);
         if (!geometry) {
-          complaints.push({ field: "sharing.mig", problem: `the ${card.model} of ${machine.name} has no MIG`, why: "the MIG manager would fail on it, and take its GPUs out of service while it tries", remedy: `leave mig out, or ${field} out of the stack` });
+          complaints.push({
+            field: "sharing.mig",
+            problem: `the ${card.model} of ${machine.name} has no MIG`,
+            why: "the MIG manager would fail on it, and take its GPUs out of service while it tries",
+            remedy: `leave mig out, or ${field} out of the stack`,
+          });
         } else if (Object.keys(instancesOf(geometry, wanted.profile)).length === 0) {
           const profiles = Object.keys(geometry.profiles);
           complaints.push({

@@ -3,11 +3,15 @@ import type { Check } from "../check";
 
 export const mixedCards: Check = {
   id: "mixed-cards",
-  source: "NVIDIA driver 580 README, \"Open Linux Kernel Modules\": one driver and one flavour per machine",
+  source: 'NVIDIA driver 580 README, "Open Linux Kernel Modules": one driver and one flavour per machine',
   find: ({ gpuMachines }) =>
     gpuMachines.flatMap((machine) => {
-      const pairs = machine.cards.flatMap((card, index) => machine.cards.slice(index + 1).map((other) => ({ card, other })));
-      const pair = pairs.find(({ card, other }) => !flavoursOf(card).some((flavour) => flavoursOf(other).includes(flavour)));
+      const pairs = machine.cards.flatMap((card, index) =>
+        machine.cards.slice(index + 1).map((other) => ({ card, other })),
+      );
+      const pair = pairs.find(
+        ({ card, other }) => !flavoursOf(card).some((flavour) => flavoursOf(other).includes(flavour)),
+      );
       if (!pair) return [];
       return [
         {

@@ -3,11 +3,16 @@ import type { Check } from "../check";
 
 export const moduleFlavour: Check = {
   id: "module-flavour",
-  source: "NVIDIA driver 580 README, \"Open Linux Kernel Modules\"; cozystack#3563; talos#13019 (GB10)",
+  source: 'NVIDIA driver 580 README, "Open Linux Kernel Modules"; cozystack#3563; talos#13019 (GB10)',
   find: ({ spec, gpuMachines }) =>
     gpuMachines.flatMap((machine) => {
       // Cards that no flavour has in common are the business of mixed-cards.
-      if (!["open", "proprietary"].some((flavour) => machine.cards.every((card) => flavoursOf(card).includes(flavour as never)))) return [];
+      if (
+        !["open", "proprietary"].some((flavour) =>
+          machine.cards.every((card) => flavoursOf(card).includes(flavour as never)),
+        )
+      )
+        return [];
       const card = machine.cards.find((candidate) => !flavoursOf(candidate).includes(machine.flavour));
       if (!card) return [];
       const needed = flavoursOf(card).join(" or ");

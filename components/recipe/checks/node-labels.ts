@@ -6,7 +6,9 @@ const prefix = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 function isKey(key: string): boolean {
   const parts = key.split("/");
-  return parts.length === 1 ? name.test(key) : parts.length === 2 && prefix.test(parts[0] ?? "") && name.test(parts[1] ?? "");
+  return parts.length === 1
+    ? name.test(key)
+    : parts.length === 2 && prefix.test(parts[0] ?? "") && name.test(parts[1] ?? "");
 }
 
 export const nodeLabels: Check = {
@@ -17,9 +19,19 @@ export const nodeLabels: Check = {
       Object.entries(machine.spec.labels ?? {}).flatMap(([key, text]) => {
         const field = `${machine.field}.labels.${key}`;
         if (!isKey(key) || !value.test(text)) {
-          return [{ field, problem: `${key}: "${text}" is no label`, why: "Kubernetes refuses it when the node is labelled, after the machine was upgraded", remedy: "use letters, digits, `-`, `_` and `.`, at most 63 of them" }];
+          return [
+            {
+              field,
+              problem: `${key}: "${text}" is no label`,
+              why: "Kubernetes refuses it when the node is labelled, after the machine was upgraded",
+              remedy: "use letters, digits, `-`, `_` and `.`, at most 63 of them",
+            },
+          ];
         }
-        const turnsOff = machine.gpuCount > 0 && text === "false" && /^nvidia\.com\/(gpu\.present|gpu\.deploy\.(operands|device-plugin))$/.test(key);
+        const turnsOff =
+          machine.gpuCount > 0 &&
+          text === "false" &&
+          /^nvidia\.com\/(gpu\.present|gpu\.deploy\.(operands|device-plugin))$/.test(key);
         const ours = machine.recipe.nodeLabels[key];
         if (turnsOff || (ours !== undefined && ours !== text)) {
           return [

@@ -3,12 +3,17 @@ import type { Check } from "../check";
 
 export const openModulesCard: Check = {
   id: "open-modules-card",
-  source: "NVIDIA driver 535 README, \"Open Linux Kernel Modules\"; siderolabs/extensions#114",
+  source: 'NVIDIA driver 535 README, "Open Linux Kernel Modules"; siderolabs/extensions#114',
   find: ({ spec, gpuMachines }) =>
     gpuMachines.flatMap((machine) => {
       const driver = machine.driverVersion;
       if (!driver || machine.flavour !== "open") return [];
-      const card = machine.cards.find((candidate) => flavoursOf(candidate).includes("proprietary") && flavoursOf(candidate).includes("open") && openModulesRefuse(candidate, driver));
+      const card = machine.cards.find(
+        (candidate) =>
+          flavoursOf(candidate).includes("proprietary") &&
+          flavoursOf(candidate).includes("open") &&
+          openModulesRefuse(candidate, driver),
+      );
       if (!card) return [];
       return [
         {

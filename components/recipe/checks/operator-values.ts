@@ -3,7 +3,8 @@ import { valueAt } from "../user-patches";
 
 export const operatorValues: Check = {
   id: "operator-values",
-  source: "gpu-operator v26.7.0, controllers/object_controls.go (toolkit on read-only hosts); nvidia-container-toolkit, CDI; talos, hack/cri-plugin.part (NRI)",
+  source:
+    "gpu-operator v26.7.0, controllers/object_controls.go (toolkit on read-only hosts); nvidia-container-toolkit, CDI; talos, hack/cri-plugin.part (NRI)",
   find: ({ spec, plan, release }) => {
     const values = spec.gpuOperator?.values;
     const field = (path: string): string => `gpuOperator.values.${path}`;

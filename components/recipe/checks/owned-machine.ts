@@ -2,7 +2,8 @@ import type { Check } from "../check";
 
 export const ownedMachine: Check = {
   id: "owned-machine",
-  source: "pulumi-talos v0.8.1, talos:machine/getConfiguration (required: clusterName, clusterEndpoint, machineSecrets)",
+  source:
+    "pulumi-talos v0.8.1, talos:machine/getConfiguration (required: clusterName, clusterEndpoint, machineSecrets)",
   find: ({ spec, machines }) => {
     const owned = machines.filter((machine) => machine.spec.configuration === "owned").map((machine) => machine.name);
     if (owned.length === 0) return [];

@@ -2,7 +2,8 @@ import { allPatches, type Check } from "../check";
 
 export const patchDelete: Check = {
   id: "patch-delete",
-  source: "siderolabs/docs, patching (`$patch: delete`); merging into an adopted configuration only adds, so that it can be taken back",
+  source:
+    "siderolabs/docs, patching (`$patch: delete`); merging into an adopted configuration only adds, so that it can be taken back",
   find: (context) =>
     allPatches(context).flatMap(({ patch, machines }) => {
       const adopted = machines.filter((machine) => machine.spec.configuration === "adopted");

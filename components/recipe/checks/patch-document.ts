@@ -35,13 +35,19 @@ export const patchDocument: Check = {
         .filter((kind) => since14.has(kind))
         .flatMap((kind) => {
           const isOld = context.release !== undefined && context.release.version.minor < 14;
-          const owned = machines.filter((machine) => machine.spec.configuration === "owned").map((machine) => machine.name);
+          const owned = machines
+            .filter((machine) => machine.spec.configuration === "owned")
+            .map((machine) => machine.name);
           if (!isOld && owned.length === 0) return [];
           return [
             {
               field: patch.field,
-              problem: isOld ? `is a ${kind}, which Talos ${context.spec.talosVersion} does not have` : `is a ${kind}, and ${owned.join(", ")} ${owned.length === 1 ? "is" : "are"} owned`,
-              why: isOld ? "Talos refuses the whole configuration: the document came with 1.14" : "the Talos provider merges patches with the machinery of 1.13 and refuses it: not registered",
+              problem: isOld
+                ? `is a ${kind}, which Talos ${context.spec.talosVersion} does not have`
+                : `is a ${kind}, and ${owned.join(", ")} ${owned.length === 1 ? "is" : "are"} owned`,
+              why: isOld
+                ? "Talos refuses the whole configuration: the document came with 1.14"
+                : "the Talos provider merges patches with the machinery of 1.13 and refuses it: not registered",
               remedy: "write it under machine, e.g. machine.kernel.modules or machine.sysctls, which 1.14 still takes",
             },
           ];

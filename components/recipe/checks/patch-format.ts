@@ -13,7 +13,8 @@ export const patchFormat: Check = {
             field,
             problem: "is a JSON patch (RFC 6902)",
             why: "Talos does not take it for configurations of several documents, and it cannot be merged by key",
-            remedy: "write a strategic-merge patch: the part of the configuration itself, e.g. `machine: { sysctls: { … } }`",
+            remedy:
+              "write a strategic-merge patch: the part of the configuration itself, e.g. `machine: { sysctls: { … } }`",
           },
         ];
       }

@@ -15,12 +15,15 @@ const secretPaths = [
   "cluster.secretboxEncryptionSecret",
 ];
 
-const secretKey = /^(password|passwd|passphrase|token|apikey|api_key|secretkey|secret_key|privatekey|private_key|authkey|auth_key|identitytoken)$/i;
-const secretText = /-----BEGIN [A-Z ]*PRIVATE KEY-----|\b(TS_AUTHKEY|NETBIRD_SETUP_KEY|HF_TOKEN)=|\btskey-[a-z]+-|\bghp_[A-Za-z0-9]{20}|\bhf_[A-Za-z0-9]{20}/;
+const secretKey =
+  /^(password|passwd|passphrase|token|apikey|api_key|secretkey|secret_key|privatekey|private_key|authkey|auth_key|identitytoken)$/i;
+const secretText =
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----|\b(TS_AUTHKEY|NETBIRD_SETUP_KEY|HF_TOKEN)=|\btskey-[a-z]+-|\bghp_[A-Za-z0-9]{20}|\bhf_[A-Za-z0-9]{20}/;
 
 export const patchSecret: Check = {
   id: "patch-secret",
-  source: "talos, RedactSecrets; patches stand in plain text in the stack file, in Pulumi's state and in command lines of `talosctl`",
+  source:
+    "talos, RedactSecrets; patches stand in plain text in the stack file, in Pulumi's state and in command lines of `talosctl`",
   find: (context) =>
     allPatches(context).flatMap(({ patch }) => {
       const path = secretIn(patch.config, "");
@@ -30,7 +33,8 @@ export const patchSecret: Check = {
           field: patch.field,
           problem: `holds a secret (${path})`,
           why: "patches are kept in plain text, in the stack file and in Pulumi's state",
-          remedy: "leave it out: machine secrets come from the secret configuration talos-gpu:machineSecrets; others belong into a Kubernetes Secret",
+          remedy:
+            "leave it out: machine secrets come from the secret configuration talos-gpu:machineSecrets; others belong into a Kubernetes Secret",
         },
       ];
     }),
@@ -38,7 +42,8 @@ export const patchSecret: Check = {
 
 /** Path of the first secret; its value never leaves this function. */
 function secretIn(value: unknown, path: string): string | undefined {
-  if (typeof value === "string") return secretText.test(value) || (value !== "" && secretPaths.includes(path)) ? path : undefined;
+  if (typeof value === "string")
+    return secretText.test(value) || (value !== "" && secretPaths.includes(path)) ? path : undefined;
   const entries: [string, unknown][] = Array.isArray(value)
     ? value.map((item, index) => [`[${index}]`, item])
     : isRecord(value)

@@ -6,7 +6,9 @@ export const patchSysctl: Check = {
   find: (context) =>
     allPatches(context).flatMap(({ patch, machines }) =>
       Object.entries(patch.sysctls).flatMap(([key, value]) => {
-        const machine = machines.find((candidate) => candidate.recipe.sysctls[key] !== undefined && candidate.recipe.sysctls[key] !== value);
+        const machine = machines.find(
+          (candidate) => candidate.recipe.sysctls[key] !== undefined && candidate.recipe.sysctls[key] !== value,
+        );
         if (!machine) return [];
         return [
           {

@@ -2,7 +2,8 @@ import type { Check } from "../check";
 
 export const pluginNamespace: Check = {
   id: "plugin-namespace",
-  source: "k8s-device-plugin, deployments/helm/nvidia-device-plugin/templates/validation.yml (allowDefaultNamespace); talos, Pod Security",
+  source:
+    "k8s-device-plugin, deployments/helm/nvidia-device-plugin/templates/validation.yml (allowDefaultNamespace); talos, Pod Security",
   find: ({ spec }) =>
     (["gpuOperator", "devicePlugin"] as const)
       .filter((field) => spec[field]?.namespace === "default")

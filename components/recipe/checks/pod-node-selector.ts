@@ -1,7 +1,8 @@
 import type { Check } from "../check";
 
 /** Labels that Kubernetes, Talos, Node Feature Discovery and NVIDIA set themselves. */
-const setByOthers = /^((.*\.)?kubernetes\.io|(.*\.)?k8s\.io|(.*\.)?nvidia\.com|extensions\.talos\.dev|feature\.node\.kubernetes\.io)\//;
+const setByOthers =
+  /^((.*\.)?kubernetes\.io|(.*\.)?k8s\.io|(.*\.)?nvidia\.com|extensions\.talos\.dev|feature\.node\.kubernetes\.io)\//;
 
 export const podNodeSelector: Check = {
   id: "pod-node-selector",
@@ -13,7 +14,14 @@ export const podNodeSelector: Check = {
         if (key === "kubernetes.io/hostname") return !gpuMachines.some((machine) => machine.name === value);
         // The role labels are set by hand: an old one that nobody sets any more is the classic.
         const isForeign = setByOthers.test(key) && !key.startsWith("node-role.kubernetes.io/");
-        return !isForeign && !gpuMachines.some((machine) => machine.recipe.nodeLabels[key] === value || (key === "node-role.kubernetes.io/control-plane" && machine.spec.role === "controlplane"));
+        return (
+          !isForeign &&
+          !gpuMachines.some(
+            (machine) =>
+              machine.recipe.nodeLabels[key] === value ||
+              (key === "node-role.kubernetes.io/control-plane" && machine.spec.role === "controlplane"),
+          )
+        );
       });
       if (!wrong) return [];
       return [
@@ -21,7 +29,8 @@ export const podNodeSelector: Check = {
           field: `workloads.pods.${pod}.nodeSelector.${wrong[0]}`,
           problem: `no GPU machine of the stack has ${wrong[0]}=${wrong[1]}`,
           why: "the pod fits no node and stays Pending for ever",
-          remedy: "leave it out (GPU pods are placed by nvidia.com/gpu.present), or label a machine under machines.<name>.labels",
+          remedy:
+            "leave it out (GPU pods are placed by nvidia.com/gpu.present), or label a machine under machines.<name>.labels",
         },
       ];
     });

@@ -10,12 +10,26 @@ export const powerLimit: Check = {
       if (watts === undefined) return [];
       const field = `${machine.field}.powerLimit`;
       if (machine.gpuCount === 0) {
-        return [{ field, problem: "on a machine without a GPU", why: "there is nothing to limit", remedy: "leave it out, or name the machine's cards under gpus" }];
+        return [
+          {
+            field,
+            problem: "on a machine without a GPU",
+            why: "there is nothing to limit",
+            remedy: "leave it out, or name the machine's cards under gpus",
+          },
+        ];
       }
       for (const card of machine.cards) {
         const range = powerRangeOf(card);
         if (!range) {
-          return [{ field, problem: `the ${card.model} has no power limit of its own`, why: "nvidia-smi refuses it", remedy: "leave it out" }];
+          return [
+            {
+              field,
+              problem: `the ${card.model} has no power limit of its own`,
+              why: "nvidia-smi refuses it",
+              remedy: "leave it out",
+            },
+          ];
         }
         if (watts < range.min || watts > range.max) {
           return [

@@ -2,7 +2,8 @@ import type { Check, Complaint } from "../check";
 
 export const sharing: Check = {
   id: "sharing",
-  source: "k8s-device-plugin v0.20.0, api/config/v1/replicas.go and README, \"Shared Access to GPUs\"; NVIDIA MPS (48 clients from Volta on)",
+  source:
+    'k8s-device-plugin v0.20.0, api/config/v1/replicas.go and README, "Shared Access to GPUs"; NVIDIA MPS (48 clients from Volta on)',
   find: ({ spec }) => {
     const { timeSlicing, mps, mig } = spec.sharing ?? {};
     const complaints: (Complaint | false)[] = [
@@ -17,7 +18,10 @@ export const sharing: Check = {
         (mps.replicas < 2 || mps.replicas > 48) && {
           field: "sharing.mps.replicas",
           problem: `is ${mps.replicas}`,
-          why: mps.replicas < 2 ? "the device plugin refuses its configuration, and the node offers no GPU" : "MPS serves at most 48 clients per card",
+          why:
+            mps.replicas < 2
+              ? "the device plugin refuses its configuration, and the node offers no GPU"
+              : "MPS serves at most 48 clients per card",
           remedy: "write 2 to 48, or leave mps out",
         },
       timeSlicing !== undefined &&

@@ -4,13 +4,21 @@ import { parseTalosVersion } from "../version";
 
 export const talosVersion: Check = {
   id: "talos-version",
-  source: "siderolabs/extensions, nvidia-gpu/vars.yaml at each release; image-factory, docs/api.md (versions are written with their `v`)",
+  source:
+    "siderolabs/extensions, nvidia-gpu/vars.yaml at each release; image-factory, docs/api.md (versions are written with their `v`)",
   find: ({ spec, release }) => {
     const version = parseTalosVersion(spec.talosVersion);
     const minors = knownMinors();
     const field = "talosVersion";
     if (!version) {
-      return [{ field, problem: `"${spec.talosVersion}" is not a release of Talos`, why: "drivers, extensions and images follow from it", remedy: "write one like `v1.12.6`" }];
+      return [
+        {
+          field,
+          problem: `"${spec.talosVersion}" is not a release of Talos`,
+          why: "drivers, extensions and images follow from it",
+          remedy: "write one like `v1.12.6`",
+        },
+      ];
     }
     if (!release) {
       return [

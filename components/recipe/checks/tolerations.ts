@@ -5,11 +5,15 @@ import { isRecord, valueAt } from "../user-patches";
 
 export const tolerations: Check = {
   id: "tolerations",
-  source: "gpu-operator and k8s-device-plugin charts: a list in values takes the place of the chart's; k8s-device-plugin#1934",
+  source:
+    "gpu-operator and k8s-device-plugin charts: a list in values takes the place of the chart's; k8s-device-plugin#1934",
   find: ({ spec, gpuMachines, plan }) => {
     const lists: [string, unknown][] = [
       ["gpuOperator.values.daemonsets.tolerations", valueAt(spec.gpuOperator?.values, "daemonsets", "tolerations")],
-      ["gpuOperator.values.node-feature-discovery.worker.tolerations", valueAt(spec.gpuOperator?.values, "node-feature-discovery", "worker", "tolerations")],
+      [
+        "gpuOperator.values.node-feature-discovery.worker.tolerations",
+        valueAt(spec.gpuOperator?.values, "node-feature-discovery", "worker", "tolerations"),
+      ],
       ["devicePlugin.values.tolerations", valueAt(spec.devicePlugin?.values, "tolerations")],
     ];
     const taints = gpuMachines.flatMap((machine) => [
@@ -19,7 +23,9 @@ export const tolerations: Check = {
     return lists.flatMap(([field, list]) => {
       if (!Array.isArray(list)) return [];
       const entries = list.filter(isRecord) as Partial<PodToleration>[];
-      const missing = taints.find(({ taint }) => taint.effect !== "PreferNoSchedule" && !entries.some((entry) => tolerates(entry, taint)));
+      const missing = taints.find(
+        ({ taint }) => taint.effect !== "PreferNoSchedule" && !entries.some((entry) => tolerates(entry, taint)),
+      );
       if (!missing) return [];
       return [
         {

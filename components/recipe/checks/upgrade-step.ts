@@ -12,7 +12,15 @@ export const upgradeStep: Check = {
       if (text === undefined) return [];
       const field = `${machine.field}.runningVersion`;
       const running = parseTalosVersion(text);
-      if (!running) return [{ field, problem: `"${text}" is not a release of Talos`, why: "the step to the wanted release cannot be told", remedy: "write what `talosctl version` prints, or leave it out" }];
+      if (!running)
+        return [
+          {
+            field,
+            problem: `"${text}" is not a release of Talos`,
+            why: "the step to the wanted release cannot be told",
+            remedy: "write what `talosctl version` prints, or leave it out",
+          },
+        ];
       const step = target.minor - running.minor;
       if (step > 1) {
         return [

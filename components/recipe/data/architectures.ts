@@ -21,9 +21,30 @@ export interface Architecture {
 }
 
 export const architectures: Architecture[] = [
-  { name: "Maxwell", flavours: ["proprietary"], firstCuda: "6.5", lastCudaMajor: 12, minDriver: "343.22", lastDriverBranch: 580 },
-  { name: "Pascal", flavours: ["proprietary"], firstCuda: "8.0", lastCudaMajor: 12, minDriver: "367.27", lastDriverBranch: 580 },
-  { name: "Volta", flavours: ["proprietary"], firstCuda: "9.0", lastCudaMajor: 12, minDriver: "384.59", lastDriverBranch: 580 },
+  {
+    name: "Maxwell",
+    flavours: ["proprietary"],
+    firstCuda: "6.5",
+    lastCudaMajor: 12,
+    minDriver: "343.22",
+    lastDriverBranch: 580,
+  },
+  {
+    name: "Pascal",
+    flavours: ["proprietary"],
+    firstCuda: "8.0",
+    lastCudaMajor: 12,
+    minDriver: "367.27",
+    lastDriverBranch: 580,
+  },
+  {
+    name: "Volta",
+    flavours: ["proprietary"],
+    firstCuda: "9.0",
+    lastCudaMajor: 12,
+    minDriver: "384.59",
+    lastDriverBranch: 580,
+  },
   { name: "Turing", flavours: ["open", "proprietary"], firstCuda: "10.0", minDriver: "410.48" },
   { name: "Ampere", flavours: ["open", "proprietary"], firstCuda: "11.0", minDriver: "450.80.02" },
   { name: "Ada", flavours: ["open", "proprietary"], firstCuda: "11.8", minDriver: "520.61.05" },

@@ -67,7 +67,11 @@ const ada: Line = { architecture: "Ada", computeCapability: "8.9", family: "gefo
 const hopper: Line = { architecture: "Hopper", computeCapability: "9.0", family: "datacenter" };
 const blackwell: Line = { architecture: "Blackwell", computeCapability: "12.0", family: "geforce" };
 
-const datacenter = (of: Line, computeCapability: string = of.computeCapability): Line => ({ ...of, computeCapability, family: "datacenter" });
+const datacenter = (of: Line, computeCapability: string = of.computeCapability): Line => ({
+  ...of,
+  computeCapability,
+  family: "datacenter",
+});
 const workstation = (of: Line): Line => ({ ...of, family: "workstation" });
 
 export const cards: Card[] = [
@@ -77,7 +81,9 @@ export const cards: Card[] = [
     ["GTX 970", 4096, 145],
     ["GTX 960", 2048, 120],
   ]),
-  ...line({ architecture: "Maxwell", computeCapability: "5.2", family: "datacenter" }, false, [["M40", 11520, board(250)]]),
+  ...line({ architecture: "Maxwell", computeCapability: "5.2", family: "datacenter" }, false, [
+    ["M40", 11520, board(250)],
+  ]),
   ...line(pascal, true, [
     ["GTX 1050 Ti", 4096, 75],
     ["GTX 1060", 6144, 120],
@@ -210,17 +216,17 @@ export const cardAliases: Record<string, string> = {
   "RTX 6000 Ada": "RTX 6000 Ada Generation",
   "RTX 5000 Ada": "RTX 5000 Ada Generation",
   "RTX 4000 Ada": "RTX 4000 Ada Generation",
-  "H100": "H100 80GB HBM3",
+  H100: "H100 80GB HBM3",
   "H100 SXM": "H100 80GB HBM3",
   "H100 SXM5": "H100 80GB HBM3",
   "H100 80GB PCIe": "H100 PCIe",
   "H200 SXM": "H200",
-  "A100": "A100-SXM4-80GB",
+  A100: "A100-SXM4-80GB",
   "A100 80GB": "A100-SXM4-80GB",
   "A100 40GB": "A100-SXM4-40GB",
   "A100 PCIe 40GB": "A100-PCIE-40GB",
   "A100 PCIe 80GB": "A100 80GB PCIe",
-  "V100": "V100-SXM2-16GB",
-  "P100": "P100-PCIE-16GB",
+  V100: "V100-SXM2-16GB",
+  P100: "P100-PCIE-16GB",
   "DGX Spark": "GB10",
 };

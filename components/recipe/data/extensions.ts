@@ -16,7 +16,8 @@ const words = (text: string): string[] => text.trim().split(/\s+/);
 
 export const extensionRows: ExtensionRow[] = [
   {
-    from: 8, to: 8,
+    from: 8,
+    to: 8,
     names: words(`
       amdgpu-firmware i915-ucode
     `),

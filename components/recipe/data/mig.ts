@@ -13,7 +13,7 @@ export interface MigGeometry {
 }
 
 export const migGeometries = {
-  "A30": {
+  A30: {
     profiles: { "1g.6gb": 4, "2g.12gb": 2, "4g.24gb": 1 },
     balanced: { "1g.6gb": 2, "2g.12gb": 1 },
     minDriver: "450.80.02",
@@ -38,12 +38,12 @@ export const migGeometries = {
     balanced: { "1g.12gb": 2, "2g.24gb": 1, "3g.47gb": 1 },
     minDriver: "525.85.12",
   },
-  "H200": {
+  H200: {
     profiles: { "1g.18gb": 7, "1g.35gb": 4, "2g.35gb": 3, "3g.71gb": 2, "4g.71gb": 1, "7g.141gb": 1 },
     balanced: { "1g.18gb": 2, "2g.35gb": 1, "3g.71gb": 1 },
     minDriver: "550.90.07",
   },
-  "B200": {
+  B200: {
     profiles: { "1g.23gb": 7, "1g.45gb": 4, "2g.45gb": 3, "3g.90gb": 2, "4g.90gb": 1, "7g.180gb": 1 },
     balanced: { "1g.23gb": 2, "2g.45gb": 1, "3g.90gb": 1 },
     minDriver: "570.133.20",

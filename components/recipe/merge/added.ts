@@ -30,5 +30,10 @@ export interface Added {
 
 /** Identity of an addition: what and where. */
 export function identityOf(addition: Addition): string {
-  return JSON.stringify([addition.what, addition.document, addition.path, addition.what === "member" ? addition.value : null]);
+  return JSON.stringify([
+    addition.what,
+    addition.document,
+    addition.path,
+    addition.what === "member" ? addition.value : null,
+  ]);
 }

@@ -28,7 +28,8 @@ export class Applier {
       const ours = this.before.get(identityOf(addition));
       if (!part) this.configuration.parts.push(newPart(name, value));
       else if (ours && sameValue(valueOf(part.document, nodeAt(part.document, [])), ours.value)) {
-        if (!sameValue(ours.value, value)) this.configuration.parts[this.configuration.parts.indexOf(part)] = newPart(name, value);
+        if (!sameValue(ours.value, value))
+          this.configuration.parts[this.configuration.parts.indexOf(part)] = newPart(name, value);
       } else {
         this.map(part, [], value);
         continue;
@@ -41,9 +42,9 @@ export class Applier {
     for (const [key, value] of Object.entries(wanted)) {
       const here = [...path, key];
       if (isRecord(value)) {
-        if (this.container(part, here, value)) this.map(part, here, value);
+        if (this.container(part, path, key, value)) this.map(part, here, value);
       } else if (Array.isArray(value)) {
-        if (this.container(part, here, value)) this.list(part, here, value);
+        if (this.container(part, path, key, value)) this.list(part, here, value);
       } else this.scalar(part, path, key, value);
     }
   }
@@ -51,19 +52,22 @@ export class Applier {
   private list(part: Part, path: Step[], wanted: unknown[]): void {
     const key = keyOfList(path);
     for (const value of wanted) {
-      if (key !== undefined && isRecord(value) && value[key] !== undefined) this.item(part, path, { key, id: String(value[key]) }, value);
+      const id: unknown = key !== undefined && isRecord(value) ? value[key] : undefined;
+      if (key !== undefined && isRecord(value) && (typeof id === "string" || typeof id === "number"))
+        this.item(part, path, { key, id: String(id) }, value);
       else this.member(part, path, value);
     }
   }
 
   /** Makes sure that a mapping or list is there; false when something else is. */
-  private container(part: Part, path: Step[], wanted: object): boolean {
+  private container(part: Part, parent: Step[], key: string, wanted: object): boolean {
     const { document } = part;
+    const path = [...parent, key];
     const node = nodeAt(document, path);
     const addition: Addition = { what: "container", document: part.name, path };
     const ours = this.before.get(identityOf(addition));
     if (isNothing(node)) {
-      setIn(document, path.slice(0, -1), String(path.at(-1)), Array.isArray(wanted) ? [] : {});
+      setIn(document, parent, key, Array.isArray(wanted) ? [] : {});
       part.changed = true;
       this.additions.push(ours ?? (node === undefined ? addition : { ...addition, old: null }));
       return true;
@@ -72,7 +76,10 @@ export class Applier {
       if (ours) this.additions.push(ours);
       return true;
     }
-    this.conflict(path, `holds ${isSeq(node) ? "a list" : isMap(node) ? "a mapping" : "a value"} where the patches have ${Array.isArray(wanted) ? "a list" : "a mapping"}`);
+    this.conflict(
+      path,
+      `holds ${isSeq(node) ? "a list" : isMap(node) ? "a mapping" : "a value"} where the patches have ${Array.isArray(wanted) ? "a list" : "a mapping"}`,
+    );
     return false;
   }
 
@@ -81,7 +88,8 @@ export class Applier {
     const current = valueOf(part.document, node);
     const addition: Addition = { what: "scalar", document: part.name, path: [...path, key], value };
     const ours = this.before.get(identityOf(addition));
-    if (isMap(node) || isSeq(node)) this.conflict([...path, key], "holds more than one value where the patches have one");
+    if (isMap(node) || isSeq(node))
+      this.conflict([...path, key], "holds more than one value where the patches have one");
     else if (node !== undefined && sameValue(current, value)) {
       if (ours) this.additions.push({ ...ours, value });
     } else {
@@ -107,7 +115,9 @@ export class Applier {
     else {
       this.conflict(
         addition.path,
-        ours ? "is the file that an earlier run added, but somebody changed it since" : "is there already with other content, and is not ours",
+        ours
+          ? "is the file that an earlier run added, but somebody changed it since"
+          : "is there already with other content, and is not ours",
       );
     }
   }
@@ -139,14 +149,19 @@ export class Applier {
       field: describePath(path),
       problem: `in the machine's own configuration it ${problem}`,
       why: "Talos takes one item per file path and one shape per field; a second one keeps the machine from booting, and overwriting it would lose somebody's work",
-      remedy: "take it out of the machine's configuration, or out of the stack (for containerd settings: say them in `containerd.extra`)",
+      remedy:
+        "take it out of the machine's configuration, or out of the stack (for containerd settings: say them in `containerd.extra`)",
     });
   }
 }
 
 /** Whether two file items do the same; permissions do not count, Talos ignores them where it matters. */
 function sameFile(current: unknown, wanted: Record<string, unknown>): boolean {
-  return isRecord(current) && sameValue(current["content"], wanted["content"]) && sameValue(current["op"] ?? "create", wanted["op"] ?? "create");
+  return (
+    isRecord(current) &&
+    sameValue(current["content"], wanted["content"]) &&
+    sameValue(current["op"] ?? "create", wanted["op"] ?? "create")
+  );
 }
 
 /** Documents are told apart by name, so a document type may be asked for. */

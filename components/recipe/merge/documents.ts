@@ -47,15 +47,20 @@ export function newPart(name: string, value: unknown): Part {
   const [document] = parseAllDocuments("{}");
   if (!document || Array.isArray(document)) throw new Error("yaml: no document");
   const fresh = document as Document;
-  fresh.contents = fresh.createNode(value) as Document["contents"];
+  fresh.contents = fresh.createNode(value);
   return { name, document: fresh, text: "", changed: true };
 }
 
 /** Puts a configuration together again. */
 export function writeConfiguration(configuration: Configuration): string {
   const layout = layoutOf(configuration.parts.map((part) => part.text).join(""));
-  const texts = configuration.parts.map((part) => (part.changed ? part.document.toString({ ...layout, lineWidth: 0, flowCollectionPadding: false }) : part.text));
-  return texts.map((text, index) => (index === 0 || /^---(\s|$)/.test(text) ? text : `---\n${text}`)).map(endLine).join("");
+  const texts = configuration.parts.map((part) =>
+    part.changed ? part.document.toString({ ...layout, lineWidth: 0, flowCollectionPadding: false }) : part.text,
+  );
+  return texts
+    .map((text, index) => (index === 0 || /^---(\s|$)/.test(text) ? text : `---\n${text}`))
+    .map(endLine)
+    .join("");
 }
 
 function endLine(text: string): string {

@@ -33,7 +33,12 @@ export interface Merged {
 export function mergeConfiguration(live: string, patches: string[], previous?: Added): Merged {
   const configuration = readConfiguration(live);
   const earlier = previous?.additions ?? [];
-  const unchanged = (conflicts: Finding[]): Merged => ({ configuration: live, added: { additions: earlier }, changed: false, conflicts });
+  const unchanged = (conflicts: Finding[]): Merged => ({
+    configuration: live,
+    added: { additions: earlier },
+    changed: false,
+    conflicts,
+  });
   if (configuration.error !== undefined) return unchanged([unreadable(configuration.error)]);
 
   const wanted = wantedOf(patches);
@@ -49,7 +54,12 @@ export function mergeConfiguration(live: string, patches: string[], previous?: A
     earlier.filter((addition) => !kept.has(identityOf(addition))),
   );
   const changed = configuration.parts.length !== count || configuration.parts.some((part) => part.changed);
-  return { configuration: changed ? writeConfiguration(configuration) : live, added: { additions: applier.additions }, changed, conflicts: [] };
+  return {
+    configuration: changed ? writeConfiguration(configuration) : live,
+    added: { additions: applier.additions },
+    changed,
+    conflicts: [],
+  };
 }
 
 /** Takes what a merge added out of a live configuration; what somebody changed since stays. The very text when there is nothing to take. */

@@ -22,5 +22,5 @@ export function keyOfList(path: Step[]): string | undefined {
 
 /** Lists whose items are one thing: they are equal or in conflict, never merged. */
 export function isWhole(path: Step[]): boolean {
-  return path.length > 0 && path.slice(0, 2).join(".") === "machine.files";
+  return path[0] === "machine" && path[1] === "files";
 }

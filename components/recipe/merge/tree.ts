@@ -6,11 +6,11 @@ import type { Step } from "./added";
 
 /** The node at the end of the steps; undefined where there is none. */
 export function nodeAt(document: Document, path: Step[]): Node | undefined {
-  return path.reduce<Node | undefined>((node, step) => childOf(node, step), (document.contents ?? undefined) as Node | undefined);
+  return path.reduce<Node | undefined>((node, step) => childOf(node, step), document.contents ?? undefined);
 }
 
 function childOf(node: Node | undefined, step: Step): Node | undefined {
-  if (typeof step === "string") return isMap(node) ? (node.get(step, true) as Node | undefined) : undefined;
+  if (typeof step === "string") return isMap(node) ? node.get(step, true) : undefined;
   return isSeq(node) ? itemWith(node, step.key, step.id) : undefined;
 }
 
@@ -36,7 +36,7 @@ export function sameValue(left: unknown, right: unknown): boolean {
 
 /** Sets a value of the mapping at a path. */
 export function setIn(document: Document, path: Step[], key: string, value: unknown): void {
-  if (path.length === 0 && isNothing((document.contents ?? undefined) as Node | undefined)) document.contents = document.createNode({}) as Document["contents"];
+  if (path.length === 0 && isNothing(document.contents ?? undefined)) document.contents = document.createNode({});
   const parent = nodeAt(document, path);
   if (!isMap(parent)) throw new Error(`no mapping at ${describePath(path)}`);
   parent.set(key, fresh(document, value));
@@ -60,7 +60,8 @@ export function remove(document: Document, path: Step[]): void {
   const parent = nodeAt(document, path.slice(0, -1));
   const last = path.at(-1);
   if (typeof last === "string" && isMap(parent)) parent.delete(last);
-  else if (last !== undefined && typeof last !== "string" && isSeq(parent)) removeItem(parent, itemWith(parent, last.key, last.id));
+  else if (last !== undefined && typeof last !== "string" && isSeq(parent))
+    removeItem(parent, itemWith(parent, last.key, last.id));
 }
 
 /** Takes the item with a value out of the list at a path. */
@@ -87,5 +88,8 @@ function fresh(document: Document, value: unknown): Node {
 
 /** A path as people read it, e.g. `machine.files[/etc/x]`. */
 export function describePath(path: Step[]): string {
-  return path.map((step) => (typeof step === "string" ? `.${step}` : `[${step.id}]`)).join("").replace(/^\./, "");
+  return path
+    .map((step) => (typeof step === "string" ? `.${step}` : `[${step.id}]`))
+    .join("")
+    .replace(/^\./, "");
 }

@@ -33,11 +33,21 @@ export function intoInstallDocument(wanted: Wanted, hasInstallDocument: boolean)
   if (!hasInstallDocument || !isRecord(machine) || !isRecord(install) || install["image"] === undefined) return;
   const { image, ...rest } = install;
   const { install: _, ...others } = machine;
-  wanted.set(mainDocument, { ...wanted.get(mainDocument), machine: Object.keys(rest).length > 0 ? { ...others, install: rest } : others });
-  wanted.set("UnattendedInstallConfig", mergeMaps(wanted.get("UnattendedInstallConfig") ?? {}, { installer: { image } }, []));
+  wanted.set(mainDocument, {
+    ...wanted.get(mainDocument),
+    machine: Object.keys(rest).length > 0 ? { ...others, install: rest } : others,
+  });
+  wanted.set(
+    "UnattendedInstallConfig",
+    mergeMaps(wanted.get("UnattendedInstallConfig") ?? {}, { installer: { image } }, []),
+  );
 }
 
-function mergeMaps(into: Record<string, unknown>, from: Record<string, unknown>, path: Step[]): Record<string, unknown> {
+function mergeMaps(
+  into: Record<string, unknown>,
+  from: Record<string, unknown>,
+  path: Step[],
+): Record<string, unknown> {
   const merged = { ...into };
   for (const [key, value] of Object.entries(from)) {
     // Talos, too, takes a field that holds nothing for one that is not there.
@@ -59,7 +69,9 @@ function mergeLists(old: unknown[], items: unknown[], path: Step[]): unknown[] {
   const merged = [...old];
   for (const item of items) {
     const same = (other: unknown): boolean =>
-      key !== undefined && isRecord(item) && isRecord(other) ? String(other[key]) === String(item[key]) : isDeepStrictEqual(other, item);
+      key !== undefined && isRecord(item) && isRecord(other)
+        ? String(other[key]) === String(item[key])
+        : isDeepStrictEqual(other, item);
     const index = merged.findIndex(same);
     const found = merged[index];
     if (index < 0) merged.push(item);

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
+import { limit } from "../../limit";
 
 /** A command to run, as `command:local:Command` describes it. */
 export interface Run {
@@ -51,11 +52,10 @@ export async function run(request: Run): Promise<Outcome> {
   child.stdin.on("error", () => undefined); // a command that does not read its input closes the pipe
   child.stdin.end(request.stdin ?? "");
 
-  const limit =
-    request.timeoutSeconds > 0 ? AbortSignal.timeout(request.timeoutSeconds * 1000) : new AbortController().signal;
   const stop = (): void => stopGroup(child.pid);
-  const stopped = AbortSignal.any([request.signal, limit]);
-  stopped.addEventListener("abort", stop, { once: true });
+  const within = limit(request.timeoutSeconds > 0 ? request.timeoutSeconds * 1000 : Infinity, request.signal);
+  if (within.signal.aborted) stop();
+  within.signal.addEventListener("abort", stop, { once: true });
   try {
     const failure = await new Promise<string | undefined>((resolve) => {
       child.once("error", (error) => resolve(error.message));
@@ -66,11 +66,11 @@ export async function run(request: Run): Promise<Outcome> {
     const output = Buffer.concat(both).toString();
     const about = `running ${JSON.stringify(request.command)}:\n${output}`;
     if (request.signal.aborted) throw new Error(`cancelled ${about}`);
-    if (limit.aborted) throw new Error(`no end within ${request.timeoutSeconds} s (customTimeouts): ${about}`);
+    if (within.over) throw new Error(`no end within ${request.timeoutSeconds} s (customTimeouts): ${about}`);
     if (failure) throw new Error(`${failure}: ${about}`);
     return { stdout: trimmed(texts[0]), stderr: trimmed(texts[1]) };
   } finally {
-    stopped.removeEventListener("abort", stop);
+    within.release();
   }
 }
 

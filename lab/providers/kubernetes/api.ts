@@ -2,6 +2,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { createInterface } from "node:readline";
 import type { Access } from "./kubeconfig";
+import { limit } from "../../limit";
 
 /** Any object of the Kubernetes API. */
 export interface KubernetesObject {
@@ -66,11 +67,15 @@ export class Api {
 
   /** Sends a request; returns the answer and the warnings that came with it. Errors: `ApiError`, or unreachable. */
   async request(request: Request): Promise<{ object: KubernetesObject; warnings: string[] }> {
-    const limit = AbortSignal.timeout(requestMilliseconds);
-    const signal = request.signal ? AbortSignal.any([request.signal, limit]) : limit;
-    const response = await this.send({ ...request, signal });
+    const within = limit(requestMilliseconds, request.signal);
     const chunks: Buffer[] = [];
-    for await (const chunk of response) chunks.push(chunk as Buffer);
+    let response: http.IncomingMessage;
+    try {
+      response = await this.send({ ...request, signal: within.signal });
+      for await (const chunk of response) chunks.push(chunk as Buffer);
+    } finally {
+      within.release();
+    }
     const object = parseBody(Buffer.concat(chunks).toString("utf8"));
     const code = response.statusCode ?? 0;
     if (code >= 300)

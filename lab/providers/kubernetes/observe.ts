@@ -1,5 +1,6 @@
 import { ApiError, type KubernetesObject } from "./api";
 import type { Cluster } from "./cluster";
+import { limit } from "../../limit";
 
 /** A collection to follow. */
 export interface Followed {
@@ -56,8 +57,8 @@ export async function until<Result>(
 ): Promise<Result | undefined> {
   const latest: (KubernetesObject[] | undefined)[] = collections.map(() => undefined);
   const enough = new AbortController();
-  const time = AbortSignal.timeout(Math.max(1, limits.seconds * 1000));
-  const signal = AbortSignal.any([enough.signal, time, limits.signal]);
+  const time = limit(Math.max(1, limits.seconds * 1000), enough.signal, limits.signal);
+  const { signal } = time;
   let result: Result | undefined;
   const ended = (error: unknown): void => {
     if (!signal.aborted) throw error;
@@ -73,6 +74,7 @@ export async function until<Result>(
     await Promise.all(followers);
   } finally {
     enough.abort();
+    time.release();
     await Promise.allSettled(followers);
   }
   if (result === undefined) limits.signal.throwIfAborted();

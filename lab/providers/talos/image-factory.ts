@@ -1,6 +1,7 @@
 import type { Properties } from "../provider";
 import type { Tools } from "./machine";
 import type { Resource } from "./resource";
+import { limit } from "../../limit";
 
 /**
  * `talos:imageFactory/schematic:Schematic`. The ID of an update goes nowhere: the engine keeps the one of the creation, and
@@ -37,8 +38,12 @@ export async function extensionsVersions(tools: Tools, args: Properties, signal:
 }
 
 async function ask(tools: Tools, path: string, signal: AbortSignal, init: RequestInit = {}): Promise<unknown> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(30_000)]);
-  const response = await fetch(tools.factory + path, { ...init, signal: limit });
-  if (!response.ok) throw new Error(`Image Factory, ${path}: ${response.status}: ${(await response.text()).trim()}`);
-  return response.json();
+  const within = limit(30_000, signal);
+  try {
+    const response = await fetch(tools.factory + path, { ...init, signal: within.signal });
+    if (!response.ok) throw new Error(`Image Factory, ${path}: ${response.status}: ${(await response.text()).trim()}`);
+    return await response.json();
+  } finally {
+    within.release();
+  }
 }

@@ -1,4 +1,3 @@
-/* eslint-disable @typescript-eslint/require-await -- everything is in memory, behind interfaces that are not */
 import type { Clock } from "../../../components/machine/program/clock";
 import { CallError, type CallProblem } from "../../../components/machine/program/failure";
 import type {
@@ -180,6 +179,7 @@ export class FakeCluster implements Cluster {
   readonly calls: string[] = [];
   afterCall: (call: string) => void = () => {};
   unreachable = false;
+  alone = false;
 
   constructor(
     private readonly clock: FakeClock,
@@ -194,6 +194,9 @@ export class FakeCluster implements Cluster {
         ready: this.state.ready && !this.machine.down && this.machine.stageName === "running",
       }
     );
+  }
+  async isAlone(): Promise<boolean> {
+    return this.alone;
   }
   async cordon(_name: string, annotation: string, value: string): Promise<void> {
     this.state = {

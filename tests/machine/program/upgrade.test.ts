@@ -73,6 +73,15 @@ describe("a machine that differs", () => {
   });
 });
 
+test("the only node of a cluster is neither cordoned nor drained", async () => {
+  const { cluster, machine, run } = setup();
+  cluster.alone = true;
+  cluster.podList = [pod("app")];
+  await run();
+  expect(machine.boots).toBe(2);
+  expect(cluster.calls).toEqual([]);
+});
+
 describe("a machine that is as wanted", () => {
   test("is left alone by the next run", async () => {
     const { machine, cluster, bench, wanted, run } = setup();

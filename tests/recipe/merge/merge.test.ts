@@ -1,14 +1,7 @@
-import fc from "fast-check";
-import { isDeepStrictEqual } from "node:util";
-import { parseAllDocuments, stringify } from "yaml";
-import { customizationPath, mergeConfiguration, planCluster, unmergeConfiguration, type Added } from "../../../components/recipe";
+import { stringify } from "yaml";
+import { customizationPath, mergeConfiguration, planCluster, unmergeConfiguration } from "../../../components/recipe";
 import { validStack } from "../stacks";
-
-/** What a configuration says, document by document. */
-function said(text: string): unknown[] {
-  const documents = parseAllDocuments(text);
-  return (Array.isArray(documents) ? documents : []).map((document) => document.toJS() as unknown).filter((value) => value !== null && value !== undefined);
-}
+import { said } from "./said";
 
 const talos = `# made by talhelper
 version: v1alpha1 # Indicates the schema used to decode the contents.
@@ -65,10 +58,22 @@ describe("into a real configuration", () => {
     expect(merged.conflicts).toEqual([]);
     expect(merged.changed).toBe(true);
     const [config] = said(merged.configuration) as [{ machine: Record<string, any> }];
-    expect(config.machine["install"]).toEqual({ disk: "/dev/nvme0n1", image: expect.stringContaining("factory.talos.dev/metal-installer/") });
-    expect(config.machine["kernel"].modules.map((module: { name: string }) => module.name)).toEqual(["drbd", "nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"]);
+    expect(config.machine["install"]).toEqual({
+      disk: "/dev/nvme0n1",
+      image: expect.stringContaining("factory.talos.dev/metal-installer/"),
+    });
+    expect(config.machine["kernel"].modules.map((module: { name: string }) => module.name)).toEqual([
+      "drbd",
+      "nvidia",
+      "nvidia_uvm",
+      "nvidia_drm",
+      "nvidia_modeset",
+    ]);
     expect(config.machine["sysctls"]).toEqual({ "vm.nr_hugepages": "1024", "net.core.bpf_jit_harden": "1" });
-    expect(config.machine["files"].map((file: { path: string }) => file.path)).toEqual(["/var/lib/app.conf", customizationPath]);
+    expect(config.machine["files"].map((file: { path: string }) => file.path)).toEqual([
+      "/var/lib/app.conf",
+      customizationPath,
+    ]);
   });
 
   test("leaves other documents byte for byte, and every comment", () => {
@@ -99,7 +104,12 @@ describe("into a real configuration", () => {
   test("the memory is plain JSON", () => expect(JSON.parse(JSON.stringify(merged.added))).toEqual(merged.added));
 
   test("with nothing to add, the text is the very same", () => {
-    expect(mergeConfiguration(talos, [])).toEqual({ configuration: talos, added: { additions: [] }, changed: false, conflicts: [] });
+    expect(mergeConfiguration(talos, [])).toEqual({
+      configuration: talos,
+      added: { additions: [] },
+      changed: false,
+      conflicts: [],
+    });
     expect(unmergeConfiguration(talos, { additions: [] })).toBe(talos);
   });
 });
@@ -111,7 +121,9 @@ describe("over time", () => {
     const first = mergeConfiguration(talos, [image("a:1")]);
     const second = mergeConfiguration(first.configuration, [image("a:2")], first.added);
     expect(second.configuration).toContain("image: a:2");
-    expect(unmergeConfiguration(second.configuration, second.added)).toContain("image: ghcr.io/siderolabs/installer:v1.11.1");
+    expect(unmergeConfiguration(second.configuration, second.added)).toContain(
+      "image: ghcr.io/siderolabs/installer:v1.11.1",
+    );
   });
 
   test("what the patches no longer have goes", () => {
@@ -125,7 +137,8 @@ describe("over time", () => {
   });
 
   test("our own file takes new content", () => {
-    const file = (content: string): string => `machine:\n  files:\n    - { op: create, path: ${customizationPath}, content: "${content}" }\n`;
+    const file = (content: string): string =>
+      `machine:\n  files:\n    - { op: create, path: ${customizationPath}, content: "${content}" }\n`;
     const first = mergeConfiguration(talos, [file("a = 1")]);
     const second = mergeConfiguration(first.configuration, [file("a = 2")], first.added);
     expect(second.conflicts).toEqual([]);
@@ -141,28 +154,43 @@ describe("over time", () => {
 
   test("a value that somebody changed since is set again", () => {
     const first = mergeConfiguration(talos, [image("a:1")]);
-    const second = mergeConfiguration(first.configuration.replace("image: a:1", "image: b:1"), [image("a:1")], first.added);
+    const second = mergeConfiguration(
+      first.configuration.replace("image: a:1", "image: b:1"),
+      [image("a:1")],
+      first.added,
+    );
     expect(second.changed).toBe(true);
-    expect(unmergeConfiguration(second.configuration, second.added)).toContain("image: ghcr.io/siderolabs/installer:v1.11.1");
+    expect(unmergeConfiguration(second.configuration, second.added)).toContain(
+      "image: ghcr.io/siderolabs/installer:v1.11.1",
+    );
   });
 
   test("an item that somebody put after ours moves nothing", () => {
     const first = mergeConfiguration(talos, ours);
-    const theirs = first.configuration.replace(/( +)- name: nvidia_modeset\n/, "$1- name: nvidia_modeset\n$1- name: zfs\n");
+    const theirs = first.configuration.replace(
+      /( +)- name: nvidia_modeset\n/,
+      "$1- name: nvidia_modeset\n$1- name: zfs\n",
+    );
     expect(theirs).not.toBe(first.configuration);
     expect(mergeConfiguration(theirs, ours, first.added)).toMatchObject({ changed: false, configuration: theirs });
   });
 });
 
 describe("conflicts", () => {
-  const file = (content: string): string => stringify({ machine: { files: [{ op: "create", path: customizationPath, content }] } });
+  const file = (content: string): string =>
+    stringify({ machine: { files: [{ op: "create", path: customizationPath, content }] } });
 
   test("a foreign file of our path with other content", () => {
     const live = file("[a]\nx = 1\n");
     const merged = mergeConfiguration(live, [file("[b]\ny = 2\n")]);
     expect(merged).toMatchObject({ configuration: live, changed: false, added: { additions: [] } });
     expect(merged.conflicts).toEqual([
-      expect.objectContaining({ check: "adopted-conflict", field: `machine.files[${customizationPath}]`, problem: expect.stringContaining("other content"), remedy: expect.stringContaining("containerd.extra") }),
+      expect.objectContaining({
+        check: "adopted-conflict",
+        field: `machine.files[${customizationPath}]`,
+        problem: expect.stringContaining("other content"),
+        remedy: expect.stringContaining("containerd.extra"),
+      }),
     ]);
   });
 
@@ -189,19 +217,28 @@ describe("conflicts", () => {
   });
 
   test("a configuration that cannot be read", () => {
-    expect(mergeConfiguration("machine: [", ours)).toMatchObject({ changed: false, conflicts: [{ problem: expect.stringContaining("cannot be read") }] });
+    expect(mergeConfiguration("machine: [", ours)).toMatchObject({
+      changed: false,
+      conflicts: [{ problem: expect.stringContaining("cannot be read") }],
+    });
   });
 });
 
 describe("spellings", () => {
   test("a number is the text that Talos makes of it", () => {
     const live = "machine:\n  sysctls:\n    net.core.bpf_jit_harden: 1\n";
-    expect(mergeConfiguration(live, ['machine:\n  sysctls:\n    net.core.bpf_jit_harden: "1"\n'])).toMatchObject({ changed: false, configuration: live });
+    expect(mergeConfiguration(live, ['machine:\n  sysctls:\n    net.core.bpf_jit_harden: "1"\n'])).toMatchObject({
+      changed: false,
+      configuration: live,
+    });
   });
 
   test("a module with parameters of somebody's stays as it is", () => {
-    const live = "machine:\n  kernel:\n    modules:\n      - name: nvidia\n        parameters: [NVreg_EnableGpuFirmware=1]\n";
-    expect(mergeConfiguration(live, ["machine:\n  kernel:\n    modules:\n      - name: nvidia\n"])).toMatchObject({ changed: false });
+    const live =
+      "machine:\n  kernel:\n    modules:\n      - name: nvidia\n        parameters: [NVreg_EnableGpuFirmware=1]\n";
+    expect(mergeConfiguration(live, ["machine:\n  kernel:\n    modules:\n      - name: nvidia\n"])).toMatchObject({
+      changed: false,
+    });
   });
 
   test("a field that holds nothing takes ours, and holds nothing again", () => {
@@ -211,7 +248,8 @@ describe("spellings", () => {
     expect(said(unmergeConfiguration(merged.configuration, merged.added))).toEqual(said(live));
   });
 
-  test("permissions stay octal", () => expect(mergeConfiguration("machine: {}\n", ours).configuration).toContain("permissions: 0o644"));
+  test("permissions stay octal", () =>
+    expect(mergeConfiguration("machine: {}\n", ours).configuration).toContain("permissions: 0o644"));
 
   test("an empty configuration", () => {
     const merged = mergeConfiguration("", ["machine:\n  sysctls: { a: b }\n"]);
@@ -239,81 +277,13 @@ describe("documents", () => {
   });
 
   test("the image goes where Talos 1.14 says how to install", () => {
-    const live = "machine:\n  type: worker\n---\napiVersion: v1alpha1\nkind: UnattendedInstallConfig\ninstaller:\n  image: old:1\n";
+    const live =
+      "machine:\n  type: worker\n---\napiVersion: v1alpha1\nkind: UnattendedInstallConfig\ninstaller:\n  image: old:1\n";
     const merged = mergeConfiguration(live, ["machine:\n  install:\n    image: new:1\n"]);
     expect(said(merged.configuration)).toEqual([
       { machine: { type: "worker" } },
       { apiVersion: "v1alpha1", kind: "UnattendedInstallConfig", installer: { image: "new:1" } },
     ]);
     expect(said(unmergeConfiguration(merged.configuration, merged.added))).toEqual(said(live));
-  });
-});
-
-describe("whatever the configuration and the patches", () => {
-  const word = fc.constantFrom("a", "b", "c", "d");
-  const value = fc.oneof(word, fc.integer({ min: 0, max: 3 }), fc.boolean());
-  const named = <T>(key: string, rest: fc.Arbitrary<Record<string, T>>): fc.Arbitrary<Record<string, unknown>[]> =>
-    fc.uniqueArray(fc.tuple(word, rest), { maxLength: 3, selector: ([name]) => name }).map((items) => items.map(([name, more]) => ({ [key]: name, ...more })));
-  const machine = fc.record(
-    {
-      type: word,
-      install: fc.record({ image: word, disk: word }, { requiredKeys: [] }),
-      sysctls: fc.oneof(fc.dictionary(word, word), fc.constant(null)),
-      kernel: fc.record({ modules: fc.oneof(named("name", fc.record({ parameters: fc.uniqueArray(word) }, { requiredKeys: [] })), fc.constant(null)) }, { requiredKeys: [] }),
-      files: fc.oneof(named("path", fc.record({ op: fc.constant("create"), content: word })), fc.constant(null)),
-      certSANs: fc.uniqueArray(word),
-      features: fc.dictionary(word, fc.dictionary(word, value)),
-    },
-    { requiredKeys: [] },
-  );
-  const document = fc.record({ kind: fc.constantFrom("LinkConfig", "UserVolumeConfig"), name: word, size: value });
-  const configuration = fc
-    .tuple(fc.record({ machine }, { requiredKeys: [] }), fc.uniqueArray(document, { maxLength: 3, selector: ({ kind, name }) => `${kind}/${name}` }))
-    .map(([main, more]) => [main, ...more].map((part) => stringify(part)).join("---\n"));
-  const patches = fc.array(configuration, { maxLength: 3 });
-  const same = (a: string, b: string): boolean => isDeepStrictEqual(said(a), said(b));
-
-  test("merging twice is merging once", () => {
-    fc.assert(
-      fc.property(configuration, patches, (live, wanted) => {
-        const once = mergeConfiguration(live, wanted);
-        const twice = mergeConfiguration(once.configuration, wanted, once.added);
-        return once.conflicts.length > 0 || (!twice.changed && twice.configuration === once.configuration && isDeepStrictEqual(twice.added, once.added));
-      }),
-    );
-  });
-
-  test("taking back gives what was there", () => {
-    fc.assert(
-      fc.property(configuration, patches, (live, wanted) => {
-        const merged = mergeConfiguration(live, wanted);
-        return merged.conflicts.length > 0 || same(unmergeConfiguration(merged.configuration, merged.added), live);
-      }),
-    );
-  });
-
-  test("so it does after any number of merges", () => {
-    fc.assert(
-      fc.property(configuration, fc.array(patches, { minLength: 1, maxLength: 4 }), (live, rounds) => {
-        let state: { configuration: string; added?: Added } = { configuration: live };
-        for (const wanted of rounds) {
-          const merged = mergeConfiguration(state.configuration, wanted, state.added);
-          if (merged.conflicts.length === 0) state = merged;
-        }
-        return same(unmergeConfiguration(state.configuration, state.added ?? { additions: [] }), live);
-      }),
-    );
-  });
-
-  test("no file path twice, and foreign files untouched", () => {
-    type Files = { machine?: { files?: { path: string }[] | null } };
-    const filesOf = (text: string): { path: string }[] => (said(text)[0] as Files | undefined)?.machine?.files ?? [];
-    fc.assert(
-      fc.property(configuration, patches, (live, wanted) => {
-        const merged = filesOf(mergeConfiguration(live, wanted).configuration);
-        const paths = merged.map((file) => file.path);
-        return new Set(paths).size === paths.length && filesOf(live).every((file) => merged.some((other) => isDeepStrictEqual(other, file)));
-      }),
-    );
   });
 });

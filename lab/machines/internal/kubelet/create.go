@@ -3,10 +3,8 @@ package kubelet
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,6 +48,13 @@ func (w *worker) notPulled(ctx context.Context, container *corev1.Container, why
 	w.publish(ctx)
 }
 
+// startError is the reason of a container that was created but not started: the runtime's hooks run in between. Unlike the
+// other reasons it is an end, with exit code 128, and counts as a run (containerd internal/cri/server/container_start.go).
+const (
+	startError     = "StartError"
+	startErrorCode = 128
+)
+
 // create makes a container as kubelet and runtime do together. An error comes with the reason for which the container waits.
 func (w *worker) create(ctx context.Context, spec *corev1.Container, folders map[string]string) (*Container, string, error) {
 	machine := w.session.machine
@@ -62,7 +67,7 @@ func (w *worker) create(ctx context.Context, spec *corev1.Container, folders map
 	}
 	injected, err := inject(machine.Name(), snapshot, request{handler: w.handler, visible: env["NVIDIA_VISIBLE_DEVICES"], allocation: allocation})
 	if err != nil {
-		return nil, "RunContainerError", err
+		return nil, startError, err
 	}
 	privileged := spec.SecurityContext != nil && spec.SecurityContext.Privileged != nil && *spec.SecurityContext.Privileged
 	own := filepath.Join(w.folder, "containers", spec.Name)
@@ -111,24 +116,4 @@ func (w *worker) event(kind, reason, format string, args ...any) {
 	if w.session.ctx.Err() == nil {
 		w.session.recorder.Eventf(w.latest(), kind, reason, format, args...)
 	}
-}
-
-// tee writes to both; the file may be missing. Programs and processes of a container write at the same time.
-func tee(file *os.File, log *tail) io.Writer {
-	both := &shared{to: log}
-	if file != nil {
-		both.to = io.MultiWriter(log, file)
-	}
-	return both
-}
-
-type shared struct {
-	mutex sync.Mutex
-	to    io.Writer
-}
-
-func (s *shared) Write(data []byte) (int, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.to.Write(data)
 }

@@ -1,11 +1,8 @@
 package kubelet
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -123,6 +120,9 @@ func (w *worker) attempt(ctx context.Context, spec *corev1.Container, folders ma
 	container, reason, err := w.create(ctx, spec, folders)
 	if err != nil {
 		w.event(corev1.EventTypeWarning, "Failed", "Error: %v", err)
+		if reason == startError {
+			return w.notStarted(ctx, spec.Name, err), true
+		}
 		w.state.update(spec.Name, func(own *containerState) { own.state = waiting(reason, err.Error()) })
 		w.publish(ctx)
 		return 0, false
@@ -167,6 +167,19 @@ func (w *worker) attempt(ctx context.Context, spec *corev1.Container, folders ma
 	return code, true
 }
 
+// notStarted ends a container that the runtime could not start.
+func (w *worker) notStarted(ctx context.Context, name string, err error) int {
+	now := metav1.Now()
+	terminated := ended(startErrorCode, metav1.Unix(0, 0), containerID(), err.Error())
+	terminated.Reason, terminated.FinishedAt = startError, now
+	w.state.update(name, func(own *containerState) {
+		own.id, own.ready, own.started = terminated.ContainerID, false, false
+		own.state = corev1.ContainerState{Terminated: terminated}
+	})
+	w.publish(ctx)
+	return startErrorCode
+}
+
 // ended describes how a container ended. Its message is the end of its log, always: a real kubelet does that only for
 // terminationMessagePolicy FallbackToLogsOnError, but nothing else in the lab may reach the log.
 func ended(code int, began metav1.Time, id, message string) *corev1.ContainerStateTerminated {
@@ -175,39 +188,4 @@ func ended(code int, began metav1.Time, id, message string) *corev1.ContainerSta
 		reason = "Error"
 	}
 	return &corev1.ContainerStateTerminated{ExitCode: int32(code), Reason: reason, StartedAt: began, FinishedAt: metav1.Now(), ContainerID: id, Message: message}
-}
-
-// openLog is the container's log file on the machine, where a kubelet keeps it.
-func (w *worker) openLog(container string) (*os.File, error) {
-	folder := filepath.Join(logFolder(w.session.machine.RootFS(), w.pod.Namespace, w.pod.Name, string(w.pod.UID)), container)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, err
-	}
-	return os.OpenFile(filepath.Join(folder, "0.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-}
-
-// messageLimit is the kubelet's for a message from the log (kubernetes pkg/kubelet/kuberuntime: MaxContainerTerminationMessageLogLength).
-const messageLimit = 2048
-
-// tail keeps the end of what was written.
-type tail struct {
-	mutex sync.Mutex
-	limit int
-	data  []byte
-}
-
-func (t *tail) Write(data []byte) (int, error) {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	t.data = append(t.data, data...)
-	if extra := len(t.data) - t.limit; extra > 0 {
-		t.data = append([]byte{}, t.data[extra:]...)
-	}
-	return len(data), nil
-}
-
-func (t *tail) text() string {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	return string(bytes.ToValidUTF8(bytes.TrimSpace(t.data), nil))
 }

@@ -67,9 +67,10 @@ func statusPatch(pod *corev1.Pod, status corev1.PodStatus, address string) ([]by
 	if err := json.Unmarshal(encoded, &fields); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"reason", "message"} {
-		if _, set := fields[name]; !set {
-			fields[name] = nil
+	clearEmpty(fields)
+	if list, ok := fields["conditions"].([]any); ok {
+		for _, item := range list {
+			clearEmpty(item.(map[string]any)) // what a condition no longer says would stay in the merge
 		}
 	}
 	metadata := map[string]any{"uid": pod.UID}
@@ -77,4 +78,13 @@ func statusPatch(pod *corev1.Pod, status corev1.PodStatus, address string) ([]by
 		metadata["annotations"] = map[string]string{AddressAnnotation: address}
 	}
 	return json.Marshal(map[string]any{"metadata": metadata, "status": fields})
+}
+
+// clearEmpty removes reason and message in a merge when they are not set.
+func clearEmpty(fields map[string]any) {
+	for _, name := range []string{"reason", "message"} {
+		if _, set := fields[name]; !set {
+			fields[name] = nil
+		}
+	}
 }

@@ -138,19 +138,30 @@ func (w *worker) isDeleted() bool {
 	}
 }
 
-// admit allocates devices, for every container at once, before anything of the pod is made.
+// admit allocates devices for every container, before anything of the pod is made. Init containers run with those of the
+// containers, which come after them (kubernetes pkg/kubelet/cm/devicemanager: devices of init containers are reused).
 func (w *worker) admit() error {
-	for _, container := range allContainers(w.pod) {
+	pod := string(w.pod.UID)
+	shared := Allocation{}
+	for _, container := range w.pod.Spec.Containers {
 		for resource, quantity := range container.Resources.Limits {
 			if !isDevice(string(resource)) || quantity.IsZero() {
 				continue
 			}
-			allocation, err := w.session.devices.Allocate(string(w.pod.UID), container.Name, string(resource), int(quantity.Value()))
+			allocation, err := w.session.devices.Allocate(pod, container.Name, string(resource), int(quantity.Value()))
 			if err != nil {
-				w.session.devices.Free(string(w.pod.UID))
+				w.session.devices.Free(pod)
 				return err
 			}
 			w.allocations[container.Name] = w.allocations[container.Name].merge(allocation)
+			shared = shared.merge(allocation)
+		}
+	}
+	for _, container := range w.pod.Spec.InitContainers {
+		for resource, quantity := range container.Resources.Limits {
+			if isDevice(string(resource)) && !quantity.IsZero() {
+				w.allocations[container.Name] = shared
+			}
 		}
 	}
 	return nil

@@ -151,7 +151,7 @@ func parseWget(args []string) (httpCall, error) {
 		case name == "-O":
 			call.output = take()
 		case strings.HasPrefix(name, "-qO"), strings.HasPrefix(name, "-O"):
-			call.output = strings.TrimPrefix(strings.TrimPrefix(name, "-q"), "-O")
+			_, call.output, _ = strings.Cut(name, "O")
 			if call.output == "" {
 				call.output = take()
 			}

@@ -1,0 +1,66 @@
+package kubelet
+
+import (
+	"strings"
+	"testing"
+
+	"talos-gpu/lab/machines/internal/host"
+)
+
+func twoCards() host.Snapshot {
+	return host.Snapshot{
+		Era: host.EraLegacy, DriverVersion: "570.172.08", LibraryVersion: "570.172.08", Sysctls: map[string]string{"net.core.bpf_jit_harden": "1"},
+		Runtimes: []string{"runc", "nvidia"}, DefaultRuntime: "runc",
+		GPUs: []host.GPU{{Model: "H100 NVL", Count: 2}},
+	}
+}
+
+func TestInject(t *testing.T) {
+	uuid := GPUsOf("m", twoCards())[1].UUID
+	cases := []struct {
+		name    string
+		change  func(*host.Snapshot)
+		request request
+		gpus    int
+		failure string
+	}{
+		{"all", nil, request{handler: "nvidia", visible: "all"}, 2, ""},
+		{"by UUID", nil, request{handler: "nvidia", visible: uuid}, 1, ""},
+		{"by index", nil, request{handler: "nvidia", visible: "0,1"}, 2, ""},
+		{"void", func(s *host.Snapshot) { s.DriverVersion = "" }, request{handler: "nvidia", visible: "void"}, 0, ""},
+		{"unset", nil, request{handler: "nvidia"}, 0, ""},
+		{"runc sees nothing", nil, request{handler: "runc", visible: "all"}, 0, ""},
+		{"unknown device", nil, request{handler: "nvidia", visible: "GPU-x"}, 0, "GPU-x: unknown device"},
+		{"driver not up", func(s *host.Snapshot) { s.DriverVersion = "" }, request{handler: "nvidia", visible: "all"}, 0, "driver not loaded"},
+		{"libraries of another branch", func(s *host.Snapshot) { s.LibraryVersion = "535.1" }, request{handler: "nvidia", visible: "all"}, 0, "driver/library version mismatch"},
+		{"hardened", func(s *host.Snapshot) { s.Sysctls = nil }, request{handler: "nvidia", visible: "all"}, 0, "last insn is not an exit or jmp"},
+		{"hardening does not matter with CDI", func(s *host.Snapshot) { s.Sysctls, s.Era = nil, host.EraCDI }, request{handler: "nvidia", visible: "all"}, 2, ""},
+		{"CDI on legacy Talos", nil, request{handler: "runc", allocation: Allocation{CDI: []string{"k8s.device-plugin.nvidia.com/gpu=" + uuid}}}, 0, "/usr/bin/nvidia-ctk: no such file"},
+		{"CDI", func(s *host.Snapshot) { s.Era = host.EraCDI }, request{handler: "runc", allocation: Allocation{CDI: []string{"k8s.device-plugin.nvidia.com/gpu=" + uuid}}}, 1, ""},
+		{"volume mounts", nil, request{handler: "nvidia", visible: "/var/run/nvidia-container-devices", allocation: Allocation{VolumeMounts: []string{uuid}}}, 1, ""},
+	}
+	for _, test := range cases {
+		snapshot := twoCards()
+		if test.change != nil {
+			test.change(&snapshot)
+		}
+		got, err := inject("m", snapshot, test.request)
+		if test.failure == "" && err != nil || test.failure != "" && (err == nil || !strings.Contains(err.Error(), test.failure)) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.failure)
+		}
+		if len(got.gpus) != test.gpus {
+			t.Errorf("%s: %d GPUs, want %d", test.name, len(got.gpus), test.gpus)
+		}
+	}
+}
+
+func TestHandler(t *testing.T) {
+	if _, err := handlerOf(host.Snapshot{Runtimes: []string{"runc"}}, "nvidia"); err == nil || !strings.Contains(err.Error(), `no runtime for "nvidia" is configured`) {
+		t.Errorf("without the extension: %v", err)
+	}
+	snapshot := twoCards()
+	snapshot.DefaultRuntime = "nvidia"
+	if handler, err := handlerOf(snapshot, ""); err != nil || handler != "nvidia" {
+		t.Errorf("default runtime: %s, %v", handler, err)
+	}
+}

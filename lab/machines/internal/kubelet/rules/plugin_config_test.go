@@ -1,0 +1,37 @@
+package rules
+
+import "testing"
+
+func TestPluginConfig(t *testing.T) {
+	const slicing = "version: v1\nsharing:\n  timeSlicing:\n    renameByDefault: true\n    resources: [{name: nvidia.com/gpu, replicas: 4}]\n"
+	for _, test := range []struct {
+		name, config string
+		env          map[string]string
+		resource     string
+		replicas     int
+		failure      string
+	}{
+		{"defaults", "", nil, "nvidia.com/gpu", 1, ""},
+		{"plural", "", map[string]string{"DEVICE_LIST_STRATEGY": "envvars"}, "", 0, "invalid --device-list-strategy option: invalid strategy: envvars"},
+		{"list", "", map[string]string{"DEVICE_LIST_STRATEGY": "cdi-annotations,cdi-cri"}, "nvidia.com/gpu", 1, ""},
+		{"time slicing", slicing, nil, "nvidia.com/gpu.shared", 4, ""},
+		{"one replica", "version: v1\nsharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 1}]}}", nil, "", 0, "number of replicas must be >= 2"},
+		{"both", slicing + "  mps: {resources: [{name: nvidia.com/gpu, replicas: 2}]}\n", nil, "", 0, "mutually exclusive sharing strategies: timeSlicing and mps"},
+		{"version", "version: v2", nil, "", 0, "unable to parse config file: unknown version: v2"},
+	} {
+		got, err := parsePluginConfig(test.config, test.env)
+		if text := errorText(err); text != test.failure {
+			t.Errorf("%s: error %q, want %q", test.name, text, test.failure)
+		}
+		if err == nil && (got.resource != test.resource || got.replicas != test.replicas) {
+			t.Errorf("%s: %d x %s", test.name, got.replicas, got.resource)
+		}
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,93 @@
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { stringify } from "yaml";
+import { mergeConfiguration, unmergeConfiguration, type Added } from "../../../components/recipe";
+import { said } from "./said";
+
+describe("whatever the configuration and the patches", () => {
+  const word = fc.constantFrom("a", "b", "c", "d");
+  const value = fc.oneof(word, fc.integer({ min: 0, max: 3 }), fc.boolean());
+  const named = <T>(key: string, rest: fc.Arbitrary<Record<string, T>>): fc.Arbitrary<Record<string, unknown>[]> =>
+    fc
+      .uniqueArray(fc.tuple(word, rest), { maxLength: 3, selector: ([name]) => name })
+      .map((items) => items.map(([name, more]) => ({ [key]: name, ...more })));
+  const machine = fc.record(
+    {
+      type: word,
+      install: fc.record({ image: word, disk: word }, { requiredKeys: [] }),
+      sysctls: fc.oneof(fc.dictionary(word, word), fc.constant(null)),
+      kernel: fc.record(
+        {
+          modules: fc.oneof(
+            named("name", fc.record({ parameters: fc.uniqueArray(word) }, { requiredKeys: [] })),
+            fc.constant(null),
+          ),
+        },
+        { requiredKeys: [] },
+      ),
+      files: fc.oneof(named("path", fc.record({ op: fc.constant("create"), content: word })), fc.constant(null)),
+      certSANs: fc.uniqueArray(word),
+      features: fc.dictionary(word, fc.dictionary(word, value)),
+    },
+    { requiredKeys: [] },
+  );
+  const document = fc.record({ kind: fc.constantFrom("LinkConfig", "UserVolumeConfig"), name: word, size: value });
+  const configuration = fc
+    .tuple(
+      fc.record({ machine }, { requiredKeys: [] }),
+      fc.uniqueArray(document, { maxLength: 3, selector: ({ kind, name }) => `${kind}/${name}` }),
+    )
+    .map(([main, more]) => [main, ...more].map((part) => stringify(part)).join("---\n"));
+  const patches = fc.array(configuration, { maxLength: 3 });
+  const same = (a: string, b: string): boolean => isDeepStrictEqual(said(a), said(b));
+
+  test("merging twice is merging once", () => {
+    fc.assert(
+      fc.property(configuration, patches, (live, wanted) => {
+        const once = mergeConfiguration(live, wanted);
+        const twice = mergeConfiguration(once.configuration, wanted, once.added);
+        return (
+          once.conflicts.length > 0 ||
+          (!twice.changed && twice.configuration === once.configuration && isDeepStrictEqual(twice.added, once.added))
+        );
+      }),
+    );
+  });
+
+  test("taking back gives what was there", () => {
+    fc.assert(
+      fc.property(configuration, patches, (live, wanted) => {
+        const merged = mergeConfiguration(live, wanted);
+        return merged.conflicts.length > 0 || same(unmergeConfiguration(merged.configuration, merged.added), live);
+      }),
+    );
+  });
+
+  test("so it does after any number of merges", () => {
+    fc.assert(
+      fc.property(configuration, fc.array(patches, { minLength: 1, maxLength: 4 }), (live, rounds) => {
+        let state: { configuration: string; added?: Added } = { configuration: live };
+        for (const wanted of rounds) {
+          const merged = mergeConfiguration(state.configuration, wanted, state.added);
+          if (merged.conflicts.length === 0) state = merged;
+        }
+        return same(unmergeConfiguration(state.configuration, state.added ?? { additions: [] }), live);
+      }),
+    );
+  });
+
+  test("no file path twice, and foreign files untouched", () => {
+    type Files = { machine?: { files?: { path: string }[] | null } };
+    const filesOf = (text: string): { path: string }[] => (said(text)[0] as Files | undefined)?.machine?.files ?? [];
+    fc.assert(
+      fc.property(configuration, patches, (live, wanted) => {
+        const merged = filesOf(mergeConfiguration(live, wanted).configuration);
+        const paths = merged.map((file) => file.path);
+        return (
+          new Set(paths).size === paths.length &&
+          filesOf(live).every((file) => merged.some((other) => isDeepStrictEqual(other, file)))
+        );
+      }),
+    );
+  });
+});
