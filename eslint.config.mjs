@@ -12,7 +12,7 @@ export default tseslint.config(
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: {
-      parserOptions: { projectService: { allowDefaultProject: ["jest.config.js", "eslint.config.mjs"] }, tsconfigRootDir: import.meta.dirname },
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
     },
     rules: {
       "@typescript-eslint/consistent-type-imports": ["error", { fixStyle: "inline-type-imports" }],
@@ -35,8 +35,10 @@ export default tseslint.config(
       "no-restricted-syntax": [
         "error",
         {
-          selector: "ClassDeclaration[superClass.property.name='ComponentResource'] PropertyDefinition:not([accessibility='public'])",
-          message: "a component holds nothing but public outputs: the analyzer publishes every property (use constructor locals)",
+          selector:
+            "ClassDeclaration[superClass.property.name='ComponentResource'] PropertyDefinition:not([accessibility='public'])",
+          message:
+            "a component holds nothing but public outputs: the analyzer publishes every property (use constructor locals)",
         },
         {
           selector: "ClassDeclaration[superClass.property.name='ComponentResource'] TSParameterProperty",
@@ -49,5 +51,13 @@ export default tseslint.config(
     files: ["tests/**/*.ts", "lab/**/*.ts"],
     rules: { "@typescript-eslint/unbound-method": "off" },
   },
-  { files: ["**/*.js", "**/*.mjs"], ...tseslint.configs.disableTypeChecked, languageOptions: { globals: { module: "writable", require: "readonly", process: "readonly" } } },
+  {
+    files: ["**/*.js", "**/*.mjs"],
+    ...tseslint.configs.disableTypeChecked,
+    languageOptions: {
+      parserOptions: { projectService: false },
+      globals: { module: "writable", require: "readonly", process: "readonly", setTimeout: "readonly" },
+    },
+    rules: { ...tseslint.configs.disableTypeChecked.rules, "@typescript-eslint/no-require-imports": "off" },
+  },
 );

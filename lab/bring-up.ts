@@ -1,6 +1,13 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { findCard, parseSpec, powerRangeOf, renderFindings, type ClusterSpec, type GpuSpec } from "../components/recipe";
+import {
+  findCard,
+  parseSpec,
+  powerRangeOf,
+  renderFindings,
+  type ClusterSpec,
+  type GpuSpec,
+} from "../components/recipe";
 import { startControlPlane, type ControlPlane } from "./controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "./factory";
@@ -114,7 +121,8 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
 /** What the emulation needs to know of a card; the facts are the recipe's. */
 function labGpu(gpu: GpuSpec): LabGpu {
   const card = findCard(gpu.model);
-  if (card === undefined) throw new Error(`gpus: the tables have no ${gpu.model}, so it cannot be emulated; add it to data/cards.ts`);
+  if (card === undefined)
+    throw new Error(`gpus: the tables have no ${gpu.model}, so it cannot be emulated; add it to data/cards.ts`);
   const power = powerRangeOf(card);
   return {
     model: card.model,

@@ -28,7 +28,9 @@ export interface ExistingCluster {
  */
 const foreignPatch = stringify({
   machine: {
-    files: [{ path: "/var/lib/site/motd", op: "create", permissions: 0o644, content: "kept by the site's own tooling\n" }],
+    files: [
+      { path: "/var/lib/site/motd", op: "create", permissions: 0o644, content: "kept by the site's own tooling\n" },
+    ],
     sysctls: { "vm.max_map_count": "262144" },
   },
 });
@@ -50,7 +52,14 @@ export async function makeExistingCluster(dir: string, talosctl: string, spec: C
 
   const generate = async (type: string, output: string, extra: string[] = []): Promise<void> => {
     const endpoint = spec.clusterEndpoint ?? "https://192.0.2.1:6443";
-    const common = ["--with-secrets", secrets, "--talos-version", minor(spec.talosVersion), "--with-docs=false", "--with-examples=false"];
+    const common = [
+      "--with-secrets",
+      secrets,
+      "--talos-version",
+      minor(spec.talosVersion),
+      "--with-docs=false",
+      "--with-examples=false",
+    ];
     const version = ["--kubernetes-version", kubernetesOf(spec)];
     await run(talosctl, [
       "gen", "config", clusterName, endpoint, ...common, ...version,
@@ -64,7 +73,11 @@ export async function makeExistingCluster(dir: string, talosctl: string, spec: C
   for (const [name, machine] of Object.entries(spec.machines)) {
     const patches = await writePatches(file(name), machine, spec);
     configurations[name] = file(`${name}.yaml`);
-    await generate(machine.role, configurations[name], patches.flatMap((patch) => ["--config-patch", `@${patch}`]));
+    await generate(
+      machine.role,
+      configurations[name],
+      patches.flatMap((patch) => ["--config-patch", `@${patch}`]),
+    );
   }
   return {
     clusterName,
@@ -82,7 +95,10 @@ interface TalosConfig {
 }
 
 function withEndpoint(config: TalosConfig, endpoint: string): TalosConfig {
-  const contexts = Object.entries(config.contexts).map(([name, context]) => [name, { ...context, endpoints: [endpoint] }]);
+  const contexts = Object.entries(config.contexts).map(([name, context]) => [
+    name,
+    { ...context, endpoints: [endpoint] },
+  ]);
   return { ...config, contexts: Object.fromEntries(contexts) as TalosConfig["contexts"] };
 }
 

@@ -3,7 +3,10 @@ import type { Machines } from "./machines";
 import type { MachineReport, WorkloadReport } from "./report";
 
 /** Machines as they are now: what runs on each, and what its node offers. */
-export async function gatherMachines(machines: Machines, kubernetes: KubernetesView): Promise<Record<string, MachineReport>> {
+export async function gatherMachines(
+  machines: Machines,
+  kubernetes: KubernetesView,
+): Promise<Record<string, MachineReport>> {
   const [states, nodes] = await Promise.all([machines.state(), kubernetes.nodes()]);
   const reports = Object.entries(states).map(([name, state]): [string, MachineReport] => [
     name,
@@ -38,7 +41,8 @@ export async function gatherWorkloads(kubernetes: KubernetesView): Promise<Workl
       namespace: metadata?.namespace ?? "",
       name: metadata?.name ?? "",
       kind: "Deployment",
-      ready: (status?.readyReplicas ?? 0) === (spec?.replicas ?? 1) && status?.observedGeneration === metadata?.generation,
+      ready:
+        (status?.readyReplicas ?? 0) === (spec?.replicas ?? 1) && status?.observedGeneration === metadata?.generation,
     })),
     ...pods.items
       .filter(({ metadata }) => (metadata?.ownerReferences ?? []).length === 0)

@@ -49,7 +49,9 @@ function refuseUnknownFixes(ids: readonly string[]): void {
   const known = fixes.map(({ id }) => id as string);
   const unknown = ids.filter((id) => !known.includes(id));
   if (unknown.length > 0) {
-    throw new Error(`--without: there is no fix ${unknown.join(", ")}, so nothing would be left out; take one of ${known.join(", ")}`);
+    throw new Error(
+      `--without: there is no fix ${unknown.join(", ")}, so nothing would be left out; take one of ${known.join(", ")}`,
+    );
   }
 }
 

@@ -16,7 +16,11 @@ export interface MachineAccess {
 }
 
 /** Looks at a cluster and its machines; changes nothing. What cannot be looked at stays out. */
-export async function observe(kubernetes: KubernetesView, spec: ClusterSpec, access: MachineAccess): Promise<Observations> {
+export async function observe(
+  kubernetes: KubernetesView,
+  spec: ClusterSpec,
+  access: MachineAccess,
+): Promise<Observations> {
   const [cluster, machines] = await Promise.all([observeCluster(kubernetes), observeMachines(spec, access)]);
   return { ...cluster, machines };
 }

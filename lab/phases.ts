@@ -33,7 +33,11 @@ async function runOnTerminal<Context>(phases: Phase<Context>[], context: Context
         if (detail) task.title = `${phase.title}: ${detail}`;
       },
     })),
-    { registerSignalListeners: false, renderer: "default", rendererOptions: { logger, timer: { condition: true, field: seconds } } },
+    {
+      registerSignalListeners: false,
+      renderer: "default",
+      rendererOptions: { logger, timer: { condition: true, field: seconds } },
+    },
   );
   await list.run();
 }

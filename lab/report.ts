@@ -72,7 +72,17 @@ export function renderReport(report: LabReport): string {
       gpus.join("\n") || "none",
     ]);
   }
-  const updates = table(["update", "result", "create", "update", "replace", "delete", "same", "machine calls", "seconds"]);
+  const updates = table([
+    "update",
+    "result",
+    "create",
+    "update",
+    "replace",
+    "delete",
+    "same",
+    "machine calls",
+    "seconds",
+  ]);
   for (const [index, update] of report.updates.entries()) {
     const { create, update: changed, replace, delete: deleted, same } = update.changes;
     updates.push([

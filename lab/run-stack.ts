@@ -75,7 +75,10 @@ function asPlanned(lab: Running): boolean {
 const downPhase: Phase<Running> = {
   title: "down",
   run: async (lab, say) => {
-    const { result, seconds, diagnostics } = await lab.engine.destroy({ signal: lab.session.signal, onEvent: narrate(say) });
+    const { result, seconds, diagnostics } = await lab.engine.destroy({
+      signal: lab.session.signal,
+      onEvent: narrate(say),
+    });
     if (result === "succeeded") return `everything of the stack removed in ${seconds.toFixed(1)} s`;
     lab.report.ok = false;
     lab.report.failures.push({

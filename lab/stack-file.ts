@@ -28,7 +28,9 @@ export function stackNames(): string[] {
 export function readStackFile(name: string): Record<string, unknown> {
   const file = path.join(stacksDir, `Pulumi.${name}.yaml`);
   if (!fs.existsSync(file)) {
-    throw new Error(`--stack: there is no stack ${name}, so nothing can come up; take one of ${stackNames().join(", ")}`);
+    throw new Error(
+      `--stack: there is no stack ${name}, so nothing can come up; take one of ${stackNames().join(", ")}`,
+    );
   }
   const document = readYaml(file) as { config?: Record<string, unknown> } | null;
   const entries = Object.entries(document?.config ?? {});
@@ -39,6 +41,8 @@ function readYaml(file: string): unknown {
   try {
     return parse(fs.readFileSync(file, "utf8"));
   } catch (error) {
-    throw new Error(`${file}: is not YAML, so the stack is unknown; mend it: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${file}: is not YAML, so the stack is unknown; mend it: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }

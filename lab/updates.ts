@@ -74,7 +74,11 @@ function commandEnvironment(lab: Lab): Record<string, string> {
 }
 
 /** Runs the stack's program once. */
-export async function update(lab: Lab, engine: LabEngine, say: Say): Promise<{ report: UpdateReport; diagnostics: string[] }> {
+export async function update(
+  lab: Lab,
+  engine: LabEngine,
+  say: Say,
+): Promise<{ report: UpdateReport; diagnostics: string[] }> {
   const before = await machineRequests(lab.machines);
   const { result, changes, seconds, diagnostics } = await engine.up({
     signal: lab.session.signal,

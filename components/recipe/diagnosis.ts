@@ -161,7 +161,7 @@ function matching(seen: Observations, pattern: RegExp, namespace?: string): stri
 
 function lineWith(pattern: RegExp, text: string): string {
   const line = text.split("\n").find((candidate) => pattern.test(candidate)) ?? text;
-  if (line.length <= 300) return line;
-  const start = Math.max(0, line.search(pattern) - 200);
-  return `${start > 0 ? "…" : ""}${line.slice(start, start + 300)}${start + 300 < line.length ? "…" : ""}`;
+  if (line.length <= 400) return line;
+  const start = Math.max(0, line.search(pattern) - 80);
+  return `${start > 0 ? "…" : ""}${line.slice(start, start + 400)}${start + 400 < line.length ? "…" : ""}`;
 }

@@ -26,7 +26,10 @@ export function programFromFile(file: string, root = path.dirname(file), keep: r
     }
     // As Pulumi's Node host: a main file that exports a function is called for its outputs (sdk/nodejs/cmd/run/run.ts).
     const exported: unknown = createRequire(file)(file);
-    const outputs = (await (typeof exported === "function" ? (exported as Program)() : exported)) as Record<string, unknown>;
+    const outputs = (await (typeof exported === "function" ? (exported as Program)() : exported)) as Record<
+      string,
+      unknown
+    >;
     return { ...outputs };
   };
 }

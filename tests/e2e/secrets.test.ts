@@ -26,13 +26,18 @@ function secretsOf(document: unknown): string[] {
   if (typeof document !== "object" || document === null) return [];
   return Object.entries(document).flatMap(([key, value]) =>
     // Certificates are public, and so is the cluster's name and ID.
-    ["crt", "ca", "id", "certificate-authority-data", "client-certificate-data", "server"].includes(key) ? [] : secretsOf(value),
+    ["crt", "ca", "id", "certificate-authority-data", "client-certificate-data", "server"].includes(key)
+      ? []
+      : secretsOf(value),
   );
 }
 
 function readAll(folder: string, wanted: (file: string) => boolean): string {
   const files = fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).map((file) => path.join(folder, file));
-  return files.filter((file) => wanted(file) && fs.statSync(file).isFile()).map((file) => fs.readFileSync(file, "utf8")).join("\n");
+  return files
+    .filter((file) => wanted(file) && fs.statSync(file).isFile())
+    .map((file) => fs.readFileSync(file, "utf8"))
+    .join("\n");
 }
 
 test(
@@ -52,7 +57,9 @@ test(
       secrets.push(...secretsOf(parse(kubeconfig)));
       expect(secrets.length).toBeGreaterThan(15);
       // A key also shows when only its middle is quoted, or when it is decoded.
-      const needles = secrets.flatMap((secret) => [secret, Buffer.from(secret, "base64").toString("utf8")]).map((text) => text.slice(40, 80) || text);
+      const needles = secrets
+        .flatMap((secret) => [secret, Buffer.from(secret, "base64").toString("utf8")])
+        .map((text) => text.slice(40, 80) || text);
       const decoded = secrets.map((secret) => secret.slice(-40));
 
       const places: Record<string, string> = {
@@ -70,7 +77,8 @@ test(
         const found = [...needles, ...decoded].filter((needle) => needle.trim().length >= 12 && text.includes(needle));
         expect({ place, found }).toEqual({ place, found: [] });
       }
-      for (const program of ["pulumi", "talosctl", "helm", "node"]) expect(places["arguments"]).toMatch(new RegExp(`^${program} `, "m"));
+      for (const program of ["pulumi", "talosctl", "helm", "node"])
+        expect(places["arguments"]).toMatch(new RegExp(`^${program} `, "m"));
     } finally {
       fs.rmSync(folder, { recursive: true });
     }

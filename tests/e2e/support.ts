@@ -36,13 +36,16 @@ export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
   child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
   const ended = new Promise<{ status: number | string; stdout: string }>((resolve) =>
     child.on("close", (code, signal) => {
-      for (const { pattern, reject } of waiting) reject(new Error(`no line ${pattern}; the last:\n${lines.slice(-20).join("\n")}`));
+      for (const { pattern, reject } of waiting)
+        reject(new Error(`no line ${pattern}; the last:\n${lines.slice(-20).join("\n")}`));
       resolve({ status: code ?? signal ?? "unknown", stdout: Buffer.concat(stdout).toString("utf8") });
     }),
   );
   const line = (pattern: RegExp): Promise<string> => {
     const seen = lines.find((candidate) => pattern.test(candidate));
-    return seen === undefined ? new Promise((resolve, reject) => waiting.push({ pattern, resolve, reject })) : Promise.resolve(seen);
+    return seen === undefined
+      ? new Promise((resolve, reject) => waiting.push({ pattern, resolve, reject }))
+      : Promise.resolve(seen);
   };
   const folder = async (): Promise<string> => {
     await line(/Kubernetes control plane:/);
@@ -53,13 +56,18 @@ export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
 }
 
 /** Runs the lab to its end and gives its report. */
-export async function runLab(args: string[], env: NodeJS.ProcessEnv = {}): Promise<{ status: number | string; report: LabReport; lines: string[] }> {
+export async function runLab(
+  args: string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ status: number | string; report: LabReport; lines: string[] }> {
   const run = startLab([...args, "--json"], env);
   const { status, stdout } = await run.ended;
   try {
     return { status, report: JSON.parse(stdout) as LabReport, lines: run.lines };
   } catch (error) {
-    throw new Error(`no JSON on standard output; the last lines:\n${run.lines.slice(-40).join("\n")}`, { cause: error });
+    throw new Error(`no JSON on standard output; the last lines:\n${run.lines.slice(-40).join("\n")}`, {
+      cause: error,
+    });
   }
 }
 
@@ -92,7 +100,7 @@ function descendants(root: number): { pid: number; command: string }[] {
       command: readOr(`/proc/${pid}/cmdline`),
     }));
   const found = new Set([root]);
-  for (let size = 0; size !== found.size; ) {
+  for (let size = 0; size !== found.size;) {
     size = found.size;
     for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
   }

@@ -22,7 +22,8 @@ test.each(cases)(
     expect(status).toBe(1);
     expect(report.ok).toBe(false);
     const diagnosed = report.failures.map((failure) => failure.fix);
-    if (diagnosed.join() !== fix) throw new Error(`diagnosed ${diagnosed.join()}:\n${JSON.stringify(report, null, 1)}\n${lines.join("\n")}`);
+    if (diagnosed.join() !== fix)
+      throw new Error(`diagnosed ${diagnosed.join()}:\n${JSON.stringify(report, null, 1)}\n${lines.join("\n")}`);
     for (const part of ["symptom", "cause", "remedy"] as const) expect(report.failures[0]![part]).not.toBe("");
   },
   5 * 60_000,

@@ -39,14 +39,34 @@ export function setIn(document: Document, path: Step[], key: string, value: unkn
   if (path.length === 0 && isNothing(document.contents ?? undefined)) document.contents = document.createNode({});
   const parent = nodeAt(document, path);
   if (!isMap(parent)) throw new Error(`no mapping at ${describePath(path)}`);
-  parent.set(key, fresh(document, value));
+  const old = parent.get(key, true);
+  // A value that takes the place of another keeps the comment beside it.
+  if (isScalar(old) && (value === null || typeof value !== "object")) overwrite(old, value);
+  else {
+    openUp(parent);
+    parent.set(key, fresh(document, value));
+  }
 }
 
 /** Appends to the list at a path. */
 export function appendTo(document: Document, path: Step[], value: unknown): void {
   const list = nodeAt(document, path);
   if (!isSeq(list)) throw new Error(`no list at ${describePath(path)}`);
+  openUp(list);
   list.items.push(fresh(document, value));
+}
+
+function overwrite(scalar: Scalar, value: unknown): void {
+  scalar.value = value;
+  // How the old value was written says nothing about how the new one must be.
+  delete scalar.type;
+  delete scalar.source;
+  delete scalar.format;
+}
+
+/** `{}` and `[]` are written in lines once something is in them. */
+function openUp(collection: YAMLMap | YAMLSeq): void {
+  if (collection.items.length === 0) collection.flow = false;
 }
 
 /** Puts a value in the place of a list item. */

@@ -248,6 +248,16 @@ describe("spellings", () => {
     expect(said(unmergeConfiguration(merged.configuration, merged.added))).toEqual(said(live));
   });
 
+  test("a comment beside a value that is replaced stays, and comes back with the old value", () => {
+    const live = "machine:\n    install:\n        image: old:1 # for the installer\n    registries: {}\n";
+    const patch = "machine:\n  install: { image: new:1 }\n  registries: { mirrors: { a: { endpoints: [b] } } }\n";
+    const merged = mergeConfiguration(live, [patch]);
+    expect(merged.configuration).toBe(
+      "machine:\n    install:\n        image: new:1 # for the installer\n    registries:\n        mirrors:\n            a:\n                endpoints:\n                    - b\n",
+    );
+    expect(unmergeConfiguration(merged.configuration, merged.added)).toBe(live);
+  });
+
   test("permissions stay octal", () =>
     expect(mergeConfiguration("machine: {}\n", ours).configuration).toContain("permissions: 0o644"));
 

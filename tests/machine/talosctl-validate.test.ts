@@ -1,0 +1,90 @@
+import { execFile } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import { parse } from "yaml";
+import { mergeConfiguration } from "../../components/recipe/merge";
+import { parseSpec, planCluster, type ClusterSpec } from "../../components/recipe";
+import { makeExistingCluster } from "../../lab/existing-cluster";
+import { readStackFile, stackNames } from "../../lab/stack-file";
+import { provideTools } from "../../lab/tools";
+
+const run = promisify(execFile);
+let talosctl: string;
+let folder: string;
+
+beforeAll(async () => {
+  ({ talosctl } = await provideTools({ only: ["talosctl"] }));
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-validate-"));
+}, 20 * 60_000);
+afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+/** Every stack of the repository, and both eras with everything on that a machine's configuration can carry. */
+function specs(): [string, ClusterSpec][] {
+  const everything = (talosVersion: string, kubernetesVersion: string): ClusterSpec => ({
+    talosVersion,
+    kubernetesVersion,
+    clusterName: "everything",
+    clusterEndpoint: "https://192.0.2.1:6443",
+    machines: Object.fromEntries(
+      (["owned", "adopted"] as const).map((configuration, index) => [
+        `gpu-${configuration}`,
+        {
+          address: `192.0.2.${10 + index}`,
+          role: "worker",
+          configuration,
+          gpus: [{ model: "RTX 3090", count: 2 }],
+          extensions: ["siderolabs/iscsi-tools"],
+          labels: { "example.org/rack": "1" },
+          taints: { gpu: "true:NoSchedule" },
+          containerd: { nvidiaDefaultRuntime: true, baseRuntimeSpec: true, cdiSpecDirs: ["/var/cdi/static"] },
+          patches: ["machine:\n  files:\n    - {path: /var/etc/site, op: create, permissions: 0o644, content: x}\n"],
+        },
+      ]),
+    ),
+    devicePlugin: { version: "0.18.2" },
+  });
+  const stacks = stackNames().map((name): [string, ClusterSpec] => [name, parseSpec(readStackFile(name)).spec!]);
+  return [
+    ...stacks,
+    ["everything on 1.12", everything("v1.12.6", "v1.35.0")],
+    ["everything on 1.13", everything("v1.13.0", "v1.36.0")],
+  ];
+}
+
+test.each(specs())(
+  "%s: the real talosctl accepts every machine's configuration, strictly",
+  async (name, spec) => {
+    const existing = await makeExistingCluster(path.join(folder, name), talosctl, spec);
+    for (const machine of planCluster(spec).machines) {
+      const base = existing.configurations[machine.name]!;
+      const file = path.join(folder, name, `${machine.name}-with-gpu.yaml`);
+      if (machine.configuration === "adopted") {
+        const { configuration, conflicts } = mergeConfiguration(fs.readFileSync(base, "utf8"), machine.patches);
+        expect(conflicts).toEqual([]);
+        fs.writeFileSync(file, configuration);
+      } else {
+        // The stack's own patches are on the base already; what is new are ours, which come last.
+        const ours = machine.patches.slice(
+          (spec.patches ?? []).length + (spec.machines[machine.name]!.patches ?? []).length,
+        );
+        const args = ours.flatMap((patch) => ["--patch", patch]);
+        await run(talosctl, ["machineconfig", "patch", base, ...args, "--output", file]);
+      }
+      await run(talosctl, ["validate", "--strict", "--mode", "metal", "--config", file]);
+      const machineSection = parse(fs.readFileSync(file, "utf8").split(/^---$/m)[0]!).machine;
+      expect(machineSection.kernel.modules.map((module: { name: string }) => module.name)).toEqual(
+        expect.arrayContaining(["nvidia"]),
+      );
+      expect(machineSection.install.image).toBe(machine.installerImage);
+    }
+  },
+  60_000,
+);
+
+test("strict validation does refuse: a misspelt field is not accepted", async () => {
+  const file = path.join(folder, "wrong.yaml");
+  fs.writeFileSync(file, "version: v1alpha1\nmachine:\n  type: worker\n  kernal: {}\ncluster: {}\n");
+  await expect(run(talosctl, ["validate", "--strict", "--mode", "metal", "--config", file])).rejects.toThrow(/kernal/);
+});
