@@ -77,7 +77,7 @@ export interface ContainerdSpec {
   nvidiaDefaultRuntime?: boolean;
   /** Give the nvidia runtime Talos' base OCI specification. Default false. */
   baseRuntimeSpec?: boolean;
-  /** CDI directories. Default none (Talos' own). On Talos ≥ 1.13 they are added to `/run/cdi`. */
+  /** CDI directories. Default none (Talos' own). On Talos ≥ 1.13 they are added to `/run/cdi`, before to containerd's own. */
   cdiSpecDirs?: string[];
   /** Further TOML of the part; no `version` key. Default none. */
   extra?: string;
@@ -129,7 +129,10 @@ export interface GpuOperatorSpec {
   values?: Record<string, any>;
 }
 
-/** NVIDIA's standalone device plugin. Exclusive with `gpuOperator`. */
+/**
+ * NVIDIA's standalone device plugin. Exclusive with `gpuOperator`. For Talos ≤ 1.12; from 1.13 on it is refused unless
+ * `values.deviceListStrategy` says how it shall hand out devices there.
+ */
 export interface DevicePluginSpec {
   /** Chart release, e.g. `0.17.4`. */
   version: string;

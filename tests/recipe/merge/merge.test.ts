@@ -1,53 +1,7 @@
 import { stringify } from "yaml";
 import { customizationPath, mergeConfiguration, planCluster, unmergeConfiguration } from "../../../components/recipe";
 import { validStack } from "../stacks";
-import { said } from "./said";
-
-const talos = `# made by talhelper
-version: v1alpha1 # Indicates the schema used to decode the contents.
-debug: false
-machine:
-    type: worker # Defines the role of the machine within the cluster.
-    token: abcdef.0123456789abcdef
-
-    # Used to provide additional options to the kubelet.
-    kubelet:
-        image: ghcr.io/siderolabs/kubelet:v1.34.1
-        defaultRuntimeSeccompProfileEnabled: true
-    install:
-        disk: /dev/nvme0n1 # The disk used for installations.
-        image: ghcr.io/siderolabs/installer:v1.11.1
-    sysctls:
-        vm.nr_hugepages: "1024" # for the database
-    kernel:
-        modules:
-            - name: drbd
-              parameters:
-                  - usermode_helper=disabled
-    files:
-        - content: |
-              # Some comment of ours
-              key = value
-          permissions: 0o600
-          path: /var/lib/app.conf
-          op: create
-cluster:
-    controlPlane:
-        endpoint: https://10.0.0.10:6443
----
-# Keep this link up.
-apiVersion: v1alpha1
-kind:   LinkConfig
-name:   "eth0"
-mtu: 9000
----
-apiVersion: v1alpha1
-kind: ExtensionServiceConfig
-name: nut-client
-configFiles:
-  - content: MONITOR ups@host
-    mountPath: /usr/local/etc/nut/upsmon.conf
-`;
+import { said, talos } from "./said";
 
 const ours = planCluster(validStack("frank")).machines.find((machine) => machine.name === "gpu-1")?.patches ?? [];
 
@@ -265,35 +219,5 @@ describe("spellings", () => {
     const merged = mergeConfiguration("", ["machine:\n  sysctls: { a: b }\n"]);
     expect(said(merged.configuration)).toEqual([{ machine: { sysctls: { a: "b" } } }]);
     expect(said(unmergeConfiguration(merged.configuration, merged.added))).toEqual([]);
-  });
-});
-
-describe("documents", () => {
-  const link = (mtu: number): string => stringify({ apiVersion: "v1alpha1", kind: "LinkConfig", name: "eth0", mtu });
-
-  test("one of the same kind and name is merged, and given back", () => {
-    const merged = mergeConfiguration(talos, [link(1500)]);
-    expect(said(merged.configuration)[1]).toMatchObject({ name: "eth0", mtu: 1500 });
-    expect(said(unmergeConfiguration(merged.configuration, merged.added))).toEqual(said(talos));
-  });
-
-  test("another one is added, changed and taken away", () => {
-    const other = (mtu: number): string => link(mtu).replace("eth0", "eth1");
-    const first = mergeConfiguration(talos, [other(1500)]);
-    expect(said(first.configuration)).toHaveLength(4);
-    const second = mergeConfiguration(first.configuration, [other(9000)], first.added);
-    expect(said(second.configuration)[3]).toMatchObject({ name: "eth1", mtu: 9000 });
-    expect(unmergeConfiguration(second.configuration, second.added)).toBe(talos);
-  });
-
-  test("the image goes where Talos 1.14 says how to install", () => {
-    const live =
-      "machine:\n  type: worker\n---\napiVersion: v1alpha1\nkind: UnattendedInstallConfig\ninstaller:\n  image: old:1\n";
-    const merged = mergeConfiguration(live, ["machine:\n  install:\n    image: new:1\n"]);
-    expect(said(merged.configuration)).toEqual([
-      { machine: { type: "worker" } },
-      { apiVersion: "v1alpha1", kind: "UnattendedInstallConfig", installer: { image: "new:1" } },
-    ]);
-    expect(said(unmergeConfiguration(merged.configuration, merged.added))).toEqual(said(live));
   });
 });

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// AddressAnnotation of a pod names the address of this computer that stands for its first port. Only the lab has it.
+// AddressAnnotation of a pod names the address of this computer that stands for the port that it opened last. Only the
+// lab has it.
 const AddressAnnotation = "lab.talos-gpu.dev/address"
 
 // publish writes the pod's status when it differs from what was written last.
@@ -20,11 +21,11 @@ func (w *worker) publish(ctx context.Context) {
 	w.publishing.Lock()
 	defer w.publishing.Unlock()
 	pod := w.latest()
-	status := statusOf(pod, w.state, w.session.machine.Address(), metav1.Now())
-	if w.published != nil && sameStatus(*w.published, status) && w.publishedAddress == w.state.address {
+	status, address := statusOf(pod, w.state, w.session.machine.Address(), metav1.Now()), w.state.servedAt()
+	if w.published != nil && sameStatus(*w.published, status) && w.publishedAddress == address {
 		return
 	}
-	body, err := statusPatch(pod, status, w.state.address)
+	body, err := statusPatch(pod, status, address)
 	if err != nil {
 		w.session.logf("status of pod %s: %v", w.name(), err)
 		return
@@ -38,7 +39,7 @@ func (w *worker) publish(ctx context.Context) {
 	_, err = w.session.client.CoreV1().Pods(pod.Namespace).Patch(patching, pod.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, "status")
 	switch {
 	case err == nil:
-		w.published, w.publishedAddress = &status, w.state.address
+		w.published, w.publishedAddress = &status, address
 	case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
 		w.session.logf("status of pod %s: %v", w.name(), err)
 	}

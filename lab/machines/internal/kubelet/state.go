@@ -16,8 +16,7 @@ type podState struct {
 	initDone   bool
 	started    *metav1.Time
 	podIP      string
-	// address of this computer that stands for the pod's first port.
-	address string
+	address    string
 	// rejected, when set, is the reason and message with which the pod failed before it ran.
 	rejected, message string
 	// finished says that no container will run any more.
@@ -89,6 +88,13 @@ func (p *podState) change(change func(*podState)) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	change(p)
+}
+
+// servedAt is the address that stands for the port that the pod opened last; "" when it serves nothing.
+func (p *podState) servedAt() string {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.address
 }
 
 func allContainers(pod *corev1.Pod) []corev1.Container {

@@ -17,7 +17,8 @@ import (
 type worker struct {
 	session *session
 	mutex   sync.Mutex
-	pod     *corev1.Pod // as the API server has it; replaced on every change
+	pod     *corev1.Pod // as it was when the kubelet first saw it: what it shall run does not change
+	current *corev1.Pod // as the API server has it now
 	state   *podState
 	folder  string
 	handler string
@@ -26,7 +27,7 @@ type worker struct {
 	allocations map[string]Allocation
 	// running containers by name, for hooks and probes.
 	running map[string]*Container
-	// stop ends the pod's containers; deleted is closed when the API server wants the pod gone.
+	// deleted is closed when the API server wants the pod gone; cancel ends a pod that is gone already.
 	deleted     chan struct{}
 	deletedOnce sync.Once
 	cancel      context.CancelFunc
@@ -38,7 +39,7 @@ type worker struct {
 
 func newWorker(s *session, pod *corev1.Pod) *worker {
 	w := &worker{
-		session: s, pod: pod, state: newPodState(pod), deleted: make(chan struct{}),
+		session: s, pod: pod, current: pod, state: newPodState(pod), deleted: make(chan struct{}),
 		folder:      filepath.Join(s.machine.RootFS(), "var/lib/kubelet/pods", string(pod.UID)),
 		allocations: map[string]Allocation{}, running: map[string]*Container{},
 	}
@@ -51,13 +52,13 @@ func (w *worker) name() string { return w.pod.Namespace + "/" + w.pod.Name }
 func (w *worker) latest() *corev1.Pod {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	return w.pod
+	return w.current
 }
 
 // updated takes the pod as the API server has it now.
 func (w *worker) updated(pod *corev1.Pod) {
 	w.mutex.Lock()
-	w.pod = pod
+	w.current = pod
 	w.mutex.Unlock()
 	if pod.DeletionTimestamp != nil {
 		w.deletedOnce.Do(func() { close(w.deleted) })

@@ -1,0 +1,33 @@
+import { stringify } from "yaml";
+import { mergeConfiguration, unmergeConfiguration } from "../../../components/recipe";
+import { said, talos } from "./said";
+
+describe("documents", () => {
+  const link = (mtu: number): string => stringify({ apiVersion: "v1alpha1", kind: "LinkConfig", name: "eth0", mtu });
+
+  test("one of the same kind and name is merged, and given back", () => {
+    const merged = mergeConfiguration(talos, [link(1500)]);
+    expect(said(merged.configuration)[1]).toMatchObject({ name: "eth0", mtu: 1500 });
+    expect(said(unmergeConfiguration(merged.configuration, merged.added))).toEqual(said(talos));
+  });
+
+  test("another one is added, changed and taken away", () => {
+    const other = (mtu: number): string => link(mtu).replace("eth0", "eth1");
+    const first = mergeConfiguration(talos, [other(1500)]);
+    expect(said(first.configuration)).toHaveLength(4);
+    const second = mergeConfiguration(first.configuration, [other(9000)], first.added);
+    expect(said(second.configuration)[3]).toMatchObject({ name: "eth1", mtu: 9000 });
+    expect(unmergeConfiguration(second.configuration, second.added)).toBe(talos);
+  });
+
+  test("the image goes where Talos 1.14 says how to install", () => {
+    const live =
+      "machine:\n  type: worker\n---\napiVersion: v1alpha1\nkind: UnattendedInstallConfig\ninstaller:\n  image: old:1\n";
+    const merged = mergeConfiguration(live, ["machine:\n  install:\n    image: new:1\n"]);
+    expect(said(merged.configuration)).toEqual([
+      { machine: { type: "worker" } },
+      { apiVersion: "v1alpha1", kind: "UnattendedInstallConfig", installer: { image: "new:1" } },
+    ]);
+    expect(said(unmergeConfiguration(merged.configuration, merged.added))).toEqual(said(live));
+  });
+});
