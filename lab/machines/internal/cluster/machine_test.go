@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +20,7 @@ type testMachine struct {
 	mutex                     sync.Mutex
 	snapshot                  host.Snapshot
 	watchers                  []chan struct{}
-	t                         *testing.T
+	events                    []string
 }
 
 type testClock struct {
@@ -41,7 +43,7 @@ func (c testClock) Sleep(ctx context.Context, lab time.Duration) error {
 
 // newTestMachine is a worker with one RTX 5070 Ti on Talos 1.12, all fixes applied.
 func newTestMachine(t *testing.T) *testMachine {
-	m := &testMachine{name: "k8s-worker4", address: "192.168.1.224", role: "worker", root: t.TempDir(), t: t, clock: testClock{time.Now(), 60}}
+	m := &testMachine{name: "k8s-worker4", address: "192.168.1.224", role: "worker", root: t.TempDir(), clock: testClock{time.Now(), 60}}
 	m.snapshot = host.Snapshot{
 		Booted: true, BootID: "boot-1", TalosVersion: "v1.12.6", KubernetesVersion: "v1.35.0", Era: host.EraLegacy, KubeletRunning: true,
 		DriverVersion: "570.211.01", LibraryVersion: "570.211.01", DriverFlavour: "open",
@@ -69,7 +71,16 @@ func (m *testMachine) Role() string      { return m.role }
 func (m *testMachine) RootFS() string    { return m.root }
 func (m *testMachine) Clock() host.Clock { return m.clock }
 func (m *testMachine) Event(format string, args ...any) {
-	m.t.Logf(m.name+": "+format, args...)
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.events = append(m.events, fmt.Sprintf(format, args...))
+}
+
+// said is every event so far.
+func (m *testMachine) said() []string {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	return slices.Clone(m.events)
 }
 
 func (m *testMachine) Snapshot() host.Snapshot {
