@@ -1,5 +1,4 @@
 import * as fs from "node:fs";
-import * as path from "node:path";
 import {
   findCard,
   parseSpec,
@@ -17,6 +16,7 @@ import type { LabOptions } from "./options";
 import type { Phase, Say } from "./phases";
 import type { Session } from "./session";
 import { provideTools, type Tools } from "./tools";
+import { narrateTools } from "./tools/narrate";
 
 /** A lab as it comes up: each phase adds what the next ones need. */
 export interface Lab {
@@ -45,17 +45,13 @@ export const bringUp: Phase<Lab>[] = [
 ];
 
 async function bringTools(lab: Lab, say: Say): Promise<string> {
+  const narrate = narrateTools(say, process.stderr.isTTY);
   let built = 0;
-  let said = -Infinity;
-  const everySeconds = process.stderr.isTTY ? 0 : 30; // a log need not show each sign of life
   lab.tools = await provideTools({
     signal: lab.session.signal,
-    onEvent: ({ tool, state, detail, seconds = 0 }) => {
-      if (state === "built") built++;
-      if (state === "cached" || state === "found") return;
-      if (state === "building" && seconds >= said && seconds < said + everySeconds) return;
-      said = state === "building" ? seconds : -Infinity;
-      say(`${tool}: ${state} ${seconds.toFixed(0)} s ${detail}`);
+    onEvent: (event) => {
+      if (event.state === "built") built++;
+      narrate(event);
     },
   });
   return built === 0 ? "all there" : `${built} built`;
@@ -147,9 +143,4 @@ export function clusterOf(config: Record<string, unknown>): ClusterSpec {
   const { spec, findings } = parseSpec(config);
   if (spec === undefined) throw new Error(renderFindings(findings));
   return spec;
-}
-
-/** Path of the stack's program. */
-export function stackProgram(root: string): string {
-  return path.join(root, "stacks", "index.ts");
 }
