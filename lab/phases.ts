@@ -1,4 +1,4 @@
-import { Listr, ListrLogger, ProcessOutput } from "listr2";
+import { Listr, ListrLogger, PRESET_TIMER, ProcessOutput } from "listr2";
 
 /** Says what is going on right now; a terminal shows the last line under its phase, a log all of them. */
 export type Say = (line: string) => void;
@@ -36,7 +36,7 @@ async function runOnTerminal<Context>(phases: Phase<Context>[], context: Context
     {
       registerSignalListeners: false,
       renderer: "default",
-      rendererOptions: { logger, timer: { condition: true, field: seconds } },
+      rendererOptions: { logger, timer: { ...PRESET_TIMER, field: seconds } },
     },
   );
   await list.run();
