@@ -42,12 +42,12 @@ async function runOnTerminal<Context>(phases: Phase<Context>[], context: Context
   await list.run();
 }
 
-const seconds = (milliseconds: number): string => `[${(milliseconds / 1000).toFixed(1)} s]`;
+const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(1)} s`;
 
 async function runAsLines<Context>(phases: Phase<Context>[], context: Context): Promise<void> {
   for (const phase of phases) {
     const begin = performance.now();
-    const took = (): string => seconds(performance.now() - begin);
+    const took = (): string => `[${seconds(performance.now() - begin)}]`;
     console.error(`· ${phase.title}`);
     try {
       const detail = await phase.run(context, (line) => console.error(`    ${line}`));
