@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { type Credentials, missingCredentials } from "./credentials";
 import { done, gpuMachines, type MachineReport, reports } from "./gpu-machines";
 import { behind, gpuStack, passed } from "./kubernetes";
-import { checkCluster, InvalidStackError, parseSpec, planCluster } from "./recipe";
+import { findingsOf, InvalidStackError, parseSpec, planCluster } from "./recipe";
 import { type ClusterSpec } from "./recipe/spec";
 import { type Plan } from "./recipe/types";
 import { gpuWorkloads } from "./workloads";
@@ -62,10 +62,9 @@ export class GpuCluster extends pulumi.ComponentResource {
    */
   public static plan(args: GpuClusterArgs): Plan {
     const { talosconfig, machineSecrets, kubeconfig, ...said } = args;
-    const { spec, findings } = parseSpec(said);
+    const { spec } = parseSpec(said);
     const found = [
-      ...findings,
-      ...(spec ? checkCluster(spec) : []),
+      ...findingsOf(said),
       ...missingCredentials({ talosconfig, machineSecrets, kubeconfig }, spec, process.env),
     ];
     // A RunError is printed as its message: a mistake in a stack is its user's to read, not a stack trace's.

@@ -1,9 +1,10 @@
 import * as fs from "node:fs";
 import {
   findCard,
+  findingsOf,
+  InvalidStackError,
   parseSpec,
   powerRangeOf,
-  renderFindings,
   type ClusterSpec,
   type GpuSpec,
 } from "../components/recipe";
@@ -140,7 +141,7 @@ function labGpu(gpu: GpuSpec): LabGpu {
  * @throws Error listing the findings.
  */
 export function clusterOf(config: Record<string, unknown>): ClusterSpec {
-  const { spec, findings } = parseSpec(config);
-  if (spec === undefined) throw new Error(renderFindings(findings));
+  const { spec } = parseSpec(config);
+  if (spec === undefined) throw new InvalidStackError(findingsOf(config));
   return spec;
 }

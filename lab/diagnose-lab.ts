@@ -21,7 +21,7 @@ export async function diagnoseLab(lab: Lab, diagnostics: readonly string[], say:
   const found = diagnose(seen, planCluster(lab.spec));
   for (const { fix, evidence } of found) for (const line of evidence) say(`${fix}: ${line}`);
   if (found.length > 0) return found.map(({ evidence: _, ...failure }) => failure);
-  const errors = diagnostics.filter((line) => line.startsWith("error"));
+  const errors = [...new Set(diagnostics.filter((line) => line.startsWith("error")))];
   return [
     {
       fix: "unknown",

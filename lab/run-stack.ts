@@ -3,7 +3,7 @@ import type { Lab } from "./bring-up";
 import { diagnoseLab } from "./diagnose-lab";
 import type { LabEngine } from "./engine";
 import { gatherMachines, gatherWorkloads } from "./gather";
-import { type Phase, runPhases } from "./phases";
+import { Failed, type Phase, runPhases } from "./phases";
 import type { LabReport, MachineReport } from "./report";
 import { narrate, openEngine, update } from "./updates";
 
@@ -45,7 +45,8 @@ function updatePhases(count: number): Phase<Running>[] {
       lab.report.updates.push(report);
       lab.diagnostics.push(...diagnostics);
       const { create, update: changed, replace, same } = report.changes;
-      return `${report.result}, ${create} created, ${changed} updated, ${replace} replaced, ${same} the same`;
+      const summary = `${report.result}, ${create} created, ${changed} updated, ${replace} replaced, ${same} the same`;
+      return report.result === "succeeded" ? summary : new Failed(summary);
     },
   }));
 }
@@ -60,7 +61,7 @@ const gatherPhase: Phase<Running> = {
     report.ok = succeeded && asPlanned(lab) && report.workloads.every(({ ready }) => ready);
     if (report.ok) return "as planned";
     report.failures = await diagnoseLab(lab, lab.diagnostics, say);
-    return "not as planned";
+    return new Failed("not as planned");
   },
 };
 
@@ -87,6 +88,6 @@ const downPhase: Phase<Running> = {
       cause: diagnostics.join("\n"),
       remedy: "see the messages of the resources that stayed",
     });
-    return result;
+    return new Failed(result);
   },
 };

@@ -98,9 +98,12 @@ export async function update(
 /** Engine events as lines: what begins, what is done, what fails, what a long step says of itself. */
 export function narrate(say: Say): (progress: Progress) => void {
   let done = 0;
+  let last = "";
   return (progress) => {
     if (progress.kind === "message") {
       const about = progress.urn ? `${progress.urn.split("::").pop()}: ` : "";
+      if (progress.message === last) return; // a program's error comes twice: as its message, and as its end
+      last = progress.message;
       for (const line of progress.message.split("\n")) if (line.trim() !== "") say(`${about}${line}`);
     } else if (progress.state === "done" && progress.op !== "same") {
       say(`${progress.op} ${progress.name} (${++done} done)`);
