@@ -1,13 +1,5 @@
 import * as fs from "node:fs";
-import {
-  findCard,
-  findingsOf,
-  InvalidStackError,
-  parseSpec,
-  powerRangeOf,
-  type ClusterSpec,
-  type GpuSpec,
-} from "../components/recipe";
+import { findCard, powerRangeOf, type ClusterSpec, type GpuSpec } from "../components/recipe";
 import { startControlPlane, type ControlPlane } from "./controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "./factory";
@@ -132,16 +124,4 @@ function labGpu(gpu: GpuSpec): LabGpu {
     maxPowerW: power?.max ?? 0,
     defaultPowerW: card.power?.default ?? 0,
   };
-}
-
-/**
- * The cluster that a stack's configuration describes. What is wrong with it stays the stack program's to report, in its
- * own words, unless it is so wrong that there is no machine to emulate.
- *
- * @throws Error listing the findings.
- */
-export function clusterOf(config: Record<string, unknown>): ClusterSpec {
-  const { spec } = parseSpec(config);
-  if (spec === undefined) throw new InvalidStackError(findingsOf(config));
-  return spec;
 }

@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
+import { type ClusterSpec, findingsOf, InvalidStackError, parseSpec } from "../components/recipe";
 
 /** Root of the repository: the stacks and the packages are found from here, whatever the working directory is. */
 export const repository = path.dirname(__dirname);
@@ -45,4 +46,16 @@ function readYaml(file: string): unknown {
       cause: error,
     });
   }
+}
+
+/**
+ * The cluster that a stack's configuration describes. What is wrong with it stays the stack program's to report, in its
+ * own words, unless it is so wrong that there is no machine to emulate.
+ *
+ * @throws Error listing the findings.
+ */
+export function clusterOf(config: Record<string, unknown>): ClusterSpec {
+  const { spec } = parseSpec(config);
+  if (spec === undefined) throw new InvalidStackError(findingsOf(config));
+  return spec;
 }

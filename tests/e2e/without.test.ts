@@ -1,6 +1,5 @@
 import { fixes, planCluster, type ClusterSpec } from "../../components/recipe";
-import { clusterOf } from "../../lab/bring-up";
-import { readStackFile } from "../../lab/stack-file";
+import { clusterOf, readStackFile } from "../../lab/stack-file";
 import { runLab } from "./support";
 
 const stacks = ["rtx5070ti", "aarhus-h100"];
