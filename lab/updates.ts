@@ -65,12 +65,10 @@ async function servePlugins(lab: Lab): Promise<Record<string, number>> {
   return ports;
 }
 
-/** The lab's talosctl comes first; a user's own credentials stay out; short-lived files go where they are removed for sure. */
+/** The lab's talosctl comes first; a user's own credentials stay out. */
 function commandEnvironment(lab: Lab): Record<string, string> {
   const { TALOSCONFIG: _t, KUBECONFIG: _k, ...inherited } = process.env as Record<string, string>;
-  const TMPDIR = lab.session.dir("tmp");
-  fs.mkdirSync(TMPDIR, { recursive: true, mode: 0o700 });
-  return { ...inherited, TMPDIR, PATH: `${path.dirname(lab.tools.talosctl)}${path.delimiter}${inherited.PATH ?? ""}` };
+  return { ...inherited, PATH: `${path.dirname(lab.tools.talosctl)}${path.delimiter}${inherited.PATH ?? ""}` };
 }
 
 /** Runs the stack's program once. */
