@@ -5,6 +5,7 @@
 export interface Observations {
   pods?: ObservedPod[];
   daemonSets?: ObservedDaemonSet[];
+  deployments?: ObservedDeployment[];
   jobs?: ObservedJob[];
   nodes?: ObservedNode[];
   /** Names of the cluster's RuntimeClasses; undefined when nobody looked. */
@@ -52,6 +53,11 @@ export interface ObservedDaemonSet {
   events?: string[];
 }
 
+export interface ObservedDeployment {
+  namespace: string;
+  name: string;
+}
+
 export interface ObservedJob {
   namespace: string;
   name: string;
@@ -65,6 +71,8 @@ export interface ObservedNode {
   /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`. */
   allocatable?: Record<string, string>;
   ready?: boolean;
+  /** Operating system as the node tells it, e.g. `Talos (v1.12.6)`. */
+  osImage?: string;
 }
 
 export interface ObservedMachine {
