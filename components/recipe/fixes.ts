@@ -1,6 +1,8 @@
 import type { FixId } from "./fix-ids";
+import { cudaFloor } from "./cuda";
 import { needsMarkers } from "./markers";
 import type { Plan } from "./types";
+import { compareDotted } from "./version";
 
 /** Something that this package does because a system on Talos fails without it. */
 export interface Fix {
@@ -15,9 +17,14 @@ export interface Fix {
   source: string;
   /** Whether a stack's plan needs it, left out or not. */
   usedBy(plan: Plan): boolean;
+  /** Name of the check that refuses a stack without it at preview; absent where only the running system shows it. */
+  check?: string;
 }
 
 const hasGpu = (plan: Plan): boolean => plan.machines.some((machine) => machine.gpuCount > 0);
+
+const isOlderThan = (driver: string | undefined, floor: string | undefined): boolean =>
+  driver !== undefined && floor !== undefined && compareDotted(driver, floor) < 0;
 
 /** The fixes, each with what happens without it. */
 export const fixes: Fix[] = [
@@ -30,6 +37,80 @@ export const fixes: Fix[] = [
     remedy: "take validationMarkers out of `without`",
     source: "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go",
     usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
+  },
+  {
+    id: "operatorValidatorLabel",
+    does: "GPU nodes are labelled nvidia.com/gpu.deploy.operator-validator=false, so that the operator's validator does not run beside the marker files",
+    symptom:
+      "nvidia-operator-validator stays in Init:0/4: failed to validate the driver, retrying after 5 seconds; operands that start meanwhile wait in Init:0/1",
+    cause:
+      "the validator looks for the driver where Talos ≤ 1.12 does not have it, and deletes driver-ready each time it starts and every marker when it ends",
+    remedy: "take operatorValidatorLabel out of `without`",
+    source:
+      "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go (driver-ready), assets/state-operator-validation",
+    usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
+  },
+  {
+    id: "modelsPull",
+    does: "a Job asks the running ollama to pull its models, instead of a postStart hook in its container",
+    symptom:
+      "ollama's container is killed seconds after its start, again and again: FailedPostStartHook, nvidia-container-cli: initialization error: init 250 result=11",
+    cause:
+      "a hook's exec runs nvidia-container-cli anew, which fails on Talos ≤ 1.12, and Kubernetes kills a container whose postStart hook fails",
+    remedy: "take modelsPull out of `without`, or set workloads.ollama.pullBy to job",
+    source: "siderolabs/extensions#940; ollama-helm#68, #100",
+    usedBy: (plan) => plan.era === "legacy" && (plan.spec.workloads?.ollama?.models ?? []).length > 0,
+    check: "ollama-pull",
+  },
+  {
+    id: "nodeSelector",
+    does: "what must run on GPU nodes selects them by nvidia.com/gpu.present=true, and workloads by the resource that they request",
+    symptom:
+      "a DaemonSet wants 0 pods (DESIRED 0), or a pod stays Pending: node(s) didn't match Pod's node affinity/selector",
+    cause: "the selector asks for a label that no node has (any more), such as a role that was once given by hand",
+    remedy: "take nodeSelector out of `without`, and stale labels out of your own selectors",
+    source: "Kubernetes: a pod whose node selector fits no node is not scheduled; k8s-device-plugin, chart values",
+    usedBy: hasGpu,
+    check: "pod-node-selector",
+  },
+  {
+    id: "schematic",
+    does: "a machine is upgraded when its release or its schematic is not the wanted one",
+    symptom:
+      "the machine runs the wanted Talos release, but no driver: kernel modules not loaded, no NVIDIA extension in `talosctl get extensions`",
+    cause:
+      "extensions come with the image: a machine of the same release with another schematic has none of them, and comparing releases alone calls it done",
+    remedy:
+      "take schematic out of `without`; by hand: `talosctl upgrade` with the installer image that machine.install.image names",
+    source:
+      "talos, Image Factory and system extensions: extensions are part of the boot image (siderolabs/docs, system-extensions)",
+    usedBy: hasGpu,
+  },
+  {
+    id: "driverBranches",
+    does: "kernel modules and container toolkit are taken from one branch, lts or production",
+    symptom:
+      "GPU containers do not start: nvml error: driver/library version mismatch (API mismatch in the kernel's log)",
+    cause:
+      "the driver's libraries are in the container toolkit's extension, and must be of the very version of the kernel modules",
+    remedy:
+      "take driverBranches out of `without`, and NVIDIA's extensions out of machines.<name>.extensions: driver.branch chooses both",
+    source:
+      "siderolabs/extensions, nvidia-gpu; NVIDIA/open-gpu-kernel-modules, README (user-space components must match)",
+    usedBy: hasGpu,
+    check: "driver-branches",
+  },
+  {
+    id: "cudaImage",
+    does: "images follow from the newest CUDA that every GPU machine's driver runs",
+    symptom: "CUDA programs fail: CUDA driver version is insufficient for CUDA runtime version",
+    cause:
+      "the image is of a CUDA major whose oldest driver (12: 525.60.13, 13: 580.65.06) is newer than the machine's",
+    remedy:
+      "take cudaImage out of `without`, or name an image of an older CUDA (smokeTestImage, workloads.<name>.image)",
+    source: "docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility",
+    usedBy: (plan) => plan.machines.some(({ driverVersion }) => isOlderThan(driverVersion, cudaFloor("13.0"))),
+    check: "cuda-image",
   },
   {
     id: "privilegedNamespace",

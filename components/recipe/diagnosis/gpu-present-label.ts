@@ -12,7 +12,11 @@ function pluginWantsNoPods(seen: Observations, system: System): string[] {
   );
   const unlabelled = system.gpuMachines.flatMap((machine) => {
     const node = seen.nodes?.find((candidate) => candidate.name === machine.name);
-    const missing = node && Object.entries(system.nodeSelector).filter(([key, value]) => node.labels[key] !== value);
+    const missing =
+      node &&
+      Object.entries(system.nodeSelector).filter(
+        ([key, value]) => key.startsWith("nvidia.com/") && node.labels[key] !== value,
+      );
     return missing && missing.length > 0
       ? [`node ${machine.name} lacks ${missing.map(([key, value]) => `${key}=${value}`).join(", ")}`]
       : [];

@@ -3,11 +3,17 @@ import { fixes } from "../fixes";
 import type { Observations } from "../observations";
 import type { Plan } from "../types";
 import { bpfJitHarden } from "./bpf-jit-harden";
+import { cudaImage } from "./cuda-image";
+import { driverBranches } from "./driver-branches";
 import { gpuPresentLabel } from "./gpu-present-label";
 import { kernelModules } from "./kernel-modules";
+import { modelsPull } from "./models-pull";
+import { nodeSelector } from "./node-selector";
+import { operatorValidatorLabel } from "./operator-validator-label";
 import { privilegedNamespace } from "./privileged-namespace";
 import type { Rule } from "./rule";
 import { runtimeClass } from "./runtime-class";
+import { schematic } from "./schematic";
 import { systemOf } from "./system";
 import { validationMarkers } from "./validation-markers";
 
@@ -24,12 +30,18 @@ export interface Diagnosis {
 
 /** One per fix, from the machine up; each in a file of its own. */
 const rules: Rule[] = [
+  schematic,
   kernelModules,
+  driverBranches,
   privilegedNamespace,
   runtimeClass,
+  nodeSelector,
   gpuPresentLabel,
   bpfJitHarden,
   validationMarkers,
+  operatorValidatorLabel,
+  cudaImage,
+  modelsPull,
 ];
 
 /**

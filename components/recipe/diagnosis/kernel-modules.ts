@@ -6,7 +6,14 @@ import type { System } from "./system";
 export const kernelModules: Rule = {
   fix: "kernelModules",
   sign: driverNotLoaded,
-  causes: ["validationMarkers", "bpfJitHarden", "gpuPresentLabel"],
+  causes: [
+    "validationMarkers",
+    "operatorValidatorLabel",
+    "bpfJitHarden",
+    "gpuPresentLabel",
+    "driverBranches",
+    "cudaImage",
+  ],
 };
 
 function driverNotLoaded(seen: Observations, system: System): string[] {

@@ -5,5 +5,5 @@ import type { Rule } from "./rule";
 export const privilegedNamespace: Rule = {
   fix: "privilegedNamespace",
   sign: (seen, { namespace }) => matching(seen, /violates PodSecurity/, namespace),
-  causes: ["validationMarkers", "gpuPresentLabel"],
+  causes: ["validationMarkers", "operatorValidatorLabel", "gpuPresentLabel"],
 };

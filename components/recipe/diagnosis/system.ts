@@ -71,7 +71,7 @@ export function hasDriverExtension({ labels }: ObservedNode): boolean {
 }
 
 /** A node's Talos release, e.g. `v1.12.6`; undefined on another system. */
-export function talosVersionOf({ osImage }: ObservedNode): string | undefined {
+export function talosVersionOf({ osImage }: Pick<ObservedNode, "osImage">): string | undefined {
   return /^Talos \((v[^)]+)\)/.exec(osImage ?? "")?.[1];
 }
 

@@ -9,9 +9,13 @@ const waiters = ["toolkit-validation", "driver-validation", "wait-for-driver-rea
 
 function waitsForMarkers(seen: Observations, { namespace, mode, era }: System): string[] {
   if (mode !== "operator" || era !== "legacy") return [];
+  return markerKeeper(seen) ? [] : waitingPods(seen, namespace);
+}
+
+/** Whether a DaemonSet keeps the marker files on every node that it wants. */
+export function markerKeeper(seen: Observations): boolean {
   const keeper = (seen.daemonSets ?? []).find(({ name }) => name.includes("validation-markers"));
-  if (keeper && keeper.desired > 0 && keeper.ready === keeper.desired) return [];
-  return waitingPods(seen, namespace);
+  return keeper !== undefined && keeper.desired > 0 && keeper.ready === keeper.desired;
 }
 
 /** The operator's pods that wait for marker files, one line each. */
