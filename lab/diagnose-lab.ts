@@ -7,8 +7,16 @@ import type { FailureReport } from "./report";
 /**
  * What is wrong with the lab's cluster: what the checks refused, or else what is found by looking at the cluster as one
  * would at a real one. When nothing known explains it, the engine's own words are the failure.
+ *
+ * @param diagnostics What the engine said.
+ * @param asPlanned Whether the update succeeded and the cluster offers what the plan says; then nothing known is nothing.
  */
-export async function diagnoseLab(lab: Lab, diagnostics: readonly string[], say: Say): Promise<FailureReport[]> {
+export async function diagnoseLab(
+  lab: Lab,
+  diagnostics: readonly string[],
+  asPlanned: boolean,
+  say: Say,
+): Promise<FailureReport[]> {
   const refused = refusals(lab);
   if (refused.length > 0) return refused;
   const addresses = Object.entries(lab.spec.machines).map(([name, { address }]) => [name, address]);
@@ -22,7 +30,7 @@ export async function diagnoseLab(lab: Lab, diagnostics: readonly string[], say:
   const found = diagnose(observations, planCluster(lab.spec));
   for (const note of notes) say(note);
   for (const { fix, evidence } of found) for (const line of evidence) say(`${fix}: ${line}`);
-  if (found.length > 0) return found.map(({ evidence: _, ...failure }) => failure);
+  if (found.length > 0 || asPlanned) return found.map(({ evidence: _, ...failure }) => failure);
   const errors = diagnostics.filter((line) => line.startsWith("error"));
   return [
     {

@@ -8,5 +8,12 @@ export const operatorValidatorLabel: Rule = { fix: "operatorValidatorLabel", sig
 /** A validator that never ends, beside files that are kept: without those it is their lack that is to be told. */
 function validatorRuns(seen: Observations, system: System): string[] {
   if (system.mode !== "operator" || system.era !== "legacy" || !markerKeeper(seen)) return [];
-  return waitingPods(seen, system.namespace).filter((line) => /operator-validator/.test(line));
+  // Where the label is in force, a validator is one that is just being taken away.
+  const allowed = (seen.nodes ?? [])
+    .filter(({ labels }) => labels["nvidia.com/gpu.deploy.operator-validator"] !== "false")
+    .map(({ name }) => name);
+  const pods = (seen.pods ?? []).filter(
+    ({ name, node }) => name.includes("operator-validator") && node !== undefined && allowed.includes(node),
+  );
+  return waitingPods({ ...seen, pods }, system.namespace);
 }
