@@ -29,7 +29,6 @@ export function waitingPods(seen: Observations, namespace: string | undefined): 
 }
 
 function waitingContainer(pod: ObservedPod): string | undefined {
-  return pod.initContainers?.find(
-    (container) => waiters.includes(container.name) && container.state !== "terminated" && !container.ready,
-  )?.name;
+  return pod.initContainers?.find((container) => waiters.includes(container.name) && container.state !== "terminated")
+    ?.name;
 }
