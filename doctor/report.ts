@@ -39,7 +39,6 @@ export function renderReport({ system, findings, notes }: DoctorReport): string 
     head: ["symptom", "cause", "remedy", "seen", "fix"],
     colWidths: [34, 34, 34, 44, 18],
     wordWrap: true,
-    wrapOnWordBoundary: false,
     style: { head: [], border: [] },
   });
   for (const { symptom, cause, remedy, evidence, fix } of findings)
