@@ -49,10 +49,11 @@ export function gpuMachines(
 
 /** What every machine of a cluster is told. */
 function common(plan: Plan, { talosconfig, machineSecrets, kubeconfig }: Credentials) {
-  const { talosVersion, kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl } = plan.spec;
+  const { talosVersion, kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl, without } =
+    plan.spec;
   return {
     talosVersion,
-    ...defined({ kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl }),
+    ...defined({ kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl, without }),
     ...defined({ talosconfig, machineSecrets, kubeconfig }),
   };
 }

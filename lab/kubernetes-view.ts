@@ -2,7 +2,7 @@ import * as k8s from "@kubernetes/client-node";
 
 /** What the lab looks at in a cluster; it changes nothing. */
 export class KubernetesView {
-  private constructor(private readonly config: k8s.KubeConfig) {}
+  private constructor(readonly config: k8s.KubeConfig) {}
 
   /** @param file kubeconfig */
   static fromFile(file: string): KubernetesView {

@@ -20,6 +20,7 @@ async function main(argv: readonly string[]): Promise<number> {
     ...readStackFile(options.stack),
     timeouts: labTimeouts(options.timeScale),
     ...(options.without.length > 0 ? { without: options.without } : {}),
+    ...(options.skipChecks ? { skipChecks: true } : {}),
   };
   const spec = clusterOf(config);
   const session = new Session();

@@ -72,7 +72,7 @@ function readNamedFile(key: string, variable: string, file: string | undefined):
   }
 }
 
-/** Pulumi keeps objects and lists as JSON, and anything else as its text. */
+/** Pulumi keeps objects and lists as JSON, and anything else as its text; no text of a stack is `true` or `false`. */
 function parse(text: string): unknown {
-  return /^\s*[[{]/.test(text) ? JSON.parse(text) : text;
+  return /^\s*[[{]|^(true|false)$/.test(text) ? JSON.parse(text) : text;
 }

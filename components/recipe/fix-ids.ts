@@ -1,6 +1,12 @@
 /** Names of the fixes, for `without`. What each is for stands in fixes.ts. */
 export const fixIds = [
   "validationMarkers",
+  "operatorValidatorLabel",
+  "modelsPull",
+  "nodeSelector",
+  "schematic",
+  "driverBranches",
+  "cudaImage",
   "privilegedNamespace",
   "kernelModules",
   "runtimeClass",

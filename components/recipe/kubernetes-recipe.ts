@@ -1,4 +1,4 @@
-import { clusterCuda, smokeTestImage } from "./cuda";
+import { clusterCuda, smokeTestImage, tooNewSample } from "./cuda";
 import type { FixSwitch } from "./fix-ids";
 import type { MachineFacts } from "./machine-facts";
 import { markersOf, needsMarkers } from "./markers";
@@ -19,6 +19,9 @@ const privileged = {
   "pod-security.kubernetes.io/warn": "privileged",
 };
 
+/** What a selector looks like that a former set-up left behind: a role that somebody once gave the nodes by hand. */
+const staleSelector = { "node-role.kubernetes.io/gpu": "true" };
+
 /** All that follows for Kubernetes. */
 export function kubernetesRecipe(
   spec: ClusterSpec,
@@ -29,7 +32,7 @@ export function kubernetesRecipe(
 ): KubernetesRecipe {
   const gpuMachines = machines.filter((machine) => machine.gpuCount > 0);
   const tolerations = tolerationsOf(gpuMachines);
-  const nodeSelector = { "nvidia.com/gpu.present": "true" };
+  const nodeSelector = fix("nodeSelector") ? { "nvidia.com/gpu.present": "true" } : staleSelector;
   const release = releaseOf(spec, era, mode, tolerations, nodeSelector);
   const cudaVersion = clusterCuda(gpuMachines);
   const config = sharingConfig(spec.sharing);
@@ -52,7 +55,7 @@ export function kubernetesRecipe(
     nodeSelector,
     resourceName: resourceNameOf(spec.sharing, gpuMachines),
     ...(config === undefined ? {} : { sharingConfig: config }),
-    smokeTestImage: spec.smokeTestImage ?? smokeTestImage(cudaVersion),
+    smokeTestImage: spec.smokeTestImage ?? (fix("cudaImage") ? smokeTestImage(cudaVersion) : tooNewSample),
     cudaVersion,
   };
 }

@@ -106,7 +106,9 @@ function gpuLabels(context: RecipeContext): Record<string, string> {
   return {
     ...(mode === "devicePlugin" && context.fix("gpuPresentLabel") ? { "nvidia.com/gpu.present": "true" } : {}),
     // A running validator deletes the marker files; a label that is there already is kept by the operator.
-    ...(context.markers ? { "nvidia.com/gpu.deploy.operator-validator": "false" } : {}),
+    ...(context.markers && context.fix("operatorValidatorLabel")
+      ? { "nvidia.com/gpu.deploy.operator-validator": "false" }
+      : {}),
     // The standalone plugin has no feature discovery that would set it (k8s-device-plugin, README, MPS).
     ...(mode === "devicePlugin" && spec.sharing?.mps ? { "nvidia.com/mps.capable": "true" } : {}),
     ...(spec.sharing?.mig ? { "nvidia.com/mig.config": migConfigName(spec.sharing.mig.profile) } : {}),

@@ -118,6 +118,7 @@ export const specSchema = z.strictObject({
   factoryUrl: url.optional(),
   smokeTestImage: text.optional(),
   without: z.array(z.string()).optional(),
+  skipChecks: z.boolean().optional(),
 });
 
 type SameKeys<A, B> = [keyof A, keyof B] extends [keyof B, keyof A] ? true : never;

@@ -1,6 +1,7 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { clusterLimits } from "../kubernetes/timeouts";
+import { modelPullOf } from "../recipe/model-pull";
 import { type Plan } from "../recipe/types";
 import { ComfyUi } from "./comfyui";
 import { type GpuAccess } from "./gpu-access";
@@ -27,7 +28,7 @@ export function gpuWorkloads(
   };
   const endpoints: Record<string, pulumi.Output<string>> = {};
   if (ollama !== undefined) {
-    const { endpoint } = new Ollama(`${name}-ollama`, { ...ollama, ...common }, opts);
+    const { endpoint } = new Ollama(`${name}-ollama`, { ...ollama, pullBy: modelPullOf(plan.spec), ...common }, opts);
     if (ollama.active !== false) endpoints.ollama = endpoint;
   }
   if (comfyui !== undefined) {

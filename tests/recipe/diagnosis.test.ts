@@ -164,6 +164,7 @@ describe("no false alarm", () => {
     const seen: Observations = {
       ...stuck,
       daemonSets: [{ namespace: operator, name: "nvidia-validation-markers", desired: 1, ready: 1 }],
+      nodes: [{ name: "k8s-worker4", labels: { "nvidia.com/gpu.deploy.operator-validator": "false" } }],
     };
     expect(found(seen, planCluster(validStack("rtx5070ti")))).toEqual([]);
   });

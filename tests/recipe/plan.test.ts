@@ -29,12 +29,28 @@ describe("fixes", () => {
   const used = (name: string): FixId[] =>
     fixes.filter((fix) => fix.usedBy(planCluster(validStack(name)))).map((fix) => fix.id);
 
+  const everywhere: FixId[] = ["nodeSelector", "schematic", "driverBranches"];
+
   test.each([
-    ["rtx5070ti", ["validationMarkers", "privilegedNamespace", "kernelModules", "bpfJitHarden"]],
-    ["aarhus-h100", ["kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel"]],
-    ["velaryon", ["privilegedNamespace", "kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel"]],
+    [
+      "rtx5070ti",
+      [
+        "validationMarkers",
+        "operatorValidatorLabel",
+        "modelsPull",
+        "cudaImage",
+        "privilegedNamespace",
+        "kernelModules",
+        "bpfJitHarden",
+      ],
+    ],
+    ["aarhus-h100", ["cudaImage", "kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel"]],
+    [
+      "velaryon",
+      ["cudaImage", "privilegedNamespace", "kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel"],
+    ],
     ["modern", ["privilegedNamespace", "kernelModules"]],
-  ])("%s needs %j", (name, ids) => expect(used(name)).toEqual(ids));
+  ])("%s needs %j", (name, ids) => expect(used(name).sort()).toEqual([...ids, ...everywhere].sort()));
 
   test("each is told with symptom, cause, remedy and source", () => {
     expect(fixes.map((fix) => fix.id)).toEqual([...fixIds]);
@@ -48,6 +64,19 @@ describe("fixes", () => {
       plan.kubernetes.markers = [];
       for (const machine of plan.machines) delete machine.nodeLabels["nvidia.com/gpu.deploy.operator-validator"];
     },
+    operatorValidatorLabel: (plan) => {
+      for (const machine of plan.machines) delete machine.nodeLabels["nvidia.com/gpu.deploy.operator-validator"];
+    },
+    nodeSelector: (plan) => {
+      const stale = { "node-role.kubernetes.io/gpu": "true" };
+      plan.kubernetes.nodeSelector = stale;
+      if (plan.kubernetes.mode === "devicePlugin") plan.kubernetes.release.values["nodeSelector"] = stale;
+    },
+    driverBranches: () => {}, // another driver changes the whole image; see below
+    cudaImage: (plan) => void (plan.kubernetes.smokeTestImage = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda13.0.0"),
+    // Not in the plan: a workload's hook, and how the upgrade program compares.
+    modelsPull: () => {},
+    schematic: () => {},
     privilegedNamespace: (plan) => void (plan.kubernetes.namespaceLabels = {}),
     kernelModules: (plan) => {
       for (const machine of plan.machines) {
@@ -68,8 +97,18 @@ describe("fixes", () => {
   };
 
   const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank"].flatMap((name) =>
-    used(name).map((fix) => [name, fix] as const),
+    used(name)
+      .filter((fix) => !["modelsPull", "schematic", "driverBranches"].includes(fix))
+      .map((fix) => [name, fix] as const),
   );
+
+  test("driverBranches left out: modules of lts, toolkit of production", () => {
+    const [machine] = planCluster({ ...validStack("rtx5070ti"), without: ["driverBranches"] }).machines;
+    expect(machine?.extensions).toEqual([
+      "siderolabs/nvidia-container-toolkit-production",
+      "siderolabs/nvidia-open-gpu-kernel-modules-lts",
+    ]);
+  });
 
   test.each(cases)("%s without %s: just that is gone", (name, fix) => {
     const stack = validStack(name);
@@ -81,7 +120,7 @@ describe("fixes", () => {
   });
 
   test("a fix that is left out is still one that the stack needs", () => {
-    const plan = planCluster({ ...validStack("rtx5070ti"), without: [...fixIds] });
+    const plan = planCluster({ ...validStack("rtx5070ti"), without: fixIds.filter((id) => id !== "driverBranches") });
     expect(fixes.filter((fix) => fix.usedBy(plan)).map((fix) => fix.id)).toEqual(used("rtx5070ti"));
   });
 });
