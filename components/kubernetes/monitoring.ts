@@ -1,5 +1,5 @@
 import * as k8s from "@pulumi/kubernetes";
-import * as pulumi from "@pulumi/pulumi";
+import type * as pulumi from "@pulumi/pulumi";
 import { gpuDashboard } from "../recipe/dashboard";
 import { dcgmExporterImage } from "../recipe/data/dcgm";
 import type { MonitoringSpec } from "../recipe/spec";
