@@ -27,7 +27,7 @@ export class GpuCluster extends pulumi.ComponentResource {
   public readonly runtimeClassName: pulumi.Output<string>;
   /** Resource for pods to request, e.g. `nvidia.com/gpu`. Resolves only after the gate. */
   public readonly gpuResourceName: pulumi.Output<string>;
-  /** URLs within the cluster, by workload (`ollama`, `comfyui`); inactive ones have none. Resolve once they serve. */
+  /** URLs within the cluster, by workload (`ollama`, `comfyui`, `vllm`); inactive ones have none. Resolve once they serve. */
   public readonly endpoints: pulumi.Output<Record<string, string>>;
 
   constructor(name: string, args: GpuClusterArgs, opts?: pulumi.ComponentResourceOptions) {

@@ -34,6 +34,13 @@ function commonValues(spec: ClusterSpec, tolerations: PodToleration[]): ChartInp
     "node-feature-discovery": { worker: { tolerations: withControlPlane(tolerations) } },
     // Charts before 26.7 render an empty list as null, which the ClusterPolicy's schema refuses.
     validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
+    // Said always, as the default differs by release: without the Prometheus Operator's definition it cannot be made.
+    dcgmExporter: {
+      serviceMonitor: {
+        enabled: spec.monitoring?.serviceMonitor ?? false,
+        ...(spec.monitoring?.labels ? { additionalLabels: spec.monitoring.labels } : {}),
+      },
+    },
     migManager: { enabled: spec.sharing?.mig !== undefined },
     ...(spec.sharing?.mig ? { mig: { strategy: spec.sharing.mig.strategy } } : {}),
     ...(config === undefined

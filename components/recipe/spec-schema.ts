@@ -66,12 +66,22 @@ const app = {
   storage: quantity.optional(),
   storageClass: text.optional(),
   gpus: count.optional(),
+  migProfile: text.optional(),
   namespace: dnsName.optional(),
 };
 
 const workloads = z.strictObject({
   ollama: z.strictObject({ ...app, models: z.array(text).optional(), pullBy: z.enum(ModelPull).optional() }).optional(),
   comfyui: z.strictObject(app).optional(),
+  vllm: z
+    .strictObject({
+      ...app,
+      model: text,
+      args: z.array(text).optional(),
+      huggingFaceToken: z.strictObject({ name: text, key: text }).optional(),
+      sharedMemory: quantity.optional(),
+    })
+    .optional(),
   pods: z
     .record(
       z.string(),
@@ -81,6 +91,7 @@ const workloads = z.strictObject({
         args: z.array(z.string()).optional(),
         env: texts.optional(),
         gpus: count.optional(),
+        migProfile: text.optional(),
         namespace: dnsName.optional(),
         nodeSelector: texts.optional(),
       }),
@@ -112,6 +123,14 @@ export const specSchema = z.strictObject({
   gpuOperator: release.optional(),
   devicePlugin: release.optional(),
   sharing: sharing.optional(),
+  monitoring: z
+    .strictObject({
+      serviceMonitor: z.boolean().optional(),
+      dashboard: z.boolean().optional(),
+      namespace: dnsName.optional(),
+      labels: texts.optional(),
+    })
+    .optional(),
   workloads: workloads.optional(),
   upgrade: z.strictObject({ maxParallel: count.optional(), drain: z.boolean().optional() }).optional(),
   timeouts: timeouts.optional(),

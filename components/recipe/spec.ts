@@ -158,6 +158,8 @@ export interface OllamaSpec {
   storageClass?: string;
   /** GPUs it requests. Default 1. */
   gpus?: number;
+  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: the smallest that the cards have. */
+  migProfile?: string;
   /** Default `ollama`. */
   namespace?: string;
 }
@@ -174,7 +176,43 @@ export interface ComfyUiSpec {
   storageClass?: string;
   /** GPUs it requests. Default 1. */
   gpus?: number;
+  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: the smallest that the cards have. */
+  migProfile?: string;
   /** Default `comfyui`. */
+  namespace?: string;
+}
+
+/** A key of a Secret that is there already. Its content passes neither through this package nor through Pulumi's state. */
+export interface SecretKeySpec {
+  /** Name of the Secret, in the workload's namespace. */
+  name: string;
+  /** Key of its data. */
+  key: string;
+}
+
+/** vLLM: an OpenAI-compatible server of one model. */
+export interface VllmSpec {
+  /** Model by its name on Hugging Face, e.g. `Qwen/Qwen2.5-7B-Instruct`. */
+  model: string;
+  /** Whether it runs. Default true; see ComfyUI. */
+  active?: boolean;
+  /** GPUs it requests, and splits the model over by tensor parallelism. Default 1. */
+  gpus?: number;
+  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: the smallest that the cards have. */
+  migProfile?: string;
+  /** Further arguments of `vllm serve`, e.g. `--max-model-len=8192`. */
+  args?: string[];
+  /** Token for gated models. The Secret must be there first, so `namespace` must name an existing one. Default none. */
+  huggingFaceToken?: SecretKeySpec;
+  /** Limit of `/dev/shm`, which the processes of one model share. It counts as the pod's memory once used. Default `8Gi`. */
+  sharedMemory?: string;
+  /** Image. Default `vllm/vllm-openai` of a release that the driver's CUDA runs. */
+  image?: string;
+  /** Size of the volume for downloaded models and compiled graphs. Default `100Gi`. */
+  storage?: string;
+  /** StorageClass of the volume. Default: the cluster's. */
+  storageClass?: string;
+  /** Default `vllm`, which the workload makes; another one must exist. */
   namespace?: string;
 }
 
@@ -190,6 +228,8 @@ export interface GpuPodSpec {
   env?: Record<string, string>;
   /** GPUs it requests. Default 1. */
   gpus?: number;
+  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: the smallest that the cards have. */
+  migProfile?: string;
   /** Default `gpu-pods`, which a cluster makes; another one must exist. */
   namespace?: string;
   /** Further node selector. */
@@ -200,8 +240,21 @@ export interface GpuPodSpec {
 export interface WorkloadsSpec {
   ollama?: OllamaSpec;
   comfyui?: ComfyUiSpec;
+  vllm?: VllmSpec;
   /** Pods by name. */
   pods?: Record<string, GpuPodSpec>;
+}
+
+/** Metrics of the cards (DCGM exporter), for Prometheus and Grafana that are there already. */
+export interface MonitoringSpec {
+  /** Make a ServiceMonitor. The cluster must have the Prometheus Operator's definition of it. Default false. */
+  serviceMonitor?: boolean;
+  /** Make a ConfigMap with a Grafana dashboard, which the sidecar of Grafana's chart loads by its label. Default true. */
+  dashboard?: boolean;
+  /** Namespace of the dashboard; it must exist. Default: the release's, which Grafana's sidecar reads when it searches all. */
+  namespace?: string;
+  /** Further labels of the ServiceMonitor, as Prometheus selects by, e.g. `release: kube-prometheus-stack`. Default none. */
+  labels?: Record<string, string>;
 }
 
 /** How machines are brought to the wanted image. */
@@ -252,6 +305,8 @@ export interface ClusterSpec {
   devicePlugin?: DevicePluginSpec;
   /** Sharing or partitioning of the cards. Default none. */
   sharing?: SharingSpec;
+  /** Metrics of the cards. Default none but what the GPU Operator exports by itself. */
+  monitoring?: MonitoringSpec;
   /** What runs on the GPUs. Default nothing. */
   workloads?: WorkloadsSpec;
   /** How machines are brought to the wanted image. Default: see its fields. */

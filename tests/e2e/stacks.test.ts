@@ -13,7 +13,7 @@ const expected: Record<string, Expected> = {
   },
   "aarhus-h100": {
     machines: { "aarhus-h100": { talosVersion: "v1.11.5", driverVersion: "570.172.08", gpus: "2" } },
-    workloads: ["gpu-pods/nvidia-test"],
+    workloads: ["gpu-pods/nvidia-test", "vllm/vllm"],
   },
 };
 

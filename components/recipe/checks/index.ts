@@ -31,6 +31,7 @@ import { machineFileOnce } from "./machine-file-once";
 import { machineName } from "./machine-name";
 import { mig } from "./mig";
 import { mixedCards } from "./mixed-cards";
+import { monitoring } from "./monitoring";
 import { moduleFlavour } from "./module-flavour";
 import { nodeLabels } from "./node-labels";
 import { ollamaPull } from "./ollama-pull";
@@ -59,6 +60,7 @@ import { talosVersion } from "./talos-version";
 import { tolerations } from "./tolerations";
 import { upgradeStep } from "./upgrade-step";
 import { visibleDevices } from "./visible-devices";
+import { vllm } from "./vllm";
 import { withoutFix } from "./without-fix";
 
 /** Every check, in the order in which findings are told: machines and images, configuration, Kubernetes, workloads. */
@@ -115,6 +117,7 @@ export const checks: Check[] = [
   deviceListStrategy,
   sharing,
   mig,
+  monitoring,
   gpuRequestsFit,
   gpuCapacity,
   sharingRequests,
@@ -122,6 +125,7 @@ export const checks: Check[] = [
   cudaArchitecture,
   visibleDevices,
   ollamaPull,
+  vllm,
   podNodeSelector,
   withoutFix,
 ];
