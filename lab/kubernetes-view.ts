@@ -1,4 +1,5 @@
 import * as k8s from "@kubernetes/client-node";
+import { describeTaint } from "../components/recipe/taints";
 
 /** What the lab looks at in a cluster; it changes nothing. */
 export class KubernetesView {
@@ -31,6 +32,15 @@ export class KubernetesView {
   async nodes(): Promise<Record<string, k8s.V1Node>> {
     const { items } = await this.core.listNode();
     return Object.fromEntries(items.map((node) => [node.metadata?.name ?? "", node]));
+  }
+
+  /** Last lines of a container's log, or of the run before this one; undefined when there is none. */
+  async lastWords(namespace: string, name: string, container: string, previous: boolean): Promise<string | undefined> {
+    try {
+      return await this.core.readNamespacedPodLog({ namespace, name, container, previous, tailLines: 20 });
+    } catch {
+      return undefined; // the log went with its container
+    }
   }
 
   /**
@@ -82,4 +92,11 @@ export function isReady(node: k8s.V1Node): boolean {
 export function gpusOf(node: k8s.V1Node | undefined): Record<string, string> {
   const entries = Object.entries(node?.status?.allocatable ?? {});
   return Object.fromEntries(entries.filter(([name, count]) => name.startsWith("nvidia.com/") && count !== "0"));
+}
+
+/** Taints of a node as the recipe writes them: `key=value:Effect`. */
+export function taintsOfNode(node: k8s.V1Node | undefined): string[] {
+  return (node?.spec?.taints ?? []).map(({ key, value, effect }) =>
+    describeTaint({ key, effect, ...(value === undefined ? {} : { value }) }),
+  );
 }

@@ -4,7 +4,7 @@ import { TalosMachine } from "../components/machine/program/talos-machine";
 import { Talosctl } from "../components/machine/program/talosctl";
 import type { Observations, ObservedContainer, ObservedMachine, ObservedPod } from "../components/recipe/observations";
 import type { ClusterSpec } from "../components/recipe/spec";
-import { isReady, type KubernetesView } from "./kubernetes-view";
+import { isReady, taintsOfNode, type KubernetesView } from "./kubernetes-view";
 
 /** How to look at the machines of a cluster. */
 export interface MachineAccess {
@@ -35,7 +35,7 @@ async function observeCluster(kubernetes: KubernetesView): Promise<Observations>
     kubernetes.core.listEventForAllNamespaces(),
   ]);
   return {
-    pods: pods.items.map(observedPod),
+    pods: await Promise.all(pods.items.map((pod) => withLogs(kubernetes, observedPod(pod)))),
     daemonSets: daemonSets.items.map(({ metadata, status }) => ({
       ...named(metadata),
       desired: status?.desiredNumberScheduled ?? 0,
@@ -47,6 +47,7 @@ async function observeCluster(kubernetes: KubernetesView): Promise<Observations>
       labels: node.metadata?.labels ?? {},
       allocatable: node.status?.allocatable ?? {},
       ready: isReady(node),
+      taints: taintsOfNode(node),
     })),
     runtimeClasses: runtimeClasses.items.map(({ metadata }) => metadata?.name ?? ""),
     events: events.items.map(({ involvedObject, reason, message }) => ({
@@ -73,6 +74,21 @@ function observedPod({ metadata, spec, status }: k8s.V1Pod): ObservedPod {
     ...(spec?.nodeName === undefined ? {} : { node: spec.nodeName }),
     ...(status?.reason === undefined ? {} : { reason: status.reason }),
     ...(status?.message === undefined ? {} : { message: status.message }),
+  };
+}
+
+/** Adds the last words of containers that ended with an error: a program often says why in its log alone. */
+async function withLogs(kubernetes: KubernetesView, pod: ObservedPod): Promise<ObservedPod> {
+  const logged = async (container: ObservedContainer): Promise<ObservedContainer> => {
+    const ended = container.state === "terminated" && container.exitCode !== 0;
+    if (!ended && container.reason !== "CrashLoopBackOff") return container;
+    const log = await kubernetes.lastWords(pod.namespace, pod.name, container.name, !ended);
+    return log === undefined ? container : { ...container, log };
+  };
+  return {
+    ...pod,
+    initContainers: await Promise.all((pod.initContainers ?? []).map(logged)),
+    containers: await Promise.all((pod.containers ?? []).map(logged)),
   };
 }
 

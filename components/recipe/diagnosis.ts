@@ -1,7 +1,8 @@
 import type { FixId } from "./fix-ids";
 import { fixes } from "./fixes";
 import { messagesOf, type Observations, type ObservedPod } from "./observations";
-import type { MachineRecipe, Plan } from "./types";
+import { describeTaint, taintsOf } from "./taints";
+import type { MachineRecipe, NodeTaint, Plan } from "./types";
 
 /** What is wrong with a running system, and what to do. */
 export interface Diagnosis {
@@ -26,13 +27,20 @@ interface Rule {
 
 const rules: Rule[] = [
   // Without a driver nothing above it works; the pods then wait like those without markers.
-  { fix: "kernelModules", sign: driverNotLoaded, causes: ["validationMarkers", "bpfJitHarden", "gpuPresentLabel"] },
+  {
+    fix: "kernelModules",
+    sign: driverNotLoaded,
+    causes: ["validationMarkers", "bpfJitHarden", "gpuPresentLabel", "tolerations", "taintThroughApi"],
+  },
   // Pods that are not created write no markers, label no node and fail no container.
   { fix: "privilegedNamespace", sign: refusedByPodSecurity, causes: ["validationMarkers", "gpuPresentLabel"] },
   { fix: "runtimeClass", sign: runtimeClassMissing, causes: ["validationMarkers"] },
   { fix: "gpuPresentLabel", sign: pluginWantsNoPods, causes: [] },
   // The plugin itself runs by the nvidia runtime: its pod can fail like a workload's, before any marker matters.
   { fix: "bpfJitHarden", sign: deviceFilterRefused, causes: [] },
+  { fix: "deviceListStrategy", sign: strategyRefused, causes: [] },
+  { fix: "tolerations", sign: taintNotTolerated, causes: [] },
+  { fix: "taintThroughApi", sign: taintMissing, causes: [] },
   { fix: "validationMarkers", sign: waitsForMarkers, causes: [] },
 ];
 
@@ -125,6 +133,39 @@ function pluginWantsNoPods(seen: Observations, plan: Plan): string[] {
 function deviceFilterRefused(seen: Observations): string[] {
   return matching(seen, /last insn is not an exit or jmp|bpf_prog_query.*failed|failed to create device filter/);
 }
+
+function strategyRefused(seen: Observations, plan: Plan): string[] {
+  return matching(seen, /invalid (--device-list-strategy option|strategy)/, plan.kubernetes.release.namespace);
+}
+
+/** Only taints that the stack itself sets: those of somebody else are not what this fix is about. */
+function taintNotTolerated(seen: Observations, plan: Plan): string[] {
+  return plannedTaints(plan)
+    .filter(({ taint }) => taint.effect !== "PreferNoSchedule")
+    .flatMap(({ taint }) =>
+      matching(
+        seen,
+        new RegExp(`untolerated taint\\(?s?\\)? \\{${escape(taint.key)}: ${escape(taint.value ?? "")}\\}`),
+      ),
+    );
+}
+
+function taintMissing(seen: Observations, plan: Plan): string[] {
+  return plannedTaints(plan).flatMap(({ machine, taint }) => {
+    const node = seen.nodes?.find((candidate) => candidate.name === machine);
+    const missing = node?.taints !== undefined && !node.taints.includes(describeTaint(taint));
+    return missing ? [`node ${machine} lacks ${describeTaint(taint)}`] : [];
+  });
+}
+
+/** Taints that the stack says, whichever way they go onto the node. */
+function plannedTaints(plan: Plan): { machine: string; taint: NodeTaint }[] {
+  return Object.entries(plan.spec.machines).flatMap(([machine, spec]) =>
+    taintsOf(spec).map((taint) => ({ machine, taint })),
+  );
+}
+
+const escape = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** Init containers of the operator's pods that wait for marker files. */
 const waiters = ["toolkit-validation", "driver-validation", "wait-for-driver-ready"];

@@ -24,6 +24,8 @@ export interface ObservedContainer {
   reason?: string;
   message?: string;
   exitCode?: number;
+  /** Last lines of its log, where it does not run as it should. */
+  log?: string;
 }
 
 export interface ObservedPod {
@@ -65,6 +67,8 @@ export interface ObservedNode {
   /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`. */
   allocatable?: Record<string, string>;
   ready?: boolean;
+  /** Taints as `key=value:Effect`, or `key:Effect` without a value; undefined when nobody looked. */
+  taints?: string[];
 }
 
 export interface ObservedMachine {
@@ -101,7 +105,10 @@ export function messagesOf(seen: Observations): Message[] {
   const of = (kind: string, object: { namespace: string; name: string; events?: string[] }): Message[] =>
     (object.events ?? []).map((text) => ({ about: `${kind}/${object.name}`, namespace: object.namespace, text }));
   const own = (pod: ObservedPod): Message[] =>
-    [pod.message, ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].map((container) => container.message)]
+    [
+      pod.message,
+      ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap(({ message, log }) => [message, log]),
+    ]
       .filter((text) => text !== undefined)
       .map((text) => ({ about: `Pod/${pod.name}`, namespace: pod.namespace, text }));
   return [

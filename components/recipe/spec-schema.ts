@@ -83,6 +83,8 @@ const workloads = z.strictObject({
         gpus: count.optional(),
         namespace: dnsName.optional(),
         nodeSelector: texts.optional(),
+        limits: texts.optional(),
+        restricted: z.boolean().optional(),
       }),
     )
     .optional(),
