@@ -34,15 +34,6 @@ export class KubernetesView {
     return Object.fromEntries(items.map((node) => [node.metadata?.name ?? "", node]));
   }
 
-  /** Last lines of a container's log, or of the run before this one; undefined when there is none. */
-  async lastWords(namespace: string, name: string, container: string, previous: boolean): Promise<string | undefined> {
-    try {
-      return await this.core.readNamespacedPodLog({ namespace, name, container, previous, tailLines: 20 });
-    } catch {
-      return undefined; // the log went with its container
-    }
-  }
-
   /**
    * Waits until every named node is ready, by watching nodes.
    *

@@ -35,7 +35,7 @@ async function observeCluster(kubernetes: KubernetesView): Promise<Observations>
     kubernetes.core.listEventForAllNamespaces(),
   ]);
   return {
-    pods: await Promise.all(pods.items.map((pod) => withLogs(kubernetes, observedPod(pod)))),
+    pods: pods.items.map(observedPod),
     daemonSets: daemonSets.items.map(({ metadata, status }) => ({
       ...named(metadata),
       desired: status?.desiredNumberScheduled ?? 0,
@@ -77,22 +77,7 @@ function observedPod({ metadata, spec, status }: k8s.V1Pod): ObservedPod {
   };
 }
 
-/** Adds the last words of containers that ended with an error: a program often says why in its log alone. */
-async function withLogs(kubernetes: KubernetesView, pod: ObservedPod): Promise<ObservedPod> {
-  const logged = async (container: ObservedContainer): Promise<ObservedContainer> => {
-    const ended = container.state === "terminated" && container.exitCode !== 0;
-    if (!ended && container.reason !== "CrashLoopBackOff") return container;
-    const log = await kubernetes.lastWords(pod.namespace, pod.name, container.name, !ended);
-    return log === undefined ? container : { ...container, log };
-  };
-  return {
-    ...pod,
-    initContainers: await Promise.all((pod.initContainers ?? []).map(logged)),
-    containers: await Promise.all((pod.containers ?? []).map(logged)),
-  };
-}
-
-function observedContainer({ name, state, ready }: k8s.V1ContainerStatus): ObservedContainer {
+function observedContainer({ name, state, ready, lastState }: k8s.V1ContainerStatus): ObservedContainer {
   const { waiting, running, terminated } = state ?? {};
   const why = waiting ?? terminated;
   return {
@@ -101,6 +86,7 @@ function observedContainer({ name, state, ready }: k8s.V1ContainerStatus): Obser
     state: running ? "running" : terminated ? "terminated" : "waiting",
     ...(why?.reason === undefined ? {} : { reason: why.reason }),
     ...(why?.message === undefined ? {} : { message: why.message }),
+    ...(lastState?.terminated?.message === undefined ? {} : { lastMessage: lastState.terminated.message }),
     ...(terminated === undefined ? {} : { exitCode: terminated.exitCode }),
   };
 }

@@ -138,16 +138,23 @@ function strategyRefused(seen: Observations, plan: Plan): string[] {
   return matching(seen, /invalid (--device-list-strategy option|strategy)/, plan.kubernetes.release.namespace);
 }
 
-/** Only taints that the stack itself sets: those of somebody else are not what this fix is about. */
+/**
+ * Only taints that the stack itself sets: those of somebody else are not what this fix is about. Older schedulers name the
+ * taint, that of Kubernetes 1.36 does not (plugins/tainttoleration): then it must be all that the node has.
+ */
 function taintNotTolerated(seen: Observations, plan: Plan): string[] {
-  return plannedTaints(plan)
-    .filter(({ taint }) => taint.effect !== "PreferNoSchedule")
-    .flatMap(({ taint }) =>
-      matching(
-        seen,
-        new RegExp(`untolerated taint\\(?s?\\)? \\{${escape(taint.key)}: ${escape(taint.value ?? "")}\\}`),
-      ),
-    );
+  const planned = plannedTaints(plan).filter(({ taint }) => taint.effect !== "PreferNoSchedule");
+  const named = planned.flatMap(({ taint }) =>
+    matching(seen, new RegExp(`untolerated taint \\{${escape(taint.key)}: `)),
+  );
+  const excluded = planned.map(({ machine }) => machine).filter((machine) => hasNoOtherTaint(seen, plan, machine));
+  return excluded.length === 0 ? named : [...named, ...matching(seen, /untolerated taint\(s\)/)];
+}
+
+function hasNoOtherTaint(seen: Observations, plan: Plan, machine: string): boolean {
+  const planned = taintsOf(plan.spec.machines[machine]!).map(describeTaint);
+  const found = seen.nodes?.find(({ name }) => name === machine)?.taints ?? [];
+  return found.length > 0 && found.every((taint) => planned.includes(taint));
 }
 
 function taintMissing(seen: Observations, plan: Plan): string[] {

@@ -24,8 +24,8 @@ export interface ObservedContainer {
   reason?: string;
   message?: string;
   exitCode?: number;
-  /** Last lines of its log, where it does not run as it should. */
-  log?: string;
+  /** What its run before this one ended with, of a container that is started again and again. */
+  lastMessage?: string;
 }
 
 export interface ObservedPod {
@@ -107,7 +107,10 @@ export function messagesOf(seen: Observations): Message[] {
   const own = (pod: ObservedPod): Message[] =>
     [
       pod.message,
-      ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap(({ message, log }) => [message, log]),
+      ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap(({ message, lastMessage }) => [
+        message,
+        lastMessage,
+      ]),
     ]
       .filter((text) => text !== undefined)
       .map((text) => ({ about: `Pod/${pod.name}`, namespace: pod.namespace, text }));

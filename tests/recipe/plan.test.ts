@@ -30,10 +30,22 @@ describe("fixes", () => {
     fixes.filter((fix) => fix.usedBy(planCluster(validStack(name)))).map((fix) => fix.id);
 
   test.each([
-    ["rtx5070ti", ["validationMarkers", "privilegedNamespace", "kernelModules", "bpfJitHarden"]],
-    ["aarhus-h100", ["kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel"]],
-    ["velaryon", ["privilegedNamespace", "kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel"]],
-    ["modern", ["privilegedNamespace", "kernelModules"]],
+    ["rtx5070ti", ["validationMarkers", "privilegedNamespace", "kernelModules", "bpfJitHarden", "deviceListStrategy"]],
+    ["aarhus-h100", ["kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel", "deviceListStrategy"]],
+    [
+      "velaryon",
+      [
+        "privilegedNamespace",
+        "kernelModules",
+        "runtimeClass",
+        "bpfJitHarden",
+        "gpuPresentLabel",
+        "deviceListStrategy",
+        "tolerations",
+        "taintThroughApi",
+      ],
+    ],
+    ["modern", ["privilegedNamespace", "kernelModules", "tolerations", "taintThroughApi"]],
   ])("%s needs %j", (name, ids) => expect(used(name)).toEqual(ids));
 
   test("each is told with symptom, cause, remedy and source", () => {
@@ -64,6 +76,30 @@ describe("fixes", () => {
     },
     gpuPresentLabel: (plan) => {
       for (const machine of plan.machines) delete machine.nodeLabels["nvidia.com/gpu.present"];
+    },
+    deviceListStrategy: ({ kubernetes: { release, mode } }) => {
+      const plural = release.values as {
+        deviceListStrategy: string;
+        devicePlugin: { env: { name: string; value: string }[] };
+      };
+      if (mode === "devicePlugin") plural.deviceListStrategy = "envvars";
+      else
+        plural.devicePlugin.env = plural.devicePlugin.env.map((entry) =>
+          entry.name === "DEVICE_LIST_STRATEGY" ? { ...entry, value: "envvars" } : entry,
+        );
+    },
+    tolerations: ({ kubernetes }) => {
+      const others = ({ key }: { key: string }): boolean => key !== "gpu";
+      kubernetes.tolerations = kubernetes.tolerations.filter(others);
+      kubernetes.release.values.tolerations = (kubernetes.release.values.tolerations as { key: string }[]).filter(
+        others,
+      );
+    },
+    taintThroughApi: (plan) => {
+      for (const machine of plan.machines) {
+        machine.nodeTaints = [];
+        machine.patches = machine.patches.map((patch) => `${patch}  nodeTaints:\n    gpu: true:NoSchedule\n`);
+      }
     },
   };
 
