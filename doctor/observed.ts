@@ -1,4 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
+import { describeTaint } from "../components/recipe/taints";
 import type {
   ObservedContainer,
   ObservedDaemonSet,
@@ -56,12 +57,15 @@ export function observedDaemonSet({ metadata, spec, status }: k8s.V1DaemonSet): 
   };
 }
 
-export function observedNode({ metadata, status }: k8s.V1Node): ObservedNode {
+export function observedNode({ metadata, spec, status }: k8s.V1Node): ObservedNode {
   return {
     name: metadata?.name ?? "",
     labels: metadata?.labels ?? {},
     allocatable: status?.allocatable ?? {},
     ready: status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false,
+    taints: (spec?.taints ?? []).map(({ key, value, effect }) =>
+      describeTaint({ key, effect, ...(value === undefined ? {} : { value }) }),
+    ),
     ...(status?.nodeInfo?.osImage === undefined ? {} : { osImage: status.nodeInfo.osImage }),
   };
 }

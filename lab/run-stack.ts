@@ -1,4 +1,5 @@
 import { planCluster } from "../components/recipe";
+import { describeTaint, taintsOf } from "../components/recipe/taints";
 import type { Lab } from "./bring-up";
 import { diagnoseLab } from "./diagnose-lab";
 import type { LabEngine } from "./engine";
@@ -67,11 +68,15 @@ const gatherPhase: Phase<Running> = {
   },
 };
 
-/** Whether every node offers the GPUs that the plan says. */
+/** Whether every node offers the GPUs that the plan says, and has the taints that the stack says. */
 function asPlanned(lab: Running): boolean {
   return planCluster(lab.spec).machines.every(({ name, allocatable }) => {
-    const found: MachineReport["allocatable"] = lab.report.machines[name]?.allocatable ?? {};
-    return Object.entries(allocatable).every(([resource, count]) => found[resource] === String(count));
+    const found: Partial<MachineReport> = lab.report.machines[name] ?? {};
+    const taints = taintsOf(lab.spec.machines[name]!).map(describeTaint);
+    return (
+      Object.entries(allocatable).every(([resource, count]) => found.allocatable?.[resource] === String(count)) &&
+      taints.every((taint) => found.taints?.includes(taint))
+    );
   });
 }
 

@@ -37,7 +37,7 @@ export class GpuMachine extends pulumi.ComponentResource {
       child,
     );
 
-    this.ready = patchNode(`${name}-node`, upgraded.node, recipe, child);
+    this.ready = patchNode(`${name}-node`, upgraded.node, args, recipe, child);
     this.driverVersion = upgraded.driverVersion;
     this.talosVersion = upgraded.talosVersion;
     this.schematicId = upgraded.schematicId;

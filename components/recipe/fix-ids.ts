@@ -12,6 +12,9 @@ export const fixIds = [
   "runtimeClass",
   "bpfJitHarden",
   "gpuPresentLabel",
+  "deviceListStrategy",
+  "tolerations",
+  "taintThroughApi",
 ] as const;
 
 /** Name of a fix. */

@@ -1,7 +1,9 @@
 import type { FixId } from "./fix-ids";
 import { cudaFloor } from "./cuda";
 import { needsMarkers } from "./markers";
-import type { Plan } from "./types";
+import type { ClusterSpec } from "./spec";
+import { taintsOf } from "./taints";
+import type { NodeTaint, Plan } from "./types";
 import { compareDotted } from "./version";
 
 /** Something that this package does because a system on Talos fails without it. */
@@ -197,4 +199,44 @@ export const fixes: Fix[] = [
     source: "k8s-device-plugin#1213; talos#12103",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.mode === "devicePlugin",
   },
+  {
+    id: "deviceListStrategy",
+    does: "the device plugin hands out devices by DEVICE_LIST_STRATEGY=envvar, in the singular",
+    symptom:
+      "the device plugin is in CrashLoopBackOff: invalid --device-list-strategy option: invalid strategy: envvars; the node offers no nvidia.com/gpu",
+    cause:
+      "the plugin knows envvar, volume-mounts, cdi-annotations and cdi-cri only, and on Talos ≤ 1.12 the first one is what works; the plural is a common slip",
+    remedy: "take deviceListStrategy out of `without`",
+    source: "k8s-device-plugin, api/config/v1/consts.go and strategy.go",
+    usedBy: (plan) => hasGpu(plan) && plan.era === "legacy",
+  },
+  {
+    id: "tolerations",
+    does: "NVIDIA's pods, the gate and the workloads tolerate the taints of the GPU machines",
+    symptom:
+      "the device plugin's DaemonSet wants 0 pods, or pods stay Pending: node(s) had untolerated taint; the node offers no nvidia.com/gpu",
+    cause: "the charts tolerate nvidia.com/gpu:NoSchedule alone, and a machine of this stack has a taint of its own",
+    remedy: "take tolerations out of `without`",
+    source: "k8s-device-plugin and gpu-operator charts, values.yaml (tolerations); k8s-device-plugin#1934",
+    usedBy: (plan) => hasGpu(plan) && excludingTaints(plan.spec).length > 0,
+  },
+  {
+    id: "taintThroughApi",
+    does: "taints go onto the node through the Kubernetes API, and by registerWithTaints onto one that registers anew",
+    symptom: "the node does not have its taint, and pods that do not belong there take the GPU machine",
+    cause:
+      "a worker may not change its own taints: NodeRestriction refuses machine.nodeTaints on a node that is registered already, and with it every label that Talos sets in the same update",
+    remedy: "take taintThroughApi out of `without`",
+    source: "Kubernetes NodeRestriction; talos#8193, talos#10935",
+    usedBy: (plan) =>
+      Object.values(plan.spec.machines).some((machine) => machine.role === "worker" && taintsOf(machine).length > 0),
+  },
 ];
+
+/** Taints of the GPU machines that keep pods away. */
+function excludingTaints(spec: ClusterSpec): NodeTaint[] {
+  return Object.values(spec.machines)
+    .filter((machine) => (machine.gpus ?? []).length > 0)
+    .flatMap(taintsOf)
+    .filter((taint) => taint.effect !== "PreferNoSchedule");
+}

@@ -45,12 +45,17 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   const kernelModules = isGpu && context.fix("kernelModules") ? kernelModulesOf(facts, patches) : [];
   const sysctls = isGpu ? sysctlsOf(era, context.fix) : {};
   const part = containerdPart(machine.containerd, era).toml;
+  const taints = taintsOf(machine);
+  const throughApi = context.fix("taintThroughApi");
   const content = {
     installerImage: image,
     kernelModules,
     sysctls,
     ...(part === undefined ? {} : { containerdPart: part }),
   };
+  // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
+  const taintContent =
+    taints.length === 0 ? {} : { registerWithTaints: taints, ...(throughApi ? {} : { nodeTaints: taints }) };
   return {
     name: facts.name,
     address: machine.address,
@@ -64,9 +69,9 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     talosVersion: spec.talosVersion,
     ...(facts.driverVersion === undefined ? {} : { driverVersion: facts.driverVersion }),
     ...content,
-    patches: [...patches.map((patch) => patch.text), ownPatch(content)],
+    patches: [...patches.map((patch) => patch.text), ownPatch({ ...content, ...taintContent })],
     nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(context) : {}) },
-    nodeTaints: taintsOf(machine),
+    nodeTaints: throughApi ? taints : [],
     extensionServices: isGpu ? extensionServicesOf(era, facts.extensions) : [],
     allocatable: allocatableOf(facts, spec.sharing),
     ...(machine.powerLimit === undefined ? {} : { powerLimit: machine.powerLimit }),

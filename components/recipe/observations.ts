@@ -81,6 +81,8 @@ export interface ObservedNode {
   ready?: boolean;
   /** Operating system as the node tells it, e.g. `Talos (v1.12.6)`. */
   osImage?: string;
+  /** Taints as `key=value:Effect`, or `key:Effect` without a value; undefined when nobody looked. */
+  taints?: string[];
 }
 
 export interface ObservedMachine {

@@ -94,6 +94,8 @@ const workloads = z.strictObject({
         migProfile: text.optional(),
         namespace: dnsName.optional(),
         nodeSelector: texts.optional(),
+        limits: texts.optional(),
+        restricted: z.boolean().optional(),
       }),
     )
     .optional(),

@@ -234,6 +234,10 @@ export interface GpuPodSpec {
   namespace?: string;
   /** Further node selector. */
   nodeSelector?: Record<string, string>;
+  /** Further limits, e.g. `{"cpu": "1", "memory": "1Gi"}`. Default none. */
+  limits?: Record<string, string>;
+  /** Run as user 65534 on a read-only root, as Pod Security `restricted` asks. Default false: many images want root, or write beside their program. */
+  restricted?: boolean;
 }
 
 /** What runs on the GPUs. */

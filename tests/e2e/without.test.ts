@@ -2,7 +2,7 @@ import { fixes, planCluster, type ClusterSpec } from "../../components/recipe";
 import { clusterOf, readStackFile } from "../../lab/stack-file";
 import { runLab } from "./support";
 
-const stacks = ["rtx5070ti", "aarhus-h100"];
+const stacks = ["rtx5070ti", "aarhus-h100", "velaryon", "rtx3090"];
 const specs = stacks.map((stack): [string, ClusterSpec] => [stack, clusterOf(readStackFile(stack))]);
 /** Every fix, each with the first stack that uses it. */
 const cases = fixes.flatMap((fix): [string, string][] => {

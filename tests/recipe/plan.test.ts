@@ -42,14 +42,28 @@ describe("fixes", () => {
         "privilegedNamespace",
         "kernelModules",
         "bpfJitHarden",
+        "deviceListStrategy",
       ],
     ],
-    ["aarhus-h100", ["cudaImage", "kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel"]],
+    [
+      "aarhus-h100",
+      ["cudaImage", "kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel", "deviceListStrategy"],
+    ],
     [
       "velaryon",
-      ["cudaImage", "privilegedNamespace", "kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel"],
+      [
+        "cudaImage",
+        "privilegedNamespace",
+        "kernelModules",
+        "runtimeClass",
+        "bpfJitHarden",
+        "gpuPresentLabel",
+        "deviceListStrategy",
+        "tolerations",
+        "taintThroughApi",
+      ],
     ],
-    ["modern", ["privilegedNamespace", "kernelModules"]],
+    ["modern", ["privilegedNamespace", "kernelModules", "tolerations", "taintThroughApi"]],
   ])("%s needs %j", (name, ids) => expect(used(name).sort()).toEqual([...ids, ...everywhere].sort()));
 
   test("each is told with symptom, cause, remedy and source", () => {
@@ -93,6 +107,30 @@ describe("fixes", () => {
     },
     gpuPresentLabel: (plan) => {
       for (const machine of plan.machines) delete machine.nodeLabels["nvidia.com/gpu.present"];
+    },
+    deviceListStrategy: ({ kubernetes: { release, mode } }) => {
+      const plural = release.values as {
+        deviceListStrategy: string;
+        devicePlugin: { env: { name: string; value: string }[] };
+      };
+      if (mode === "devicePlugin") plural.deviceListStrategy = "envvars";
+      else
+        plural.devicePlugin.env = plural.devicePlugin.env.map((entry) =>
+          entry.name === "DEVICE_LIST_STRATEGY" ? { ...entry, value: "envvars" } : entry,
+        );
+    },
+    tolerations: ({ kubernetes }) => {
+      const others = ({ key }: { key: string }): boolean => key !== "gpu";
+      kubernetes.tolerations = kubernetes.tolerations.filter(others);
+      kubernetes.release.values.tolerations = (kubernetes.release.values.tolerations as { key: string }[]).filter(
+        others,
+      );
+    },
+    taintThroughApi: (plan) => {
+      for (const machine of plan.machines) {
+        machine.nodeTaints = [];
+        machine.patches = machine.patches.map((patch) => `${patch}  nodeTaints:\n    gpu: true:NoSchedule\n`);
+      }
     },
   };
 

@@ -6,8 +6,8 @@ import { systemClock } from "./clock";
 import { SecretFiles, secretValues } from "./credentials";
 import { CallError, Failure, redact } from "./failure";
 import { KubernetesCluster } from "./kubernetes";
-import type { Cluster } from "./machine";
-import { adoptResult, adoptTask, upgradeTask, type AdoptResult } from "./task";
+import { taint, untaint } from "./taint";
+import { adoptResult, adoptTask, taintResult, taintTask, upgradeTask } from "./task";
 import { TalosMachine } from "./talos-machine";
 import { Talosctl } from "./talosctl";
 import { upgrade } from "./upgrade";
@@ -59,7 +59,7 @@ async function run(
   input: string,
   machineAt: (address: string) => TalosMachine,
   clientVersion: string,
-  cluster: Cluster | undefined,
+  cluster: KubernetesCluster | undefined,
   report: (line: string) => void,
 ): Promise<unknown> {
   const prefixed = (name: string) => (line: string) => report(`${name}: ${line}`);
@@ -77,15 +77,32 @@ async function run(
   if (verb === "adopt" || verb === "release") {
     const task = read(adoptTask, input);
     const act = verb === "adopt" ? adopt : release;
-    return act(task, previousAnswer(), machineAt(task.address), merger, prefixed(task.machine));
+    return act(task, previousAnswer(adoptResult), machineAt(task.address), merger, prefixed(task.machine));
   }
-  throw new Error(`verb ${JSON.stringify(verb)} is not one of upgrade, adopt, release`);
+  if (verb === "taint" || verb === "untaint") {
+    const task = read(taintTask, input);
+    if (cluster === undefined) throw noCluster(task.machine);
+    const act = verb === "taint" ? taint : untaint;
+    return act(task, previousAnswer(taintResult), cluster, prefixed(task.machine));
+  }
+  throw new Error(`verb ${JSON.stringify(verb)} is not one of upgrade, adopt, release, taint, untaint`);
 }
 
 const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguration };
 
+function noCluster(machine: string): Failure {
+  return new Failure([
+    {
+      field: `machines.${machine}.taints`,
+      problem: "there is no kubeconfig",
+      why: "a worker may not change its own taints, so they go through the Kubernetes API",
+      remedy: "give the kubeconfig, or name its file by KUBECONFIG",
+    },
+  ]);
+}
+
 /** Kubernetes, when there are credentials. `~/.kube/config` is left alone: it may be of any cluster. */
-function clusterOf(kubeconfig: string | undefined, secrets: string[]): Cluster | undefined {
+function clusterOf(kubeconfig: string | undefined, secrets: string[]): KubernetesCluster | undefined {
   return kubeconfig === undefined ? undefined : new KubernetesCluster(kubeconfig, secrets);
 }
 
@@ -101,10 +118,10 @@ function fileOf(name: string): string | undefined {
   return path === undefined || path === "" ? undefined : fs.readFileSync(path, "utf8");
 }
 
-/** What the last `adopt` of this resource answered; Pulumi's command provider hands it back by this variable. */
-function previousAnswer(): AdoptResult | undefined {
+/** What the last run of this resource answered; Pulumi's command provider hands it back by this variable. */
+function previousAnswer<T extends z.ZodType>(type: T): z.infer<T> | undefined {
   const text = process.env["PULUMI_COMMAND_STDOUT"]?.trim().split("\n").at(-1);
-  return text === undefined || text === "" ? undefined : read(adoptResult, text);
+  return text === undefined || text === "" ? undefined : read(type, text);
 }
 
 /** A lab whose time runs faster looks more often, without its tasks being others than a real stack's. */

@@ -5,9 +5,14 @@ import { Failure, lastLine } from "./failure";
 import type { Machine } from "./machine";
 import type { UpgradeTask } from "./task";
 
-/** How far talosctl's minor release may be from the machine's: older misses methods, much newer asks for ones that are not there (talos#13581). */
+/**
+ * How far talosctl's minor release may be from the machine's: older misses methods, much newer asks for ones that are not
+ * there (talos#13581). Three ahead is what talosctl 1.13 is to Talos 1.10, whose API has every method that this program
+ * calls: between them only etcd's downgrade was added, and `upgrade` falls back to the old method by itself
+ * (talos v1.10.9 and v1.11.5 api/machine/machine.proto, v1.13.0 cmd/talosctl/cmd/talos/upgrade.go).
+ */
 const CLIENT_BEHIND = 1;
-const CLIENT_AHEAD = 2;
+const CLIENT_AHEAD = 3;
 
 type Findings = ConstructorParameters<typeof Failure>[0];
 

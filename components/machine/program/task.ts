@@ -79,3 +79,24 @@ export const adoptResult = z.object({
   changed: z.boolean(),
 });
 export type AdoptResult = z.infer<typeof adoptResult>;
+
+const nodeTaint = z.object({ key: z.string().min(1), value: z.string().optional(), effect: z.string().min(1) });
+/** A taint of a node; what else Kubernetes keeps of it (`timeAdded`) stays as it is. */
+export const nodeTaintState = nodeTaint.loose();
+export type NodeTaintState = z.infer<typeof nodeTaintState>;
+
+/** Task of `taint` and `untaint`. */
+export const taintTask = z.strictObject({
+  /** Node name of the machine. */
+  machine: z.string().min(1),
+  taints: z.array(nodeTaint.strict()),
+});
+export type TaintTask = z.infer<typeof taintTask>;
+
+/** Answer of `taint`: kept by Pulumi and handed back to the next `taint` and to `untaint`. */
+export const taintResult = z.object({
+  /** Taints that were not there before, and so what `untaint` takes away. */
+  added: z.array(nodeTaint),
+  changed: z.boolean(),
+});
+export type TaintResult = z.infer<typeof taintResult>;

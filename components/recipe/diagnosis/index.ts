@@ -4,6 +4,7 @@ import type { Observations } from "../observations";
 import type { Plan } from "../types";
 import { bpfJitHarden } from "./bpf-jit-harden";
 import { cudaImage } from "./cuda-image";
+import { deviceListStrategy } from "./device-list-strategy";
 import { driverBranches } from "./driver-branches";
 import { gpuPresentLabel } from "./gpu-present-label";
 import { kernelModules } from "./kernel-modules";
@@ -15,6 +16,7 @@ import type { Rule } from "./rule";
 import { runtimeClass } from "./runtime-class";
 import { schematic } from "./schematic";
 import { systemOf } from "./system";
+import { taintThroughApi, tolerations } from "./taints";
 import { validationMarkers } from "./validation-markers";
 
 /** What is wrong with a running system, and what to do. */
@@ -38,6 +40,9 @@ const rules: Rule[] = [
   nodeSelector,
   gpuPresentLabel,
   bpfJitHarden,
+  deviceListStrategy,
+  tolerations,
+  taintThroughApi,
   validationMarkers,
   operatorValidatorLabel,
   cudaImage,

@@ -11,6 +11,8 @@ export const kernelModules: Rule = {
     "operatorValidatorLabel",
     "bpfJitHarden",
     "gpuPresentLabel",
+    "tolerations",
+    "taintThroughApi",
     "driverBranches",
     "cudaImage",
   ],
