@@ -28,7 +28,8 @@ export async function measureRegistration(machines: number, rounds: number): Pro
     const order: ProgramName[] = round % 2 === 0 ? ["component", "handwritten"] : ["handwritten", "component"];
     for (const program of order) measured[program].push(await measure(program, machines));
   }
-  const of = (program: ProgramName, what: keyof Measured): Spread => spreadOf(measured[program].map((one) => one[what]));
+  const of = (program: ProgramName, what: keyof Measured): Spread =>
+    spreadOf(measured[program].map((one) => one[what]));
   return {
     machines,
     component: of("component", "seconds"),
