@@ -1,5 +1,5 @@
 import { register } from "../../bench/programs";
-import type { Registered, Run } from "../../tests/support/recorder";
+import type { Registered, Run } from "../support/recorder";
 
 const COUNT = 12; // more than the window, so that machines wait for machines
 
