@@ -44,7 +44,8 @@ export function readConfiguration(
     }
     spec[key] = parse(text);
   }
-  return { spec, credentials: readCredentials(values, environment) };
+  // What this shell has credentials of is not the cluster that is yet to be made.
+  return { spec, credentials: readCredentials(values, spec["bootstrap"] === true ? {} : environment) };
 }
 
 function readCredentials(values: Record<string, string>, environment: NodeJS.ProcessEnv): Credentials {
@@ -72,7 +73,7 @@ function readNamedFile(key: string, variable: string, file: string | undefined):
   }
 }
 
-/** Pulumi keeps objects and lists as JSON, and anything else as its text. */
+/** Pulumi keeps objects and lists as JSON, and anything else as its text: a switch too. */
 function parse(text: string): unknown {
-  return /^\s*[[{]/.test(text) ? JSON.parse(text) : text;
+  return /^\s*[[{]|^(true|false)$/.test(text) ? JSON.parse(text) : text;
 }

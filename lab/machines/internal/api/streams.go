@@ -97,7 +97,8 @@ func send(reader io.Reader, stream grpc.ServerStreamingServer[common.Data]) erro
 	}
 }
 
-// Kubeconfig of the cluster's administrator, as an archive of one file (talos v1.13.0 v1alpha1_server.go, Kubeconfig).
+// Kubeconfig of the cluster's administrator. A machine makes it from the Kubernetes authority of its configuration; here it
+// is that of the lab's own API server, which stands for the control plane's and has an authority of its own. As an archive of one file (talos v1.13.0 v1alpha1_server.go, Kubeconfig).
 func (s *machineService) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
 	incoming, _ := metadata.FromIncomingContext(stream.Context())
 
