@@ -29,6 +29,7 @@ import (
 	"talos-gpu/lab/machines/internal/drain"
 	"talos-gpu/lab/machines/internal/factory"
 	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/kubelet"
 	"talos-gpu/lab/machines/internal/kubelet/tool"
 	"talos-gpu/lab/machines/internal/machine"
 	"talos-gpu/lab/machines/internal/spec"
@@ -119,7 +120,13 @@ func build(ctx context.Context, description *spec.Spec) ([]*machine.Machine, err
 			return nil, fmt.Errorf("kubernetes.adminKubeconfig: %w", err)
 		}
 
-		environment.Nodes, environment.AdminKubeconfig = nodes, description.Kubernetes.AdminKubeconfig
+		authority, err := kubelet.LoadAuthority(description.Kubernetes.Server, description.Kubernetes.CACert, description.Kubernetes.CAKey)
+		if err != nil {
+			return nil, err
+		}
+
+		environment.Nodes = nodes
+		environment.AdminKubeconfig = func() ([]byte, error) { return authority.AdminKubeconfig(description.ClusterName) }
 	}
 
 	var (

@@ -107,11 +107,11 @@ func (s *machineService) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamin
 		return status.Error(codes.Unimplemented, "kubeconfig is only available on control plane nodes")
 	}
 
-	if s.m.Environment().AdminKubeconfig == "" {
+	if s.m.Environment().AdminKubeconfig == nil {
 		return status.Error(codes.Unavailable, "the lab runs no Kubernetes")
 	}
 
-	content, err := os.ReadFile(s.m.Environment().AdminKubeconfig)
+	content, err := s.m.Environment().AdminKubeconfig()
 	if err != nil {
 		return err
 	}

@@ -39,8 +39,8 @@ type Environment struct {
 	ServeMaintenance func(*Machine) *grpc.Server
 	// Etcd of the cluster; nil: it stands.
 	Etcd *Etcd
-	// AdminKubeconfig is given to who asks a control plane for it; "" without Kubernetes.
-	AdminKubeconfig string
+	// AdminKubeconfig makes what is given to who asks a control plane for it; nil without Kubernetes.
+	AdminKubeconfig func() ([]byte, error)
 }
 
 // Nodes is what a machine does to its node through the Kubernetes API.
