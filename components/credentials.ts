@@ -52,7 +52,8 @@ export function missingCredentials(
  */
 function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Given): Finding[] {
   const check = "credentials";
-  const [given, missing] = machineSecrets === undefined ? ["talosconfig", "machineSecrets"] : ["machineSecrets", "talosconfig"];
+  const [given, missing] =
+    machineSecrets === undefined ? ["talosconfig", "machineSecrets"] : ["machineSecrets", "talosconfig"];
   return [
     ...(kubeconfig === undefined
       ? []

@@ -49,7 +49,10 @@ export function gpuMachines(
         otherControlPlanes: otherControlPlanes(plan, recipe),
         ...(maintenance ? { maintenance, ...(kubeconfig ? { kubeconfig } : { bootstrap: true }) } : {}),
       },
-      pulumi.mergeOptions(opts, { dependsOn: done(before), ...(kubernetes === undefined ? {} : { provider: kubernetes }) }),
+      pulumi.mergeOptions(opts, {
+        dependsOn: done(before),
+        ...(kubernetes === undefined ? {} : { provider: kubernetes }),
+      }),
     );
     if (maintenance && kubernetes === undefined) {
       ({ kubeconfig } = machine);

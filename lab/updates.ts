@@ -76,7 +76,12 @@ function commandEnvironment(lab: Lab): Record<string, string> {
   fs.mkdirSync(TMPDIR, { recursive: true, mode: 0o700 });
   // A talosconfig that the stack makes names its control planes, which only the lab's endpoint leads to.
   const endpoint = lab.existing === undefined ? { TALOS_GPU_ENDPOINT: lab.machines.api } : {};
-  return { ...inherited, ...endpoint, TMPDIR, PATH: `${path.dirname(lab.tools.talosctl)}${path.delimiter}${inherited.PATH ?? ""}` };
+  return {
+    ...inherited,
+    ...endpoint,
+    TMPDIR,
+    PATH: `${path.dirname(lab.tools.talosctl)}${path.delimiter}${inherited.PATH ?? ""}`,
+  };
 }
 
 /** Runs the stack's program once. */

@@ -55,7 +55,10 @@ export function machineSecretsOf(text: string) {
 /** The opposite: secrets as the provider gives them, as the text that `talosctl gen secrets` writes. */
 export function bundleOf(secrets: MachineSecrets): string {
   const { cluster, secrets: encryption, trustdinfo, certs } = secrets;
-  const certificate = ({ cert, key }: { cert: string; key: string }): { crt: string; key: string } => ({ crt: cert, key });
+  const certificate = ({ cert, key }: { cert: string; key: string }): { crt: string; key: string } => ({
+    crt: cert,
+    key,
+  });
   return stringify({
     cluster: { id: cluster.id, secret: cluster.secret },
     secrets: {

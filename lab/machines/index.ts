@@ -85,10 +85,14 @@ export async function startMachines(
   await fs.mkdir(spec.dir, { recursive: true });
   const file = path.join(spec.dir, "spec.json");
   await fs.writeFile(file, JSON.stringify(spec, null, 2), { mode: 0o600 });
-  const child = await spawnGuarded<{ api: string; maintenance: Record<string, string>; control: string }>(binary, ["--spec", file], {
-    name: "machines",
-    ...options,
-  });
+  const child = await spawnGuarded<{ api: string; maintenance: Record<string, string>; control: string }>(
+    binary,
+    ["--spec", file],
+    {
+      name: "machines",
+      ...options,
+    },
+  );
   const { api, maintenance, control } = child.ready;
   return {
     api,

@@ -98,7 +98,11 @@ export function untilDone(
  * this tries without credentials first (terraform-provider-talos v0.11.0, pkg/talos/util.go, talosClientOp; it asks for the
  * disks). A machine that the lab does not know is left alone.
  */
-export async function maintenanceOf(tools: Tools, inputs: Properties, signal: AbortSignal): Promise<string | undefined> {
+export async function maintenanceOf(
+  tools: Tools,
+  inputs: Properties,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const address = tools.maintenance[String(inputs["node"])];
   if (address === undefined) return undefined;
   const args = ["version", "--insecure", "--nodes", address];
