@@ -71,7 +71,7 @@ function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Given):
       : [
           {
             check,
-            field: missing!,
+            field: missing,
             problem: `is not set, and ${given} is`,
             why: "a client of the machines is signed by the cluster's secrets, so the two come together",
             remedy: "give both, or neither: the stack then makes them",
