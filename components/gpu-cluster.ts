@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type Credentials, missingCredentials } from "./credentials";
+import { credentialsOf } from "./cluster-access";
 import { done, gpuMachines, type MachineReport, reports } from "./gpu-machines";
 import { behind, gpuStack, passed } from "./kubernetes";
 import { findingsOf, InvalidStackError, parseSpec, planCluster } from "./recipe";
@@ -14,7 +15,8 @@ export interface GpuClusterArgs extends ClusterSpec, Credentials {}
  * Talos machines with NVIDIA cards, made GPU nodes and kept so: image, configuration, upgrade and node of each machine,
  * what exposes the GPUs in Kubernetes, a smoke test on every GPU machine, and the workloads. Whoever uses
  * `runtimeClassName` or `gpuResourceName` waits for all of it. Destroying it takes away what runs in Kubernetes; machines
- * are neither wiped nor downgraded. The Kubernetes provider comes through the options.
+ * are neither wiped nor downgraded. The Kubernetes provider comes through the options, save where the stack
+ * bootstraps its cluster: `kubeconfig` then leads to it.
  *
  * A stack with mistakes is refused at preview, before anything is registered, with all of them at once.
  */
@@ -30,28 +32,39 @@ export class GpuCluster extends pulumi.ComponentResource {
   /** URLs within the cluster, by workload (`ollama`, `comfyui`, `vllm`); inactive ones have none. Resolve once they serve. */
   public readonly endpoints: pulumi.Output<Record<string, string>>;
 
+  /** Talos client configuration: made with the cluster where the stack bootstraps it, else as given, else empty. Secret. */
+  public readonly talosconfig: pulumi.Output<string>;
+  /** Kubeconfig of an administrator: fetched where the stack bootstraps the cluster, else as given, else empty. Secret. */
+  public readonly kubeconfig: pulumi.Output<string>;
+
   constructor(name: string, args: GpuClusterArgs, opts?: pulumi.ComponentResourceOptions) {
     const plan = GpuCluster.plan(args);
     super("talos-gpu:index:GpuCluster", name, plan.spec, opts);
     const child = { parent: this };
     for (const note of plan.notes) void pulumi.log.warn(note, this);
 
-    const machines = gpuMachines(name, plan, args, child);
+    const credentials = credentialsOf(name, plan, args, child);
+    const { machines, kubernetes } = gpuMachines(name, plan, credentials, child);
     const withGpus = machines.filter(({ recipe }) => recipe.gpuCount > 0).map(({ machine }) => machine);
-    const gate = gpuStack(name, plan, done(withGpus), child);
+    const within = kubernetes === undefined ? child : { ...child, provider: kubernetes };
+    const gate = gpuStack(name, plan, done(withGpus), within);
     this.runtimeClassName = behind(gate, plan.kubernetes.runtimeClass.name);
     this.gpuResourceName = behind(gate, plan.kubernetes.resourceName);
     const { runtimeClassName, gpuResourceName } = this;
-    this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, child);
+    this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, within);
 
     this.machines = reports(machines);
     this.gpuReady = passed(gate);
+    this.talosconfig = pulumi.secret(credentials.talosconfig ?? "");
+    this.kubeconfig = machines[0]?.machine.kubeconfig ?? pulumi.secret("");
     this.registerOutputs({
       machines: this.machines,
       gpuReady: this.gpuReady,
       runtimeClassName,
       gpuResourceName,
       endpoints: this.endpoints,
+      talosconfig: this.talosconfig,
+      kubeconfig: this.kubeconfig,
     });
   }
 

@@ -22,7 +22,8 @@ export interface Lab {
   controlPlane: ControlPlane;
   kubernetes: KubernetesView;
   factory: Factory;
-  existing: ExistingCluster;
+  /** The Talos cluster as it was before; undefined where the stack makes its own from machines in maintenance mode. */
+  existing: ExistingCluster | undefined;
   machines: Machines;
 }
 
@@ -69,7 +70,11 @@ async function bringFactory(lab: Lab): Promise<string> {
 
 async function bringMachines(lab: Lab, say: Say): Promise<string> {
   const { spec, session } = lab;
-  lab.existing = await makeExistingCluster(session.dir("talos"), lab.tools.talosctl, spec);
+  fs.mkdirSync(session.dir("talos"), { recursive: true, mode: 0o700 }); // credentials pass through here
+  const existing = spec.bootstrap
+    ? undefined
+    : await makeExistingCluster(session.dir("talos"), lab.tools.talosctl, spec);
+  lab.existing = existing;
   const machines: LabMachine[] = Object.entries(spec.machines).map(([name, machine]) => ({
     name,
     address: machine.address,
@@ -77,7 +82,7 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
     talosVersion: spec.talosVersion,
     schematicId: plainSchematic,
     platform: machine.platform ?? "metal",
-    config: lab.existing.configurations[name] ?? "",
+    config: existing?.configurations[name] ?? "",
     gpus: (machine.gpus ?? []).map(labGpu),
   }));
   const log = fs.createWriteStream(session.dir("machines.log"));
@@ -94,17 +99,19 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
         caCert: lab.controlPlane.caCert,
         caKey: lab.controlPlane.caKey,
       },
-      talos: { caCert: lab.existing.caCert, caKey: lab.existing.caKey },
-      clusterName: lab.existing.clusterName,
+      talos: existing === undefined ? null : { caCert: existing.caCert, caKey: existing.caKey },
+      clusterName: spec.clusterName ?? "lab",
       machines,
     },
     { signal: session.signal, onLog: (line) => void log.write(`${line}\n`) },
   );
   session.onClose(() => lab.machines.stop());
-  fs.writeFileSync(session.dir("talosconfig"), lab.existing.talosconfig(lab.machines.api), { mode: 0o600 });
+  const names = machines.map(({ name }) => name).join(", ");
+  if (existing === undefined) return `${names} in maintenance mode, from a boot medium of ${spec.talosVersion}`;
+  fs.writeFileSync(session.dir("talosconfig"), existing.talosconfig(lab.machines.api), { mode: 0o600 });
   say(`waits for ${machines.length === 1 ? "the node" : `${machines.length} nodes`} to be ready`);
   await lab.kubernetes.nodesReady(Object.keys(spec.machines), { signal: session.signal, limitSeconds: 60 });
-  return `${machines.map(({ name }) => name).join(", ")} on ${spec.talosVersion}, plain image`;
+  return `${names} on ${spec.talosVersion}, plain image`;
 }
 
 /** What the emulation needs to know of a card; the facts are the recipe's. */

@@ -1,8 +1,10 @@
+import * as fs from "node:fs";
 import { planCluster } from "../components/recipe";
 import { describeTaint, taintsOf } from "../components/recipe/taints";
 import type { Lab } from "./bring-up";
 import { diagnoseLab } from "./diagnose-lab";
 import type { LabEngine } from "./engine";
+import { talosconfigVia } from "./existing-cluster";
 import { gatherMachines, gatherWorkloads } from "./gather";
 import { Failed, type Phase, runPhases } from "./phases";
 import type { LabReport, MachineReport } from "./report";
@@ -43,6 +45,7 @@ function updatePhases(count: number): Phase<Running>[] {
       if (lab.report.updates.some(({ result }) => result === "failed")) return "left out, since the one before failed";
       const { report, diagnostics } = await update(lab, lab.engine, say);
       lab.session.signal.throwIfAborted();
+      await keepTalosconfig(lab);
       lab.report.updates.push(report);
       lab.diagnostics.push(...diagnostics);
       const { create, update: changed, replace, same } = report.changes;
@@ -50,6 +53,15 @@ function updatePhases(count: number): Phase<Running>[] {
       return report.result === "succeeded" ? summary : new Failed(summary);
     },
   }));
+}
+
+/** The way to machines of a cluster that the stack made, for the diagnosis and for who keeps the lab. */
+async function keepTalosconfig({ existing, engine, machines, session }: Running): Promise<void> {
+  if (existing !== undefined) return;
+  const made = (await engine.outputs())["talosconfig"]?.value as string | undefined;
+  if (made === undefined) return;
+  const file = session.dir("talosconfig");
+  fs.writeFileSync(file, talosconfigVia(made, machines.api), { mode: 0o600 });
 }
 
 const gatherPhase: Phase<Running> = {

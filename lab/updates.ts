@@ -26,11 +26,14 @@ export async function openEngine(lab: Lab): Promise<LabEngine> {
     stack: options.stack,
     program: programFromFile(path.join(stacksDir, "index.ts"), repository, [path.join(repository, "lab")]),
     config: Object.fromEntries(config) as Record<string, unknown>,
-    secrets: {
-      [`${project}:talosconfig`]: read(session.dir("talosconfig")),
-      [`${project}:machineSecrets`]: read(lab.existing.secrets),
-      [`${project}:kubeconfig`]: read(lab.controlPlane.adminKubeconfig),
-    },
+    secrets:
+      lab.existing === undefined
+        ? {} // the stack makes them
+        : {
+            [`${project}:talosconfig`]: read(session.dir("talosconfig")),
+            [`${project}:machineSecrets`]: read(lab.existing.secrets),
+            [`${project}:kubeconfig`]: read(lab.controlPlane.adminKubeconfig),
+          },
     plugins: options.plugins === "real" ? "real" : await servePlugins(lab),
     environment: commandEnvironment(lab),
   });
@@ -52,6 +55,7 @@ async function servePlugins(lab: Lab): Promise<Record<string, number>> {
         talosctl: tools.talosctl,
         factory: lab.factory.url,
         machineApi: lab.machines.api,
+        maintenance: lab.machines.maintenance,
         tempDir: session.dir("talos"),
         timeScale: lab.options.timeScale,
       }),
@@ -68,7 +72,10 @@ async function servePlugins(lab: Lab): Promise<Record<string, number>> {
 /** The lab's talosctl comes first; a user's own credentials stay out. */
 function commandEnvironment(lab: Lab): Record<string, string> {
   const { TALOSCONFIG: _t, KUBECONFIG: _k, ...inherited } = process.env as Record<string, string>;
-  return { ...inherited, PATH: `${path.dirname(lab.tools.talosctl)}${path.delimiter}${inherited.PATH ?? ""}` };
+  // A talosconfig that the stack makes names its control planes, which only the lab's endpoint leads to.
+  const endpoint = lab.existing === undefined ? { TALOS_GPU_ENDPOINT: lab.machines.api } : {};
+  const PATH = `${path.dirname(lab.tools.talosctl)}${path.delimiter}${inherited.PATH ?? ""}`;
+  return { ...inherited, ...endpoint, PATH };
 }
 
 /** Runs the stack's program once. */

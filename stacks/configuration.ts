@@ -44,7 +44,8 @@ export function readConfiguration(
     }
     spec[key] = parse(text);
   }
-  return { spec, credentials: readCredentials(values, environment) };
+  // What this shell has credentials of is not the cluster that is yet to be made.
+  return { spec, credentials: readCredentials(values, spec["bootstrap"] === true ? {} : environment) };
 }
 
 function readCredentials(values: Record<string, string>, environment: NodeJS.ProcessEnv): Credentials {

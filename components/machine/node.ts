@@ -14,6 +14,7 @@ const LIMIT = "5m";
  * nothing to say.
  *
  * @param node name of the node; resolves when it may be touched.
+ * @param provider Kubernetes provider of a cluster that is bootstrapped here. Default: the one of the options.
  * @returns the name, resolving when the node is as wanted.
  */
 export function patchNode(
@@ -22,9 +23,11 @@ export function patchNode(
   args: GpuMachineArgs,
   recipe: GpuMachineRecipe,
   opts: pulumi.CustomResourceOptions,
+  provider?: pulumi.ProviderResource,
 ): pulumi.Output<string> {
+  const inCluster = provider === undefined ? opts : { ...opts, provider };
   const done = [
-    ...(Object.keys(recipe.nodeLabels).length > 0 ? [labelled(name, node, recipe, opts)] : []),
+    ...(Object.keys(recipe.nodeLabels).length > 0 ? [labelled(name, node, recipe, inCluster)] : []),
     ...(recipe.nodeTaints.length > 0 ? [tainted(`${name}-taints`, node, args, recipe, opts)] : []),
   ];
   return pulumi.all([node, ...done]).apply(([first]) => first!);

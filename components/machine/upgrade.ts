@@ -52,6 +52,7 @@ export function upgradeMachine(
       ...(recipe.driverVersion === undefined ? {} : { driverVersion: recipe.driverVersion }),
       extensionServices: recipe.extensionServices.map(({ name: service, state }) => ({ name: service, state })),
       drain: args.upgrade?.drain ?? true,
+      ...(args.maintenance ? { installs: true } : {}),
       otherControlPlanes: args.otherControlPlanes ?? [],
       timeouts,
     };

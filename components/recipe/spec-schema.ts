@@ -117,6 +117,7 @@ export const specSchema = z.strictObject({
   kubernetesVersion: text.optional(),
   clusterName: text.optional(),
   clusterEndpoint: url.optional(),
+  bootstrap: z.boolean().optional(),
   machines: z.record(z.string(), machine),
   patches: z.array(z.string()).optional(),
   driver: z

@@ -297,6 +297,13 @@ export interface ClusterSpec {
   clusterName?: string;
   /** URL of the Kubernetes API, e.g. `https://10.0.10.10:6443`. Required with an owned machine. */
   clusterEndpoint?: string;
+  /**
+   * Make the cluster: its machines are in maintenance mode when the first update begins, and it makes secrets, installs
+   * Talos with the wanted image, bootstraps etcd on the first control plane by name, and fetches the kubeconfig. Stays as it
+   * is afterwards: the secrets and the way to the cluster are the stack's. All machines are owned, and one at least is a
+   * control plane. Default false: the cluster is there.
+   */
+  bootstrap?: boolean;
   /** Machines by node name. */
   machines: Record<string, MachineSpec>;
   /** Patches of every machine (YAML text), e.g. a registry mirror. Containerd parts are refused here. */

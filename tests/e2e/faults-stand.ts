@@ -93,6 +93,7 @@ function taskOf(recipe: MachineRecipe, timeouts: Lab["spec"]["timeouts"]): Omit<
     extensionServices: recipe.extensionServices,
     drain: true,
     otherControlPlanes: [],
+    byReleaseAlone: false,
     timeouts: upgradeTimeouts(timeouts),
   };
 }

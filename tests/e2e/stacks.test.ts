@@ -1,7 +1,7 @@
 import { runLab } from "./support";
 
 interface Expected {
-  machines: Record<string, { talosVersion: string; driverVersion: string; gpus: string; taints?: string[] }>;
+  machines: Record<string, { talosVersion: string; driverVersion: string | null; gpus?: string; taints?: string[] }>;
   workloads: string[];
 }
 
@@ -25,6 +25,18 @@ const expected: Record<string, Expected> = {
       velaryon: { talosVersion: "v1.11.1", driverVersion: "535.247.01", gpus: "1", taints: ["gpu=true:NoSchedule"] },
     },
     workloads: ["nvidia/nvidia-test"],
+  },
+  // Its machines begin in maintenance mode: the one reboot is that of the installation.
+  modern: {
+    machines: {
+      control: {
+        talosVersion: "v1.13.0",
+        driverVersion: null,
+        taints: ["node-role.kubernetes.io/control-plane:NoSchedule"],
+      },
+      gpu: { talosVersion: "v1.13.0", driverVersion: "595.58.03", gpus: "1" },
+    },
+    workloads: ["ollama/ollama"],
   },
 };
 
@@ -55,7 +67,7 @@ test.each(pairs.map((names) => [names]))(
           driverVersion,
           reboots: 1,
           taints,
-          allocatable: { "nvidia.com/gpu": gpus },
+          allocatable: gpus === undefined ? {} : { "nvidia.com/gpu": gpus },
         });
         expect(report.machines[name]!.schematicId).toMatch(/^[0-9a-f]{64}$/);
       }

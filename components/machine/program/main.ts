@@ -15,7 +15,8 @@ import { upgrade } from "./upgrade";
 /**
  * The machine program, a child of `@pulumi/command`: task as JSON on standard input, progress on standard error, the answer
  * as one JSON line on standard output. Credentials by environment: TALOS_GPU_TALOSCONFIG and TALOS_GPU_KUBECONFIG
- * (contents), else TALOSCONFIG and KUBECONFIG (paths). talosctl from PATH, or TALOS_GPU_TALOSCTL.
+ * (contents), else TALOSCONFIG and KUBECONFIG (paths). talosctl from PATH, or TALOS_GPU_TALOSCTL; it connects to the
+ * talosconfig's endpoints, or to TALOS_GPU_ENDPOINT.
  */
 async function main(verb: string | undefined): Promise<void> {
   const input = fs.readFileSync(0, "utf8");
@@ -28,6 +29,7 @@ async function main(verb: string | undefined): Promise<void> {
   const talosctl = new Talosctl({
     binary: process.env["TALOS_GPU_TALOSCTL"] ?? "talosctl",
     talosconfig: talosconfig === undefined ? undefined : files.write("talosconfig", talosconfig),
+    endpoint: process.env["TALOS_GPU_ENDPOINT"] || undefined,
     secrets,
   });
   const close = (): void => {

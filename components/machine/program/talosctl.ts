@@ -10,6 +10,8 @@ export interface TalosctlOptions {
   binary: string;
   /** Path of the talosconfig; undefined lets talosctl find one. */
   talosconfig: string | undefined;
+  /** Where to connect, whatever the talosconfig says: a tunnel, say. Default: its endpoints. */
+  endpoint?: string | undefined;
   /** Values that no message may hold. */
   secrets: readonly string[];
 }
@@ -29,7 +31,8 @@ export class Talosctl {
   run(args: readonly string[], limit: number): Promise<string> {
     return new Promise((resolve, reject) => {
       const { TALOS_GPU_TALOSCONFIG: _talosconfig, TALOS_GPU_KUBECONFIG: _kubeconfig, ...inherited } = process.env;
-      const child = spawn(this.options.binary, args, {
+      const { endpoint } = this.options;
+      const child = spawn(this.options.binary, endpoint === undefined ? args : [...args, "--endpoints", endpoint], {
         env:
           this.options.talosconfig === undefined ? inherited : { ...inherited, TALOSCONFIG: this.options.talosconfig },
         stdio: ["ignore", "pipe", "pipe"],

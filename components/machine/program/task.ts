@@ -40,6 +40,11 @@ export const upgradeTask = z.strictObject({
   extensionServices: z.array(z.strictObject({ name: z.string(), state: z.string() })),
   /** Evict pods before the reboot. */
   drain: z.boolean(),
+  /**
+   * The machine started in maintenance mode: it may still be installing Talos when this begins, and has to join the cluster.
+   * Default false.
+   */
+  installs: z.boolean().optional(),
   /** Talos API addresses of the cluster's other control planes. */
   otherControlPlanes: z.array(z.string()),
   timeouts: z.strictObject({ pull: duration, drain: duration, reboot: duration, verify: duration }),

@@ -1,4 +1,5 @@
 import type { Check } from "../check";
+import { bootstrap } from "./bootstrap";
 import { chartValues } from "./chart-values";
 import { chartVersion } from "./chart-version";
 import { containerdPartCheck } from "./containerd-part";
@@ -68,6 +69,7 @@ export const checks: Check[] = [
   talosVersion,
   kubernetesVersion,
   ownedMachine,
+  bootstrap,
   machineName,
   machineAddress,
   platform,
