@@ -22,8 +22,10 @@ describe("the published interface", () => {
       "endpoints",
       "gpuReady",
       "gpuResourceName",
+      "kubeconfig",
       "machines",
       "runtimeClassName",
+      "talosconfig",
     ]);
   });
 
