@@ -16,4 +16,5 @@ module.exports = {
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },
   testTimeout: 30000,
+  maxConcurrency: 2,
 };

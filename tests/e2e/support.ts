@@ -21,7 +21,7 @@ export interface LabRun {
 
 /** Labs that run; a test that fails in the middle must not leave its lab, and with it the whole run, hanging. */
 const running = new Set<ChildProcess>();
-afterEach(() => {
+afterAll(() => {
   for (const child of running) child.kill("SIGTERM");
 });
 

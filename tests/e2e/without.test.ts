@@ -14,7 +14,8 @@ test("every fix is used by one of the stacks", () => {
   expect(cases.map(([, fix]) => fix)).toEqual(fixes.map(({ id }) => id));
 });
 
-test.each(cases)(
+// Two at a time (`maxConcurrency`): most of each is waiting.
+test.concurrent.each(cases)(
   "%s without %s fails, ends, and is told by its own diagnosis alone",
   (stack, fix) => failsBy(fix, ["--stack", stack, "--without", fix, "--no-checks"]),
   5 * 60_000,
