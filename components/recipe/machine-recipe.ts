@@ -45,8 +45,9 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   const kernelModules = isGpu && context.fix("kernelModules") ? kernelModulesOf(facts, patches) : [];
   const sysctls = isGpu ? sysctlsOf(era, context.fix) : {};
   const part = containerdPart(machine.containerd, era).toml;
+  // Omni makes the schematic with what it puts in by itself, and names the image (siderolabs/omni, cluster_machine_config.go).
+  const byOmni = machine.configuration === "omni";
   const content = {
-    installerImage: image,
     kernelModules,
     sysctls,
     ...(part === undefined ? {} : { containerdPart: part }),
@@ -63,8 +64,13 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     schematicId: schematic.id,
     talosVersion: spec.talosVersion,
     ...(facts.driverVersion === undefined ? {} : { driverVersion: facts.driverVersion }),
+    installerImage: image,
     ...content,
-    patches: [...patches.map((patch) => patch.text), ownPatch(content)],
+    patches: [
+      ...patches.map((patch) => patch.text),
+      ownPatch(byOmni ? content : { installerImage: image, ...content }),
+    ],
+    ...(machine.uuid === undefined ? {} : { uuid: machine.uuid }),
     nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(context) : {}) },
     nodeTaints: taintsOf(machine),
     extensionServices: isGpu ? extensionServicesOf(era, facts.extensions) : [],

@@ -7,7 +7,10 @@ import { SecretFiles, secretValues } from "./credentials";
 import { CallError, Failure, redact } from "./failure";
 import { KubernetesCluster } from "./kubernetes";
 import type { Cluster } from "./machine";
-import { adoptResult, adoptTask, upgradeTask, type AdoptResult } from "./task";
+import { applyToOmni, releaseFromOmni } from "./omni";
+import { OmniServer } from "./omni-server";
+import { waitForOmni } from "./omni-wait";
+import { adoptResult, adoptTask, omniTask, omniWaitTask, upgradeTask, type AdoptResult } from "./task";
 import { TalosMachine } from "./talos-machine";
 import { Talosctl } from "./talosctl";
 import { upgrade } from "./upgrade";
@@ -15,23 +18,36 @@ import { upgrade } from "./upgrade";
 /**
  * The machine program, a child of `@pulumi/command`: task as JSON on standard input, progress on standard error, the answer
  * as one JSON line on standard output. Credentials by environment: TALOS_GPU_TALOSCONFIG and TALOS_GPU_KUBECONFIG
- * (contents), else TALOSCONFIG and KUBECONFIG (paths). talosctl from PATH, or TALOS_GPU_TALOSCTL.
+ * (contents), else TALOSCONFIG and KUBECONFIG (paths); for Omni TALOS_GPU_OMNI_ENDPOINT and
+ * TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY, else the variables of the same names without our prefix. talosctl and omnictl from
+ * PATH, or TALOS_GPU_TALOSCTL and TALOS_GPU_OMNICTL.
  */
 async function main(verb: string | undefined): Promise<void> {
   const input = fs.readFileSync(0, "utf8");
   const talosconfig = take("TALOS_GPU_TALOSCONFIG");
   const kubeconfig = take("TALOS_GPU_KUBECONFIG") ?? fileOf("KUBECONFIG");
-  const secrets = [...secretValues(talosconfig ?? ""), ...secretValues(kubeconfig ?? "")];
+  const omni = omniCredentials();
+  const key = omni["OMNI_SERVICE_ACCOUNT_KEY"] ?? process.env["OMNI_SERVICE_ACCOUNT_KEY"] ?? "";
+  const secrets = [...secretValues(talosconfig ?? ""), ...secretValues(kubeconfig ?? ""), key];
   const report = (line: string): void => void process.stderr.write(`${redact(line, secrets)}\n`);
 
   const files = new SecretFiles();
   const talosctl = new Talosctl({
     binary: process.env["TALOS_GPU_TALOSCTL"] ?? "talosctl",
     talosconfig: talosconfig === undefined ? undefined : files.write("talosconfig", talosconfig),
+    environment: omni, // talosctl signs its requests to Omni with the same key
+    secrets,
+  });
+  const omnictl = new Talosctl({
+    binary: process.env["TALOS_GPU_OMNICTL"] ?? "omnictl",
+    name: "omnictl",
+    talosconfig: undefined,
+    environment: omni,
     secrets,
   });
   const close = (): void => {
     talosctl.stop();
+    omnictl.stop();
     files.close();
   };
   process.once("exit", close);
@@ -44,9 +60,17 @@ async function main(verb: string | undefined): Promise<void> {
   }
 
   try {
+    const server = new OmniServer(omnictl, files);
+    if (verb === "omni-apply" || verb === "omni-release") {
+      const task = read(omniTask, input);
+      const act = verb === "omni-apply" ? applyToOmni : releaseFromOmni;
+      const answer = await act(task, server, (line) => report(`${task.machine}: ${line}`));
+      process.stdout.write(`${JSON.stringify(answer)}\n`);
+      return;
+    }
     const clientVersion = await talosctl.version();
     const machineAt = (address: string): TalosMachine => new TalosMachine(talosctl, address, clientVersion, files);
-    const answer = await run(verb, input, machineAt, clientVersion, clusterOf(kubeconfig, secrets), report);
+    const answer = await run(verb, input, machineAt, clientVersion, clusterOf(kubeconfig, secrets), server, report);
     process.stdout.write(`${JSON.stringify(answer)}\n`);
   } catch (error) {
     report(describe(error, input));
@@ -60,6 +84,7 @@ async function run(
   machineAt: (address: string) => TalosMachine,
   clientVersion: string,
   cluster: Cluster | undefined,
+  omni: OmniServer,
   report: (line: string) => void,
 ): Promise<unknown> {
   const prefixed = (name: string) => (line: string) => report(`${name}: ${line}`);
@@ -79,7 +104,14 @@ async function run(
     const act = verb === "adopt" ? adopt : release;
     return act(task, previousAnswer(), machineAt(task.address), merger, prefixed(task.machine));
   }
-  throw new Error(`verb ${JSON.stringify(verb)} is not one of upgrade, adopt, release`);
+  if (verb === "omni-wait") {
+    const task = read(omniWaitTask, input, pollFromEnvironment());
+    const [machine, named] = [machineAt(task.address), prefixed(task.machine)];
+    return waitForOmni(task, { omni, machine, clock: systemClock, report: named });
+  }
+  throw new Error(
+    `verb ${JSON.stringify(verb)} is not one of upgrade, adopt, release, omni-apply, omni-release, omni-wait`,
+  );
 }
 
 const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguration };
@@ -87,6 +119,17 @@ const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguratio
 /** Kubernetes, when there are credentials. `~/.kube/config` is left alone: it may be of any cluster. */
 function clusterOf(kubeconfig: string | undefined, secrets: string[]): Cluster | undefined {
   return kubeconfig === undefined ? undefined : new KubernetesCluster(kubeconfig, secrets);
+}
+
+/** Omni's credentials as its own clients expect them; those that the environment has already are inherited. */
+function omniCredentials(): Record<string, string> {
+  const names = ["OMNI_ENDPOINT", "OMNI_SERVICE_ACCOUNT_KEY"];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = take(`TALOS_GPU_${name}`);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
 }
 
 /** Takes a variable out of the environment, so that no child inherits it. */
@@ -131,7 +174,7 @@ function describe(error: unknown, input: string): string {
       problem: error.message,
       why: "the program cannot go on",
       remedy:
-        "check the talosconfig, the kubeconfig and talosctl, then run again: the program goes on from what it finds",
+        "check the credentials (talosconfig, kubeconfig, OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY) and the client, then run again: the program goes on from what it finds",
     },
   ]).message;
 }

@@ -34,6 +34,9 @@ import { mixedCards } from "./mixed-cards";
 import { moduleFlavour } from "./module-flavour";
 import { nodeLabels } from "./node-labels";
 import { ollamaPull } from "./ollama-pull";
+import { omniMachine } from "./omni-machine";
+import { omniPatch } from "./omni-patch";
+import { liteLlm } from "./litellm";
 import { openModulesCard } from "./open-modules-card";
 import { operatorValues } from "./operator-values";
 import { operatorVersion } from "./operator-version";
@@ -66,6 +69,7 @@ export const checks: Check[] = [
   talosVersion,
   kubernetesVersion,
   ownedMachine,
+  omniMachine,
   machineName,
   machineAddress,
   platform,
@@ -95,6 +99,7 @@ export const checks: Check[] = [
   machineFileCreate,
   installExtensions,
   installImage,
+  omniPatch,
   containerdPartCheck,
   containerdVersion,
   containerdToml,
@@ -122,6 +127,7 @@ export const checks: Check[] = [
   cudaArchitecture,
   visibleDevices,
   ollamaPull,
+  liteLlm,
   podNodeSelector,
   withoutFix,
 ];
