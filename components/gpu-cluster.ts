@@ -61,13 +61,10 @@ export class GpuCluster extends pulumi.ComponentResource {
    * @throws RunError with every finding, one per line as `field: what is wrong; why it matters; how to fix it`.
    */
   public static plan(args: GpuClusterArgs): Plan {
-    const { talosconfig, machineSecrets, kubeconfig, ...said } = args;
+    const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey, ...said } = args;
+    const given = { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey };
     const { spec, findings } = parseSpec(said);
-    const found = [
-      ...findings,
-      ...(spec ? checkCluster(spec) : []),
-      ...missingCredentials({ talosconfig, machineSecrets, kubeconfig }, spec, process.env),
-    ];
+    const found = [...findings, ...(spec ? checkCluster(spec) : []), ...missingCredentials(given, spec, process.env)];
     // A RunError is printed as its message: a mistake in a stack is its user's to read, not a stack trace's.
     if (!spec || found.length > 0) throw new pulumi.RunError(new InvalidStackError(found).message);
     return planCluster(spec);

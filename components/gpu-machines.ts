@@ -26,7 +26,11 @@ export function gpuMachines(
   credentials: Credentials,
   opts: pulumi.ComponentResourceOptions,
 ): PlannedMachine[] {
-  const schematics = registerSchematics(name, plan.machines, opts);
+  const schematics = registerSchematics(
+    name,
+    plan.machines.filter(({ configuration }) => configuration !== "omni"),
+    opts,
+  );
   const made = new Map<string, GpuMachine>();
   for (const recipe of plan.machines) {
     const before = (plan.after[recipe.name] ?? []).flatMap((earlier) => made.get(earlier) ?? []);
@@ -37,7 +41,7 @@ export function gpuMachines(
         ...plan.spec.machines[recipe.name]!,
         nodeName: recipe.name,
         recipe,
-        schematicId: schematics[recipe.schematicId]!,
+        ...defined({ schematicId: schematics[recipe.schematicId] }),
         otherControlPlanes: otherControlPlanes(plan, recipe),
       },
       pulumi.mergeOptions(opts, { dependsOn: done(before) }),
@@ -48,12 +52,13 @@ export function gpuMachines(
 }
 
 /** What every machine of a cluster is told. */
-function common(plan: Plan, { talosconfig, machineSecrets, kubeconfig }: Credentials) {
+function common(plan: Plan, credentials: Credentials) {
+  const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey } = credentials;
   const { talosVersion, kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl } = plan.spec;
   return {
     talosVersion,
     ...defined({ kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl }),
-    ...defined({ talosconfig, machineSecrets, kubeconfig }),
+    ...defined({ talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey }),
   };
 }
 

@@ -30,6 +30,12 @@ export async function openEngine(lab: Lab): Promise<LabEngine> {
       [`${project}:talosconfig`]: read(session.dir("talosconfig")),
       [`${project}:machineSecrets`]: read(lab.existing.secrets),
       [`${project}:kubeconfig`]: read(lab.controlPlane.adminKubeconfig),
+      ...(lab.omni === undefined
+        ? {}
+        : {
+            [`${project}:omniEndpoint`]: lab.omni.endpoint,
+            [`${project}:omniServiceAccountKey`]: lab.omni.serviceAccountKey,
+          }),
     },
     plugins: options.plugins === "real" ? "real" : await servePlugins(lab),
     environment: commandEnvironment(lab),
@@ -67,10 +73,17 @@ async function servePlugins(lab: Lab): Promise<Record<string, number>> {
 
 /** The lab's talosctl comes first; a user's own credentials stay out; short-lived files go where they are removed for sure. */
 function commandEnvironment(lab: Lab): Record<string, string> {
-  const { TALOSCONFIG: _t, KUBECONFIG: _k, ...inherited } = process.env as Record<string, string>;
+  const {
+    TALOSCONFIG: _t,
+    KUBECONFIG: _k,
+    OMNI_ENDPOINT: _e,
+    OMNI_SERVICE_ACCOUNT_KEY: _s,
+    ...inherited
+  } = process.env as Record<string, string>;
   const TMPDIR = lab.session.dir("tmp");
   fs.mkdirSync(TMPDIR, { recursive: true, mode: 0o700 });
-  return { ...inherited, TMPDIR, PATH: `${path.dirname(lab.tools.talosctl)}${path.delimiter}${inherited.PATH ?? ""}` };
+  const first = [...(lab.omni === undefined ? [] : [lab.omni.bin]), path.dirname(lab.tools.talosctl)];
+  return { ...inherited, TMPDIR, PATH: [...first, inherited.PATH ?? ""].join(path.delimiter) };
 }
 
 /** Runs the stack's program once. */

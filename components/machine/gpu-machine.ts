@@ -2,6 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { GpuMachineArgs } from "./args";
 import { configureMachine } from "./configuration";
 import { patchNode } from "./node";
+import { awaitOmni } from "./omni";
 import { recipeOf } from "./recipe";
 import { registerSchematic } from "./schematic";
 import { upgradeMachine } from "./upgrade";
@@ -26,16 +27,21 @@ export class GpuMachine extends pulumi.ComponentResource {
     const node = args.nodeName ?? name;
 
     const recipe = args.recipe ?? recipeOf(node, args);
-    const schematicId = args.schematicId ?? registerSchematic(`${name}-schematic`, recipe, child);
     const configuration = configureMachine(`${name}-configuration`, node, args, recipe, child);
-    const upgraded = upgradeMachine(
-      `${name}-upgrade`,
-      node,
-      args,
-      recipe,
-      { schematicId, configurationHash: configuration.hash },
-      child,
-    );
+    const upgraded =
+      args.configuration === "omni"
+        ? awaitOmni(`${name}-upgrade`, node, args, recipe, configuration.hash, child)
+        : upgradeMachine(
+            `${name}-upgrade`,
+            node,
+            args,
+            recipe,
+            {
+              schematicId: args.schematicId ?? registerSchematic(`${name}-schematic`, recipe, child),
+              configurationHash: configuration.hash,
+            },
+            child,
+          );
 
     this.ready = patchNode(`${name}-node`, upgraded.node, recipe, child);
     this.driverVersion = upgraded.driverVersion;

@@ -1,3 +1,4 @@
+import type { Command } from "@pulumi/command/local";
 import * as pulumi from "@pulumi/pulumi";
 import type { TimeoutsSpec } from "../recipe/spec";
 import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
@@ -59,6 +60,11 @@ export function upgradeMachine(
     { verb: "upgrade", task, talosconfig: args.talosconfig, kubeconfig: args.kubeconfig, limit: limitOf(timeouts) },
     opts,
   );
+  return upgradedBy(program, node);
+}
+
+/** What a program that brought a machine there has seen on it. */
+export function upgradedBy(program: Command, node: string): Upgraded {
   const result = answerOf(program, (answer) => upgradeResult.parse(answer));
   return {
     node: once(program, node),

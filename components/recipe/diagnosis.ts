@@ -70,10 +70,15 @@ function remedyOf(fix: FixId, plan: Plan, remedy: string): string {
 const gpuMachines = (plan: Plan): MachineRecipe[] => plan.machines.filter((machine) => machine.gpuCount > 0);
 
 function driverNotLoaded(seen: Observations, plan: Plan): string[] {
-  const expected = new Map(gpuMachines(plan).map((machine) => [machine.name, machine.schematicId]));
+  const expected = new Map(
+    gpuMachines(plan).map(({ name, configuration, schematicId }) => [
+      name,
+      configuration === "omni" ? undefined : schematicId, // Omni makes its own
+    ]),
+  );
   // A machine that runs another image has no driver for another reason: it was not upgraded, or rolled back.
   const runsOurs = (name: string, schematic: string | undefined): boolean =>
-    expected.has(name) && (schematic === undefined || schematic === expected.get(name));
+    expected.has(name) && (schematic === undefined || (expected.get(name) ?? schematic) === schematic);
   return (seen.machines ?? [])
     .filter(
       (machine) =>

@@ -5,6 +5,7 @@ import { type Plan } from "../recipe/types";
 import { ComfyUi } from "./comfyui";
 import { type GpuAccess } from "./gpu-access";
 import { GpuPod } from "./gpu-pod";
+import { LiteLlm, type LiteLlmArgs } from "./litellm";
 import { Ollama } from "./ollama";
 
 /**
@@ -19,7 +20,7 @@ export function gpuWorkloads(
   access: Pick<GpuAccess, "runtimeClassName" | "gpuResourceName">,
   opts: pulumi.ComponentResourceOptions,
 ): pulumi.Output<Record<string, string>> {
-  const { ollama, comfyui, pods = {} } = plan.spec.workloads ?? {};
+  const { ollama, comfyui, litellm, pods = {} } = plan.spec.workloads ?? {};
   const common: GpuAccess = {
     ...access,
     tolerations: plan.kubernetes.tolerations,
@@ -34,6 +35,13 @@ export function gpuWorkloads(
     const { cudaVersion } = plan.kubernetes;
     const { endpoint } = new ComfyUi(`${name}-comfyui`, { ...comfyui, ...common, cudaVersion }, opts);
     if (comfyui.active !== false) endpoints.comfyui = endpoint;
+  }
+  if (litellm !== undefined) {
+    const { tolerations = [], readyWithin = 1200 } = common;
+    const routed = { models: ollama?.models ?? [], ollamaUrl: endpoints.ollama ?? "" };
+    const args: LiteLlmArgs = { ...litellm, ...routed, tolerations, readyWithin };
+    const { endpoint } = new LiteLlm(`${name}-litellm`, args as LiteLlmArgs, opts);
+    if (litellm.active !== false) endpoints.litellm = endpoint;
   }
   gpuPods(name, pods, common, opts);
   return pulumi.all(endpoints);
