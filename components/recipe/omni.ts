@@ -33,7 +33,8 @@ export interface OmniMachine {
 }
 
 /**
- * The resources of one machine: a patch each, and its extensions. The number in front of an ID is its weight: within the
+ * The resources of one machine: its extensions, and its patches. The extensions come first: Omni acts on each as it comes,
+ * upgrades before it configures, and would otherwise boot the machine once more for a configuration without a driver. The number in front of an ID is its weight: within the
  * machine, Omni merges by ID, so ours come in their order, after the 500 of Omni's own editor. The extensions take the
  * place of the cluster's and the machine set's list, they are not added to it (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/machine_extensions.go).
@@ -47,13 +48,13 @@ export function omniResources({ cluster, uuid, patches, extensions }: OmniMachin
     labels,
   });
   return [
+    ...(extensions.length > 0
+      ? [{ metadata: metadata(extensionsType, `510-talos-gpu-${uuid}`), spec: { extensions } }]
+      : []),
     ...patches.map((data, index) => ({
       metadata: metadata(configPatchType, `${510 + index}-talos-gpu-${uuid}`),
       spec: { data },
     })),
-    ...(extensions.length > 0
-      ? [{ metadata: metadata(extensionsType, `510-talos-gpu-${uuid}`), spec: { extensions } }]
-      : []),
   ];
 }
 

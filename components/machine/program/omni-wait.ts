@@ -54,15 +54,15 @@ export async function waitForOmni(task: OmniWaitTask, bench: OmniBench): Promise
     };
   } catch (error) {
     if (!(error instanceof LimitReached)) throw error;
+    // The last look counts: one that got no answer says that instead of what was missing before.
+    const lines = error.missing === missing.join("; ") ? missing : [error.missing];
     throw new Failure(
-      [...new Set([...missing, ...(missing.includes(error.missing) ? [] : [error.missing])])]
-        .filter((line) => line !== missing.join("; "))
-        .map((line) => ({
-          field: `machines.${task.machine}`,
-          problem: `${line} (after ${formatDuration(limit)})`,
-          why: "Omni has not brought the machine to what it was told, so its GPUs are not there",
-          remedy: `look at \`omnictl get clustermachinestatus ${task.uuid} -o yaml\`, at locks and at the machine's own log, then run again`,
-        })),
+      lines.map((line) => ({
+        field: `machines.${task.machine}`,
+        problem: `${line} (after ${formatDuration(limit)})`,
+        why: "Omni has not brought the machine to what it was told, so its GPUs are not there",
+        remedy: `look at \`omnictl get clustermachinestatus ${task.uuid} -o yaml\`, at locks and at the machine's own log, then run again`,
+      })),
     );
   }
 }
