@@ -84,17 +84,13 @@ export class OmniMachine {
         secureBoot: false,
       });
       await this.talosctl("upgrade", "--image", image, "--wait=false", "--drain=false", "--progress=plain", "--legacy");
-      await this.running(before.bootId);
+      await this.booted(before.bootId);
     }
-    const bootId = (await this.state()).bootId;
-    const { stdout, stderr } = await this.talosctl(
-      "apply-config",
-      "--mode",
-      "auto",
-      "--file",
-      await this.configuration(),
-    );
-    if (/with a reboot/.test(stdout + stderr)) await this.running(bootId);
+    const file = await this.configuration();
+    // What needed a reboot is confirmed after it, by applying it once more.
+    for (let bootId = await this.apply(file); bootId !== undefined; bootId = await this.apply(file)) {
+      await this.booted(bootId);
+    }
     this.lastError = "";
     this.upToDate = true;
   }
@@ -112,12 +108,27 @@ export class OmniMachine {
     return file("made");
   }
 
-  /** Waits for another boot than `bootId`, until the machine runs. */
-  private async running(bootId: string): Promise<void> {
+  /** Applies the configuration; gives the boot that it ends when the machine reboots for it. */
+  private async apply(file: string): Promise<string | undefined> {
     for (;;) {
       this.parts.signal.throwIfAborted();
-      const { stage, ready, bootId: now } = await this.state();
-      if (now !== bootId && stage === "running" && ready) return;
+      const { bootId } = await this.state();
+      try {
+        const { stdout, stderr } = await this.talosctl("apply-config", "--mode", "auto", "--file", file);
+        return /with a reboot/i.test(stdout + stderr) ? bootId : undefined;
+      } catch (error) {
+        if (!/code = (Unavailable|FailedPrecondition)/.test((error as Error).message)) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, poll));
+    }
+  }
+
+  /** Waits for another boot than `bootId`, as far as Omni does: `booting` is enough to apply a configuration. */
+  private async booted(bootId: string): Promise<void> {
+    for (;;) {
+      this.parts.signal.throwIfAborted();
+      const { stage, bootId: now } = await this.state();
+      if (now !== bootId && (stage === "booting" || stage === "running")) return;
       await new Promise((resolve) => setTimeout(resolve, poll));
     }
   }
