@@ -40,7 +40,7 @@ export function gpuWorkloads(
     const { tolerations = [], readyWithin = 1200 } = common;
     const routed = { models: ollama?.models ?? [], ollamaUrl: endpoints.ollama ?? "" };
     const args: LiteLlmArgs = { ...litellm, ...routed, tolerations, readyWithin };
-    const { endpoint } = new LiteLlm(`${name}-litellm`, args as LiteLlmArgs, opts);
+    const { endpoint } = new LiteLlm(`${name}-litellm`, args, opts);
     if (litellm.active !== false) endpoints.litellm = endpoint;
   }
   gpuPods(name, pods, common, opts);

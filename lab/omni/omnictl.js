@@ -1,5 +1,6 @@
 // omnictl of the lab: the commands that this package uses, in the forms of the real one (siderolabs/omni,
 // client/pkg/omnictl: apply.go, delete.go, get.go, output/). What is behind it is lab/omni/index.ts, by HTTP instead of gRPC.
+/* global console, fetch */
 const fs = require("node:fs");
 const { parseAllDocuments, stringify } = require("yaml");
 

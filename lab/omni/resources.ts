@@ -42,7 +42,9 @@ export class Resources {
    * each by ID (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/internal/configpatch).
    */
   patchesOf(target: Target): string[] {
-    return this.scoped(configPatchType, target).flatMap((scope) => scope.map(({ spec }) => String(spec["data"] ?? "")));
+    return this.scoped(configPatchType, target).flatMap((scope) =>
+      scope.map(({ spec }) => (spec["data"] as string | undefined) ?? ""),
+    );
   }
 
   /** Extensions of a machine: the most specific list alone (siderolabs/omni, machine_extensions.go). */

@@ -108,11 +108,11 @@ export class OmniServer implements Omni {
   async image(uuid: string): Promise<OmniImageState | undefined> {
     const [status] = await this.get("MachineStatuses.omni.sidero.dev", uuid);
     if (status === undefined) return undefined;
-    const schematic = (status.spec["schematic"] ?? {}) as Record<string, unknown>;
+    const schematic = (status.spec["schematic"] ?? {}) as { fullid?: string; extensions?: string[] | null };
     return {
       talosVersion: `v${String(status.spec["talosversion"] ?? "").replace(/^v/, "")}`,
-      schematicId: String(schematic["fullid"] ?? ""),
-      extensions: (schematic["extensions"] as string[] | null | undefined) ?? [],
+      schematicId: schematic.fullid ?? "",
+      extensions: schematic.extensions ?? [],
     };
   }
 
