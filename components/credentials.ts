@@ -25,16 +25,19 @@ interface Need {
   fileWillDo: boolean;
 }
 
+type Given = { [field in keyof Credentials]: Credentials[field] | undefined };
+
 /**
  * Credentials that a cluster lacks. Only their presence is looked at: their content may not be known at preview.
  *
  * @param environment Variables that may name files.
  */
 export function missingCredentials(
-  given: { [field in keyof Credentials]: Credentials[field] | undefined },
+  given: Given,
   spec: ClusterSpec | undefined,
   environment: NodeJS.ProcessEnv,
 ): Finding[] {
+  if (spec?.bootstrap) return beforeTheirCluster(given);
   const has = (owner: string): boolean =>
     Object.values(spec?.machines ?? {}).some((machine) => machine.configuration === owner);
   return [...needs(has("owned")), ...(has("omni") ? omniNeeds : [])]
@@ -63,6 +66,40 @@ const omniNeeds: Need[] = [
     fileWillDo: true,
   },
 ];
+
+/**
+ * What does not fit a stack that makes its cluster: a kubeconfig, which is another cluster's, and half of what the machines
+ * are reached by. Secrets may come from elsewhere (a cluster made anew from its backup), with the client that they signed.
+ */
+function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Given): Finding[] {
+  const check = "credentials";
+  const [given, missing] =
+    machineSecrets === undefined ? ["talosconfig", "machineSecrets"] : ["machineSecrets", "talosconfig"];
+  return [
+    ...(kubeconfig === undefined
+      ? []
+      : [
+          {
+            check,
+            field: "kubeconfig",
+            problem: "is set, in a stack that bootstraps its cluster",
+            why: "it is of a cluster that is there already, and what belongs to the new one would be made in it",
+            remedy: "take it away: the stack fetches the new cluster's; or leave bootstrap out",
+          },
+        ]),
+    ...((talosconfig === undefined) === (machineSecrets === undefined)
+      ? []
+      : [
+          {
+            check,
+            field: missing,
+            problem: `is not set, and ${given} is`,
+            why: "a client of the machines is signed by the cluster's secrets, so the two come together",
+            remedy: "give both, or neither: the stack then makes them",
+          },
+        ]),
+  ];
+}
 
 function needs(owned: boolean): Need[] {
   const talosconfig: Need = {

@@ -1,8 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type Credentials, missingCredentials } from "./credentials";
+import { credentialsOf } from "./cluster-access";
 import { done, gpuMachines, type MachineReport, reports } from "./gpu-machines";
 import { behind, gpuStack, passed } from "./kubernetes";
-import { checkCluster, InvalidStackError, parseSpec, planCluster } from "./recipe";
+import { findingsOf, InvalidStackError, parseSpec, planCluster } from "./recipe";
 import { type ClusterSpec } from "./recipe/spec";
 import { type Plan } from "./recipe/types";
 import { gpuWorkloads } from "./workloads";
@@ -14,7 +15,8 @@ export interface GpuClusterArgs extends ClusterSpec, Credentials {}
  * Talos machines with NVIDIA cards, made GPU nodes and kept so: image, configuration, upgrade and node of each machine,
  * what exposes the GPUs in Kubernetes, a smoke test on every GPU machine, and the workloads. Whoever uses
  * `runtimeClassName` or `gpuResourceName` waits for all of it. Destroying it takes away what runs in Kubernetes; machines
- * are neither wiped nor downgraded. The Kubernetes provider comes through the options.
+ * are neither wiped nor downgraded. The Kubernetes provider comes through the options, save where the stack
+ * bootstraps its cluster: `kubeconfig` then leads to it.
  *
  * A stack with mistakes is refused at preview, before anything is registered, with all of them at once.
  */
@@ -27,8 +29,13 @@ export class GpuCluster extends pulumi.ComponentResource {
   public readonly runtimeClassName: pulumi.Output<string>;
   /** Resource for pods to request, e.g. `nvidia.com/gpu`. Resolves only after the gate. */
   public readonly gpuResourceName: pulumi.Output<string>;
-  /** URLs within the cluster, by workload (`ollama`, `comfyui`); inactive ones have none. Resolve once they serve. */
+  /** URLs within the cluster, by workload (`ollama`, `comfyui`, `vllm`, `litellm`); inactive ones have none. Resolve once they serve. */
   public readonly endpoints: pulumi.Output<Record<string, string>>;
+
+  /** Talos client configuration: made with the cluster where the stack bootstraps it, else as given, else empty. Secret. */
+  public readonly talosconfig: pulumi.Output<string>;
+  /** Kubeconfig of an administrator: fetched where the stack bootstraps the cluster, else as given, else empty. Secret. */
+  public readonly kubeconfig: pulumi.Output<string>;
 
   constructor(name: string, args: GpuClusterArgs, opts?: pulumi.ComponentResourceOptions) {
     const plan = GpuCluster.plan(args);
@@ -36,22 +43,28 @@ export class GpuCluster extends pulumi.ComponentResource {
     const child = { parent: this };
     for (const note of plan.notes) void pulumi.log.warn(note, this);
 
-    const machines = gpuMachines(name, plan, args, child);
+    const credentials = credentialsOf(name, plan, args, child);
+    const { machines, kubernetes } = gpuMachines(name, plan, credentials, child);
     const withGpus = machines.filter(({ recipe }) => recipe.gpuCount > 0).map(({ machine }) => machine);
-    const gate = gpuStack(name, plan, done(withGpus), child);
+    const within = kubernetes === undefined ? child : { ...child, provider: kubernetes };
+    const gate = gpuStack(name, plan, done(withGpus), within);
     this.runtimeClassName = behind(gate, plan.kubernetes.runtimeClass.name);
     this.gpuResourceName = behind(gate, plan.kubernetes.resourceName);
     const { runtimeClassName, gpuResourceName } = this;
-    this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, child);
+    this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, within);
 
     this.machines = reports(machines);
     this.gpuReady = passed(gate);
+    this.talosconfig = pulumi.secret(credentials.talosconfig ?? "");
+    this.kubeconfig = machines[0]?.machine.kubeconfig ?? pulumi.secret("");
     this.registerOutputs({
       machines: this.machines,
       gpuReady: this.gpuReady,
       runtimeClassName,
       gpuResourceName,
       endpoints: this.endpoints,
+      talosconfig: this.talosconfig,
+      kubeconfig: this.kubeconfig,
     });
   }
 
@@ -63,8 +76,8 @@ export class GpuCluster extends pulumi.ComponentResource {
   public static plan(args: GpuClusterArgs): Plan {
     const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey, ...said } = args;
     const given = { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey };
-    const { spec, findings } = parseSpec(said);
-    const found = [...findings, ...(spec ? checkCluster(spec) : []), ...missingCredentials(given, spec, process.env)];
+    const { spec } = parseSpec(said);
+    const found = [...(spec?.skipChecks ? [] : findingsOf(said)), ...missingCredentials(given, spec, process.env)];
     // A RunError is printed as its message: a mistake in a stack is its user's to read, not a stack trace's.
     if (!spec || found.length > 0) throw new pulumi.RunError(new InvalidStackError(found).message);
     return planCluster(spec);

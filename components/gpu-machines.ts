@@ -1,3 +1,4 @@
+import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { Credentials } from "./credentials";
 import { GpuMachine, registerSchematics } from "./machine";
@@ -19,19 +20,26 @@ export interface PlannedMachine {
   machine: GpuMachine;
 }
 
-/** The machines of a plan, in its order: each starts when those that it comes after are done. */
+/**
+ * The machines of a plan, in its order: each starts when those that it comes after are done. Where the stack bootstraps its
+ * cluster, the first one, a control plane, does that; the others have its kubeconfig, and a provider made
+ * from it takes the place of that of the options.
+ */
 export function gpuMachines(
   name: string,
   plan: Plan,
   credentials: Credentials,
   opts: pulumi.ComponentResourceOptions,
-): PlannedMachine[] {
+): { machines: PlannedMachine[]; kubernetes: k8s.Provider | undefined } {
   const schematics = registerSchematics(
     name,
     plan.machines.filter(({ configuration }) => configuration !== "omni"),
     opts,
   );
   const made = new Map<string, GpuMachine>();
+  const maintenance = plan.spec.bootstrap === true;
+  let kubeconfig: pulumi.Output<string> | undefined;
+  let kubernetes: k8s.Provider | undefined;
   for (const recipe of plan.machines) {
     const before = (plan.after[recipe.name] ?? []).flatMap((earlier) => made.get(earlier) ?? []);
     const machine = new GpuMachine(
@@ -43,21 +51,31 @@ export function gpuMachines(
         recipe,
         ...defined({ schematicId: schematics[recipe.schematicId] }),
         otherControlPlanes: otherControlPlanes(plan, recipe),
+        ...(maintenance ? { maintenance, ...(kubeconfig ? { kubeconfig } : { bootstrap: true }) } : {}),
       },
-      pulumi.mergeOptions(opts, { dependsOn: done(before) }),
+      pulumi.mergeOptions(opts, {
+        dependsOn: done(before),
+        ...(kubernetes === undefined ? {} : { provider: kubernetes }),
+      }),
     );
+    if (maintenance && kubernetes === undefined) {
+      ({ kubeconfig } = machine);
+      kubernetes = new k8s.Provider(`${name}-kubernetes`, { kubeconfig }, opts);
+    }
     made.set(recipe.name, machine);
   }
-  return plan.machines.map((recipe) => ({ recipe, machine: made.get(recipe.name)! }));
+  const machines = plan.machines.map((recipe) => ({ recipe, machine: made.get(recipe.name)! }));
+  return { machines, kubernetes };
 }
 
 /** What every machine of a cluster is told. */
 function common(plan: Plan, credentials: Credentials) {
   const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey } = credentials;
-  const { talosVersion, kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl } = plan.spec;
+  const { talosVersion, kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl, without } =
+    plan.spec;
   return {
     talosVersion,
-    ...defined({ kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl }),
+    ...defined({ kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl, without }),
     ...defined({ talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey }),
   };
 }

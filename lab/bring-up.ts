@@ -1,13 +1,5 @@
 import * as fs from "node:fs";
-import * as path from "node:path";
-import {
-  findCard,
-  parseSpec,
-  powerRangeOf,
-  renderFindings,
-  type ClusterSpec,
-  type GpuSpec,
-} from "../components/recipe";
+import { findCard, powerRangeOf, type ClusterSpec, type GpuSpec } from "../components/recipe";
 import { startControlPlane, type ControlPlane } from "./controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "./factory";
@@ -18,6 +10,7 @@ import type { LabOptions } from "./options";
 import type { Phase, Say } from "./phases";
 import type { Session } from "./session";
 import { provideTools, type Tools } from "./tools";
+import { narrateTools } from "./tools/narrate";
 
 /** A lab as it comes up: each phase adds what the next ones need. */
 export interface Lab {
@@ -30,7 +23,8 @@ export interface Lab {
   controlPlane: ControlPlane;
   kubernetes: KubernetesView;
   factory: Factory;
-  existing: ExistingCluster;
+  /** The Talos cluster as it was before; undefined where the stack makes its own from machines in maintenance mode. */
+  existing: ExistingCluster | undefined;
   machines: Machines;
   /** Omni, when it holds a machine of the stack. */
   omni?: LabOmni;
@@ -48,17 +42,13 @@ export const bringUp: Phase<Lab>[] = [
 ];
 
 async function bringTools(lab: Lab, say: Say): Promise<string> {
+  const narrate = narrateTools(say, process.stderr.isTTY);
   let built = 0;
-  let said = -Infinity;
-  const everySeconds = process.stderr.isTTY ? 0 : 30; // a log need not show each sign of life
   lab.tools = await provideTools({
     signal: lab.session.signal,
-    onEvent: ({ tool, state, detail, seconds = 0 }) => {
-      if (state === "built") built++;
-      if (state === "cached" || state === "found") return;
-      if (state === "building" && seconds >= said && seconds < said + everySeconds) return;
-      said = state === "building" ? seconds : -Infinity;
-      say(`${tool}: ${state} ${seconds.toFixed(0)} s ${detail}`);
+    onEvent: (event) => {
+      if (event.state === "built") built++;
+      narrate(event);
     },
   });
   return built === 0 ? "all there" : `${built} built`;
@@ -83,7 +73,11 @@ async function bringFactory(lab: Lab): Promise<string> {
 
 async function bringMachines(lab: Lab, say: Say): Promise<string> {
   const { spec, session } = lab;
-  lab.existing = await makeExistingCluster(session.dir("talos"), lab.tools.talosctl, spec);
+  fs.mkdirSync(session.dir("talos"), { recursive: true, mode: 0o700 }); // credentials pass through here
+  const existing = spec.bootstrap
+    ? undefined
+    : await makeExistingCluster(session.dir("talos"), lab.tools.talosctl, spec);
+  lab.existing = existing;
   const machines: LabMachine[] = Object.entries(spec.machines).map(([name, machine]) => ({
     name,
     address: machine.address,
@@ -91,7 +85,7 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
     talosVersion: spec.talosVersion,
     schematicId: plainSchematic,
     platform: machine.platform ?? "metal",
-    config: lab.existing.configurations[name] ?? "",
+    config: existing?.configurations[name] ?? "",
     gpus: (machine.gpus ?? []).map(labGpu),
   }));
   const log = fs.createWriteStream(session.dir("machines.log"));
@@ -108,23 +102,25 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
         caCert: lab.controlPlane.caCert,
         caKey: lab.controlPlane.caKey,
       },
-      talos: { caCert: lab.existing.caCert, caKey: lab.existing.caKey },
-      clusterName: lab.existing.clusterName,
+      talos: existing === undefined ? null : { caCert: existing.caCert, caKey: existing.caKey },
+      clusterName: spec.clusterName ?? "lab",
       machines,
     },
     { signal: session.signal, onLog: (line) => void log.write(`${line}\n`) },
   );
   session.onClose(() => lab.machines.stop());
-  fs.writeFileSync(session.dir("talosconfig"), lab.existing.talosconfig(lab.machines.api), { mode: 0o600 });
-  await bringOmni(lab);
+  const names = machines.map(({ name }) => name).join(", ");
+  if (existing === undefined) return `${names} in maintenance mode, from a boot medium of ${spec.talosVersion}`;
+  fs.writeFileSync(session.dir("talosconfig"), existing.talosconfig(lab.machines.api), { mode: 0o600 });
+  await bringOmni(lab, existing);
   say(`waits for ${machines.length === 1 ? "the node" : `${machines.length} nodes`} to be ready`);
   await lab.kubernetes.nodesReady(Object.keys(spec.machines), { signal: session.signal, limitSeconds: 60 });
-  return `${machines.map(({ name }) => name).join(", ")} on ${spec.talosVersion}, plain image`;
+  return `${names} on ${spec.talosVersion}, plain image`;
 }
 
 /** Omni manages the machines that the stack says it does, in a machine set of workers and one of control planes. */
-async function bringOmni(lab: Lab): Promise<void> {
-  const { spec, session, tools, factory, machines, existing } = lab;
+async function bringOmni(lab: Lab, existing: ExistingCluster): Promise<void> {
+  const { spec, session, tools, factory, machines } = lab;
   const cluster = spec.clusterName ?? "lab";
   const managed = Object.entries(spec.machines).flatMap(([name, { configuration, uuid, address, role }]) => {
     if (configuration !== "omni" || uuid === undefined) return [];
@@ -158,21 +154,4 @@ function labGpu(gpu: GpuSpec): LabGpu {
     maxPowerW: power?.max ?? 0,
     defaultPowerW: card.power?.default ?? 0,
   };
-}
-
-/**
- * The cluster that a stack's configuration describes. What is wrong with it stays the stack program's to report, in its
- * own words, unless it is so wrong that there is no machine to emulate.
- *
- * @throws Error listing the findings.
- */
-export function clusterOf(config: Record<string, unknown>): ClusterSpec {
-  const { spec, findings } = parseSpec(config);
-  if (spec === undefined) throw new Error(renderFindings(findings));
-  return spec;
-}
-
-/** Path of the stack's program. */
-export function stackProgram(root: string): string {
-  return path.join(root, "stacks", "index.ts");
 }

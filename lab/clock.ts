@@ -12,7 +12,7 @@ const usualMinutes: Record<keyof TimeoutsSpec, number> = {
 };
 
 /** Seconds that the real parts (API server, scheduler, Helm, engine) may need beside the machines' scaled time. */
-const realPartsSeconds = 25;
+const realPartsSeconds = 45;
 
 /**
  * A stack's limits on the lab's clock: the machines' share shrinks with the time scale, the real parts' share does not.

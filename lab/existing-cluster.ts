@@ -94,6 +94,11 @@ interface TalosConfig {
   contexts: Record<string, { endpoints: string[]; nodes?: string[] }>;
 }
 
+/** A talosconfig that reaches its machines through another endpoint. */
+export function talosconfigVia(text: string, endpoint: string): string {
+  return stringify(withEndpoint(parse(text) as TalosConfig, endpoint));
+}
+
 function withEndpoint(config: TalosConfig, endpoint: string): TalosConfig {
   const contexts = Object.entries(config.contexts).map(([name, context]) => [
     name,

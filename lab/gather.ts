@@ -1,4 +1,4 @@
-import { gpusOf, type KubernetesView } from "./kubernetes-view";
+import { gpusOf, taintsOfNode, type KubernetesView } from "./kubernetes-view";
 import type { Machines } from "./machines";
 import type { MachineReport, WorkloadReport } from "./report";
 
@@ -16,6 +16,7 @@ export async function gatherMachines(
       driverVersion: state.driverVersion,
       reboots: state.reboots,
       allocatable: gpusOf(nodes[name]),
+      taints: taintsOfNode(nodes[name]),
     },
   ]);
   return Object.fromEntries(reports);

@@ -1,8 +1,9 @@
 import * as k8s from "@kubernetes/client-node";
+import { describeTaint } from "../components/recipe/taints";
 
 /** What the lab looks at in a cluster; it changes nothing. */
 export class KubernetesView {
-  private constructor(private readonly config: k8s.KubeConfig) {}
+  private constructor(readonly config: k8s.KubeConfig) {}
 
   /** @param file kubeconfig */
   static fromFile(file: string): KubernetesView {
@@ -82,4 +83,11 @@ export function isReady(node: k8s.V1Node): boolean {
 export function gpusOf(node: k8s.V1Node | undefined): Record<string, string> {
   const entries = Object.entries(node?.status?.allocatable ?? {});
   return Object.fromEntries(entries.filter(([name, count]) => name.startsWith("nvidia.com/") && count !== "0"));
+}
+
+/** Taints of a node as the recipe writes them: `key=value:Effect`. */
+export function taintsOfNode(node: k8s.V1Node | undefined): string[] {
+  return (node?.spec?.taints ?? []).map(({ key, value, effect }) =>
+    describeTaint({ key, effect, ...(value === undefined ? {} : { value }) }),
+  );
 }

@@ -1,12 +1,12 @@
 import { fixes } from "../components/recipe";
-import { type Lab, bringUp, clusterOf } from "./bring-up";
+import { type Lab, bringUp } from "./bring-up";
 import { labTimeouts } from "./clock";
 import { type LabOptions, parseOptions, usage } from "./options";
 import { runPhases } from "./phases";
 import { renderReport } from "./report";
 import { runStack } from "./run-stack";
 import { Session } from "./session";
-import { readStackFile, stackNames } from "./stack-file";
+import { clusterOf, readStackFile, stackNames } from "./stack-file";
 
 /** Runs the lab; gives the exit status. */
 async function main(argv: readonly string[]): Promise<number> {
@@ -20,6 +20,7 @@ async function main(argv: readonly string[]): Promise<number> {
     ...readStackFile(options.stack),
     timeouts: labTimeouts(options.timeScale),
     ...(options.without.length > 0 ? { without: options.without } : {}),
+    ...(options.skipChecks ? { skipChecks: true } : {}),
   };
   const spec = clusterOf(config);
   const session = new Session();

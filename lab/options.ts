@@ -8,6 +8,8 @@ export interface LabOptions {
   updates: number;
   /** Fixes to leave out. */
   without: string[];
+  /** Apply the stack although checks complain. */
+  skipChecks: boolean;
   /** Leave the cluster running until Ctrl-C and print how to reach it. */
   keep: boolean;
   /** Print one JSON object on standard output; progress goes to standard error either way. */
@@ -26,6 +28,7 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
   --stack NAME        stack to bring up (default rtx5070ti); --list-stacks names them
   --updates N         run the stack's program N times; from the second on nothing changes (default 1)
   --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
+  --no-checks         apply the stack although a check refuses it, to see the failure itself
   --keep              leave the cluster running until Ctrl-C, and print KUBECONFIG and TALOSCONFIG
   --json              one JSON object on standard output, progress on standard error
   --plugins real      the installed provider plugins of Pulumi instead of the lab's own (default: lab)
@@ -45,6 +48,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       stack: { type: "string", default: "rtx5070ti" },
       updates: { type: "string", default: "1" },
       without: { type: "string", multiple: true, default: [] },
+      "no-checks": { type: "boolean", default: false },
       keep: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       plugins: { type: "string", default: "lab" },
@@ -62,6 +66,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     stack: values.stack,
     updates: wholeNumber("--updates", values.updates, 1, 100),
     without: values.without.flatMap((ids) => ids.split(",")).filter((id) => id !== ""),
+    skipChecks: values["no-checks"],
     keep: values.keep,
     json: values.json,
     plugins: values.plugins,

@@ -29,6 +29,8 @@ export interface MachineReport {
   reboots: number;
   /** Allocatable GPU resources of the node, e.g. `{"nvidia.com/gpu": "1"}`. */
   allocatable: Record<string, string>;
+  /** Taints of the node as kubectl writes them, e.g. `gpu=true:NoSchedule`. */
+  taints: string[];
 }
 
 /** A workload at the end of the run. */

@@ -26,17 +26,20 @@ export async function openEngine(lab: Lab): Promise<LabEngine> {
     stack: options.stack,
     program: programFromFile(path.join(stacksDir, "index.ts"), repository, [path.join(repository, "lab")]),
     config: Object.fromEntries(config) as Record<string, unknown>,
-    secrets: {
-      [`${project}:talosconfig`]: read(session.dir("talosconfig")),
-      [`${project}:machineSecrets`]: read(lab.existing.secrets),
-      [`${project}:kubeconfig`]: read(lab.controlPlane.adminKubeconfig),
-      ...(lab.omni === undefined
-        ? {}
+    secrets:
+      lab.existing === undefined
+        ? {} // the stack makes them
         : {
-            [`${project}:omniEndpoint`]: lab.omni.endpoint,
-            [`${project}:omniServiceAccountKey`]: lab.omni.serviceAccountKey,
-          }),
-    },
+            [`${project}:talosconfig`]: read(session.dir("talosconfig")),
+            [`${project}:machineSecrets`]: read(lab.existing.secrets),
+            [`${project}:kubeconfig`]: read(lab.controlPlane.adminKubeconfig),
+            ...(lab.omni === undefined
+              ? {}
+              : {
+                  [`${project}:omniEndpoint`]: lab.omni.endpoint,
+                  [`${project}:omniServiceAccountKey`]: lab.omni.serviceAccountKey,
+                }),
+          },
     plugins: options.plugins === "real" ? "real" : await servePlugins(lab),
     environment: commandEnvironment(lab),
   });
@@ -58,6 +61,7 @@ async function servePlugins(lab: Lab): Promise<Record<string, number>> {
         talosctl: tools.talosctl,
         factory: lab.factory.url,
         machineApi: lab.machines.api,
+        maintenance: lab.machines.maintenance,
         tempDir: session.dir("talos"),
         timeScale: lab.options.timeScale,
       }),
@@ -71,7 +75,7 @@ async function servePlugins(lab: Lab): Promise<Record<string, number>> {
   return ports;
 }
 
-/** The lab's talosctl comes first; a user's own credentials stay out; short-lived files go where they are removed for sure. */
+/** The lab's talosctl and omnictl come first; a user's own credentials stay out. */
 function commandEnvironment(lab: Lab): Record<string, string> {
   const {
     TALOSCONFIG: _t,
@@ -80,10 +84,10 @@ function commandEnvironment(lab: Lab): Record<string, string> {
     OMNI_SERVICE_ACCOUNT_KEY: _s,
     ...inherited
   } = process.env as Record<string, string>;
-  const TMPDIR = lab.session.dir("tmp");
-  fs.mkdirSync(TMPDIR, { recursive: true, mode: 0o700 });
+  // A talosconfig that the stack makes names its control planes, which only the lab's endpoint leads to.
+  const endpoint = lab.existing === undefined ? { TALOS_GPU_ENDPOINT: lab.machines.api } : {};
   const first = [...(lab.omni === undefined ? [] : [lab.omni.bin]), path.dirname(lab.tools.talosctl)];
-  return { ...inherited, TMPDIR, PATH: [...first, inherited.PATH ?? ""].join(path.delimiter) };
+  return { ...inherited, ...endpoint, PATH: [...first, inherited.PATH ?? ""].join(path.delimiter) };
 }
 
 /** Runs the stack's program once. */
@@ -111,9 +115,12 @@ export async function update(
 /** Engine events as lines: what begins, what is done, what fails, what a long step says of itself. */
 export function narrate(say: Say): (progress: Progress) => void {
   let done = 0;
+  let last = "";
   return (progress) => {
     if (progress.kind === "message") {
       const about = progress.urn ? `${progress.urn.split("::").pop()}: ` : "";
+      if (progress.message === last) return; // a program's error comes twice: as its message, and as its end
+      last = progress.message;
       for (const line of progress.message.split("\n")) if (line.trim() !== "") say(`${about}${line}`);
     } else if (progress.state === "done" && progress.op !== "same") {
       say(`${progress.op} ${progress.name} (${++done} done)`);

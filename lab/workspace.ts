@@ -17,6 +17,9 @@ export interface Workspace {
  */
 export function openWorkspace(): Workspace {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-lab-"));
+  // Short-lived files of ours and of what we start (credentials, the engine's event log) go with the folder, too.
+  process.env.TMPDIR = path.join(dir, "tmp");
+  fs.mkdirSync(process.env.TMPDIR);
   // The mark by which the janitor knows what it may stop; whatever is started from here on inherits it.
   process.env.TALOS_GPU_LAB = dir;
   const janitor = spawn(process.execPath, [path.join(__dirname, "janitor.js"), dir], {

@@ -47,7 +47,8 @@ export function readConfiguration(
     }
     spec[key] = parse(text);
   }
-  return { spec, credentials: readCredentials(values, environment) };
+  // What this shell has credentials of is not the cluster that is yet to be made.
+  return { spec, credentials: readCredentials(values, spec["bootstrap"] === true ? {} : environment) };
 }
 
 function readCredentials(values: Record<string, string>, environment: NodeJS.ProcessEnv): Credentials {
@@ -76,7 +77,7 @@ function readNamedFile(key: string, variable: string, file: string | undefined):
   }
 }
 
-/** Pulumi keeps objects and lists as JSON, and anything else as its text. */
+/** Pulumi keeps objects and lists as JSON, and anything else as its text; no text of a stack is `true` or `false`. */
 function parse(text: string): unknown {
-  return /^\s*[[{]/.test(text) ? JSON.parse(text) : text;
+  return /^\s*[[{]|^(true|false)$/.test(text) ? JSON.parse(text) : text;
 }

@@ -16,8 +16,10 @@ async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   const args = { ...(spec as unknown as GpuClusterArgs), ...secret };
   GpuCluster.plan(args); // a stack with mistakes ends here, before even a provider is registered
   const cluster = new GpuCluster(pulumi.getStack(), args, { providers: providers(spec, secret.kubeconfig) });
-  const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints } = cluster;
-  return { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints };
+  const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints, talosconfig, kubeconfig } = cluster;
+  const outputs = { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints };
+  // Of a cluster that the stack made, nobody else has them: `pulumi stack output --show-secrets kubeconfig`.
+  return args.bootstrap ? { ...outputs, talosconfig, kubeconfig } : outputs;
 }
 
 function configuration(): StackConfiguration {

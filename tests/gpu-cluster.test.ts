@@ -53,7 +53,7 @@ function machines(roles: Record<string, string>): Record<string, unknown> {
         address: `192.0.2.${index + 1}`,
         role,
         configuration: "adopted",
-        gpus: role === "worker" ? [{ model: "H100 NVL" }] : [],
+        gpus: role === "worker" ? [{ model: "H100 NVL", count: 2 }] : [],
       },
     ]),
   );

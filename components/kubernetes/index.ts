@@ -1,6 +1,7 @@
 import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { Plan } from "../recipe/types";
+import { gpuMonitoring } from "./monitoring";
 import { gpuNamespace } from "./namespace";
 import { powerLimits } from "./power-limit";
 import { gpuRelease } from "./release";
@@ -44,6 +45,7 @@ export function gpuStack(
     pulumi.mergeOptions(within, { dependsOn: prepared }),
   );
   const released = { ...opts, dependsOn: release };
+  gpuMonitoring(name, plan.spec.monitoring, recipe, released);
   return {
     powerLimits: powerLimits(name, recipe, gpuMachines, released),
     smokeTests: gpuMachines.map((machine) => smokeTest(name, recipe, machine, limits.gate, released)),

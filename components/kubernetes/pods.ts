@@ -21,6 +21,9 @@ export const unprivileged = {
   seccompProfile: { type: "RuntimeDefault" },
 };
 
+/** Pod Security `restricted`. NVIDIA's devices are open to every user (mode 0666). */
+export const restricted = { ...unprivileged, runAsNonRoot: true, runAsUser: 65534, readOnlyRootFilesystem: true };
+
 /** Node selector of one machine. Talos sets the host name label to the node's name. */
 export function onNode(machine: string): Record<string, string> {
   return { "kubernetes.io/hostname": machine };

@@ -6,9 +6,16 @@ import { kubernetesName, labels, podTolerations } from "./pods";
 /** A plain image: the NVIDIA runtime brings nvidia-smi of the very driver, and no CUDA release has to fit. */
 const image = "ubuntu:24.04";
 
+/** What the script asks of every card, in the order in which it reads. */
+const query = "index,power.limit,power.min_limit,power.max_limit,power.draw,utilization.gpu";
+
+/** Seconds between two looks at the cards. */
+const every = 1800;
+
 /**
  * Sets the limit of every card, and again whenever it drifted: it lasts neither a reboot nor a reload of the driver
- * (nvidia-smi manual, --power-limit). A limit that a card does not take is refused by name, with the card's range.
+ * (nvidia-smi manual, --power-limit). A limit that a card does not take is refused by name, with the range that the card
+ * itself tells. Each look says how busy the card is: shared cards are watched by it.
  */
 const script = `
 set -u
@@ -16,20 +23,33 @@ trap 'exit 0' TERM
 fail() { echo "power limit: $1" >&2; rm -f /tmp/limited; exit 1; }
 while true; do
   nvidia-smi -pm 1 >/dev/null || fail "nvidia-smi cannot switch persistence mode on: is the driver loaded?"
-  cards=$(nvidia-smi --query-gpu=index,power.limit,power.min_limit,power.max_limit --format=csv,noheader,nounits) ||
+  cards=$(nvidia-smi --query-gpu=$QUERY --format=csv,noheader,nounits) ||
     fail "nvidia-smi does not report the cards' limits"
-  while IFS=', ' read -r card now min max; do
+  while IFS=', ' read -r card now min max draw busy; do
     awk -v w="$WATTS" -v min="$min" -v max="$max" 'BEGIN { exit !(w >= min && w <= max) }' ||
       fail "card $card takes $min to $max W, not $WATTS W: change powerLimit of this machine"
     if ! awk -v w="$WATTS" -v now="$now" 'BEGIN { exit !(w == now) }'; then
       nvidia-smi -i "$card" -pl "$WATTS" >/dev/null || fail "card $card does not take $WATTS W"
       echo "card $card: $now W -> $WATTS W"
     fi
+    echo "card $card: limit $WATTS W, draws $draw W, utilisation $busy %"
   done <<< "$cards"
   touch /tmp/limited
-  sleep 1800 & wait $!
+  sleep ${every} & wait $!
 done
 `.trim();
+
+/**
+ * Setting a limit is an administrator's call to the driver: root, and CAP_SYS_ADMIN alone of all capabilities
+ * (open-gpu-kernel-modules, kernel-open/common/inc/nv-linux.h, NV_IS_SUSER). The devices come by the NVIDIA runtime, so the
+ * container need not be privileged. Kubernetes does not let `allowPrivilegeEscalation: false` go with this capability.
+ */
+const administrator = {
+  runAsUser: 0,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ["ALL"], add: ["SYS_ADMIN"] },
+  seccompProfile: { type: "RuntimeDefault" },
+};
 
 /**
  * Power limits of the cards: a DaemonSet per distinct limit, on the machines that have it. The GPU Operator has nothing of
@@ -76,16 +96,18 @@ function powerLimit(
         command: ["/bin/bash", "-c", script],
         env: [
           { name: "WATTS", value: String(watts) },
+          { name: "QUERY", value: query },
           // All cards, without requesting one: the pod manages the cards, it does not compute on them.
           { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
           { name: "NVIDIA_DRIVER_CAPABILITIES", value: "utility" },
         ],
-        // Setting a limit is an administrator's call to the driver (nvidia-smi manual): CAP_SYS_ADMIN and the devices.
-        securityContext: { privileged: true },
+        securityContext: administrator,
         resources: { requests: { cpu: "5m", memory: "32Mi" }, limits: { cpu: "200m", memory: "128Mi" } },
         readinessProbe: { exec: { command: ["test", "-f", "/tmp/limited"] }, periodSeconds: 5 },
+        volumeMounts: [{ name: "tmp", mountPath: "/tmp" }],
       },
     ],
+    volumes: [{ name: "tmp", emptyDir: { sizeLimit: "1Mi" } }],
   };
   return new k8s.apps.v1.DaemonSet(
     name,

@@ -87,6 +87,10 @@ export interface GpuMachineArgs extends MachineSpec {
   without?: string[];
   /** Talos API addresses of the cluster's other control planes; a control plane is not touched unless they are up. Default none. */
   otherControlPlanes?: string[];
+  /** Whether the machine starts in maintenance mode, and its first configuration installs Talos. Only with an owned configuration. Default false. */
+  maintenance?: boolean;
+  /** Whether etcd, and with it the Kubernetes cluster, is bootstrapped on this control plane, and its kubeconfig fetched. Default false. */
+  bootstrap?: boolean;
   /** ID of the machine's schematic, where somebody else registers it at the Image Factory. Default: the component registers it. */
   schematicId?: pulumi.Input<string>;
   /** What follows from these arguments, when it was computed and checked before. Default: the component does. */

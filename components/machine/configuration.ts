@@ -16,6 +16,8 @@ const LIMIT = "5m";
 export interface Configured {
   /** Hash of what the machine was given. Resolves once it has it, and is known at preview. */
   hash: pulumi.Output<string>;
+  /** Resource that brings it. */
+  by: pulumi.Resource;
 }
 
 /** Gives the machine its configuration, staged: it takes effect with the one reboot of the upgrade. Omni decides that by itself. */
@@ -63,13 +65,19 @@ function own(
       machineConfigurationInput: configuration,
       // Here rather than in what is generated: patches are not secret, so a preview shows what changes.
       configPatches: recipe.patches,
-      applyMode: "staged",
+      // In maintenance mode nothing is staged: the first configuration applies, and installs. Later ones are staged where
+      // they would reboot, for the upgrade program to do that in order (terraform-provider-talos v0.11.0,
+      // pkg/talos/talos_machine_configuration_apply_resource.go, handleRebootPrevention).
+      applyMode: args.maintenance ? "staged_if_needing_reboot" : "staged",
       timeouts: { create: LIMIT, update: LIMIT },
     },
     pulumi.mergeOptions({ customTimeouts: { create: LIMIT, update: LIMIT } }, opts),
   );
   // Nobody guesses a configuration full of keys from its hash.
-  return { hash: once(applied, pulumi.unsecret(configuration.apply((text) => hashOf([text, ...recipe.patches])))) };
+  return {
+    hash: once(applied, pulumi.unsecret(configuration.apply((text) => hashOf([text, ...recipe.patches])))),
+    by: applied,
+  };
 }
 
 /** Somebody else holds the configuration: the program merges our part in, and takes it out again on delete. */
@@ -86,7 +94,7 @@ function adopt(
     { verb: "adopt", deleteVerb: "release", task: JSON.stringify(task), talosconfig: args.talosconfig, limit: LIMIT },
     opts,
   );
-  return { hash: once(adopted, hashOf(recipe.patches)) };
+  return { hash: once(adopted, hashOf(recipe.patches)), by: adopted };
 }
 
 /** Omni holds the configuration: the program gives it the machine's own patches and extensions, and takes them away on delete. */
@@ -99,7 +107,7 @@ function giveToOmni(
 ): Configured {
   const { uuid, cluster } = omniIdentity(node, args);
   const resources = omniResources({ cluster, uuid, patches: recipe.patches, extensions: recipe.extensions ?? [] });
-  const given: OmniTask = { machine: node, uuid, cluster, resources, shared: [] };
+  const given: OmniTask = { machine: node, uuid, cluster, resources };
   const applied = runProgram(
     name,
     {
@@ -111,7 +119,7 @@ function giveToOmni(
     },
     opts,
   );
-  return { hash: once(applied, hashOf([JSON.stringify(resources)])) };
+  return { hash: once(applied, hashOf([JSON.stringify(resources)])), by: applied };
 }
 
 /** By what Omni knows a machine. */

@@ -1,4 +1,4 @@
-import { parse } from "yaml";
+import { parse, stringify } from "yaml";
 import { z } from "zod";
 
 // Credentials as files hold them, in the shape that the Talos provider takes. Pure; every result is as secret as its source.
@@ -52,6 +52,36 @@ export function machineSecretsOf(text: string) {
   };
 }
 
+/** The opposite: secrets as the provider gives them, as the text that `talosctl gen secrets` writes. */
+export function bundleOf(secrets: MachineSecrets): string {
+  const { cluster, secrets: encryption, trustdinfo, certs } = secrets;
+  const certificate = ({ cert, key }: { cert: string; key: string }): { crt: string; key: string } => ({
+    crt: cert,
+    key,
+  });
+  return stringify({
+    cluster: { id: cluster.id, secret: cluster.secret },
+    secrets: {
+      bootstraptoken: encryption.bootstrapToken,
+      secretboxencryptionsecret: encryption.secretboxEncryptionSecret,
+      ...(encryption.aescbcEncryptionSecret === undefined
+        ? {}
+        : { aescbcencryptionsecret: encryption.aescbcEncryptionSecret }),
+    },
+    trustdinfo: { token: trustdinfo.token },
+    certs: {
+      etcd: certificate(certs.etcd),
+      k8s: certificate(certs.k8s),
+      k8saggregator: certificate(certs.k8sAggregator),
+      k8sserviceaccount: { key: certs.k8sServiceaccount.key },
+      os: certificate(certs.os),
+    },
+  });
+}
+
+/** Secrets in the shape of the Talos provider. */
+export type MachineSecrets = ReturnType<typeof machineSecretsOf>;
+
 const talosconfig = z.object({
   context: z.string(),
   contexts: z.record(
@@ -84,6 +114,12 @@ export function talosClientOf(text: string): TalosClient {
     configuration: { caCertificate: current.ca, clientCertificate: current.crt, clientKey: current.key },
     endpoints: current.endpoints ?? [],
   };
+}
+
+/** A talosconfig with one context, from a client as the provider gives it. */
+export function talosconfigOf(context: string, client: TalosClient["configuration"], endpoints: string[]): string {
+  const { caCertificate: ca, clientCertificate: crt, clientKey: key } = client;
+  return stringify({ context, contexts: { [context]: { endpoints, ca, crt, key } } }, { lineWidth: 0 });
 }
 
 /** Endpoint to reach a machine by: itself when it is one, else the first, else the machine. */

@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { GpuMachineArgs } from "./args";
+import { bootstrapCluster } from "./bootstrap";
 import { configureMachine } from "./configuration";
 import { patchNode } from "./node";
 import { awaitOmni } from "./omni";
@@ -20,6 +21,8 @@ export class GpuMachine extends pulumi.ComponentResource {
   public readonly schematicId: pulumi.Output<string>;
   /** Name of the machine's node. Resolves once the machine is done and its node has its labels and taints: wait for it. */
   public readonly ready: pulumi.Output<string>;
+  /** Kubeconfig that the machine is drained with: of the cluster that was bootstrapped here, else as given, else empty. Secret. */
+  public readonly kubeconfig: pulumi.Output<string>;
 
   constructor(name: string, args: GpuMachineArgs, opts?: pulumi.ComponentResourceOptions) {
     super("talos-gpu:index:GpuMachine", name, {}, opts);
@@ -28,13 +31,16 @@ export class GpuMachine extends pulumi.ComponentResource {
 
     const recipe = args.recipe ?? recipeOf(node, args);
     const configuration = configureMachine(`${name}-configuration`, node, args, recipe, child);
+    const cluster = args.bootstrap ? bootstrapCluster(name, args, configuration, child) : undefined;
+    const kubeconfig = cluster?.kubeconfig ?? args.kubeconfig;
+    const access = kubeconfig === undefined ? args : { ...args, kubeconfig };
     const upgraded =
       args.configuration === "omni"
-        ? awaitOmni(`${name}-upgrade`, node, args, recipe, configuration.hash, child)
+        ? awaitOmni(`${name}-upgrade`, node, access, recipe, configuration.hash, child)
         : upgradeMachine(
             `${name}-upgrade`,
             node,
-            args,
+            access,
             recipe,
             {
               schematicId: args.schematicId ?? registerSchematic(`${name}-schematic`, recipe, child),
@@ -43,7 +49,8 @@ export class GpuMachine extends pulumi.ComponentResource {
             child,
           );
 
-    this.ready = patchNode(`${name}-node`, upgraded.node, recipe, child);
+    this.ready = patchNode(`${name}-node`, upgraded.node, access, recipe, child, cluster?.provider);
+    this.kubeconfig = pulumi.secret(kubeconfig ?? "");
     this.driverVersion = upgraded.driverVersion;
     this.talosVersion = upgraded.talosVersion;
     this.schematicId = upgraded.schematicId;
@@ -52,6 +59,7 @@ export class GpuMachine extends pulumi.ComponentResource {
       talosVersion: this.talosVersion,
       schematicId: this.schematicId,
       ready: this.ready,
+      kubeconfig: this.kubeconfig,
     });
   }
 }

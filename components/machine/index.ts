@@ -1,3 +1,4 @@
+export { clusterSecrets } from "./cluster-secrets";
 export { GpuMachine } from "./gpu-machine";
 export type {
   GpuMachineArgs,

@@ -1,40 +1,75 @@
 import { NodePatch } from "@pulumi/kubernetes/core/v1";
-import type * as pulumi from "@pulumi/pulumi";
-import type { GpuMachineRecipe } from "./args";
+import * as pulumi from "@pulumi/pulumi";
+import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
 import { once } from "./gate";
+import { runProgram } from "./program-resource";
+import type { TaintTask } from "./program/task";
+
+/** Limit of tainting a node: a few requests. */
+const LIMIT = "5m";
 
 /**
  * Labels and taints of the machine's node, through the Kubernetes API: a worker may not taint itself, and one refused field
  * makes Talos' own update of the node fail as a whole (NodeRestriction; talos#8193). Registers nothing when there is
  * nothing to say.
  *
- * Forced: Talos, the operator and kubectl may hold the same labels, and the stack's word is the last. Taints are one list
- * to server-side apply, so the node has the stack's and no others, save those that Kubernetes and Talos put back by
- * themselves.
- *
  * @param node name of the node; resolves when it may be touched.
+ * @param provider Kubernetes provider of a cluster that is bootstrapped here. Default: the one of the options.
  * @returns the name, resolving when the node is as wanted.
  */
 export function patchNode(
   name: string,
   node: pulumi.Output<string>,
+  args: GpuMachineArgs,
   recipe: GpuMachineRecipe,
   opts: pulumi.CustomResourceOptions,
+  provider?: pulumi.ProviderResource,
 ): pulumi.Output<string> {
-  const { nodeLabels, nodeTaints } = recipe;
-  const labelled = Object.keys(nodeLabels).length > 0;
-  if (!labelled && nodeTaints.length === 0) return node;
-  const patch = new NodePatch(
+  const inCluster = provider === undefined ? opts : { ...opts, provider };
+  const done = [
+    ...(Object.keys(recipe.nodeLabels).length > 0 ? [labelled(name, node, recipe, inCluster)] : []),
+    ...(recipe.nodeTaints.length > 0 ? [tainted(`${name}-taints`, node, args, recipe, opts)] : []),
+  ];
+  return pulumi.all([node, ...done]).apply(([first]) => first!);
+}
+
+/** Forced: Talos, the operator and kubectl may hold the same labels, and the stack's word is the last. */
+function labelled(
+  name: string,
+  node: pulumi.Output<string>,
+  { nodeLabels }: GpuMachineRecipe,
+  opts: pulumi.CustomResourceOptions,
+): pulumi.Output<string> {
+  const annotations = { "pulumi.com/patchForce": "true" };
+  const patch = new NodePatch(name, { metadata: { name: node, annotations, labels: nodeLabels } }, opts);
+  return once(patch, node);
+}
+
+/**
+ * Not by NodePatch: the taints of a node are one list to server-side apply, so that applying ours would take everybody
+ * else's away. The program merges by key and effect, and takes away on delete what it added. It looks when the stack's
+ * taints change, not at every update: a taint that somebody takes away by hand stays away until then.
+ */
+function tainted(
+  name: string,
+  node: pulumi.Output<string>,
+  args: GpuMachineArgs,
+  { nodeTaints }: GpuMachineRecipe,
+  opts: pulumi.CustomResourceOptions,
+): pulumi.Output<string> {
+  const task = node.apply((machine) => {
+    const taints = nodeTaints.map(({ key, value, effect }) => ({
+      key,
+      ...(value === undefined ? {} : { value }),
+      effect,
+    }));
+    return JSON.stringify({ machine, taints } satisfies TaintTask);
+  });
+  const { talosconfig, kubeconfig } = args;
+  const program = runProgram(
     name,
-    {
-      metadata: {
-        name: node,
-        annotations: { "pulumi.com/patchForce": "true" },
-        ...(labelled ? { labels: nodeLabels } : {}),
-      },
-      ...(nodeTaints.length > 0 ? { spec: { taints: nodeTaints } } : {}),
-    },
+    { verb: "taint", deleteVerb: "untaint", task, talosconfig, kubeconfig, limit: LIMIT },
     opts,
   );
-  return once(patch, node);
+  return once(program, node);
 }

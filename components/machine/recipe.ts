@@ -23,6 +23,8 @@ function clusterOfOne(node: string, args: GpuMachineArgs): ClusterSpec {
     otherControlPlanes: _others,
     schematicId: _schematic,
     recipe: _recipe,
+    maintenance: _maintenance,
+    bootstrap: _bootstrap,
     talosconfig: _talosconfig,
     machineSecrets: _secrets,
     kubeconfig: _kubeconfig,

@@ -1,11 +1,13 @@
 import type { Command } from "@pulumi/command/local";
 import * as pulumi from "@pulumi/pulumi";
+import type { z } from "zod";
+import { fixSwitch } from "../recipe/fix-ids";
 import type { TimeoutsSpec } from "../recipe/spec";
 import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
 import { formatDuration, parseDuration } from "./duration";
 import { once } from "./gate";
 import { answerOf, runProgram } from "./program-resource";
-import { upgradeResult, type UpgradeTask } from "./program/task";
+import { upgradeResult, type upgradeTask, type UpgradeTask } from "./program/task";
 
 /** A machine that runs what it shall. */
 export interface Upgraded {
@@ -38,18 +40,20 @@ export function upgradeMachine(
 ): Upgraded {
   const timeouts = upgradeTimeouts(args.timeouts);
   const task = pulumi.all([inputs.schematicId, inputs.configurationHash]).apply(([schematicId, configurationHash]) => {
-    const written: Omit<UpgradeTask, "pollSeconds"> = {
+    const written: z.input<typeof upgradeTask> = {
       machine: node,
       address: args.address,
       role: args.role,
       talosVersion: recipe.talosVersion,
       schematicId,
+      ...(fixSwitch(args.without)("schematic") ? {} : { byReleaseAlone: true }),
       installerImage: recipe.installerImage,
       configurationHash,
       modules: recipe.kernelModules.map((module) => module.name),
       ...(recipe.driverVersion === undefined ? {} : { driverVersion: recipe.driverVersion }),
       extensionServices: recipe.extensionServices.map(({ name: service, state }) => ({ name: service, state })),
       drain: args.upgrade?.drain ?? true,
+      ...(args.maintenance ? { installs: true } : {}),
       otherControlPlanes: args.otherControlPlanes ?? [],
       timeouts,
     };

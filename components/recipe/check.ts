@@ -58,20 +58,27 @@ export interface GpuRequest {
   gpus: number;
   active: boolean;
   image?: string;
+  /** Profile of the MIG devices that it requests. */
+  migProfile?: string;
 }
 
 /** What requests GPUs in a stack. */
 export function gpuRequests(spec: ClusterSpec): GpuRequest[] {
-  const { ollama, comfyui, pods } = spec.workloads ?? {};
-  const app = (field: string, app: { gpus?: number; active?: boolean; image?: string }): GpuRequest => ({
+  const { ollama, comfyui, vllm, pods } = spec.workloads ?? {};
+  const app = (
+    field: string,
+    app: { gpus?: number; active?: boolean; image?: string; migProfile?: string },
+  ): GpuRequest => ({
     field,
     gpus: app.gpus ?? 1,
     active: app.active ?? true,
     ...(app.image === undefined ? {} : { image: app.image }),
+    ...(app.migProfile === undefined ? {} : { migProfile: app.migProfile }),
   });
   return [
     ...(ollama ? [app("workloads.ollama", ollama)] : []),
     ...(comfyui ? [app("workloads.comfyui", comfyui)] : []),
+    ...(vllm ? [app("workloads.vllm", vllm)] : []),
     ...Object.entries(pods ?? {}).map(([name, pod]) => app(`workloads.pods.${name}`, pod)),
   ];
 }

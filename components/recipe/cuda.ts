@@ -1,5 +1,5 @@
 import { lastCudaOf } from "./card";
-import { cudaFloors, cudaOfBranch, cudaSamples } from "./data/cuda";
+import { cudaFloors, cudaOfBranch, cudaOfVllm, cudaSamples } from "./data/cuda";
 import type { MachineFacts } from "./machine-facts";
 import { compareDotted, leastDotted, majorOf } from "./version";
 
@@ -29,6 +29,12 @@ export function smokeTestImage(cuda: string): string {
   return sample.image;
 }
 
+/**
+ * A sample for a newer CUDA than most drivers run: what a stack gets that leaves the fix `cudaImage` out. That NVIDIA
+ * publishes this tag is not verified; a stack without the fix may name another by `smokeTestImage`.
+ */
+export const tooNewSample = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda13.0.0";
+
 /** Oldest driver for an image of a CUDA release; undefined when the tables lack its major. */
 export function cudaFloor(cuda: string): string | undefined {
   return cudaFloors[majorOf(cuda)];
@@ -36,12 +42,25 @@ export function cudaFloor(cuda: string): string | undefined {
 
 /**
  * CUDA release that an image's name tells, e.g. `12.4` of `:cu124-slim`, `:12.4.1-base`, `-cuda12.4`; undefined when it
- * tells none. Only the tag is read, and a bare version only for NVIDIA's own `cuda` images.
+ * tells none. Only the tag is read, and a bare version only for NVIDIA's own `cuda` images and vLLM's.
  */
 export function cudaOfImage(image: string): string | undefined {
   const tag = /:([^:/@]+)(?:@.*)?$/.exec(image)?.[1] ?? "";
   const named = /(?:^|[^a-z])cuda[-_]?(\d{2})\.(\d+)/i.exec(tag) ?? /(?:^|[^a-z])cu(\d{2})(\d)(?!\d)/i.exec(tag);
   const bare = /(?:^|\/)cuda:/.test(image) ? /^(\d{2})\.(\d+)/.exec(tag) : null;
   const found = named ?? bare;
-  return found ? `${found[1]}.${found[2]}` : undefined;
+  return found ? `${found[1]}.${found[2]}` : cudaOfVllmImage(image);
+}
+
+/** vLLM's tags name its own release; the table knows which CUDA that is built with, at least. */
+function cudaOfVllmImage(image: string): string | undefined {
+  const release = /(?:^|\/)vllm-openai:v?(\d+\.\d+\.\d+)/.exec(image)?.[1];
+  return release && cudaOfVllm.find(({ from }) => compareDotted(release, from) >= 0)?.cuda;
+}
+
+/** vLLM's image for a driver's CUDA: the newest of the table that it runs; the oldest one when none does. */
+export function vllmImage(cuda: string): string {
+  const fitting = cudaOfVllm.find((row) => compareDotted(row.cuda, cuda) <= 0) ?? cudaOfVllm.at(-1);
+  if (!fitting) throw new Error("data/cuda.ts: no release of vLLM");
+  return `vllm/vllm-openai:${fitting.image}`;
 }

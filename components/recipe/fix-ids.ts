@@ -1,11 +1,20 @@
 /** Names of the fixes, for `without`. What each is for stands in fixes.ts. */
 export const fixIds = [
   "validationMarkers",
+  "operatorValidatorLabel",
+  "modelsPull",
+  "nodeSelector",
+  "schematic",
+  "driverBranches",
+  "cudaImage",
   "privilegedNamespace",
   "kernelModules",
   "runtimeClass",
   "bpfJitHarden",
   "gpuPresentLabel",
+  "deviceListStrategy",
+  "tolerations",
+  "taintThroughApi",
 ] as const;
 
 /** Name of a fix. */

@@ -1,4 +1,4 @@
-import { clusterCuda, smokeTestImage } from "./cuda";
+import { clusterCuda, smokeTestImage, tooNewSample } from "./cuda";
 import type { FixSwitch } from "./fix-ids";
 import type { MachineFacts } from "./machine-facts";
 import { markersOf, needsMarkers } from "./markers";
@@ -19,6 +19,9 @@ const privileged = {
   "pod-security.kubernetes.io/warn": "privileged",
 };
 
+/** What a selector looks like that a former set-up left behind: a role that somebody once gave the nodes by hand. */
+const staleSelector = { "node-role.kubernetes.io/gpu": "true" };
+
 /** All that follows for Kubernetes. */
 export function kubernetesRecipe(
   spec: ClusterSpec,
@@ -28,9 +31,9 @@ export function kubernetesRecipe(
   fix: FixSwitch,
 ): KubernetesRecipe {
   const gpuMachines = machines.filter((machine) => machine.gpuCount > 0);
-  const tolerations = tolerationsOf(gpuMachines);
-  const nodeSelector = { "nvidia.com/gpu.present": "true" };
-  const release = releaseOf(spec, era, mode, tolerations, nodeSelector);
+  const tolerations = fix("tolerations") ? tolerationsOf(gpuMachines) : tolerationsFor([]);
+  const nodeSelector = fix("nodeSelector") ? { "nvidia.com/gpu.present": "true" } : staleSelector;
+  const release = releaseOf(spec, mode, tolerations, nodeSelector, deviceListStrategyOf(era, fix));
   const cudaVersion = clusterCuda(gpuMachines);
   const config = sharingConfig(spec.sharing);
   const owner = mode === "operator" ? "operator" : "component";
@@ -52,7 +55,7 @@ export function kubernetesRecipe(
     nodeSelector,
     resourceName: resourceNameOf(spec.sharing, gpuMachines),
     ...(config === undefined ? {} : { sharingConfig: config }),
-    smokeTestImage: spec.smokeTestImage ?? smokeTestImage(cudaVersion),
+    smokeTestImage: spec.smokeTestImage ?? (fix("cudaImage") ? smokeTestImage(cudaVersion) : tooNewSample),
     cudaVersion,
   };
 }
@@ -65,12 +68,21 @@ function tolerationsOf(machines: MachineFacts[]): PodToleration[] {
 /** A stack that names neither is told so by a check; its plan takes an operator without a version. */
 function releaseOf(
   spec: ClusterSpec,
-  era: Era,
   mode: Mode,
   tolerations: PodToleration[],
   nodeSelector: Record<string, string>,
+  deviceListStrategy: string | undefined,
 ): ReleaseRecipe {
   return mode === "devicePlugin" && spec.devicePlugin
-    ? pluginRelease(spec.devicePlugin, spec, era, tolerations, nodeSelector)
-    : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, era, tolerations);
+    ? pluginRelease(spec.devicePlugin, spec, tolerations, nodeSelector, deviceListStrategy ?? "cdi-cri")
+    : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, tolerations, deviceListStrategy);
+}
+
+/**
+ * How the device plugin hands out devices on Talos ≤ 1.12, which has no CDI specification of its libraries; the runtime of
+ * its toolkit knows where they are. Left out, the plural that the plugin refuses. Undefined from 1.13 on.
+ */
+function deviceListStrategyOf(era: Era, fix: FixSwitch): string | undefined {
+  if (era === "cdi") return undefined;
+  return fix("deviceListStrategy") ? "envvar" : "envvars";
 }

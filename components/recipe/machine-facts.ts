@@ -1,5 +1,6 @@
 import { drives, findCard, flavoursOf, openModulesRefuse } from "./card";
 import type { Card } from "./data/cards";
+import { fixSwitch } from "./fix-ids";
 import { modulesExtension, nvidiaExtension, toolkitExtension } from "./extension";
 import type { Release } from "./release";
 import type { DriverBranch, ClusterSpec, MachineSpec, ModuleFlavour } from "./spec";
@@ -50,13 +51,17 @@ export function machineFacts(name: string, spec: MachineSpec, cluster: ClusterSp
 
   const ownModules = own.map(nvidiaExtension).find((extension) => extension?.kind === "modules");
   const ownToolkit = own.map(nvidiaExtension).find((extension) => extension?.kind === "toolkit");
-  const branch = ownModules?.branch ?? ownToolkit?.branch ?? cluster.driver?.branch ?? defaultBranch(cards, release);
+  // Left out, the fix shows what a mix does: modules of lts, libraries of production.
+  const mixed = !fixSwitch(cluster.without)("driverBranches") && !ownModules && !ownToolkit;
+  const branch = mixed
+    ? "lts"
+    : (ownModules?.branch ?? ownToolkit?.branch ?? cluster.driver?.branch ?? defaultBranch(cards, release));
   const driverVersion = release?.drivers[branch];
   const flavour = ownModules?.flavour ?? cluster.driver?.flavour ?? defaultFlavour(cards, driverVersion);
   const extensions = [
     ...own,
     ...(ownModules ? [] : [modulesExtension(flavour, branch)]),
-    ...(ownToolkit ? [] : [toolkitExtension(branch)]),
+    ...(ownToolkit ? [] : [toolkitExtension(mixed ? "production" : branch)]),
   ];
   return { ...facts, branch, flavour, ...(driverVersion ? { driverVersion } : {}), extensions: extensions.sort() };
 }

@@ -47,11 +47,16 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   const part = containerdPart(machine.containerd, era).toml;
   // Omni makes the schematic with what it puts in by itself, and names the image (siderolabs/omni, cluster_machine_config.go).
   const byOmni = machine.configuration === "omni";
+  const taints = taintsOf(machine);
+  const throughApi = context.fix("taintThroughApi");
   const content = {
     kernelModules,
     sysctls,
     ...(part === undefined ? {} : { containerdPart: part }),
   };
+  // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
+  const taintContent =
+    taints.length === 0 ? {} : { registerWithTaints: taints, ...(throughApi ? {} : { nodeTaints: taints }) };
   return {
     name: facts.name,
     address: machine.address,
@@ -68,11 +73,11 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     ...content,
     patches: [
       ...patches.map((patch) => patch.text),
-      ownPatch(byOmni ? content : { installerImage: image, ...content }),
+      ownPatch({ ...(byOmni ? {} : { installerImage: image }), ...content, ...taintContent }),
     ],
     ...(machine.uuid === undefined ? {} : { uuid: machine.uuid }),
     nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(context) : {}) },
-    nodeTaints: taintsOf(machine),
+    nodeTaints: throughApi ? taints : [],
     extensionServices: isGpu ? extensionServicesOf(era, facts.extensions) : [],
     allocatable: allocatableOf(facts, spec.sharing),
     ...(machine.powerLimit === undefined ? {} : { powerLimit: machine.powerLimit }),
@@ -112,7 +117,9 @@ function gpuLabels(context: RecipeContext): Record<string, string> {
   return {
     ...(mode === "devicePlugin" && context.fix("gpuPresentLabel") ? { "nvidia.com/gpu.present": "true" } : {}),
     // A running validator deletes the marker files; a label that is there already is kept by the operator.
-    ...(context.markers ? { "nvidia.com/gpu.deploy.operator-validator": "false" } : {}),
+    ...(context.markers && context.fix("operatorValidatorLabel")
+      ? { "nvidia.com/gpu.deploy.operator-validator": "false" }
+      : {}),
     // The standalone plugin has no feature discovery that would set it (k8s-device-plugin, README, MPS).
     ...(mode === "devicePlugin" && spec.sharing?.mps ? { "nvidia.com/mps.capable": "true" } : {}),
     ...(spec.sharing?.mig ? { "nvidia.com/mig.config": migConfigName(spec.sharing.mig.profile) } : {}),

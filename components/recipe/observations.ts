@@ -5,6 +5,7 @@
 export interface Observations {
   pods?: ObservedPod[];
   daemonSets?: ObservedDaemonSet[];
+  deployments?: ObservedDeployment[];
   jobs?: ObservedJob[];
   nodes?: ObservedNode[];
   /** Names of the cluster's RuntimeClasses; undefined when nobody looked. */
@@ -23,6 +24,8 @@ export interface ObservedContainer {
   /** Reason of a waiting or terminated container, e.g. `CreateContainerError`. */
   reason?: string;
   message?: string;
+  /** Message of its last end, when it is not ready now. */
+  lastMessage?: string;
   exitCode?: number;
 }
 
@@ -36,6 +39,9 @@ export interface ObservedPod {
   message?: string;
   node?: string;
   labels?: Record<string, string>;
+  nodeSelector?: Record<string, string>;
+  /** Whether it requests a resource of NVIDIA's. */
+  gpus?: boolean;
   initContainers?: ObservedContainer[];
   containers?: ObservedContainer[];
   /** Messages of its events. */
@@ -45,11 +51,19 @@ export interface ObservedPod {
 export interface ObservedDaemonSet {
   namespace: string;
   name: string;
+  labels?: Record<string, string>;
+  /** Node selector of its pods. */
+  nodeSelector?: Record<string, string>;
   /** Pods that it wants, and pods that are ready. */
   desired: number;
   ready: number;
   /** Messages of its events. */
   events?: string[];
+}
+
+export interface ObservedDeployment {
+  namespace: string;
+  name: string;
 }
 
 export interface ObservedJob {
@@ -65,12 +79,20 @@ export interface ObservedNode {
   /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`. */
   allocatable?: Record<string, string>;
   ready?: boolean;
+  /** Operating system as the node tells it, e.g. `Talos (v1.12.6)`. */
+  osImage?: string;
+  /** Taints as `key=value:Effect`, or `key:Effect` without a value; undefined when nobody looked. */
+  taints?: string[];
 }
 
 export interface ObservedMachine {
   name: string;
+  /** Talos release that it runs, e.g. `v1.12.6`. */
+  talosVersion?: string;
   /** Schematic of the image that it runs. */
   schematicId?: string;
+  /** Installer image that its configuration names, `machine.install.image`. */
+  installImage?: string;
   /** Loaded kernel modules; undefined when nobody looked. */
   modules?: string[];
   /** Version of the loaded driver; null or undefined when none is loaded. */
@@ -101,7 +123,10 @@ export function messagesOf(seen: Observations): Message[] {
   const of = (kind: string, object: { namespace: string; name: string; events?: string[] }): Message[] =>
     (object.events ?? []).map((text) => ({ about: `${kind}/${object.name}`, namespace: object.namespace, text }));
   const own = (pod: ObservedPod): Message[] =>
-    [pod.message, ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].map((container) => container.message)]
+    [
+      pod.message,
+      ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap((c) => [c.message, c.lastMessage]),
+    ]
       .filter((text) => text !== undefined)
       .map((text) => ({ about: `Pod/${pod.name}`, namespace: pod.namespace, text }));
   return [

@@ -1,19 +1,24 @@
 import { sharingConfig } from "./sharing";
 import type { ClusterSpec, GpuOperatorSpec } from "./spec";
 import { controlPlaneTaint, tolerationOf } from "./taints";
-import type { Era, PodToleration, ReleaseRecipe } from "./types";
+import type { PodToleration, ReleaseRecipe } from "./types";
 import { mergeValues, type ChartInput } from "./values";
 
 const controlPlane = tolerationOf(controlPlaneTaint);
 
-/** The GPU Operator's release. Talos brings driver and toolkit, so the operator must not. */
+/**
+ * The GPU Operator's release. Talos brings driver and toolkit, so the operator must not.
+ *
+ * @param legacyStrategy how devices are handed out on Talos ≤ 1.12; undefined from 1.13 on
+ */
 export function operatorRelease(
   operator: GpuOperatorSpec,
   spec: ClusterSpec,
-  era: Era,
   tolerations: PodToleration[],
+  legacyStrategy: string | undefined,
 ): ReleaseRecipe {
-  const ours = [commonValues(spec, tolerations), era === "cdi" ? cdiValues : legacyValues].reduce(mergeValues);
+  const eraValues = legacyStrategy === undefined ? cdiValues : legacyValues(legacyStrategy);
+  const ours = mergeValues(commonValues(spec, tolerations), eraValues);
   return {
     name: "gpu-operator",
     namespace: operator.namespace ?? "gpu-operator",
@@ -34,6 +39,13 @@ function commonValues(spec: ClusterSpec, tolerations: PodToleration[]): ChartInp
     "node-feature-discovery": { worker: { tolerations: withControlPlane(tolerations) } },
     // Charts before 26.7 render an empty list as null, which the ClusterPolicy's schema refuses.
     validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
+    // Said always, as the default differs by release: without the Prometheus Operator's definition it cannot be made.
+    dcgmExporter: {
+      serviceMonitor: {
+        enabled: spec.monitoring?.serviceMonitor ?? false,
+        ...(spec.monitoring?.labels ? { additionalLabels: spec.monitoring.labels } : {}),
+      },
+    },
     migManager: { enabled: spec.sharing?.mig !== undefined },
     ...(spec.sharing?.mig ? { mig: { strategy: spec.sharing.mig.strategy } } : {}),
     ...(config === undefined
@@ -47,10 +59,12 @@ function commonValues(spec: ClusterSpec, tolerations: PodToleration[]): ChartInp
 }
 
 /** Talos ≤ 1.12: the libraries are under a glibc prefix where neither CDI nor the validator looks. */
-const legacyValues: ChartInput = {
-  cdi: { enabled: false },
-  devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: "envvar" }] },
-};
+function legacyValues(deviceListStrategy: string): ChartInput {
+  return {
+    cdi: { enabled: false },
+    devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: deviceListStrategy }] },
+  };
+}
 
 /** Talos ≥ 1.13. Sources: siderolabs/docs, nvidia-gpu; talos, internal/integration/api/testdata/nvidia-gpu-operator.yaml; cozystack#2323 (/dev/char). */
 const cdiValues: ChartInput = {

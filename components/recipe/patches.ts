@@ -1,7 +1,7 @@
 import { Document, Scalar, isMap, isSeq } from "yaml";
 import { customizationPath } from "./containerd";
 import { remember } from "./memory";
-import type { KernelModule } from "./types";
+import type { KernelModule, NodeTaint } from "./types";
 
 /** What our own patch of a machine sets. */
 export interface PatchContent {
@@ -11,6 +11,10 @@ export interface PatchContent {
   sysctls: Record<string, string>;
   /** TOML of the machine's containerd part. */
   containerdPart?: string;
+  /** Taints that the kubelet gives its node when it registers, as after a rebuild. */
+  registerWithTaints?: NodeTaint[];
+  /** Taints that Talos shall put on the node by itself; a worker may not. */
+  nodeTaints?: NodeTaint[];
 }
 
 /**
@@ -41,6 +45,10 @@ function render(content: PatchContent): string {
       ...(content.containerdPart === undefined
         ? {}
         : { files: [{ op: "create", path: customizationPath, permissions: 0o644, content: content.containerdPart }] }),
+      ...(content.registerWithTaints === undefined
+        ? {}
+        : { kubelet: { extraConfig: { registerWithTaints: content.registerWithTaints } } }),
+      ...(content.nodeTaints === undefined ? {} : { nodeTaints: asTalosTaints(content.nodeTaints) }),
     },
   });
   writePermissionsInOctal(document);
@@ -53,4 +61,9 @@ function writePermissionsInOctal(document: Document): void {
     const permissions = isMap(file) ? file.get("permissions", true) : undefined;
     if (permissions instanceof Scalar) permissions.format = "OCT";
   }
+}
+
+/** Taints as `machine.nodeTaints` has them: key to `value:Effect`. */
+function asTalosTaints(taints: NodeTaint[]): Record<string, string> {
+  return Object.fromEntries(taints.map(({ key, value, effect }) => [key, `${value ?? ""}:${effect}`]));
 }

@@ -1,15 +1,15 @@
 import { sharingConfig } from "./sharing";
 import type { ClusterSpec, DevicePluginSpec } from "./spec";
-import type { Era, PodToleration, ReleaseRecipe } from "./types";
+import type { PodToleration, ReleaseRecipe } from "./types";
 import { mergeValues } from "./values";
 
 /** The standalone device plugin's release. */
 export function pluginRelease(
   plugin: DevicePluginSpec,
   spec: ClusterSpec,
-  era: Era,
   tolerations: PodToleration[],
   nodeSelector: Record<string, string>,
+  deviceListStrategy: string,
 ): ReleaseRecipe {
   const config = sharingConfig(spec.sharing);
   const ours = {
@@ -17,8 +17,7 @@ export function pluginRelease(
     nodeSelector,
     // The chart's own entry comes along, as a list takes the place of the chart's.
     tolerations: [{ key: "CriticalAddonsOnly", operator: "Exists" }, ...tolerations],
-    // Talos ≤ 1.12 has no CDI specification of its libraries; the runtime of its toolkit knows where they are.
-    deviceListStrategy: era === "legacy" ? "envvar" : "cdi-cri",
+    deviceListStrategy,
     ...(config === undefined ? {} : { config: { map: { default: config }, default: "default" } }),
     ...(spec.sharing?.mig ? { migStrategy: spec.sharing.mig.strategy } : {}),
   };

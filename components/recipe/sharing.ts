@@ -16,6 +16,24 @@ export function resourceNameOf(sharing: SharingSpec | undefined, machines: Machi
   return gpuResource;
 }
 
+/** Resource of a MIG device with the strategy mixed. Source: k8s-device-plugin, internal/resource (`mig-<profile>`, `+` as `.`). */
+export function migResource(profile: string): string {
+  return `nvidia.com/mig-${profileName(profile).replace("+", ".")}`;
+}
+
+/**
+ * Resource that one workload requests.
+ *
+ * @param otherwise The cluster's resource, for workloads that name no MIG profile.
+ */
+export function workloadResource(
+  sharing: SharingSpec | undefined,
+  migProfile: string | undefined,
+  otherwise: string,
+): string {
+  return sharing?.mig?.strategy === "mixed" && migProfile !== undefined ? migResource(migProfile) : otherwise;
+}
+
 /** Units of the GPU resource that a node shall offer, by resource name; empty without a GPU. */
 export function allocatableOf(machine: MachineFacts, sharing: SharingSpec | undefined): Record<string, number> {
   if (machine.gpuCount === 0) return {};
@@ -29,7 +47,7 @@ function migDevices(machine: MachineFacts, strategy: string, profile: string): R
   const devices: Record<string, number> = {};
   for (const use of machine.uses) {
     for (const [name, count] of Object.entries(instancesOf(use.card && migOf(use.card), profile))) {
-      const resource = strategy === "mixed" ? `nvidia.com/mig-${name.replace("+", ".")}` : gpuResource;
+      const resource = strategy === "mixed" ? migResource(name) : gpuResource;
       devices[resource] = (devices[resource] ?? 0) + count * use.count;
     }
   }

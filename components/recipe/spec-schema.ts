@@ -67,6 +67,7 @@ const app = {
   storage: quantity.optional(),
   storageClass: text.optional(),
   gpus: count.optional(),
+  migProfile: text.optional(),
   namespace: dnsName.optional(),
 };
 
@@ -81,6 +82,15 @@ const workloads = z.strictObject({
       namespace: dnsName.optional(),
     })
     .optional(),
+  vllm: z
+    .strictObject({
+      ...app,
+      model: text,
+      args: z.array(text).optional(),
+      huggingFaceToken: z.strictObject({ name: text, key: text }).optional(),
+      sharedMemory: quantity.optional(),
+    })
+    .optional(),
   pods: z
     .record(
       z.string(),
@@ -90,8 +100,11 @@ const workloads = z.strictObject({
         args: z.array(z.string()).optional(),
         env: texts.optional(),
         gpus: count.optional(),
+        migProfile: text.optional(),
         namespace: dnsName.optional(),
         nodeSelector: texts.optional(),
+        limits: texts.optional(),
+        restricted: z.boolean().optional(),
       }),
     )
     .optional(),
@@ -113,6 +126,7 @@ export const specSchema = z.strictObject({
   kubernetesVersion: text.optional(),
   clusterName: text.optional(),
   clusterEndpoint: url.optional(),
+  bootstrap: z.boolean().optional(),
   machines: z.record(z.string(), machine),
   patches: z.array(z.string()).optional(),
   driver: z
@@ -121,12 +135,21 @@ export const specSchema = z.strictObject({
   gpuOperator: release.optional(),
   devicePlugin: release.optional(),
   sharing: sharing.optional(),
+  monitoring: z
+    .strictObject({
+      serviceMonitor: z.boolean().optional(),
+      dashboard: z.boolean().optional(),
+      namespace: dnsName.optional(),
+      labels: texts.optional(),
+    })
+    .optional(),
   workloads: workloads.optional(),
   upgrade: z.strictObject({ maxParallel: count.optional(), drain: z.boolean().optional() }).optional(),
   timeouts: timeouts.optional(),
   factoryUrl: url.optional(),
   smokeTestImage: text.optional(),
   without: z.array(z.string()).optional(),
+  skipChecks: z.boolean().optional(),
 });
 
 type SameKeys<A, B> = [keyof A, keyof B] extends [keyof B, keyof A] ? true : never;

@@ -161,6 +161,8 @@ export interface OllamaSpec {
   storageClass?: string;
   /** GPUs it requests. Default 1. */
   gpus?: number;
+  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: the smallest that the cards have. */
+  migProfile?: string;
   /** Default `ollama`. */
   namespace?: string;
 }
@@ -177,6 +179,8 @@ export interface ComfyUiSpec {
   storageClass?: string;
   /** GPUs it requests. Default 1. */
   gpus?: number;
+  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: the smallest that the cards have. */
+  migProfile?: string;
   /** Default `comfyui`. */
   namespace?: string;
 }
@@ -193,6 +197,40 @@ export interface LiteLlmSpec {
   namespace?: string;
 }
 
+/** A key of a Secret that is there already. Its content passes neither through this package nor through Pulumi's state. */
+export interface SecretKeySpec {
+  /** Name of the Secret, in the workload's namespace. */
+  name: string;
+  /** Key of its data. */
+  key: string;
+}
+
+/** vLLM: an OpenAI-compatible server of one model. */
+export interface VllmSpec {
+  /** Model by its name on Hugging Face, e.g. `Qwen/Qwen2.5-7B-Instruct`. */
+  model: string;
+  /** Whether it runs. Default true; see ComfyUI. */
+  active?: boolean;
+  /** GPUs it requests, and splits the model over by tensor parallelism. Default 1. */
+  gpus?: number;
+  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: the smallest that the cards have. */
+  migProfile?: string;
+  /** Further arguments of `vllm serve`, e.g. `--max-model-len=8192`. */
+  args?: string[];
+  /** Token for gated models. The Secret must be there first, so `namespace` must name an existing one. Default none. */
+  huggingFaceToken?: SecretKeySpec;
+  /** Limit of `/dev/shm`, which the processes of one model share. It counts as the pod's memory once used. Default `8Gi`. */
+  sharedMemory?: string;
+  /** Image. Default `vllm/vllm-openai` of a release that the driver's CUDA runs. */
+  image?: string;
+  /** Size of the volume for downloaded models and compiled graphs. Default `100Gi`. */
+  storage?: string;
+  /** StorageClass of the volume. Default: the cluster's. */
+  storageClass?: string;
+  /** Default `vllm`, which the workload makes; another one must exist. */
+  namespace?: string;
+}
+
 /** A pod of the user's own that requests GPUs. */
 export interface GpuPodSpec {
   /** Image, e.g. `nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04`. */
@@ -205,10 +243,16 @@ export interface GpuPodSpec {
   env?: Record<string, string>;
   /** GPUs it requests. Default 1. */
   gpus?: number;
+  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: the smallest that the cards have. */
+  migProfile?: string;
   /** Default `gpu-pods`, which a cluster makes; another one must exist. */
   namespace?: string;
   /** Further node selector. */
   nodeSelector?: Record<string, string>;
+  /** Further limits, e.g. `{"cpu": "1", "memory": "1Gi"}`. Default none. */
+  limits?: Record<string, string>;
+  /** Run as user 65534 on a read-only root, as Pod Security `restricted` asks. Default false: many images want root, or write beside their program. */
+  restricted?: boolean;
 }
 
 /** What runs on the GPUs. */
@@ -217,8 +261,21 @@ export interface WorkloadsSpec {
   comfyui?: ComfyUiSpec;
   /** Routes requests to `ollama`, which it needs. */
   litellm?: LiteLlmSpec;
+  vllm?: VllmSpec;
   /** Pods by name. */
   pods?: Record<string, GpuPodSpec>;
+}
+
+/** Metrics of the cards (DCGM exporter), for Prometheus and Grafana that are there already. */
+export interface MonitoringSpec {
+  /** Make a ServiceMonitor. The cluster must have the Prometheus Operator's definition of it. Default false. */
+  serviceMonitor?: boolean;
+  /** Make a ConfigMap with a Grafana dashboard, which the sidecar of Grafana's chart loads by its label. Default true. */
+  dashboard?: boolean;
+  /** Namespace of the dashboard; it must exist. Default: the release's, which Grafana's sidecar reads when it searches all. */
+  namespace?: string;
+  /** Further labels of the ServiceMonitor, as Prometheus selects by, e.g. `release: kube-prometheus-stack`. Default none. */
+  labels?: Record<string, string>;
 }
 
 /** How machines are brought to the wanted image. */
@@ -257,6 +314,13 @@ export interface ClusterSpec {
   clusterName?: string;
   /** URL of the Kubernetes API, e.g. `https://10.0.10.10:6443`. Required with an owned machine. */
   clusterEndpoint?: string;
+  /**
+   * Make the cluster: its machines are in maintenance mode when the first update begins, and it makes secrets, installs
+   * Talos with the wanted image, bootstraps etcd on the first control plane by name, and fetches the kubeconfig. Stays as it
+   * is afterwards: the secrets and the way to the cluster are the stack's. All machines are owned, and one at least is a
+   * control plane. Default false: the cluster is there.
+   */
+  bootstrap?: boolean;
   /** Machines by node name. */
   machines: Record<string, MachineSpec>;
   /** Patches of every machine (YAML text), e.g. a registry mirror. Containerd parts are refused here. */
@@ -269,6 +333,8 @@ export interface ClusterSpec {
   devicePlugin?: DevicePluginSpec;
   /** Sharing or partitioning of the cards. Default none. */
   sharing?: SharingSpec;
+  /** Metrics of the cards. Default none but what the GPU Operator exports by itself. */
+  monitoring?: MonitoringSpec;
   /** What runs on the GPUs. Default nothing. */
   workloads?: WorkloadsSpec;
   /** How machines are brought to the wanted image. Default: see its fields. */
@@ -281,4 +347,9 @@ export interface ClusterSpec {
   smokeTestImage?: string;
   /** Fixes to leave out, by name (`npm run lab -- --list-fixes`): to see what they are for, or where a release no longer needs one. */
   without?: string[];
+  /**
+   * Apply the stack although checks complain, to see the failure that a check stands for. An escape hatch for looking at
+   * failures in the lab; it makes nothing work. Mistakes of shape are refused all the same. Default false.
+   */
+  skipChecks?: boolean;
 }

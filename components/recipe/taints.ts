@@ -49,3 +49,8 @@ export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
   }
   return tolerations;
 }
+
+/** A taint as kubectl writes it: `key=value:Effect`, or `key:Effect` without a value. */
+export function describeTaint({ key, value, effect }: NodeTaint): string {
+  return `${key}${value === undefined || value === "" ? "" : `=${value}`}:${effect}`;
+}

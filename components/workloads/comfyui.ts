@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
 import { type ComfyUiSpec } from "../recipe/spec";
 import { type GpuAccess } from "./gpu-access";
-import { server } from "./server";
+import { patient, server } from "./server";
 import { volume } from "./volume";
 
 const port = 8188;
@@ -82,8 +82,9 @@ function pod(
         securityContext: { ...unprivileged, runAsUser: 0 },
         resources: { limits: gpuLimits(args.gpuResourceName, args.gpus ?? 1) },
         // The first start copies the program to the volume.
-        startupProbe: { ...alive, periodSeconds: 10, failureThreshold: Math.ceil(readyWithin / 10) },
+        startupProbe: { ...alive, periodSeconds: 10, failureThreshold: patient(readyWithin, 10) },
         readinessProbe: { ...alive, periodSeconds: 10 },
+        // No liveness probe: the queue is in memory, and a restart would lose it.
         volumeMounts: [{ name: "data", mountPath: "/root" }],
       },
     ],

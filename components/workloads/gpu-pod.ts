@@ -1,6 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { gpuLimits, kubernetesName, labels, podTolerations, unprivileged } from "../kubernetes/pods";
+import { gpuLimits, kubernetesName, labels, podTolerations, restricted, unprivileged } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
 import { type GpuPodSpec } from "../recipe/spec";
 import { type GpuAccess } from "./gpu-access";
@@ -45,6 +45,7 @@ export class GpuPod extends pulumi.ComponentResource {
 }
 
 function podSpec(args: GpuPodArgs): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
+  const gpus = gpuLimits(args.gpuResourceName, args.gpus ?? 1);
   return {
     runtimeClassName: args.runtimeClassName,
     restartPolicy: "OnFailure",
@@ -58,8 +59,8 @@ function podSpec(args: GpuPodArgs): pulumi.Input<k8s.types.input.core.v1.PodSpec
         ...(args.command === undefined ? {} : { command: args.command }),
         ...(args.args === undefined ? {} : { args: args.args }),
         env: Object.entries(args.env ?? {}).map(([key, value]) => ({ name: key, value })),
-        securityContext: unprivileged,
-        resources: { limits: gpuLimits(args.gpuResourceName, args.gpus ?? 1) },
+        securityContext: args.restricted === true ? restricted : unprivileged,
+        resources: { limits: pulumi.all([gpus, args.limits ?? {}]).apply(([ours, more]) => ({ ...more, ...ours })) },
       },
     ],
   };

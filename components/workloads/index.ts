@@ -1,12 +1,16 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { clusterLimits } from "../kubernetes/timeouts";
+import { modelPullOf } from "../recipe/model-pull";
+import { workloadResource } from "../recipe/sharing";
+import { type GpuPodSpec } from "../recipe/spec";
 import { type Plan } from "../recipe/types";
 import { ComfyUi } from "./comfyui";
 import { type GpuAccess } from "./gpu-access";
 import { GpuPod } from "./gpu-pod";
 import { LiteLlm, type LiteLlmArgs } from "./litellm";
 import { Ollama } from "./ollama";
+import { Vllm } from "./vllm";
 
 /**
  * The workloads of a stack.
@@ -20,21 +24,33 @@ export function gpuWorkloads(
   access: Pick<GpuAccess, "runtimeClassName" | "gpuResourceName">,
   opts: pulumi.ComponentResourceOptions,
 ): pulumi.Output<Record<string, string>> {
-  const { ollama, comfyui, litellm, pods = {} } = plan.spec.workloads ?? {};
+  const { ollama, comfyui, vllm, litellm, pods = {} } = plan.spec.workloads ?? {};
+  const { cudaVersion } = plan.kubernetes;
   const common: GpuAccess = {
     ...access,
     tolerations: plan.kubernetes.tolerations,
     readyWithin: clusterLimits(plan.spec.timeouts).workload,
   };
+  // With mixed MIG a workload may want devices of another size than the cluster's default.
+  const of = <T extends { migProfile?: string }>(workload: T): T & GpuAccess => ({
+    ...workload,
+    ...common,
+    gpuResourceName: pulumi
+      .output(access.gpuResourceName)
+      .apply((resource) => workloadResource(plan.spec.sharing, workload.migProfile, resource)),
+  });
   const endpoints: Record<string, pulumi.Output<string>> = {};
   if (ollama !== undefined) {
-    const { endpoint } = new Ollama(`${name}-ollama`, { ...ollama, ...common }, opts);
+    const { endpoint } = new Ollama(`${name}-ollama`, of({ ...ollama, pullBy: modelPullOf(plan.spec) }), opts);
     if (ollama.active !== false) endpoints.ollama = endpoint;
   }
   if (comfyui !== undefined) {
-    const { cudaVersion } = plan.kubernetes;
-    const { endpoint } = new ComfyUi(`${name}-comfyui`, { ...comfyui, ...common, cudaVersion }, opts);
+    const { endpoint } = new ComfyUi(`${name}-comfyui`, { ...of(comfyui), cudaVersion }, opts);
     if (comfyui.active !== false) endpoints.comfyui = endpoint;
+  }
+  if (vllm !== undefined) {
+    const { endpoint } = new Vllm(`${name}-vllm`, { ...of(vllm), cudaVersion }, opts);
+    if (vllm.active !== false) endpoints.vllm = endpoint;
   }
   if (litellm !== undefined) {
     const { tolerations = [], readyWithin = 1200 } = common;
@@ -43,24 +59,19 @@ export function gpuWorkloads(
     const { endpoint } = new LiteLlm(`${name}-litellm`, args, opts);
     if (litellm.active !== false) endpoints.litellm = endpoint;
   }
-  gpuPods(name, pods, common, opts);
+  const withAccess = Object.entries(pods).map(([pod, spec]): [string, GpuPodSpec & GpuAccess] => [pod, of(spec)]);
+  gpuPods(name, withAccess, opts);
   return pulumi.all(endpoints);
 }
 
 /** The default namespace of pods is ours to make; one that the stack names must exist. */
-function gpuPods(
-  name: string,
-  pods: NonNullable<NonNullable<Plan["spec"]["workloads"]>["pods"]>,
-  common: GpuAccess,
-  opts: pulumi.ComponentResourceOptions,
-): void {
-  const needsNamespace = Object.values(pods).some((pod) => pod.namespace === undefined);
+function gpuPods(name: string, pods: [string, GpuPodSpec & GpuAccess][], opts: pulumi.ComponentResourceOptions): void {
+  const needsNamespace = pods.some(([, pod]) => pod.namespace === undefined);
   const namespace = needsNamespace
     ? new k8s.core.v1.Namespace(`${name}-gpu-pods`, { metadata: { name: "gpu-pods" } }, opts)
     : undefined;
-  for (const [pod, spec] of Object.entries(pods)) {
+  for (const [pod, spec] of pods) {
     const dependsOn = spec.namespace === undefined && namespace ? [namespace] : [];
-    const args = { ...spec, ...common, podName: pod };
-    new GpuPod(`${name}-${pod}`, args, pulumi.mergeOptions(opts, { dependsOn }));
+    new GpuPod(`${name}-${pod}`, { ...spec, podName: pod }, pulumi.mergeOptions(opts, { dependsOn }));
   }
 }

@@ -24,6 +24,16 @@ export interface Server {
   endpoint: pulumi.Output<string>;
 }
 
+/**
+ * How often a startup probe may fail, for a server whose first start downloads: an hour, or as long as the server may take.
+ * A probe that gave up sooner would have the download begin anew; that a server is late is for the Deployment's deadline.
+ *
+ * @param period Seconds between two probes.
+ */
+export function patient(readyWithin: number, period: number): number {
+  return Math.ceil(Math.max(readyWithin, 3600) / period);
+}
+
 /** A Deployment and its Service. */
 export function server(name: string, args: ServerArgs, opts: pulumi.CustomResourceOptions): Server {
   const metadata = { name: args.name, namespace: args.namespace, labels: labels(args.name) };

@@ -87,7 +87,7 @@ func (c *cluster) apiServerFlags() []string {
 		"--service-account-key-file=" + c.signing.public,
 		"--service-account-signing-key-file=" + c.signing.private,
 		"--service-cluster-ip-range=" + serviceNet,
-		"--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname",
+		"--kubelet-preferred-address-types=InternalDNS,InternalIP,Hostname",
 		"--profiling=false",
 	}
 }

@@ -143,6 +143,9 @@ export class LabEngine {
     try {
       await this.stack[verb]({
         onEvent: (event) => {
+          // The SDK's debug messages quote every call with its secrets unwrapped (sdk/nodejs/runtime/resource.ts,
+          // `log.debug`), and the engine passes them on: nobody may see or keep them.
+          if ((event.diagnosticEvent?.severity as string) === "debug") return;
           eventLog.write(`${JSON.stringify(event)}\n`);
           record.add(event);
         },

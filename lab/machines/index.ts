@@ -24,7 +24,7 @@ export interface LabMachine {
   talosVersion: string;
   schematicId: string;
   platform: string;
-  /** File: its machine configuration. */
+  /** File: its machine configuration; empty: it has none and waits in maintenance mode. */
   config: string;
   gpus: LabGpu[];
 }
@@ -37,7 +37,8 @@ export interface MachinesSpec {
   /** URL of the Image Factory. */
   factory: string;
   kubernetes: { server: string; adminKubeconfig: string; caCert: string; caKey: string } | null;
-  talos: { caCert: string; caKey: string };
+  /** Authority of the machine API; null where machines wait in maintenance mode and get it with their configuration. */
+  talos: { caCert: string; caKey: string } | null;
   clusterName: string;
   machines: LabMachine[];
 }
@@ -64,6 +65,8 @@ export interface MachineState {
 export interface Machines {
   /** Address of the machine API of all of them, `127.0.0.1:PORT`; a call's metadata says which one is meant. */
   api: string;
+  /** Where machines that wait in maintenance mode answer instead, without credentials, by their address. */
+  maintenance: Record<string, string>;
   /** State of every machine, by name. */
   state(): Promise<Record<string, MachineState>>;
   /** Makes a machine misbehave, e.g. `{kind: "rollback", times: 1}`. */
@@ -84,13 +87,18 @@ export async function startMachines(
   await fs.mkdir(spec.dir, { recursive: true });
   const file = path.join(spec.dir, "spec.json");
   await fs.writeFile(file, JSON.stringify(spec, null, 2), { mode: 0o600 });
-  const child = await spawnGuarded<{ api: string; control: string }>(binary, ["--spec", file], {
-    name: "machines",
-    ...options,
-  });
-  const { api, control } = child.ready;
+  const child = await spawnGuarded<{ api: string; maintenance: Record<string, string>; control: string }>(
+    binary,
+    ["--spec", file],
+    {
+      name: "machines",
+      ...options,
+    },
+  );
+  const { api, maintenance, control } = child.ready;
   return {
     api,
+    maintenance,
     state: async () => (await request<{ machines: Record<string, MachineState> }>(`${control}/state`)).machines,
     fault: async (machine, fault) => {
       await request(`${control}/machines/${encodeURIComponent(machine)}/fault`, fault);

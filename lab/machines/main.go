@@ -29,6 +29,7 @@ import (
 	"talos-gpu/lab/machines/internal/drain"
 	"talos-gpu/lab/machines/internal/factory"
 	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/kubelet"
 	"talos-gpu/lab/machines/internal/kubelet/tool"
 	"talos-gpu/lab/machines/internal/machine"
 	"talos-gpu/lab/machines/internal/spec"
@@ -90,7 +91,15 @@ func run(ctx context.Context, path string) error {
 		}
 	}
 
-	return serve(ctx, front, control.Handler(machines), func() error { return kubelets(ctx, description, machines) })
+	maintenance := map[string]string{}
+
+	for _, m := range machines {
+		if listens := m.MaintenanceAddress(); listens != "" {
+			maintenance[m.Address()] = listens
+		}
+	}
+
+	return serve(ctx, front, maintenance, control.Handler(machines), func() error { return kubelets(ctx, description, machines) })
 }
 
 func build(ctx context.Context, description *spec.Spec) ([]*machine.Machine, error) {
@@ -100,6 +109,9 @@ func build(ctx context.Context, description *spec.Spec) ([]*machine.Machine, err
 		Dir:     description.Dir,
 		Cluster: description.Machines,
 		Serve:   func(m *machine.Machine) *grpc.Server { return api.New(m) },
+		// Machines that wait in maintenance mode have no etcd yet.
+		ServeMaintenance: api.NewMaintenance,
+		Etcd:             machine.NewEtcd(description.Talos != nil),
 	}
 
 	if description.Kubernetes != nil {
@@ -108,7 +120,13 @@ func build(ctx context.Context, description *spec.Spec) ([]*machine.Machine, err
 			return nil, fmt.Errorf("kubernetes.adminKubeconfig: %w", err)
 		}
 
-		environment.Nodes, environment.AdminKubeconfig = nodes, description.Kubernetes.AdminKubeconfig
+		authority, err := kubelet.LoadAuthority(description.Kubernetes.Server, description.Kubernetes.CACert, description.Kubernetes.CAKey)
+		if err != nil {
+			return nil, err
+		}
+
+		environment.Nodes = nodes
+		environment.AdminKubeconfig = func() ([]byte, error) { return authority.AdminKubeconfig(description.ClusterName) }
 	}
 
 	var (
@@ -140,7 +158,7 @@ func kubelets(ctx context.Context, description *spec.Spec, machines []*machine.M
 }
 
 // serve opens both endpoints, says where they are, and ends with ctx or with the first of its parts that fails.
-func serve(ctx context.Context, front *grpc.Server, handler http.Handler, kubelets func() error) error {
+func serve(ctx context.Context, front *grpc.Server, maintenance map[string]string, handler http.Handler, kubelets func() error) error {
 	apiListener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -168,7 +186,7 @@ func serve(ctx context.Context, front *grpc.Server, handler http.Handler, kubele
 	}()
 
 	ready, err := json.Marshal(map[string]any{
-		"api": apiListener.Addr().String(), "control": "http://" + controlListener.Addr().String(), "pid": os.Getpid(),
+		"api": apiListener.Addr().String(), "maintenance": maintenance, "control": "http://" + controlListener.Addr().String(), "pid": os.Getpid(),
 	})
 	if err != nil {
 		return err

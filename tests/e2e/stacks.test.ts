@@ -1,7 +1,11 @@
 import { runLab } from "./support";
 
 interface Expected {
-  machines: Record<string, { talosVersion: string; driverVersion: string; gpus: string; reboots?: number }>;
+  machines: Record<
+    string,
+    /** `reboots` default to 1. */
+    { talosVersion: string; driverVersion: string | null; gpus?: string; taints?: string[]; reboots?: number }
+  >;
   workloads: string[];
 }
 
@@ -13,7 +17,30 @@ const expected: Record<string, Expected> = {
   },
   "aarhus-h100": {
     machines: { "aarhus-h100": { talosVersion: "v1.11.5", driverVersion: "570.172.08", gpus: "2" } },
-    workloads: ["gpu-pods/nvidia-test"],
+    workloads: ["gpu-pods/nvidia-test", "vllm/vllm"],
+  },
+  // Two cards, four slices of each; four pods on them.
+  rtx3090: {
+    machines: { rtx3090: { talosVersion: "v1.10.9", driverVersion: "570.148.08", gpus: "8" } },
+    workloads: ["gpu-pods/gpu-test-1", "gpu-pods/gpu-test-2", "gpu-pods/gpu-test-3", "gpu-pods/gpu-test-4"],
+  },
+  velaryon: {
+    machines: {
+      velaryon: { talosVersion: "v1.11.1", driverVersion: "535.247.01", gpus: "1", taints: ["gpu=true:NoSchedule"] },
+    },
+    workloads: ["nvidia/nvidia-test"],
+  },
+  // Its machines begin in maintenance mode: the one reboot is that of the installation.
+  modern: {
+    machines: {
+      control: {
+        talosVersion: "v1.13.0",
+        driverVersion: null,
+        taints: ["node-role.kubernetes.io/control-plane:NoSchedule"],
+      },
+      gpu: { talosVersion: "v1.13.0", driverVersion: "595.58.03", gpus: "1" },
+    },
+    workloads: ["ollama/ollama"],
   },
   frank: {
     // Omni upgrades, and then applies the configuration; its file needs a boot of its own on this Talos release.
@@ -22,10 +49,14 @@ const expected: Record<string, Expected> = {
   },
 };
 
-test(
-  "the stacks come up side by side: one reboot per machine where it is ours to say, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine",
-  async () => {
-    const names = Object.keys(expected);
+/** Two at a time: each brings up a control plane of its own. */
+const pairs = Object.keys(expected).flatMap((name, index, names) =>
+  index % 2 === 0 ? [[name, names[index + 1]].filter((each) => each !== undefined)] : [],
+);
+
+test.each(pairs.map((names) => [names]))(
+  "%j come up side by side: one reboot per machine where it is ours to say, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine",
+  async (names) => {
     const runs = await Promise.all(names.map((stack) => runLab(["--stack", stack, "--updates", "2"])));
     for (const [index, stack] of names.entries()) {
       const { status, report, lines } = runs[index]!;
@@ -39,12 +70,13 @@ test(
       expect(first!.changes).toMatchObject({ update: 0, replace: 0, delete: 0, same: 0 });
       expect(second!.changes).toEqual({ create: 0, update: 0, replace: 0, delete: 0, same: first!.changes.create });
       expect(second!.machineRequests).toBe(0);
-      for (const [name, { talosVersion, driverVersion, gpus, reboots = 1 }] of Object.entries(machines)) {
+      for (const [name, { talosVersion, driverVersion, gpus, taints = [], reboots = 1 }] of Object.entries(machines)) {
         expect(report.machines[name]).toMatchObject({
           talosVersion,
           driverVersion,
           reboots,
-          allocatable: { "nvidia.com/gpu": gpus },
+          taints,
+          allocatable: gpus === undefined ? {} : { "nvidia.com/gpu": gpus },
         });
         expect(report.machines[name]!.schematicId).toMatch(/^[0-9a-f]{64}$/);
       }

@@ -19,6 +19,12 @@ export interface LabRun {
   ended: Promise<{ status: number | string; stdout: string }>;
 }
 
+/** Labs that run; a test that fails in the middle must not leave its lab, and with it the whole run, hanging. */
+const running = new Set<ChildProcess>();
+afterEach(() => {
+  for (const child of running) child.kill("SIGTERM");
+});
+
 /** Starts `npm run lab -- ...args` without npm in between, so that signals reach it. */
 export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
   const child = spawn(process.execPath, [require.resolve("tsx/cli"), "lab/main.ts", ...args], {
@@ -26,6 +32,8 @@ export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  running.add(child);
+  child.on("close", () => running.delete(child));
   const lines: string[] = [];
   const waiting: { pattern: RegExp; resolve: (line: string) => void; reject: (error: Error) => void }[] = [];
   readline.createInterface({ input: child.stderr }).on("line", (line) => {

@@ -49,11 +49,14 @@ const fakeSmi = `#!/bin/bash
 cd "$(dirname "$0")"
 case "$*" in
   "-pm 1") ;;
-  --query-gpu=*) for card in 0 1; do echo "$card, $(cat limit-$card), 100.00, 400.00"; done ;;
+  --query-gpu=*) for card in 0 1; do echo "$card, $(cat limit-$card), 100.00, 400.00, 120.50, 37"; done ;;
   "-i "*" -pl "*) echo "$4.00" > "limit-$2"; echo "set $2 $4" >> asked ;;
   *) exit 64 ;;
 esac
 `;
+
+const queryOf = (inputs: Record<string, any>): string =>
+  inputs.spec.template.spec.containers[0].env.find(({ name }: { name: string }) => name === "QUERY").value as string;
 
 async function runScript(
   watts: number,
@@ -65,7 +68,7 @@ async function runScript(
   for (const card of [0, 1]) fs.writeFileSync(path.join(folder, `limit-${card}`), "400.00\n");
   const [command, flag, text] = inputs.spec.template.spec.containers[0].command as [string, string, string];
   const script = text.replaceAll("/tmp/limited", path.join(folder, "limited")).replaceAll("sleep 1800", "sleep 0.05");
-  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, WATTS: String(watts) };
+  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, WATTS: String(watts), QUERY: queryOf(inputs) };
   const child = spawn(command, [flag, script], { env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
@@ -106,6 +109,17 @@ test("sets every card, leaves a set one alone, and sets it again when it has dri
     expect(fs.existsSync(path.join(folder, "limited"))).toBe(true);
     const asked = fs.readFileSync(path.join(folder, "asked"), "utf8").trim().split("\n");
     expect(asked).toEqual(["set 0 300", "set 1 300", "set 1 300"]);
+    await said("card 1: limit 300 W, draws 120.50 W, utilisation 37 %");
+  });
+});
+
+test("may set limits, and nothing else: no privileges, one capability, a read-only root", async () => {
+  const { inputs } = findAll(await stack(), daemonSet)[0]!;
+  expect(inputs.spec.template.spec.containers[0].securityContext).toEqual({
+    runAsUser: 0,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"], add: ["SYS_ADMIN"] },
+    seccompProfile: { type: "RuntimeDefault" },
   });
 });
 

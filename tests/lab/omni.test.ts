@@ -74,7 +74,6 @@ describe("the program's verbs against it, through omnictl", () => {
     uuid,
     cluster: "frank",
     resources: omniResources({ ...target, patches: [part], extensions: ["siderolabs/x"] }),
-    shared: [],
   };
   const held = (): string[] => lab.resources.all(configPatchType).map(({ metadata }) => metadata.id);
 

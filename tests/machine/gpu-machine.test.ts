@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import * as path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { GpuMachine, registerSchematics, type GpuMachineArgs } from "../../components/machine";
-import { upgradeTask } from "../../components/machine/program/task";
+import { taintTask, upgradeTask } from "../../components/machine/program/task";
 import { record, type Registered, type Run, type RunOptions } from "../support/recorder";
 import { args, recipe, SCHEMATIC, SECRETS } from "./gpu-machine-fixture";
 
@@ -60,6 +60,7 @@ describe("an owned machine", () => {
       ["gpu-1-configuration", "talos:machine/configurationApply:ConfigurationApply"],
       ["gpu-1-upgrade", "command:local:Command"],
       ["gpu-1-node", "kubernetes:core/v1:NodePatch"],
+      ["gpu-1-node-taints", "command:local:Command"],
     ]);
     const component = byName(made, "gpu-1");
     expect(component.type).toBe("talos-gpu:index:GpuMachine");
@@ -161,17 +162,28 @@ describe("the upgrade", () => {
 });
 
 describe("the node", () => {
-  test("gets labels and taints, forced", async () => {
+  test("gets labels, forced", async () => {
     const { inputs } = byName(await run({ nodeName: "node-a" }), "gpu-1-node");
-    expect(inputs).toMatchObject({
+    expect(inputs).toEqual({
+      apiVersion: "v1",
+      kind: "Node",
       metadata: { name: "node-a", labels: recipe.nodeLabels, annotations: { "pulumi.com/patchForce": "true" } },
-      spec: { taints: recipe.nodeTaints },
     });
+  });
+
+  test("gets taints by the program, which leaves those of others there", async () => {
+    const { inputs } = byName(await run({ nodeName: "node-a" }), "gpu-1-node-taints");
+    expect([inputs["create"], inputs["delete"]]).toEqual([
+      expect.stringMatching(/ -- taint$/),
+      expect.stringMatching(/ -- untaint$/),
+    ]);
+    const taskOf = JSON.parse(String(inputs["stdin"])) as unknown;
+    expect(taintTask.parse(taskOf)).toEqual({ machine: "node-a", taints: recipe.nodeTaints });
   });
 
   test("is not patched when there is nothing to say", async () => {
     const { resources } = await run({ recipe: { ...recipe, nodeLabels: {}, nodeTaints: [] } });
-    expect(resources.some(({ type }) => type.includes("NodePatch"))).toBe(false);
+    expect(resources.some(({ type, name }) => type.includes("NodePatch") || name.includes("taints"))).toBe(false);
   });
 });
 

@@ -40,7 +40,7 @@ test("Omni's machine: no schematic and no configuration of ours, but resources i
   expect(given.inputs["create"]).toMatch(/omni-apply$/);
   expect(given.inputs["delete"]).toMatch(/omni-release$/);
   const task = omniTask.parse(JSON.parse(given.inputs["stdin"] as string));
-  expect(task).toMatchObject({ uuid: omni.uuid, cluster: "lab", shared: [] });
+  expect(task).toMatchObject({ uuid: omni.uuid, cluster: "lab" });
   expect(task.resources.map(({ spec }) => spec)).toEqual([
     { extensions: ["siderolabs/x"] },
     { data: recipe.patches[0] },

@@ -122,6 +122,56 @@ describe("each fix by what is seen without it", () => {
   });
 });
 
+describe("each fix of tainted nodes and of the plugin's options", () => {
+  const velaryon = (taints: string[]): Observations => ({ nodes: [{ name: "velaryon", labels: {}, taints }] });
+  const pending = (text: string): NonNullable<Observations["events"]> => [
+    {
+      namespace: "nvidia-device-plugin",
+      object: "Pod/gpu-smoke-test-x",
+      reason: "FailedScheduling",
+      message: `0/1 nodes are available: ${text}`,
+    },
+  ];
+
+  test("deviceListStrategy, by what the plugin said before it was started again", () => {
+    const refused = "invalid --device-list-strategy option: invalid strategy: envvars";
+    const seen = (namespace: string): Observations => ({
+      pods: [
+        {
+          namespace,
+          name: "nvidia-device-plugin-x",
+          phase: "Running",
+          containers: [{ name: "ctr", state: "waiting", reason: "CrashLoopBackOff", lastMessage: refused }],
+        },
+      ],
+    });
+    expect(found(seen("kube-system"), without("aarhus-h100", "deviceListStrategy"))).toEqual(["deviceListStrategy"]);
+    expect(found(seen("elsewhere"), without("aarhus-h100", "deviceListStrategy"))).toEqual([]);
+  });
+
+  test.each(["1 node(s) had untolerated taint {gpu: true}.", "1 node(s) had untolerated taint(s)."])(
+    "tolerations: %s",
+    (text) => {
+      const seen = { ...velaryon(["gpu=true:NoSchedule"]), events: pending(text) };
+      expect(found(seen, without("velaryon", "tolerations"))).toEqual(["tolerations"]);
+    },
+  );
+
+  test("a taint of somebody else's is no missing toleration of ours", () => {
+    const seen = {
+      ...velaryon(["gpu=true:NoSchedule", "node.kubernetes.io/not-ready:NoSchedule"]),
+      events: pending("1 node(s) had untolerated taint(s)."),
+    };
+    expect(found(seen, without("velaryon", "tolerations"))).toEqual([]);
+  });
+
+  test("taintThroughApi", () => {
+    const [diagnosis] = diagnose(velaryon(["other:NoSchedule"]), without("velaryon", "taintThroughApi"));
+    expect(diagnosis).toMatchObject({ fix: "taintThroughApi", evidence: ["node velaryon lacks gpu=true:NoSchedule"] });
+    expect(found(velaryon(["gpu=true:NoSchedule"]), without("velaryon", "taintThroughApi"))).toEqual([]);
+  });
+});
+
 describe("causes, not consequences", () => {
   test("without a driver pods wait like without markers", () => {
     expect(found({ ...stuck, machines: noDriver ?? [] }, without("rtx5070ti", "kernelModules"))).toEqual([
@@ -164,6 +214,7 @@ describe("no false alarm", () => {
     const seen: Observations = {
       ...stuck,
       daemonSets: [{ namespace: operator, name: "nvidia-validation-markers", desired: 1, ready: 1 }],
+      nodes: [{ name: "k8s-worker4", labels: { "nvidia.com/gpu.deploy.operator-validator": "false" } }],
     };
     expect(found(seen, planCluster(validStack("rtx5070ti")))).toEqual([]);
   });

@@ -24,6 +24,7 @@ describe("GPU Operator", () => {
       driver: { enabled: false },
       toolkit: { enabled: false },
       cdi: { enabled: false },
+      dcgmExporter: { serviceMonitor: { enabled: false } },
       migManager: { enabled: false },
       devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: "envvar" }] },
       validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },

@@ -29,12 +29,42 @@ describe("fixes", () => {
   const used = (name: string): FixId[] =>
     fixes.filter((fix) => fix.usedBy(planCluster(validStack(name)))).map((fix) => fix.id);
 
+  const everywhere: FixId[] = ["nodeSelector", "schematic", "driverBranches"];
+
   test.each([
-    ["rtx5070ti", ["validationMarkers", "privilegedNamespace", "kernelModules", "bpfJitHarden"]],
-    ["aarhus-h100", ["kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel"]],
-    ["velaryon", ["privilegedNamespace", "kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel"]],
-    ["modern", ["privilegedNamespace", "kernelModules"]],
-  ])("%s needs %j", (name, ids) => expect(used(name)).toEqual(ids));
+    [
+      "rtx5070ti",
+      [
+        "validationMarkers",
+        "operatorValidatorLabel",
+        "modelsPull",
+        "cudaImage",
+        "privilegedNamespace",
+        "kernelModules",
+        "bpfJitHarden",
+        "deviceListStrategy",
+      ],
+    ],
+    [
+      "aarhus-h100",
+      ["cudaImage", "kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel", "deviceListStrategy"],
+    ],
+    [
+      "velaryon",
+      [
+        "cudaImage",
+        "privilegedNamespace",
+        "kernelModules",
+        "runtimeClass",
+        "bpfJitHarden",
+        "gpuPresentLabel",
+        "deviceListStrategy",
+        "tolerations",
+        "taintThroughApi",
+      ],
+    ],
+    ["modern", ["privilegedNamespace", "kernelModules", "tolerations", "taintThroughApi"]],
+  ])("%s needs %j", (name, ids) => expect(used(name).sort()).toEqual([...ids, ...everywhere].sort()));
 
   test("each is told with symptom, cause, remedy and source", () => {
     expect(fixes.map((fix) => fix.id)).toEqual([...fixIds]);
@@ -48,6 +78,19 @@ describe("fixes", () => {
       plan.kubernetes.markers = [];
       for (const machine of plan.machines) delete machine.nodeLabels["nvidia.com/gpu.deploy.operator-validator"];
     },
+    operatorValidatorLabel: (plan) => {
+      for (const machine of plan.machines) delete machine.nodeLabels["nvidia.com/gpu.deploy.operator-validator"];
+    },
+    nodeSelector: (plan) => {
+      const stale = { "node-role.kubernetes.io/gpu": "true" };
+      plan.kubernetes.nodeSelector = stale;
+      if (plan.kubernetes.mode === "devicePlugin") plan.kubernetes.release.values["nodeSelector"] = stale;
+    },
+    driverBranches: () => {}, // another driver changes the whole image; see below
+    cudaImage: (plan) => void (plan.kubernetes.smokeTestImage = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda13.0.0"),
+    // Not in the plan: a workload's hook, and how the upgrade program compares.
+    modelsPull: () => {},
+    schematic: () => {},
     privilegedNamespace: (plan) => void (plan.kubernetes.namespaceLabels = {}),
     kernelModules: (plan) => {
       for (const machine of plan.machines) {
@@ -65,11 +108,45 @@ describe("fixes", () => {
     gpuPresentLabel: (plan) => {
       for (const machine of plan.machines) delete machine.nodeLabels["nvidia.com/gpu.present"];
     },
+    deviceListStrategy: ({ kubernetes: { release, mode } }) => {
+      const plural = release.values as {
+        deviceListStrategy: string;
+        devicePlugin: { env: { name: string; value: string }[] };
+      };
+      if (mode === "devicePlugin") plural.deviceListStrategy = "envvars";
+      else
+        plural.devicePlugin.env = plural.devicePlugin.env.map((entry) =>
+          entry.name === "DEVICE_LIST_STRATEGY" ? { ...entry, value: "envvars" } : entry,
+        );
+    },
+    tolerations: ({ kubernetes }) => {
+      const others = ({ key }: { key: string }): boolean => key !== "gpu";
+      kubernetes.tolerations = kubernetes.tolerations.filter(others);
+      kubernetes.release.values.tolerations = (kubernetes.release.values.tolerations as { key: string }[]).filter(
+        others,
+      );
+    },
+    taintThroughApi: (plan) => {
+      for (const machine of plan.machines) {
+        machine.nodeTaints = [];
+        machine.patches = machine.patches.map((patch) => `${patch}  nodeTaints:\n    gpu: true:NoSchedule\n`);
+      }
+    },
   };
 
   const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank"].flatMap((name) =>
-    used(name).map((fix) => [name, fix] as const),
+    used(name)
+      .filter((fix) => !["modelsPull", "schematic", "driverBranches"].includes(fix))
+      .map((fix) => [name, fix] as const),
   );
+
+  test("driverBranches left out: modules of lts, toolkit of production", () => {
+    const [machine] = planCluster({ ...validStack("rtx5070ti"), without: ["driverBranches"] }).machines;
+    expect(machine?.extensions).toEqual([
+      "siderolabs/nvidia-container-toolkit-production",
+      "siderolabs/nvidia-open-gpu-kernel-modules-lts",
+    ]);
+  });
 
   test.each(cases)("%s without %s: just that is gone", (name, fix) => {
     const stack = validStack(name);
@@ -81,7 +158,7 @@ describe("fixes", () => {
   });
 
   test("a fix that is left out is still one that the stack needs", () => {
-    const plan = planCluster({ ...validStack("rtx5070ti"), without: [...fixIds] });
+    const plan = planCluster({ ...validStack("rtx5070ti"), without: fixIds.filter((id) => id !== "driverBranches") });
     expect(fixes.filter((fix) => fix.usedBy(plan)).map((fix) => fix.id)).toEqual(used("rtx5070ti"));
   });
 });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import program from "../../stacks";
-import { find, findAll, isSecret } from "../support/graph";
+import { find, findAll, isSecret, waitsFor } from "../support/graph";
 import { record, type Run, type RunOptions } from "../support/recorder";
 import { stackConfig, stacks } from "../support/stacks";
 import { kubeconfig, machineConfiguration, machineOutputs, machineSecrets, talosconfig } from "../support/talos";
@@ -14,6 +14,9 @@ const secrets = {
   "talos-gpu:omniServiceAccountKey": "omni-service-account-key",
 };
 
+/** A stack that makes its cluster has no credentials before. */
+const bootstraps = (stack: string): boolean => stackConfig(stack)["talos-gpu:bootstrap"] === "true";
+
 async function run(
   stack: string,
   changes: Record<string, string> = {},
@@ -22,7 +25,7 @@ async function run(
   let outputs: object | undefined;
   const ran = await record(async () => void (outputs = await program()), {
     stack,
-    config: { ...stackConfig(stack), ...secrets, ...changes },
+    config: { ...stackConfig(stack), ...(bootstraps(stack) ? {} : secrets), ...changes },
     secretKeys: Object.keys(secrets),
     outputs: machineOutputs as NonNullable<RunOptions["outputs"]>,
     ids: ({ type, inputs }) =>
@@ -49,10 +52,14 @@ describe.each(stacks)("%s", (stack) => {
       "endpoints",
       "gpuReady",
       "gpuResourceName",
+      ...(bootstraps(stack) ? ["kubeconfig"] : []),
       "machines",
       "runtimeClassName",
+      ...(bootstraps(stack) ? ["talosconfig"] : []),
     ]);
-    expect(isSecret(find(ran, provider).inputs.kubeconfig)).toBe(true);
+    const made = findAll(ran, provider);
+    expect(made.length).toBeGreaterThan(0);
+    for (const { inputs } of made) expect(isSecret(inputs.kubeconfig)).toBe(true);
     const ours = ran.resources.filter((resource) => resource.type.startsWith("kubernetes:"));
     for (const resource of ours)
       expect([resource.name, resource.provider]).toEqual([resource.name, expect.stringContaining(provider)]);
@@ -69,6 +76,39 @@ describe.each(stacks)("%s", (stack) => {
     expect(preview.error).toBeUndefined();
     expect(urns(preview)).toEqual(urns(await run(stack)));
   });
+});
+
+test("a stack that makes its cluster: secrets, first configuration, etcd and kubeconfig, and only then Kubernetes and other machines", async () => {
+  const ran = await run("modern");
+  const chain = [
+    find(ran, "talos:machine/secrets:Secrets"),
+    find(ran, "talos:machine/configurationApply:ConfigurationApply", "control-configuration"),
+    find(ran, "talos:machine/bootstrap:Bootstrap"),
+    find(ran, "talos:cluster/kubeconfig:Kubeconfig"),
+    find(ran, "command:local:Command", "control-upgrade"),
+    find(ran, "talos:machine/configurationApply:ConfigurationApply", "gpu-configuration"),
+    find(ran, "command:local:Command", "gpu-upgrade"),
+    find(ran, "kubernetes:helm.sh/v3:Release"),
+  ];
+  for (const [index, later] of chain.entries())
+    for (const earlier of chain.slice(0, index)) expect(waitsFor(ran, later)).toContain(earlier.urn);
+  expect(chain[1]!.inputs.applyMode).toBe("staged_if_needing_reboot");
+  expect(JSON.stringify(chain[1]!.inputs.configPatches)).toMatch(/metal-installer\/[0-9a-f]{64}:v1.13.0/);
+});
+
+test("a kubeconfig of another cluster is refused by a stack that makes its own, and this shell's is not looked at", async () => {
+  const given = await run("modern", { "talos-gpu:kubeconfig": kubeconfig });
+  expect(given.error?.message).toMatch(/kubeconfig: is set, in a stack that bootstraps its cluster/);
+  const half = await run("modern", { "talos-gpu:talosconfig": talosconfig });
+  expect(half.error?.message).toMatch(/machineSecrets: is not set, and talosconfig is/);
+  const before = process.env.KUBECONFIG;
+  process.env.KUBECONFIG = "/nowhere/kubeconfig";
+  try {
+    expect((await run("modern")).error).toBeUndefined();
+  } finally {
+    if (before === undefined) delete process.env.KUBECONFIG;
+    else process.env.KUBECONFIG = before;
+  }
 });
 
 test("a misspelt key is refused by name, without a stack trace and before any provider", async () => {

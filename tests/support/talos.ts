@@ -1,3 +1,5 @@
+import { machineSecretsOf, talosClientOf } from "../../components/machine/credentials";
+
 /** Content of credentials as the real tools write them, made up: nothing of them opens anything. */
 
 const pair = "{ crt: Y3J0, key: a2V5 }";
@@ -33,6 +35,11 @@ export function machineOutputs({
     const answer = { machine, talosVersion, schematicId, driverVersion, bootId: "b", rebooted: true, phases: [] };
     return { stdout: `${JSON.stringify(answer)}\n` };
   }
+  if (type === "talos:machine/secrets:Secrets") {
+    const { configuration } = talosClientOf(talosconfig);
+    return { machineSecrets: machineSecretsOf(machineSecrets), clientConfiguration: configuration };
+  }
+  if (type === "talos:cluster/kubeconfig:Kubeconfig") return { kubeconfigRaw: kubeconfig };
   if (type === "kubernetes:batch/v1:Job") return { status: { succeeded: 1 } };
   return {};
 }

@@ -9,12 +9,14 @@ import {
 import { formatDuration } from "../duration";
 import { CallError, redact } from "./failure";
 import type { Cluster, NodeState, PodState } from "./machine";
+import type { TaintedNodes } from "./taint";
+import { nodeTaintState, type NodeTaintState } from "./task";
 
 /** Milliseconds for one request. */
 const REQUEST = 30_000;
 
 /** Kubernetes behind its API, with whatever a kubeconfig can authenticate by. */
-export class KubernetesCluster implements Cluster {
+export class KubernetesCluster implements Cluster, TaintedNodes {
   private readonly api: CoreV1Api;
 
   /** @param kubeconfig content. */
@@ -68,9 +70,22 @@ export class KubernetesCluster implements Cluster {
     }
   }
 
-  private async patch(name: string, body: object): Promise<void> {
+  async taints(name: string): Promise<{ taints: NodeTaintState[]; version: string } | undefined> {
+    const node = await this.call(`node ${name}`, () => this.api.readNode({ name }), { 404: undefined });
+    if (node === undefined) return undefined;
+    const taints = (node.spec?.taints ?? []).map((taint) => nodeTaintState.parse(JSON.parse(JSON.stringify(taint))));
+    return { taints, version: node.metadata?.resourceVersion ?? "" };
+  }
+
+  async setTaints(name: string, taints: NodeTaintState[], version: string): Promise<boolean> {
+    const body = { metadata: { resourceVersion: version }, spec: { taints: taints.length > 0 ? taints : null } };
+    return (await this.patch(name, body, { 409: "conflict" })) !== "conflict";
+  }
+
+  private async patch(name: string, body: object, instead: Record<number, any> = {}): Promise<unknown> {
     const options = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
-    await this.call(`node ${name}`, () => this.api.patchNode({ name, body, fieldManager: "talos-gpu" }, options));
+    const request = () => this.api.patchNode({ name, body, fieldManager: "talos-gpu" }, options);
+    return this.call<unknown>(`node ${name}`, request, instead);
   }
 
   /** One request with a limit. `instead` gives values for HTTP codes that are answers rather than errors. */

@@ -6,11 +6,11 @@ import { systemClock } from "./clock";
 import { SecretFiles, secretValues } from "./credentials";
 import { CallError, Failure, redact } from "./failure";
 import { KubernetesCluster } from "./kubernetes";
-import type { Cluster } from "./machine";
 import { applyToOmni, releaseFromOmni } from "./omni";
 import { OmniServer } from "./omni-server";
 import { waitForOmni } from "./omni-wait";
-import { adoptResult, adoptTask, omniTask, omniWaitTask, upgradeTask, type AdoptResult } from "./task";
+import { taint, untaint } from "./taint";
+import { adoptResult, adoptTask, omniTask, omniWaitTask, taintResult, taintTask, upgradeTask } from "./task";
 import { TalosMachine } from "./talos-machine";
 import { Talosctl } from "./talosctl";
 import { upgrade } from "./upgrade";
@@ -20,7 +20,8 @@ import { upgrade } from "./upgrade";
  * as one JSON line on standard output. Credentials by environment: TALOS_GPU_TALOSCONFIG and TALOS_GPU_KUBECONFIG
  * (contents), else TALOSCONFIG and KUBECONFIG (paths); for Omni TALOS_GPU_OMNI_ENDPOINT and
  * TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY, else the variables of the same names without our prefix. talosctl and omnictl from
- * PATH, or TALOS_GPU_TALOSCTL and TALOS_GPU_OMNICTL.
+ * PATH, or TALOS_GPU_TALOSCTL and TALOS_GPU_OMNICTL; talosctl connects to the talosconfig's endpoints, or to
+ * TALOS_GPU_ENDPOINT.
  */
 async function main(verb: string | undefined): Promise<void> {
   const input = fs.readFileSync(0, "utf8");
@@ -35,6 +36,7 @@ async function main(verb: string | undefined): Promise<void> {
   const talosctl = new Talosctl({
     binary: process.env["TALOS_GPU_TALOSCTL"] ?? "talosctl",
     talosconfig: talosconfig === undefined ? undefined : files.write("talosconfig", talosconfig),
+    endpoint: process.env["TALOS_GPU_ENDPOINT"] || undefined,
     environment: omni, // talosctl signs its requests to Omni with the same key
     secrets,
   });
@@ -83,7 +85,7 @@ async function run(
   input: string,
   machineAt: (address: string) => TalosMachine,
   clientVersion: string,
-  cluster: Cluster | undefined,
+  cluster: KubernetesCluster | undefined,
   omni: OmniServer,
   report: (line: string) => void,
 ): Promise<unknown> {
@@ -102,22 +104,38 @@ async function run(
   if (verb === "adopt" || verb === "release") {
     const task = read(adoptTask, input);
     const act = verb === "adopt" ? adopt : release;
-    return act(task, previousAnswer(), machineAt(task.address), merger, prefixed(task.machine));
+    return act(task, previousAnswer(adoptResult), machineAt(task.address), merger, prefixed(task.machine));
+  }
+  if (verb === "taint" || verb === "untaint") {
+    const task = read(taintTask, input);
+    if (cluster === undefined) throw noCluster(task.machine);
+    const act = verb === "taint" ? taint : untaint;
+    return act(task, previousAnswer(taintResult), cluster, prefixed(task.machine));
   }
   if (verb === "omni-wait") {
     const task = read(omniWaitTask, input, pollFromEnvironment());
     const [machine, named] = [machineAt(task.address), prefixed(task.machine)];
     return waitForOmni(task, { omni, machine, clock: systemClock, report: named });
   }
-  throw new Error(
-    `verb ${JSON.stringify(verb)} is not one of upgrade, adopt, release, omni-apply, omni-release, omni-wait`,
-  );
+  const verbs = "upgrade, adopt, release, taint, untaint, omni-apply, omni-release, omni-wait";
+  throw new Error(`verb ${JSON.stringify(verb)} is not one of ${verbs}`);
 }
 
 const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguration };
 
+function noCluster(machine: string): Failure {
+  return new Failure([
+    {
+      field: `machines.${machine}.taints`,
+      problem: "there is no kubeconfig",
+      why: "a worker may not change its own taints, so they go through the Kubernetes API",
+      remedy: "give the kubeconfig, or name its file by KUBECONFIG",
+    },
+  ]);
+}
+
 /** Kubernetes, when there are credentials. `~/.kube/config` is left alone: it may be of any cluster. */
-function clusterOf(kubeconfig: string | undefined, secrets: string[]): Cluster | undefined {
+function clusterOf(kubeconfig: string | undefined, secrets: string[]): KubernetesCluster | undefined {
   return kubeconfig === undefined ? undefined : new KubernetesCluster(kubeconfig, secrets);
 }
 
@@ -144,10 +162,10 @@ function fileOf(name: string): string | undefined {
   return path === undefined || path === "" ? undefined : fs.readFileSync(path, "utf8");
 }
 
-/** What the last `adopt` of this resource answered; Pulumi's command provider hands it back by this variable. */
-function previousAnswer(): AdoptResult | undefined {
+/** What the last run of this resource answered; Pulumi's command provider hands it back by this variable. */
+function previousAnswer<T extends z.ZodType>(type: T): z.infer<T> | undefined {
   const text = process.env["PULUMI_COMMAND_STDOUT"]?.trim().split("\n").at(-1);
-  return text === undefined || text === "" ? undefined : read(adoptResult, text);
+  return text === undefined || text === "" ? undefined : read(type, text);
 }
 
 /** A lab whose time runs faster looks more often, without its tasks being others than a real stack's. */

@@ -83,7 +83,7 @@ async function refuseRivals(task: OmniTask, omni: Omni): Promise<void> {
   }
   if (!task.resources.some((resource) => "data" in resource.spec && resource.spec.data.includes(customizationPath)))
     return;
-  const own = [...task.resources.map(({ metadata }) => metadata.id), ...task.shared];
+  const own = task.resources.map(({ metadata }) => metadata.id);
   const machine = { cluster: task.cluster, uuid: task.uuid, machineSet: state.machineSet };
   const rivals = rivalPatches(await omni.patches(), machine, own).filter(({ id }) => !isOurs(id, task.uuid));
   if (rivals.length === 0) return;

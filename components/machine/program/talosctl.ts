@@ -12,6 +12,8 @@ export interface TalosctlOptions {
   name?: string;
   /** Path of the talosconfig; undefined lets talosctl find one. */
   talosconfig: string | undefined;
+  /** Where to connect, whatever the talosconfig says: a tunnel, say. Default: its endpoints. */
+  endpoint?: string | undefined;
   /** Further variables of its environment. Default none. */
   environment?: Readonly<Record<string, string>>;
   /** Values that no message may hold. */
@@ -33,8 +35,8 @@ export class Talosctl {
   run(args: readonly string[], limit: number): Promise<string> {
     return new Promise((resolve, reject) => {
       const { TALOS_GPU_TALOSCONFIG: _talosconfig, TALOS_GPU_KUBECONFIG: _kubeconfig, ...inherited } = process.env;
-      const { name = "talosctl", talosconfig, environment } = this.options;
-      const child = spawn(this.options.binary, args, {
+      const { name = "talosctl", talosconfig, endpoint, environment } = this.options;
+      const child = spawn(this.options.binary, endpoint === undefined ? args : [...args, "--endpoints", endpoint], {
         env: { ...inherited, ...environment, ...(talosconfig === undefined ? {} : { TALOSCONFIG: talosconfig }) },
         stdio: ["ignore", "pipe", "pipe"],
       });

@@ -27,6 +27,8 @@ export const upgradeTask = z.strictObject({
   talosVersion: z.string().regex(/^v\d+\.\d+\.\d+/),
   /** Schematic it shall run. */
   schematicId: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Take a machine that runs the wanted release for done, whatever its schematic. Only to show what comes of that. */
+  byReleaseAlone: z.boolean().default(false),
   installerImage: z.string().min(1),
   /** Hash of the configuration that shall be active. Only its change matters: it makes the program run again. */
   configurationHash: z.string(),
@@ -38,6 +40,11 @@ export const upgradeTask = z.strictObject({
   extensionServices: z.array(z.strictObject({ name: z.string(), state: z.string() })),
   /** Evict pods before the reboot. */
   drain: z.boolean(),
+  /**
+   * The machine started in maintenance mode: it may still be installing Talos when this begins, and has to join the cluster.
+   * Default false.
+   */
+  installs: z.boolean().optional(),
   /** Talos API addresses of the cluster's other control planes. */
   otherControlPlanes: z.array(z.string()),
   timeouts: z.strictObject({ pull: duration, drain: duration, reboot: duration, verify: duration }),
@@ -89,8 +96,6 @@ export const omniTask = z.strictObject({
   cluster: z.string().min(1),
   /** What Omni shall hold for this machine: all that is ours there. */
   resources: z.array(omniResource),
-  /** IDs of further resources that are ours and reach other machines as well. */
-  shared: z.array(z.string()).default([]),
 });
 export type OmniTask = z.infer<typeof omniTask>;
 
@@ -125,3 +130,24 @@ export const adoptResult = z.object({
   changed: z.boolean(),
 });
 export type AdoptResult = z.infer<typeof adoptResult>;
+
+const nodeTaint = z.object({ key: z.string().min(1), value: z.string().optional(), effect: z.string().min(1) });
+/** A taint of a node; what else Kubernetes keeps of it (`timeAdded`) stays as it is. */
+export const nodeTaintState = nodeTaint.loose();
+export type NodeTaintState = z.infer<typeof nodeTaintState>;
+
+/** Task of `taint` and `untaint`. */
+export const taintTask = z.strictObject({
+  /** Node name of the machine. */
+  machine: z.string().min(1),
+  taints: z.array(nodeTaint.strict()),
+});
+export type TaintTask = z.infer<typeof taintTask>;
+
+/** Answer of `taint`: kept by Pulumi and handed back to the next `taint` and to `untaint`. */
+export const taintResult = z.object({
+  /** Taints that were not there before, and so what `untaint` takes away. */
+  added: z.array(nodeTaint),
+  changed: z.boolean(),
+});
+export type TaintResult = z.infer<typeof taintResult>;

@@ -4,6 +4,7 @@ import { LimitReached, waitFor } from "./clock";
 import { pull, reboot, type Workbench } from "./install";
 import { CORDONED_BY, drain, uncordon, type Draining } from "./drain";
 import { Failure, isTransient } from "./failure";
+import { join } from "./join";
 import type { Cluster, UpgradeApi } from "./machine";
 import { checkClient, checkControlPlanes, checkPath, reach } from "./precheck";
 import { Phases } from "./progress";
@@ -31,10 +32,15 @@ export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<Upgr
     cluster === undefined ? undefined : { cluster, clock, node: task.machine, limit: limits.drain, poll };
 
   const earlier = await earlierRun(task, cluster);
-  const reachLimit = earlier.maybeDown ? limits.reboot : Math.min(REACH_LIMIT, limits.reboot);
+  const reachLimit = earlier.maybeDown || task.installs ? limits.reboot : Math.min(REACH_LIMIT, limits.reboot);
   await phases.run("reach", `waiting up to ${formatDuration(reachLimit)} for ${task.address} to answer`, () =>
     reach({ machine, clock, task, limit: reachLimit, poll }),
   );
+  if (task.installs && cluster !== undefined) {
+    await phases.run("join", `waiting up to ${formatDuration(limits.reboot)} for node ${task.machine}`, () =>
+      join({ cluster, clock, node: task.machine, address: task.address, limit: limits.reboot, poll }),
+    );
+  }
 
   const before = await phases.run(
     "compare",

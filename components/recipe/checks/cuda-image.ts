@@ -7,12 +7,12 @@ export const cudaImage: Check = {
   id: "cuda-image",
   source:
     "docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility; CUDA 13 release notes (dropped architectures)",
-  find: ({ spec, gpuMachines }) => {
+  find: ({ spec, plan, gpuMachines }) => {
     const images = [
       ...gpuRequests(spec).flatMap((request) =>
         request.image ? [{ field: `${request.field}.image`, image: request.image }] : [],
       ),
-      ...(spec.smokeTestImage ? [{ field: "smokeTestImage", image: spec.smokeTestImage }] : []),
+      { field: "smokeTestImage", image: plan.kubernetes.smokeTestImage },
     ];
     return images.flatMap(({ field, image }) => {
       const cuda = cudaOfImage(image);

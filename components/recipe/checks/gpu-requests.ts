@@ -1,19 +1,47 @@
-import { gpuRequests, type Check } from "../check";
+import { gpuRequests, type Check, type Complaint } from "../check";
+import { workloadResource } from "../sharing";
+import { didYouMean } from "../suggest";
 
 export const gpuRequestsFit: Check = {
   id: "gpu-requests",
-  source: "Kubernetes: a pod's extended resources come from one node",
+  source: "Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG strategy mixed",
   find: ({ spec, gpuMachines, plan }) => {
     if (gpuMachines.length === 0) return [];
-    const resource = plan.kubernetes.resourceName;
-    const most = Math.max(...gpuMachines.map((machine) => machine.recipe.allocatable[resource] ?? 0));
-    return gpuRequests(spec)
-      .filter((request) => request.gpus > most)
-      .map((request) => ({
-        field: `${request.field}.gpus`,
-        problem: `${request.gpus} of ${resource}, but no machine has more than ${most}`,
-        why: "a pod gets its GPUs from one machine, so this one stays Pending for ever",
-        remedy: `request at most ${most}`,
-      }));
+    const offered = [...new Set(gpuMachines.flatMap((machine) => Object.keys(machine.recipe.allocatable)))].sort();
+    return gpuRequests(spec).flatMap((request): Complaint[] => {
+      const { field, gpus, migProfile } = request;
+      const resource = workloadResource(spec.sharing, migProfile, plan.kubernetes.resourceName);
+      if (migProfile !== undefined && spec.sharing?.mig?.strategy !== "mixed") {
+        return [
+          {
+            field: `${field}.migProfile`,
+            problem: `${migProfile}, but the cards are not partitioned with the strategy mixed`,
+            why: `MIG devices have names of their own with that strategy only; ${resource} would be requested`,
+            remedy: "leave it out, or set sharing.mig.strategy to mixed",
+          },
+        ];
+      }
+      if (migProfile !== undefined && !offered.includes(resource)) {
+        const profiles = offered.map((name) => name.replace(/^nvidia\.com\/mig-/, ""));
+        return [
+          {
+            field: `${field}.migProfile`,
+            problem: `no machine has MIG devices ${migProfile}`,
+            why: "the pod would stay Pending for ever",
+            remedy: `${didYouMean(migProfile, profiles)}one of ${profiles.join(", ")}, or another sharing.mig.profile`,
+          },
+        ];
+      }
+      const most = Math.max(...gpuMachines.map((machine) => machine.recipe.allocatable[resource] ?? 0));
+      if (gpus <= most) return [];
+      return [
+        {
+          field: `${field}.gpus`,
+          problem: `${gpus} of ${resource}, but no machine has more than ${most}`,
+          why: "a pod gets its GPUs from one machine, so this one stays Pending for ever",
+          remedy: `request at most ${most}`,
+        },
+      ];
+    });
   },
 };

@@ -1,4 +1,5 @@
 import type { Check } from "../check";
+import { bootstrap } from "./bootstrap";
 import { chartValues } from "./chart-values";
 import { chartVersion } from "./chart-version";
 import { containerdPartCheck } from "./containerd-part";
@@ -31,6 +32,7 @@ import { machineFileOnce } from "./machine-file-once";
 import { machineName } from "./machine-name";
 import { mig } from "./mig";
 import { mixedCards } from "./mixed-cards";
+import { monitoring } from "./monitoring";
 import { moduleFlavour } from "./module-flavour";
 import { nodeLabels } from "./node-labels";
 import { ollamaPull } from "./ollama-pull";
@@ -62,6 +64,7 @@ import { talosVersion } from "./talos-version";
 import { tolerations } from "./tolerations";
 import { upgradeStep } from "./upgrade-step";
 import { visibleDevices } from "./visible-devices";
+import { vllm } from "./vllm";
 import { withoutFix } from "./without-fix";
 
 /** Every check, in the order in which findings are told: machines and images, configuration, Kubernetes, workloads. */
@@ -70,6 +73,7 @@ export const checks: Check[] = [
   kubernetesVersion,
   ownedMachine,
   omniMachine,
+  bootstrap,
   machineName,
   machineAddress,
   platform,
@@ -120,6 +124,7 @@ export const checks: Check[] = [
   deviceListStrategy,
   sharing,
   mig,
+  monitoring,
   gpuRequestsFit,
   gpuCapacity,
   sharingRequests,
@@ -128,6 +133,7 @@ export const checks: Check[] = [
   visibleDevices,
   ollamaPull,
   liteLlm,
+  vllm,
   podNodeSelector,
   withoutFix,
 ];

@@ -1,11 +1,13 @@
 import type { Check } from "../check";
+import { modelPullOf } from "../model-pull";
 
 export const ollamaPull: Check = {
   id: "ollama-pull",
   source: "siderolabs/extensions#940: nvidia-container-cli fails on exec (init 250 result=11); gone with Talos 1.13",
   find: ({ spec, plan }) => {
     const ollama = spec.workloads?.ollama;
-    if (ollama?.pullBy !== "postStart" || plan.era === "cdi" || (ollama.models ?? []).length === 0) return [];
+    if (!ollama || modelPullOf(spec) !== "postStart" || plan.era === "cdi" || (ollama.models ?? []).length === 0)
+      return [];
     return [
       {
         field: "workloads.ollama.pullBy",

@@ -1,4 +1,4 @@
-import type { Check } from "../check";
+import type { Check, CheckedMachine } from "../check";
 
 /** Labels that Kubernetes, Talos, Node Feature Discovery and NVIDIA set themselves. */
 const setByOthers =
@@ -7,22 +7,17 @@ const setByOthers =
 export const podNodeSelector: Check = {
   id: "pod-node-selector",
   source: "Kubernetes: a pod whose node selector fits no node stays Pending",
-  find: ({ spec, gpuMachines }) => {
+  find: ({ spec, plan, gpuMachines }) => {
     if (gpuMachines.length === 0) return [];
-    return Object.entries(spec.workloads?.pods ?? {}).flatMap(([pod, { nodeSelector }]) => {
-      const wrong = Object.entries(nodeSelector ?? {}).find(([key, value]) => {
-        if (key === "kubernetes.io/hostname") return !gpuMachines.some((machine) => machine.name === value);
-        // The role labels are set by hand: an old one that nobody sets any more is the classic.
-        const isForeign = setByOthers.test(key) && !key.startsWith("node-role.kubernetes.io/");
-        return (
-          !isForeign &&
-          !gpuMachines.some(
-            (machine) =>
-              machine.recipe.nodeLabels[key] === value ||
-              (key === "node-role.kubernetes.io/control-plane" && machine.spec.role === "controlplane"),
-          )
-        );
-      });
+    const stale = unmet(plan.kubernetes.nodeSelector, gpuMachines);
+    const ours = stale && {
+      field: "without",
+      problem: `no GPU machine of the stack has ${stale[0]}=${stale[1]}, which what exposes the GPUs then asks for`,
+      why: "its DaemonSets want 0 pods, and the nodes offer no GPU",
+      remedy: "leave nodeSelector out of `without`, or label a machine under machines.<name>.labels",
+    };
+    const pods = Object.entries(spec.workloads?.pods ?? {}).flatMap(([pod, { nodeSelector }]) => {
+      const wrong = unmet(nodeSelector ?? {}, gpuMachines);
       if (!wrong) return [];
       return [
         {
@@ -34,5 +29,23 @@ export const podNodeSelector: Check = {
         },
       ];
     });
+    return [...(ours ? [ours] : []), ...pods];
   },
 };
+
+/** The first label of a selector that no GPU machine will have; undefined when each is had or set by others. */
+function unmet(selector: Record<string, string>, gpuMachines: CheckedMachine[]): [string, string] | undefined {
+  return Object.entries(selector).find(([key, value]) => {
+    if (key === "kubernetes.io/hostname") return !gpuMachines.some((machine) => machine.name === value);
+    // The role labels are set by hand: an old one that nobody sets any more is the classic.
+    const isForeign = setByOthers.test(key) && !key.startsWith("node-role.kubernetes.io/");
+    return (
+      !isForeign &&
+      !gpuMachines.some(
+        (machine) =>
+          machine.recipe.nodeLabels[key] === value ||
+          (key === "node-role.kubernetes.io/control-plane" && machine.spec.role === "controlplane"),
+      )
+    );
+  });
+}

@@ -1,6 +1,6 @@
 import type { Check } from "../check";
-import { tolerates } from "../taints";
-import type { NodeTaint, PodToleration } from "../types";
+import { describeTaint, tolerates } from "../taints";
+import type { PodToleration } from "../types";
 import { isRecord, valueAt } from "../user-patches";
 
 export const tolerations: Check = {
@@ -30,7 +30,7 @@ export const tolerations: Check = {
       return [
         {
           field,
-          problem: `does not tolerate ${describe(missing.taint)} of ${missing.machine}`,
+          problem: `does not tolerate ${describeTaint(missing.taint)} of ${missing.machine}`,
           why: "the list takes the place of ours, so NVIDIA's pods would not be placed there and the node would offer no GPU",
           remedy: `leave it out (the taints of the stack are tolerated without it: ${plan.kubernetes.tolerations.map((toleration) => toleration.key).join(", ")}), or add the taint`,
         },
@@ -38,7 +38,3 @@ export const tolerations: Check = {
     });
   },
 };
-
-function describe(taint: NodeTaint): string {
-  return `${taint.key}${taint.value === undefined ? "" : `=${taint.value}`}:${taint.effect}`;
-}

@@ -1,6 +1,7 @@
 /**
  * CUDA and drivers. Sources: docs.nvidia.com/deploy/cuda-compatibility, "minor version compatibility" (floors);
- * CUDA toolkit release notes (newest CUDA per driver branch); tags of nvcr.io/nvidia/k8s/cuda-sample (samples).
+ * CUDA toolkit release notes (newest CUDA per driver branch); tags of nvcr.io/nvidia/k8s/cuda-sample (samples);
+ * vllm#18813, vllm#5635 (CUDA that vLLM's images ask for).
  */
 
 /** Oldest driver that runs any image of a CUDA major. */
@@ -32,4 +33,19 @@ export interface CudaSample {
 export const cudaSamples: CudaSample[] = [
   { cuda: "11.7", image: "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda11.7.1-ubuntu20.04" },
   { cuda: "12.5", image: "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0" },
+];
+
+/** vLLM's releases by the CUDA that their images are built with. */
+export interface VllmCuda {
+  /** First release with it. Later ones may have a newer CUDA of the same major: what is known is the least. */
+  from: string;
+  cuda: string;
+  /** Tag of the release that stands for the row where a stack names no image. */
+  image: string;
+}
+
+/** Newest first. */
+export const cudaOfVllm: VllmCuda[] = [
+  { from: "0.9.0", cuda: "12.8", image: "v0.10.2" },
+  { from: "0.5.0", cuda: "12.4", image: "v0.8.5" },
 ];

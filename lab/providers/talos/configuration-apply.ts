@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { CallContext, CheckFailure, Properties } from "../provider";
 import { containsUnknown, secret, UNKNOWN } from "../values";
 import { patchedConfiguration } from "./configuration";
-import { limitOf, onMachine, type Tools, untilDone } from "./machine";
+import { limitOf, maintenanceOf, onMachine, type Tools, untilDone } from "./machine";
 import type { Resource } from "./resource";
 
 const modes = ["auto", "reboot", "no_reboot", "staged", "staged_if_needing_reboot"];
@@ -70,7 +70,8 @@ async function apply(
     const mode = resolvedApplyMode.replace("_", "-");
     const args = ([file = ""]: string[]): string[] => ["apply-config", "--file", file, "--mode", mode];
     const what = "applying the configuration";
-    await untilDone(tools, inputs, { what, contents: [configuration], args, timeout }, context);
+    const maintenance = await maintenanceOf(tools, inputs, signal);
+    await untilDone(tools, inputs, { what, contents: [configuration], args, timeout, maintenance }, context);
   }
   return {
     ...outputs,
@@ -94,6 +95,7 @@ async function resolveMode(
   const args = ([file = ""]: string[]): string[] => ["apply-config", "--file", file, "--mode", "auto", "--dry-run"];
   try {
     if (containsUnknown(inputs["clientConfiguration"])) return "auto";
+    if (await maintenanceOf(tools, inputs, context.signal)) return "auto"; // which installs and does not reboot, by its word
     const dry = { contents: [configuration], args, timeout: 60_000 };
     const { stdout, stderr } = await onMachine(tools, inputs, dry, context.signal);
     return /with a reboot/i.test(stdout + stderr) ? "staged" : "auto";

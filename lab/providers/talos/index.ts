@@ -19,6 +19,8 @@ export interface TalosProviderOptions {
   factory: string;
   /** `host:port` of the lab's machines, which all listen there. Default: each resource's own endpoint. */
   machineApi?: string;
+  /** Where machines in maintenance mode answer, by their address. Default: there are none. */
+  maintenance?: Readonly<Record<string, string>>;
   /** Folder for short-lived files with credentials. Default: the system's. */
   tempDir?: string;
   /** By how much the lab's time is faster; limits (10 minutes by default) are divided by it. Default: 1. */
@@ -61,6 +63,7 @@ export class TalosProvider implements LabProvider {
       talosctl: new Talosctl(options.talosctl, options.tempDir),
       factory: options.factory.replace(/\/+$/, ""),
       machineApi: options.machineApi,
+      maintenance: options.maintenance ?? {},
       timeScale: options.timeScale ?? 1,
       clock: options.clock ?? realClock,
     };

@@ -10,6 +10,8 @@ export interface Tools {
   readonly factory: string;
   /** `host:port` that stands for every machine, instead of their own endpoints. */
   readonly machineApi: string | undefined;
+  /** Where machines in maintenance mode answer, by their address, instead of there. */
+  readonly maintenance: Readonly<Record<string, string>>;
   /** By how much the lab's time is faster: limits are divided by it. */
   readonly timeScale: number;
   readonly clock: Clock;
@@ -40,6 +42,8 @@ export interface MachineCommand {
   readonly args: (files: string[]) => readonly string[];
   /** Milliseconds for all tries. */
   readonly timeout: number;
+  /** Address to send it to without credentials, as to a machine in maintenance mode. */
+  readonly maintenance?: string | undefined;
 }
 
 /** Runs talosctl against a resource's machine, once. The talosconfig is the first file. */
@@ -50,6 +54,14 @@ export function onMachine(
   signal?: AbortSignal,
 ): Promise<RunOutput> {
   const node = String(inputs["node"]);
+  const { maintenance } = command;
+  if (maintenance !== undefined) {
+    const { args, contents = [], timeout } = command;
+    return tools.talosctl.run(contents, (files) => [...args(files), "--insecure", "--nodes", maintenance], {
+      signal,
+      timeout,
+    });
+  }
   const endpoint = tools.machineApi ?? (inputs["endpoint"] as string | undefined) ?? node;
   const talosconfig = writeTalosconfig("dynamic", clientOf(inputs));
   return tools.talosctl.run(
@@ -79,4 +91,25 @@ export function untilDone(
   return retry({ what, timeout: command.timeout, final, clock, signal }, (left) =>
     onMachine(tools, inputs, { ...command, timeout: left }, signal),
   );
+}
+
+/**
+ * The address at which a resource's machine answers in maintenance mode; undefined when it does not. Like the real provider
+ * this tries without credentials first (terraform-provider-talos v0.11.0, pkg/talos/util.go, talosClientOp; it asks for the
+ * disks). A machine that the lab does not know is left alone.
+ */
+export async function maintenanceOf(
+  tools: Tools,
+  inputs: Properties,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const address = tools.maintenance[String(inputs["node"])];
+  if (address === undefined) return undefined;
+  const args = ["version", "--insecure", "--nodes", address];
+  try {
+    await tools.talosctl.run([], () => args, { signal, timeout: 10_000 });
+    return address;
+  } catch {
+    return undefined;
+  }
 }

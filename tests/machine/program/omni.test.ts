@@ -19,7 +19,6 @@ const task = (patches = [part]): OmniTask => ({
   uuid,
   cluster: "frank",
   resources: omniResources({ cluster: "frank", uuid, patches, extensions: ["siderolabs/x"] }),
-  shared: [],
 });
 
 /** Omni in memory. */

@@ -118,7 +118,7 @@ describe("refused before anything is disturbed", () => {
     );
     expect(made.machine.calls).toEqual([]);
   });
-  test.each(["v1.10.0", "v1.15.0", "none"])("talosctl %s", async (clientVersion) => {
+  test.each(["v1.10.0", "v1.16.0", "none"])("talosctl %s", async (clientVersion) => {
     const made = setup();
     made.bench.clientVersion = clientVersion;
     await refused(made, "talosctl:");

@@ -97,7 +97,8 @@ func send(reader io.Reader, stream grpc.ServerStreamingServer[common.Data]) erro
 	}
 }
 
-// Kubeconfig of the cluster's administrator, as an archive of one file (talos v1.13.0 v1alpha1_server.go, Kubeconfig).
+// Kubeconfig of the cluster's administrator. A machine makes it from the Kubernetes authority of its configuration; here it
+// is that of the lab's own API server, which stands for the control plane's and has an authority of its own. As an archive of one file (talos v1.13.0 v1alpha1_server.go, Kubeconfig).
 func (s *machineService) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamingServer[common.Data]) error {
 	incoming, _ := metadata.FromIncomingContext(stream.Context())
 
@@ -106,11 +107,11 @@ func (s *machineService) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamin
 		return status.Error(codes.Unimplemented, "kubeconfig is only available on control plane nodes")
 	}
 
-	if s.m.Environment().AdminKubeconfig == "" {
+	if s.m.Environment().AdminKubeconfig == nil {
 		return status.Error(codes.Unavailable, "the lab runs no Kubernetes")
 	}
 
-	content, err := os.ReadFile(s.m.Environment().AdminKubeconfig)
+	content, err := s.m.Environment().AdminKubeconfig()
 	if err != nil {
 		return err
 	}

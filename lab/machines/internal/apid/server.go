@@ -1,12 +1,15 @@
 package apid
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	stdx509 "crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,9 +25,21 @@ import (
 )
 
 // New makes the endpoint: mutual TLS with the cluster's Talos CA, which signs the server's certificate for 127.0.0.1 and
-// every machine's address, and has signed the clients'.
-func New(pki spec.PKI, machines []*machine.Machine) (*grpc.Server, error) {
-	transport, err := transport(pki, machines)
+// every machine's address, and has signed the clients'. Without a PKI it is the one of the first control plane that has got
+// a configuration; before, nobody is let in.
+func New(pki *spec.PKI, machines []*machine.Machine) (*grpc.Server, error) {
+	authority := func() *x509.PEMEncodedCertificateAndKey { return authorityOf(machines) }
+
+	if pki != nil {
+		given, err := read(*pki)
+		if err != nil {
+			return nil, err
+		}
+
+		authority = func() *x509.PEMEncodedCertificateAndKey { return given }
+	}
+
+	transport, err := transport(authority, machines)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +53,7 @@ func New(pki spec.PKI, machines []*machine.Machine) (*grpc.Server, error) {
 	), nil
 }
 
-func transport(pki spec.PKI, machines []*machine.Machine) (*tls.Config, error) {
+func read(pki spec.PKI) (*x509.PEMEncodedCertificateAndKey, error) {
 	certificate, err := os.ReadFile(pki.CACert)
 	if err != nil {
 		return nil, fmt.Errorf("talos.caCert: %w", err)
@@ -49,7 +64,59 @@ func transport(pki spec.PKI, machines []*machine.Machine) (*tls.Config, error) {
 		return nil, fmt.Errorf("talos.caKey: %w", err)
 	}
 
-	ca, err := x509.NewCertificateAuthorityFromCertificateAndKey(&x509.PEMEncodedCertificateAndKey{Crt: certificate, Key: key})
+	return &x509.PEMEncodedCertificateAndKey{Crt: certificate, Key: key}, nil
+}
+
+func authorityOf(machines []*machine.Machine) *x509.PEMEncodedCertificateAndKey {
+	for _, m := range machines {
+		if authority := m.Authority(); authority != nil {
+			return authority
+		}
+	}
+
+	return nil
+}
+
+// transport makes its certificates once there is an authority, and anew when there is another one.
+func transport(authority func() *x509.PEMEncodedCertificateAndKey, machines []*machine.Machine) (*tls.Config, error) {
+	var (
+		mu    sync.Mutex
+		by    []byte
+		ready *tls.Config
+	)
+
+	current := func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		mu.Lock()
+		defer mu.Unlock()
+
+		ca := authority()
+		if ca == nil {
+			return nil, errors.New("no machine has a configuration yet")
+		}
+
+		if ready == nil || !bytes.Equal(by, ca.Crt) {
+			made, err := certified(ca, machines)
+			if err != nil {
+				return nil, err
+			}
+
+			by, ready = ca.Crt, made
+		}
+
+		return ready, nil
+	}
+
+	if authority() != nil { // what is wrong with a given one is told at once
+		if _, err := current(nil); err != nil {
+			return nil, err
+		}
+	}
+
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: current}, nil
+}
+
+func certified(authority *x509.PEMEncodedCertificateAndKey, machines []*machine.Machine) (*tls.Config, error) {
+	ca, err := x509.NewCertificateAuthorityFromCertificateAndKey(authority)
 	if err != nil {
 		return nil, fmt.Errorf("talos.caCert, talos.caKey: %w", err)
 	}
@@ -77,13 +144,14 @@ func transport(pki spec.PKI, machines []*machine.Machine) (*tls.Config, error) {
 	}
 
 	pool := stdx509.NewCertPool()
-	pool.AppendCertsFromPEM(certificate)
+	pool.AppendCertsFromPEM(authority.Crt)
 
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS12,
 		Certificates: []tls.Certificate{*pair.Certificate},
 		ClientCAs:    pool,
 		ClientAuth:   tls.RequireAndVerifyClientCert,
+		NextProtos:   []string{"h2"}, // credentials.NewTLS adds it to the outer configuration alone
 	}, nil
 }
 

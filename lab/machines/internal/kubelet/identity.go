@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 )
 
 // Authority is the cluster's certificate authority, which signs client certificates as the bootstrap of a real kubelet
@@ -114,4 +116,19 @@ func (a *Authority) Node(name string) (*rest.Config, error) {
 // internal/app/machined/pkg/controllers/k8s/node_apply.go, getK8sClient).
 func (a *Authority) Elevated() (*rest.Config, error) {
 	return a.client("talos:machined", "system:masters")
+}
+
+// AdminKubeconfig is an administrator's, valid for a year as a control plane's API makes it (talos v1.13.0
+// pkg/machinery/constants, KubernetesAdminCertDefaultLifetime).
+func (a *Authority) AdminKubeconfig(cluster string) ([]byte, error) {
+	admin, err := a.client("admin", "system:masters")
+	if err != nil {
+		return nil, err
+	}
+	config := api.NewConfig()
+	config.CurrentContext = "admin@" + cluster
+	config.Contexts[config.CurrentContext] = &api.Context{Cluster: cluster, AuthInfo: config.CurrentContext, Namespace: "default"}
+	config.Clusters[cluster] = &api.Cluster{Server: admin.Host, CertificateAuthorityData: admin.CAData}
+	config.AuthInfos[config.CurrentContext] = &api.AuthInfo{ClientCertificateData: admin.CertData, ClientKeyData: admin.KeyData}
+	return clientcmd.Write(*config)
 }

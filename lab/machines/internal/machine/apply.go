@@ -29,6 +29,10 @@ func (m *Machine) busy() error {
 // Apply is apply-config (talos v1.13.0 internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go,
 // ApplyConfiguration; the refusal while busy is 1.13's, and taken for the older releases too).
 func (m *Machine) Apply(request *machine.ApplyConfigurationRequest) (*machine.ApplyConfiguration, error) {
+	if look(m, func(s *state) bool { return s.unconfigured }) {
+		return m.applyFirst(request)
+	}
+
 	wanted, err := load(request.GetData())
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())

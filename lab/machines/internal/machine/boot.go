@@ -96,6 +96,8 @@ func (m *Machine) startServices(ctx context.Context, first bool) error {
 		m.setStage(runtime.MachineStageBooting, true)
 	}
 
+	go m.joinEtcd(ctx)
+
 	limited, cancel := context.WithTimeout(ctx, m.env.Clock.Real(bootTimeout))
 	defer cancel()
 

@@ -14,6 +14,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/configdiff"
 	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
 	"github.com/siderolabs/talos/pkg/machinery/config/container"
+	"github.com/siderolabs/talos/pkg/machinery/config/validation"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/userfiles"
@@ -27,7 +28,9 @@ func (installed) RequiresInstall() bool { return false }
 func (installed) InContainer() bool     { return false }
 
 // load reads and validates a configuration with Talos' own loader. Machinery 1.13 knows no document that is new in 1.14.
-func load(data []byte) (config.Provider, error) {
+func load(data []byte) (config.Provider, error) { return loadFor(data, installed{}) }
+
+func loadFor(data []byte, mode validation.RuntimeMode) (config.Provider, error) {
 	provider, err := configloader.NewFromBytes(data)
 	if err != nil {
 		return nil, err
@@ -37,7 +40,7 @@ func load(data []byte) (config.Provider, error) {
 		return nil, errors.New("the applied machine configuration doesn't contain v1alpha1 config, did you mean to patch the machine config instead?")
 	}
 
-	_, err = provider.Validate(installed{})
+	_, err = provider.Validate(mode)
 
 	return provider, err
 }

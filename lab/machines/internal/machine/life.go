@@ -30,7 +30,12 @@ func (m *Machine) Run(ctx context.Context) {
 		life, end := context.WithCancel(ctx)
 		m.powerOn(ctx, end, first)
 
-		if err := m.bootSequence(life, first); err != nil && life.Err() == nil {
+		sequence := m.bootSequence
+		if look(m, func(s *state) bool { return s.unconfigured }) {
+			sequence = m.maintenanceSequence
+		}
+
+		if err := sequence(life, first); err != nil && life.Err() == nil {
 			m.fatal(ctx, err)
 		} else {
 			<-life.Done()
@@ -222,5 +227,5 @@ func (m *Machine) publishStatus() {
 
 // AwaitPower waits until the machine's first boot has come as far as it gets without lab time.
 func (m *Machine) AwaitPower(ctx context.Context) error {
-	return m.await(ctx, func(s *state) bool { return s.boot.kubelet || len(s.boot.unmet) > 0 })
+	return m.await(ctx, func(s *state) bool { return s.boot.kubelet || s.unconfigured || len(s.boot.unmet) > 0 })
 }

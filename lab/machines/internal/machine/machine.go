@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -34,8 +35,12 @@ type Environment struct {
 	Nodes Nodes
 	// Serve makes the API server of a boot.
 	Serve func(*Machine) *grpc.Server
-	// AdminKubeconfig is given to who asks a control plane for it; "" without Kubernetes.
-	AdminKubeconfig string
+	// ServeMaintenance makes the API server of a machine without a configuration.
+	ServeMaintenance func(*Machine) *grpc.Server
+	// Etcd of the cluster; nil: it stands.
+	Etcd *Etcd
+	// AdminKubeconfig makes what is given to who asks a control plane for it; nil without Kubernetes.
+	AdminKubeconfig func() ([]byte, error)
 }
 
 // Nodes is what a machine does to its node through the Kubernetes API.
@@ -57,6 +62,12 @@ type Machine struct {
 	s       state
 
 	publishing sync.Mutex // resources are synchronised one change at a time
+	// maintenance is where a machine without a configuration listens, apart from the others: nothing but its own address
+	// tells who is meant there. Nil where the machine began with a configuration.
+	maintenance net.Listener
+	// maintenanceAt is its address, also while it is closed.
+	maintenanceAt string
+
 	installing sync.Mutex // held while an installer runs (talos v1.13.0 internal/app/lifecycle)
 }
 
@@ -65,7 +76,9 @@ type state struct {
 	slots      *slots.Pair[factory.Image]
 	active     config.Provider
 	persistent config.Provider
-	images     map[string]factory.Image // pulled into containerd, by reference
+	// unconfigured: the machine runs from its boot medium and waits for its first configuration.
+	unconfigured bool
+	images       map[string]factory.Image // pulled into containerd, by reference
 
 	boot boot
 	// next is why the machine goes down; nil while it stays up.
@@ -94,7 +107,7 @@ type boot struct {
 	api *server
 }
 
-// New makes a machine that is installed and off.
+// New makes a machine that is off: installed, or with a boot medium alone where it has no configuration.
 func New(ctx context.Context, description spec.Machine, env Environment) (*Machine, error) {
 	installer := factory.Installer{Platform: description.Platform, SchematicID: description.SchematicID, Version: description.TalosVersion}
 	if installer.Platform == "" {
@@ -106,12 +119,7 @@ func New(ctx context.Context, description spec.Machine, env Environment) (*Machi
 		return nil, fmt.Errorf("machines.%s: image of schematic %s, Talos %s: %w", description.Name, description.SchematicID, description.TalosVersion, err)
 	}
 
-	data, err := os.ReadFile(description.Config)
-	if err != nil {
-		return nil, fmt.Errorf("machines.%s.config: %w", description.Name, err)
-	}
-
-	provider, err := load(data)
+	provider, err := firstConfiguration(description.Config)
 	if err != nil {
 		return nil, fmt.Errorf("machines.%s.config: %w", description.Name, err)
 	}
@@ -121,10 +129,18 @@ func New(ctx context.Context, description spec.Machine, env Environment) (*Machi
 		root:    filepath.Join(env.Dir, "machines", description.Name, "root"),
 		changed: make(chan struct{}),
 		s: state{
-			slots: slots.New(image), active: provider, persistent: provider,
+			slots: slots.New(image), active: provider, persistent: provider, unconfigured: description.Config == "",
 			images: map[string]factory.Image{}, faults: map[string]int{},
 			boot: boot{end: func() {}},
 		},
+	}
+
+	if m.s.unconfigured {
+		if m.maintenance, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return nil, err
+		}
+
+		m.maintenanceAt = m.maintenance.Addr().String()
 	}
 
 	return m, os.MkdirAll(m.root, 0o755)

@@ -63,6 +63,10 @@ func (m *Machine) Conn() (*grpc.ClientConn, error) {
 		return nil, status.Errorf(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: dial tcp %s:50000: connect: connection refused\"", m.spec.Address)
 	}
 
+	if look(m, func(s *state) bool { return s.unconfigured }) {
+		return nil, status.Error(codes.Unavailable, "connection error: desc = \"transport: authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority\"")
+	}
+
 	return api.conn, nil
 }
 

@@ -43,6 +43,12 @@ func (m *Machine) services(s *state, cri bool) []resources.Service {
 
 	list = append(list, running("cri", true))
 	for _, id := range dependents {
+		if id == "etcd" && !m.env.Etcd.Stands() {
+			list = append(list, resources.Service{ID: id, State: "Preparing", Message: "Running pre state: waiting to be told to bootstrap", Unknown: true})
+
+			continue
+		}
+
 		list = append(list, running(id, true))
 	}
 

@@ -37,7 +37,7 @@ func (m *Machine) snapshot() host.Snapshot {
 		CRIConfig:          now.cri.config,
 		Runtimes:           slices.Clone(now.cri.effective.Runtimes),
 		DefaultRuntime:     now.cri.effective.Default,
-		KubeletRunning:     now.kubelet,
+		KubeletRunning:     now.kubelet && m.env.Etcd.Stands(), // before, there is no Kubernetes API to join
 		NodeLabels:         nodeLabels(m.s.active, m.spec.Role, image.Extensions),
 		NodeAnnotations:    nodeAnnotations(m.s.active, image.SchematicID),
 		NodeTaints:         maps.Clone(map[string]string(m.s.active.Machine().NodeTaints())),

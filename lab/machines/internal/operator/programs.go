@@ -38,8 +38,8 @@ func dcgmExporter(ctx context.Context, c *kubelet.Container) int {
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		for _, card := range c.GPUs {
 			labels := fmt.Sprintf(`{gpu="%d",UUID="%s",modelName="NVIDIA %s",Hostname="%s"}`, card.Index, card.UUID, card.Model, c.Machine.Name())
-			fmt.Fprintf(w, "DCGM_FI_DEV_GPU_UTIL%s 0\nDCGM_FI_DEV_GPU_TEMP%s 38\nDCGM_FI_DEV_FB_USED%s 0\nDCGM_FI_DEV_FB_FREE%s %d\nDCGM_FI_DEV_XID_ERRORS%s 0\n",
-				labels, labels, labels, labels, card.MemoryMiB, labels)
+			fmt.Fprintf(w, "DCGM_FI_DEV_GPU_UTIL%s 0\nDCGM_FI_DEV_GPU_TEMP%s 38\nDCGM_FI_DEV_FB_USED%s 0\nDCGM_FI_DEV_FB_FREE%s %d\nDCGM_FI_DEV_XID_ERRORS%s 0\nDCGM_FI_DEV_POWER_USAGE%s %.1f\nDCGM_FI_DEV_SM_CLOCK%s 345\n",
+				labels, labels, labels, labels, card.MemoryMiB, labels, labels, card.DefaultPowerW/10, labels)
 		}
 	})
 	c.Logf("Starting webserver on :9400")

@@ -20,8 +20,9 @@ type Spec struct {
 	Factory string `json:"factory"`
 	// Kubernetes is the control plane that the machines' kubelets join; nil: no kubelet runs.
 	Kubernetes *Kubernetes `json:"kubernetes"`
-	// Talos is the PKI of the machine API.
-	Talos       PKI       `json:"talos"`
+	// Talos is the PKI of the machine API; nil where the machines wait in maintenance mode, and get it with their first
+	// configuration.
+	Talos       *PKI      `json:"talos"`
 	ClusterName string    `json:"clusterName"`
 	Machines    []Machine `json:"machines"`
 }
@@ -40,7 +41,7 @@ type PKI struct {
 	CAKey  string `json:"caKey"`
 }
 
-// Machine is one machine as it stands when the lab starts: installed and booted.
+// Machine is one machine as it stands when the lab starts: installed and booted, or in maintenance mode.
 type Machine struct {
 	Name         string `json:"name"`
 	Address      string `json:"address"`
@@ -48,7 +49,7 @@ type Machine struct {
 	TalosVersion string `json:"talosVersion"`
 	SchematicID  string `json:"schematicId"`
 	Platform     string `json:"platform"`
-	// Config is the path of its machine configuration.
+	// Config is the path of its machine configuration; "": the machine has none, and waits in maintenance mode.
 	Config string     `json:"config"`
 	GPUs   []host.GPU `json:"gpus"`
 }
@@ -101,11 +102,19 @@ func (s *Spec) check() error {
 		field := fmt.Sprintf("machines[%d]", i)
 
 		for name, value := range map[string]string{
-			"name": m.Name, "address": m.Address, "talosVersion": m.TalosVersion, "schematicId": m.SchematicID, "config": m.Config,
+			"name": m.Name, "address": m.Address, "talosVersion": m.TalosVersion, "schematicId": m.SchematicID,
 		} {
 			if value == "" {
 				wrong(field+"."+name, "is missing")
 			}
+		}
+
+		if m.Config == "" && s.Talos != nil {
+			wrong(field+".config", "is missing, and talos is there: machines that are configured and ones in maintenance mode do not mix")
+		}
+
+		if m.Config != "" && s.Talos == nil {
+			wrong("talos", "is missing; a configured machine's API needs its cluster's authority")
 		}
 
 		if m.Role != "controlplane" && m.Role != "worker" {

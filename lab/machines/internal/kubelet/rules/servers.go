@@ -68,35 +68,3 @@ func torchError(c *kubelet.Container) string {
 	}
 	return "RuntimeError: CUDA error: " + why
 }
-
-// vLLM's OpenAI server.
-func vLLM(ctx context.Context, c *kubelet.Container) int {
-	if c.Machine.Clock().Sleep(ctx, 60*time.Second) != nil {
-		return 143
-	}
-	if len(c.GPUs) == 0 {
-		c.Logf("RuntimeError: Failed to infer device type")
-		return 1
-	}
-	model := "model"
-	for i, argument := range c.Argv {
-		if argument == "--model" && i+1 < len(c.Argv) {
-			model = c.Argv[i+1]
-		} else if i > 0 && c.Argv[i-1] == "serve" {
-			model = argument
-		}
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
-	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, map[string]string{"version": tagOf(c.Spec.Image)})
-	})
-	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, map[string]any{"object": "list", "data": []any{map[string]any{"id": model, "object": "model"}}})
-	})
-	if err := c.Serve(ctx, firstPort(c, 8000), mux); err != nil {
-		c.Logf("%v", err)
-		return 1
-	}
-	return 143
-}

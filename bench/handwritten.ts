@@ -1,0 +1,252 @@
+import { createHash } from "node:crypto";
+import * as command from "@pulumi/command";
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import * as talos from "@pulumiverse/talos";
+import { machineSecretsOf, talosClientOf } from "../components/machine/credentials";
+import { planCluster } from "../components/recipe";
+import { addressOf, clusterOf, credentials, isOwned, nodeName, window } from "./cluster";
+
+// The texts that a user would have found out and typed, read off the plan of one machine before any clock starts.
+const plan = planCluster(clusterOf(1));
+const { kubernetes } = plan;
+const machine = plan.machines[0]!;
+const namespace = kubernetes.release.namespace;
+const run = (verb: string): string => `node -e "require('talos-gpu/bin/program.js')" -- ${verb}`;
+const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** What a machine's resources are made with besides its index. */
+interface Common {
+  name: string;
+  parent: pulumi.Resource;
+  schematicId: pulumi.Output<string>;
+  talosconfig: pulumi.Output<string>;
+  kubeconfig: pulumi.Output<string>;
+}
+
+/**
+ * The program that a user would write for one cluster without this package: loops over the same SDK classes, with the same
+ * parents, dependencies and invokes. It checks nothing and decides nothing, and is what the component is measured against.
+ */
+export function handwritten(name: string, count: number): Record<string, pulumi.Output<unknown>> {
+  const parent = new pulumi.ComponentResource("talos-gpu:index:GpuCluster", name);
+  const first = `${name}-${nodeName(0)}-schematic`;
+  const schematic = new talos.imagefactory.Schematic(first, { schematic: machine.schematic }, { parent });
+  const talosconfig = pulumi.secret(credentials.talosconfig);
+  const kubeconfig = pulumi.secret(credentials.kubeconfig);
+  const common: Common = { name, parent, schematicId: schematic.id, talosconfig, kubeconfig };
+  const nodes: k8s.core.v1.NodePatch[] = [];
+  const upgrades: command.local.Command[] = [];
+  for (let index = 0; index < count; index++) {
+    const made = oneMachine(common, index, nodes[index - window]);
+    nodes.push(made.node);
+    upgrades.push(made.upgrade);
+  }
+  const tests = cluster(name, parent, nodes, count);
+  const gate = pulumi.all(tests.map((test) => test.urn));
+  return {
+    machines: pulumi.all(upgrades.map((upgrade) => upgrade.stdout.apply((text) => JSON.parse(text) as unknown))),
+    gpuReady: pulumi.all(tests.map((test) => test.status.succeeded)).apply((all) => all.every((done) => done >= 1)),
+    runtimeClassName: gate.apply(() => kubernetes.runtimeClass.name),
+    gpuResourceName: gate.apply(() => kubernetes.resourceName),
+    endpoints: pulumi.output({}),
+  };
+}
+
+function oneMachine(common: Common, index: number, before: pulumi.Resource | undefined) {
+  const { name, talosconfig, kubeconfig } = common;
+  const node = nodeName(index);
+  const address = addressOf(index);
+  const own = `${name}-${node}`;
+  const options = { parent: common.parent, ...(before === undefined ? {} : { dependsOn: [before] }) };
+  const parent = new pulumi.ComponentResource("talos-gpu:index:GpuMachine", own, {}, options);
+  const configured = isOwned(index)
+    ? owned(own, address, talosconfig, parent)
+    : adopted(own, node, address, talosconfig, parent);
+  const stdin = pulumi
+    .all([common.schematicId, configured.hash, configured.resource.urn])
+    .apply(([schematicId, configurationHash]) =>
+      JSON.stringify({
+        machine: node,
+        address,
+        role: "worker",
+        talosVersion: machine.talosVersion,
+        schematicId,
+        installerImage: machine.installerImage,
+        configurationHash,
+        modules: machine.kernelModules.map((module) => module.name),
+        driverVersion: machine.driverVersion,
+        extensionServices: machine.extensionServices,
+        drain: true,
+        otherControlPlanes: [],
+        timeouts: { pull: "10m", drain: "5m", reboot: "30m", verify: "5m" },
+      }),
+    );
+  const environment = { TALOS_GPU_TALOSCONFIG: talosconfig, TALOS_GPU_KUBECONFIG: kubeconfig };
+  const upgrade = new command.local.Command(
+    `${own}-upgrade`,
+    { create: run("upgrade"), update: run("upgrade"), stdin, environment, logging: "stderr" },
+    { parent, customTimeouts: { create: "1h35m", update: "1h35m", delete: "1h35m" } },
+  );
+  const annotations = { "pulumi.com/patchForce": "true" };
+  const patch = new k8s.core.v1.NodePatch(
+    `${own}-node`,
+    { metadata: { name: upgrade.urn.apply(() => node), annotations, labels: machine.nodeLabels } },
+    { parent },
+  );
+  return { node: patch, upgrade };
+}
+
+interface Configured {
+  resource: pulumi.Resource;
+  hash: pulumi.Output<string>;
+}
+
+function owned(own: string, address: string, talosconfig: pulumi.Output<string>, parent: pulumi.Resource): Configured {
+  const client = talosconfig.apply(talosClientOf);
+  const generated = talos.machine.getConfigurationOutput(
+    {
+      clusterName: plan.spec.clusterName!,
+      clusterEndpoint: plan.spec.clusterEndpoint!,
+      machineType: "worker",
+      machineSecrets: pulumi.secret(credentials.machineSecrets).apply(machineSecretsOf),
+      talosVersion: plan.spec.talosVersion,
+      kubernetesVersion: plan.spec.kubernetesVersion!,
+      docs: false,
+      examples: false,
+    },
+    { parent },
+  );
+  const configuration = pulumi.secret(generated.machineConfiguration);
+  const resource = new talos.machine.ConfigurationApply(
+    `${own}-configuration`,
+    {
+      node: address,
+      endpoint: pulumi.unsecret(client.apply(({ endpoints }) => endpoints[0]!)),
+      clientConfiguration: client.apply((read) => read.configuration),
+      machineConfigurationInput: configuration,
+      configPatches: machine.patches,
+      applyMode: "staged",
+      timeouts: { create: "5m", update: "5m" },
+    },
+    { parent, customTimeouts: { create: "5m", update: "5m" } },
+  );
+  const hash = configuration.apply((text) => hashOf(JSON.stringify([text, ...machine.patches])));
+  return { resource, hash: pulumi.unsecret(hash) };
+}
+
+function adopted(
+  own: string,
+  node: string,
+  address: string,
+  talosconfig: pulumi.Output<string>,
+  parent: pulumi.Resource,
+): Configured {
+  const resource = new command.local.Command(
+    `${own}-configuration`,
+    {
+      create: run("adopt"),
+      update: run("adopt"),
+      delete: run("release"),
+      stdin: JSON.stringify({ machine: node, address, patches: machine.patches }),
+      environment: { TALOS_GPU_TALOSCONFIG: talosconfig },
+      logging: "stderr",
+    },
+    { parent, customTimeouts: { create: "5m", update: "5m", delete: "5m" } },
+  );
+  return { resource, hash: pulumi.output(hashOf(JSON.stringify(machine.patches))) };
+}
+
+/** What the cluster has once, and a test for each machine. */
+function cluster(name: string, parent: pulumi.Resource, nodes: pulumi.Resource[], count: number): k8s.batch.v1.Job[] {
+  const { release, namespaceLabels, markers } = kubernetes;
+  const space = new k8s.core.v1.Namespace(
+    `${name}-namespace`,
+    { metadata: { name: namespace, labels: namespaceLabels! } },
+    { parent, dependsOn: nodes },
+  );
+  const labels = { "app.kubernetes.io/name": "nvidia-validation-markers" };
+  const content = new k8s.core.v1.ConfigMap(
+    `${name}-markers-content`,
+    {
+      metadata: { name: "nvidia-validation-markers", namespace, labels },
+      data: Object.fromEntries(markers.map((marker) => [marker.file, marker.content])),
+    },
+    { parent, dependsOn: space },
+  );
+  const keeper = new k8s.apps.v1.DaemonSet(
+    `${name}-markers`,
+    {
+      metadata: { name: "nvidia-validation-markers", namespace, labels },
+      spec: {
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: "markers", image: "busybox:1.37" }] } },
+      },
+    },
+    { parent, dependsOn: [space, content] },
+  );
+  const chart = new k8s.helm.v3.Release(
+    `${name}-release`,
+    {
+      name: release.name,
+      namespace,
+      chart: release.chart,
+      version: release.version,
+      repositoryOpts: { repo: release.repository },
+      values: release.values,
+      allowNullValues: true,
+      timeout: 600,
+      cleanupOnFail: true,
+      atomic: false,
+    },
+    { parent, dependsOn: [space, content, keeper] },
+  );
+  return Array.from({ length: count }, (_, index) => smokeTest(name, nodeName(index), parent, chart));
+}
+
+function smokeTest(name: string, node: string, parent: pulumi.Resource, release: pulumi.Resource): k8s.batch.v1.Job {
+  const labels = { "app.kubernetes.io/managed-by": "talos-gpu", "app.kubernetes.io/name": "gpu-smoke-test" };
+  return new k8s.batch.v1.Job(
+    `${name}-smoke-test-${node}`,
+    {
+      metadata: {
+        name: `gpu-smoke-test-${node}`,
+        namespace,
+        labels,
+        annotations: {
+          "talos-gpu/talos": machine.talosVersion,
+          "talos-gpu/driver": machine.driverVersion!,
+          "talos-gpu/release": `${kubernetes.release.chart} ${kubernetes.release.version}`,
+        },
+      },
+      spec: {
+        backoffLimit: 3,
+        activeDeadlineSeconds: 600,
+        template: {
+          metadata: { labels },
+          spec: {
+            restartPolicy: "Never",
+            runtimeClassName: kubernetes.runtimeClass.name,
+            priorityClassName: "system-cluster-critical",
+            automountServiceAccountToken: false,
+            nodeSelector: { "kubernetes.io/hostname": node },
+            tolerations: [{ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }],
+            containers: [
+              {
+                name: "smoke-test",
+                image: kubernetes.smokeTestImage,
+                resources: { limits: { [kubernetes.resourceName]: "1" } },
+                securityContext: {
+                  allowPrivilegeEscalation: false,
+                  capabilities: { drop: ["ALL"] },
+                  seccompProfile: { type: "RuntimeDefault" },
+                },
+              },
+            ],
+          },
+        },
+      },
+    },
+    { parent, dependsOn: release, customTimeouts: { create: "660s", update: "660s", delete: "660s" } },
+  );
+}

@@ -1,0 +1,49 @@
+import { execFile } from "node:child_process";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import type { ProgramName } from "./programs";
+import type { Measured } from "./register";
+import { type Spread, spreadOf } from "./statistics";
+
+/** Cost of registering a cluster of some size: the component's against the handwritten program's. */
+export interface Registration {
+  machines: number;
+  /** CPU seconds, which other work on the computer does not lengthen; a program waits for nothing on a mock monitor. */
+  component: Spread;
+  handwritten: Spread;
+  /** Component over handwritten, round by round. */
+  ratio: Spread;
+  /** Most resident memory above that after ten machines, in MiB. */
+  componentMiB: Spread;
+  handwrittenMiB: Spread;
+}
+
+/**
+ * Measures both programs side by side: a round runs one after the other, every second round in the opposite order, each in
+ * a process of its own.
+ */
+export async function measureRegistration(machines: number, rounds: number): Promise<Registration> {
+  const measured: Record<ProgramName, Measured[]> = { component: [], handwritten: [] };
+  for (let round = 0; round < rounds; round++) {
+    const order: ProgramName[] = round % 2 === 0 ? ["component", "handwritten"] : ["handwritten", "component"];
+    for (const program of order) measured[program].push(await measure(program, machines));
+  }
+  const of = (program: ProgramName, what: keyof Measured): Spread =>
+    spreadOf(measured[program].map((one) => one[what]));
+  return {
+    machines,
+    component: of("component", "seconds"),
+    handwritten: of("handwritten", "seconds"),
+    ratio: spreadOf(measured.component.map(({ seconds }, round) => seconds / measured.handwritten[round]!.seconds)),
+    componentMiB: of("component", "mebibytes"),
+    handwrittenMiB: of("handwritten", "mebibytes"),
+  };
+}
+
+const run = promisify(execFile);
+
+async function measure(program: ProgramName, machines: number): Promise<Measured> {
+  const args = [require.resolve("tsx/cli"), path.join(__dirname, "register.ts"), program, String(machines)];
+  const { stdout } = await run(process.execPath, args);
+  return JSON.parse(stdout.trim().split("\n").at(-1)!) as Measured;
+}

@@ -1,0 +1,122 @@
+import * as k8s from "@pulumi/kubernetes";
+import type * as pulumi from "@pulumi/pulumi";
+import { gpuDashboard } from "../recipe/dashboard";
+import { dcgmExporterImage } from "../recipe/data/dcgm";
+import type { MonitoringSpec } from "../recipe/spec";
+import type { KubernetesRecipe } from "../recipe/types";
+import { labels, podTolerations } from "./pods";
+
+const component = "nvidia-dcgm-exporter";
+const port = 9400;
+
+/**
+ * Metrics of the cards. The GPU Operator brings exporter and ServiceMonitor itself, by chart values; beside the standalone
+ * device plugin, whose chart has neither, both are made here. The dashboard is ours either way.
+ */
+export function gpuMonitoring(
+  name: string,
+  spec: MonitoringSpec | undefined,
+  recipe: KubernetesRecipe,
+  opts: pulumi.CustomResourceOptions,
+): void {
+  if (spec === undefined) return;
+  if (recipe.mode === "devicePlugin") {
+    exporter(name, recipe, opts);
+    exporterService(name, recipe, opts);
+    if (spec.serviceMonitor) serviceMonitor(name, spec, recipe, opts);
+  }
+  if (spec.dashboard ?? true) dashboard(name, spec.namespace ?? recipe.release.namespace, opts);
+}
+
+function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomResourceOptions): void {
+  const pod: k8s.types.input.core.v1.PodSpec = {
+    runtimeClassName: recipe.runtimeClass.name,
+    nodeSelector: recipe.nodeSelector,
+    tolerations: podTolerations(recipe.tolerations),
+    priorityClassName: "system-node-critical",
+    automountServiceAccountToken: false,
+    containers: [
+      {
+        name: "exporter",
+        image: dcgmExporterImage,
+        ports: [{ name: "metrics", containerPort: port }],
+        env: [
+          { name: "DCGM_EXPORTER_LISTEN", value: `:${port}` },
+          // Names the pod that holds a card, which the kubelet's socket tells.
+          { name: "DCGM_EXPORTER_KUBERNETES", value: "true" },
+          { name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
+          // All cards, without requesting one: the pod looks at the cards, it does not compute on them.
+          { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
+        ],
+        // Profiling metrics are an administrator's (dcgm-exporter, README).
+        securityContext: { runAsUser: 0, capabilities: { add: ["SYS_ADMIN"] } },
+        resources: { requests: { cpu: "50m", memory: "256Mi" }, limits: { memory: "1Gi" } },
+        readinessProbe: { httpGet: { path: "/health", port: "metrics" }, periodSeconds: 10 },
+        livenessProbe: { httpGet: { path: "/health", port: "metrics" }, initialDelaySeconds: 45, periodSeconds: 10 },
+        volumeMounts: [{ name: "pod-resources", mountPath: "/var/lib/kubelet/pod-resources", readOnly: true }],
+      },
+    ],
+    volumes: [{ name: "pod-resources", hostPath: { path: "/var/lib/kubelet/pod-resources" } }],
+  };
+  new k8s.apps.v1.DaemonSet(
+    `${name}-dcgm-exporter`,
+    {
+      metadata: { name: component, namespace: recipe.release.namespace, labels: labels(component) },
+      spec: {
+        selector: { matchLabels: labels(component) },
+        template: { metadata: { labels: labels(component) }, spec: pod },
+      },
+    },
+    opts,
+  );
+}
+
+function exporterService(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomResourceOptions): void {
+  new k8s.core.v1.Service(
+    `${name}-dcgm-exporter-service`,
+    {
+      metadata: {
+        name: component,
+        namespace: recipe.release.namespace,
+        labels: labels(component),
+        annotations: { "pulumi.com/skipAwait": "true" }, // the DaemonSet's readiness tells
+      },
+      spec: { selector: labels(component), ports: [{ name: "metrics", port, targetPort: "metrics" }] },
+    },
+    opts,
+  );
+}
+
+function serviceMonitor(
+  name: string,
+  spec: MonitoringSpec,
+  recipe: KubernetesRecipe,
+  opts: pulumi.CustomResourceOptions,
+): void {
+  new k8s.apiextensions.CustomResource(
+    `${name}-dcgm-exporter-monitor`,
+    {
+      apiVersion: "monitoring.coreos.com/v1",
+      kind: "ServiceMonitor",
+      metadata: {
+        name: component,
+        namespace: recipe.release.namespace,
+        labels: { ...labels(component), ...spec.labels },
+      },
+      spec: { selector: { matchLabels: labels(component) }, endpoints: [{ port: "metrics", interval: "15s" }] },
+    },
+    opts,
+  );
+}
+
+function dashboard(name: string, namespace: string, opts: pulumi.CustomResourceOptions): void {
+  new k8s.core.v1.ConfigMap(
+    `${name}-dashboard`,
+    {
+      // The label that the sidecar of Grafana's chart looks for, unless it was told another.
+      metadata: { name: "nvidia-gpu-dashboard", namespace, labels: { ...labels("dashboard"), grafana_dashboard: "1" } },
+      data: { "nvidia-gpu.json": JSON.stringify(gpuDashboard(), undefined, 2) },
+    },
+    opts,
+  );
+}

@@ -1,0 +1,19 @@
+import type { Check } from "../check";
+import { isRecord } from "../user-patches";
+
+export const monitoring: Check = {
+  id: "monitoring",
+  source: "gpu-operator, values.yaml, dcgmExporter",
+  find: ({ spec }) => {
+    const exporter = spec.gpuOperator?.values?.dcgmExporter as unknown;
+    if (!spec.monitoring || !isRecord(exporter) || exporter.enabled !== false) return [];
+    return [
+      {
+        field: "monitoring",
+        problem: "but gpuOperator.values.dcgmExporter.enabled is false",
+        why: "nothing would export the metrics that the ServiceMonitor and the dashboard are for",
+        remedy: "leave that value out, or monitoring",
+      },
+    ];
+  },
+};

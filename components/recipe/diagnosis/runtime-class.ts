@@ -1,0 +1,16 @@
+import type { Observations } from "../observations";
+import { matching } from "./evidence";
+import type { Rule } from "./rule";
+import type { System } from "./system";
+
+export const runtimeClass: Rule = { fix: "runtimeClass", sign: runtimeClassMissing, causes: ["validationMarkers"] };
+
+function runtimeClassMissing(seen: Observations, system: System): string[] {
+  const { name, owner } = system.runtimeClass;
+  if (owner !== "component" || seen.runtimeClasses?.includes(name)) return [];
+  const refused = matching(seen, new RegExp(`runtimeclass\\S* "?${name}"? not found`, "i"));
+  // That it is not there says nothing by itself: the stack may not have come that far.
+  return refused.length === 0 || seen.runtimeClasses === undefined
+    ? refused
+    : [...refused, `there is no RuntimeClass ${name}`];
+}

@@ -1,0 +1,30 @@
+/** Ways to split a model over GPUs, by the flags of `vllm serve`. Source: docs.vllm.ai, parallelism and scaling. */
+const splits = {
+  tensor: /^(--tensor-parallel-size|-tp)(=|$)/,
+  pipeline: /^(--pipeline-parallel-size|-pp)(=|$)/,
+  data: /^(--data-parallel-size|-dp)(=|$)/,
+};
+
+/** How a server's GPUs are used. */
+export interface VllmSplit {
+  /** Tensor parallel size that is left to set; undefined when the arguments set it. */
+  tensor?: number;
+  /** GPUs that the server will use, all together. */
+  uses: number;
+}
+
+/** Splits a model over GPUs: tensor parallelism takes what pipeline and data parallelism in the arguments leave. */
+export function vllmSplit(args: string[], gpus: number): VllmSplit {
+  const tensor = sizeOf(args, splits.tensor);
+  const rest = (sizeOf(args, splits.pipeline) ?? 1) * (sizeOf(args, splits.data) ?? 1);
+  if (tensor !== undefined) return { uses: tensor * rest };
+  const left = Math.max(1, Math.floor(gpus / rest));
+  return { tensor: left, uses: left * rest };
+}
+
+function sizeOf(args: string[], flag: RegExp): number | undefined {
+  const at = args.findIndex((arg) => flag.test(arg));
+  const arg = args[at];
+  if (arg === undefined) return undefined;
+  return Number(arg.includes("=") ? arg.slice(arg.indexOf("=") + 1) : args[at + 1]);
+}

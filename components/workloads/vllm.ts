@@ -1,0 +1,99 @@
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
+import { vllmImage } from "../recipe/cuda";
+import { type VllmSpec } from "../recipe/spec";
+import { vllmSplit } from "../recipe/vllm";
+import { type GpuAccess } from "./gpu-access";
+import { patient, server } from "./server";
+import { volume } from "./volume";
+
+const port = 8000;
+
+/** Arguments of a vLLM server. */
+export interface VllmArgs extends VllmSpec, GpuAccess {
+  /** Newest CUDA that the driver runs, e.g. `12.8`; chooses the image. Default `12.4`, which every 12.x driver runs. */
+  cudaVersion?: string;
+}
+
+/**
+ * vLLM on one or more GPUs of a machine: volume for models and compiled graphs, and the server. With several GPUs the model
+ * is split over them by tensor parallelism.
+ */
+export class Vllm extends pulumi.ComponentResource {
+  /** Base URL of the OpenAI API within the cluster, e.g. `http://vllm.vllm.svc:8000/v1`. Resolves once the model is served. */
+  public readonly endpoint: pulumi.Output<string>;
+
+  constructor(name: string, args: VllmArgs, opts?: pulumi.ComponentResourceOptions) {
+    super("talos-gpu:index:Vllm", name, args, opts);
+    const child = { parent: this };
+    const readyWithin = args.readyWithin ?? 1200;
+
+    const within = args.namespace ?? ownNamespace(name, child);
+    const cache = volume(
+      `${name}-cache`,
+      { name: "vllm-cache", namespace: within, storage: args.storage ?? "100Gi", storageClass: args.storageClass },
+      child,
+    );
+    const vllm = server(
+      name,
+      { name: "vllm", namespace: within, port, active: args.active ?? true, readyWithin, pod: pod(args, cache) },
+      child,
+    );
+
+    this.endpoint = pulumi.interpolate`${vllm.endpoint}/v1`;
+    this.registerOutputs({ endpoint: this.endpoint });
+  }
+}
+
+function ownNamespace(name: string, opts: pulumi.CustomResourceOptions): pulumi.Output<string> {
+  return new k8s.core.v1.Namespace(`${name}-namespace`, { metadata: { name: "vllm" } }, opts).metadata.name;
+}
+
+function pod(args: VllmArgs, cache: k8s.core.v1.PersistentVolumeClaim): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
+  const readyWithin = args.readyWithin ?? 1200;
+  const alive = { httpGet: { path: "/health", port: "http" } };
+  return {
+    runtimeClassName: args.runtimeClassName,
+    tolerations: podTolerations(args.tolerations),
+    automountServiceAccountToken: false,
+    enableServiceLinks: false, // the Service's VLLM_PORT would be taken for a setting of the server
+    containers: [
+      {
+        name: "vllm",
+        image: args.image ?? vllmImage(args.cudaVersion ?? "12.4"),
+        command: vllmCommand(args),
+        ports: [{ name: "http", containerPort: port }],
+        env: tokenOf(args),
+        // The image is made for root: it keeps its caches under /root.
+        securityContext: { ...unprivileged, runAsUser: 0 },
+        resources: { limits: gpuLimits(args.gpuResourceName, args.gpus ?? 1) },
+        // The first start downloads the model and compiles for the card; /health answers once it is loaded.
+        startupProbe: { ...alive, periodSeconds: 10, failureThreshold: patient(readyWithin, 10) },
+        readinessProbe: { ...alive, periodSeconds: 5 },
+        livenessProbe: { ...alive, periodSeconds: 15, timeoutSeconds: 5, failureThreshold: 6 },
+        volumeMounts: [
+          { name: "cache", mountPath: "/root/.cache" },
+          { name: "shm", mountPath: "/dev/shm" },
+        ],
+      },
+    ],
+    volumes: [
+      { name: "cache", persistentVolumeClaim: { claimName: cache.metadata.name } },
+      // A container's own 64 MiB are too few for the processes of tensor parallelism (NCCL).
+      { name: "shm", emptyDir: { medium: "Memory", sizeLimit: args.sharedMemory ?? "8Gi" } },
+    ],
+  };
+}
+
+/** What the container runs: the model, over all GPUs of the pod. */
+export function vllmCommand({ model, gpus = 1, args = [] }: VllmSpec): string[] {
+  const { tensor } = vllmSplit(args, gpus);
+  return ["vllm", "serve", model, ...(tensor === undefined ? [] : [`--tensor-parallel-size=${tensor}`]), ...args];
+}
+
+function tokenOf({ huggingFaceToken: token }: VllmSpec): k8s.types.input.core.v1.EnvVar[] {
+  return token === undefined
+    ? []
+    : [{ name: "HF_TOKEN", valueFrom: { secretKeyRef: { name: token.name, key: token.key } } }];
+}

@@ -1,0 +1,21 @@
+import { Document, isScalar, visit } from "yaml";
+import { type Imported, unnamed } from "./convert";
+
+/**
+ * The stack file of an import, as `Pulumi.<stack>.yaml` has it.
+ *
+ * @param source name of the file that it was made of
+ */
+export function renderStack({ spec }: Imported, source: string): string {
+  const config = Object.entries(spec).map(([key, value]) => [`talos-gpu:${key}`, value]);
+  const document = new Document({ config: Object.fromEntries(config) as Record<string, unknown> });
+  document.commentBefore =
+    ` The GPU nodes of ${source}. Their configuration stays talhelper's: this stack only adds its part to it.\n` +
+    " NVIDIA's modules, extensions and installer images follow from the cards, and are not repeated here.";
+  visit(document, {
+    Scalar(_, node) {
+      if (isScalar(node) && node.value === unnamed) node.comment = " the card's model, e.g. RTX 3090";
+    },
+  });
+  return document.toString({ lineWidth: 0 });
+}

@@ -1,0 +1,76 @@
+import { parse } from "yaml";
+import { z } from "zod";
+
+/**
+ * What is read of talhelper's `talconfig.yaml` (talhelper, pkg/config/config.go). All else of it makes the machine's
+ * configuration, which stays talhelper's: the stack only adds its part to it.
+ */
+
+const texts = z.record(z.string(), z.coerce.string());
+
+/** What a node, or all nodes of a role, may say. */
+const settings = z.looseObject({
+  nodeLabels: texts.optional(),
+  nodeTaints: texts.optional(),
+  talosImageURL: z.string().optional(),
+  schematic: z
+    .looseObject({
+      customization: z
+        .looseObject({
+          extraKernelArgs: z.array(z.string()).optional(),
+          systemExtensions: z.looseObject({ officialExtensions: z.array(z.string()).optional() }).optional(),
+        })
+        .optional(),
+    })
+    .optional(),
+  machineSpec: z.looseObject({ mode: z.string().optional(), secureboot: z.boolean().optional() }).optional(),
+  kernelModules: z.array(z.looseObject({ name: z.string() })).optional(),
+  patches: z.array(z.string()).optional(),
+});
+
+const node = settings.extend({
+  hostname: z.string(),
+  /** One address, or several with commas between. */
+  ipAddress: z.string(),
+  controlPlane: z.boolean().default(false),
+});
+
+const talconfig = z.looseObject({
+  talosVersion: z.string().optional(),
+  factoryUrl: z.string().optional(),
+  patches: z.array(z.string()).optional(),
+  controlPlane: settings.optional(),
+  worker: settings.optional(),
+  nodes: z.array(node).min(1),
+});
+
+export type Settings = z.infer<typeof settings>;
+export type TalconfigNode = z.infer<typeof node>;
+export type Talconfig = z.infer<typeof talconfig>;
+
+/**
+ * Reads a `talconfig.yaml`.
+ *
+ * @throws Error naming every field that is not as talhelper has it.
+ */
+export function readTalconfig(text: string): Talconfig {
+  const read = talconfig.safeParse(parse(text));
+  if (read.success) return read.data;
+  const fields = read.error.issues.map(({ path, message }) => `${path.join(".") || "the file"}: ${message}`);
+  throw new Error(
+    `${fields.join("\n")}\nso it is no talconfig.yaml of talhelper's and its nodes cannot be told; name that file`,
+  );
+}
+
+/** A node with what its role says for all of them: its own word comes first, patches after those of the role. */
+export function withRole(config: Talconfig, own: TalconfigNode): TalconfigNode {
+  const role: Settings = (own.controlPlane ? config.controlPlane : config.worker) ?? {};
+  return {
+    ...role,
+    ...own,
+    nodeLabels: { ...role.nodeLabels, ...own.nodeLabels },
+    nodeTaints: { ...role.nodeTaints, ...own.nodeTaints },
+    kernelModules: [...(role.kernelModules ?? []), ...(own.kernelModules ?? [])],
+    patches: [...(role.patches ?? []), ...(own.patches ?? [])],
+  };
+}

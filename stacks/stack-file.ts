@@ -1,0 +1,61 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parse } from "yaml";
+import { type ClusterSpec, findingsOf, InvalidStackError, parseSpec } from "../components/recipe";
+
+/** Root of the repository: the stacks and the packages are found from here, whatever the working directory is. */
+export const repository = path.dirname(__dirname);
+
+/** Folder of the stack program and its stack files. */
+export const stacksDir = path.join(repository, "stacks");
+
+const project = "talos-gpu";
+
+/** Names of the stacks that have a file, sorted. */
+export function stackNames(): string[] {
+  return fs
+    .readdirSync(stacksDir)
+    .map((file) => /^Pulumi\.(.+)\.yaml$/.exec(file)?.[1])
+    .filter((name) => name !== undefined)
+    .sort();
+}
+
+/**
+ * Configuration of a stack as its file has it: key without the project's name, value as data. It is not validated here;
+ * that is the stack program's task, also in the lab.
+ *
+ * @throws Error with the known names when there is no such stack, or naming the file when it is no YAML.
+ */
+export function readStackFile(name: string): Record<string, unknown> {
+  const file = path.join(stacksDir, `Pulumi.${name}.yaml`);
+  if (!fs.existsSync(file)) {
+    throw new Error(
+      `--stack: there is no stack ${name}, so nothing can come up; take one of ${stackNames().join(", ")}`,
+    );
+  }
+  const document = readYaml(file) as { config?: Record<string, unknown> } | null;
+  const entries = Object.entries(document?.config ?? {});
+  return Object.fromEntries(entries.map(([key, value]) => [key.replace(new RegExp(`^${project}:`), ""), value]));
+}
+
+function readYaml(file: string): unknown {
+  try {
+    return parse(fs.readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new Error(`${file}: is not YAML, so the stack is unknown; mend it: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * The cluster that a stack's configuration describes, as far as its shape is right. What is wrong with its meaning stays
+ * the stack program's to report.
+ *
+ * @throws InvalidStackError with every finding when the shape is wrong.
+ */
+export function clusterOf(config: Record<string, unknown>): ClusterSpec {
+  const { spec } = parseSpec(config);
+  if (spec === undefined) throw new InvalidStackError(findingsOf(config));
+  return spec;
+}

@@ -1,0 +1,41 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parse } from "yaml";
+import { checkCluster, parseSpec } from "../../components/recipe";
+import { stackNames } from "../../lab/stack-file";
+
+const root = path.resolve(__dirname, "../..");
+const read = (file: string): string => fs.readFileSync(path.join(root, file), "utf8");
+const pages = [
+  "README.md",
+  "CONTRIBUTING.md",
+  ...fs.readdirSync(path.join(root, "docs")).map((file) => `docs/${file}`),
+];
+
+test("the stack that README shows is a stack that the checks accept", () => {
+  const [, text] = /```yaml\n(config:[\s\S]*?)```/.exec(read("README.md"))!;
+  const config = (parse(text!) as { config: Record<string, unknown> }).config;
+  const stack = Object.fromEntries(
+    Object.entries(config).map(([key, value]) => [key.replace("talos-gpu:", ""), value]),
+  );
+  const { spec, findings } = parseSpec(stack);
+  expect(findings).toEqual([]);
+  expect(checkCluster(spec!)).toEqual([]);
+});
+
+test("README has every stack in its table, and no other", () => {
+  const named = [...read("README.md").matchAll(/^\| \[`([^`]+)`\]\(stacks\//gm)].map(([, name]) => name);
+  expect(named.sort()).toEqual(stackNames());
+});
+
+test.each(pages)("%s: every file that it links to exists", (page) => {
+  const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map(([, link]) => link!);
+  const missing = links.filter((link) => !fs.existsSync(path.join(root, path.dirname(page), link)));
+  expect(missing).toEqual([]);
+});
+
+test.each(pages)("%s: every npm script that it names exists", (page) => {
+  const scripts = Object.keys((JSON.parse(read("package.json")) as { scripts: Record<string, string> }).scripts);
+  const named = [...read(page).matchAll(/npm run (?:--silent )?([a-z-]+)/g)].map(([, name]) => name!);
+  expect(named.filter((name) => !scripts.includes(name))).toEqual([]);
+});

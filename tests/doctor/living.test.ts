@@ -1,0 +1,37 @@
+import type * as k8s from "@kubernetes/client-node";
+import { livingEvents, livingPods } from "../../doctor/living";
+
+const now = new Date("2026-11-21T12:00:00Z");
+const event = (uid: string, minutesAgo: number): k8s.CoreV1Event => ({
+  metadata: {},
+  involvedObject: { uid },
+  message: uid,
+  lastTimestamp: new Date(now.getTime() - minutesAgo * 60_000),
+});
+const pod = (uid: string, ready: boolean, phase = "Running"): k8s.V1Pod => ({
+  metadata: { uid },
+  status: { phase, conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
+});
+
+test("events of objects that are well by now do not count, nor old ones of what is gone", () => {
+  const daemonSets = [
+    { metadata: { uid: "set-well" }, status: { desiredNumberScheduled: 1, numberReady: 1 } },
+    { metadata: { uid: "set-idle" }, status: { desiredNumberScheduled: 0, numberReady: 0 } },
+  ] as k8s.V1DaemonSet[];
+  const events = ["well", "ill", "done", "set-well", "set-idle", "gone"].map((uid) => event(uid, 1));
+  const objects = { pods: [pod("well", true), pod("ill", false), pod("done", false, "Succeeded")], daemonSets };
+  const living = livingEvents([...events, event("gone-long", 20), event("ill", 50)], objects, now);
+  expect(living.map(({ message }) => message)).toEqual(["ill", "set-idle", "gone", "ill"]);
+});
+
+test("failed pods of a Job that succeeded do not count", () => {
+  const owned = (uid: string, job: string): k8s.V1Pod => ({
+    metadata: { uid, ownerReferences: [{ uid: job, kind: "Job", name: job, apiVersion: "batch/v1" }] },
+    status: { phase: "Failed" },
+  });
+  const jobs = [
+    { metadata: { uid: "good" }, status: { succeeded: 1 } },
+    { metadata: { uid: "bad" }, status: { failed: 1 } },
+  ];
+  expect(livingPods([owned("a", "good"), owned("b", "bad")], jobs).map(({ metadata }) => metadata?.uid)).toEqual(["b"]);
+});

@@ -1,0 +1,148 @@
+import { CORDONED_BY } from "../../components/machine/program/drain";
+import { openFaultStand, type FaultStand, type Ran } from "./faults-stand";
+
+/** What came of one case. */
+export interface Outcome {
+  /** Runs of the program, in order. */
+  runs: Ran[];
+  /** What else went wrong. */
+  error?: string;
+  /** The machine at the end. */
+  machine: { reboots: number; driverVersion: string | null; schematicId: string };
+  /** Its node at the end. */
+  node: { unschedulable: boolean; marked: boolean };
+}
+
+/** Phases of an upgrade, in order, by the word that begins their line of progress. */
+const phases = ["reach", "compare", "precheck", "pull", "drain", "reboot", "verify", "uncordon"];
+
+/** Does something to a machine; gives the runs of the program, the last of which must end well. */
+type Case = (stand: FaultStand, machine: string) => Promise<Ran[]>;
+
+const killed =
+  (phase: string, when: (stand: FaultStand, machine: string) => Promise<void> = async () => {}): Case =>
+  async (stand, machine) => {
+    let reached = false;
+    const first = await stand.upgrade(machine, {
+      onLine: (line, kill) => {
+        if (reached || !line.startsWith(`${machine}: ${phase}: `)) return;
+        reached = true;
+        void when(stand, machine).then(kill);
+      },
+    });
+    return [first, await stand.upgrade(machine)];
+  };
+
+/** A machine that goes down has taken the upgrade on. */
+const goesDown = (stand: FaultStand, machine: string): Promise<void> =>
+  until(async () => (await stand.lab.machines.state())[machine]?.stage !== "running");
+
+/** A fault that comes so often that it seems to last, with short limits; and a run after it has gone. */
+const lasting =
+  (kind: string): Case =>
+  async (stand, machine) => {
+    await stand.lab.machines.fault(machine, { kind, times: 1_000 });
+    const first = await stand.upgrade(machine, { timeouts: { reboot: "8s" } });
+    await stand.lab.machines.fault(machine, { kind, times: 0 });
+    return [first, await stand.upgrade(machine)];
+  };
+
+/** A fault for some calls, from the beginning of a phase on. */
+const passing =
+  (kind: string, times: number, phase: string): Case =>
+  async (stand, machine) => {
+    let faults: Promise<void> | undefined;
+    const ran = await stand.upgrade(machine, {
+      onLine: (line) => {
+        if (line.startsWith(`${machine}: ${phase}: `)) faults ??= stand.lab.machines.fault(machine, { kind, times });
+      },
+    });
+    await faults;
+    if (faults === undefined) throw new Error(`phase ${phase} did not come: ${ran.lines.join("\n")}`);
+    return [ran];
+  };
+
+const cases: Record<string, Case> = {
+  ...Object.fromEntries(phases.map((phase) => [`kill-${phase}`, killed(phase)])),
+  "kill-going-down": killed("reboot", goesDown),
+  rollback: async (stand, machine) => {
+    await stand.lab.machines.fault(machine, { kind: "rollback" });
+    return [await stand.upgrade(machine), await stand.upgrade(machine)];
+  },
+  "refuse-some": passing("refuse", 6, "compare"),
+  "refuse-all": lasting("refuse"),
+  "drop-some": passing("drop-connection", 3, "reboot"),
+  "hang-once": passing("hang", 1, "compare"),
+  // A pull has its limit for itself: a hanging one uses it up.
+  "hang-pull": async (stand, machine) => [
+    ...(await passing("hang", 1, "precheck")(stand, machine)),
+    await stand.upgrade(machine),
+  ],
+  "hang-all": lasting("hang"),
+};
+
+/**
+ * Runs every case on a machine of its own, four at a time, since a machine mostly waits, and prints the outcomes as JSON. A
+ * program and no test: jest cannot load the Kubernetes client, an ES module. Arguments choose cases; default all.
+ */
+async function main(): Promise<void> {
+  const chosen = process.argv.slice(2);
+  const all = Object.entries(cases).filter(([name]) => chosen.length === 0 || chosen.includes(name));
+  const stand = await openFaultStand(all.map(([name]) => name));
+  try {
+    const ended: Record<string, Pick<Outcome, "runs" | "error">> = {};
+    const waiting = [...all];
+    const work = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const [machine, run] = next;
+        try {
+          await stand.adopt(machine);
+          ended[machine] = { runs: await run(stand, machine) };
+        } catch (error) {
+          ended[machine] = { runs: [], error: (error as Error).message };
+        }
+        console.error(`${machine}: ended`);
+      }
+    };
+    await Promise.all([work(), work(), work(), work()]);
+    process.stdout.write(`${JSON.stringify(await outcomes(stand, ended))}\n`);
+  } finally {
+    await stand.close();
+  }
+}
+
+async function outcomes(
+  { lab }: FaultStand,
+  ended: Record<string, Pick<Outcome, "runs" | "error">>,
+): Promise<Record<string, Outcome>> {
+  const [states, nodes] = await Promise.all([lab.machines.state(), lab.kubernetes.nodes()]);
+  const outcome = (machine: string): Outcome => {
+    const { reboots, driverVersion, schematicId } = states[machine]!;
+    const { spec, metadata } = nodes[machine]!;
+    return {
+      ...ended[machine]!,
+      machine: { reboots, driverVersion, schematicId },
+      node: {
+        unschedulable: spec?.unschedulable ?? false,
+        marked: metadata?.annotations?.[CORDONED_BY] !== undefined,
+      },
+    };
+  };
+  return Object.fromEntries(Object.keys(ended).map((machine) => [machine, outcome(machine)]));
+}
+
+async function until(met: () => Promise<boolean>, seconds = 60): Promise<void> {
+  const end = performance.now() + seconds * 1000;
+  while (!(await met())) {
+    if (performance.now() > end) throw new Error(`${met.toString()}: not within ${seconds} s`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+main().then(
+  () => process.exit(),
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,146 @@
+import { spawn } from "node:child_process";
+import * as fs from "node:fs";
+import * as readline from "node:readline";
+import { upgradeTimeouts } from "../../components/machine/upgrade";
+import type { AdoptTask, UpgradeResult, UpgradeTask } from "../../components/machine/program/task";
+import { planCluster, type MachineRecipe } from "../../components/recipe";
+import { bringUp, type Lab } from "../../lab/bring-up";
+import { labTimeouts } from "../../lab/clock";
+import { stacksDir } from "../../lab/stack-file";
+import { parseOptions } from "../../lab/options";
+import { Session } from "../../lab/session";
+
+/** How one run of the machine program ended. */
+export interface Ran {
+  /** Exit status, or the signal's name. */
+  status: number | string;
+  /** What it answered; undefined when it failed. */
+  answer: UpgradeResult | undefined;
+  /** Its progress, one line per phase, and why it failed. */
+  lines: string[];
+  seconds: number;
+}
+
+/** What a run may be given. */
+export interface RunOptions {
+  /** Told each line of progress as it comes; may kill the program at once (SIGKILL). */
+  onLine?: (line: string, kill: () => void) => void;
+  timeouts?: Partial<UpgradeTask["timeouts"]>;
+}
+
+/** A Kubernetes control plane, emulated machines on a plain image, and the bundled machine program. */
+export interface FaultStand {
+  lab: Lab;
+  /** Stages the wanted configuration on an adopted machine, as a stack does before the upgrade. */
+  adopt(machine: string): Promise<void>;
+  upgrade(machine: string, options?: RunOptions): Promise<Ran>;
+  close(): Promise<void>;
+}
+
+/** @param workers names of the workers, each with a card */
+export async function openFaultStand(workers: string[]): Promise<FaultStand> {
+  const options = parseOptions(["--stack", "faults"]);
+  const gpus = [{ model: "RTX 5070 Ti" }];
+  const spec: Lab["spec"] = {
+    talosVersion: "v1.12.6",
+    machines: Object.fromEntries([
+      ["control", { address: "10.9.0.1", role: "controlplane", configuration: "adopted" }],
+      ...workers.map((name, index) => [
+        name,
+        { address: `10.9.1.${index + 1}`, role: "worker", configuration: "adopted", gpus },
+      ]),
+    ]),
+    devicePlugin: { version: "0.17.4" },
+    timeouts: labTimeouts(options.timeScale),
+  };
+  const session = new Session();
+  const lab = { options, session, config: {}, spec } as unknown as Lab; // the phases add the rest
+  try {
+    for (const phase of bringUp) await phase.run(lab, () => {});
+    const recipes = new Map(planCluster(spec).machines.map((recipe) => [recipe.name, recipe]));
+    await registerSchematics(lab, [...recipes.values()]);
+    fs.mkdirSync(session.dir("tmp"), { recursive: true, mode: 0o700 });
+    const recipeOf = (machine: string): MachineRecipe => recipes.get(machine)!;
+    return {
+      lab,
+      adopt: async (machine) => {
+        const { name, address, patches } = recipeOf(machine);
+        const ran = await runProgram(lab, "adopt", { machine: name, address, patches } satisfies AdoptTask);
+        if (ran.status !== 0) throw new Error(`adopt ${machine}: ${ran.lines.join("\n")}`);
+      },
+      upgrade: (machine, { onLine, timeouts } = {}) =>
+        runProgram(lab, "upgrade", taskOf(recipeOf(machine), { ...spec.timeouts, ...timeouts }), onLine),
+      close: () => session.close(),
+    };
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+}
+
+/** The task that a stack gives the program. */
+function taskOf(recipe: MachineRecipe, timeouts: Lab["spec"]["timeouts"]): Omit<UpgradeTask, "pollSeconds"> {
+  return {
+    machine: recipe.name,
+    address: recipe.address,
+    role: recipe.role,
+    talosVersion: recipe.talosVersion,
+    schematicId: recipe.schematicId,
+    installerImage: recipe.installerImage,
+    configurationHash: "any",
+    modules: recipe.kernelModules.map(({ name }) => name),
+    ...(recipe.driverVersion === undefined ? {} : { driverVersion: recipe.driverVersion }),
+    extensionServices: recipe.extensionServices,
+    drain: true,
+    otherControlPlanes: [],
+    byReleaseAlone: false,
+    timeouts: upgradeTimeouts(timeouts),
+  };
+}
+
+async function registerSchematics(lab: Lab, recipes: MachineRecipe[]): Promise<void> {
+  for (const body of new Set(recipes.map(({ schematic }) => schematic))) {
+    const response = await fetch(`${lab.factory.url}/schematics`, { method: "POST", body });
+    if (!response.ok) throw new Error(`the Factory refuses a schematic: ${await response.text()}`);
+  }
+}
+
+/** Runs the bundle as the command provider does: from the stacks' folder, task by standard input, credentials by environment. */
+async function runProgram(lab: Lab, verb: string, task: object, onLine?: RunOptions["onLine"]): Promise<Ran> {
+  const { TALOSCONFIG: _talosconfig, KUBECONFIG: _kubeconfig, ...inherited } = process.env;
+  const begin = performance.now();
+  const child = spawn(process.execPath, ["-e", "require('talos-gpu/bin/program.js')", "--", verb], {
+    cwd: stacksDir,
+    env: {
+      ...inherited,
+      TMPDIR: lab.session.dir("tmp"),
+      TALOS_GPU_TALOSCTL: lab.tools.talosctl,
+      TALOS_GPU_POLL_SECONDS: "0.5",
+      TALOS_GPU_TALOSCONFIG: fs.readFileSync(lab.session.dir("talosconfig"), "utf8"),
+      TALOS_GPU_KUBECONFIG: fs.readFileSync(lab.controlPlane.adminKubeconfig, "utf8"),
+    },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  child.stdin.end(JSON.stringify(task));
+  const lines: string[] = [];
+  readline.createInterface({ input: child.stderr }).on("line", (line) => {
+    lines.push(line);
+    onLine?.(line, () => void child.kill("SIGKILL"));
+  });
+  const output: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => output.push(chunk));
+  const status = await new Promise<number | string>((resolve, reject) => {
+    child.on("error", reject);
+    // Not "close": a talosctl that outlives the killed program holds its streams open.
+    child.on("exit", (code, signal) =>
+      signal === null ? child.once("close", () => resolve(code ?? -1)) : resolve(signal),
+    );
+  });
+  const last = Buffer.concat(output).toString("utf8").trim().split("\n").at(-1) ?? "";
+  return {
+    status,
+    answer: status === 0 ? (JSON.parse(last) as UpgradeResult) : undefined,
+    lines,
+    seconds: (performance.now() - begin) / 1000,
+  };
+}

@@ -1,0 +1,70 @@
+import { spawn } from "node:child_process";
+import * as path from "node:path";
+import type { Outcome } from "./faults-run";
+import type { Ran } from "./faults-stand";
+
+// The program's own tests go through every call of a double; here all parts are real but the machines' hardware.
+
+let outcomes: Record<string, Outcome>;
+
+beforeAll(async () => {
+  const child = spawn(process.execPath, [require.resolve("tsx/cli"), path.join(__dirname, "faults-run.ts")], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
+  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
+  const status = await new Promise((resolve) => child.on("close", resolve));
+  if (status !== 0) throw new Error(`the cases were not run:\n${Buffer.concat(stderr).toString("utf8")}`);
+  outcomes = JSON.parse(Buffer.concat(stdout).toString("utf8")) as Record<string, Outcome>;
+}, 20 * 60_000); // the tools may have to be built first
+
+/** The runs of a case, once the machine is seen to be as wanted at its end. */
+function endedWell(name: string, reboots = 1): Ran[] {
+  const { runs, error, machine, node } = outcomes[name]!;
+  if (error !== undefined) throw new Error(error);
+  const last = runs.at(-1)!;
+  if (last.status !== 0) throw new Error(`the last run failed:\n${last.lines.join("\n")}`);
+  expect(machine).toMatchObject({ reboots, driverVersion: "570.211.01" });
+  expect(last.answer).toMatchObject({ driverVersion: machine.driverVersion, schematicId: machine.schematicId });
+  expect(node).toEqual({ unschedulable: false, marked: false });
+  return runs;
+}
+
+const phases = ["reach", "compare", "precheck", "pull", "drain", "reboot", "verify", "uncordon"];
+
+test.each([...phases.map((phase) => `kill-${phase}`), "kill-going-down"])(
+  "%s: run again, it ends well, with one reboot in all and the node uncordoned",
+  (machine) => {
+    const [first] = endedWell(machine);
+    expect(first!.status).toBe("SIGKILL");
+  },
+);
+
+test("an image that does not boot is called rolled back, and a second run ends well", () => {
+  // The reboot into the broken slot, the one back, and that of the second run.
+  const [first] = endedWell("rollback", 3);
+  expect(first!.status).toBe(1);
+  expect(first!.lines.at(-1)).toContain("machines.rollback: Talos rolled back: after the reboot it runs the old image");
+});
+
+test.each(["refuse-some", "drop-some", "hang-once"])("%s is survived in one run with one reboot", (machine) => {
+  expect(endedWell(machine)).toHaveLength(1);
+});
+
+test("a pull that hangs ends at its limit, and nothing was disturbed", () => {
+  const [first] = endedWell("hang-pull");
+  expect(first!.status).toBe(1);
+  expect(first!.lines.join("\n")).toMatch(/could not pull \S+: waited \d+s for installer .*nothing drained/);
+});
+
+test.each(["refuse-all", "hang-all"])("%s ends in bounded time and says what it waited for", (machine) => {
+  const [first] = endedWell(machine);
+  expect(first!.status).toBe(1);
+  expect(first!.seconds).toBeLessThan(60);
+  const said = first!.lines.join("\n");
+  expect(said).toMatch(
+    new RegExp(`machines\\.${machine}\\.address: the machine at \\S+ was not up within 8s \\(last: .+\\)`),
+  );
+  expect(said).toContain("nothing was changed on it");
+});

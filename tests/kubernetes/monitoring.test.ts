@@ -1,0 +1,55 @@
+import { gpuStack } from "../../components/kubernetes";
+import { planCluster, type MonitoringSpec } from "../../components/recipe";
+import { find, findAll, waitsFor } from "../support/graph";
+import { planOf } from "../support/plans";
+import { record, type Run } from "../support/recorder";
+
+const run = (stack: string, monitoring?: MonitoringSpec): Promise<Run> =>
+  record(() => void gpuStack("lab", planOf(stack, monitoring === undefined ? {} : { monitoring }), [], {}));
+const daemonSet = "kubernetes:apps/v1:DaemonSet";
+const configMap = "kubernetes:core/v1:ConfigMap";
+const monitor = "kubernetes:monitoring.coreos.com/v1:ServiceMonitor";
+
+test("without a word about it, nothing of it is made", async () => {
+  const ran = await run("aarhus-h100");
+  expect([daemonSet, configMap, monitor].flatMap((type) => findAll(ran, type))).toEqual([]);
+});
+
+test("with the device plugin: exporter on the GPU nodes under the runtime class, holding no card", async () => {
+  const ran = await run("aarhus-h100", { serviceMonitor: true, labels: { release: "prometheus" } });
+  expect(ran.error).toBeUndefined();
+  const set = find(ran, daemonSet);
+  const pod = set.inputs.spec.template.spec;
+  expect(pod).toMatchObject({ runtimeClassName: "nvidia", nodeSelector: { "nvidia.com/gpu.present": "true" } });
+  expect(pod.containers[0].resources.limits).not.toHaveProperty(["nvidia.com/gpu"]);
+  expect(waitsFor(ran, set)).toContain(find(ran, "kubernetes:helm.sh/v3:Release").urn);
+  const { selector, ports } = find(ran, "kubernetes:core/v1:Service").inputs.spec;
+  expect(set.inputs.spec.template.metadata.labels).toMatchObject(selector);
+  expect(ports[0].targetPort).toBe(pod.containers[0].ports[0].name);
+  const { metadata, spec } = find(ran, monitor).inputs;
+  expect(metadata.labels.release).toBe("prometheus");
+  expect(find(ran, "kubernetes:core/v1:Service").inputs.metadata.labels).toMatchObject(spec.selector.matchLabels);
+  expect(spec.endpoints[0].port).toBe(ports[0].name);
+});
+
+test("the ServiceMonitor is asked for, the dashboard is not", async () => {
+  const ran = await run("aarhus-h100", {});
+  expect(findAll(ran, monitor)).toEqual([]);
+  const { metadata, data } = find(ran, configMap).inputs;
+  expect(metadata).toMatchObject({ namespace: "kube-system", labels: { grafana_dashboard: "1" } });
+  expect(JSON.parse(data["nvidia-gpu.json"])).toHaveProperty("panels");
+  expect(findAll(await run("aarhus-h100", { dashboard: false }), configMap)).toEqual([]);
+});
+
+test("with the operator: its own exporter, told by values in every release", async () => {
+  const ran = await run("rtx5070ti", { serviceMonitor: true, labels: { release: "prometheus" }, namespace: "grafana" });
+  expect(findAll(ran, monitor)).toEqual([]);
+  expect(find(ran, "kubernetes:helm.sh/v3:Release").inputs.values.dcgmExporter).toEqual({
+    serviceMonitor: { enabled: true, additionalLabels: { release: "prometheus" } },
+  });
+  expect(find(ran, configMap, "lab-dashboard").inputs.metadata.namespace).toBe("grafana");
+  const { spec } = planOf("rtx5070ti");
+  expect(planCluster({ ...spec, gpuOperator: { version: "v26.7.0" } }).kubernetes.release.values).toMatchObject({
+    dcgmExporter: { serviceMonitor: { enabled: false } },
+  });
+});

@@ -1,0 +1,103 @@
+import { taint, untaint, type TaintedNodes } from "../../../components/machine/program/taint";
+import type { NodeTaintState, TaintResult } from "../../../components/machine/program/task";
+
+/** A node in memory, whose version goes up with every write. `races` writes of somebody else come between. */
+class FakeNode implements TaintedNodes {
+  public writes = 0;
+  private version = 1;
+
+  constructor(
+    public now: NodeTaintState[],
+    private races = 0,
+  ) {}
+
+  async taints(node: string): Promise<{ taints: NodeTaintState[]; version: string } | undefined> {
+    return node === "velaryon" ? { taints: this.now, version: String(this.version) } : undefined;
+  }
+
+  async setTaints(_node: string, taints: NodeTaintState[], version: string): Promise<boolean> {
+    if (this.races-- > 0) {
+      this.version++;
+      this.now = [...this.now, { key: `foreign-${this.version}`, effect: "NoSchedule" }];
+    }
+    if (version !== String(this.version)) return false;
+    this.version++;
+    this.writes++;
+    this.now = taints;
+    return true;
+  }
+}
+
+const gpu = { key: "gpu", value: "true", effect: "NoSchedule" };
+const foreign = { key: "maintenance", effect: "NoExecute", timeAdded: "2026-01-01T00:00:00Z" };
+const quiet = (): void => {};
+const set = (node: FakeNode, taints = [gpu], previous?: TaintResult): Promise<TaintResult> =>
+  taint({ machine: "velaryon", taints }, previous, node, quiet);
+const unset = (node: FakeNode, previous?: TaintResult): Promise<{ changed: boolean }> =>
+  untaint({ machine: "velaryon", taints: [gpu] }, previous, node, quiet);
+
+test("adds the stack's taint and leaves those of others, as they are", async () => {
+  const node = new FakeNode([foreign]);
+  expect(await set(node)).toEqual({ added: [gpu], changed: true });
+  expect(node.now).toEqual([foreign, gpu]);
+});
+
+test("does nothing the second time, and still knows what is its own", async () => {
+  const node = new FakeNode([foreign]);
+  const first = await set(node);
+  expect(await set(node, [gpu], first)).toEqual({ added: [gpu], changed: false });
+  expect(node.writes).toBe(1);
+});
+
+test("keeps what somebody adds in between", async () => {
+  const node = new FakeNode([], 3);
+  await set(node);
+  expect(node.now.map(({ key }) => key)).toEqual(["foreign-2", "foreign-3", "foreign-4", "gpu"]);
+});
+
+test("takes back its own, and no other", async () => {
+  const node = new FakeNode([foreign]);
+  const result = await set(node);
+  expect(await unset(node, result)).toEqual({ changed: true });
+  expect(node.now).toEqual([foreign]);
+  expect(await unset(node, result)).toEqual({ changed: false });
+});
+
+test("a taint that was there before stays when the stack goes", async () => {
+  const node = new FakeNode([gpu]);
+  const result = await set(node);
+  expect(result).toEqual({ added: [], changed: false });
+  await unset(node, result);
+  expect(node.now).toEqual([gpu]);
+});
+
+test("a taint that the stack no longer says goes, one with a new value is changed", async () => {
+  const node = new FakeNode([foreign]);
+  const first = await set(node, [gpu, { key: "old", value: "x", effect: "NoSchedule" }]);
+  const changed = { ...gpu, value: "only" };
+  const second = await set(node, [changed], first);
+  expect(node.now).toEqual([foreign, changed]);
+  await unset(node, second);
+  expect(node.now).toEqual([foreign]);
+});
+
+test("one that somebody gave another value since is theirs", async () => {
+  const node = new FakeNode([]);
+  const result = await set(node);
+  node.now = [{ ...gpu, value: "theirs" }];
+  expect(await unset(node, result)).toEqual({ changed: false });
+});
+
+test("without the node, taint says so and untaint has nothing to do", async () => {
+  const node = new FakeNode([]);
+  await expect(taint({ machine: "gone", taints: [gpu] }, undefined, node, quiet)).rejects.toThrow(
+    "machines.gone.taints: the cluster has no node of this name",
+  );
+  const added = { added: [gpu], changed: true };
+  expect(await untaint({ machine: "gone", taints: [gpu] }, added, node, quiet)).toEqual({ changed: false });
+});
+
+test("does not try for ever", async () => {
+  const node = new FakeNode([], 1000);
+  await expect(set(node)).rejects.toThrow("the node changed under 20 attempts");
+});

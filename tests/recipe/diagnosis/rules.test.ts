@@ -1,0 +1,180 @@
+import { diagnose, planCluster, type FixId, type Observations } from "../../../components/recipe";
+import { validStack } from "../stacks";
+
+const plan = planCluster(validStack("rtx5070ti"));
+const namespace = "nvidia-gpu-operator";
+
+/** What is seen whether or not a stack is given. */
+const both = (seen: Observations): FixId[][] => [plan, undefined].map((p) => diagnose(seen, p).map(({ fix }) => fix));
+
+const node = (labels: Record<string, string> = {}): NonNullable<Observations["nodes"]>[number] => ({
+  name: "k8s-worker4",
+  osImage: "Talos (v1.12.6)",
+  ready: true,
+  allocatable: {},
+  labels: {
+    "extensions.talos.dev/nvidia-open-gpu-kernel-modules-production": "570.211.01-v1.12.6",
+    "extensions.talos.dev/nvidia-container-toolkit-production": "570.211.01-v1.18.2",
+    "nvidia.com/gpu.present": "true",
+    "nvidia.com/gpu.deploy.operator-validator": "false",
+    ...labels,
+  },
+});
+
+const keeper = { namespace, name: "nvidia-validation-markers", desired: 1, ready: 1 };
+const running = { name: "main", state: "running", ready: true };
+
+/** The operator's stack when all is well. */
+const healthy: Observations = {
+  nodes: [node()],
+  pods: [{ namespace, name: "gpu-operator-x", phase: "Running", node: "k8s-worker4", containers: [running] }],
+  daemonSets: [
+    keeper,
+    // The operator's own, which want no pods on Talos, and that is right.
+    {
+      namespace,
+      name: "nvidia-mig-manager",
+      desired: 0,
+      ready: 0,
+      nodeSelector: { "nvidia.com/gpu.deploy.mig-manager": "true" },
+    },
+  ],
+  runtimeClasses: ["nvidia"],
+  events: [],
+  machines: [
+    {
+      name: "k8s-worker4",
+      talosVersion: "v1.12.6",
+      schematicId: plan.machines[0]!.schematicId,
+      installImage: plan.machines[0]!.installerImage,
+      modules: ["nvidia", "nvidia_uvm"],
+      driverVersion: "570.211.01",
+      services: { "ext-nvidia-persistenced": "Running" },
+    },
+  ],
+};
+
+const failing = (name: string, message: string): NonNullable<Observations["pods"]>[number] => ({
+  namespace: "ollama",
+  name,
+  phase: "Running",
+  node: "k8s-worker4",
+  containers: [{ name: "main", state: "waiting", ready: false, reason: "CrashLoopBackOff", lastMessage: message }],
+});
+
+test("nothing is wrong with a healthy system", () => expect(both(healthy)).toEqual([[], []]));
+
+test("operatorValidatorLabel", () => {
+  const validator = {
+    namespace,
+    name: "nvidia-operator-validator-x",
+    phase: "Pending",
+    node: "k8s-worker4",
+    initContainers: [{ name: "driver-validation", state: "running", ready: false }],
+  };
+  const pods = [...(healthy.pods ?? []), validator];
+  const seen = { ...healthy, pods, nodes: [node({ "nvidia.com/gpu.deploy.operator-validator": "true" })] };
+  expect(both(seen)).toEqual([["operatorValidatorLabel"], ["operatorValidatorLabel"]]);
+  expect(both({ ...healthy, pods })).toEqual([[], []]); // one that the label is just taking away
+});
+
+test.each([
+  "PostStartHookError: rpc error: failed to exec in container: nvidia-container-cli: initialization error: init 250 result=11: unknown",
+  "Exec lifecycle hook failed: nvidia-container-cli: initialization error: init 250 result=11",
+])("modelsPull: %s", (message) => {
+  const events = [{ namespace: "ollama", object: "Pod/ollama-x", reason: "FailedPostStartHook", message }];
+  expect(both({ ...healthy, events })).toEqual([["modelsPull"], ["modelsPull"]]);
+});
+
+test("a postStart hook that fails for reasons of its own is somebody else's", () => {
+  const message = "PostStartHookError: command '[/bin/sh -c x]' exited with 1: no space left on device";
+  expect(both({ ...healthy, events: [{ object: "Pod/x", message }] })).toEqual([[], []]);
+});
+
+describe("nodeSelector", () => {
+  const stale = { "node-role.kubernetes.io/gpu": "true" };
+
+  test("a DaemonSet that wants 0 pods, and the pods that wait for it", () => {
+    const waiting = {
+      namespace,
+      name: "nvidia-device-plugin-daemonset-x",
+      phase: "Pending",
+      node: "k8s-worker4",
+      initContainers: [{ name: "toolkit-validation", state: "running", ready: false }],
+    };
+    const daemonSets = [{ ...keeper, desired: 0, ready: 0, nodeSelector: stale }];
+    const seen = { ...healthy, daemonSets, pods: [...(healthy.pods ?? []), waiting] };
+    expect(both(seen)).toEqual([["nodeSelector"], ["nodeSelector"]]);
+    expect(diagnose(seen)[0]?.evidence).toEqual([
+      "DaemonSet/nvidia-validation-markers wants 0 pods: no node has node-role.kubernetes.io/gpu=true",
+    ]);
+  });
+
+  test("a pod that stays Pending", () => {
+    const pod = { namespace: "ollama", name: "ollama-x", phase: "Pending", gpus: true, nodeSelector: stale };
+    expect(both({ ...healthy, pods: [pod, ...(healthy.pods ?? [])] })).toEqual([["nodeSelector"], ["nodeSelector"]]);
+  });
+
+  test("pods without a GPU are somebody else's", () => {
+    const pod = { namespace: "web", name: "x", phase: "Pending", gpus: false, nodeSelector: stale };
+    expect(both({ ...healthy, pods: [pod, ...(healthy.pods ?? [])] })).toEqual([[], []]);
+  });
+});
+
+test("schematic: the right release, another image than the configuration names", () => {
+  const plain = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
+  const machine = { ...healthy.machines![0]!, schematicId: plain, modules: [], driverVersion: null };
+  expect(both({ ...healthy, machines: [machine] })).toEqual([["schematic"], ["schematic"]]);
+  const earlier = { ...machine, talosVersion: "v1.12.5" };
+  expect(diagnose({ ...healthy, machines: [earlier] }, plan)).toEqual([]); // not upgraded yet
+});
+
+test("schematic: that of a machine of Omni's is Omni's own, and neither blamed nor expected", () => {
+  const omni = planCluster(validStack("omni"));
+  const seen = (name: string, modules: string[]): Observations => {
+    const schematicId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
+    return { ...healthy, machines: [{ ...healthy.machines![0]!, name, schematicId, modules }] };
+  };
+  const found = (name: string, modules: string[]): FixId[] => diagnose(seen(name, modules), omni).map(({ fix }) => fix);
+  expect(found("gpu-1", ["nvidia"])).toEqual([]);
+  expect(found("gpu-1", [])).toEqual(["kernelModules"]);
+  expect(found("somebody-else", ["nvidia"])).toEqual(["schematic"]);
+});
+
+describe("driverBranches", () => {
+  test("modules and toolkit of two drivers, as the node's labels tell", () => {
+    const mixed = {
+      ...node(),
+      labels: {
+        "extensions.talos.dev/nvidia-open-gpu-kernel-modules-lts": "580.126.09-v1.12.6",
+        "extensions.talos.dev/nvidia-container-toolkit-production": "570.211.01-v1.18.2",
+      },
+    };
+    expect(both({ ...healthy, nodes: [mixed] })).toEqual([["driverBranches"], ["driverBranches"]]);
+  });
+
+  test("what the runtime says", () => {
+    const message = "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown";
+    expect(both({ ...healthy, pods: [...healthy.pods!, failing("x", message)] })).toEqual([
+      ["driverBranches"],
+      ["driverBranches"],
+    ]);
+  });
+});
+
+test.each([
+  "Failed to allocate device vector A (error code CUDA driver version is insufficient for CUDA runtime version)!",
+  "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.0, please update your driver",
+])("cudaImage: %s", (message) =>
+  expect(both({ ...healthy, pods: [...healthy.pods!, failing("x", message)] })).toEqual([["cudaImage"], ["cudaImage"]]),
+);
+
+test("without a stack the system is read off the cluster, and the advice is for one's own set-up", () => {
+  const seen = { ...healthy, machines: [{ name: "k8s-worker4", modules: ["drm"], driverVersion: null }] };
+  const [found, ...more] = diagnose(seen);
+  expect(more).toEqual([]);
+  expect(found).toMatchObject({
+    fix: "kernelModules",
+    remedy: "see to it that machine.kernel.modules names nvidia, nvidia_uvm, nvidia_drm and nvidia_modeset",
+  });
+});
