@@ -10,11 +10,15 @@ export interface Credentials {
   machineSecrets?: pulumi.Input<string>;
   /** Content of the kubeconfig that machines are drained with. */
   kubeconfig?: pulumi.Input<string>;
+  /** URL of Omni; required with a machine of Omni's. */
+  omniEndpoint?: pulumi.Input<string>;
+  /** Key of a service account of Omni; required with a machine of Omni's. */
+  omniServiceAccountKey?: pulumi.Input<string>;
 }
 
 interface Need {
   field: keyof Credentials;
-  /** Variable that names a file of it. */
+  /** Variable that names a file of it, or for Omni's holds it. */
   variable: string;
   why: string;
   /** Whether the machine program reads the file itself, when the content is not given. */
@@ -34,17 +38,34 @@ export function missingCredentials(
   environment: NodeJS.ProcessEnv,
 ): Finding[] {
   if (spec?.bootstrap) return beforeTheirCluster(given);
-  const owned = Object.values(spec?.machines ?? {}).some((machine) => machine.configuration === "owned");
-  return needs(owned)
+  const has = (owner: string): boolean =>
+    Object.values(spec?.machines ?? {}).some((machine) => machine.configuration === owner);
+  return [...needs(has("owned")), ...(has("omni") ? omniNeeds : [])]
     .filter(({ field, variable, fileWillDo }) => given[field] === undefined && !(fileWillDo && environment[variable]))
     .map(({ field, variable, why }) => ({
       check: "credentials",
       field,
       problem: "is not set",
       why,
-      remedy: `in a stack, set the secret talos-gpu:${field} or the variable ${variable} to its file; in a program, pass its content`,
+      remedy: `in a stack, set the secret talos-gpu:${field} or the variable ${variable}${variable.startsWith("OMNI") ? "" : " to its file"}; in a program, pass its content`,
     }));
 }
+
+/** Omni's own clients read both from the environment, and so does the machine program. */
+const omniNeeds: Need[] = [
+  {
+    field: "omniEndpoint",
+    variable: "OMNI_ENDPOINT",
+    why: "Omni could not be told of the machines' patches",
+    fileWillDo: true,
+  },
+  {
+    field: "omniServiceAccountKey",
+    variable: "OMNI_SERVICE_ACCOUNT_KEY",
+    why: "Omni and, through it, the machines would not let us in",
+    fileWillDo: true,
+  },
+];
 
 /**
  * What does not fit a stack that makes its cluster: a kubeconfig, which is another cluster's, and half of what the machines

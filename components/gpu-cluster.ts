@@ -29,7 +29,7 @@ export class GpuCluster extends pulumi.ComponentResource {
   public readonly runtimeClassName: pulumi.Output<string>;
   /** Resource for pods to request, e.g. `nvidia.com/gpu`. Resolves only after the gate. */
   public readonly gpuResourceName: pulumi.Output<string>;
-  /** URLs within the cluster, by workload (`ollama`, `comfyui`, `vllm`); inactive ones have none. Resolve once they serve. */
+  /** URLs within the cluster, by workload (`ollama`, `comfyui`, `vllm`, `litellm`); inactive ones have none. Resolve once they serve. */
   public readonly endpoints: pulumi.Output<Record<string, string>>;
 
   /** Talos client configuration: made with the cluster where the stack bootstraps it, else as given, else empty. Secret. */
@@ -74,12 +74,10 @@ export class GpuCluster extends pulumi.ComponentResource {
    * @throws RunError with every finding, one per line as `field: what is wrong; why it matters; how to fix it`.
    */
   public static plan(args: GpuClusterArgs): Plan {
-    const { talosconfig, machineSecrets, kubeconfig, ...said } = args;
+    const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey, ...said } = args;
+    const given = { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey };
     const { spec } = parseSpec(said);
-    const found = [
-      ...(spec?.skipChecks ? [] : findingsOf(said)),
-      ...missingCredentials({ talosconfig, machineSecrets, kubeconfig }, spec, process.env),
-    ];
+    const found = [...(spec?.skipChecks ? [] : findingsOf(said)), ...missingCredentials(given, spec, process.env)];
     // A RunError is printed as its message: a mistake in a stack is its user's to read, not a stack trace's.
     if (!spec || found.length > 0) throw new pulumi.RunError(new InvalidStackError(found).message);
     return planCluster(spec);

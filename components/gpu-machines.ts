@@ -31,7 +31,11 @@ export function gpuMachines(
   credentials: Credentials,
   opts: pulumi.ComponentResourceOptions,
 ): { machines: PlannedMachine[]; kubernetes: k8s.Provider | undefined } {
-  const schematics = registerSchematics(name, plan.machines, opts);
+  const schematics = registerSchematics(
+    name,
+    plan.machines.filter(({ configuration }) => configuration !== "omni"),
+    opts,
+  );
   const made = new Map<string, GpuMachine>();
   const maintenance = plan.spec.bootstrap === true;
   let kubeconfig: pulumi.Output<string> | undefined;
@@ -45,7 +49,7 @@ export function gpuMachines(
         ...plan.spec.machines[recipe.name]!,
         nodeName: recipe.name,
         recipe,
-        schematicId: schematics[recipe.schematicId]!,
+        ...defined({ schematicId: schematics[recipe.schematicId] }),
         otherControlPlanes: otherControlPlanes(plan, recipe),
         ...(maintenance ? { maintenance, ...(kubeconfig ? { kubeconfig } : { bootstrap: true }) } : {}),
       },
@@ -65,13 +69,14 @@ export function gpuMachines(
 }
 
 /** What every machine of a cluster is told. */
-function common(plan: Plan, { talosconfig, machineSecrets, kubeconfig }: Credentials) {
+function common(plan: Plan, credentials: Credentials) {
+  const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey } = credentials;
   const { talosVersion, kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl, without } =
     plan.spec;
   return {
     talosVersion,
     ...defined({ kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl, without }),
-    ...defined({ talosconfig, machineSecrets, kubeconfig }),
+    ...defined({ talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey }),
   };
 }
 

@@ -5,6 +5,7 @@ export { GpuMachine, type GpuMachineArgs } from "./machine";
 export { ComfyUi, type ComfyUiArgs } from "./workloads/comfyui";
 export type { GpuAccess, GpuToleration } from "./workloads/gpu-access";
 export { GpuPod, type GpuPodArgs } from "./workloads/gpu-pod";
+export { LiteLlm, type LiteLlmArgs } from "./workloads/litellm";
 export { Ollama, type OllamaArgs } from "./workloads/ollama";
 export { Vllm, type VllmArgs } from "./workloads/vllm";
 export type * from "./recipe/spec";

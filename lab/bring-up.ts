@@ -5,6 +5,7 @@ import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "./factory";
 import { KubernetesView } from "./kubernetes-view";
 import { startMachines, type LabGpu, type LabMachine, type Machines } from "./machines";
+import { startOmni, type LabOmni } from "./omni";
 import type { LabOptions } from "./options";
 import type { Phase, Say } from "./phases";
 import type { Session } from "./session";
@@ -25,6 +26,8 @@ export interface Lab {
   /** The Talos cluster as it was before; undefined where the stack makes its own from machines in maintenance mode. */
   existing: ExistingCluster | undefined;
   machines: Machines;
+  /** Omni, when it holds a machine of the stack. */
+  omni?: LabOmni;
 }
 
 /** Schematic of an image without extensions: what the machines run before the stack comes. */
@@ -109,9 +112,29 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
   const names = machines.map(({ name }) => name).join(", ");
   if (existing === undefined) return `${names} in maintenance mode, from a boot medium of ${spec.talosVersion}`;
   fs.writeFileSync(session.dir("talosconfig"), existing.talosconfig(lab.machines.api), { mode: 0o600 });
+  await bringOmni(lab, existing);
   say(`waits for ${machines.length === 1 ? "the node" : `${machines.length} nodes`} to be ready`);
   await lab.kubernetes.nodesReady(Object.keys(spec.machines), { signal: session.signal, limitSeconds: 60 });
   return `${names} on ${spec.talosVersion}, plain image`;
+}
+
+/** Omni manages the machines that the stack says it does, in a machine set of workers and one of control planes. */
+async function bringOmni(lab: Lab, existing: ExistingCluster): Promise<void> {
+  const { spec, session, tools, factory, machines } = lab;
+  const cluster = spec.clusterName ?? "lab";
+  const managed = Object.entries(spec.machines).flatMap(([name, { configuration, uuid, address, role }]) => {
+    if (configuration !== "omni" || uuid === undefined) return [];
+    const machineSet = `${cluster}-${role === "worker" ? "workers" : "control-planes"}`; // as `omnictl cluster template` names them
+    const config = existing.configurations[name]!;
+    return [{ name, address, cluster, machineSet, uuid, talosVersion: spec.talosVersion, config }];
+  });
+  if (managed.length === 0) return;
+  const { signal } = session;
+  const talosconfig = (): string => session.dir("talosconfig");
+  const parts = { dir: session.dir("omni"), talosctl: tools.talosctl, talosconfig, factory, machines, signal };
+  const omni = await startOmni(parts, managed);
+  session.onClose(() => omni.close());
+  lab.omni = omni;
 }
 
 /** What the emulation needs to know of a card; the facts are the recipe's. */

@@ -111,8 +111,7 @@ function withEndpoint(config: TalosConfig, endpoint: string): TalosConfig {
 async function writePatches(prefix: string, machine: MachineSpec, spec: ClusterSpec): Promise<string[]> {
   const single = Object.keys(spec.machines).length === 1 && machine.role === "controlplane";
   const texts = [
-    ...(spec.patches ?? []),
-    ...(machine.patches ?? []),
+    ...(machine.configuration === "omni" ? [] : [...(spec.patches ?? []), ...(machine.patches ?? [])]), // Omni adds them
     ...(machine.configuration === "adopted" ? [foreignPatch] : []),
     ...(single ? [stringify({ cluster: { allowSchedulingOnControlPlanes: true } })] : []),
   ];

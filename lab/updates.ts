@@ -33,6 +33,12 @@ export async function openEngine(lab: Lab): Promise<LabEngine> {
             [`${project}:talosconfig`]: read(session.dir("talosconfig")),
             [`${project}:machineSecrets`]: read(lab.existing.secrets),
             [`${project}:kubeconfig`]: read(lab.controlPlane.adminKubeconfig),
+            ...(lab.omni === undefined
+              ? {}
+              : {
+                  [`${project}:omniEndpoint`]: lab.omni.endpoint,
+                  [`${project}:omniServiceAccountKey`]: lab.omni.serviceAccountKey,
+                }),
           },
     plugins: options.plugins === "real" ? "real" : await servePlugins(lab),
     environment: commandEnvironment(lab),
@@ -69,13 +75,19 @@ async function servePlugins(lab: Lab): Promise<Record<string, number>> {
   return ports;
 }
 
-/** The lab's talosctl comes first; a user's own credentials stay out. */
+/** The lab's talosctl and omnictl come first; a user's own credentials stay out. */
 function commandEnvironment(lab: Lab): Record<string, string> {
-  const { TALOSCONFIG: _t, KUBECONFIG: _k, ...inherited } = process.env as Record<string, string>;
+  const {
+    TALOSCONFIG: _t,
+    KUBECONFIG: _k,
+    OMNI_ENDPOINT: _e,
+    OMNI_SERVICE_ACCOUNT_KEY: _s,
+    ...inherited
+  } = process.env as Record<string, string>;
   // A talosconfig that the stack makes names its control planes, which only the lab's endpoint leads to.
   const endpoint = lab.existing === undefined ? { TALOS_GPU_ENDPOINT: lab.machines.api } : {};
-  const PATH = `${path.dirname(lab.tools.talosctl)}${path.delimiter}${inherited.PATH ?? ""}`;
-  return { ...inherited, ...endpoint, PATH };
+  const first = [...(lab.omni === undefined ? [] : [lab.omni.bin]), path.dirname(lab.tools.talosctl)];
+  return { ...inherited, ...endpoint, PATH: [...first, inherited.PATH ?? ""].join(path.delimiter) };
 }
 
 /** Runs the stack's program once. */

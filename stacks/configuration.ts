@@ -8,8 +8,11 @@ const credentialFiles = {
   kubeconfig: "KUBECONFIG",
 } as const;
 
+/** Credentials of Omni, by key: the machine program and Omni's clients take these variables themselves when the stack has none. */
+const omniCredentials = ["omniEndpoint", "omniServiceAccountKey"] as const;
+
 /** Contents of the credentials, each where the stack or the environment has it. Secret. */
-export type Credentials = Partial<Record<keyof typeof credentialFiles, string>>;
+export type Credentials = Partial<Record<keyof typeof credentialFiles | (typeof omniCredentials)[number], string>>;
 
 /** A stack's configuration, taken apart. */
 export interface StackConfiguration {
@@ -35,7 +38,7 @@ export function readConfiguration(
   const values = Object.fromEntries(own.map(([key, text]) => [key.slice("talos-gpu:".length), text]));
   const spec: Record<string, unknown> = {};
   for (const [key, text] of Object.entries(values)) {
-    if (key in credentialFiles) continue;
+    if (key in credentialFiles || omniCredentials.some((omni) => omni === key)) continue;
     if (isSecret(`talos-gpu:${key}`)) {
       throw new Error(
         `${key}: is a secret, but what a stack says of its cluster is shown in previews and written to manifests; ` +
@@ -54,6 +57,7 @@ function readCredentials(values: Record<string, string>, environment: NodeJS.Pro
     const content = values[key] ?? readNamedFile(key, variable, environment[variable]);
     if (content !== undefined) credentials[key] = content;
   }
+  for (const key of omniCredentials) if (values[key] !== undefined) credentials[key] = values[key];
   return credentials;
 }
 

@@ -49,6 +49,12 @@ export interface GpuMachineRecipe {
   /** Taints that the node gets. */
   nodeTaints: MachineTaint[];
   extensionServices: MachineExtensionService[];
+  /** Extensions of the image, sorted. Needed with Omni, which makes the schematic from them. */
+  extensions?: string[];
+  /** Sysctls that are set. Needed with Omni, where they show that the configuration is in effect. */
+  sysctls?: Record<string, string>;
+  /** TOML of the containerd part. Needed with Omni, for the same. */
+  containerdPart?: string;
 }
 
 /** Arguments of a GPU machine: what it shall be, and the credentials to make it so. */
@@ -59,7 +65,7 @@ export interface GpuMachineArgs extends MachineSpec {
   talosVersion: string;
   /** Kubernetes release, e.g. `v1.35.0`. Required with an owned configuration. */
   kubernetesVersion?: string;
-  /** Name of the Talos cluster. Required with an owned configuration. */
+  /** Name of the Talos cluster. Required with an owned configuration, and with Omni's: its name there. */
   clusterName?: string;
   /** URL of the Kubernetes API. Required with an owned configuration. */
   clusterEndpoint?: string;
@@ -95,4 +101,8 @@ export interface GpuMachineArgs extends MachineSpec {
   machineSecrets?: pulumi.Input<string>;
   /** Content of the kubeconfig that the machine is drained with. Secret. Default: the file that KUBECONFIG names. */
   kubeconfig?: pulumi.Input<string>;
+  /** URL of Omni. Only with a configuration of Omni's; default: OMNI_ENDPOINT of the environment. */
+  omniEndpoint?: pulumi.Input<string>;
+  /** Key of a service account of Omni. Secret. Only with a configuration of Omni's; default: OMNI_SERVICE_ACCOUNT_KEY of the environment. */
+  omniServiceAccountKey?: pulumi.Input<string>;
 }

@@ -3,10 +3,11 @@ import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 import * as semver from "semver";
 import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
+import { omniResources } from "../recipe/omni";
 import { endpointFor, machineSecretsOf, talosClientOf } from "./credentials";
 import { once } from "./gate";
 import { runProgram } from "./program-resource";
-import type { AdoptTask } from "./program/task";
+import type { AdoptTask, OmniTask } from "./program/task";
 
 /** Limit of bringing a configuration onto a machine, which only stages it. */
 const LIMIT = "5m";
@@ -19,7 +20,7 @@ export interface Configured {
   by: pulumi.Resource;
 }
 
-/** Gives the machine its configuration, staged: it takes effect with the one reboot of the upgrade. */
+/** Gives the machine its configuration, staged: it takes effect with the one reboot of the upgrade. Omni decides that by itself. */
 export function configureMachine(
   name: string,
   node: string,
@@ -27,7 +28,8 @@ export function configureMachine(
   recipe: GpuMachineRecipe,
   opts: pulumi.CustomResourceOptions,
 ): Configured {
-  return args.configuration === "owned" ? own(name, node, args, recipe, opts) : adopt(name, node, args, recipe, opts);
+  const by = { owned: own, adopted: adopt, omni: giveToOmni }[args.configuration];
+  return by(name, node, args, recipe, opts);
 }
 
 /** Pulumi holds the whole configuration. One `ConfigurationApply` per machine: a second one would overwrite the first. */
@@ -93,6 +95,41 @@ function adopt(
     opts,
   );
   return { hash: once(adopted, hashOf(recipe.patches)), by: adopted };
+}
+
+/** Omni holds the configuration: the program gives it the machine's own patches and extensions, and takes them away on delete. */
+function giveToOmni(
+  name: string,
+  node: string,
+  args: GpuMachineArgs,
+  recipe: GpuMachineRecipe,
+  opts: pulumi.CustomResourceOptions,
+): Configured {
+  const { uuid, cluster } = omniIdentity(node, args);
+  const resources = omniResources({ cluster, uuid, patches: recipe.patches, extensions: recipe.extensions ?? [] });
+  const given: OmniTask = { machine: node, uuid, cluster, resources };
+  const applied = runProgram(
+    name,
+    {
+      verb: "omni-apply",
+      deleteVerb: "omni-release",
+      task: JSON.stringify(given),
+      omni: { endpoint: args.omniEndpoint, serviceAccountKey: args.omniServiceAccountKey },
+      limit: LIMIT,
+    },
+    opts,
+  );
+  return { hash: once(applied, hashOf([JSON.stringify(resources)])), by: applied };
+}
+
+/** By what Omni knows a machine. */
+export function omniIdentity(node: string, { uuid, clusterName }: GpuMachineArgs): { uuid: string; cluster: string } {
+  if (uuid === undefined || clusterName === undefined) {
+    throw new Error(
+      `machines.${node}.configuration: omni, and not given: ${uuid === undefined ? "uuid" : "clusterName"}; Omni knows the machine by both; give them, or set it to adopted`,
+    );
+  }
+  return { uuid, cluster: clusterName };
 }
 
 /**

@@ -3,6 +3,7 @@ import type { GpuMachineArgs } from "./args";
 import { bootstrapCluster } from "./bootstrap";
 import { configureMachine } from "./configuration";
 import { patchNode } from "./node";
+import { awaitOmni } from "./omni";
 import { recipeOf } from "./recipe";
 import { registerSchematic } from "./schematic";
 import { upgradeMachine } from "./upgrade";
@@ -29,19 +30,24 @@ export class GpuMachine extends pulumi.ComponentResource {
     const node = args.nodeName ?? name;
 
     const recipe = args.recipe ?? recipeOf(node, args);
-    const schematicId = args.schematicId ?? registerSchematic(`${name}-schematic`, recipe, child);
     const configuration = configureMachine(`${name}-configuration`, node, args, recipe, child);
     const cluster = args.bootstrap ? bootstrapCluster(name, args, configuration, child) : undefined;
     const kubeconfig = cluster?.kubeconfig ?? args.kubeconfig;
     const access = kubeconfig === undefined ? args : { ...args, kubeconfig };
-    const upgraded = upgradeMachine(
-      `${name}-upgrade`,
-      node,
-      access,
-      recipe,
-      { schematicId, configurationHash: configuration.hash },
-      child,
-    );
+    const upgraded =
+      args.configuration === "omni"
+        ? awaitOmni(`${name}-upgrade`, node, access, recipe, configuration.hash, child)
+        : upgradeMachine(
+            `${name}-upgrade`,
+            node,
+            access,
+            recipe,
+            {
+              schematicId: args.schematicId ?? registerSchematic(`${name}-schematic`, recipe, child),
+              configurationHash: configuration.hash,
+            },
+            child,
+          );
 
     this.ready = patchNode(`${name}-node`, upgraded.node, access, recipe, child, cluster?.provider);
     this.kubeconfig = pulumi.secret(kubeconfig ?? "");

@@ -13,6 +13,8 @@ export interface ProgramUse {
   /** Contents of credential files. Undefined ones are left to the files that TALOSCONFIG and KUBECONFIG name. */
   talosconfig?: pulumi.Input<string> | undefined;
   kubeconfig?: pulumi.Input<string> | undefined;
+  /** Access to Omni. Undefined parts are left to OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY of the environment. */
+  omni?: { endpoint: pulumi.Input<string> | undefined; serviceAccountKey: pulumi.Input<string> | undefined };
   /** Limit of one run, a Go duration. */
   limit: string;
 }
@@ -30,6 +32,10 @@ export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomRes
       environment: {
         ...(use.talosconfig === undefined ? {} : { TALOS_GPU_TALOSCONFIG: pulumi.secret(use.talosconfig) }),
         ...(use.kubeconfig === undefined ? {} : { TALOS_GPU_KUBECONFIG: pulumi.secret(use.kubeconfig) }),
+        ...(use.omni?.endpoint === undefined ? {} : { TALOS_GPU_OMNI_ENDPOINT: pulumi.secret(use.omni.endpoint) }),
+        ...(use.omni?.serviceAccountKey === undefined
+          ? {}
+          : { TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY: pulumi.secret(use.omni.serviceAccountKey) }),
       },
       logging: command.local.Logging.Stderr,
     },

@@ -28,6 +28,8 @@ function clusterOfOne(node: string, args: GpuMachineArgs): ClusterSpec {
     talosconfig: _talosconfig,
     machineSecrets: _secrets,
     kubeconfig: _kubeconfig,
+    omniEndpoint: _omniEndpoint,
+    omniServiceAccountKey: _omniServiceAccountKey,
     talosVersion,
     kubernetesVersion,
     clusterName,

@@ -1,3 +1,4 @@
+import type { Command } from "@pulumi/command/local";
 import * as pulumi from "@pulumi/pulumi";
 import type { z } from "zod";
 import { fixSwitch } from "../recipe/fix-ids";
@@ -63,6 +64,11 @@ export function upgradeMachine(
     { verb: "upgrade", task, talosconfig: args.talosconfig, kubeconfig: args.kubeconfig, limit: limitOf(timeouts) },
     opts,
   );
+  return upgradedBy(program, node);
+}
+
+/** What a program that brought a machine there has seen on it. */
+export function upgradedBy(program: Command, node: string): Upgraded {
   const result = answerOf(program, (answer) => upgradeResult.parse(answer));
   return {
     node: once(program, node),

@@ -101,7 +101,8 @@ export const fixes: Fix[] = [
       "take schematic out of `without`; by hand: `talosctl upgrade` with the installer image that machine.install.image names",
     source:
       "talos, Image Factory and system extensions: extensions are part of the boot image (siderolabs/docs, system-extensions)",
-    usedBy: hasGpu,
+    // Omni compares and upgrades its machines itself.
+    usedBy: ({ machines }) => machines.some(({ gpuCount, configuration }) => gpuCount > 0 && configuration !== "omni"),
   },
   {
     id: "driverBranches",

@@ -21,3 +21,4 @@ export { findRelease, extensionsOf, type Release } from "./release";
 export { findCard, powerRangeOf } from "./card";
 export type { Card } from "./data/cards";
 export { cudaOfDriver, smokeTestImage } from "./cuda";
+export * from "./omni";

@@ -45,10 +45,11 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   const kernelModules = isGpu && context.fix("kernelModules") ? kernelModulesOf(facts, patches) : [];
   const sysctls = isGpu ? sysctlsOf(era, context.fix) : {};
   const part = containerdPart(machine.containerd, era).toml;
+  // Omni makes the schematic with what it puts in by itself, and names the image (siderolabs/omni, cluster_machine_config.go).
+  const byOmni = machine.configuration === "omni";
   const taints = taintsOf(machine);
   const throughApi = context.fix("taintThroughApi");
   const content = {
-    installerImage: image,
     kernelModules,
     sysctls,
     ...(part === undefined ? {} : { containerdPart: part }),
@@ -68,8 +69,13 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     schematicId: schematic.id,
     talosVersion: spec.talosVersion,
     ...(facts.driverVersion === undefined ? {} : { driverVersion: facts.driverVersion }),
+    installerImage: image,
     ...content,
-    patches: [...patches.map((patch) => patch.text), ownPatch({ ...content, ...taintContent })],
+    patches: [
+      ...patches.map((patch) => patch.text),
+      ownPatch({ ...(byOmni ? {} : { installerImage: image }), ...content, ...taintContent }),
+    ],
+    ...(machine.uuid === undefined ? {} : { uuid: machine.uuid }),
     nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(context) : {}) },
     nodeTaints: throughApi ? taints : [],
     extensionServices: isGpu ? extensionServicesOf(era, facts.extensions) : [],

@@ -5,7 +5,8 @@ import type { KernelModule, NodeTaint } from "./types";
 
 /** What our own patch of a machine sets. */
 export interface PatchContent {
-  installerImage: string;
+  /** Undefined where Omni sets it. */
+  installerImage?: string;
   kernelModules: KernelModule[];
   sysctls: Record<string, string>;
   /** TOML of the machine's containerd part. */
@@ -38,7 +39,7 @@ const known = new Map<string, string>();
 function render(content: PatchContent): string {
   const document = new Document({
     machine: {
-      install: { image: content.installerImage },
+      ...(content.installerImage === undefined ? {} : { install: { image: content.installerImage } }),
       ...(content.kernelModules.length > 0 ? { kernel: { modules: content.kernelModules } } : {}),
       ...(Object.keys(content.sysctls).length > 0 ? { sysctls: content.sysctls } : {}),
       ...(content.containerdPart === undefined

@@ -39,6 +39,7 @@ const machine = z.strictObject({
   address: text,
   role: z.enum(MachineRole),
   configuration: z.enum(ConfigurationOwner),
+  uuid: text.optional(),
   gpus: z.array(z.strictObject({ model: text, count: count.optional() })).optional(),
   extensions: z.array(text).optional(),
   kernelArgs: z.array(text).optional(),
@@ -73,6 +74,14 @@ const app = {
 const workloads = z.strictObject({
   ollama: z.strictObject({ ...app, models: z.array(text).optional(), pullBy: z.enum(ModelPull).optional() }).optional(),
   comfyui: z.strictObject(app).optional(),
+  litellm: z
+    .strictObject({
+      active: z.boolean().optional(),
+      image: text.optional(),
+      masterKeySecret: dnsName.optional(),
+      namespace: dnsName.optional(),
+    })
+    .optional(),
   vllm: z
     .strictObject({
       ...app,

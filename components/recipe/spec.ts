@@ -10,9 +10,10 @@ export type MachineRole = (typeof MachineRole)[keyof typeof MachineRole];
 
 /**
  * Who holds a machine's configuration: `owned` (this stack, all of it), `adopted` (somebody else; we merge by key and
- * remember what we added).
+ * remember what we added), `omni` (Omni; we give it patches and extensions of the one machine, and it makes the image,
+ * upgrades and reboots).
  */
-export const ConfigurationOwner = { owned: "owned", adopted: "adopted" } as const;
+export const ConfigurationOwner = { owned: "owned", adopted: "adopted", omni: "omni" } as const;
 export type ConfigurationOwner = (typeof ConfigurationOwner)[keyof typeof ConfigurationOwner];
 
 /** Branch of NVIDIA's driver as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`. */
@@ -45,8 +46,10 @@ export interface MachineSpec {
   address: string;
   /** `controlplane` or `worker`. */
   role: MachineRole;
-  /** Who holds its configuration: `owned` or `adopted`. */
+  /** Who holds its configuration: `owned`, `adopted` or `omni`. */
   configuration: ConfigurationOwner;
+  /** ID of the machine in Omni, which is the UUID of its hardware (`omnictl get machines`). Required with `omni`, and only there. */
+  uuid?: string;
   /** Cards in the machine. Empty or absent: not a GPU machine; it gets no NVIDIA extension. */
   gpus?: GpuSpec[];
   /** Further official extensions, e.g. `siderolabs/iscsi-tools`. NVIDIA's follow from the card and the driver. */
@@ -182,6 +185,18 @@ export interface ComfyUiSpec {
   namespace?: string;
 }
 
+/** LiteLLM: one OpenAI-compatible endpoint in front of ollama's models. Needs no GPU. */
+export interface LiteLlmSpec {
+  /** Whether it runs. Default true; see ComfyUI. */
+  active?: boolean;
+  /** Image. Default `ghcr.io/berriai/litellm` of a release pinned by this package. */
+  image?: string;
+  /** Secret in its namespace with the key `LITELLM_MASTER_KEY`, which clients must then send. It must exist. Default none: open to the cluster. */
+  masterKeySecret?: string;
+  /** Default `litellm`; made by a cluster unless a `masterKeySecret` is named, which must be there before. */
+  namespace?: string;
+}
+
 /** A key of a Secret that is there already. Its content passes neither through this package nor through Pulumi's state. */
 export interface SecretKeySpec {
   /** Name of the Secret, in the workload's namespace. */
@@ -244,6 +259,8 @@ export interface GpuPodSpec {
 export interface WorkloadsSpec {
   ollama?: OllamaSpec;
   comfyui?: ComfyUiSpec;
+  /** Routes requests to `ollama`, which it needs. */
+  litellm?: LiteLlmSpec;
   vllm?: VllmSpec;
   /** Pods by name. */
   pods?: Record<string, GpuPodSpec>;
@@ -293,7 +310,7 @@ export interface ClusterSpec {
   talosVersion: string;
   /** Kubernetes release of owned machines, e.g. `v1.35.0`. Required with an owned machine. */
   kubernetesVersion?: string;
-  /** Name of the Talos cluster. Required with an owned machine. */
+  /** Name of the Talos cluster. Required with an owned machine, and with one of Omni's: its name there. */
   clusterName?: string;
   /** URL of the Kubernetes API, e.g. `https://10.0.10.10:6443`. Required with an owned machine. */
   clusterEndpoint?: string;

@@ -54,6 +54,8 @@ export interface MachineRecipe {
   containerdPart?: string;
   /** Strategic-merge patches (YAML text): the cluster's, the machine's own, ours. Never a file path twice. */
   patches: string[];
+  /** ID of the machine in Omni, when it is Omni's. */
+  uuid?: string;
   /** Labels that go to the node through the Kubernetes API. */
   nodeLabels: Record<string, string>;
   /** Taints that go to the node through the Kubernetes API. */

@@ -8,6 +8,7 @@ import { type Plan } from "../recipe/types";
 import { ComfyUi } from "./comfyui";
 import { type GpuAccess } from "./gpu-access";
 import { GpuPod } from "./gpu-pod";
+import { LiteLlm, type LiteLlmArgs } from "./litellm";
 import { Ollama } from "./ollama";
 import { Vllm } from "./vllm";
 
@@ -23,7 +24,7 @@ export function gpuWorkloads(
   access: Pick<GpuAccess, "runtimeClassName" | "gpuResourceName">,
   opts: pulumi.ComponentResourceOptions,
 ): pulumi.Output<Record<string, string>> {
-  const { ollama, comfyui, vllm, pods = {} } = plan.spec.workloads ?? {};
+  const { ollama, comfyui, vllm, litellm, pods = {} } = plan.spec.workloads ?? {};
   const { cudaVersion } = plan.kubernetes;
   const common: GpuAccess = {
     ...access,
@@ -50,6 +51,13 @@ export function gpuWorkloads(
   if (vllm !== undefined) {
     const { endpoint } = new Vllm(`${name}-vllm`, { ...of(vllm), cudaVersion }, opts);
     if (vllm.active !== false) endpoints.vllm = endpoint;
+  }
+  if (litellm !== undefined) {
+    const { tolerations = [], readyWithin = 1200 } = common;
+    const routed = { models: ollama?.models ?? [], ollamaUrl: endpoints.ollama ?? "" };
+    const args: LiteLlmArgs = { ...litellm, ...routed, tolerations, readyWithin };
+    const { endpoint } = new LiteLlm(`${name}-litellm`, args, opts);
+    if (litellm.active !== false) endpoints.litellm = endpoint;
   }
   const withAccess = Object.entries(pods).map(([pod, spec]): [string, GpuPodSpec & GpuAccess] => [pod, of(spec)]);
   gpuPods(name, withAccess, opts);

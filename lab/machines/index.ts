@@ -54,6 +54,8 @@ export interface MachineState {
   /** Machine API calls received. */
   requests: number;
   stage: string;
+  /** Whether nothing keeps it from its stage. */
+  ready: boolean;
   bootId: string;
   modules: string[];
   events: { at: number; what: string }[];

@@ -13,7 +13,7 @@ describe("the published interface", () => {
   };
 
   test("holds the components that a user composes, and no other", () => {
-    const names = ["ComfyUi", "GpuCluster", "GpuMachine", "GpuPod", "Ollama", "Vllm"];
+    const names = ["ComfyUi", "GpuCluster", "GpuMachine", "GpuPod", "LiteLlm", "Ollama", "Vllm"];
     expect(Object.keys(schema.resources).sort()).toEqual(names.map((name) => `talos-gpu:index:${name}`));
   });
 

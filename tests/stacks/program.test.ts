@@ -10,6 +10,8 @@ const secrets = {
   "talos-gpu:talosconfig": talosconfig,
   "talos-gpu:machineSecrets": machineSecrets,
   "talos-gpu:kubeconfig": kubeconfig,
+  "talos-gpu:omniEndpoint": "https://omni.example",
+  "talos-gpu:omniServiceAccountKey": "omni-service-account-key",
 };
 
 /** A stack that makes its cluster has no credentials before. */

@@ -6,8 +6,11 @@ import { systemClock } from "./clock";
 import { SecretFiles, secretValues } from "./credentials";
 import { CallError, Failure, redact } from "./failure";
 import { KubernetesCluster } from "./kubernetes";
+import { applyToOmni, releaseFromOmni } from "./omni";
+import { OmniServer } from "./omni-server";
+import { waitForOmni } from "./omni-wait";
 import { taint, untaint } from "./taint";
-import { adoptResult, adoptTask, taintResult, taintTask, upgradeTask } from "./task";
+import { adoptResult, adoptTask, omniTask, omniWaitTask, taintResult, taintTask, upgradeTask } from "./task";
 import { TalosMachine } from "./talos-machine";
 import { Talosctl } from "./talosctl";
 import { upgrade } from "./upgrade";
@@ -15,14 +18,18 @@ import { upgrade } from "./upgrade";
 /**
  * The machine program, a child of `@pulumi/command`: task as JSON on standard input, progress on standard error, the answer
  * as one JSON line on standard output. Credentials by environment: TALOS_GPU_TALOSCONFIG and TALOS_GPU_KUBECONFIG
- * (contents), else TALOSCONFIG and KUBECONFIG (paths). talosctl from PATH, or TALOS_GPU_TALOSCTL; it connects to the
- * talosconfig's endpoints, or to TALOS_GPU_ENDPOINT.
+ * (contents), else TALOSCONFIG and KUBECONFIG (paths); for Omni TALOS_GPU_OMNI_ENDPOINT and
+ * TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY, else the variables of the same names without our prefix. talosctl and omnictl from
+ * PATH, or TALOS_GPU_TALOSCTL and TALOS_GPU_OMNICTL; talosctl connects to the talosconfig's endpoints, or to
+ * TALOS_GPU_ENDPOINT.
  */
 async function main(verb: string | undefined): Promise<void> {
   const input = fs.readFileSync(0, "utf8");
   const talosconfig = take("TALOS_GPU_TALOSCONFIG");
   const kubeconfig = take("TALOS_GPU_KUBECONFIG") ?? fileOf("KUBECONFIG");
-  const secrets = [...secretValues(talosconfig ?? ""), ...secretValues(kubeconfig ?? "")];
+  const omni = omniCredentials();
+  const key = omni["OMNI_SERVICE_ACCOUNT_KEY"] ?? process.env["OMNI_SERVICE_ACCOUNT_KEY"] ?? "";
+  const secrets = [...secretValues(talosconfig ?? ""), ...secretValues(kubeconfig ?? ""), key];
   const report = (line: string): void => void process.stderr.write(`${redact(line, secrets)}\n`);
 
   const files = new SecretFiles();
@@ -30,10 +37,19 @@ async function main(verb: string | undefined): Promise<void> {
     binary: process.env["TALOS_GPU_TALOSCTL"] ?? "talosctl",
     talosconfig: talosconfig === undefined ? undefined : files.write("talosconfig", talosconfig),
     endpoint: process.env["TALOS_GPU_ENDPOINT"] || undefined,
+    environment: omni, // talosctl signs its requests to Omni with the same key
+    secrets,
+  });
+  const omnictl = new Talosctl({
+    binary: process.env["TALOS_GPU_OMNICTL"] ?? "omnictl",
+    name: "omnictl",
+    talosconfig: undefined,
+    environment: omni,
     secrets,
   });
   const close = (): void => {
     talosctl.stop();
+    omnictl.stop();
     files.close();
   };
   process.once("exit", close);
@@ -46,9 +62,17 @@ async function main(verb: string | undefined): Promise<void> {
   }
 
   try {
+    const server = new OmniServer(omnictl, files);
+    if (verb === "omni-apply" || verb === "omni-release") {
+      const task = read(omniTask, input);
+      const act = verb === "omni-apply" ? applyToOmni : releaseFromOmni;
+      const answer = await act(task, server, (line) => report(`${task.machine}: ${line}`));
+      process.stdout.write(`${JSON.stringify(answer)}\n`);
+      return;
+    }
     const clientVersion = await talosctl.version();
     const machineAt = (address: string): TalosMachine => new TalosMachine(talosctl, address, clientVersion, files);
-    const answer = await run(verb, input, machineAt, clientVersion, clusterOf(kubeconfig, secrets), report);
+    const answer = await run(verb, input, machineAt, clientVersion, clusterOf(kubeconfig, secrets), server, report);
     process.stdout.write(`${JSON.stringify(answer)}\n`);
   } catch (error) {
     report(describe(error, input));
@@ -62,6 +86,7 @@ async function run(
   machineAt: (address: string) => TalosMachine,
   clientVersion: string,
   cluster: KubernetesCluster | undefined,
+  omni: OmniServer,
   report: (line: string) => void,
 ): Promise<unknown> {
   const prefixed = (name: string) => (line: string) => report(`${name}: ${line}`);
@@ -87,7 +112,13 @@ async function run(
     const act = verb === "taint" ? taint : untaint;
     return act(task, previousAnswer(taintResult), cluster, prefixed(task.machine));
   }
-  throw new Error(`verb ${JSON.stringify(verb)} is not one of upgrade, adopt, release, taint, untaint`);
+  if (verb === "omni-wait") {
+    const task = read(omniWaitTask, input, pollFromEnvironment());
+    const [machine, named] = [machineAt(task.address), prefixed(task.machine)];
+    return waitForOmni(task, { omni, machine, clock: systemClock, report: named });
+  }
+  const verbs = "upgrade, adopt, release, taint, untaint, omni-apply, omni-release, omni-wait";
+  throw new Error(`verb ${JSON.stringify(verb)} is not one of ${verbs}`);
 }
 
 const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguration };
@@ -106,6 +137,17 @@ function noCluster(machine: string): Failure {
 /** Kubernetes, when there are credentials. `~/.kube/config` is left alone: it may be of any cluster. */
 function clusterOf(kubeconfig: string | undefined, secrets: string[]): KubernetesCluster | undefined {
   return kubeconfig === undefined ? undefined : new KubernetesCluster(kubeconfig, secrets);
+}
+
+/** Omni's credentials as its own clients expect them; those that the environment has already are inherited. */
+function omniCredentials(): Record<string, string> {
+  const names = ["OMNI_ENDPOINT", "OMNI_SERVICE_ACCOUNT_KEY"];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = take(`TALOS_GPU_${name}`);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
 }
 
 /** Takes a variable out of the environment, so that no child inherits it. */
@@ -150,7 +192,7 @@ function describe(error: unknown, input: string): string {
       problem: error.message,
       why: "the program cannot go on",
       remedy:
-        "check the talosconfig, the kubeconfig and talosctl, then run again: the program goes on from what it finds",
+        "check the credentials (talosconfig, kubeconfig, OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY) and the client, then run again: the program goes on from what it finds",
     },
   ]).message;
 }

@@ -2,16 +2,20 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { formatDuration } from "../duration";
 import { CallError, redact, type CallProblem } from "./failure";
 
-/** Lines of talosctl's standard error that an error quotes. */
+/** Lines of the program's standard error that an error quotes. */
 const QUOTED_LINES = 6;
 
 export interface TalosctlOptions {
   /** Program to run. */
   binary: string;
+  /** What it is called in messages. Default `talosctl`; Omni's client `omnictl` is run likewise. */
+  name?: string;
   /** Path of the talosconfig; undefined lets talosctl find one. */
   talosconfig: string | undefined;
   /** Where to connect, whatever the talosconfig says: a tunnel, say. Default: its endpoints. */
   endpoint?: string | undefined;
+  /** Further variables of its environment. Default none. */
+  environment?: Readonly<Record<string, string>>;
   /** Values that no message may hold. */
   secrets: readonly string[];
 }
@@ -31,10 +35,9 @@ export class Talosctl {
   run(args: readonly string[], limit: number): Promise<string> {
     return new Promise((resolve, reject) => {
       const { TALOS_GPU_TALOSCONFIG: _talosconfig, TALOS_GPU_KUBECONFIG: _kubeconfig, ...inherited } = process.env;
-      const { endpoint } = this.options;
+      const { name = "talosctl", talosconfig, endpoint, environment } = this.options;
       const child = spawn(this.options.binary, endpoint === undefined ? args : [...args, "--endpoints", endpoint], {
-        env:
-          this.options.talosconfig === undefined ? inherited : { ...inherited, TALOSCONFIG: this.options.talosconfig },
+        env: { ...inherited, ...environment, ...(talosconfig === undefined ? {} : { TALOSCONFIG: talosconfig }) },
         stdio: ["ignore", "pipe", "pipe"],
       });
       this.children.add(child);
@@ -53,7 +56,7 @@ export class Talosctl {
       };
       child.on("error", (error: NodeJS.ErrnoException) => {
         end();
-        reject(new CallError("refused", startProblem(this.options.binary, error)));
+        reject(new CallError("refused", startProblem(name, this.options.binary, error)));
       });
       child.on("close", (code, signal) => {
         end();
@@ -62,13 +65,13 @@ export class Talosctl {
           reject(
             new CallError(
               "unreachable",
-              `talosctl ${args[0]} did not end within ${formatDuration(limit)}${quote(text)}`,
+              `${name} ${args[0]} did not end within ${formatDuration(limit)}${quote(text)}`,
             ),
           );
         else if (code === 0) resolve(Buffer.concat(output).toString());
         else
           reject(
-            new CallError(classify(text), `talosctl ${args[0]} failed (${signal ?? `exit ${code}`})${quote(text)}`),
+            new CallError(classify(text), `${name} ${args[0]} failed (${signal ?? `exit ${code}`})${quote(text)}`),
           );
       });
     });
@@ -86,10 +89,10 @@ export class Talosctl {
   }
 }
 
-function startProblem(binary: string, error: NodeJS.ErrnoException): string {
+function startProblem(name: string, binary: string, error: NodeJS.ErrnoException): string {
   return error.code === "ENOENT"
-    ? `talosctl: ${binary} is not there; the machine cannot be reached without it; install talosctl of the machine's minor release, or name it by TALOS_GPU_TALOSCTL`
-    : `talosctl: ${binary} does not start: ${error.message}`;
+    ? `${name}: ${binary} is not there; the machine cannot be reached without it; install ${name === "talosctl" ? "talosctl of the machine's minor release" : `${name} of your server's release`}, or name it by TALOS_GPU_${name.toUpperCase()}`
+    : `${name}: ${binary} does not start: ${error.message}`;
 }
 
 function quote(text: string): string {

@@ -50,7 +50,10 @@ export function parseModules(text: string): Set<string> {
 }
 
 /** What the driver lacks, in words; empty when modules, driver and extension services are as wanted. */
-export async function driverProblems(machine: Machine, task: UpgradeTask): Promise<string[]> {
+export async function driverProblems(
+  machine: Machine,
+  task: Pick<UpgradeTask, "modules" | "driverVersion" | "extensionServices">,
+): Promise<string[]> {
   const problems: string[] = [];
   if (task.modules.length > 0) {
     const loaded = parseModules((await machine.read("/proc/modules")) ?? "");

@@ -36,6 +36,9 @@ import { monitoring } from "./monitoring";
 import { moduleFlavour } from "./module-flavour";
 import { nodeLabels } from "./node-labels";
 import { ollamaPull } from "./ollama-pull";
+import { omniMachine } from "./omni-machine";
+import { omniPatch } from "./omni-patch";
+import { liteLlm } from "./litellm";
 import { openModulesCard } from "./open-modules-card";
 import { operatorValues } from "./operator-values";
 import { operatorVersion } from "./operator-version";
@@ -69,6 +72,7 @@ export const checks: Check[] = [
   talosVersion,
   kubernetesVersion,
   ownedMachine,
+  omniMachine,
   bootstrap,
   machineName,
   machineAddress,
@@ -99,6 +103,7 @@ export const checks: Check[] = [
   machineFileCreate,
   installExtensions,
   installImage,
+  omniPatch,
   containerdPartCheck,
   containerdVersion,
   containerdToml,
@@ -127,6 +132,7 @@ export const checks: Check[] = [
   cudaArchitecture,
   visibleDevices,
   ollamaPull,
+  liteLlm,
   vllm,
   podNodeSelector,
   withoutFix,

@@ -22,7 +22,7 @@ export interface System {
 /** A machine with a GPU, as far as a diagnosis needs it. */
 export interface GpuMachine {
   name: string;
-  /** Wanted schematic; undefined without a plan. */
+  /** Wanted schematic; undefined without a plan, and with Omni, which makes its own. */
   schematicId?: string;
   /** Wanted release; undefined without a plan. */
   talosVersion?: string;
@@ -42,7 +42,11 @@ function plannedSystem(plan: Plan): System {
     namespace: release.namespace,
     gpuMachines: plan.machines
       .filter(({ gpuCount }) => gpuCount > 0)
-      .map(({ name, schematicId, talosVersion }) => ({ name, schematicId, talosVersion })),
+      .map(({ name, configuration, schematicId, talosVersion }) => ({
+        name,
+        talosVersion,
+        ...(configuration === "omni" ? {} : { schematicId }),
+      })),
     runtimeClass: { name: runtimeClass.name, owner: runtimeClass.owner },
     nodeSelector,
   };

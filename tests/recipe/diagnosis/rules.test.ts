@@ -129,6 +129,18 @@ test("schematic: the right release, another image than the configuration names",
   expect(diagnose({ ...healthy, machines: [earlier] }, plan)).toEqual([]); // not upgraded yet
 });
 
+test("schematic: that of a machine of Omni's is Omni's own, and neither blamed nor expected", () => {
+  const omni = planCluster(validStack("omni"));
+  const seen = (name: string, modules: string[]): Observations => {
+    const schematicId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
+    return { ...healthy, machines: [{ ...healthy.machines![0]!, name, schematicId, modules }] };
+  };
+  const found = (name: string, modules: string[]): FixId[] => diagnose(seen(name, modules), omni).map(({ fix }) => fix);
+  expect(found("gpu-1", ["nvidia"])).toEqual([]);
+  expect(found("gpu-1", [])).toEqual(["kernelModules"]);
+  expect(found("somebody-else", ["nvidia"])).toEqual(["schematic"]);
+});
+
 describe("driverBranches", () => {
   test("modules and toolkit of two drivers, as the node's labels tell", () => {
     const mixed = {

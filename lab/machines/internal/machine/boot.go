@@ -69,6 +69,11 @@ func (m *Machine) writeUserFiles(active config.Provider) error {
 	return userfiles.Write(m.root, files, func(content string) error {
 		parts["20-customization.part"] = content
 
+		// The file itself, as it can be read there (talos v1.12.6 controllers/files/etcfile.go).
+		if err := nvidia.WriteFile(m.root, "/etc/cri/conf.d/20-customization.part", content); err != nil {
+			return err
+		}
+
 		return m.renderCRI(parts)
 	})
 }

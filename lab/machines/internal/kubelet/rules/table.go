@@ -64,6 +64,11 @@ func Table(discovery kubelet.Program) []kubelet.Rule {
 			About: "vLLM's OpenAI server: /health, /v1/models, /version; no model runs",
 			Env:   bakedIn, Pull: 120 * time.Second, Entrypoint: []string{"vllm", "serve"}, Programs: programs{"vllm": vLLM, "python3": vLLM},
 		},
+		{
+			Image: regexp.MustCompile(`(^|/)berriai/litellm(:|@|$)`),
+			About: "LiteLLM's proxy (docs/my-website/docs/proxy/health.md): health, /v1/models of its configuration; no request is routed",
+			Pull:  30 * time.Second, Entrypoint: []string{"litellm"}, Programs: programs{"litellm": liteLLM},
+		},
 	}
 }
 

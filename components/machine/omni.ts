@@ -1,0 +1,60 @@
+import * as pulumi from "@pulumi/pulumi";
+import { customizationPath } from "../recipe/containerd";
+import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
+import { omniIdentity } from "./configuration";
+import { formatDuration, parseDuration } from "./duration";
+import { runProgram } from "./program-resource";
+import type { OmniWaitTask } from "./program/task";
+import { upgradedBy, upgradeTimeouts, type Upgraded } from "./upgrade";
+
+/**
+ * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration: with a machine of
+ * Omni's, schematic and upgrade are Omni's. Cordon and drain are its and Talos' own as well.
+ *
+ * @param configurationHash of what Omni was given; resolves once it has it.
+ */
+export function awaitOmni(
+  name: string,
+  node: string,
+  args: GpuMachineArgs,
+  recipe: GpuMachineRecipe,
+  configurationHash: pulumi.Input<string>,
+  opts: pulumi.CustomResourceOptions,
+): Upgraded {
+  const { uuid } = omniIdentity(node, args);
+  const { reboot, verify } = upgradeTimeouts(args.timeouts);
+  const task = pulumi.output(configurationHash).apply((hash) => {
+    const written: Omit<OmniWaitTask, "pollSeconds"> = {
+      machine: node,
+      address: args.address,
+      uuid,
+      talosVersion: recipe.talosVersion,
+      configurationHash: hash,
+      extensions: recipe.extensions ?? [],
+      modules: recipe.kernelModules.map((module) => module.name),
+      ...(recipe.driverVersion === undefined ? {} : { driverVersion: recipe.driverVersion }),
+      extensionServices: recipe.extensionServices.map(({ name: service, state }) => ({ name: service, state })),
+      files: filesOf(recipe),
+      timeouts: { reboot, verify },
+    };
+    return JSON.stringify(written);
+  });
+  const { talosconfig, omniEndpoint: endpoint, omniServiceAccountKey: serviceAccountKey } = args;
+  const limit = formatDuration(2 * parseDuration(reboot) + parseDuration(verify) + 600_000);
+  const program = runProgram(
+    name,
+    { verb: "omni-wait", task, talosconfig, omni: { endpoint, serviceAccountKey }, limit },
+    opts,
+  );
+  return upgradedBy(program, node);
+}
+
+/** Files of the machine by which its configuration is seen to be in effect. */
+function filesOf({ sysctls, containerdPart }: GpuMachineRecipe): Record<string, string> {
+  return {
+    ...Object.fromEntries(
+      Object.entries(sysctls ?? {}).map(([key, value]) => [`/proc/sys/${key.replaceAll(".", "/")}`, value]),
+    ),
+    ...(containerdPart === undefined ? {} : { [customizationPath]: containerdPart }),
+  };
+}

@@ -1,0 +1,111 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { customizationPath } from "../../recipe/containerd";
+import { configPatchType, extensionsType, rivalPatches } from "../../recipe/omni";
+import { Failure } from "./failure";
+import type { Omni } from "./omni-server";
+import type { Report } from "./progress";
+import type { OmniTask } from "./task";
+
+/** What `omni-apply` answers. */
+export interface OmniResult {
+  /** Hash of what Omni holds for the machine now. */
+  hash: string;
+  /** IDs that were written. */
+  written: string[];
+  /** IDs of ours that were there and are not wanted any more. */
+  removed: string[];
+}
+
+/**
+ * Gives Omni what it shall know of one machine. Looks first: a patch of somebody else that writes the same containerd part
+ * would keep the machine from booting, so it is refused before anything is changed. Only what differs is written, so a
+ * second run changes nothing; resources of others are never touched.
+ *
+ * @throws Failure with every rival patch; Omni is then as it was.
+ */
+export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): Promise<OmniResult> {
+  report(`look: machine ${task.uuid} of cluster ${task.cluster} in Omni`);
+  await refuseRivals(task, omni);
+
+  const wanted = new Set(task.resources.map(({ metadata }) => `${metadata.type}/${metadata.id}`));
+  const stale = (await ours(task, omni)).filter(({ type, id }) => !wanted.has(`${type}/${id}`));
+  const different: OmniTask["resources"] = [];
+  for (const resource of task.resources) {
+    const there = await omni.resource(resource.metadata.type, resource.metadata.id);
+    if (!isDeepStrictEqual(there, { spec: resource.spec, labels: resource.metadata.labels })) different.push(resource);
+  }
+  if (different.length > 0) {
+    report(`apply: ${different.map(({ metadata }) => metadata.id).join(", ")}; Omni upgrades and reboots by itself`);
+    await omni.apply(different);
+  } else {
+    report("equal: Omni has all of it already");
+  }
+  for (const { type, id } of stale) {
+    report(`remove: ${id}, which is ours and not wanted any more`);
+    await omni.delete(type, id);
+  }
+  return {
+    hash: createHash("sha256").update(JSON.stringify(task.resources)).digest("hex"),
+    written: different.map(({ metadata }) => metadata.id),
+    removed: stale.map(({ id }) => id),
+  };
+}
+
+/**
+ * Takes away what is ours in Omni, and nothing else. Omni then makes the image and the configuration without it, and
+ * reboots the machine for it: who destroys a stack of Omni's machines takes the driver from them.
+ */
+export async function releaseFromOmni(task: OmniTask, omni: Omni, report: Report): Promise<{ removed: string[] }> {
+  const found = await ours(task, omni);
+  for (const { type, id } of found) {
+    report(`release: ${id}`);
+    await omni.delete(type, id);
+  }
+  if (found.length === 0) report("release: Omni holds nothing of ours");
+  return { removed: found.map(({ id }) => id) };
+}
+
+async function refuseRivals(task: OmniTask, omni: Omni): Promise<void> {
+  const state = await omni.clusterMachine(task.uuid);
+  if (state === undefined || state.cluster !== task.cluster) {
+    throw new Failure([
+      {
+        field: `machines.${task.machine}.uuid`,
+        problem:
+          state === undefined
+            ? `no cluster in Omni has a machine ${task.uuid}`
+            : `machine ${task.uuid} is of the cluster ${state.cluster ?? "(none)"}, not ${task.cluster}`,
+        why: "a patch labelled so would reach no machine, and Omni would not say so",
+        remedy: "compare `omnictl get clustermachines` with the stack; add the machine to the cluster first",
+      },
+    ]);
+  }
+  if (!task.resources.some((resource) => "data" in resource.spec && resource.spec.data.includes(customizationPath)))
+    return;
+  const own = task.resources.map(({ metadata }) => metadata.id);
+  const machine = { cluster: task.cluster, uuid: task.uuid, machineSet: state.machineSet };
+  const rivals = rivalPatches(await omni.patches(), machine, own).filter(({ id }) => !isOurs(id, task.uuid));
+  if (rivals.length === 0) return;
+  throw new Failure(
+    rivals.map(({ id, scope }) => ({
+      field: `machines.${task.machine}.containerd`,
+      problem: `the patch ${id} in Omni, for ${scope}, writes ${customizationPath} as well`,
+      why: "Omni would merge both into one configuration: Talos then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes",
+      remedy: `say what it sets under machines.<name>.containerd of each machine, delete it first (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
+    })),
+  );
+}
+
+/** Everything of ours in Omni that is for this machine. */
+async function ours(task: OmniTask, omni: Omni): Promise<{ type: string; id: string }[]> {
+  const found = [];
+  for (const type of [configPatchType, extensionsType]) {
+    for (const id of await omni.ids(type)) if (isOurs(id, task.uuid)) found.push({ type, id });
+  }
+  return found;
+}
+
+function isOurs(id: string, uuid: string): boolean {
+  return /^\d+-talos-gpu-/.test(id) && id.endsWith(`-talos-gpu-${uuid}`);
+}

@@ -1,0 +1,88 @@
+import type { Check, CheckedMachine, Complaint } from "../check";
+import { parseTalosVersion } from "../version";
+
+/** A UUID as Omni writes it: the machine's SMBIOS UUID in lower case. */
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** What Omni decides, and a stack would say in vain. */
+const decidedByOmni = ["platform", "secureBoot", "kernelArgs"] as const;
+
+export const omniMachine: Check = {
+  id: "omni-machine",
+  source:
+    "siderolabs/omni, client/pkg/omni/resources/omni/labels.go (cluster, cluster-machine); internal/backend/grpc/router/talos_backend.go (reading files from Talos 1.12 on); kernel_args.go",
+  find: ({ spec, machines }) => {
+    const managed = machines.filter((machine) => machine.spec.configuration === "omni");
+    const first = managed[0];
+    return [
+      ...machines.flatMap((machine) => uuidComplaints(machine, machines)),
+      ...(first && spec.clusterName === undefined ? [clusterMissing(first)] : []),
+      ...(first && (parseTalosVersion(spec.talosVersion)?.minor ?? 12) < 12 ? [tooOld(first)] : []),
+      ...managed.flatMap((machine) =>
+        decidedByOmni
+          .filter((field) => machine.spec[field] !== undefined)
+          .map((field) => ({
+            field: `${machine.field}.${field}`,
+            problem: `is set, but ${machine.name} is Omni's`,
+            why: "Omni makes the image from what the machine was booted with and from its own KernelArgs, so this would be lost",
+            remedy:
+              field === "kernelArgs"
+                ? `leave it out, and give Omni a KernelArgs resource with the machine's ID`
+                : "leave it out",
+          })),
+      ),
+    ];
+  },
+};
+
+function uuidComplaints({ name, field, spec }: CheckedMachine, machines: CheckedMachine[]): Complaint[] {
+  const complaint = (problem: string, why: string, remedy: string): Complaint[] => [
+    { field: `${field}.uuid`, problem, why, remedy },
+  ];
+  if (spec.configuration !== "omni") {
+    return spec.uuid === undefined
+      ? []
+      : complaint(
+          `is set, but ${name} is ${spec.configuration}`,
+          "only Omni knows machines by it, so it would be ignored",
+          "leave it out, or make the machine `configuration: omni`",
+        );
+  }
+  const find = "take the ID from `omnictl get machines`, e.g. `ce4d0d52-6c10-bdc9-746c-88aedd67681b`";
+  if (spec.uuid === undefined) {
+    return complaint(
+      `is missing, but ${name} is Omni's`,
+      "Omni knows a machine by it; without, the patch would have to be the whole cluster's",
+      find,
+    );
+  }
+  if (!uuidForm.test(spec.uuid)) {
+    return complaint(`"${spec.uuid}" is no UUID in lower case`, "Omni would find no machine by this label", find);
+  }
+  const other = machines.find((machine) => machine.name !== name && machine.spec.uuid === spec.uuid);
+  return other === undefined || other.name > name
+    ? []
+    : complaint(
+        `is also that of ${other.name}`,
+        "two machines' patches would meet on one, and its containerd part would be written twice",
+        find,
+      );
+}
+
+function clusterMissing(machine: CheckedMachine): Complaint {
+  return {
+    field: "clusterName",
+    problem: `is missing, but ${machine.name} is Omni's`,
+    why: "a patch belongs to a cluster in Omni, and is labelled with its name",
+    remedy: "add it, e.g. `frank`, as `omnictl get clusters` names it",
+  };
+}
+
+function tooOld(machine: CheckedMachine): Complaint {
+  return {
+    field: "talosVersion",
+    problem: `is older than v1.12, and ${machine.name} is Omni's`,
+    why: "Omni lets nobody read files of such a machine, so neither its driver nor its configuration could be verified",
+    remedy: "take v1.12.0 or newer",
+  };
+}

@@ -1,0 +1,39 @@
+import { allPatches, type Check } from "../check";
+import { valueAt } from "../user-patches";
+
+/** Fields that Omni keeps for itself; machine.install.extensions and .image have checks of their own. */
+const forbidden = [
+  "cluster.clusterName",
+  "cluster.id",
+  "cluster.controlPlane.endpoint",
+  "cluster.token",
+  "cluster.secret",
+  "cluster.aescbcEncryptionSecret",
+  "cluster.secretboxEncryptionSecret",
+  "cluster.ca",
+  "cluster.acceptedCAs",
+  "cluster.serviceAccount",
+  "machine.token",
+  "machine.ca",
+  "machine.type",
+  "machine.install.disk",
+  "machine.acceptedCAs",
+];
+
+export const omniPatch: Check = {
+  id: "omni-patch",
+  source: "siderolabs/omni, client/pkg/omni/resources/omni/config_patch.go, forbiddenFields",
+  find: (context) =>
+    allPatches(context).flatMap(({ patch, machines }) => {
+      const machine = machines.find(({ spec }) => spec.configuration === "omni");
+      if (machine === undefined) return [];
+      return forbidden
+        .filter((path) => valueAt(patch.config, ...path.split(".")) !== undefined)
+        .map((path) => ({
+          field: patch.field,
+          problem: `sets ${path}, and ${machine.name} is Omni's`,
+          why: "Omni sets it and refuses a patch that does",
+          remedy: "leave it out",
+        }));
+    }),
+};

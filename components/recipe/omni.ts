@@ -1,0 +1,101 @@
+import { customizationPath } from "./containerd";
+import { readPatch } from "./user-patches";
+
+/** A resource of Omni, as `omnictl apply` takes it and `omnictl get -o json` gives it. Source: siderolabs/omni, client/pkg/omnictl. */
+export interface OmniResource {
+  metadata: { namespace: string; type: string; id: string; labels: Record<string, string> };
+  spec: { data: string } | { extensions: string[] };
+}
+
+/** Types of the resources that are ours to write. Source: siderolabs/omni, client/pkg/omni/resources/omni. */
+export const configPatchType = "ConfigPatches.omni.sidero.dev";
+export const extensionsType = "ExtensionsConfigurations.omni.sidero.dev";
+
+/** Labels that say which machines a resource reaches. Source: siderolabs/omni, client/pkg/omni/resources/omni/labels.go. */
+export const omniLabel = {
+  cluster: "omni.sidero.dev/cluster",
+  machineSet: "omni.sidero.dev/machine-set",
+  clusterMachine: "omni.sidero.dev/cluster-machine",
+  machine: "omni.sidero.dev/machine",
+  disabled: "omni.sidero.dev/disabled",
+} as const;
+
+/** What Omni shall know of one machine. */
+export interface OmniMachine {
+  /** Name of the cluster in Omni. */
+  cluster: string;
+  /** ID of the machine in Omni. */
+  uuid: string;
+  /** Strategic-merge patches (YAML text), in order. */
+  patches: string[];
+  /** Sorted. Empty: nothing is said, and what the cluster has stays. */
+  extensions: string[];
+}
+
+/**
+ * The resources of one machine: its extensions, and its patches. The extensions come first: Omni acts on each as it comes,
+ * upgrades before it configures, and would otherwise boot the machine once more for a configuration without a driver. The number in front of an ID is its weight: within the
+ * machine, Omni merges by ID, so ours come in their order, after the 500 of Omni's own editor. The extensions take the
+ * place of the cluster's and the machine set's list, they are not added to it (siderolabs/omni,
+ * internal/backend/runtime/omni/controllers/omni/machine_extensions.go).
+ */
+export function omniResources({ cluster, uuid, patches, extensions }: OmniMachine): OmniResource[] {
+  const labels = { [omniLabel.cluster]: cluster, [omniLabel.clusterMachine]: uuid };
+  const metadata = (type: string, id: string): OmniResource["metadata"] => ({
+    namespace: "default",
+    type,
+    id,
+    labels,
+  });
+  return [
+    ...(extensions.length > 0
+      ? [{ metadata: metadata(extensionsType, `510-talos-gpu-${uuid}`), spec: { extensions } }]
+      : []),
+    ...patches.map((data, index) => ({
+      metadata: metadata(configPatchType, `${510 + index}-talos-gpu-${uuid}`),
+      spec: { data },
+    })),
+  ];
+}
+
+/** A patch as it is on Omni. */
+export interface OmniPatch {
+  id: string;
+  labels: Record<string, string>;
+  data: string;
+}
+
+/**
+ * Patches of others that reach the machine and write the containerd part as well. Patches of every scope are merged alike,
+ * so `machine.files` would hold the path twice, and Talos would not boot (talos, injectCRIConfigPatch).
+ *
+ * @param machineSet the machine's set in Omni; undefined when it is not known, then every set's patches count.
+ * @param own IDs of our own patches.
+ */
+export function rivalPatches(
+  patches: OmniPatch[],
+  machine: { cluster: string; uuid: string; machineSet: string | undefined },
+  own: readonly string[],
+): { id: string; scope: string }[] {
+  return patches.flatMap(({ id, labels, data }) => {
+    const scope = scopeFor(labels, machine);
+    const writes = readPatch(data, id).files.some(({ path }) => path === customizationPath);
+    return scope !== undefined && writes && !own.includes(id) ? [{ id, scope }] : [];
+  });
+}
+
+/** How a patch reaches the machine; undefined when it does not. */
+function scopeFor(
+  labels: Record<string, string>,
+  machine: { cluster: string; uuid: string; machineSet: string | undefined },
+): string | undefined {
+  if (labels[omniLabel.disabled] !== undefined) return undefined;
+  const bare = labels[omniLabel.machine];
+  if (labels[omniLabel.cluster] === undefined) return bare === machine.uuid ? "this machine" : undefined;
+  if (labels[omniLabel.cluster] !== machine.cluster) return undefined;
+  const one = labels[omniLabel.clusterMachine];
+  if (one !== undefined) return one === machine.uuid ? "this machine" : undefined;
+  const set = labels[omniLabel.machineSet];
+  if (set === undefined) return `the whole cluster ${machine.cluster}`;
+  return machine.machineSet === undefined || set === machine.machineSet ? `the machine set ${set}` : undefined;
+}

@@ -1,0 +1,116 @@
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import { createHash } from "node:crypto";
+import { stringify } from "yaml";
+import { labels, podTolerations, unprivileged } from "../kubernetes/pods";
+import { type LiteLlmSpec } from "../recipe/spec";
+import { type GpuToleration } from "./gpu-access";
+import { server } from "./server";
+
+const defaultImage = "ghcr.io/berriai/litellm:main-v1.77.3-stable";
+const port = 4000;
+const configFile = "/etc/litellm/config.yaml";
+
+/** Arguments of a LiteLLM proxy. */
+export interface LiteLlmArgs extends LiteLlmSpec {
+  /** Models that it offers, each under its own name, e.g. `llama3.2:3b`. */
+  models: string[];
+  /** URL of the ollama server that runs them, usually `endpoint` of an Ollama: this is what makes it wait for the models. */
+  ollamaUrl: pulumi.Input<string>;
+  /** Tolerations of its pods. Default none. */
+  tolerations?: GpuToleration[];
+  /** Seconds until it must be ready, with the pull of its image. Default 1200. */
+  readyWithin?: number;
+}
+
+/** LiteLLM in front of ollama: one OpenAI-compatible endpoint for its models. */
+export class LiteLlm extends pulumi.ComponentResource {
+  /** URL within the cluster, e.g. `http://litellm.litellm.svc:4000`. Resolves once it is ready. */
+  public readonly endpoint: pulumi.Output<string>;
+
+  constructor(name: string, args: LiteLlmArgs, opts?: pulumi.ComponentResourceOptions) {
+    super("talos-gpu:index:LiteLlm", name, args, opts);
+    const child = { parent: this };
+
+    const within = namespace(name, args, child);
+    const text = modelList(args);
+    const config = new k8s.core.v1.ConfigMap(
+      `${name}-config`,
+      {
+        metadata: { name: "litellm-config", namespace: within, labels: labels("litellm") },
+        data: { "config.yaml": text },
+      },
+      child,
+    );
+    const readyWithin = args.readyWithin ?? 1200;
+    const active = args.active ?? true;
+    const proxy = server(
+      name,
+      { name: "litellm", namespace: within, port, active, readyWithin, pod: pod(args, config, hashOf(text)) },
+      child,
+    );
+
+    this.endpoint = proxy.endpoint;
+    this.registerOutputs({ endpoint: this.endpoint });
+  }
+}
+
+/** A namespace with somebody's Secret in it is not ours to make. */
+function namespace(name: string, args: LiteLlmArgs, opts: pulumi.CustomResourceOptions): pulumi.Input<string> {
+  const wanted = args.namespace ?? "litellm";
+  if (args.masterKeySecret !== undefined) return wanted;
+  return new k8s.core.v1.Namespace(`${name}-namespace`, { metadata: { name: wanted } }, opts).metadata.name;
+}
+
+/** Its configuration: every model by the chat interface of ollama (litellm, docs/my-website/docs/providers/ollama.md). */
+function modelList({ models, ollamaUrl }: LiteLlmArgs): pulumi.Output<string> {
+  return pulumi.output(ollamaUrl).apply((url) =>
+    stringify({
+      model_list: models.map((model) => ({
+        model_name: model,
+        litellm_params: { model: `ollama_chat/${model}`, api_base: url },
+      })),
+    }),
+  );
+}
+
+function hashOf(text: pulumi.Output<string>): pulumi.Output<string> {
+  return text.apply((content) => createHash("sha256").update(content).digest("hex").slice(0, 16));
+}
+
+function pod(
+  args: LiteLlmArgs,
+  config: k8s.core.v1.ConfigMap,
+  revision: pulumi.Output<string>,
+): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
+  const readyWithin = args.readyWithin ?? 1200;
+  // Both need no key (litellm, docs/my-website/docs/proxy/health.md).
+  const ready = { httpGet: { path: "/health/readiness", port: "http" } };
+  const alive = { httpGet: { path: "/health/liveliness", port: "http" } };
+  const masterKey = {
+    name: "LITELLM_MASTER_KEY",
+    valueFrom: { secretKeyRef: { name: args.masterKeySecret ?? "", key: "LITELLM_MASTER_KEY" } },
+  };
+  return {
+    tolerations: podTolerations(args.tolerations),
+    automountServiceAccountToken: false,
+    enableServiceLinks: false, // the Service's LITELLM_PORT would be taken for a setting of the proxy
+    containers: [
+      {
+        name: "litellm",
+        image: args.image ?? defaultImage,
+        args: ["--config", configFile, "--port", String(port)],
+        ports: [{ name: "http", containerPort: port }],
+        // The proxy reads its configuration at start only: another one is another pod.
+        env: [{ name: "CONFIG_REVISION", value: revision }, ...(args.masterKeySecret === undefined ? [] : [masterKey])],
+        // The image is made for root (litellm, Dockerfile: no USER).
+        securityContext: unprivileged,
+        startupProbe: { ...alive, periodSeconds: 5, failureThreshold: Math.ceil(readyWithin / 5) },
+        readinessProbe: { ...ready, periodSeconds: 5 },
+        livenessProbe: { ...alive, periodSeconds: 10, failureThreshold: 6 },
+        volumeMounts: [{ name: "config", mountPath: "/etc/litellm", readOnly: true }],
+      },
+    ],
+    volumes: [{ name: "config", configMap: { name: config.metadata.name } }],
+  };
+}

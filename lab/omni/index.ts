@@ -1,0 +1,130 @@
+import { randomBytes } from "node:crypto";
+import * as fs from "node:fs";
+import * as http from "node:http";
+import type { AddressInfo } from "node:net";
+import * as path from "node:path";
+import { omniLabel } from "../../components/recipe";
+import { OmniMachine, type ManagedMachine, type OmniParts } from "./machine";
+import { Refused, Resources, type Resource } from "./resources";
+
+/** An emulated Omni that listens on 127.0.0.1. */
+export interface LabOmni {
+  /** For OMNI_ENDPOINT. */
+  endpoint: string;
+  /** For OMNI_SERVICE_ACCOUNT_KEY. */
+  serviceAccountKey: string;
+  /** Folder with its omnictl, for PATH. */
+  bin: string;
+  /** Resources that users wrote. */
+  resources: Resources;
+  close(): Promise<void>;
+}
+
+/**
+ * Emulates the part of Omni that this package meets: the resources that users write, and what Omni makes of them on its
+ * machines. The machines are reached as before; Omni's proxy in front of their API, which lets reading calls through
+ * (siderolabs/omni, internal/backend/grpc/router/talos_backend.go), is not emulated.
+ */
+export async function startOmni(parts: Omit<OmniParts, "resources">, managed: ManagedMachine[]): Promise<LabOmni> {
+  const resources = new Resources();
+  const machines = managed.map((machine) => new OmniMachine(machine, { ...parts, resources }));
+  const key = randomBytes(24).toString("base64url");
+  const server = http.createServer((request, response) => {
+    const answer = (status: number, body: unknown): void => {
+      response.writeHead(status, { "Content-Type": "application/json" });
+      response.end(typeof body === "string" ? body : JSON.stringify(body));
+    };
+    if (request.headers.authorization !== `Bearer ${key}`) {
+      answer(401, "rpc error: code = Unauthenticated desc = invalid signature");
+      return;
+    }
+    serve(request, resources, machines, parts).then(
+      (body) => answer(200, body),
+      (error: Error) => answer(error instanceof Refused ? 400 : 500, error.message),
+    );
+  });
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    serviceAccountKey: key,
+    bin: writeClient(parts.dir),
+    resources,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Puts omnictl where PATH can find it. */
+function writeClient(dir: string): string {
+  const bin = path.join(dir, "bin");
+  fs.mkdirSync(bin, { recursive: true, mode: 0o700 });
+  const quoted = [process.execPath, path.join(__dirname, "omnictl.js")].map((word) => `'${word}'`).join(" ");
+  fs.writeFileSync(path.join(bin, "omnictl"), `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o700 });
+  return bin;
+}
+
+async function serve(
+  request: http.IncomingMessage,
+  resources: Resources,
+  machines: OmniMachine[],
+  parts: Pick<OmniParts, "factory">,
+): Promise<unknown> {
+  const [, , type = "", id] = (request.url ?? "").split("/").map(decodeURIComponent);
+  if (request.method === "POST") {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    resources.put(JSON.parse(Buffer.concat(chunks).toString("utf8")) as Resource);
+    machines.forEach((machine) => machine.changed());
+    return {};
+  }
+  if (request.method === "DELETE") {
+    const found = resources.delete(type, id ?? "");
+    if (found) machines.forEach((machine) => machine.changed());
+    return { found };
+  }
+  const items = [...resources.all(type), ...(await statuses(type, machines, parts))];
+  if (id === undefined) return items;
+  const one = items.filter(({ metadata }) => metadata.id === id);
+  // COSI's words (cosi-project/runtime, pkg/state/impl/inmem/errors.go).
+  if (one.length === 0)
+    throw new Refused(`rpc error: code = NotFound desc = resource ${type}(default/${id}@undefined) doesn't exist`);
+  return one;
+}
+
+/** What Omni says of its machines; keys as omnictl prints them, the Go names in lower case (client/api/omni/specs/omni.proto). */
+async function statuses(
+  type: string,
+  machines: OmniMachine[],
+  { factory }: Pick<OmniParts, "factory">,
+): Promise<Resource[]> {
+  const made = await Promise.all(
+    machines.map(async (machine): Promise<Record<string, unknown> | undefined> => {
+      const seen = await machine.state();
+      if (type === "MachineStatuses.omni.sidero.dev") {
+        const extensions = factory.schematics().get(seen.schematicId)?.extensions ?? [];
+        return {
+          talosversion: seen.talosVersion,
+          connected: true,
+          cluster: machine.managed.cluster,
+          schematic: { extensions, fullid: seen.schematicId },
+        };
+      }
+      if (type === "ClusterMachineStatuses.omni.sidero.dev") {
+        return {
+          ready: seen.ready && seen.stage === "running",
+          configuptodate: machine.upToDate,
+          lastconfigerror: machine.lastError,
+        };
+      }
+      return type === "MachinePendingUpdates.omni.sidero.dev" && !machine.upToDate ? { configdiff: "" } : undefined;
+    }),
+  );
+  return made.flatMap((spec, index) => {
+    const { cluster, machineSet, uuid } = machines[index]!.managed;
+    const labels = { [omniLabel.cluster]: cluster, [omniLabel.machineSet]: machineSet };
+    return spec === undefined ? [] : [{ metadata: { namespace: "default", type, id: uuid, labels }, spec }];
+  });
+}

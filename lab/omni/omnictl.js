@@ -1,0 +1,91 @@
+// omnictl of the lab: the commands that this package uses, in the forms of the real one (siderolabs/omni,
+// client/pkg/omnictl: apply.go, delete.go, get.go, output/). What is behind it is lab/omni/index.ts, by HTTP instead of gRPC.
+/* global console, fetch */
+const fs = require("node:fs");
+const { parseAllDocuments, stringify } = require("yaml");
+
+/** Types that are known, in full; a short name is the first word in singular or plural (COSI, meta.ResourceDefinition). */
+const types = [
+  "ConfigPatches",
+  "ExtensionsConfigurations",
+  "ClusterMachineStatuses",
+  "MachineStatuses",
+  "MachinePendingUpdates",
+].map((name) => `${name}.omni.sidero.dev`);
+
+async function main([verb, ...rest]) {
+  const { flags, words } = parse(rest);
+  if (verb === "apply") return apply(flags.file);
+  const type = resolve(words[0] ?? "");
+  if (verb === "delete") return remove(type, words.slice(1));
+  if (verb === "get") return get(type, words[1], flags);
+  throw new Error(`unknown command ${JSON.stringify(verb)} for "omnictl"`);
+}
+
+function parse(argv) {
+  const names = { "-f": "file", "--file": "file", "-o": "output", "--output": "output", "-l": "selector", "--selector": "selector" }; // prettier-ignore
+  const flags = { output: "table" };
+  const words = [];
+  for (let index = 0; index < argv.length; index++) {
+    const name = names[argv[index]];
+    if (name !== undefined) flags[name] = argv[++index];
+    else if (argv[index].startsWith("-")) throw new Error(`unknown flag: ${argv[index]}`);
+    else words.push(argv[index]);
+  }
+  return { flags, words };
+}
+
+function resolve(word) {
+  const wanted = word.toLowerCase();
+  const found = types.find((type) => {
+    const plural = type.toLowerCase();
+    const short = plural.split(".")[0];
+    return [plural, short, short.replace(/e?s$/, ""), short.replace(/s$/, "")].includes(wanted);
+  });
+  if (found === undefined) throw new Error(`resource ${JSON.stringify(word)} is not registered`);
+  return found;
+}
+
+async function apply(file) {
+  if (file === undefined) throw new Error('required flag(s) "file" not set');
+  const resources = parseAllDocuments(fs.readFileSync(file, "utf8")).map((document) => document.toJS());
+  for (const resource of resources) await request("POST", "/resources", resource);
+}
+
+async function remove(type, ids) {
+  if (ids.length === 0) throw new Error("either resource ID or one of --all or --selector flags must be specified");
+  for (const id of ids) {
+    const { found } = await request("DELETE", `/resources/${type}/${encodeURIComponent(id)}`);
+    if (found) console.error(`destroyed ${type} ${id}`);
+  }
+}
+
+async function get(type, id, { output, selector }) {
+  const path = `/resources/${type}${id === undefined ? "" : `/${encodeURIComponent(id)}`}`;
+  const wanted = (selector ?? "").split(",").filter(Boolean).map((part) => part.split(/==?/)); // prettier-ignore
+  const items = (await request("GET", path)).filter(({ metadata }) =>
+    wanted.every(([key, value]) => metadata.labels?.[key] === value),
+  );
+  if (output === "json") for (const item of items) console.log(JSON.stringify(item, undefined, 4));
+  else if (output === "yaml") process.stdout.write(items.map((item) => stringify(item, { indent: 4 })).join("---\n"));
+  else for (const { metadata } of items) console.log([metadata.namespace, metadata.type, metadata.id].join("   "));
+}
+
+async function request(method, path, body) {
+  const { OMNI_ENDPOINT: endpoint, OMNI_SERVICE_ACCOUNT_KEY: key } = process.env;
+  if (!endpoint) throw new Error("context with name '' not found");
+  const response = await fetch(endpoint + path, {
+    method,
+    headers: { Authorization: `Bearer ${key ?? ""}` },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return text === "" ? undefined : JSON.parse(text);
+}
+
+main(process.argv.slice(2)).catch((error) => {
+  const refused = error.cause === undefined ? "" : `rpc error: code = Unavailable desc = ${error.cause.message}: `;
+  console.error(`Error: ${refused}${error.message}`);
+  process.exitCode = 1;
+});

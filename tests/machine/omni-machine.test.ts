@@ -1,0 +1,76 @@
+import { GpuMachine, type GpuMachineArgs } from "../../components/machine";
+import { omniTask, omniWaitTask } from "../../components/machine/program/task";
+import { find, findAll, isSecret, waitsFor } from "../support/graph";
+import { record, type Run } from "../support/recorder";
+import { args, recipe } from "./gpu-machine-fixture";
+
+const command = "command:local:Command";
+const answer = {
+  machine: "gpu-1",
+  talosVersion: "v1.12.6",
+  schematicId: "of Omni's making",
+  driverVersion: "570.211.01",
+  bootId: "b",
+  rebooted: false,
+  phases: [],
+};
+const omni = args({
+  configuration: "omni",
+  uuid: "ce4d0d52-6c10-bdc9-746c-88aedd67681b",
+  omniEndpoint: "https://frank.omni.example",
+  omniServiceAccountKey: "omni-service-account-key",
+  recipe: {
+    ...recipe,
+    extensions: ["siderolabs/x"],
+    sysctls: { "net.core.bpf_jit_harden": "1" },
+    containerdPart: "[plugins]\n",
+  },
+});
+const run = (more: Partial<GpuMachineArgs> = {}): Promise<Run> =>
+  record(() => void new GpuMachine("gpu-1", { ...omni, ...more }), {
+    outputs: ({ type }) => (type === command ? { stdout: `${JSON.stringify(answer)}\n` } : {}),
+  });
+const named = (made: Run, name: string) => findAll(made, command).find((each) => each.name === name)!;
+
+test("Omni's machine: no schematic and no configuration of ours, but resources in Omni and a wait", async () => {
+  const made = await run();
+  expect(findAll(made, "talos:imageFactory/schematic:Schematic")).toEqual([]);
+  expect(findAll(made, "talos:machine/configurationApply:ConfigurationApply")).toEqual([]);
+  const given = named(made, "gpu-1-configuration");
+  expect(given.inputs["create"]).toMatch(/omni-apply$/);
+  expect(given.inputs["delete"]).toMatch(/omni-release$/);
+  const task = omniTask.parse(JSON.parse(given.inputs["stdin"] as string));
+  expect(task).toMatchObject({ uuid: omni.uuid, cluster: "lab" });
+  expect(task.resources.map(({ spec }) => spec)).toEqual([
+    { extensions: ["siderolabs/x"] },
+    { data: recipe.patches[0] },
+  ]);
+  const wait = named(made, "gpu-1-upgrade");
+  expect(wait.inputs["create"]).toMatch(/omni-wait$/);
+  expect(waitsFor(made, wait)).toContain(given.urn);
+  expect(omniWaitTask.parse(JSON.parse(wait.inputs["stdin"] as string))).toMatchObject({
+    extensions: ["siderolabs/x"],
+    modules: ["nvidia", "nvidia_uvm"],
+    files: { "/proc/sys/net/core/bpf_jit_harden": "1", "/etc/cri/conf.d/20-customization.part": "[plugins]\n" },
+  });
+  expect(waitsFor(made, find(made, "kubernetes:core/v1:NodePatch"))).toContain(wait.urn);
+});
+
+test("Omni's key is a secret of the environment, and in nothing else", async () => {
+  const made = await run();
+  for (const name of ["gpu-1-configuration", "gpu-1-upgrade"]) {
+    const { inputs } = named(made, name);
+    const { environment, ...others } = inputs;
+    expect(JSON.stringify(others)).not.toContain("omni-service-account-key");
+    expect(JSON.stringify(environment)).toContain("omni-service-account-key");
+    expect(isSecret(environment.TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY)).toBe(true);
+  }
+});
+
+test("without the stack's own, the program takes Omni's access from the environment that it inherits", async () => {
+  const { omniEndpoint: _endpoint, omniServiceAccountKey: _key, ...inherited } = omni;
+  const made = await record(() => void new GpuMachine("gpu-1", inherited), {
+    outputs: ({ type }) => (type === command ? { stdout: `${JSON.stringify(answer)}\n` } : {}),
+  });
+  expect(JSON.stringify(named(made, "gpu-1-configuration").inputs["environment"] ?? {})).not.toContain("OMNI");
+});

@@ -1,0 +1,180 @@
+import { applyToOmni, releaseFromOmni } from "../../../components/machine/program/omni";
+import type { Omni, OmniImageState, OmniMachineState } from "../../../components/machine/program/omni-server";
+import { waitForOmni } from "../../../components/machine/program/omni-wait";
+import { omniWaitTask, type OmniTask, type OmniWaitTask } from "../../../components/machine/program/task";
+import {
+  configPatchType,
+  customizationPath,
+  omniResources,
+  type OmniPatch,
+  type OmniResource,
+} from "../../../components/recipe";
+import { FakeClock, FakeMachine } from "./fakes";
+import { failure } from "./setup";
+
+const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
+const part = `machine:\n  files:\n    - {path: ${customizationPath}, op: create, content: "x"}\n`;
+const task = (patches = [part]): OmniTask => ({
+  machine: "gpu-1",
+  uuid,
+  cluster: "frank",
+  resources: omniResources({ cluster: "frank", uuid, patches, extensions: ["siderolabs/x"] }),
+});
+
+/** Omni in memory. */
+class FakeOmni implements Omni {
+  readonly held = new Map<string, OmniResource>();
+  readonly calls: string[] = [];
+  state: OmniMachineState | undefined = {
+    cluster: "frank",
+    machineSet: "frank-workers",
+    configError: "",
+    configUpToDate: true,
+    ready: true,
+  };
+  seen: OmniImageState = { talosVersion: "v1.12.6", schematicId: "s", extensions: ["siderolabs/x"] };
+  changes = false;
+
+  put(id: string, labels: Record<string, string>, data: string): void {
+    const metadata = { namespace: "default", type: configPatchType, id, labels };
+    this.held.set(`${configPatchType}/${id}`, { metadata, spec: { data } });
+  }
+  patches = async (): Promise<OmniPatch[]> =>
+    [...this.held.values()].flatMap(({ metadata: { id, labels }, spec }) =>
+      "data" in spec ? [{ id, labels, data: spec.data }] : [],
+    );
+  resource = async (type: string, id: string) => {
+    const found = this.held.get(`${type}/${id}`);
+    return found && { spec: { ...found.spec }, labels: found.metadata.labels };
+  };
+  ids = async (type: string): Promise<string[]> =>
+    [...this.held.values()].filter(({ metadata }) => metadata.type === type).map(({ metadata }) => metadata.id);
+  apply = async (resources: OmniResource[]): Promise<void> => {
+    for (const resource of resources) {
+      this.calls.push(`apply ${resource.metadata.type.split(".")[0]} ${resource.metadata.id}`);
+      this.held.set(`${resource.metadata.type}/${resource.metadata.id}`, resource);
+    }
+  };
+  delete = async (type: string, id: string): Promise<void> => {
+    this.calls.push(`delete ${type.split(".")[0]} ${id}`);
+    this.held.delete(`${type}/${id}`);
+  };
+  clusterMachine = async () => this.state;
+  image = async () => this.seen;
+  pending = async () => this.changes;
+}
+
+const quiet = (): void => {};
+
+describe("omni-apply", () => {
+  test("writes what differs, extensions first; a second run writes nothing", async () => {
+    const omni = new FakeOmni();
+    await applyToOmni(task(), omni, quiet);
+    expect(omni.calls).toEqual([
+      `apply ExtensionsConfigurations 510-talos-gpu-${uuid}`,
+      `apply ConfigPatches 510-talos-gpu-${uuid}`,
+    ]);
+    omni.calls.length = 0;
+    expect(await applyToOmni(task(), omni, quiet)).toMatchObject({ written: [], removed: [] });
+    expect(omni.calls).toEqual([]);
+  });
+
+  test("a patch of ours that is not wanted any more goes; those of others stay", async () => {
+    const omni = new FakeOmni();
+    const theirs = { "omni.sidero.dev/cluster": "frank" };
+    omni.put("500-theirs", theirs, "machine: {sysctls: {a: b}}\n");
+    omni.put("510-talos-gpu-another", theirs, "machine: {}\n");
+    await applyToOmni(task([part, "machine: {}\n"]), omni, quiet);
+    expect(await applyToOmni(task(), omni, quiet)).toMatchObject({ written: [], removed: [`511-talos-gpu-${uuid}`] });
+    expect([...omni.held.values()].map(({ metadata }) => metadata.id)).toEqual(
+      expect.arrayContaining(["500-theirs", "510-talos-gpu-another"]),
+    );
+  });
+
+  test("a cluster-wide patch with the same file is refused before anything is written", async () => {
+    const omni = new FakeOmni();
+    omni.put("300-cdi-containerd", { "omni.sidero.dev/cluster": "frank" }, part);
+    const message = await failure(applyToOmni(task(), omni, quiet));
+    expect(message).toContain(
+      "machines.gpu-1.containerd: the patch 300-cdi-containerd in Omni, for the whole cluster frank",
+    );
+    expect(message).toContain("omnictl delete ConfigPatches.omni.sidero.dev 300-cdi-containerd");
+    expect(omni.calls).toEqual([]);
+  });
+
+  test("a machine without a containerd part has no rival", async () => {
+    const omni = new FakeOmni();
+    omni.put("300-cdi-containerd", { "omni.sidero.dev/cluster": "frank" }, part);
+    await applyToOmni(task(["machine: {}\n"]), omni, quiet);
+    expect(omni.calls).toHaveLength(2);
+  });
+
+  test.each([
+    ["unknown", undefined, "no cluster in Omni has a machine"],
+    ["of another cluster", "other", "is of the cluster other, not frank"],
+  ])("a machine that is %s to Omni is refused", async (_, cluster, part) => {
+    const omni = new FakeOmni();
+    omni.state = cluster === undefined ? undefined : { ...omni.state!, cluster };
+    expect(await failure(applyToOmni(task(), omni, quiet))).toContain(part);
+    expect(omni.calls).toEqual([]);
+  });
+});
+
+test("omni-release takes away what is ours and nothing else; a second one finds nothing", async () => {
+  const omni = new FakeOmni();
+  omni.put("500-theirs", { "omni.sidero.dev/cluster": "frank" }, "machine: {}\n");
+  await applyToOmni(task(), omni, quiet);
+  expect((await releaseFromOmni(task(), omni, quiet)).removed).toHaveLength(2);
+  expect([...omni.held.values()].map(({ metadata }) => metadata.id)).toEqual(["500-theirs"]);
+  expect(await releaseFromOmni(task(), omni, quiet)).toEqual({ removed: [] });
+});
+
+describe("omni-wait", () => {
+  const wanted = (more: Partial<OmniWaitTask> = {}): OmniWaitTask =>
+    omniWaitTask.parse({
+      machine: "gpu-1",
+      address: "192.0.2.1",
+      uuid,
+      talosVersion: "v1.12.6",
+      configurationHash: "h",
+      extensions: ["siderolabs/x"],
+      modules: [],
+      extensionServices: [],
+      files: {},
+      timeouts: { reboot: "10m", verify: "5m" },
+      ...more,
+    });
+  const bench = () => {
+    const clock = new FakeClock();
+    return { omni: new FakeOmni(), machine: new FakeMachine(clock), clock, report: quiet };
+  };
+
+  test("ends once release, extensions and configuration are there", async () => {
+    const parts = bench();
+    parts.omni.changes = true;
+    parts.clock.after(120, () => (parts.omni.changes = false));
+    expect(await waitForOmni(wanted(), parts)).toMatchObject({ talosVersion: "v1.12.6", schematicId: "s" });
+    expect(parts.clock.now()).toBeGreaterThanOrEqual(120_000);
+  });
+
+  test.each<[string, (omni: FakeOmni) => void, Partial<OmniWaitTask>, string]>([
+    ["release", (omni) => (omni.seen.talosVersion = "v1.12.4"), {}, "it runs v1.12.4, not v1.12.6"],
+    ["extensions", (omni) => (omni.seen.extensions = []), {}, "its image has no siderolabs/x"],
+    ["configuration", (omni) => (omni.state!.configUpToDate = false), {}, "Omni still has changes for it"],
+    [
+      "refusal",
+      (omni) => (omni.state!.configError = "not allowed"),
+      {},
+      "could not apply its configuration: not allowed",
+    ],
+    ["driver", () => {}, { driverVersion: "570.211.01" }, "no NVIDIA driver is loaded"],
+    ["file", () => {}, { files: { [customizationPath]: "x" } }, `${customizationPath} is not as configured`],
+    ["readiness", (omni) => (omni.state!.ready = false), {}, "Omni does not call it ready"],
+  ])("says what is missing at its limit: %s", async (_, spoil, more, part) => {
+    const parts = bench();
+    spoil(parts.omni);
+    const message = await failure(waitForOmni(wanted(more), parts));
+    expect(message).toContain(part);
+    expect(message).toContain("25m");
+  });
+});

@@ -1,0 +1,45 @@
+import { LiteLlm, type LiteLlmArgs } from "talos-gpu";
+import { parse } from "yaml";
+import { find, findAll } from "../support/graph";
+import { record, type Run } from "../support/recorder";
+
+const deployment = "kubernetes:apps/v1:Deployment";
+const models = ["qwen3.5:9b", "deepseek-coder:6.7b"];
+const liteLlm = (more: Partial<LiteLlmArgs> = {}): Promise<Run> =>
+  record(() => void new LiteLlm("proxy", { models, ollamaUrl: "http://ollama.ollama.svc:11434", ...more }));
+const container = (run: Run): any => find(run, deployment).inputs.spec.template.spec.containers[0];
+
+test("routes every model by its name to ollama, and serves on port 4000", async () => {
+  const run = await liteLlm();
+  const { data } = find(run, "kubernetes:core/v1:ConfigMap").inputs;
+  expect(parse(data["config.yaml"])).toEqual({
+    model_list: models.map((model) => ({
+      model_name: model,
+      litellm_params: { model: `ollama_chat/${model}`, api_base: "http://ollama.ollama.svc:11434" },
+    })),
+  });
+  expect(find(run, "kubernetes:core/v1:Service").inputs.spec.ports[0].port).toBe(4000);
+  expect(container(run).args).toEqual(["--config", "/etc/litellm/config.yaml", "--port", "4000"]);
+  expect(container(run).image).toMatch(/^ghcr\.io\/berriai\/litellm:[^:]*\d/);
+  expect(find(run, deployment).inputs.spec.template.spec.runtimeClassName).toBeUndefined();
+});
+
+test("another list of models is another pod", async () => {
+  const revision = async (list: string[]): Promise<unknown> => container(await liteLlm({ models: list })).env[0].value;
+  expect(await revision(models)).toBe(await revision(models));
+  expect(await revision(models)).not.toBe(await revision(["llama3.2:3b"]));
+});
+
+test("the master key comes from a Secret by name, in a namespace that is there already", async () => {
+  const run = await liteLlm({ masterKeySecret: "litellm-key", namespace: "ai" });
+  expect(container(run).env[1]).toEqual({
+    name: "LITELLM_MASTER_KEY",
+    valueFrom: { secretKeyRef: { name: "litellm-key", key: "LITELLM_MASTER_KEY" } },
+  });
+  expect(findAll(run, "kubernetes:core/v1:Namespace")).toEqual([]);
+  expect(find(run, deployment).inputs.metadata.namespace).toBe("ai");
+});
+
+test("inactive: kept, with no replicas", async () => {
+  expect(find(await liteLlm({ active: false }), deployment).inputs.spec.replicas).toBe(0);
+});
