@@ -11,8 +11,20 @@ const usualMinutes: Record<keyof TimeoutsSpec, number> = {
   workload: 20,
 };
 
-/** Seconds that the real parts (API server, scheduler, Helm, engine) may need beside the machines' scaled time. */
-const realPartsSeconds = 45;
+/**
+ * Seconds that real parts may need beside the machines' scaled time: talosctl and the machine program, and more where the
+ * API server, the scheduler, Helm and several pods take part. Those of a reboot must end before an emulated machine gives
+ * up booting (70 lab minutes) and goes back to its old image: a look at it would then find another cause.
+ */
+const realPartsSeconds: Record<keyof TimeoutsSpec, number> = {
+  pull: 25,
+  drain: 25,
+  reboot: 25,
+  verify: 25,
+  release: 45,
+  gate: 45,
+  workload: 45,
+};
 
 /**
  * A stack's limits on the lab's clock: the machines' share shrinks with the time scale, the real parts' share does not.
@@ -21,9 +33,10 @@ const realPartsSeconds = 45;
  * @param timeScale lab seconds per second
  */
 export function labTimeouts(timeScale: number): Record<keyof TimeoutsSpec, string> {
-  const limits = Object.entries(usualMinutes).map(([name, minutes]) => [
+  const names = Object.keys(usualMinutes) as (keyof TimeoutsSpec)[];
+  const limits = names.map((name) => [
     name,
-    `${Math.ceil((minutes * 60) / timeScale) + realPartsSeconds}s`,
+    `${Math.ceil((usualMinutes[name] * 60) / timeScale) + realPartsSeconds[name]}s`,
   ]);
   return Object.fromEntries(limits) as Record<keyof TimeoutsSpec, string>;
 }
