@@ -6,7 +6,7 @@ import { runPhases } from "./phases";
 import { renderReport } from "./report";
 import { runStack } from "./run-stack";
 import { Session } from "./session";
-import { clusterOf, readStackFile, stackNames } from "./stack-file";
+import { clusterOf, readStackFile, stackNames } from "../stacks/stack-file";
 
 /** Runs the lab; gives the exit status. */
 async function main(argv: readonly string[]): Promise<number> {

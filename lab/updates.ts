@@ -9,7 +9,7 @@ import { KubernetesProvider } from "./providers/kubernetes";
 import { serveProvider } from "./providers/serve";
 import { TalosProvider } from "./providers/talos";
 import type { UpdateReport } from "./report";
-import { repository, stacksDir } from "./stack-file";
+import { repository, stacksDir } from "../stacks/stack-file";
 import * as fs from "node:fs";
 
 const project = "talos-gpu";

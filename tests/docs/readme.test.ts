@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { checkCluster, parseSpec } from "../../components/recipe";
-import { stackNames } from "../../lab/stack-file";
+import { stackNames } from "../../stacks/stack-file";
 
 const root = path.resolve(__dirname, "../..");
 const read = (file: string): string => fs.readFileSync(path.join(root, file), "utf8");

@@ -6,7 +6,7 @@ import type { AdoptTask, UpgradeResult, UpgradeTask } from "../../components/mac
 import { planCluster, type MachineRecipe } from "../../components/recipe";
 import { bringUp, type Lab } from "../../lab/bring-up";
 import { labTimeouts } from "../../lab/clock";
-import { stacksDir } from "../../lab/stack-file";
+import { stacksDir } from "../../stacks/stack-file";
 import { parseOptions } from "../../lab/options";
 import { Session } from "../../lab/session";
 

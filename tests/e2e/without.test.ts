@@ -1,5 +1,5 @@
 import { fixes, planCluster, type ClusterSpec } from "../../components/recipe";
-import { clusterOf, readStackFile } from "../../lab/stack-file";
+import { clusterOf, readStackFile } from "../../stacks/stack-file";
 import { runLab } from "./support";
 
 const stacks = ["rtx5070ti", "aarhus-h100", "velaryon", "rtx3090"];

@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { mergeConfiguration } from "../../components/recipe/merge";
 import { parseSpec, planCluster, type ClusterSpec } from "../../components/recipe";
 import { makeExistingCluster } from "../../lab/existing-cluster";
-import { readStackFile, stackNames } from "../../lab/stack-file";
+import { readStackFile, stackNames } from "../../stacks/stack-file";
 import { provideTools } from "../../lab/tools";
 
 const run = promisify(execFile);
