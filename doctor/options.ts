@@ -17,7 +17,7 @@ export const usage = `npm run doctor -- [options]     looks at a live cluster an
 
   --kubeconfig FILE   how to reach Kubernetes (default: KUBECONFIG, or ~/.kube/config)
   --talosconfig FILE  how to reach the machines, through talosctl (default: TALOSCONFIG; without either, machines stay out)
-  --stack NAME        hold the cluster against this stack's plan (default: go by what is seen)
+  --stack NAME        hold the cluster against this stack's plan, by its name or its file (default: go by what is seen)
   --json              one JSON object on standard output
   --help
 

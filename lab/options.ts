@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 
 /** What `npm run lab` was asked to do. */
 export interface LabOptions {
-  /** Stack to bring up, by the name of its file. */
+  /** Stack to bring up: its name, or the path of its file. */
   stack: string;
   /** Updates in a row; from the second on nothing may change. */
   updates: number;
@@ -25,7 +25,7 @@ export interface LabOptions {
 /** Text of `--help`. */
 export const usage = `npm run lab -- [options]     a GPU cluster without hardware, on this machine
 
-  --stack NAME        stack to bring up (default rtx5070ti); --list-stacks names them
+  --stack NAME        stack to bring up (default rtx5070ti), or the path of a stack file; --list-stacks names them
   --updates N         run the stack's program N times; from the second on nothing changes (default 1)
   --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
   --no-checks         apply the stack although a check refuses it, to see the failure itself

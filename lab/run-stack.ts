@@ -9,6 +9,7 @@ import { gatherMachines, gatherWorkloads } from "./gather";
 import { Failed, type Phase, runPhases } from "./phases";
 import type { LabReport, MachineReport } from "./report";
 import { narrate, openEngine, update } from "./updates";
+import { stackNameOf } from "../stacks/stack-file";
 
 /** A lab with the stack's program at work. */
 interface Running extends Lab {
@@ -24,7 +25,8 @@ interface Running extends Lab {
  */
 export async function runStack(lab: Lab): Promise<LabReport> {
   const { options } = lab;
-  const report: LabReport = { stack: options.stack, ok: false, updates: [], machines: {}, workloads: [], failures: [] };
+  const stack = stackNameOf(options.stack);
+  const report: LabReport = { stack, ok: false, updates: [], machines: {}, workloads: [], failures: [] };
   const running: Running = Object.assign(lab, { engine: undefined as never, report, diagnostics: [] });
   await runPhases([openPhase, ...updatePhases(options.updates), gatherPhase], running);
   if (report.ok && !options.keep) await runPhases([downPhase], running);

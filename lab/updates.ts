@@ -9,7 +9,7 @@ import { KubernetesProvider } from "./providers/kubernetes";
 import { serveProvider } from "./providers/serve";
 import { TalosProvider } from "./providers/talos";
 import type { UpdateReport } from "./report";
-import { repository, stacksDir } from "../stacks/stack-file";
+import { repository, stackNameOf, stacksDir } from "../stacks/stack-file";
 import * as fs from "node:fs";
 
 const project = "talos-gpu";
@@ -23,7 +23,7 @@ export async function openEngine(lab: Lab): Promise<LabEngine> {
     pulumi: lab.tools.pulumi,
     dir: session.dir("engine"),
     project,
-    stack: options.stack,
+    stack: stackNameOf(options.stack),
     program: programFromFile(path.join(stacksDir, "index.ts"), repository, [path.join(repository, "lab")]),
     config: Object.fromEntries(config) as Record<string, unknown>,
     secrets:

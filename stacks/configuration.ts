@@ -11,6 +11,9 @@ const credentialFiles = {
 /** Credentials of Omni, by key: the machine program and Omni's clients take these variables themselves when the stack has none. */
 const omniCredentials = ["omniEndpoint", "omniServiceAccountKey"] as const;
 
+/** Keys of a stack's configuration that hold credentials. */
+export const credentialKeys: readonly string[] = [...Object.keys(credentialFiles), ...omniCredentials];
+
 /** Contents of the credentials, each where the stack or the environment has it. Secret. */
 export type Credentials = Partial<Record<keyof typeof credentialFiles | (typeof omniCredentials)[number], string>>;
 
@@ -38,7 +41,7 @@ export function readConfiguration(
   const values = Object.fromEntries(own.map(([key, text]) => [key.slice("talos-gpu:".length), text]));
   const spec: Record<string, unknown> = {};
   for (const [key, text] of Object.entries(values)) {
-    if (key in credentialFiles || omniCredentials.some((omni) => omni === key)) continue;
+    if (credentialKeys.includes(key)) continue;
     if (isSecret(`talos-gpu:${key}`)) {
       throw new Error(
         `${key}: is a secret, but what a stack says of its cluster is shown in previews and written to manifests; ` +

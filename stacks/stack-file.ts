@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { type ClusterSpec, findingsOf, InvalidStackError, parseSpec } from "../components/recipe";
+import { credentialKeys } from "./configuration";
 
 /** Root of the repository: the stacks and the packages are found from here, whatever the working directory is. */
 export const repository = path.dirname(__dirname);
@@ -20,22 +21,33 @@ export function stackNames(): string[] {
     .sort();
 }
 
+/** Name of a stack, given as its name or as the path of its file: what stands between `Pulumi.` and `.yaml`. */
+export function stackNameOf(nameOrFile: string): string {
+  return /^(?:Pulumi\.)?(.+?)(?:\.ya?ml)?$/.exec(path.basename(nameOrFile))![1]!;
+}
+
 /**
- * Configuration of a stack as its file has it: key without the project's name, value as data. It is not validated here;
- * that is the stack program's task, also in the lab.
+ * Configuration of a stack as its file has it, without its credentials: key without the project's name, value as data. It
+ * is not validated here; that is the stack program's task, also in the lab.
  *
+ * @param nameOrFile name of a stack of this repository, or path of any stack file.
  * @throws Error with the known names when there is no such stack, or naming the file when it is no YAML.
  */
-export function readStackFile(name: string): Record<string, unknown> {
-  const file = path.join(stacksDir, `Pulumi.${name}.yaml`);
+export function readStackFile(nameOrFile: string): Record<string, unknown> {
+  const isPath = /[/\\]|\.ya?ml$/.test(nameOrFile);
+  const file = isPath ? nameOrFile : path.join(stacksDir, `Pulumi.${nameOrFile}.yaml`);
   if (!fs.existsSync(file)) {
     throw new Error(
-      `--stack: there is no stack ${name}, so nothing can come up; take one of ${stackNames().join(", ")}`,
+      `--stack: there is no ${isPath ? "file" : "stack"} ${nameOrFile}, so nothing can come up; take one of ${stackNames().join(", ")}, or the path of a stack file`,
     );
   }
   const document = readYaml(file) as { config?: Record<string, unknown> } | null;
-  const entries = Object.entries(document?.config ?? {});
-  return Object.fromEntries(entries.map(([key, value]) => [key.replace(new RegExp(`^${project}:`), ""), value]));
+  return Object.fromEntries(
+    Object.entries(document?.config ?? {})
+      .filter(([key]) => !key.includes(":") || key.startsWith(`${project}:`)) // without a name it is this project's
+      .map(([key, value]): [string, unknown] => [key.replace(`${project}:`, ""), value])
+      .filter(([key]) => !credentialKeys.includes(key)),
+  );
 }
 
 function readYaml(file: string): unknown {

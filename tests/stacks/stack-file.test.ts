@@ -1,0 +1,36 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { readStackFile, stackNameOf, stackNames } from "../../stacks/stack-file";
+
+test.each([
+  ["home", "home"],
+  ["./mine/Pulumi.home.yaml", "home"],
+  ["/etc/Pulumi.home.lab.yml", "home.lab"],
+  ["home.yaml", "home"],
+])("the name of stack %s is %s", (given, name) => {
+  expect(stackNameOf(given)).toBe(name);
+});
+
+test("a stack file anywhere is read without credentials and without what is another project's", () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "stack-file-"));
+  const file = path.join(folder, "Pulumi.home.yaml");
+  fs.writeFileSync(
+    file,
+    `encryptionsalt: v1:abc
+config:
+  talos-gpu:talosVersion: v1.12.6
+  bootstrap: true
+  kubernetes:namespace: other
+  talos-gpu:kubeconfig: { secure: v1:abc }
+  talos-gpu:omniServiceAccountKey: { secure: v1:abc }
+`,
+  );
+  expect(readStackFile(file)).toEqual({ talosVersion: "v1.12.6", bootstrap: true });
+  fs.rmSync(folder, { recursive: true });
+});
+
+test("a stack that is not there is refused with those that are", () => {
+  expect(() => readStackFile("nowhere")).toThrow(`take one of ${stackNames().join(", ")}`);
+  expect(() => readStackFile("./Pulumi.nowhere.yaml")).toThrow("there is no file ./Pulumi.nowhere.yaml");
+});
