@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type Credentials, missingCredentials } from "./credentials";
 import { credentialsOf } from "./cluster-access";
+import { gpuExposure } from "./exposure";
 import { done, gpuMachines, type MachineReport, reports } from "./gpu-machines";
 import { behind, gpuStack, passed } from "./kubernetes";
 import { findingsOf, InvalidStackError, parseSpec, planCluster } from "./recipe";
@@ -44,10 +45,11 @@ export class GpuCluster extends pulumi.ComponentResource {
     for (const note of plan.notes) void pulumi.log.warn(note, this);
 
     const credentials = credentialsOf(name, plan, args, child);
-    const { machines, kubernetes } = gpuMachines(name, plan, credentials, child);
+    const exposure = gpuExposure(name, plan, child);
+    const { machines, kubernetes } = gpuMachines(name, plan, credentials, exposure, child);
     const withGpus = machines.filter(({ recipe }) => recipe.gpuCount > 0).map(({ machine }) => machine);
     const within = kubernetes === undefined ? child : { ...child, provider: kubernetes };
-    const gate = gpuStack(name, plan, done(withGpus), within);
+    const gate = gpuStack(name, plan, done(withGpus), within, exposure);
     this.runtimeClassName = behind(gate, plan.kubernetes.runtimeClass.name);
     this.gpuResourceName = behind(gate, plan.kubernetes.resourceName);
     const { runtimeClassName, gpuResourceName } = this;

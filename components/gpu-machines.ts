@@ -24,11 +24,14 @@ export interface PlannedMachine {
  * The machines of a plan, in its order: each starts when those that it comes after are done. Where the stack bootstraps its
  * cluster, the first one, a control plane, does that; the others have its kubeconfig, and a provider made
  * from it takes the place of that of the options.
+ *
+ * @param first what every machine waits for.
  */
 export function gpuMachines(
   name: string,
   plan: Plan,
   credentials: Credentials,
+  first: pulumi.Resource,
   opts: pulumi.ComponentResourceOptions,
 ): { machines: PlannedMachine[]; kubernetes: k8s.Provider | undefined } {
   const schematics = registerSchematics(
@@ -54,7 +57,7 @@ export function gpuMachines(
         ...(maintenance ? { maintenance, ...(kubeconfig ? { kubeconfig } : { bootstrap: true }) } : {}),
       },
       pulumi.mergeOptions(opts, {
-        dependsOn: done(before),
+        dependsOn: before.length > 0 ? done(before) : first,
         ...(kubernetes === undefined ? {} : { provider: kubernetes }),
       }),
     );

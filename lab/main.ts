@@ -1,12 +1,12 @@
 import { fixes } from "../components/recipe";
 import { type Lab, bringUp } from "./bring-up";
-import { labTimeouts } from "./clock";
 import { type LabOptions, parseOptions, usage } from "./options";
 import { runPhases } from "./phases";
 import { renderReport } from "./report";
 import { runStack } from "./run-stack";
 import { Session } from "./session";
-import { clusterOf, readStackFile, stackNames } from "../stacks/stack-file";
+import { stackConfiguration } from "./stack-configuration";
+import { stackNames } from "../stacks/stack-file";
 
 /** Runs the lab; gives the exit status. */
 async function main(argv: readonly string[]): Promise<number> {
@@ -16,19 +16,13 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   refuseUnknownFixes(options.without);
-  const config = {
-    ...readStackFile(options.stack),
-    timeouts: labTimeouts(options.timeScale),
-    ...(options.without.length > 0 ? { without: options.without } : {}),
-    ...(options.skipChecks ? { skipChecks: true } : {}),
-  };
-  const spec = clusterOf(config);
+  const stacks = [options.stack, ...options.then].map((stack) => stackConfiguration(stack, options));
   const session = new Session();
   const interrupted = stopOnSignals(session);
   try {
-    const lab = { options, session, config, spec } as unknown as Lab; // the phases add the rest
+    const lab = { options, session, ...stacks[0]! } as unknown as Lab; // the phases add the rest
     await runPhases(bringUp, lab);
-    const report = await runStack(lab);
+    const report = await runStack(lab, stacks.slice(1));
     process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : `${renderReport(report)}\n`);
     if (options.keep) await keep(lab);
     return report.ok ? 0 : 1;

@@ -4,6 +4,8 @@ import { parseArgs } from "node:util";
 export interface LabOptions {
   /** Stack to bring up: its name, or the path of its file. */
   stack: string;
+  /** Stacks that it becomes afterwards, one after the other: what is edited in a stack file, and brought up with it. */
+  then: string[];
   /** Updates in a row; from the second on nothing may change. */
   updates: number;
   /** Fixes to leave out. */
@@ -26,6 +28,7 @@ export interface LabOptions {
 export const usage = `npm run lab -- [options]     a GPU cluster without hardware, on this machine
 
   --stack NAME        stack to bring up (default rtx5070ti), or the path of a stack file; --list-stacks names them
+  --then FILE         go on with another stack file, as its owner would after editing it; may be repeated
   --updates N         run the stack's program N times; from the second on nothing changes (default 1)
   --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
   --no-checks         apply the stack although a check refuses it, to see the failure itself
@@ -46,6 +49,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     args: [...argv],
     options: {
       stack: { type: "string", default: "rtx5070ti" },
+      then: { type: "string", multiple: true, default: [] },
       updates: { type: "string", default: "1" },
       without: { type: "string", multiple: true, default: [] },
       "no-checks": { type: "boolean", default: false },
@@ -64,6 +68,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
   const show = values.help ? "help" : values["list-fixes"] ? "fixes" : values["list-stacks"] ? "stacks" : undefined;
   return {
     stack: values.stack,
+    then: values.then,
     updates: wholeNumber("--updates", values.updates, 1, 100),
     without: values.without.flatMap((ids) => ids.split(",")).filter((id) => id !== ""),
     skipChecks: values["no-checks"],

@@ -8,7 +8,8 @@ import { talosconfigVia } from "./existing-cluster";
 import { gatherMachines, gatherWorkloads } from "./gather";
 import { Failed, type Phase, runPhases } from "./phases";
 import type { LabReport, MachineReport } from "./report";
-import { narrate, openEngine, update } from "./updates";
+import type { StackConfiguration } from "./stack-configuration";
+import { inWords, narrate, openEngine, preview, update, withProject } from "./updates";
 import { stackNameOf } from "../stacks/stack-file";
 
 /** A lab with the stack's program at work. */
@@ -20,15 +21,19 @@ interface Running extends Lab {
 }
 
 /**
- * Runs the stack's program as often as asked, gathers what came of it, and takes the stack down again unless it is to be
- * kept or has failed. A failing update is not an error here but a result, with its diagnosis.
+ * Runs the stack's program as often as asked, then again as what it becomes, gathers what came of it, and takes the stack
+ * down again unless it is to be kept or has failed. A failing update is not an error here but a result, with its diagnosis.
+ *
+ * @param later what the stack becomes, one after the other.
  */
-export async function runStack(lab: Lab): Promise<LabReport> {
+export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<LabReport> {
   const { options } = lab;
   const stack = stackNameOf(options.stack);
   const report: LabReport = { stack, ok: false, updates: [], machines: {}, workloads: [], failures: [] };
   const running: Running = Object.assign(lab, { engine: undefined as never, report, diagnostics: [] });
-  await runPhases([openPhase, ...updatePhases(options.updates), gatherPhase], running);
+  const updates = updatePhases(options.updates);
+  const edits = later.flatMap((stack) => [becomePhase(stack), ...updates]);
+  await runPhases([openPhase, ...updates, ...edits, gatherPhase], running);
   if (report.ok && !options.keep) await runPhases([downPhase], running);
   return report;
 }
@@ -40,18 +45,34 @@ const openPhase: Phase<Running> = {
   },
 };
 
+/** As an owner does: edit the file, look at the preview, then update. */
+function becomePhase(stack: StackConfiguration): Phase<Running> {
+  return {
+    title: "the stack file is edited, its preview",
+    run: async (lab, say) => {
+      if (failed(lab)) return leftOut;
+      Object.assign(lab, stack);
+      await lab.engine.configure(withProject(stack.config));
+      const { summary, succeeded } = await preview(lab, lab.engine, say);
+      return succeeded ? summary : new Failed(summary);
+    },
+  };
+}
+
+const leftOut = "left out, since the one before failed";
+const failed = (lab: Running): boolean => lab.report.updates.some(({ result }) => result === "failed");
+
 function updatePhases(count: number): Phase<Running>[] {
   return Array.from({ length: count }, (_, index) => ({
     title: `update ${index + 1} of ${count}`,
     run: async (lab, say) => {
-      if (lab.report.updates.some(({ result }) => result === "failed")) return "left out, since the one before failed";
+      if (failed(lab)) return leftOut;
       const { report, diagnostics } = await update(lab, lab.engine, say);
       lab.session.signal.throwIfAborted();
       await keepTalosconfig(lab);
       lab.report.updates.push(report);
       lab.diagnostics.push(...diagnostics);
-      const { create, update: changed, replace, same } = report.changes;
-      const summary = `${report.result}, ${create} created, ${changed} updated, ${replace} replaced, ${same} the same`;
+      const summary = `${report.result}, ${inWords(report.changes)}`;
       return report.result === "succeeded" ? summary : new Failed(summary);
     },
   }));

@@ -1,6 +1,6 @@
 import * as path from "node:path";
 import type { Lab } from "./bring-up";
-import { LabEngine, type Progress, programFromFile } from "./engine";
+import { type Changes, LabEngine, type Progress, programFromFile } from "./engine";
 import { machineRequests } from "./gather";
 import { chartFolder } from "./charts";
 import type { Say } from "./phases";
@@ -17,7 +17,6 @@ const project = "talos-gpu";
 /** Opens Pulumi's engine on the stack's own program, with the lab's providers or the installed ones. */
 export async function openEngine(lab: Lab): Promise<LabEngine> {
   const { session, options } = lab;
-  const config = Object.entries(lab.config).map(([key, value]) => [`${project}:${key}`, value]);
   const read = (file: string): string => fs.readFileSync(file, "utf8");
   return LabEngine.open({
     pulumi: lab.tools.pulumi,
@@ -25,7 +24,7 @@ export async function openEngine(lab: Lab): Promise<LabEngine> {
     project,
     stack: stackNameOf(options.stack),
     program: programFromFile(path.join(stacksDir, "index.ts"), repository, [path.join(repository, "lab")]),
-    config: Object.fromEntries(config) as Record<string, unknown>,
+    config: withProject(lab.config),
     secrets:
       lab.existing === undefined
         ? {} // the stack makes them
@@ -43,6 +42,11 @@ export async function openEngine(lab: Lab): Promise<LabEngine> {
     plugins: options.plugins === "real" ? "real" : await servePlugins(lab),
     environment: commandEnvironment(lab),
   });
+}
+
+/** Configuration with the project's name before each key, as the engine knows it. */
+export function withProject(config: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(config).map(([key, value]) => [`${project}:${key}`, value]));
 }
 
 /** Serves the lab's providers; gives their ports. */
@@ -110,6 +114,23 @@ export async function update(
     },
     diagnostics: [...diagnostics],
   };
+}
+
+/** Says what an update would do, and that it does not touch the machines in saying so. */
+export async function preview(lab: Lab, engine: LabEngine, say: Say): Promise<{ succeeded: boolean; summary: string }> {
+  const before = await machineRequests(lab.machines);
+  const { result, changes } = await engine.preview({
+    signal: lab.session.signal,
+    onEvent: narrate((line) => say(`preview: ${line}`)),
+  });
+  const calls = (await machineRequests(lab.machines)) - before;
+  return { succeeded: result === "succeeded", summary: `${inWords(changes)}, ${calls} machine calls` };
+}
+
+/** `2 created, 1 updated, …`. */
+export function inWords({ create, update: changed, replace, delete: deleted, same }: Changes): string {
+  const counts = [`${create} created`, `${changed} updated`, `${replace} replaced`, `${deleted} deleted`];
+  return [...counts.filter((count) => deleted > 0 || !count.endsWith("deleted")), `${same} the same`].join(", ");
 }
 
 /** Engine events as lines: what begins, what is done, what fails, what a long step says of itself. */

@@ -81,6 +81,19 @@ describe("order", () => {
     }
   });
 
+  test.each([
+    ["aarhus-h100", ["kubernetes:node.k8s.io/v1:RuntimeClass", types.release]],
+    ["rtx5070ti", ["kubernetes:core/v1:ConfigMap", "kubernetes:apps/v1:DaemonSet", types.release]],
+  ])("%s: what offers the GPUs is replaced with the way they are offered, before any machine", async (stack, offer) => {
+    const run = await build(arguments_(stack));
+    const exposure = find(run, types.program, "-exposure");
+    expect(exposure).toMatchObject({ deleteBeforeReplace: true, inputs: { triggers: ["legacy", expect.any(String)] } });
+    expect(exposure.inputs).not.toHaveProperty("create");
+    const replaced = run.resources.filter(({ replaceWith }) => replaceWith.includes(exposure.urn));
+    expect(replaced.map(({ type }) => type).sort()).toEqual(offer.sort());
+    for (const program of findAll(run, types.program)) if (program !== exposure) expectWait(run, program, exposure);
+  });
+
   test("no way from a workload to the release but through the gate", async () => {
     const run = await build(
       arguments_("aarhus-h100", { workloads: { ollama: {}, pods: { mine: { image: "busybox" } } } }),

@@ -22,19 +22,21 @@ export interface Gate {
  * number of machines.
  *
  * @param machines What the first step waits for: the machines, with their drivers up.
+ * @param exposure With it, what offers the GPUs is replaced. Default: with nothing.
  */
 export function gpuStack(
   name: string,
   plan: Plan,
   machines: pulumi.Input<pulumi.Resource[]>,
   opts: pulumi.CustomResourceOptions,
+  exposure?: pulumi.Resource,
 ): Gate {
   const recipe = plan.kubernetes;
   const limits = clusterLimits(plan.spec.timeouts);
   const gpuMachines = plan.machines.filter((machine) => machine.gpuCount > 0);
 
   const namespace = gpuNamespace(name, recipe, { ...opts, dependsOn: machines });
-  const within = { ...opts, dependsOn: namespace ?? machines };
+  const within = { ...opts, dependsOn: namespace ?? machines, ...(exposure && { replaceWith: [exposure] }) };
   const prepared = [runtimeClass(name, recipe, within), ...validationMarkers(name, recipe, within)].filter(
     (resource) => resource !== undefined,
   );

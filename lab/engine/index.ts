@@ -88,13 +88,20 @@ export class LabEngine {
       secretsProvider: "passphrase",
       projectSettings: { name: project, runtime: "nodejs" },
     });
-    const opened = await Stack.createOrSelect(stack, workspace);
-    const settings = await workspace.stackSettings(stack);
-    const config = { ...settings.config, ...options.config };
-    await workspace.saveStackSettings(stack, { ...settings, config: config });
+    const engine = new LabEngine(await Stack.createOrSelect(stack, workspace), dir);
+    await engine.configure(options.config ?? {});
     const at = { dir, stack, environment: { ...process.env, ...environment } };
     await setSecrets(options.pulumi, at, options.secrets ?? {});
-    return new LabEngine(opened, dir);
+    return engine;
+  }
+
+  /** Puts plain configuration, by full key, in the place of all that there is; secrets stay. */
+  async configure(config: Readonly<Record<string, unknown>>): Promise<void> {
+    const { workspace, name } = this.stack;
+    const settings = await workspace.stackSettings(name);
+    const secret = Object.entries(settings.config ?? {}).filter(([, value]) => isSecret(value));
+    const all = { ...Object.fromEntries(secret), ...config };
+    await workspace.saveStackSettings(name, { ...settings, config: all as NonNullable<typeof settings.config> });
   }
 
   /** Says what an update would do. */
@@ -178,6 +185,9 @@ export class LabEngine {
     };
   }
 }
+
+/** A settings file holds a secret as `{ secure: … }`. */
+const isSecret = (value: unknown): boolean => typeof value === "object" && value !== null && "secure" in value;
 
 /** An error that no event told of, such as a program that could not start. */
 const unexplained = (failure: string | undefined, diagnostics: readonly string[]): string[] =>

@@ -21,6 +21,9 @@ export interface Registered {
   propertyDependencies: Record<string, string[]>;
   aliases: unknown[];
   provider: string;
+  /** URNs that it is replaced with. */
+  replaceWith: string[];
+  deleteBeforeReplace: boolean;
 }
 
 /** What a run left behind. */
@@ -68,6 +71,8 @@ class RecordingMonitor extends MockMonitor {
       ),
       aliases: req.getAliasesList(),
       provider: req.getProvider(),
+      replaceWith: req.getReplaceWithList(),
+      deleteBeforeReplace: req.getDeletebeforereplace(),
     };
     this.registered.push(recorded);
     return super.registerResource(req, (error: any, response: any) => {
@@ -105,6 +110,7 @@ export async function record(program: () => unknown, options: RunOptions = {}): 
     supportsResourceReferences: true,
     supportsOutputValues: false,
     supportsDeletedWith: true,
+    supportsReplaceWith: true,
     supportsAliasSpecs: true,
   });
   pulumi.runtime.setAllConfig(options.config ?? {}, options.secretKeys ?? []);

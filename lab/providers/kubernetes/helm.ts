@@ -105,7 +105,7 @@ export class HelmRelease {
   async delete(cluster: Cluster, state: Properties, timeout: number, context: CallContext): Promise<void> {
     const { name, namespace } = identity(state);
     const limit = `${timeout || numeric(state["timeout"]) || defaultSeconds}s`;
-    const args = ["uninstall", name, "--namespace", namespace, "--ignore-not-found", "--wait", "--timeout", limit];
+    const args = ["uninstall", name, "--namespace", namespace, "--wait", "--timeout", limit];
     await runHelm(this.options, args, cluster.access, context);
   }
 
