@@ -30,6 +30,11 @@ interface Common {
  */
 export function handwritten(name: string, count: number): Record<string, pulumi.Output<unknown>> {
   const parent = new pulumi.ComponentResource("talos-gpu:index:GpuCluster", name);
+  const exposure = new command.local.Command(
+    `${name}-exposure`,
+    { triggers: [kubernetes.era, kubernetes.mode] },
+    { parent, deleteBeforeReplace: true },
+  );
   const first = `${name}-${nodeName(0)}-schematic`;
   const schematic = new talos.imagefactory.Schematic(first, { schematic: machine.schematic }, { parent });
   const talosconfig = pulumi.secret(credentials.talosconfig);
@@ -38,11 +43,11 @@ export function handwritten(name: string, count: number): Record<string, pulumi.
   const nodes: k8s.core.v1.NodePatch[] = [];
   const upgrades: command.local.Command[] = [];
   for (let index = 0; index < count; index++) {
-    const made = oneMachine(common, index, nodes[index - window]);
+    const made = oneMachine(common, index, nodes[index - window] ?? exposure);
     nodes.push(made.node);
     upgrades.push(made.upgrade);
   }
-  const tests = cluster(name, parent, nodes, count);
+  const tests = cluster(name, parent, nodes, exposure, count);
   const gate = pulumi.all(tests.map((test) => test.urn));
   return {
     machines: pulumi.all(upgrades.map((upgrade) => upgrade.stdout.apply((text) => JSON.parse(text) as unknown))),
@@ -53,12 +58,12 @@ export function handwritten(name: string, count: number): Record<string, pulumi.
   };
 }
 
-function oneMachine(common: Common, index: number, before: pulumi.Resource | undefined) {
+function oneMachine(common: Common, index: number, before: pulumi.Resource) {
   const { name, talosconfig, kubeconfig } = common;
   const node = nodeName(index);
   const address = addressOf(index);
   const own = `${name}-${node}`;
-  const options = { parent: common.parent, ...(before === undefined ? {} : { dependsOn: [before] }) };
+  const options = { parent: common.parent, dependsOn: [before] };
   const parent = new pulumi.ComponentResource("talos-gpu:index:GpuMachine", own, {}, options);
   const configured = isOwned(index)
     ? owned(own, address, talosconfig, parent)
@@ -158,7 +163,13 @@ function adopted(
 }
 
 /** What the cluster has once, and a test for each machine. */
-function cluster(name: string, parent: pulumi.Resource, nodes: pulumi.Resource[], count: number): k8s.batch.v1.Job[] {
+function cluster(
+  name: string,
+  parent: pulumi.Resource,
+  nodes: pulumi.Resource[],
+  exposure: pulumi.Resource,
+  count: number,
+): k8s.batch.v1.Job[] {
   const { release, namespaceLabels, markers } = kubernetes;
   const space = new k8s.core.v1.Namespace(
     `${name}-namespace`,
@@ -172,7 +183,7 @@ function cluster(name: string, parent: pulumi.Resource, nodes: pulumi.Resource[]
       metadata: { name: "nvidia-validation-markers", namespace, labels },
       data: Object.fromEntries(markers.map((marker) => [marker.file, marker.content])),
     },
-    { parent, dependsOn: space },
+    { parent, dependsOn: space, replaceWith: [exposure] },
   );
   const keeper = new k8s.apps.v1.DaemonSet(
     `${name}-markers`,
@@ -183,7 +194,7 @@ function cluster(name: string, parent: pulumi.Resource, nodes: pulumi.Resource[]
         template: { metadata: { labels }, spec: { containers: [{ name: "markers", image: "busybox:1.37" }] } },
       },
     },
-    { parent, dependsOn: [space, content] },
+    { parent, dependsOn: [space, content], replaceWith: [exposure] },
   );
   const chart = new k8s.helm.v3.Release(
     `${name}-release`,
@@ -199,7 +210,7 @@ function cluster(name: string, parent: pulumi.Resource, nodes: pulumi.Resource[]
       cleanupOnFail: true,
       atomic: false,
     },
-    { parent, dependsOn: [space, content, keeper] },
+    { parent, dependsOn: [space, content, keeper], replaceWith: [exposure] },
   );
   return Array.from({ length: count }, (_, index) => smokeTest(name, nodeName(index), parent, chart));
 }

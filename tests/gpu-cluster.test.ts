@@ -1,63 +1,9 @@
 import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
+import { arguments_, build, machines, types } from "./support/gpu-cluster";
 import { find, findAll, isSecret, waitsFor } from "./support/graph";
-import { record, type Registered, type Run, type RunOptions } from "./support/recorder";
-import { stackSpec } from "./support/stacks";
-import { kubeconfig, machineConfiguration, machineOutputs, machineSecrets, talosconfig } from "./support/talos";
-
-const types = {
-  cluster: "talos-gpu:index:GpuCluster",
-  machine: "talos-gpu:index:GpuMachine",
-  schematic: "talos:imageFactory/schematic:Schematic",
-  configuration: "talos:machine/configurationApply:ConfigurationApply",
-  program: "command:local:Command",
-  node: "kubernetes:core/v1:NodePatch",
-  namespace: "kubernetes:core/v1:Namespace",
-  release: "kubernetes:helm.sh/v3:Release",
-  job: "kubernetes:batch/v1:Job",
-  deployment: "kubernetes:apps/v1:Deployment",
-  pod: "kubernetes:core/v1:Pod",
-};
-
-const credentials = { talosconfig, machineSecrets, kubeconfig };
-
-function arguments_(stack: string, changes: Record<string, unknown> = {}): GpuClusterArgs {
-  return { ...(stackSpec(stack) as unknown as GpuClusterArgs), ...credentials, ...changes };
-}
-
-function build(
-  args: GpuClusterArgs,
-  options: RunOptions = {},
-  use: (cluster: GpuCluster) => void = () => {},
-): Promise<Run> {
-  return record(() => use(new GpuCluster("lab", args)), {
-    outputs: machineOutputs as NonNullable<RunOptions["outputs"]>,
-    ids: ({ type, inputs }) =>
-      type === types.schematic
-        ? createHash("sha256")
-            .update(inputs.schematic as string)
-            .digest("hex")
-        : undefined,
-    call: machineConfiguration,
-    ...options,
-  });
-}
-
-/** Machines of a larger cluster, by role. */
-function machines(roles: Record<string, string>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(roles).map(([name, role], index) => [
-      name,
-      {
-        address: `192.0.2.${index + 1}`,
-        role,
-        configuration: "adopted",
-        gpus: role === "worker" ? [{ model: "H100 NVL", count: 2 }] : [],
-      },
-    ]),
-  );
-}
+import type { Registered, Run, RunOptions } from "./support/recorder";
 
 describe("order", () => {
   test("schematic, upgrade, node, namespace, release, smoke test, server, model: each after all before it", async () => {

@@ -80,7 +80,7 @@ function notesOf(spec: ClusterSpec, release: Release | undefined): string[] {
     ...(release?.assumption ? [release.assumption] : []),
     ...(fromLegacy.length > 0
       ? [
-          `${fromLegacy.map(([name]) => name).join(", ")}: from Talos ≤ 1.12 to ≥ 1.13; a device plugin release and a RuntimeClass "nvidia" that are not of this stack must be removed first`,
+          `${fromLegacy.map(([name]) => name).join(", ")}: from Talos ≤ 1.12 to ≥ 1.13; what this stack offers the GPUs with goes before the machines and comes back after the last of them, so until then no new pod gets a GPU; a device plugin release or a RuntimeClass "nvidia" of somebody else's must be removed first (docs/migration.md)`,
         ]
       : []),
     ...(spec.sharing?.mig

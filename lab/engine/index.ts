@@ -101,7 +101,7 @@ export class LabEngine {
     const settings = await workspace.stackSettings(name);
     const secret = Object.entries(settings.config ?? {}).filter(([, value]) => isSecret(value));
     const all = { ...Object.fromEntries(secret), ...config };
-    await workspace.saveStackSettings(name, { ...settings, config: all as NonNullable<typeof settings.config> });
+    await workspace.saveStackSettings(name, { ...settings, config: all });
   }
 
   /** Says what an update would do. */

@@ -12,7 +12,7 @@ test(
     if (!report.ok) throw new Error(lines.join("\n"));
     expect(status).toBe(0);
     expect(report.machines).toMatchObject({
-      control: { talosVersion: "v1.13.0", driverVersion: null, reboots: 1 },
+      control: { talosVersion: "v1.13.0", driverVersion: null, reboots: 1 }, // its first part of the configuration takes effect live
       // One reboot of the first update, one of the migration.
       gpu: {
         talosVersion: "v1.13.0",

@@ -14,6 +14,8 @@ export interface Machine {
   configurations(): Promise<Configurations>;
   /** Makes `configuration` the one of the next boot; nothing changes before. */
   stage(configuration: string): Promise<void>;
+  /** Puts `configuration` into effect at once, without a reboot; refused when it needs one. */
+  activate(configuration: string): Promise<void>;
   /** Brings the installer onto the machine. */
   pull(image: string, limit: number): Promise<void>;
   /** Starts the upgrade; resolves when the machine has taken it on. It then reboots by itself. */

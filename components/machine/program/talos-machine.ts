@@ -66,13 +66,12 @@ export class TalosMachine implements Machine {
     return { ...(active === undefined ? {} : { active }), ...(persistent === undefined ? {} : { persistent }) };
   }
 
-  async stage(configuration: string): Promise<void> {
-    const file = this.files.write("machine.yaml", configuration);
-    try {
-      await this.call(HAND_OVER, "apply-config", "--mode", "staged", "--file", file);
-    } finally {
-      this.files.remove("machine.yaml");
-    }
+  stage(configuration: string): Promise<void> {
+    return this.apply("staged", configuration);
+  }
+
+  activate(configuration: string): Promise<void> {
+    return this.apply("no-reboot", configuration);
   }
 
   async pull(image: string, limit: number): Promise<void> {
@@ -110,6 +109,15 @@ export class TalosMachine implements Machine {
     } catch (error) {
       if (error instanceof CallError && error.problem === "refused") return [lastLine(error)];
       throw error;
+    }
+  }
+
+  private async apply(mode: string, configuration: string): Promise<void> {
+    const file = this.files.write("machine.yaml", configuration);
+    try {
+      await this.call(HAND_OVER, "apply-config", "--mode", mode, "--file", file);
+    } finally {
+      this.files.remove("machine.yaml");
     }
   }
 

@@ -5,6 +5,7 @@ import { pull, reboot, type Workbench } from "./install";
 import { CORDONED_BY, drain, uncordon, type Draining } from "./drain";
 import { Failure, isTransient } from "./failure";
 import { join } from "./join";
+import { applyLive } from "./live";
 import type { Cluster, UpgradeApi } from "./machine";
 import { checkClient, checkControlPlanes, checkPath, reach } from "./precheck";
 import { Phases } from "./progress";
@@ -48,9 +49,10 @@ export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<Upgr
     () => patiently(bench, task, () => observe(machine)),
   );
   const rightImage = runsImage(before, task);
-  const reboots = !rightImage || before.staged;
+  const changes = !rightImage || before.staged;
+  let rebooted = false;
   if (
-    !reboots &&
+    !changes &&
     !earlier.cordoned &&
     (await patiently(bench, task, () => driverProblems(machine, task))).length === 0
   ) {
@@ -58,10 +60,18 @@ export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<Upgr
     return result(task, bench, before, false, phases);
   }
 
-  if (reboots) {
+  if (changes) {
     await phases.run("precheck", "talosctl, upgrade path, etcd, credentials", () =>
       patiently(bench, task, () => precheck(task, bench, before)),
     );
+    rebooted =
+      !rightImage ||
+      task.modules.length > 0 ||
+      !(await phases.run("apply", "the staged configuration, without a reboot if Talos can", () =>
+        patiently(bench, task, () => applyLive(bench)),
+      ));
+  }
+  if (rebooted) {
     if (!rightImage) {
       await phases.run("pull", `installer ${task.installerImage}, up to ${formatDuration(limits.pull)}`, () =>
         pull(task, bench, limits.pull),
@@ -94,7 +104,7 @@ export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<Upgr
       ),
     );
   }
-  return result(task, bench, await patiently(bench, task, () => observe(machine)), reboots, phases);
+  return result(task, bench, await patiently(bench, task, () => observe(machine)), rebooted, phases);
 }
 
 /**

@@ -61,6 +61,8 @@ export class FakeMachine implements Machine {
   /** Whether the driver of the running image is loaded, given that the configuration asks for it. */
   driverWorks = true;
   rollback = false;
+  /** Whether what is staged takes effect only at boot. */
+  needsBoot = false;
   /** Seconds from the request to the way down, and from there to running. */
   timing = { install: 40, boot: 120 };
   members: EtcdMember[] = [{ id: "1", hostname: "cp-1", learner: false }];
@@ -108,6 +110,12 @@ export class FakeMachine implements Machine {
   }
   async stage(configuration: string): Promise<void> {
     return this.act("stage", () => void (this.persistent = configuration));
+  }
+  async activate(configuration: string): Promise<void> {
+    return this.act("activate", () => {
+      if (this.needsBoot) throw new CallError("refused", "this config change can't be applied in immediate mode");
+      this.active = this.persistent = configuration;
+    });
   }
   async pull(image: string): Promise<void> {
     return this.act(`pull ${image}`, () => {});

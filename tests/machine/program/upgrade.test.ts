@@ -51,6 +51,34 @@ describe("a machine that differs", () => {
     expect(machine.boots).toBe(2);
   });
 
+  describe("only in a staged configuration, and has no NVIDIA module", () => {
+    const plain = { modules: [], driverVersion: undefined, extensionServices: [], schematicId: schematics.plain };
+
+    test("gets it without a reboot and without a drain, where Talos can", async () => {
+      const { machine, cluster, run } = setup(plain);
+      Object.assign(machine, { talosVersion: "v1.12.6" });
+      expect(await run()).toMatchObject({ rebooted: false, bootId: "boot-1", driverVersion: null });
+      expect(machine.calls).toEqual(["activate"]);
+      expect(machine.active).toBe(STAGED);
+      expect(cluster.calls).toEqual([]);
+    });
+
+    test("is rebooted where Talos refuses", async () => {
+      const { machine, run } = setup(plain);
+      Object.assign(machine, { talosVersion: "v1.12.6", needsBoot: true });
+      expect(await run()).toMatchObject({ rebooted: true, bootId: "boot-2" });
+      expect(machine.calls).toEqual(["activate", "reboot"]);
+    });
+
+    test("goes on when the answer was lost, though it is in effect", async () => {
+      const { machine, run } = setup(plain);
+      Object.assign(machine, { talosVersion: "v1.12.6" });
+      machine.fail("activate", "unreachable", 1, true);
+      expect(await run()).toMatchObject({ rebooted: false });
+      expect(machine.active).toBe(STAGED);
+    });
+  });
+
   test("only in a staged configuration is rebooted once, without an upgrade", async () => {
     const { machine, run } = setup();
     Object.assign(machine, { talosVersion: "v1.12.6", schematicId: schematics.gpu });
