@@ -49,13 +49,13 @@ export const fixes: Fix[] = [
   },
   {
     id: "operatorValidatorLabel",
-    does: "GPU nodes are labelled nvidia.com/gpu.deploy.operator-validator=false, so that the operator's validator does not run beside the marker files",
+    does: "GPU nodes are labelled nvidia.com/gpu.deploy.operator-validator=false, so that the operator's validator does not run beside the marker files; from Talos 1.13 on =true, since there it writes them",
     symptom:
-      "the pod nvidia-operator-validator stays in Init:0/4: failed to validate the driver, retrying after 5 seconds; operands that start meanwhile wait in Init:0/1",
+      "the pod nvidia-operator-validator stays in Init:0/4: failed to validate the driver, retrying after 5 seconds; operands that start meanwhile wait in Init:0/1; or, on Talos ≥ 1.13, operands wait in Init:0/1 and there is no validator",
     cause:
-      "the validator looks for the driver where Talos ≤ 1.12 does not have it, and deletes driver-ready each time it starts and every marker when it ends",
+      "the validator looks for the driver where Talos ≤ 1.12 does not have it, and deletes driver-ready each time it starts and every marker when it ends; on Talos ≥ 1.13 it is the one to write them, and a label =false of former days keeps it away",
     errors: ["Init:0/4", "failed to validate the driver, retrying after 5 seconds"],
-    remedy: "take operatorValidatorLabel out of `without`",
+    remedy: "take operatorValidatorLabel out of `without`, and any label of your own away from the node",
     source:
       "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go (driver-ready), assets/state-operator-validation",
     usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),

@@ -116,14 +116,21 @@ function gpuLabels(context: RecipeContext): Record<string, string> {
   const { mode, spec } = context;
   return {
     ...(mode === "devicePlugin" && context.fix("gpuPresentLabel") ? { "nvidia.com/gpu.present": "true" } : {}),
-    // A running validator deletes the marker files; a label that is there already is kept by the operator.
-    ...(context.markers && context.fix("operatorValidatorLabel")
-      ? { "nvidia.com/gpu.deploy.operator-validator": "false" }
-      : {}),
+    ...(context.fix("operatorValidatorLabel") ? validatorLabel(context) : {}),
     // The standalone plugin has no feature discovery that would set it (k8s-device-plugin, README, MPS).
     ...(mode === "devicePlugin" && spec.sharing?.mps ? { "nvidia.com/mps.capable": "true" } : {}),
     ...(spec.sharing?.mig ? { "nvidia.com/mig.config": migConfigName(spec.sharing.mig.profile) } : {}),
   };
+}
+
+/**
+ * Whether the operator's validator runs; the operator keeps a label that is there (controllers/state_manager.go). It must not
+ * beside our marker files, which it deletes; from Talos 1.13 on it writes them, and must, also on a node that somebody
+ * labelled in the days of 1.12.
+ */
+function validatorLabel({ markers, mode, release }: RecipeContext): Record<string, string> {
+  const runs = markers ? "false" : mode === "operator" && release?.era === "cdi" ? "true" : undefined;
+  return runs === undefined ? {} : { "nvidia.com/gpu.deploy.operator-validator": runs };
 }
 
 /** Services of NVIDIA's extensions. Source: siderolabs/extensions, nvidia-gpu, the services' YAML at v1.11.5 and v1.13.9. */

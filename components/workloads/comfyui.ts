@@ -44,7 +44,15 @@ export class ComfyUi extends pulumi.ComponentResource {
     );
     const comfyUi = server(
       name,
-      { name: "comfyui", namespace: within, port, active: args.active ?? true, readyWithin, pod: pod(args, data) },
+      {
+        name: "comfyui",
+        namespace: within,
+        port,
+        active: args.active ?? true,
+        readyWithin,
+        exposure: args.exposure,
+        pod: pod(args, data),
+      },
       child,
     );
 

@@ -20,6 +20,11 @@ export interface GpuAccess {
   gpuResourceName: pulumi.Input<string>;
   /** Tolerations of its pods, for GPU machines with taints. Default none. */
   tolerations?: GpuToleration[];
+  /**
+   * Word for the way in which the cluster offers its GPUs, e.g. `operator on cdi`. It is an annotation of the pods, so that
+   * a server starts anew when the way changes, with devices of the new kind, and is waited for. Default none.
+   */
+  exposure?: string;
   /** Seconds until it must be ready, with the pull of its image. Default 1200. */
   readyWithin?: number;
 }

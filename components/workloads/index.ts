@@ -25,10 +25,11 @@ export function gpuWorkloads(
   opts: pulumi.ComponentResourceOptions,
 ): pulumi.Output<Record<string, string>> {
   const { ollama, comfyui, vllm, litellm, pods = {} } = plan.spec.workloads ?? {};
-  const { cudaVersion } = plan.kubernetes;
+  const { cudaVersion, era, mode } = plan.kubernetes;
   const common: GpuAccess = {
     ...access,
     tolerations: plan.kubernetes.tolerations,
+    exposure: `${mode} on ${era}`,
     readyWithin: clusterLimits(plan.spec.timeouts).workload,
   };
   // With mixed MIG a workload may want devices of another size than the cluster's default.

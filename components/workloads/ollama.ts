@@ -40,7 +40,15 @@ export class Ollama extends pulumi.ComponentResource {
     );
     const ollama = server(
       name,
-      { name: "ollama", namespace: within, port, active: args.active ?? true, readyWithin, pod: pod(args, models) },
+      {
+        name: "ollama",
+        namespace: within,
+        port,
+        active: args.active ?? true,
+        readyWithin,
+        exposure: args.exposure,
+        pod: pod(args, models),
+      },
       child,
     );
     const pulled = ollamaModels(

@@ -13,6 +13,8 @@ export interface ServerArgs {
   active: boolean;
   /** Seconds until it must be ready. */
   readyWithin: number;
+  /** A change of it starts the pod anew. Default: none. */
+  exposure?: string | undefined;
   pod: pulumi.Input<k8s.types.input.core.v1.PodSpec>;
 }
 
@@ -47,7 +49,13 @@ export function server(name: string, args: ServerArgs, opts: pulumi.CustomResour
         strategy: { type: "Recreate" },
         progressDeadlineSeconds: args.readyWithin,
         selector: { matchLabels: labels(args.name) },
-        template: { metadata: { labels: labels(args.name) }, spec: args.pod },
+        template: {
+          metadata: {
+            labels: labels(args.name),
+            ...(args.exposure === undefined ? {} : { annotations: { "talos-gpu/exposure": args.exposure } }),
+          },
+          spec: args.pod,
+        },
       },
     },
     pulumi.mergeOptions(opts, { customTimeouts: outlasting(args.readyWithin) }),

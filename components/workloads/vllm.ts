@@ -37,7 +37,15 @@ export class Vllm extends pulumi.ComponentResource {
     );
     const vllm = server(
       name,
-      { name: "vllm", namespace: within, port, active: args.active ?? true, readyWithin, pod: pod(args, cache) },
+      {
+        name: "vllm",
+        namespace: within,
+        port,
+        active: args.active ?? true,
+        readyWithin,
+        exposure: args.exposure,
+        pod: pod(args, cache),
+      },
       child,
     );
 

@@ -3,25 +3,56 @@ import { runLab } from "./support";
 
 const file = (name: string): string => path.join(__dirname, "stacks", `Pulumi.${name}.yaml`);
 
-test(
-  "Talos 1.12 to 1.13 by editing the stack: plugin and RuntimeClass go, machines are upgraded, the operator comes; in one previewed update",
-  async () => {
-    const { status, report, lines } = await runLab([
-      ...["--stack", file("home"), "--then", file("home-1.13"), "--updates", "2"],
-    ]);
+interface Migration {
+  before: string;
+  after: string;
+  /** Machine with the GPU. */
+  machine: string;
+  /** What must go before it is upgraded, by the ends of their names. */
+  goes: string[];
+  workloads: string[];
+}
+
+const migrations: [string, Migration][] = [
+  [
+    "device plugin and RuntimeClass",
+    {
+      before: file("home"),
+      after: file("home-1.13"),
+      machine: "gpu",
+      goes: ["release", "runtime-class"],
+      workloads: ["ollama/ollama"],
+    },
+  ],
+  [
+    "operator of 1.12 and markers",
+    {
+      before: "rtx5070ti",
+      after: file("rtx5070ti-1.13"),
+      machine: "k8s-worker4",
+      goes: ["release", "markers"],
+      workloads: ["comfyui/comfyui", "ollama/ollama"],
+    },
+  ],
+];
+
+test.concurrent.each(migrations)(
+  "Talos 1.12 to 1.13 by editing the stack, in one previewed update: %s go, machines are upgraded, the operator comes",
+  async (_, { before, after, machine, goes, workloads }) => {
+    const { status, report, lines } = await runLab(["--stack", before, "--then", after, "--updates", "2"]);
     if (!report.ok) throw new Error(lines.join("\n"));
     expect(status).toBe(0);
-    expect(report.machines).toMatchObject({
-      control: { talosVersion: "v1.13.0", driverVersion: null, reboots: 1 }, // its first part of the configuration takes effect live
-      // One reboot of the first update, one of the migration.
-      gpu: {
-        talosVersion: "v1.13.0",
-        driverVersion: "595.58.03",
-        reboots: 2,
-        allocatable: { "nvidia.com/gpu": "1" },
-      },
+    // One reboot of the first update, one of the migration.
+    expect(report.machines[machine]).toMatchObject({
+      talosVersion: "v1.13.0",
+      driverVersion: "595.58.03",
+      reboots: 2,
+      allocatable: { "nvidia.com/gpu": "1" },
     });
-    expect(report.workloads).toEqual([{ namespace: "ollama", name: "ollama", kind: "Deployment", ready: true }]);
+    // A machine without a GPU: the first part of its configuration takes effect live.
+    if (machine === "gpu") expect(report.machines["control"]).toMatchObject({ talosVersion: "v1.13.0", reboots: 1 });
+    expect(report.workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(workloads);
+    expect(report.workloads.every(({ ready }) => ready)).toBe(true);
     expect(report.updates.map(({ result }) => result)).toEqual(Array(4).fill("succeeded"));
     const [, second, , last] = report.updates;
     for (const unchanged of [second!, last!]) {
@@ -30,23 +61,30 @@ test(
     }
 
     const edited = lines.findIndex((line) => line.includes("the stack file is edited"));
-    const preview = lines.slice(edited).filter((line) => line.includes("preview: "));
-    const done = lines.slice(edited).filter((line) => !line.includes("preview: "));
-    for (const steps of [preview, done]) expectInOrder(steps);
+    const later = lines.slice(edited);
+    expectInOrder(
+      later.filter((line) => line.includes("preview: ")),
+      machine,
+      goes,
+    );
+    expectInOrder(
+      later.filter((line) => !line.includes("preview: ")),
+      machine,
+      goes,
+    );
     expect(lines.find((line) => /^✔ the stack file is edited/.test(line))).toContain("0 machine calls");
   },
   10 * 60_000,
 );
 
 /** The order that Talos' documentation asks for (siderolabs/docs, upgrading-talos 1.13, "Before upgrade"). */
-function expectInOrder(lines: string[]): void {
+function expectInOrder(lines: string[], machine: string, goes: string[]): void {
   const at = (pattern: RegExp): number => {
     const index = lines.findIndex((line) => pattern.test(line));
     if (index < 0) throw new Error(`no line ${pattern} in\n${lines.join("\n")}`);
     return index;
   };
-  const machine = at(/update home-gpu-upgrade \(/);
-  expect(at(/delete-replaced home-release \(/)).toBeLessThan(machine);
-  expect(at(/delete-replaced home-runtime-class \(/)).toBeLessThan(machine);
-  expect(at(/create-replacement home-release \(/)).toBeGreaterThan(machine);
+  const upgraded = at(new RegExp(`update \\S+-${machine}-upgrade \\(`));
+  for (const name of goes) expect(at(new RegExp(`delete-replaced \\S+-${name} \\(`))).toBeLessThan(upgraded);
+  expect(at(/create-replacement \S+-release \(/)).toBeGreaterThan(upgraded);
 }

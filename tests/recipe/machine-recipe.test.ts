@@ -96,7 +96,8 @@ describe("by era", () => {
       { name: "ext-nvidia-cdi-gen", state: "Finished" },
       { name: "ext-nvidia-fabricmanager", state: "Running" },
     ]);
-    expect(machine.nodeLabels).toEqual({});
+    // Said, so that a node that somebody labelled false on 1.12 gets it back.
+    expect(machine.nodeLabels).toEqual({ "nvidia.com/gpu.deploy.operator-validator": "true" });
   });
 
   test("Talos 1.14: modules stay under machine.kernel, which the provider can merge", () => {

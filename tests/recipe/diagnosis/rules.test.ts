@@ -78,6 +78,22 @@ test("operatorValidatorLabel", () => {
   expect(both({ ...healthy, pods })).toEqual([[], []]); // one that the label is just taking away
 });
 
+test("operatorValidatorLabel, left on a node that has gone on to Talos 1.13", () => {
+  const osImage = "Talos (v1.13.0)";
+  const waiting = {
+    namespace,
+    name: "nvidia-device-plugin-daemonset-x",
+    phase: "Pending",
+    node: "k8s-worker4",
+    initContainers: [{ name: "toolkit-validation", state: "running", ready: false }],
+  };
+  const seen = { ...healthy, daemonSets: [], machines: [], pods: [...(healthy.pods ?? []), waiting] };
+  const told = (nodes: Observations["nodes"]): FixId[] =>
+    diagnose({ ...seen, ...(nodes ? { nodes } : {}) }, undefined).map(({ fix }) => fix);
+  expect(told([{ ...node(), osImage }])).toEqual(["operatorValidatorLabel"]);
+  expect(told([{ ...node({ "nvidia.com/gpu.deploy.operator-validator": "true" }), osImage }])).toEqual([]);
+});
+
 test.each([
   "PostStartHookError: rpc error: failed to exec in container: nvidia-container-cli: initialization error: init 250 result=11: unknown",
   "Exec lifecycle hook failed: nvidia-container-cli: initialization error: init 250 result=11",
