@@ -1,4 +1,6 @@
-import { parseDocument } from "yaml";
+import { isMap, isSeq, parseDocument, type Document } from "yaml";
+import { systemClock, waitFor } from "../components/machine/program/clock";
+import { redact } from "../components/machine/program/failure";
 import { SecretFiles } from "../components/machine/program/credentials";
 import { TalosMachine } from "../components/machine/program/talos-machine";
 import { Talosctl } from "../components/machine/program/talosctl";
@@ -13,6 +15,8 @@ export interface MachineAccess {
   talosconfig: string;
   /** Values of it that no message may hold. */
   secrets: readonly string[];
+  /** Milliseconds to wait for a machine that does not answer: it may be rebooting. Default 0. */
+  patience?: number;
 }
 
 /** What was seen of the machines, and what could not be looked at, one sentence each. */
@@ -20,6 +24,9 @@ export interface SeenMachines {
   machines: ObservedMachine[];
   notes: string[];
 }
+
+/** Milliseconds between two tries of a machine that does not answer. */
+const POLL = 250;
 
 /** Machines that are asked at a time. */
 const AT_A_TIME = 8;
@@ -39,8 +46,10 @@ export async function observeMachines(addresses: Record<string, string>, access:
     const worker = async (): Promise<void> => {
       for (let next = waiting.shift(); next; next = waiting.shift()) {
         const [name, address] = next;
-        const { machine, notes } = await observeMachine(name, new TalosMachine(talosctl, address, version, files));
-        seen.machines.push(machine);
+        const machine = new TalosMachine(talosctl, address, version, files);
+        await answering(machine, access.patience ?? 0);
+        const { machine: found, notes } = await observeMachine(name, machine);
+        seen.machines.push(found);
         seen.notes.push(...notes);
       }
     };
@@ -55,6 +64,15 @@ export async function observeMachines(addresses: Record<string, string>, access:
   }
 }
 
+/** Waits until a machine answers, for so long; one that goes on not answering is looked at all the same, to tell why. */
+async function answering(machine: TalosMachine, patience: number): Promise<void> {
+  const look = async (): Promise<{ done: true }> => {
+    await machine.version();
+    return { done: true };
+  };
+  await waitFor(systemClock, { what: "the machine to answer", limit: patience, poll: POLL, look }).catch(() => {});
+}
+
 /** Each fact by itself: a talosconfig of role os:reader may not read the configuration, but all the rest. */
 async function observeMachine(
   name: string,
@@ -64,11 +82,31 @@ async function observeMachine(
   const notes: string[] = [];
   const facts: [string, () => Promise<void>][] = [
     ["release", async () => void (seen.talosVersion = await machine.version())],
-    ["schematic", async () => assign(seen, "schematicId", await machine.schematic())],
+    ["stage", async () => void (seen.stage = (await machine.status()).stage)],
+    [
+      "extensions",
+      async () => {
+        const { schematic, ...extensions } = await machine.extensions();
+        assign(seen, "schematicId", schematic);
+        seen.extensions = Object.keys(extensions);
+      },
+    ],
     ["modules", async () => assign(seen, "modules", namesOf(await machine.read("/proc/modules")))],
     ["driver", async () => void (seen.driverVersion = driverOf(await machine.read("/proc/driver/nvidia/version")))],
     ["services", async () => void (seen.services = await machine.services())],
-    ["install image", async () => assign(seen, "installImage", imageOf((await machine.configurations()).active))],
+    [
+      "configuration",
+      async () => {
+        const { active } = await machine.configurations();
+        assign(seen, "installImage", imageOf(active));
+        seen.repeatedFiles = repeatedFilesOf(active);
+      },
+    ],
+    // One that is up has nothing to say of its boot.
+    [
+      "kernel log",
+      async () => void (seen.stage !== "running" && (seen.bootErrors = bootErrorsOf(await machine.kernelLog()))),
+    ],
   ];
   for (const [what, look] of facts) {
     try {
@@ -98,10 +136,32 @@ const namesOf = (text: string | undefined): string[] | undefined =>
 
 const driverOf = (text: string | undefined): string | null => parseDriverVersion(text ?? "") ?? null;
 
-/** `machine.install.image` of a configuration; nothing else of it is kept, since it is full of secrets. */
-function imageOf(configuration: string | undefined): string | undefined {
-  // Further documents may follow; the machine's own is the first.
+/** The machine's own document of a configuration; further ones may follow it. Little of it is kept: it is full of secrets. */
+function documentOf(configuration: string | undefined): Document.Parsed | undefined {
   const first = configuration?.split(/^---\s*$/m).find((part) => part.trim() !== "");
-  const image = first === undefined ? undefined : parseDocument(first).getIn(["machine", "install", "image"]);
+  return first === undefined ? undefined : parseDocument(first);
+}
+
+/** `machine.install.image` of a configuration. */
+function imageOf(configuration: string | undefined): string | undefined {
+  const image = documentOf(configuration)?.getIn(["machine", "install", "image"]);
   return typeof image === "string" ? image : undefined;
+}
+
+/** Paths that a configuration has more than once under `machine.files`. */
+export function repeatedFilesOf(configuration: string | undefined): string[] {
+  const files = documentOf(configuration)?.getIn(["machine", "files"]);
+  const paths = isSeq(files) ? files.items.map((file) => (isMap(file) ? String(file.get("path")) : "")) : [];
+  return [...new Set(paths.filter((path, index) => path !== "" && paths.indexOf(path) !== index))];
+}
+
+/**
+ * Lines of a kernel log that say why a boot does not go on: a task that Talos pauses at, with the errors below it. Source:
+ * talos, v1alpha1_sequencer_tasks.go, pauseOnFailure.
+ */
+export function bootErrorsOf(log: string): string[] {
+  const lines = log.split("\n").map((line) => redact(line.trim()));
+  return [
+    ...new Set(lines.filter((line) => /failed, rebooting in \d+ minutes|EtcFileSpecs.*already exists/.test(line))),
+  ];
 }

@@ -18,10 +18,11 @@ export interface OmniBench {
 }
 
 /**
- * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration. Omni first
- * upgrades and then applies the configuration, and the latter reboots once more where a file changed (siderolabs/omni,
- * internal/backend/runtime/omni/controllers/omni/machineconfig/status.go), so the limit is that of two reboots. Changes
- * nothing; may be run again at any time.
+ * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration. A machine that is
+ * in no cluster yet has to be added by who manages the cluster: it is asked for, and Omni then installs image and
+ * configuration together, with one reboot. One that is a member already is upgraded first and configured then, and the
+ * latter reboots once more where a file changed (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/
+ * machineconfig/status.go), so the limit is that of two reboots. Changes nothing; may be run again at any time.
  *
  * @throws Failure at the limit, with everything that is still missing.
  */
@@ -30,9 +31,12 @@ export async function waitForOmni(task: OmniWaitTask, bench: OmniBench): Promise
   const phases = new Phases(clock, report);
   const limit = 2 * parseDuration(task.timeouts.reboot) + parseDuration(task.timeouts.verify);
   let missing: string[] = [];
+  let asked = false;
   const look = async (): Promise<{ done: OmniImageState } | { not: string }> => {
     const seen = await observe(task, omni, machine);
     missing = seen.missing;
+    if (seen.ask !== undefined && !asked) report(`omni: ${seen.ask}`);
+    asked = seen.ask !== undefined;
     return seen.image !== undefined && missing.length === 0 ? { done: seen.image } : { not: missing.join("; ") };
   };
   const says = `waiting up to ${formatDuration(limit)} for Omni to bring ${task.talosVersion}, ${task.extensions.length} extensions, driver and configuration`;
@@ -71,10 +75,14 @@ async function observe(
   task: OmniWaitTask,
   omni: Omni,
   machine: Machine,
-): Promise<{ image: OmniImageState | undefined; missing: string[] }> {
+): Promise<{ image: OmniImageState | undefined; missing: string[]; ask?: string }> {
   const image = await omni.image(task.uuid);
   const state = await omni.clusterMachine(task.uuid);
-  if (image === undefined || state === undefined) return { image, missing: [`Omni knows no machine ${task.uuid}`] };
+  if (image === undefined) return { image, missing: [`Omni knows no machine ${task.uuid}`] };
+  if (state === undefined) {
+    const ask = addToCluster(task);
+    return { image, missing: [`it is in no cluster: ${ask}`], ask };
+  }
   const missing: string[] = [];
   if (semver.valid(image.talosVersion) === null || !semver.eq(image.talosVersion, task.talosVersion)) {
     missing.push(
@@ -94,4 +102,9 @@ async function observe(
   }
   if (missing.length === 0 && !state.ready) missing.push("Omni does not call it ready");
   return { image, missing };
+}
+
+/** What only the owner of the cluster can do; the words are also what the lab, in the owner's place, acts on. */
+export function addToCluster({ uuid, cluster }: Pick<OmniWaitTask, "uuid" | "cluster">): string {
+  return `add the machine ${uuid} to the cluster ${cluster} in Omni (\`omnictl cluster template sync\`, or its page): its patches and extensions are there`;
 }

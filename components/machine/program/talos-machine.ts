@@ -38,8 +38,20 @@ export class TalosMachine implements Machine {
   }
 
   async schematic(): Promise<string | undefined> {
-    const extensions = parseResources(await this.ask("get", "extensions", "-o", "json"));
-    return extensions.find(({ spec }) => spec?.metadata?.name === "schematic")?.spec.metadata.version;
+    return (await this.extensions())["schematic"];
+  }
+
+  /** Versions of its image's extensions by name; the schematic is among them, as `schematic`. */
+  async extensions(): Promise<Record<string, string>> {
+    const resources = parseResources(await this.ask("get", "extensions", "-o", "json"));
+    return Object.fromEntries(
+      resources.map(({ spec }): [string, string] => [spec?.metadata?.name ?? "", spec?.metadata?.version ?? ""]),
+    );
+  }
+
+  /** The kernel's log since it booted, where Talos writes as well. */
+  kernelLog(): Promise<string> {
+    return this.ask("dmesg");
   }
 
   async read(path: string): Promise<string | undefined> {

@@ -91,7 +91,9 @@ type state struct {
 
 // boot is what a boot starts anew.
 type boot struct {
-	id    string
+	id string
+	// began is when, in lab seconds.
+	began float64
 	stage runtime.MachineStage
 	// complete: the boot sequence is done. ready: and every condition is met.
 	complete, ready bool
