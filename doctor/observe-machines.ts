@@ -1,6 +1,6 @@
 import { isMap, isSeq, parseDocument, type Document } from "yaml";
 import { systemClock, waitFor } from "../components/machine/program/clock";
-import { redact } from "../components/machine/program/failure";
+import { isTransient } from "../components/machine/program/failure";
 import { SecretFiles } from "../components/machine/program/credentials";
 import { TalosMachine } from "../components/machine/program/talos-machine";
 import { Talosctl } from "../components/machine/program/talosctl";
@@ -15,7 +15,7 @@ export interface MachineAccess {
   talosconfig: string;
   /** Values of it that no message may hold. */
   secrets: readonly string[];
-  /** Milliseconds to wait for a machine that does not answer: it may be rebooting. Default 0. */
+  /** Milliseconds to wait for a machine that does not answer, or ceases to: it may be rebooting. Default 0. */
   patience?: number;
 }
 
@@ -47,8 +47,7 @@ export async function observeMachines(addresses: Record<string, string>, access:
       for (let next = waiting.shift(); next; next = waiting.shift()) {
         const [name, address] = next;
         const machine = new TalosMachine(talosctl, address, version, files);
-        await answering(machine, access.patience ?? 0);
-        const { machine: found, notes } = await observeMachine(name, machine);
+        const { machine: found, notes } = await observePatiently(name, machine, access.patience ?? 0);
         seen.machines.push(found);
         seen.notes.push(...notes);
       }
@@ -64,20 +63,37 @@ export async function observeMachines(addresses: Record<string, string>, access:
   }
 }
 
+/** Looks again when the machine went away meanwhile, as one does that boots again and again. */
+async function observePatiently(
+  name: string,
+  machine: TalosMachine,
+  patience: number,
+): ReturnType<typeof observeMachine> {
+  const end = systemClock.now() + patience;
+  for (;;) {
+    await answering(machine, end - systemClock.now());
+    const seen = await observeMachine(name, machine);
+    if (!seen.wentAway || systemClock.now() >= end) return seen;
+  }
+}
+
 /** Waits until a machine answers, for so long; one that goes on not answering is looked at all the same, to tell why. */
-async function answering(machine: TalosMachine, patience: number): Promise<void> {
+async function answering(machine: TalosMachine, limit: number): Promise<void> {
   const look = async (): Promise<{ done: true }> => {
     await machine.version();
     return { done: true };
   };
-  await waitFor(systemClock, { what: "the machine to answer", limit: patience, poll: POLL, look }).catch(() => {});
+  if (limit > 0) {
+    await waitFor(systemClock, { what: "the machine to answer", limit, poll: POLL, look }).catch(() => {});
+  }
 }
 
 /** Each fact by itself: a talosconfig of role os:reader may not read the configuration, but all the rest. */
 async function observeMachine(
   name: string,
   machine: TalosMachine,
-): Promise<{ machine: ObservedMachine; notes: string[] }> {
+): Promise<{ machine: ObservedMachine; notes: string[]; wentAway: boolean }> {
+  let wentAway = false;
   const seen: ObservedMachine = { name };
   const notes: string[] = [];
   const facts: [string, () => Promise<void>][] = [
@@ -103,16 +119,14 @@ async function observeMachine(
       },
     ],
     // One that is up has nothing to say of its boot.
-    [
-      "kernel log",
-      async () => void (seen.stage !== "running" && (seen.bootErrors = bootErrorsOf(await machine.kernelLog()))),
-    ],
+    ["kernel log", async () => void (seen.stage !== "running" && (seen.bootErrors = await machine.bootErrors()))],
   ];
   for (const [what, look] of facts) {
     try {
       await look();
     } catch (error) {
       const why = (error as Error).message;
+      wentAway ||= isTransient(error);
       notes.push(`${name}: ${what} could not be looked at: ${why}`);
       if (what === "release") {
         seen.errors = [why]; // a machine that does not even tell its release tells nothing else either
@@ -120,7 +134,7 @@ async function observeMachine(
       }
     }
   }
-  return { machine: seen, notes };
+  return { machine: seen, notes, wentAway };
 }
 
 function assign<K extends keyof ObservedMachine>(
@@ -153,15 +167,4 @@ export function repeatedFilesOf(configuration: string | undefined): string[] {
   const files = documentOf(configuration)?.getIn(["machine", "files"]);
   const paths = isSeq(files) ? files.items.map((file) => (isMap(file) ? String(file.get("path")) : "")) : [];
   return [...new Set(paths.filter((path, index) => path !== "" && paths.indexOf(path) !== index))];
-}
-
-/**
- * Lines of a kernel log that say why a boot does not go on: a task that Talos pauses at, with the errors below it. Source:
- * talos, v1alpha1_sequencer_tasks.go, pauseOnFailure.
- */
-export function bootErrorsOf(log: string): string[] {
-  const lines = log.split("\n").map((line) => redact(line.trim()));
-  return [
-    ...new Set(lines.filter((line) => /failed, rebooting in \d+ minutes|EtcFileSpecs.*already exists/.test(line))),
-  ];
 }

@@ -7,6 +7,9 @@ import type { FailureReport } from "./report";
 /** Lab seconds in which a machine that reboots answers again; a machine that loops is away for a part of its time. */
 const rebootSeconds = 300;
 
+/** Seconds that the calls of a second look may take. */
+const realPartsSeconds = 10;
+
 /**
  * What is wrong with the lab's cluster: what the checks refused, or else what is found by looking at the cluster as one
  * would at a real one. When nothing known explains it, the engine's own words are the failure.
@@ -30,7 +33,7 @@ export async function diagnoseLab(
         talosctl: lab.tools.talosctl,
         talosconfig: lab.session.dir("talosconfig"),
         secrets: [],
-        patience: (rebootSeconds * 1000) / lab.options.timeScale,
+        patience: (rebootSeconds / lab.options.timeScale + realPartsSeconds) * 1000,
       },
     },
     Object.fromEntries(addresses) as Record<string, string>,

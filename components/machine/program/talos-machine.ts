@@ -1,4 +1,5 @@
 import * as semver from "semver";
+import { bootErrorsOf } from "./boot-errors";
 import { CallError, lastLine } from "./failure";
 import type { SecretFiles } from "./credentials";
 import type { Configurations, EtcdMember, Machine, MachineStatus, UpgradeApi } from "./machine";
@@ -49,9 +50,8 @@ export class TalosMachine implements Machine {
     );
   }
 
-  /** The kernel's log since it booted, where Talos writes as well. */
-  kernelLog(): Promise<string> {
-    return this.ask("dmesg");
+  async bootErrors(): Promise<string[]> {
+    return bootErrorsOf(await this.ask("dmesg")); // where Talos writes as well, and which is of this boot alone
   }
 
   async read(path: string): Promise<string | undefined> {

@@ -199,6 +199,41 @@ describe("omni-wait", () => {
     );
   });
 
+  describe("a boot that does not go on", () => {
+    const looping = () => {
+      const said: string[] = [];
+      const parts = { ...bench(), report: (line: string) => said.push(line) };
+      parts.machine.stageName = "booting";
+      parts.machine.bootProblems = ["writeUserFiles failed, rebooting in 35 minutes … already exists"];
+      return { parts, said, told: () => said.filter((line) => line.includes("its boot does not go on")) };
+    };
+
+    test("is told, and ends the wait when the next boot does not either", async () => {
+      const { parts, told } = looping();
+      parts.clock.after(300, () => parts.machine.boots++);
+      const message = await failure(waitForOmni(wanted({ driverVersion: "570.211.01" }), parts));
+      expect(message).toContain("machines.gpu-1: its boot does not go on: writeUserFiles failed");
+      expect(message).toContain("again and again");
+      expect(told()).toHaveLength(1);
+      expect(parts.clock.now()).toBeLessThan(310_000);
+    });
+
+    test("does not end the wait when somebody corrects the patch in the pause", async () => {
+      const { parts, told } = looping();
+      const files = { "/proc/modules": "overlay 1 0 - Live 0x0\n" };
+      parts.omni.state!.ready = false;
+      parts.clock.after(300, () => {
+        parts.machine.boots++;
+        parts.machine.stageName = "running";
+        parts.machine.bootProblems = [];
+        parts.omni.state!.ready = true;
+      });
+      parts.machine.read = async () => (parts.machine.boots > 1 ? files["/proc/modules"] : undefined);
+      await waitForOmni(wanted({ files }), parts);
+      expect(told()).toHaveLength(1);
+    });
+  });
+
   test.each<[string, (omni: FakeOmni) => void, Partial<OmniWaitTask>, string]>([
     ["membership", (omni) => (omni.state = undefined), {}, "it is in no cluster: add the machine"],
     ["machine", (omni) => (omni.seen = undefined), {}, "Omni knows no machine"],

@@ -17,6 +17,7 @@ import (
 // configuration, and its first one installs the image that it names, with one reboot.
 func TestAMachineJoinsFromMaintenanceMode(t *testing.T) {
 	l := start(t, "v1.12.6", false, nil)
+	l.until(t, "maintenance mode", func(r machine.Report) bool { return r.Stage == "maintenance" })
 
 	call := func() error {
 		ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("node", "10.0.0.2"))
