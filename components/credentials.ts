@@ -37,10 +37,10 @@ export function missingCredentials(
   spec: ClusterSpec | undefined,
   environment: NodeJS.ProcessEnv,
 ): Finding[] {
-  if (spec?.bootstrap) return beforeTheirCluster(given);
   const has = (owner: string): boolean =>
     Object.values(spec?.machines ?? {}).some((machine) => machine.configuration === owner);
-  return [...needs(has("owned")), ...(has("omni") ? omniNeeds : [])]
+  const needed = [...(spec?.bootstrap ? [] : needs(has("owned"))), ...(has("omni") ? omniNeeds : [])];
+  const missing = needed
     .filter(({ field, variable, fileWillDo }) => given[field] === undefined && !(fileWillDo && environment[variable]))
     .map(({ field, variable, why }) => ({
       check: "credentials",
@@ -49,6 +49,7 @@ export function missingCredentials(
       why,
       remedy: `in a stack, set the secret talos-gpu:${field} or the variable ${variable}${variable.startsWith("OMNI") ? "" : " to its file"}; in a program, pass its content`,
     }));
+  return [...(spec?.bootstrap ? beforeTheirCluster(given) : []), ...missing];
 }
 
 /** Omni's own clients read both from the environment, and so does the machine program. */

@@ -1,11 +1,11 @@
 import * as fs from "node:fs";
-import { findCard, powerRangeOf, type ClusterSpec, type GpuSpec } from "../components/recipe";
+import { findCard, powerRangeOf, type ClusterSpec, type GpuSpec, type MachineSpec } from "../components/recipe";
 import { startControlPlane, type ControlPlane } from "./controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "./factory";
-import { KubernetesView } from "./kubernetes-view";
+import { isReady, KubernetesView } from "./kubernetes-view";
 import { startMachines, type LabGpu, type LabMachine, type Machines } from "./machines";
-import { startOmni, type LabOmni } from "./omni";
+import { omniSchematic, startOmni, type LabOmni } from "./omni";
 import type { LabOptions } from "./options";
 import type { Phase, Say } from "./phases";
 import type { Session } from "./session";
@@ -83,9 +83,9 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
     address: machine.address,
     role: machine.role,
     talosVersion: spec.talosVersion,
-    schematicId: plainSchematic,
+    schematicId: machine.configuration === "omni" ? lab.factory.register(omniSchematic([])) : plainSchematic,
     platform: machine.platform ?? "metal",
-    config: existing?.configurations[name] ?? "",
+    config: joins(lab, machine) ? "" : (existing?.configurations[name] ?? ""),
     gpus: (machine.gpus ?? []).map(labGpu),
   }));
   const log = fs.createWriteStream(session.dir("machines.log"));
@@ -113,25 +113,58 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
   if (existing === undefined) return `${names} in maintenance mode, from a boot medium of ${spec.talosVersion}`;
   fs.writeFileSync(session.dir("talosconfig"), existing.talosconfig(lab.machines.api), { mode: 0o600 });
   await bringOmni(lab, existing);
-  say(`waits for ${machines.length === 1 ? "the node" : `${machines.length} nodes`} to be ready`);
-  await lab.kubernetes.nodesReady(Object.keys(spec.machines), { signal: session.signal, limitSeconds: 60 });
-  return `${names} on ${spec.talosVersion}, plain image`;
+  const members = machines.filter(({ config }) => config !== "").map(({ name }) => name);
+  const waiting = machines.filter(({ config }) => config === "").map(({ name }) => name);
+  if (members.length > 0) {
+    say(`waits for ${members.length === 1 ? "the node" : `${members.length} nodes`} to be ready`);
+    await lab.kubernetes.nodesReady(members, { signal: session.signal, limitSeconds: 60 });
+  }
+  return [
+    ...(members.length > 0 ? [`${members.join(", ")} on ${spec.talosVersion}, plain image`] : []),
+    ...(waiting.length > 0
+      ? [
+          `${waiting.join(", ")} in maintenance mode, connected to Omni, in no cluster, from a boot medium of ${spec.talosVersion}`,
+        ]
+      : []),
+  ].join("; ");
+}
+
+/** Whether a machine is Omni's and joins the cluster only when its owner adds it. */
+function joins({ options }: Lab, { configuration }: MachineSpec): boolean {
+  return configuration === "omni" && !options.omniMembers;
 }
 
 /** Omni manages the machines that the stack says it does, in a machine set of workers and one of control planes. */
 async function bringOmni(lab: Lab, existing: ExistingCluster): Promise<void> {
   const { spec, session, tools, factory, machines } = lab;
   const cluster = spec.clusterName ?? "lab";
-  const managed = Object.entries(spec.machines).flatMap(([name, { configuration, uuid, address, role }]) => {
+  const managed = Object.entries(spec.machines).flatMap(([name, machine]) => {
+    const { configuration, uuid, address, role } = machine;
     if (configuration !== "omni" || uuid === undefined) return [];
     const machineSet = `${cluster}-${role === "worker" ? "workers" : "control-planes"}`; // as `omnictl cluster template` names them
     const config = existing.configurations[name]!;
-    return [{ name, address, cluster, machineSet, uuid, talosVersion: spec.talosVersion, config }];
+    return [
+      {
+        name,
+        address,
+        cluster,
+        machineSet,
+        uuid,
+        talosVersion: spec.talosVersion,
+        config,
+        member: !joins(lab, machine),
+      },
+    ];
   });
   if (managed.length === 0) return;
   const { signal } = session;
   const talosconfig = (): string => session.dir("talosconfig");
-  const parts = { dir: session.dir("omni"), talosctl: tools.talosctl, talosconfig, factory, machines, signal };
+  const nodeReady = async (name: string): Promise<boolean> => {
+    const node = (await lab.kubernetes.nodes())[name];
+    return node !== undefined && isReady(node);
+  };
+  const dir = session.dir("omni");
+  const parts = { dir, talosctl: tools.talosctl, talosconfig, factory, machines, nodeReady, signal };
   const omni = await startOmni(parts, managed);
   session.onClose(() => omni.close());
   lab.omni = omni;

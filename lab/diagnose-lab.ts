@@ -4,6 +4,12 @@ import type { Lab } from "./bring-up";
 import type { Say } from "./phases";
 import type { FailureReport } from "./report";
 
+/** Lab seconds in which a machine that reboots answers again; a machine that loops is away for a part of its time. */
+const rebootSeconds = 300;
+
+/** Seconds that the calls of a second look may take. */
+const realPartsSeconds = 10;
+
 /**
  * What is wrong with the lab's cluster: what the checks refused, or else what is found by looking at the cluster as one
  * would at a real one. When nothing known explains it, the engine's own words are the failure.
@@ -23,7 +29,12 @@ export async function diagnoseLab(
   const { observations, notes } = await observe(
     {
       kubeconfig: lab.kubernetes.config,
-      machines: { talosctl: lab.tools.talosctl, talosconfig: lab.session.dir("talosconfig"), secrets: [] },
+      machines: {
+        talosctl: lab.tools.talosctl,
+        talosconfig: lab.session.dir("talosconfig"),
+        secrets: [],
+        patience: (rebootSeconds / lab.options.timeScale + realPartsSeconds) * 1000,
+      },
     },
     Object.fromEntries(addresses) as Record<string, string>,
   );

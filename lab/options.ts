@@ -10,6 +10,8 @@ export interface LabOptions {
   updates: number;
   /** Fixes to leave out. */
   without: string[];
+  /** Machines of Omni's are in their cluster when the lab begins, and do not wait to be added to it. */
+  omniMembers: boolean;
   /** Apply the stack although checks complain. */
   skipChecks: boolean;
   /** Leave the cluster running until Ctrl-C and print how to reach it. */
@@ -32,6 +34,7 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
   --updates N         run the stack's program N times; from the second on nothing changes (default 1)
   --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
   --no-checks         apply the stack although a check refuses it, to see the failure itself
+  --omni-members      machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)
   --keep              leave the cluster running until Ctrl-C, and print KUBECONFIG and TALOSCONFIG
   --json              one JSON object on standard output, progress on standard error
   --plugins real      the installed provider plugins of Pulumi instead of the lab's own (default: lab)
@@ -53,6 +56,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       updates: { type: "string", default: "1" },
       without: { type: "string", multiple: true, default: [] },
       "no-checks": { type: "boolean", default: false },
+      "omni-members": { type: "boolean", default: false },
       keep: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       plugins: { type: "string", default: "lab" },
@@ -72,6 +76,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     updates: wholeNumber("--updates", values.updates, 1, 100),
     without: values.without.flatMap((ids) => ids.split(",")).filter((id) => id !== ""),
     skipChecks: values["no-checks"],
+    omniMembers: values["omni-members"],
     keep: values.keep,
     json: values.json,
     plugins: values.plugins,

@@ -122,12 +122,16 @@ const downPhase: Phase<Running> = {
       signal: lab.session.signal,
       onEvent: narrate(say),
     });
-    if (result === "succeeded") return `everything of the stack removed in ${seconds.toFixed(1)} s`;
+    const left = lab.omni?.resources.written() ?? [];
+    if (result === "succeeded" && left.length === 0) {
+      const omni = lab.omni === undefined ? "" : ", and nothing of it is left in Omni";
+      return `everything of the stack removed in ${seconds.toFixed(1)} s${omni}`;
+    }
     lab.report.ok = false;
     lab.report.failures.push({
       fix: "unknown",
       symptom: "the stack could not be taken down",
-      cause: diagnostics.join("\n"),
+      cause: [...diagnostics, ...left.map((id) => `Omni still has ${id}`)].join("\n"),
       remedy: "see the messages of the resources that stayed",
     });
     return new Failed(result);

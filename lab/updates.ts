@@ -3,6 +3,7 @@ import type { Lab } from "./bring-up";
 import { type Changes, LabEngine, type Progress, programFromFile } from "./engine";
 import { machineRequests } from "./gather";
 import { chartFolder } from "./charts";
+import { asOwner } from "./omni/owner";
 import type { Say } from "./phases";
 import { CommandProvider } from "./providers/command";
 import { KubernetesProvider } from "./providers/kubernetes";
@@ -103,7 +104,7 @@ export async function update(
   const before = await machineRequests(lab.machines);
   const { result, changes, seconds, diagnostics } = await engine.up({
     signal: lab.session.signal,
-    onEvent: narrate(say),
+    onEvent: asOwner(lab.omni, say, narrate(say)),
   });
   return {
     report: {

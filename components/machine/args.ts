@@ -44,6 +44,8 @@ export interface GpuMachineRecipe {
   kernelModules: MachineKernelModule[];
   /** All patches of the machine's configuration (YAML text), in order. */
   patches: string[];
+  /** Patch that goes to the machine's whole cluster in Omni; only where `perMachinePatch` is left out. */
+  clusterPatch?: string;
   /** Labels that the node gets. */
   nodeLabels: Record<string, string>;
   /** Taints that the node gets. */

@@ -106,7 +106,8 @@ function giveToOmni(
   opts: pulumi.CustomResourceOptions,
 ): Configured {
   const { uuid, cluster } = omniIdentity(node, args);
-  const resources = omniResources({ cluster, uuid, patches: recipe.patches, extensions: recipe.extensions ?? [] });
+  const { patches, extensions = [], clusterPatch } = recipe;
+  const resources = omniResources({ cluster, uuid, patches, extensions, clusterPatch });
   const given: OmniTask = { machine: node, uuid, cluster, resources };
   const applied = runProgram(
     name,

@@ -21,13 +21,14 @@ export function awaitOmni(
   configurationHash: pulumi.Input<string>,
   opts: pulumi.CustomResourceOptions,
 ): Upgraded {
-  const { uuid } = omniIdentity(node, args);
+  const { uuid, cluster } = omniIdentity(node, args);
   const { reboot, verify } = upgradeTimeouts(args.timeouts);
   const task = pulumi.output(configurationHash).apply((hash) => {
     const written: Omit<OmniWaitTask, "pollSeconds"> = {
       machine: node,
       address: args.address,
       uuid,
+      cluster,
       talosVersion: recipe.talosVersion,
       configurationHash: hash,
       extensions: recipe.extensions ?? [],

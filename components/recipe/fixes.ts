@@ -232,6 +232,26 @@ export const fixes: Fix[] = [
     usedBy: (plan) =>
       Object.values(plan.spec.machines).some((machine) => machine.role === "worker" && taintsOf(machine).length > 0),
   },
+  {
+    id: "perMachinePatch",
+    does: "a machine's containerd part is composed into one item of machine.files, in a patch of that machine alone",
+    symptom:
+      "the machine boots, pauses and reboots again and again: CRI and kubelet do not start, and its node is NotReady or never joins",
+    cause:
+      "a patch of the whole cluster and the machine's own both create /etc/cri/conf.d/20-customization.part: patches append to machine.files, Talos makes a resource of the file and cannot make it a second time, so the boot pauses for 35 minutes (5 before v1.12.9, and from v1.13.0 to v1.13.4) and starts anew",
+    errors: [
+      "resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists",
+      "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues",
+    ],
+    remedy:
+      "take perMachinePatch out of `without`; on a machine that loops already, take the cluster's patch away, and the corrected configuration ends the pause",
+    source:
+      "talos, v1alpha1_sequencer_tasks.go (WriteUserFiles, injectCRIConfigPatch, pauseOnFailure) and pkg/machinery/config/merge",
+    // Adopting merges files by their path.
+    usedBy: ({ machines }) =>
+      machines.some(({ configuration, containerdPart }) => configuration !== "adopted" && containerdPart !== undefined),
+    check: "per-machine-patch",
+  },
 ];
 
 /** Taints of the GPU machines that keep pods away. */

@@ -57,6 +57,11 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
   const taintContent =
     taints.length === 0 ? {} : { registerWithTaints: taints, ...(throughApi ? {} : { nodeTaints: taints }) };
+  // Adopting would merge both by their path.
+  const clusterPatch =
+    part === undefined || machine.configuration === "adopted" || context.fix("perMachinePatch")
+      ? undefined
+      : ownPatch({ kernelModules: [], sysctls: {}, containerdPart: part });
   return {
     name: facts.name,
     address: machine.address,
@@ -73,8 +78,10 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     ...content,
     patches: [
       ...patches.map((patch) => patch.text),
+      ...(clusterPatch === undefined || byOmni ? [] : [clusterPatch]), // with Omni, the cluster's patches are Omni's to merge
       ownPatch({ ...(byOmni ? {} : { installerImage: image }), ...content, ...taintContent }),
     ],
+    ...(clusterPatch === undefined ? {} : { clusterPatch }),
     ...(machine.uuid === undefined ? {} : { uuid: machine.uuid }),
     nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(context) : {}) },
     nodeTaints: throughApi ? taints : [],

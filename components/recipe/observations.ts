@@ -97,6 +97,14 @@ export interface ObservedMachine {
   modules?: string[];
   /** Version of the loaded driver; null or undefined when none is loaded. */
   driverVersion?: string | null;
+  /** Names of its image's extensions, e.g. `nvidia-container-toolkit-production`; undefined when nobody looked. */
+  extensions?: string[];
+  /** How far it has booted, e.g. `running`, `booting`. */
+  stage?: string;
+  /** Lines of its kernel log that say why the boot does not go on. */
+  bootErrors?: string[];
+  /** Paths that the configuration in force has more than once under machine.files. */
+  repeatedFiles?: string[];
   /** Extension services and their states, e.g. `{"ext-nvidia-persistenced": "Waiting"}`. */
   services?: Record<string, string>;
   /** Lines of its log or of the program that brings it up. */

@@ -54,6 +54,8 @@ export interface MachineRecipe {
   containerdPart?: string;
   /** Strategic-merge patches (YAML text): the cluster's, the machine's own, ours. Never a file path twice. */
   patches: string[];
+  /** Patch that goes to the whole cluster as well: the containerd part once more, where the stack leaves `perMachinePatch` out. */
+  clusterPatch?: string;
   /** ID of the machine in Omni, when it is Omni's. */
   uuid?: string;
   /** Labels that go to the node through the Kubernetes API. */

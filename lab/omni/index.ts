@@ -7,6 +7,8 @@ import { omniLabel } from "../../components/recipe";
 import { OmniMachine, type ManagedMachine, type OmniParts } from "./machine";
 import { Refused, Resources, type Resource } from "./resources";
 
+export { omniSchematic } from "./machine";
+
 /** An emulated Omni that listens on 127.0.0.1. */
 export interface LabOmni {
   /** For OMNI_ENDPOINT. */
@@ -17,6 +19,8 @@ export interface LabOmni {
   bin: string;
   /** Resources that users wrote. */
   resources: Resources;
+  /** Adds a machine to the cluster that it is meant for, as the cluster's owner; false when there is none of that ID waiting. */
+  addToCluster(uuid: string): boolean;
   close(): Promise<void>;
 }
 
@@ -49,6 +53,11 @@ export async function startOmni(parts: Omit<OmniParts, "resources">, managed: Ma
     serviceAccountKey: key,
     bin: writeClient(parts.dir),
     resources,
+    addToCluster: (uuid) => {
+      const found = machines.find((machine) => machine.managed.uuid === uuid && !machine.member);
+      found?.join();
+      return found !== undefined;
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -70,7 +79,7 @@ async function serve(
   request: http.IncomingMessage,
   resources: Resources,
   machines: OmniMachine[],
-  parts: Pick<OmniParts, "factory">,
+  parts: Pick<OmniParts, "factory" | "nodeReady">,
 ): Promise<unknown> {
   const [, , type = "", id] = (request.url ?? "").split("/").map(decodeURIComponent);
   if (request.method === "POST") {
@@ -85,7 +94,7 @@ async function serve(
     if (found) machines.forEach((machine) => machine.changed());
     return { found };
   }
-  const items = [...resources.all(type), ...(await statuses(type, machines, parts))];
+  const items = [...resources.all(type), ...clusters(type, machines), ...(await statuses(type, machines, parts))];
   if (id === undefined) return items;
   const one = items.filter(({ metadata }) => metadata.id === id);
   // COSI's words (cosi-project/runtime, pkg/state/impl/inmem/errors.go).
@@ -94,11 +103,21 @@ async function serve(
   return one;
 }
 
+/** The clusters are there, made by their owner, also while a machine that is meant for one is not in it yet. */
+function clusters(type: string, machines: OmniMachine[]): Resource[] {
+  if (type !== "Clusters.omni.sidero.dev") return [];
+  const byName = new Map(machines.map(({ managed }) => [managed.cluster, managed.talosVersion]));
+  return [...byName].map(([id, version]) => ({
+    metadata: { namespace: "default", type, id, labels: {} },
+    spec: { talosversion: version.replace(/^v/, "") },
+  }));
+}
+
 /** What Omni says of its machines; keys as omnictl prints them, the Go names in lower case (client/api/omni/specs/omni.proto). */
 async function statuses(
   type: string,
   machines: OmniMachine[],
-  { factory }: Pick<OmniParts, "factory">,
+  { factory, nodeReady }: Pick<OmniParts, "factory" | "nodeReady">,
 ): Promise<Resource[]> {
   const made = await Promise.all(
     machines.map(async (machine): Promise<Record<string, unknown> | undefined> => {
@@ -108,13 +127,16 @@ async function statuses(
         return {
           talosversion: seen.talosVersion,
           connected: true,
-          cluster: machine.managed.cluster,
+          maintenance: seen.stage === "maintenance",
+          cluster: machine.member ? machine.managed.cluster : "",
           schematic: { extensions, fullid: seen.schematicId },
         };
       }
+      if (!machine.member) return undefined;
       if (type === "ClusterMachineStatuses.omni.sidero.dev") {
         return {
-          ready: seen.ready && seen.stage === "running",
+          // Talos counts its node among the conditions (talos, controllers/runtime/machine_status.go, nodeReadyCheck).
+          ready: seen.ready && seen.stage === "running" && (await nodeReady(machine.managed.name)),
           configuptodate: machine.upToDate,
           lastconfigerror: machine.lastError,
         };
@@ -123,8 +145,11 @@ async function statuses(
     }),
   );
   return made.flatMap((spec, index) => {
-    const { cluster, machineSet, uuid } = machines[index]!.managed;
-    const labels = { [omniLabel.cluster]: cluster, [omniLabel.machineSet]: machineSet };
+    const { member, managed } = machines[index]!;
+    const { cluster, machineSet, uuid } = managed;
+    const labels: Record<string, string> = !member
+      ? {}
+      : { [omniLabel.cluster]: cluster, [omniLabel.machineSet]: machineSet };
     return spec === undefined ? [] : [{ metadata: { namespace: "default", type, id: uuid, labels }, spec }];
   });
 }

@@ -17,6 +17,8 @@ export interface ManagedMachine extends Target {
   talosVersion: string;
   /** File: its configuration without any patch. */
   config: string;
+  /** Whether it is in the cluster when the lab begins; else it waits in maintenance mode until somebody adds it. */
+  member: boolean;
 }
 
 /** What Omni works with. */
@@ -27,8 +29,10 @@ export interface OmniParts {
   /** File: credentials of the machine API. */
   talosconfig(): string;
   factory: Factory;
-  machines: Machines;
+  machines: Pick<Machines, "state" | "maintenance">;
   resources: Resources;
+  /** Whether a machine's node is ready in Kubernetes. */
+  nodeReady(name: string): Promise<boolean>;
   signal: AbortSignal;
 }
 
@@ -42,9 +46,20 @@ const poll = 200;
  * Brings one machine to what Omni's resources say, in Omni's order (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/machineconfig/status.go): the image first, by an upgrade, and the
  * configuration only once that runs, by apply-config in mode auto. So a machine whose image and files both change boots
- * twice. Locks, rolling strategies and retries are left out: a lab has few machines.
+ * twice.
+ *
+ * A machine that is in no cluster gets nothing, whatever is labelled for it: patches and extensions wait for its
+ * ClusterMachine (clustermachine/patches.go, machine_extensions.go). Once it is added, without Talos on its disk there is
+ * nothing to upgrade (internal/backend/talos/lifecycle/decide.go, DecideOp: OpNone for Talos ≤ 1.12), and its first
+ * configuration, which names the image of its schematic (cluster_machine_config.go), is applied in maintenance mode: Talos
+ * installs and boots once. From Talos 1.13 on Omni installs by LifecycleService.Install (OpMaintenanceInstall) and
+ * configures after that boot, which is one reboot as well; that is not emulated, and refused.
+ *
+ * Locks, rolling strategies and retries are left out: a lab has few machines.
  */
 export class OmniMachine {
+  /** Whether it is in its cluster. */
+  member: boolean;
   /** Whether the configuration is the one that was made last. */
   upToDate = true;
   lastError = "";
@@ -53,10 +68,19 @@ export class OmniMachine {
   constructor(
     readonly managed: ManagedMachine,
     private readonly parts: OmniParts,
-  ) {}
+  ) {
+    this.member = managed.member;
+  }
+
+  /** The owner adds it to its machine set (MachineSetNode), by `omnictl cluster template sync` or on Omni's page. */
+  join(): void {
+    this.member = true;
+    this.changed();
+  }
 
   /** Something was written: look again, after what is under way. */
   changed(): void {
+    if (!this.member) return;
     this.upToDate = false;
     this.work = this.work
       .then(() => this.reconcile())
@@ -72,21 +96,20 @@ export class OmniMachine {
   private async reconcile(): Promise<void> {
     const { managed, parts } = this;
     parts.signal.throwIfAborted();
-    const schematicId = parts.factory.register(schematic(parts.resources.extensionsOf(managed)));
+    const schematicId = parts.factory.register(omniSchematic(parts.resources.extensionsOf(managed)));
     const before = await this.state();
+    const image = imageOf(managed, schematicId);
+    if (before.stage === "maintenance") {
+      await this.install(await this.configuration(image));
+      this.lastError = "";
+      this.upToDate = true;
+      return;
+    }
     if (before.schematicId !== schematicId || before.talosVersion !== managed.talosVersion) {
-      const image = installerImage({
-        factoryUrl: "https://factory.talos.dev",
-        schematicId,
-        talosVersion: managed.talosVersion,
-        minor: Number(managed.talosVersion.split(".")[1]),
-        platform: "metal",
-        secureBoot: false,
-      });
       await this.talosctl("upgrade", "--image", image, "--wait=false", "--drain=false", "--progress=plain", "--legacy");
       await this.booted(before.bootId);
     }
-    const file = await this.configuration();
+    const file = await this.configuration(image);
     // What needed a reboot is confirmed after it, by applying it once more.
     for (let bootId = await this.apply(file); bootId !== undefined; bootId = await this.apply(file)) {
       await this.booted(bootId);
@@ -95,15 +118,27 @@ export class OmniMachine {
     this.upToDate = true;
   }
 
-  /** The machine's configuration with every patch that reaches it, merged by Talos' own rules. */
-  private async configuration(): Promise<string> {
+  /** Applies the first configuration, as to any machine in maintenance mode: without credentials, at its own address. */
+  private async install(file: string): Promise<void> {
+    const { managed, parts } = this;
+    if (Number(managed.talosVersion.split(".")[1]) > 12) {
+      throw new Error(
+        `the lab's Omni installs Talos ≤ 1.12 alone, not ${managed.talosVersion}; let the machine be a member`,
+      );
+    }
+    const address = parts.machines.maintenance[managed.address]!;
+    const flags = ["--insecure", "--nodes", address, "--mode", "auto", "--file", file];
+    await run(parts.talosctl, ["apply-config", ...flags], { signal: parts.signal });
+  }
+
+  /** The machine's configuration with its image and every patch that reaches it, merged by Talos' own rules. */
+  private async configuration(image: string): Promise<string> {
     const { managed, parts } = this;
     await fs.mkdir(parts.dir, { recursive: true, mode: 0o700 });
     const file = (name: string): string => path.join(parts.dir, `${managed.name}-${name}.yaml`);
-    const patches = parts.resources.patchesOf(managed);
+    const patches = [stringify({ machine: { install: { image } } }), ...parts.resources.patchesOf(managed)];
     await Promise.all(patches.map((text, index) => fs.writeFile(file(`patch-${index}`), text, { mode: 0o600 })));
     const flags = patches.flatMap((_, index) => ["--patch", `@${file(`patch-${index}`)}`]);
-    if (flags.length === 0) return managed.config;
     await run(parts.talosctl, ["machineconfig", "patch", managed.config, ...flags, "--output", file("made")]);
     return file("made");
   }
@@ -139,7 +174,19 @@ export class OmniMachine {
   }
 }
 
-function schematic(extensions: string[]): string {
+function imageOf({ talosVersion }: ManagedMachine, schematicId: string): string {
+  return installerImage({
+    factoryUrl: "https://factory.talos.dev",
+    schematicId,
+    talosVersion,
+    minor: Number(talosVersion.split(".")[1]),
+    platform: "metal",
+    secureBoot: false,
+  });
+}
+
+/** Schematic (YAML) that Omni makes of a machine's extensions; of none: that of the medium that machines are booted from. */
+export function omniSchematic(extensions: string[]): string {
   const { customization } = parse("customization: {}") as { customization: object };
   return stringify({
     customization: {

@@ -6,6 +6,7 @@ const { parseAllDocuments, stringify } = require("yaml");
 
 /** Types that are known, in full; a short name is the first word in singular or plural (COSI, meta.ResourceDefinition). */
 const types = [
+  "Clusters",
   "ConfigPatches",
   "ExtensionsConfigurations",
   "ClusterMachineStatuses",

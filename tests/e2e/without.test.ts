@@ -2,7 +2,7 @@ import { fixes, planCluster, type ClusterSpec } from "../../components/recipe";
 import { clusterOf, readStackFile } from "../../stacks/stack-file";
 import { runLab } from "./support";
 
-const stacks = ["rtx5070ti", "aarhus-h100", "velaryon", "rtx3090"];
+const stacks = ["rtx5070ti", "aarhus-h100", "velaryon", "rtx3090", "frank"];
 const specs = stacks.map((stack): [string, ClusterSpec] => [stack, clusterOf(readStackFile(stack))]);
 /** Every fix, each with the first stack that uses it. */
 const cases = fixes.flatMap((fix): [string, string][] => {
@@ -17,7 +17,11 @@ test("every fix is used by one of the stacks", () => {
 // Two at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(cases)(
   "%s without %s fails, ends, and is told by its own diagnosis alone",
-  (stack, fix) => failsBy(fix, ["--stack", stack, "--without", fix, "--no-checks"]),
+  async (stack, fix) => {
+    const { machines } = await failsBy(fix, ["--stack", stack, "--without", fix, "--no-checks"]);
+    // Installed with one reboot, and begun anew: the loop itself.
+    if (fix === "perMachinePatch") expect(machines["gpu-1"]!.reboots).toBeGreaterThanOrEqual(2);
+  },
   5 * 60_000,
 );
 
@@ -29,6 +33,16 @@ test(
     expect(report.failures[0]?.symptom).toContain(
       "kernel modules are of branch lts, the container toolkit of production",
     );
+  },
+  5 * 60_000,
+);
+
+test(
+  "a containerd part for the whole cluster beside the machine's own is refused, before Omni is told of either",
+  async () => {
+    const report = await failsBy("perMachinePatch", ["--stack", "frank", "--without", "perMachinePatch"]);
+    expect(report.machines["gpu-1"]).toMatchObject({ reboots: 0, driverVersion: null });
+    expect(report.failures[0]?.symptom).toContain("goes to the whole cluster as well");
   },
   5 * 60_000,
 );

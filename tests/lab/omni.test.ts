@@ -14,6 +14,7 @@ import { Resources } from "../../lab/omni/resources";
 import { failure } from "../machine/program/setup";
 
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
+const waiting = "0d9a7c3e-58f1-4c2b-9a40-6f1d2b7c8e95";
 const target = { cluster: "frank", machineSet: "frank-workers", uuid };
 const part = `machine:\n  files:\n    - {path: ${customizationPath}, op: create, content: ""}\n`;
 const cluster = { "omni.sidero.dev/cluster": "frank" };
@@ -80,11 +81,23 @@ describe("the program's verbs against it, through omnictl", () => {
   beforeAll(async () => {
     stop.abort(); // its controllers stand still: this is about resources, and the machine is a stub
     const state = { talosVersion: "v1.12.6", schematicId: "s", stage: "running", ready: true, bootId: "b" };
-    const machines = { state: async () => ({ "gpu-1": state }) } as unknown as Machines;
+    const machines = { state: async () => ({ "gpu-1": state }), maintenance: {} } as unknown as Machines;
     const factory = { schematics: () => new Map(), register: () => "s" } as unknown as Factory;
-    const parts = { dir, talosctl: "none", talosconfig: () => "none", factory, machines, signal: stop.signal };
-    const managed = { ...target, name: "gpu-1", address: "192.0.2.1", talosVersion: "v1.12.6", config: "none" };
-    lab = await startOmni(parts, [managed]);
+    const nodeReady = async (): Promise<boolean> => true;
+    const given = {
+      dir,
+      talosctl: "none",
+      talosconfig: () => "none",
+      factory,
+      machines,
+      nodeReady,
+      signal: stop.signal,
+    };
+    const managed = { name: "gpu-1", address: "192.0.2.1", talosVersion: "v1.12.6", config: "none" };
+    lab = await startOmni(given, [
+      { ...target, ...managed, member: true },
+      { ...target, ...managed, uuid: waiting, member: false },
+    ]);
   });
   afterAll(async () => {
     await lab.close();
@@ -106,6 +119,27 @@ describe("the program's verbs against it, through omnictl", () => {
     expect((await releaseFromOmni(task, omni(), () => {})).removed).toHaveLength(2);
     expect(held()).toEqual([]);
   }, 180_000); // some thirty processes
+
+  test("a machine in no cluster gets its patches before it is added; one that Omni does not know gets none", async () => {
+    const forOther = (id: string, name = "frank"): OmniTask => ({
+      ...task,
+      uuid: id,
+      cluster: name,
+      resources: omniResources({ cluster: name, uuid: id, patches: [part], extensions: ["siderolabs/x"] }),
+    });
+    expect(await omni().clusterMachine(waiting)).toBeUndefined();
+    expect((await applyToOmni(forOther(waiting), omni(), () => {})).written).toHaveLength(2);
+    expect(await omni().pending(waiting)).toBe(false); // nothing is done with it before it is a member
+
+    expect(lab.addToCluster(waiting)).toBe(true);
+    expect(lab.addToCluster(waiting)).toBe(false);
+    expect(await omni().clusterMachine(waiting)).toMatchObject({ cluster: "frank", configUpToDate: false });
+    expect((await releaseFromOmni(forOther(waiting), omni(), () => {})).removed).toHaveLength(2);
+
+    const stranger = "11111111-1111-4111-8111-111111111111";
+    expect(await failure(applyToOmni(forOther(stranger), omni(), () => {}))).toContain("Omni knows no machine");
+    expect(held()).toEqual([]);
+  }, 180_000);
 
   test("a wrong key is refused, and is in no message", async () => {
     const message = await failure(omni("wrong-service-account-key").patches());

@@ -132,9 +132,15 @@ describe("fixes", () => {
         machine.patches = machine.patches.map((patch) => `${patch}  nodeTaints:\n    gpu: true:NoSchedule\n`);
       }
     },
+    perMachinePatch: (plan) => {
+      for (const machine of plan.machines) {
+        const own = machine.patches.at(-1)!;
+        machine.clusterPatch = `machine:\n${own.slice(own.indexOf("  files:\n"))}`;
+      }
+    },
   };
 
-  const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank"].flatMap((name) =>
+  const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank", "omni"].flatMap((name) =>
     used(name)
       .filter((fix) => !["modelsPull", "schematic", "driverBranches"].includes(fix))
       .map((fix) => [name, fix] as const),

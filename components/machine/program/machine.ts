@@ -11,6 +11,8 @@ export interface Machine {
   read(path: string): Promise<string | undefined>;
   /** State of every service by name, e.g. `Running`. */
   services(): Promise<Record<string, string>>;
+  /** Why its boot does not go on, in Talos' own lines; empty when it does. */
+  bootErrors(): Promise<string[]>;
   configurations(): Promise<Configurations>;
   /** Makes `configuration` the one of the next boot; nothing changes before. */
   stage(configuration: string): Promise<void>;

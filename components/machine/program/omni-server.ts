@@ -40,6 +40,8 @@ export interface Omni {
     type: string,
     id: string,
   ): Promise<{ spec: Record<string, unknown>; labels: Record<string, string> } | undefined>;
+  /** Whether there is a cluster of this name. */
+  hasCluster(name: string): Promise<boolean>;
   /** IDs of the resources of a type. */
   ids(type: string): Promise<string[]>;
   /** Creates or updates, in this order. */
@@ -72,6 +74,10 @@ export class OmniServer implements Omni {
   async resource(type: string, id: string): ReturnType<Omni["resource"]> {
     const [found] = await this.get(type, id);
     return found === undefined ? undefined : { spec: found.spec, labels: found.metadata.labels ?? {} };
+  }
+
+  async hasCluster(name: string): Promise<boolean> {
+    return (await this.get("Clusters.omni.sidero.dev", name)).length > 0;
   }
 
   async ids(type: string): Promise<string[]> {

@@ -1,4 +1,5 @@
 import * as semver from "semver";
+import { customizationPath } from "../../recipe/containerd";
 import { formatDuration, parseDuration } from "../duration";
 import { LimitReached, waitFor, type Clock } from "./clock";
 import { Failure } from "./failure";
@@ -18,21 +19,27 @@ export interface OmniBench {
 }
 
 /**
- * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration. Omni first
- * upgrades and then applies the configuration, and the latter reboots once more where a file changed (siderolabs/omni,
- * internal/backend/runtime/omni/controllers/omni/machineconfig/status.go), so the limit is that of two reboots. Changes
- * nothing; may be run again at any time.
+ * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration. A machine that is
+ * in no cluster yet has to be added by who manages the cluster: it is asked for, and Omni then installs image and
+ * configuration together, with one reboot. One that is a member already is upgraded first and configured then, and the
+ * latter reboots once more where a file changed (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/
+ * machineconfig/status.go), so the limit is that of two reboots. Changes nothing; may be run again at any time.
  *
- * @throws Failure at the limit, with everything that is still missing.
+ * @throws Failure at the limit, with everything that is still missing; or when the machine's boot has ended in a pause
+ *   twice, since it then begins anew again and again.
  */
 export async function waitForOmni(task: OmniWaitTask, bench: OmniBench): Promise<UpgradeResult> {
   const { omni, machine, clock, report } = bench;
   const phases = new Phases(clock, report);
   const limit = 2 * parseDuration(task.timeouts.reboot) + parseDuration(task.timeouts.verify);
   let missing: string[] = [];
+  let asked = false;
+  const loop = new LoopGuard(task, machine, report);
   const look = async (): Promise<{ done: OmniImageState } | { not: string }> => {
-    const seen = await observe(task, omni, machine);
+    const seen = await observe(task, omni, machine, loop);
     missing = seen.missing;
+    if (seen.ask !== undefined && !asked) report(`omni: ${seen.ask}`);
+    asked = seen.ask !== undefined;
     return seen.image !== undefined && missing.length === 0 ? { done: seen.image } : { not: missing.join("; ") };
   };
   const says = `waiting up to ${formatDuration(limit)} for Omni to bring ${task.talosVersion}, ${task.extensions.length} extensions, driver and configuration`;
@@ -71,10 +78,15 @@ async function observe(
   task: OmniWaitTask,
   omni: Omni,
   machine: Machine,
-): Promise<{ image: OmniImageState | undefined; missing: string[] }> {
+  loop: LoopGuard,
+): Promise<{ image: OmniImageState | undefined; missing: string[]; ask?: string }> {
   const image = await omni.image(task.uuid);
   const state = await omni.clusterMachine(task.uuid);
-  if (image === undefined || state === undefined) return { image, missing: [`Omni knows no machine ${task.uuid}`] };
+  if (image === undefined) return { image, missing: [`Omni knows no machine ${task.uuid}`] };
+  if (state === undefined) {
+    const ask = addToCluster(task);
+    return { image, missing: [`it is in no cluster: ${ask}`], ask };
+  }
   const missing: string[] = [];
   if (semver.valid(image.talosVersion) === null || !semver.eq(image.talosVersion, task.talosVersion)) {
     missing.push(
@@ -92,6 +104,44 @@ async function observe(
     const there = await machine.read(path);
     if (there?.trim() !== content.trim()) missing.push(`${path} is not as configured`);
   }
+  if (missing.length > 0) await loop.look();
   if (missing.length === 0 && !state.ready) missing.push("Omni does not call it ready");
   return { image, missing };
+}
+
+/** What only the owner of the cluster can do; the words are also what the lab, in the owner's place, acts on. */
+export function addToCluster({ uuid, cluster }: Pick<OmniWaitTask, "uuid" | "cluster">): string {
+  return `add the machine ${uuid} to the cluster ${cluster} in Omni (\`omnictl cluster template sync\`, or its page): its patches and extensions are there`;
+}
+
+/** Sees to it that nobody waits for a machine that boots again and again. */
+class LoopGuard {
+  private failed?: { bootId: string };
+
+  constructor(
+    private readonly task: OmniWaitTask,
+    private readonly machine: Machine,
+    private readonly report: Report,
+  ) {}
+
+  /**
+   * Looks whether the boot goes on. The first that does not is told, and waited for: who corrects the patch in Talos' pause
+   * gets a machine that boots. @throws Failure when the next boot ends there too.
+   */
+  async look(): Promise<void> {
+    const { task, machine } = this;
+    if ((await machine.status()).stage === "running") return;
+    const errors = await machine.bootErrors();
+    if (errors.length === 0) return;
+    const bootId = await machine.bootId();
+    const problem = `its boot does not go on: ${errors.join("; ")}`;
+    const remedy = `see which patches of the machine say so (\`omnictl get configpatches\`; the file ${customizationPath} in one of them alone), and correct or delete one: Omni applies the rest in the pause`;
+    if (this.failed === undefined) this.report(`omni: ${problem}; ${remedy}`);
+    else if (this.failed.bootId !== bootId) {
+      const why =
+        "Talos pauses there and reboots, again and again, and CRI and kubelet do not start until its configuration is another one";
+      throw new Failure([{ field: `machines.${task.machine}`, problem, why, remedy: `${remedy}; then run again` }]);
+    }
+    this.failed ??= { bootId };
+  }
 }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { customizationPath } from "../../recipe/containerd";
 import { configPatchType, extensionsType, rivalPatches } from "../../recipe/omni";
 import { Failure } from "./failure";
-import type { Omni } from "./omni-server";
+import type { Omni, OmniMachineState } from "./omni-server";
 import type { Report } from "./progress";
 import type { OmniTask } from "./task";
 
@@ -26,7 +26,9 @@ export interface OmniResult {
  */
 export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): Promise<OmniResult> {
   report(`look: machine ${task.uuid} of cluster ${task.cluster} in Omni`);
-  await refuseRivals(task, omni);
+  const state = await omni.clusterMachine(task.uuid);
+  await refuseStrangers(task, omni, state);
+  await refuseRivals(task, omni, state?.machineSet);
 
   const wanted = new Set(task.resources.map(({ metadata }) => `${metadata.type}/${metadata.id}`));
   const stale = (await ours(task, omni)).filter(({ type, id }) => !wanted.has(`${type}/${id}`));
@@ -36,7 +38,9 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): P
     if (!isDeepStrictEqual(there, { spec: resource.spec, labels: resource.metadata.labels })) different.push(resource);
   }
   if (different.length > 0) {
-    report(`apply: ${different.map(({ metadata }) => metadata.id).join(", ")}; Omni upgrades and reboots by itself`);
+    const then =
+      state === undefined ? "Omni keeps them for when the machine joins" : "Omni upgrades and reboots by itself";
+    report(`apply: ${different.map(({ metadata }) => metadata.id).join(", ")}; ${then}`);
     await omni.apply(different);
   } else {
     report("equal: Omni has all of it already");
@@ -66,25 +70,48 @@ export async function releaseFromOmni(task: OmniTask, omni: Omni, report: Report
   return { removed: found.map(({ id }) => id) };
 }
 
-async function refuseRivals(task: OmniTask, omni: Omni): Promise<void> {
-  const state = await omni.clusterMachine(task.uuid);
-  if (state === undefined || state.cluster !== task.cluster) {
-    throw new Failure([
-      {
-        field: `machines.${task.machine}.uuid`,
-        problem:
-          state === undefined
-            ? `no cluster in Omni has a machine ${task.uuid}`
-            : `machine ${task.uuid} is of the cluster ${state.cluster ?? "(none)"}, not ${task.cluster}`,
-        why: "a patch labelled so would reach no machine, and Omni would not say so",
-        remedy: "compare `omnictl get clustermachines` with the stack; add the machine to the cluster first",
-      },
+/**
+ * Refuses what would reach no machine. One that Omni knows and that is in no cluster yet is welcome: Omni takes patches and
+ * extensions labelled for a machine of a cluster before there is one (siderolabs/omni, internal/backend/runtime/omni/
+ * validations/config_patch.go and extensions_configuration.go: the cluster has to be there, the machine not; its
+ * ConfigPatchCleanupController takes none away whose cluster is there), and the machine is then installed with them at once.
+ */
+async function refuseStrangers(task: OmniTask, omni: Omni, state: OmniMachineState | undefined): Promise<void> {
+  const refuse = (field: string, problem: string, remedy: string): Failure =>
+    new Failure([
+      { field, problem, why: "a patch labelled so would reach no machine, and Omni would not say so", remedy },
     ]);
+  const field = `machines.${task.machine}.uuid`;
+  if (state?.cluster === task.cluster) return;
+  if (state !== undefined) {
+    throw refuse(
+      field,
+      `machine ${task.uuid} is of the cluster ${state.cluster ?? "(none)"}, not ${task.cluster}`,
+      "compare `omnictl get clustermachines` with the stack",
+    );
   }
+  if ((await omni.image(task.uuid)) === undefined) {
+    throw refuse(
+      field,
+      `Omni knows no machine ${task.uuid}`,
+      "compare `omnictl get machines` with the stack; boot the machine from a medium of Omni's first",
+    );
+  }
+  if (!(await omni.hasCluster(task.cluster))) {
+    throw refuse(
+      "clusterName",
+      `Omni has no cluster ${task.cluster}`,
+      "compare `omnictl get clusters` with the stack; make the cluster first (`omnictl cluster template sync`)",
+    );
+  }
+}
+
+/** @param machineSet undefined while the machine is in no cluster: then it may join any set, and each one's patches count. */
+async function refuseRivals(task: OmniTask, omni: Omni, machineSet: string | undefined): Promise<void> {
   if (!task.resources.some((resource) => "data" in resource.spec && resource.spec.data.includes(customizationPath)))
     return;
   const own = task.resources.map(({ metadata }) => metadata.id);
-  const machine = { cluster: task.cluster, uuid: task.uuid, machineSet: state.machineSet };
+  const machine = { cluster: task.cluster, uuid: task.uuid, machineSet };
   const rivals = rivalPatches(await omni.patches(), machine, own).filter(({ id }) => !isOurs(id, task.uuid));
   if (rivals.length === 0) return;
   throw new Failure(

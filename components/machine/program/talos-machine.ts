@@ -1,4 +1,5 @@
 import * as semver from "semver";
+import { bootErrorsOf } from "./boot-errors";
 import { CallError, lastLine } from "./failure";
 import type { SecretFiles } from "./credentials";
 import type { Configurations, EtcdMember, Machine, MachineStatus, UpgradeApi } from "./machine";
@@ -38,8 +39,19 @@ export class TalosMachine implements Machine {
   }
 
   async schematic(): Promise<string | undefined> {
-    const extensions = parseResources(await this.ask("get", "extensions", "-o", "json"));
-    return extensions.find(({ spec }) => spec?.metadata?.name === "schematic")?.spec.metadata.version;
+    return (await this.extensions())["schematic"];
+  }
+
+  /** Versions of its image's extensions by name; the schematic is among them, as `schematic`. */
+  async extensions(): Promise<Record<string, string>> {
+    const resources = parseResources(await this.ask("get", "extensions", "-o", "json"));
+    return Object.fromEntries(
+      resources.map(({ spec }): [string, string] => [spec?.metadata?.name ?? "", spec?.metadata?.version ?? ""]),
+    );
+  }
+
+  async bootErrors(): Promise<string[]> {
+    return bootErrorsOf(await this.ask("dmesg")); // where Talos writes as well, and which is of this boot alone
   }
 
   async read(path: string): Promise<string | undefined> {

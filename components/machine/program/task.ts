@@ -105,6 +105,8 @@ export const omniWaitTask = z.strictObject({
   /** Address or name by which Omni's talosconfig reaches it. */
   address: z.string().min(1),
   uuid: z.string().min(1),
+  /** Name of its cluster in Omni. */
+  cluster: z.string().min(1),
   talosVersion: z.string().regex(/^v\d+\.\d+\.\d+/),
   /** Hash of what Omni was given. Only its change matters: it makes the program run again. */
   configurationHash: z.string(),

@@ -9,8 +9,8 @@ export const bootstrap: Check = {
       .filter((machine) => machine.spec.configuration !== "owned")
       .map((machine) => ({
         field: `${machine.field}.configuration`,
-        problem: "is adopted, in a stack that bootstraps its cluster",
-        why: "a machine in maintenance mode has no configuration that could be adopted, and needs a whole one",
+        problem: `is ${machine.spec.configuration}, in a stack that bootstraps its cluster`,
+        why: "a machine in maintenance mode has no configuration that could be added to, and needs a whole one",
         remedy: "make it `configuration: owned`, or leave bootstrap out when the machine runs already",
       }));
     if (!machines.some((machine) => machine.spec.role === "controlplane")) {

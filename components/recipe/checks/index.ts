@@ -50,6 +50,7 @@ import { patchNodeLabels } from "./patch-node-labels";
 import { patchNodeTaints } from "./patch-node-taints";
 import { patchSecret } from "./patch-secret";
 import { patchSysctl } from "./patch-sysctl";
+import { perMachinePatch } from "./per-machine-patch";
 import { platform } from "./platform";
 import { pluginEra } from "./plugin-era";
 import { pluginNamespace } from "./plugin-namespace";
@@ -105,6 +106,7 @@ export const checks: Check[] = [
   installImage,
   omniPatch,
   containerdPartCheck,
+  perMachinePatch,
   containerdVersion,
   containerdToml,
   defaultRuntime,

@@ -11,6 +11,7 @@ import { kernelModules } from "./kernel-modules";
 import { modelsPull } from "./models-pull";
 import { nodeSelector } from "./node-selector";
 import { operatorValidatorLabel } from "./operator-validator-label";
+import { perMachinePatch } from "./per-machine-patch";
 import { privilegedNamespace } from "./privileged-namespace";
 import type { Rule } from "./rule";
 import { runtimeClass } from "./runtime-class";
@@ -32,6 +33,7 @@ export interface Diagnosis {
 
 /** One per fix, from the machine up; each in a file of its own. */
 const rules: Rule[] = [
+  perMachinePatch,
   schematic,
   kernelModules,
   driverBranches,

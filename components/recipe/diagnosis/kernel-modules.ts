@@ -1,3 +1,4 @@
+import { nvidiaExtension } from "../extension";
 import type { Observations } from "../observations";
 import type { Rule } from "./rule";
 import type { System } from "./system";
@@ -28,6 +29,7 @@ function driverNotLoaded(seen: Observations, system: System): string[] {
   return (seen.machines ?? [])
     .filter(
       (machine) =>
+        hasModules(machine.extensions) &&
         runsOurs(machine.name, machine.schematicId) &&
         machine.modules !== undefined &&
         !machine.modules.includes("nvidia"),
@@ -39,3 +41,7 @@ function driverNotLoaded(seen: Observations, system: System): string[] {
         .map(([name, state]) => `${machine.name}: ${name} is ${state}`),
     ]);
 }
+
+/** Modules that the image does not have are not loaded by declaring them: Omni, for one, has not upgraded the machine yet. */
+const hasModules = (extensions: string[] | undefined): boolean =>
+  extensions === undefined || extensions.some((name) => nvidiaExtension(`siderolabs/${name}`)?.kind === "modules");

@@ -55,6 +55,7 @@ export class FakeMachine implements Machine {
   boots = 1;
   stageName = "running";
   unmet: string[] = [];
+  bootProblems: string[] = [];
   down = false;
   active = "machine: {type: worker}\n";
   persistent = this.active;
@@ -104,6 +105,9 @@ export class FakeMachine implements Machine {
     return this.ask("services", () =>
       this.loadedDriver() === undefined ? {} : { "ext-nvidia-persistenced": "Running" },
     );
+  }
+  async bootErrors(): Promise<string[]> {
+    return this.ask("bootErrors", () => this.bootProblems);
   }
   async configurations(): Promise<Configurations> {
     return this.ask("configurations", () => ({ active: this.active, persistent: this.persistent }));

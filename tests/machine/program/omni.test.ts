@@ -32,7 +32,8 @@ class FakeOmni implements Omni {
     configUpToDate: true,
     ready: true,
   };
-  seen: OmniImageState = { talosVersion: "v1.12.6", schematicId: "s", extensions: ["siderolabs/x"] };
+  clusters = ["frank"];
+  seen: OmniImageState | undefined = { talosVersion: "v1.12.6", schematicId: "s", extensions: ["siderolabs/x"] };
   changes = false;
 
   put(id: string, labels: Record<string, string>, data: string): void {
@@ -59,6 +60,7 @@ class FakeOmni implements Omni {
     this.calls.push(`delete ${type.split(".")[0]} ${id}`);
     this.held.delete(`${type}/${id}`);
   };
+  hasCluster = async (name: string): Promise<boolean> => this.clusters.includes(name);
   clusterMachine = async () => this.state;
   image = async () => this.seen;
   pending = async () => this.changes;
@@ -109,14 +111,40 @@ describe("omni-apply", () => {
     expect(omni.calls).toHaveLength(2);
   });
 
-  test.each([
-    ["unknown", undefined, "no cluster in Omni has a machine"],
-    ["of another cluster", "other", "is of the cluster other, not frank"],
-  ])("a machine that is %s to Omni is refused", async (_, cluster, part) => {
+  test.each<[string, (omni: FakeOmni) => void, string]>([
+    ["unknown to Omni", (omni) => (omni.seen = omni.state = undefined), "machines.gpu-1.uuid: Omni knows no machine"],
+    ["of another cluster", (omni) => (omni.state!.cluster = "other"), "is of the cluster other, not frank"],
+    [
+      "meant for no cluster that is there",
+      (omni) => ((omni.state = undefined), (omni.clusters = [])),
+      "clusterName: Omni has no cluster frank",
+    ],
+  ])("a machine that is %s is refused", async (_, spoil, part) => {
     const omni = new FakeOmni();
-    omni.state = cluster === undefined ? undefined : { ...omni.state!, cluster };
+    spoil(omni);
     expect(await failure(applyToOmni(task(), omni, quiet))).toContain(part);
     expect(omni.calls).toEqual([]);
+  });
+
+  test("one that waits to be added to the cluster gets its patches before", async () => {
+    const omni = new FakeOmni();
+    omni.state = undefined;
+    const said: string[] = [];
+    await applyToOmni(task(), omni, (line) => said.push(line));
+    expect(omni.calls).toHaveLength(2);
+    expect(said.join()).toContain("Omni keeps them for when the machine joins");
+    omni.put("300-of-a-set", { "omni.sidero.dev/cluster": "frank", "omni.sidero.dev/machine-set": "gpus" }, part);
+    expect(await failure(applyToOmni(task(), omni, quiet))).toContain("for the machine set gpus"); // it may join that one
+  });
+
+  test("left out on purpose, the part goes to the whole cluster as well, and is taken back with the rest", async () => {
+    const omni = new FakeOmni();
+    const resources = omniResources({ cluster: "frank", uuid, patches: [part], extensions: [], clusterPatch: part });
+    await applyToOmni({ ...task(), resources }, omni, quiet);
+    const wide = [...omni.held.values()].find(({ metadata }) => metadata.id === `500-talos-gpu-${uuid}`);
+    expect(wide?.metadata.labels).toEqual({ "omni.sidero.dev/cluster": "frank" });
+    await releaseFromOmni({ ...task(), resources }, omni, quiet);
+    expect([...omni.held.values()]).toEqual([]);
   });
 });
 
@@ -135,6 +163,7 @@ describe("omni-wait", () => {
       machine: "gpu-1",
       address: "192.0.2.1",
       uuid,
+      cluster: "frank",
       talosVersion: "v1.12.6",
       configurationHash: "h",
       extensions: ["siderolabs/x"],
@@ -157,9 +186,59 @@ describe("omni-wait", () => {
     expect(parts.clock.now()).toBeGreaterThanOrEqual(120_000);
   });
 
+  test("asks, once, for a machine to be added to its cluster, and goes on when it was", async () => {
+    const said: string[] = [];
+    const parts = { ...bench(), report: (line: string) => said.push(line) };
+    const { state } = parts.omni;
+    parts.omni.state = undefined;
+    parts.clock.after(600, () => (parts.omni.state = state));
+    await waitForOmni(wanted(), parts);
+    expect(parts.clock.now()).toBeGreaterThanOrEqual(600_000);
+    expect(said.filter((line) => line.includes(`add the machine ${uuid} to the cluster frank in Omni`))).toHaveLength(
+      1,
+    );
+  });
+
+  describe("a boot that does not go on", () => {
+    const looping = () => {
+      const said: string[] = [];
+      const parts = { ...bench(), report: (line: string) => said.push(line) };
+      parts.machine.stageName = "booting";
+      parts.machine.bootProblems = ["writeUserFiles failed, rebooting in 35 minutes … already exists"];
+      return { parts, said, told: () => said.filter((line) => line.includes("its boot does not go on")) };
+    };
+
+    test("is told, and ends the wait when the next boot does not either", async () => {
+      const { parts, told } = looping();
+      parts.clock.after(300, () => parts.machine.boots++);
+      const message = await failure(waitForOmni(wanted({ driverVersion: "570.211.01" }), parts));
+      expect(message).toContain("machines.gpu-1: its boot does not go on: writeUserFiles failed");
+      expect(message).toContain("again and again");
+      expect(told()).toHaveLength(1);
+      expect(parts.clock.now()).toBeLessThan(310_000);
+    });
+
+    test("does not end the wait when somebody corrects the patch in the pause", async () => {
+      const { parts, told } = looping();
+      const files = { "/proc/modules": "overlay 1 0 - Live 0x0\n" };
+      parts.omni.state!.ready = false;
+      parts.clock.after(300, () => {
+        parts.machine.boots++;
+        parts.machine.stageName = "running";
+        parts.machine.bootProblems = [];
+        parts.omni.state!.ready = true;
+      });
+      parts.machine.read = async () => (parts.machine.boots > 1 ? files["/proc/modules"] : undefined);
+      await waitForOmni(wanted({ files }), parts);
+      expect(told()).toHaveLength(1);
+    });
+  });
+
   test.each<[string, (omni: FakeOmni) => void, Partial<OmniWaitTask>, string]>([
-    ["release", (omni) => (omni.seen.talosVersion = "v1.12.4"), {}, "it runs v1.12.4, not v1.12.6"],
-    ["extensions", (omni) => (omni.seen.extensions = []), {}, "its image has no siderolabs/x"],
+    ["membership", (omni) => (omni.state = undefined), {}, "it is in no cluster: add the machine"],
+    ["machine", (omni) => (omni.seen = undefined), {}, "Omni knows no machine"],
+    ["release", (omni) => (omni.seen!.talosVersion = "v1.12.4"), {}, "it runs v1.12.4, not v1.12.6"],
+    ["extensions", (omni) => (omni.seen!.extensions = []), {}, "its image has no siderolabs/x"],
     ["configuration", (omni) => (omni.state!.configUpToDate = false), {}, "Omni still has changes for it"],
     [
       "refusal",

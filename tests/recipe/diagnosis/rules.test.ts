@@ -194,3 +194,38 @@ test("without a stack the system is read off the cluster, and the advice is for 
     remedy: "see to it that machine.kernel.modules names nvidia, nvidia_uvm, nvidia_drm and nvidia_modeset",
   });
 });
+
+describe("perMachinePatch", () => {
+  const path = "/etc/cri/conf.d/20-customization.part";
+  const line = "resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists";
+  const looping = (more: Partial<NonNullable<Observations["machines"]>[number]>): Observations => ({
+    ...healthy,
+    nodes: [{ ...node(), ready: false }],
+    machines: [{ name: "k8s-worker4", talosVersion: "v1.12.6", stage: "booting", modules: ["drm"], ...more }],
+  });
+
+  test("by the log of the boot that does not go on", () => {
+    expect(both(looping({ bootErrors: [`[talos] ${line}`] }))).toEqual([["perMachinePatch"], ["perMachinePatch"]]);
+  });
+
+  test("by the configuration in force, also while the machine has just begun to boot", () => {
+    expect(both(looping({ repeatedFiles: [path] }))).toEqual([["perMachinePatch"], ["perMachinePatch"]]);
+  });
+
+  test("another file, or another error, is another matter", () => {
+    const other = looping({
+      repeatedFiles: ["/var/a"],
+      bootErrors: ['writeUserFiles failed: file must exist: "/etc/a"'],
+    });
+    expect(both(other).flat()).not.toContain("perMachinePatch");
+  });
+});
+
+test("modules that the image does not have are not missed in the configuration", () => {
+  const machine = { name: "k8s-worker4", talosVersion: "v1.12.6", modules: ["drm"], extensions: ["iscsi-tools"] };
+  const omni = planCluster(validStack("omni"));
+  const seen = (extensions: string[]): FixId[] =>
+    diagnose({ machines: [{ ...machine, name: "gpu-1", extensions }] }, omni).map(({ fix }) => fix);
+  expect(seen(["iscsi-tools"])).toEqual([]); // Omni has not upgraded it yet
+  expect(seen(["nvidia-open-gpu-kernel-modules-production"])).toEqual(["kernelModules"]);
+});

@@ -137,9 +137,9 @@ func (s *machineService) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamin
 	return send(archive, stream)
 }
 
-// Dmesg and Logs give the machine's history: the lab has no other log.
+// Dmesg and Logs give the machine's history of this boot: the lab has no other log.
 func (s *machineService) Dmesg(_ *machine.DmesgRequest, stream grpc.ServerStreamingServer[common.Data]) error {
-	for _, line := range s.m.Log() {
+	for _, line := range s.m.BootLog() {
 		if err := stream.Send(&common.Data{Bytes: []byte(line)}); err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (s *machineService) Dmesg(_ *machine.DmesgRequest, stream grpc.ServerStream
 
 // Logs of a service: see Dmesg.
 func (s *machineService) Logs(_ *machine.LogsRequest, stream grpc.ServerStreamingServer[common.Data]) error {
-	for _, line := range s.m.Log() {
+	for _, line := range s.m.BootLog() {
 		if err := stream.Send(&common.Data{Bytes: []byte(line)}); err != nil {
 			return err
 		}

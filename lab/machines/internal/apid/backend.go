@@ -30,6 +30,11 @@ func (b *backend) GetConnection(ctx context.Context, _ string) (context.Context,
 		return ctx, nil, status.Errorf(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: dial tcp %s:50000: connect: no route to host\"", b.target)
 	}
 
+	// Whoever knows the cluster's authority does not trust the certificate of a machine in maintenance mode.
+	if b.machine.InMaintenance() {
+		return ctx, nil, status.Error(codes.Unavailable, "connection error: desc = \"transport: authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority\"")
+	}
+
 	lost, err := b.machine.Called(ctx)
 	if err != nil {
 		return ctx, nil, err

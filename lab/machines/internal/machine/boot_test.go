@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	api "github.com/siderolabs/talos/pkg/machinery/api/machine"
@@ -90,6 +91,10 @@ func TestTwoItemsForThePartLoopUntilCorrected(t *testing.T) {
 	}
 
 	l.until(t, "running", up)
+
+	if log := strings.Join(l.BootLog(), ""); strings.Contains(log, "already exists") || !strings.Contains(log, "booted Talos") {
+		t.Fatalf("the log of this boot: %s", log)
+	}
 }
 
 func TestAStagedConfigurationTakesEffectAtTheNextBoot(t *testing.T) {

@@ -30,12 +30,22 @@ func (m *Machine) Event(format string, args ...any) {
 
 // Log is the machine's history as lines, with the lab's seconds in front.
 func (m *Machine) Log() []string {
-	return look(m, func(s *state) []string {
-		lines := make([]string, 0, len(s.events))
-		for _, entry := range s.events {
+	return look(m, func(s *state) []string { return linesSince(s.events, 0) })
+}
+
+// BootLog is the part of this boot: the kernel's ring buffer and machined's log are in memory, and go with it.
+func (m *Machine) BootLog() []string {
+	return look(m, func(s *state) []string { return linesSince(s.events, s.boot.began) })
+}
+
+func linesSince(events []Entry, began float64) []string {
+	lines := make([]string, 0, len(events))
+
+	for _, entry := range events {
+		if entry.At >= began {
 			lines = append(lines, fmt.Sprintf("[%10.3f] [talos] %s\n", entry.At, entry.What))
 		}
+	}
 
-		return lines
-	})
+	return lines
 }

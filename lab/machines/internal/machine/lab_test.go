@@ -104,7 +104,7 @@ func newFactory(t *testing.T) (url, gpu string) {
 	return server.URL, gpu
 }
 
-// start a worker with a Blackwell card.
+// start a worker with a Blackwell card; without a configuration it is in maintenance mode.
 func start(t *testing.T, version string, gpuImage bool, config []byte) *lab {
 	t.Helper()
 
@@ -114,6 +114,10 @@ func start(t *testing.T, version string, gpuImage bool, config []byte) *lab {
 
 	if err := os.WriteFile(path, config, 0o600); err != nil {
 		t.Fatal(err)
+	}
+
+	if config == nil {
+		path = ""
 	}
 
 	description := spec.Machine{
@@ -126,7 +130,8 @@ func start(t *testing.T, version string, gpuImage bool, config []byte) *lab {
 
 	m, err := machine.New(t.Context(), description, machine.Environment{
 		Clock: clock.New(fast), Factory: factory.NewClient(url), Dir: dir, Cluster: []spec.Machine{description},
-		Serve: func(m *machine.Machine) *grpc.Server { return api.New(m) },
+		Serve:            func(m *machine.Machine) *grpc.Server { return api.New(m) },
+		ServeMaintenance: api.NewMaintenance,
 	})
 	if err != nil {
 		t.Fatal(err)

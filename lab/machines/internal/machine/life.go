@@ -62,12 +62,12 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 	}
 
 	id := uuid.NewString()
-	api := newServer()
+	api, began := newServer(), m.env.Clock.Now()
 
 	m.update(func(s *state) {
 		s.next = nil
 		s.active = s.persistent // what was staged takes effect
-		s.boot = boot{id: id, end: end, stage: runtime.MachineStageBooting, api: api}
+		s.boot = boot{id: id, began: began, end: end, stage: runtime.MachineStageBooting, api: api}
 
 		if !first {
 			s.reboots++

@@ -91,7 +91,9 @@ type state struct {
 
 // boot is what a boot starts anew.
 type boot struct {
-	id    string
+	id string
+	// began is when, in lab seconds.
+	began float64
 	stage runtime.MachineStage
 	// complete: the boot sequence is done. ready: and every condition is met.
 	complete, ready bool
@@ -216,25 +218,25 @@ func (m *Machine) Environment() Environment { return m.env }
 // Watch signals changes; see host.Machine.
 func (m *Machine) Watch(ctx context.Context) <-chan struct{} {
 	out := make(chan struct{}, 1)
-	out <- struct{}{}
 
 	go func() {
 		defer close(out)
 
 		for {
+			// Before the signal: a change after it, which the receiver may not see, is then another signal.
 			m.mu.Lock()
 			changed := m.changed
 			m.mu.Unlock()
 
 			select {
-			case <-ctx.Done():
-				return
-			case <-changed:
+			case out <- struct{}{}:
+			default:
 			}
 
 			select {
-			case out <- struct{}{}:
-			default:
+			case <-ctx.Done():
+				return
+			case <-changed:
 			}
 		}
 	}()

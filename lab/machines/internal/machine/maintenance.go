@@ -151,6 +151,12 @@ func (m *Machine) applyFirst(request *machine.ApplyConfigurationRequest) (*machi
 // MaintenanceAddress is where the machine answers while it is in maintenance mode; "" when it began with a configuration.
 func (m *Machine) MaintenanceAddress() string { return m.maintenanceAt }
 
+// InMaintenance says that the machine waits for its first configuration: nothing of its API is there but what
+// serveMaintenance lets in.
+func (m *Machine) InMaintenance() bool {
+	return look(m, func(s *state) bool { return s.unconfigured })
+}
+
 // Authority of the machine API, which a control plane's configuration holds; nil on a worker, and before there is one.
 func (m *Machine) Authority() *x509.PEMEncodedCertificateAndKey {
 	active := look(m, func(s *state) config.Provider {

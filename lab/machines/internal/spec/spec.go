@@ -20,8 +20,8 @@ type Spec struct {
 	Factory string `json:"factory"`
 	// Kubernetes is the control plane that the machines' kubelets join; nil: no kubelet runs.
 	Kubernetes *Kubernetes `json:"kubernetes"`
-	// Talos is the PKI of the machine API; nil where the machines wait in maintenance mode, and get it with their first
-	// configuration.
+	// Talos is the PKI of the machine API, of a cluster that is there already; nil where the machines make a new one from
+	// maintenance mode, and get it with their first configuration.
 	Talos       *PKI      `json:"talos"`
 	ClusterName string    `json:"clusterName"`
 	Machines    []Machine `json:"machines"`
@@ -49,7 +49,8 @@ type Machine struct {
 	TalosVersion string `json:"talosVersion"`
 	SchematicID  string `json:"schematicId"`
 	Platform     string `json:"platform"`
-	// Config is the path of its machine configuration; "": the machine has none, and waits in maintenance mode.
+	// Config is the path of its machine configuration; "": the machine has none, and waits in maintenance mode, for a new
+	// cluster or to join the one that is there.
 	Config string     `json:"config"`
 	GPUs   []host.GPU `json:"gpus"`
 }
@@ -107,10 +108,6 @@ func (s *Spec) check() error {
 			if value == "" {
 				wrong(field+"."+name, "is missing")
 			}
-		}
-
-		if m.Config == "" && s.Talos != nil {
-			wrong(field+".config", "is missing, and talos is there: machines that are configured and ones in maintenance mode do not mix")
 		}
 
 		if m.Config != "" && s.Talos == nil {
