@@ -61,6 +61,8 @@ export class FakeMachine implements Machine {
   /** Whether the driver of the running image is loaded, given that the configuration asks for it. */
   driverWorks = true;
   rollback = false;
+  /** Calls of `pull` that never come back. */
+  hangingPulls = 0;
   /** Seconds from the request to the way down, and from there to running. */
   timing = { install: 40, boot: 120 };
   members: EtcdMember[] = [{ id: "1", hostname: "cp-1", learner: false }];
@@ -109,7 +111,11 @@ export class FakeMachine implements Machine {
   async stage(configuration: string): Promise<void> {
     return this.act("stage", () => void (this.persistent = configuration));
   }
-  async pull(image: string): Promise<void> {
+  async pull(image: string, limit: number): Promise<void> {
+    if (this.hangingPulls-- > 0) {
+      await this.clock.sleep(limit); // as talosctl is ended at its limit
+      throw new CallError("unreachable", `talosctl image did not end within ${limit} ms`);
+    }
     return this.act(`pull ${image}`, () => {});
   }
   async upgrade(image: string, api: UpgradeApi): Promise<void> {
