@@ -6,6 +6,8 @@ import { startFactory, type Factory } from "./factory";
 import { KubernetesView } from "./kubernetes-view";
 import { startMachines, type LabGpu, type LabMachine, type Machines } from "./machines";
 import { startOmni, type LabOmni } from "./omni";
+import { foreignResources } from "./omni/foreign";
+import { omniSchematic } from "./omni/machine";
 import type { LabOptions } from "./options";
 import type { Phase, Say } from "./phases";
 import type { Session } from "./session";
@@ -83,7 +85,7 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
     address: machine.address,
     role: machine.role,
     talosVersion: spec.talosVersion,
-    schematicId: plainSchematic,
+    schematicId: machine.configuration === "omni" ? lab.factory.register(omniSchematic([])) : plainSchematic,
     platform: machine.platform ?? "metal",
     config: existing?.configurations[name] ?? "",
     gpus: (machine.gpus ?? []).map(labGpu),
@@ -125,7 +127,7 @@ async function bringOmni(lab: Lab, existing: ExistingCluster): Promise<void> {
   const managed = Object.entries(spec.machines).flatMap(([name, { configuration, uuid, address, role }]) => {
     if (configuration !== "omni" || uuid === undefined) return [];
     const machineSet = `${cluster}-${role === "worker" ? "workers" : "control-planes"}`; // as `omnictl cluster template` names them
-    const config = existing.configurations[name]!;
+    const config = existing.unpatched[name]!;
     return [{ name, address, cluster, machineSet, uuid, talosVersion: spec.talosVersion, config }];
   });
   if (managed.length === 0) return;
@@ -134,6 +136,7 @@ async function bringOmni(lab: Lab, existing: ExistingCluster): Promise<void> {
   const parts = { dir: session.dir("omni"), talosctl: tools.talosctl, talosconfig, factory, machines, signal };
   const omni = await startOmni(parts, managed);
   session.onClose(() => omni.close());
+  for (const { uuid } of managed) for (const resource of foreignResources(cluster, uuid)) omni.resources.put(resource);
   lab.omni = omni;
 }
 

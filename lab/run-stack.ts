@@ -6,14 +6,19 @@ import { diagnoseLab } from "./diagnose-lab";
 import type { LabEngine } from "./engine";
 import { talosconfigVia } from "./existing-cluster";
 import { gatherMachines, gatherWorkloads } from "./gather";
+import { leftovers, type Leftovers } from "./leftovers";
+import { lookAround } from "./look-around";
 import { Failed, type Phase, runPhases } from "./phases";
 import type { LabReport, MachineReport } from "./report";
+import type { Standing } from "./standing";
 import { narrate, openEngine, update } from "./updates";
 import { stackNameOf } from "../stacks/stack-file";
 
 /** A lab with the stack's program at work. */
 interface Running extends Lab {
   engine: LabEngine;
+  /** What stood before the first update. */
+  before: Standing;
   report: LabReport;
   /** What the engine said when something failed. */
   diagnostics: string[];
@@ -27,7 +32,12 @@ export async function runStack(lab: Lab): Promise<LabReport> {
   const { options } = lab;
   const stack = stackNameOf(options.stack);
   const report: LabReport = { stack, ok: false, updates: [], machines: {}, workloads: [], failures: [] };
-  const running: Running = Object.assign(lab, { engine: undefined as never, report, diagnostics: [] });
+  const running: Running = Object.assign(lab, {
+    engine: undefined as never, // the phases bring them
+    before: undefined as never,
+    report,
+    diagnostics: [],
+  });
   await runPhases([openPhase, ...updatePhases(options.updates), gatherPhase], running);
   if (report.ok && !options.keep) await runPhases([downPhase], running);
   return report;
@@ -37,6 +47,7 @@ const openPhase: Phase<Running> = {
   title: "Pulumi's engine and providers",
   run: async (lab) => {
     lab.engine = await openEngine(lab);
+    lab.before = await lookAround(lab);
   },
 };
 
@@ -97,18 +108,54 @@ function asPlanned(lab: Running): boolean {
 const downPhase: Phase<Running> = {
   title: "down",
   run: async (lab, say) => {
+    const up = await lookAround(lab);
     const { result, seconds, diagnostics } = await lab.engine.destroy({
       signal: lab.session.signal,
       onEvent: narrate(say),
     });
-    if (result === "succeeded") return `everything of the stack removed in ${seconds.toFixed(1)} s`;
-    lab.report.ok = false;
-    lab.report.failures.push({
-      fix: "unknown",
-      symptom: "the stack could not be taken down",
-      cause: diagnostics.join("\n"),
-      remedy: "see the messages of the resources that stayed",
-    });
-    return new Failed(result);
+    if (result !== "succeeded") {
+      downFailed(
+        lab,
+        "the stack could not be taken down",
+        diagnostics,
+        "see the messages of the resources that stayed",
+      );
+      return new Failed(result);
+    }
+    const { left, stays } = await whatIsLeft(lab, up);
+    lab.report.left = left;
+    for (const line of stays) say(`stays: ${line}`);
+    if (left.length === 0) return `everything of the stack removed in ${seconds.toFixed(1)} s`;
+    for (const line of left) say(`left: ${line}`);
+    downFailed(
+      lab,
+      "destroy left something behind",
+      left,
+      "let the resource that made it take it away, or say why it stays",
+    );
+    return new Failed(`${left.length} left behind`);
   },
 };
+
+function downFailed({ report }: Running, symptom: string, causes: readonly string[], remedy: string): void {
+  report.ok = false;
+  report.failures.push({ fix: "unknown", symptom, cause: causes.join("\n"), remedy });
+}
+
+/** Seconds until what goes by itself must have gone: the garbage collector's objects, the end of pods, Omni's reboots. */
+const settleSeconds = 90;
+
+/** What the destroy left, once nothing of it goes by itself any more. */
+async function whatIsLeft(lab: Running, up: Standing): Promise<Leftovers> {
+  const deadline = performance.now() + settleSeconds * 1000;
+  for (;;) {
+    lab.session.signal.throwIfAborted();
+    const found = await lookAround(lab).then(
+      (after) => leftovers(planCluster(lab.spec), lab.before, up, after),
+      // A machine that Omni reboots just now does not answer.
+      (error: Error): Leftovers => ({ left: [`not to be looked at: ${error.message}`], stays: [] }),
+    );
+    if (found.left.length === 0 || performance.now() > deadline) return found;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}

@@ -72,7 +72,7 @@ export class OmniMachine {
   private async reconcile(): Promise<void> {
     const { managed, parts } = this;
     parts.signal.throwIfAborted();
-    const schematicId = parts.factory.register(schematic(parts.resources.extensionsOf(managed)));
+    const schematicId = parts.factory.register(omniSchematic(parts.resources.extensionsOf(managed)));
     const before = await this.state();
     if (before.schematicId !== schematicId || before.talosVersion !== managed.talosVersion) {
       const image = installerImage({
@@ -139,7 +139,8 @@ export class OmniMachine {
   }
 }
 
-function schematic(extensions: string[]): string {
+/** The image that Omni makes for a machine with these extensions. */
+export function omniSchematic(extensions: string[]): string {
   const { customization } = parse("customization: {}") as { customization: object };
   return stringify({
     customization: {
