@@ -1,7 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
 import { gpuDashboard } from "../recipe/dashboard";
-import { dcgmExporterImage } from "../recipe/data/dcgm";
 import type { MonitoringSpec } from "../recipe/spec";
 import type { KubernetesRecipe } from "../recipe/types";
 import { labels, podTolerations } from "./pods";
@@ -38,7 +37,7 @@ function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomRes
     containers: [
       {
         name: "exporter",
-        image: dcgmExporterImage,
+        image: recipe.images.dcgmExporter,
         ports: [{ name: "metrics", containerPort: port }],
         env: [
           { name: "DCGM_EXPORTER_LISTEN", value: `:${port}` },
