@@ -5,6 +5,7 @@ import { Talosctl } from "../components/machine/program/talosctl";
 import { configPatchType, extensionsType } from "../components/recipe";
 import type { Lab } from "./bring-up";
 import { taintsOfNode } from "./kubernetes-view";
+import { ApiError, isNotFound, type KubernetesObject } from "./providers/kubernetes/api";
 import { Cluster } from "./providers/kubernetes/cluster";
 import { valuesOf, type Standing } from "./standing";
 
@@ -31,7 +32,7 @@ async function objectsOf({ controlPlane, session }: Lab): Promise<string[]> {
       const resources = ((await get(root))["resources"] ?? []) as { name: string; kind: string; verbs: string[] }[];
       for (const { name, kind, verbs } of resources) {
         if (name.includes("/") || !verbs.includes("list") || passing.has(kind)) continue;
-        for (const { metadata } of (await cluster.list(`${root}/${name}`, {}, signal)).items) {
+        for (const { metadata } of await listed(cluster, `${root}/${name}`, signal)) {
           const place = metadata?.namespace === undefined ? "" : `${metadata.namespace}/`;
           found.push(`${kind} ${place}${metadata?.name}`);
         }
@@ -40,6 +41,23 @@ async function objectsOf({ controlPlane, session }: Lab): Promise<string[]> {
     return found;
   } finally {
     cluster.close();
+  }
+}
+
+/** Seconds that the API server may take to serve a kind that has just been defined. */
+const servedSeconds = 30;
+
+/** Until then it answers 429, "storage is (re)initializing" (kubernetes, apiserver/pkg/storage/cacher). */
+async function listed(cluster: Cluster, path: string, signal: AbortSignal): Promise<KubernetesObject[]> {
+  const deadline = performance.now() + servedSeconds * 1000;
+  for (;;) {
+    try {
+      return (await cluster.list(path, {}, signal)).items;
+    } catch (error) {
+      if (isNotFound(error)) return []; // its definition went meanwhile
+      if (!(error instanceof ApiError) || error.code !== 429 || performance.now() > deadline) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 

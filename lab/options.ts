@@ -6,6 +6,8 @@ export interface LabOptions {
   stack: string;
   /** Updates in a row; from the second on nothing may change. */
   updates: number;
+  /** Files of Kubernetes objects that the cluster has before the stack comes. */
+  manifests: string[];
   /** Fixes to leave out. */
   without: string[];
   /** Apply the stack although checks complain. */
@@ -27,6 +29,7 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
 
   --stack NAME        stack to bring up (default rtx5070ti), or the path of a stack file; --list-stacks names them
   --updates N         run the stack's program N times; from the second on nothing changes (default 1)
+  --manifest FILE     Kubernetes objects (YAML) that the cluster has before the stack comes; may be repeated
   --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
   --no-checks         apply the stack although a check refuses it, to see the failure itself
   --keep              leave the cluster running until Ctrl-C, and print KUBECONFIG and TALOSCONFIG
@@ -47,6 +50,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     options: {
       stack: { type: "string", default: "rtx5070ti" },
       updates: { type: "string", default: "1" },
+      manifest: { type: "string", multiple: true, default: [] },
       without: { type: "string", multiple: true, default: [] },
       "no-checks": { type: "boolean", default: false },
       keep: { type: "boolean", default: false },
@@ -65,6 +69,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
   return {
     stack: values.stack,
     updates: wholeNumber("--updates", values.updates, 1, 100),
+    manifests: values.manifest,
     without: values.without.flatMap((ids) => ids.split(",")).filter((id) => id !== ""),
     skipChecks: values["no-checks"],
     keep: values.keep,

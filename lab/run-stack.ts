@@ -8,6 +8,7 @@ import { talosconfigVia } from "./existing-cluster";
 import { gatherMachines, gatherWorkloads } from "./gather";
 import { leftovers, type Leftovers } from "./leftovers";
 import { lookAround } from "./look-around";
+import { applyManifests } from "./manifests";
 import { Failed, type Phase, runPhases } from "./phases";
 import type { LabReport, MachineReport } from "./report";
 import type { Standing } from "./standing";
@@ -38,10 +39,26 @@ export async function runStack(lab: Lab): Promise<LabReport> {
     report,
     diagnostics: [],
   });
-  await runPhases([openPhase, ...updatePhases(options.updates), gatherPhase], running);
+  await runPhases(
+    [
+      ...(options.manifests.length > 0 ? [manifestsPhase] : []),
+      openPhase,
+      ...updatePhases(options.updates),
+      gatherPhase,
+    ],
+    running,
+  );
   if (report.ok && !options.keep) await runPhases([downPhase], running);
   return report;
 }
+
+const manifestsPhase: Phase<Running> = {
+  title: "what the cluster has before the stack comes",
+  run: async ({ controlPlane, options, session }) => {
+    const applied = await applyManifests(controlPlane.adminKubeconfig, options.manifests, session.signal);
+    return applied.join(", ");
+  },
+};
 
 const openPhase: Phase<Running> = {
   title: "Pulumi's engine and providers",

@@ -270,7 +270,10 @@ export interface WorkloadsSpec {
 
 /** Metrics of the cards (DCGM exporter), for Prometheus and Grafana that are there already. */
 export interface MonitoringSpec {
-  /** Make a ServiceMonitor. The cluster must have the Prometheus Operator's definition of it. Default false. */
+  /**
+   * Make a ServiceMonitor. The cluster must have the Prometheus Operator's definition of it: a preview looks, and ends with
+   * `servicemonitors.monitoring.coreos.com does not exist` when it is not there. Default false.
+   */
   serviceMonitor?: boolean;
   /** Make a ConfigMap with a Grafana dashboard, which the sidecar of Grafana's chart loads by its label. Default true. */
   dashboard?: boolean;
