@@ -1,6 +1,7 @@
 import * as k8s from "@kubernetes/client-node";
 import type { Observations } from "../components/recipe/observations";
 import { talosVersionOf } from "../components/recipe/diagnosis/system";
+import { hearLastWords } from "./last-words";
 import { livingEvents, livingPods } from "./living";
 import { observedDaemonSet, observedEvent, observedNode, observedPod, named } from "./observed";
 import type { Seen } from "./observe";
@@ -46,6 +47,7 @@ export async function observeCluster(kubeconfig: k8s.KubeConfig): Promise<SeenCl
         "so nothing can be looked at; check the server and the credentials, e.g. with `kubectl get nodes`",
     );
   }
+  await within(hearLastWords(livingPods(pods ?? [], jobs ?? []), core)).catch(() => undefined); // said less, not wrong
   const observations: Observations = {
     ...(pods && { pods: livingPods(pods, jobs ?? []).map(observedPod) }),
     ...(daemonSets && { daemonSets: daemonSets.map(observedDaemonSet) }),

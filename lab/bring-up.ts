@@ -6,6 +6,7 @@ import { startFactory, type Factory } from "./factory";
 import { isReady, KubernetesView } from "./kubernetes-view";
 import { startMachines, type LabGpu, type LabMachine, type Machines } from "./machines";
 import { omniSchematic, startOmni, type LabOmni } from "./omni";
+import { foreignResources } from "./omni/foreign";
 import type { LabOptions } from "./options";
 import type { Phase, Say } from "./phases";
 import type { Session } from "./session";
@@ -142,7 +143,7 @@ async function bringOmni(lab: Lab, existing: ExistingCluster): Promise<void> {
     const { configuration, uuid, address, role } = machine;
     if (configuration !== "omni" || uuid === undefined) return [];
     const machineSet = `${cluster}-${role === "worker" ? "workers" : "control-planes"}`; // as `omnictl cluster template` names them
-    const config = existing.configurations[name]!;
+    const config = existing.unpatched[name]!;
     return [
       {
         name,
@@ -167,6 +168,7 @@ async function bringOmni(lab: Lab, existing: ExistingCluster): Promise<void> {
   const parts = { dir, talosctl: tools.talosctl, talosconfig, factory, machines, nodeReady, signal };
   const omni = await startOmni(parts, managed);
   session.onClose(() => omni.close());
+  for (const { uuid } of managed) for (const resource of foreignResources(cluster, uuid)) omni.resources.put(resource);
   lab.omni = omni;
 }
 

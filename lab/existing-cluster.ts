@@ -18,15 +18,17 @@ export interface ExistingCluster {
   caKey: string;
   /** File: configuration by machine name. */
   configurations: Record<string, string>;
+  /** File: configuration of each of Omni's machines by name, without any patch; Omni adds those that it holds. */
+  unpatched: Record<string, string>;
   /** Talos client configuration for an endpoint. */
   talosconfig(endpoint: string): string;
 }
 
 /**
- * What somebody else had put on an adopted machine before us; it must be there unchanged afterwards. A registry mirror and
+ * What somebody else had put on a machine that is not ours alone before us; it must be there unchanged afterwards. A registry mirror and
  * a file are what home clusters usually have.
  */
-const foreignPatch = stringify({
+export const foreignPatch = stringify({
   machine: {
     files: [
       { path: "/var/lib/site/motd", op: "create", permissions: 0o644, content: "kept by the site's own tooling\n" },
@@ -70,6 +72,7 @@ export async function makeExistingCluster(dir: string, talosctl: string, spec: C
   const base = parse(await fs.readFile(file("talosconfig.base"), "utf8")) as TalosConfig;
 
   const configurations: Record<string, string> = {};
+  const unpatched: Record<string, string> = {};
   for (const [name, machine] of Object.entries(spec.machines)) {
     const patches = await writePatches(file(name), machine, spec);
     configurations[name] = file(`${name}.yaml`);
@@ -78,6 +81,9 @@ export async function makeExistingCluster(dir: string, talosctl: string, spec: C
       configurations[name],
       patches.flatMap((patch) => ["--config-patch", `@${patch}`]),
     );
+    if (machine.configuration !== "omni") continue;
+    unpatched[name] = file(`${name}-unpatched.yaml`);
+    await generate(machine.role, unpatched[name]);
   }
   return {
     clusterName,
@@ -85,6 +91,7 @@ export async function makeExistingCluster(dir: string, talosctl: string, spec: C
     caCert: file("talos-ca.crt"),
     caKey: file("talos-ca.key"),
     configurations,
+    unpatched,
     talosconfig: (endpoint) => stringify(withEndpoint(base, endpoint)),
   };
 }
@@ -112,7 +119,7 @@ async function writePatches(prefix: string, machine: MachineSpec, spec: ClusterS
   const single = Object.keys(spec.machines).length === 1 && machine.role === "controlplane";
   const texts = [
     ...(machine.configuration === "omni" ? [] : [...(spec.patches ?? []), ...(machine.patches ?? [])]), // Omni adds them
-    ...(machine.configuration === "adopted" ? [foreignPatch] : []),
+    ...(machine.configuration === "owned" ? [] : [foreignPatch]),
     ...(single ? [stringify({ cluster: { allowSchedulingOnControlPlanes: true } })] : []),
   ];
   return Promise.all(

@@ -50,7 +50,10 @@ function refuseUnknownFixes(ids: readonly string[]): void {
   }
 }
 
-/** Ctrl-C once stops in order; a second time at once, and the janitor cleans up. Gives the exit status when it happened. */
+/**
+ * Ctrl-C once stops in order; a second time at once, and the janitor cleans up. So does the end of whoever reads: nobody is
+ * there any more to see what the lab says. Gives the exit status when it happened.
+ */
 function stopOnSignals(session: Session): () => number | undefined {
   let status: number | undefined;
   const numbers = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
@@ -60,6 +63,13 @@ function stopOnSignals(session: Session): () => number | undefined {
       status = number;
       console.error("stopping; once more stops at once");
       session.abort(`stopped by ${signal}`);
+    });
+  }
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+      status ??= 141; // 128 + SIGPIPE, which is what ends other programs
+      session.abort("nobody reads what the lab says");
     });
   }
   return () => status;

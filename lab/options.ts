@@ -8,6 +8,8 @@ export interface LabOptions {
   then: string[];
   /** Updates in a row; from the second on nothing may change. */
   updates: number;
+  /** Files of Kubernetes objects that the cluster has before the stack comes. */
+  manifests: string[];
   /** Fixes to leave out. */
   without: string[];
   /** Machines of Omni's are in their cluster when the lab begins, and do not wait to be added to it. */
@@ -32,6 +34,7 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
   --stack NAME        stack to bring up (default rtx5070ti), or the path of a stack file; --list-stacks names them
   --then FILE         go on with another stack file, as its owner would after editing it; may be repeated
   --updates N         run the stack's program N times; from the second on nothing changes (default 1)
+  --manifest FILE     Kubernetes objects (YAML) that the cluster has before the stack comes; may be repeated
   --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
   --no-checks         apply the stack although a check refuses it, to see the failure itself
   --omni-members      machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)
@@ -54,6 +57,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       stack: { type: "string", default: "rtx5070ti" },
       then: { type: "string", multiple: true, default: [] },
       updates: { type: "string", default: "1" },
+      manifest: { type: "string", multiple: true, default: [] },
       without: { type: "string", multiple: true, default: [] },
       "no-checks": { type: "boolean", default: false },
       "omni-members": { type: "boolean", default: false },
@@ -74,6 +78,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     stack: values.stack,
     then: values.then,
     updates: wholeNumber("--updates", values.updates, 1, 100),
+    manifests: values.manifest,
     without: values.without.flatMap((ids) => ids.split(",")).filter((id) => id !== ""),
     skipChecks: values["no-checks"],
     omniMembers: values["omni-members"],

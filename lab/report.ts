@@ -58,6 +58,8 @@ export interface LabReport {
   machines: Record<string, MachineReport>;
   workloads: WorkloadReport[];
   failures: FailureReport[];
+  /** What the destroy left behind; empty when it is clean, absent when the lab was kept or failed before. */
+  left?: string[];
 }
 
 /** The report as tables for people. */

@@ -3,22 +3,17 @@ import { planCluster } from "../components/recipe";
 import { describeTaint, taintsOf } from "../components/recipe/taints";
 import type { Lab } from "./bring-up";
 import { diagnoseLab } from "./diagnose-lab";
-import type { LabEngine } from "./engine";
 import { talosconfigVia } from "./existing-cluster";
 import { gatherMachines, gatherWorkloads } from "./gather";
+import { lookAround } from "./look-around";
+import { applyManifests } from "./manifests";
 import { Failed, type Phase, runPhases } from "./phases";
 import type { LabReport, MachineReport } from "./report";
+import type { Running } from "./running";
 import type { StackConfiguration } from "./stack-configuration";
-import { inWords, narrate, openEngine, preview, update, withProject } from "./updates";
+import { downPhase } from "./take-down";
+import { inWords, openEngine, preview, update, withProject } from "./updates";
 import { stackNameOf } from "../stacks/stack-file";
-
-/** A lab with the stack's program at work. */
-interface Running extends Lab {
-  engine: LabEngine;
-  report: LabReport;
-  /** What the engine said when something failed. */
-  diagnostics: string[];
-}
 
 /**
  * Runs the stack's program as often as asked, then again as what it becomes, gathers what came of it, and takes the stack
@@ -30,18 +25,33 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
   const { options } = lab;
   const stack = stackNameOf(options.stack);
   const report: LabReport = { stack, ok: false, updates: [], machines: {}, workloads: [], failures: [] };
-  const running: Running = Object.assign(lab, { engine: undefined as never, report, diagnostics: [] });
+  const running: Running = Object.assign(lab, {
+    engine: undefined as never, // the phases bring them
+    before: undefined as never,
+    report,
+    diagnostics: [],
+  });
   const updates = updatePhases(options.updates);
   const edits = later.flatMap((stack) => [becomePhase(stack), ...updates]);
-  await runPhases([openPhase, ...updates, ...edits, gatherPhase], running);
+  const manifests = options.manifests.length > 0 ? [manifestsPhase] : [];
+  await runPhases([...manifests, openPhase, ...updates, ...edits, gatherPhase], running);
   if (report.ok && !options.keep) await runPhases([downPhase], running);
   return report;
 }
+
+const manifestsPhase: Phase<Running> = {
+  title: "what the cluster has before the stack comes",
+  run: async ({ controlPlane, options, session }) => {
+    const applied = await applyManifests(controlPlane.adminKubeconfig, options.manifests, session.signal);
+    return applied.join(", ");
+  },
+};
 
 const openPhase: Phase<Running> = {
   title: "Pulumi's engine and providers",
   run: async (lab) => {
     lab.engine = await openEngine(lab);
+    lab.before = await lookAround(lab);
   },
 };
 
@@ -114,26 +124,3 @@ function asPlanned(lab: Running): boolean {
     );
   });
 }
-
-const downPhase: Phase<Running> = {
-  title: "down",
-  run: async (lab, say) => {
-    const { result, seconds, diagnostics } = await lab.engine.destroy({
-      signal: lab.session.signal,
-      onEvent: narrate(say),
-    });
-    const left = lab.omni?.resources.written() ?? [];
-    if (result === "succeeded" && left.length === 0) {
-      const omni = lab.omni === undefined ? "" : ", and nothing of it is left in Omni";
-      return `everything of the stack removed in ${seconds.toFixed(1)} s${omni}`;
-    }
-    lab.report.ok = false;
-    lab.report.failures.push({
-      fix: "unknown",
-      symptom: "the stack could not be taken down",
-      cause: [...diagnostics, ...left.map((id) => `Omni still has ${id}`)].join("\n"),
-      remedy: "see the messages of the resources that stayed",
-    });
-    return new Failed(result);
-  },
-};

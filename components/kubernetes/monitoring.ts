@@ -1,7 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
-import type * as pulumi from "@pulumi/pulumi";
+import * as pulumi from "@pulumi/pulumi";
 import { gpuDashboard } from "../recipe/dashboard";
-import { dcgmExporterImage } from "../recipe/data/dcgm";
 import type { MonitoringSpec } from "../recipe/spec";
 import type { KubernetesRecipe } from "../recipe/types";
 import { labels, podTolerations } from "./pods";
@@ -20,12 +19,31 @@ export function gpuMonitoring(
   opts: pulumi.CustomResourceOptions,
 ): void {
   if (spec === undefined) return;
+  const definition = spec.serviceMonitor ? prometheusOperator(name, opts) : undefined;
   if (recipe.mode === "devicePlugin") {
     exporter(name, recipe, opts);
     exporterService(name, recipe, opts);
-    if (spec.serviceMonitor) serviceMonitor(name, spec, recipe, opts);
+    if (definition !== undefined)
+      serviceMonitor(name, spec, recipe, pulumi.mergeOptions(opts, { dependsOn: [definition] }));
   }
   if (spec.dashboard ?? true) dashboard(name, spec.namespace ?? recipe.release.namespace, opts);
+}
+
+/**
+ * The definition of ServiceMonitors, read and not made: without it a preview ends here, under this name, before any machine
+ * is touched. The update would fail at its end instead, and the GPU Operator would leave the ServiceMonitor out in silence
+ * (gpu-operator, controllers/object_controls.go).
+ */
+function prometheusOperator(
+  name: string,
+  { dependsOn: _after, ...opts }: pulumi.CustomResourceOptions,
+): k8s.apiextensions.v1.CustomResourceDefinition {
+  const { CustomResourceDefinition } = k8s.apiextensions.v1;
+  return CustomResourceDefinition.get(
+    `${name}-servicemonitor-needs-prometheus-operator`,
+    "servicemonitors.monitoring.coreos.com",
+    opts,
+  );
 }
 
 function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomResourceOptions): void {
@@ -38,7 +56,7 @@ function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomRes
     containers: [
       {
         name: "exporter",
-        image: dcgmExporterImage,
+        image: recipe.images.dcgmExporter,
         ports: [{ name: "metrics", containerPort: port }],
         env: [
           { name: "DCGM_EXPORTER_LISTEN", value: `:${port}` },

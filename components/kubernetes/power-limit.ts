@@ -3,9 +3,6 @@ import type * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
 import { kubernetesName, labels, podTolerations } from "./pods";
 
-/** A plain image: the NVIDIA runtime brings nvidia-smi of the very driver, and no CUDA release has to fit. */
-const image = "ubuntu:24.04";
-
 /** What the script asks of every card, in the order in which it reads. */
 const query = "index,power.limit,power.min_limit,power.max_limit,power.draw,utilization.gpu";
 
@@ -92,8 +89,10 @@ function powerLimit(
     containers: [
       {
         name: "power-limit",
-        image,
+        // A plain one: the NVIDIA runtime brings nvidia-smi of the very driver, and no CUDA release has to fit.
+        image: recipe.images.powerLimit,
         command: ["/bin/bash", "-c", script],
+        terminationMessagePolicy: "FallbackToLogsOnError", // which limit a card takes shows in the pod's status
         env: [
           { name: "WATTS", value: String(watts) },
           { name: "QUERY", value: query },

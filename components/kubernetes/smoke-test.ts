@@ -71,6 +71,8 @@ function testPod(recipe: KubernetesRecipe, machine: MachineRecipe): k8s.types.in
         name: "smoke-test",
         image: recipe.smokeTestImage,
         securityContext: unprivileged,
+        // What CUDA said is then in the pod's status, where the doctor reads it even when the log is gone.
+        terminationMessagePolicy: "FallbackToLogsOnError",
         resources: { limits: { [recipe.resourceName]: "1" } },
       },
     ],

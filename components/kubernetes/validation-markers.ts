@@ -3,8 +3,6 @@ import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe } from "../recipe/types";
 import { labels, podTolerations, unprivileged } from "./pods";
 
-const image = "busybox:1.37";
-
 /**
  * Writes a marker only while the driver is up: the kernel shows its version in every container's own /proc, so no part
  * of the host's needs mounting. Each file appears whole (written beside, then renamed), because operands source
@@ -75,7 +73,7 @@ function markerPod(recipe: KubernetesRecipe, configMap: string): k8s.types.input
     containers: [
       {
         name: "markers",
-        image,
+        image: recipe.images.validationMarkers,
         command: ["/bin/sh", "-c", script],
         env: [{ name: "MARKERS", value: recipe.markers.map((marker) => marker.file).join(" ") }],
         // Root, because the host's /run/nvidia is root's; but nothing of what makes a container privileged.

@@ -1,4 +1,5 @@
 import { clusterCuda, smokeTestImage, tooNewSample } from "./cuda";
+import { helperImages } from "./data/images";
 import type { FixSwitch } from "./fix-ids";
 import type { MachineFacts } from "./machine-facts";
 import { markersOf, needsMarkers } from "./markers";
@@ -55,6 +56,7 @@ export function kubernetesRecipe(
     nodeSelector,
     resourceName: resourceNameOf(spec.sharing, gpuMachines),
     ...(config === undefined ? {} : { sharingConfig: config }),
+    images: { ...helperImages, ...spec.images },
     smokeTestImage: spec.smokeTestImage ?? (fix("cudaImage") ? smokeTestImage(cudaVersion) : tooNewSample),
     cudaVersion,
   };

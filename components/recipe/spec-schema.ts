@@ -72,7 +72,14 @@ const app = {
 };
 
 const workloads = z.strictObject({
-  ollama: z.strictObject({ ...app, models: z.array(text).optional(), pullBy: z.enum(ModelPull).optional() }).optional(),
+  ollama: z
+    .strictObject({
+      ...app,
+      models: z.array(text).optional(),
+      pullBy: z.enum(ModelPull).optional(),
+      pullImage: text.optional(),
+    })
+    .optional(),
   comfyui: z.strictObject(app).optional(),
   litellm: z
     .strictObject({
@@ -148,6 +155,13 @@ export const specSchema = z.strictObject({
   timeouts: timeouts.optional(),
   factoryUrl: url.optional(),
   smokeTestImage: text.optional(),
+  images: z
+    .strictObject({
+      validationMarkers: text.optional(),
+      powerLimit: text.optional(),
+      dcgmExporter: text.optional(),
+    })
+    .optional(),
   without: z.array(z.string()).optional(),
   skipChecks: z.boolean().optional(),
 });

@@ -153,8 +153,10 @@ export interface OllamaSpec {
   models?: string[];
   /** Default `job`. */
   pullBy?: ModelPull;
-  /** Image. Default `ollama/ollama` of a release pinned by this package. */
+  /** Image. Default `ollama/ollama` of a release pinned by this package; that the tag is served is not verified. */
   image?: string;
+  /** Image of the Jobs that pull the models; any with sh, curl and grep. Not verified; default `curlimages/curl:8.16.0`. */
+  pullImage?: string;
   /** Size of the volume for models. Default `30Gi`. */
   storage?: string;
   /** StorageClass of the volume. Default: the cluster's. */
@@ -171,7 +173,7 @@ export interface OllamaSpec {
 export interface ComfyUiSpec {
   /** Whether it runs. Default true. Where one card serves several workloads in turn, all but one are `false`: kept, with no replicas. */
   active?: boolean;
-  /** Image. Default follows from the driver's CUDA. */
+  /** Image. Default `yanwk/comfyui-boot` for the driver's CUDA; that the tag is served is not verified. */
   image?: string;
   /** Size of the volume for models and outputs. Default `50Gi`. */
   storage?: string;
@@ -189,7 +191,7 @@ export interface ComfyUiSpec {
 export interface LiteLlmSpec {
   /** Whether it runs. Default true; see ComfyUI. */
   active?: boolean;
-  /** Image. Default `ghcr.io/berriai/litellm` of a release pinned by this package. */
+  /** Image. Default `ghcr.io/berriai/litellm` of a release pinned by this package; that the tag is served is not verified. */
   image?: string;
   /** Secret in its namespace with the key `LITELLM_MASTER_KEY`, which clients must then send. It must exist. Default none: open to the cluster. */
   masterKeySecret?: string;
@@ -221,7 +223,7 @@ export interface VllmSpec {
   huggingFaceToken?: SecretKeySpec;
   /** Limit of `/dev/shm`, which the processes of one model share. It counts as the pod's memory once used. Default `8Gi`. */
   sharedMemory?: string;
-  /** Image. Default `vllm/vllm-openai` of a release that the driver's CUDA runs. */
+  /** Image. Default `vllm/vllm-openai` of a release that the driver's CUDA runs; that the tag is served is not verified. */
   image?: string;
   /** Size of the volume for downloaded models and compiled graphs. Default `100Gi`. */
   storage?: string;
@@ -268,7 +270,10 @@ export interface WorkloadsSpec {
 
 /** Metrics of the cards (DCGM exporter), for Prometheus and Grafana that are there already. */
 export interface MonitoringSpec {
-  /** Make a ServiceMonitor. The cluster must have the Prometheus Operator's definition of it. Default false. */
+  /**
+   * Make a ServiceMonitor. The cluster must have the Prometheus Operator's definition of it: a preview looks, and ends with
+   * `servicemonitors.monitoring.coreos.com does not exist` when it is not there. Default false.
+   */
   serviceMonitor?: boolean;
   /** Make a ConfigMap with a Grafana dashboard, which the sidecar of Grafana's chart loads by its label. Default true. */
   dashboard?: boolean;
@@ -276,6 +281,19 @@ export interface MonitoringSpec {
   namespace?: string;
   /** Further labels of the ServiceMonitor, as Prometheus selects by, e.g. `release: kube-prometheus-stack`. Default none. */
   labels?: Record<string, string>;
+}
+
+/**
+ * Images of what this package itself runs on GPU nodes, e.g. for a mirror of one's own. That the default tags are served is
+ * not verified: this package asks no registry.
+ */
+export interface ImagesSpec {
+  /** Of the validation markers; any with sh, cmp and cp. Not verified; default `busybox:1.37`. */
+  validationMarkers?: string;
+  /** Of the power limit; any with bash, awk and glibc. Not verified; default `ubuntu:24.04`. */
+  powerLimit?: string;
+  /** Of the DCGM exporter beside the device plugin. Not verified; default `nvcr.io/nvidia/k8s/dcgm-exporter` as GPU Operator v26.3.3 has it. */
+  dcgmExporter?: string;
 }
 
 /** How machines are brought to the wanted image. */
@@ -343,8 +361,13 @@ export interface ClusterSpec {
   timeouts?: TimeoutsSpec;
   /** Image Factory. Default `https://factory.talos.dev`. */
   factoryUrl?: string;
-  /** Image of the smoke test. Default: a CUDA sample that the driver can run. */
+  /**
+   * Image of the smoke test. Default: a CUDA sample that the driver can run. Not verified on Blackwell, for which the sample
+   * of CUDA 12.5 has no code of its own and leaves it to the driver to compile some.
+   */
   smokeTestImage?: string;
+  /** Images of what this package itself runs on GPU nodes. Default: see its fields. */
+  images?: ImagesSpec;
   /** Fixes to leave out, by name (`npm run lab -- --list-fixes`): to see what they are for, or where a release no longer needs one. */
   without?: string[];
   /**

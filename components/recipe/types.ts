@@ -1,4 +1,4 @@
-import type { ClusterSpec, MachineRole, ConfigurationOwner } from "./spec";
+import type { ClusterSpec, MachineRole, ConfigurationOwner, ImagesSpec } from "./spec";
 
 /** `legacy`: Talos ≤ 1.12, NVIDIA's libraries under a glibc prefix. `cdi`: Talos ≥ 1.13, standard layout and CDI. */
 export type Era = "legacy" | "cdi";
@@ -118,6 +118,8 @@ export interface KubernetesRecipe {
   /** Device plugin configuration (YAML) for sharing; undefined without sharing. */
   sharingConfig?: string;
   smokeTestImage: string;
+  /** Images of what this package itself runs on the GPU machines. */
+  images: Required<ImagesSpec>;
   /** Newest CUDA that the driver of every GPU machine runs, e.g. `12.8`. */
   cudaVersion: string;
 }

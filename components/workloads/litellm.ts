@@ -3,11 +3,11 @@ import * as pulumi from "@pulumi/pulumi";
 import { createHash } from "node:crypto";
 import { stringify } from "yaml";
 import { labels, podTolerations, unprivileged } from "../kubernetes/pods";
+import { workloadImages } from "../recipe/data/images";
 import { type LiteLlmSpec } from "../recipe/spec";
 import { type GpuToleration } from "./gpu-access";
 import { server } from "./server";
 
-const defaultImage = "ghcr.io/berriai/litellm:main-v1.77.3-stable";
 const port = 4000;
 const configFile = "/etc/litellm/config.yaml";
 
@@ -98,7 +98,7 @@ function pod(
     containers: [
       {
         name: "litellm",
-        image: args.image ?? defaultImage,
+        image: args.image ?? workloadImages.litellm,
         args: ["--config", configFile, "--port", String(port)],
         ports: [{ name: "http", containerPort: port }],
         // The proxy reads its configuration at start only: another one is another pod.

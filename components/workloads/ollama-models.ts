@@ -3,9 +3,8 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { kubernetesName, labels, unprivileged } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
+import { workloadImages } from "../recipe/data/images";
 import { type OllamaSpec } from "../recipe/spec";
-
-const image = "curlimages/curl:8.16.0";
 
 /** Whether the server lists the model: `/api/tags` names every model with its tag. */
 const pull = `
@@ -49,7 +48,10 @@ export function ollamaModels(
         spec: {
           backoffLimit: 4, // a download may break off; ollama goes on where it stopped
           activeDeadlineSeconds: limit,
-          template: { metadata: { labels: labels("ollama-model") }, spec: pullPod(model, limit, endpoint) },
+          template: {
+            metadata: { labels: labels("ollama-model") },
+            spec: pullPod(model, limit, endpoint, spec.pullImage),
+          },
         },
       },
       pulumi.mergeOptions(opts, { customTimeouts: outlasting(limit) }),
@@ -57,7 +59,12 @@ export function ollamaModels(
   });
 }
 
-function pullPod(model: string, limit: number, endpoint: pulumi.Input<string>): k8s.types.input.core.v1.PodSpec {
+function pullPod(
+  model: string,
+  limit: number,
+  endpoint: pulumi.Input<string>,
+  image = workloadImages.modelPull as string,
+): k8s.types.input.core.v1.PodSpec {
   return {
     restartPolicy: "OnFailure",
     automountServiceAccountToken: false,

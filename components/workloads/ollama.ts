@@ -1,13 +1,13 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
+import { workloadImages } from "../recipe/data/images";
 import { type OllamaSpec } from "../recipe/spec";
 import { type GpuAccess } from "./gpu-access";
 import { ollamaModels, pullHook } from "./ollama-models";
 import { server } from "./server";
 import { volume } from "./volume";
 
-const defaultImage = "ollama/ollama:0.32.15";
 const port = 11434;
 const home = "/var/lib/ollama";
 
@@ -83,7 +83,7 @@ function pod(
     containers: [
       {
         name: "ollama",
-        image: args.image ?? defaultImage,
+        image: args.image ?? workloadImages.ollama,
         ports: [{ name: "http", containerPort: port }],
         env: [
           { name: "HOME", value: home }, // its key pair

@@ -36,7 +36,8 @@ export function chartVersions(chart: string): string[] {
 /**
  * Writes a chart as a folder that Helm takes: `dir/<chart>-<version>`. Values and their defaults are the real chart's; a
  * value that it does not have is an error, by the chart's schema. Templates are the lab's own and make those objects of
- * the real chart that something in a lab reads. There are no hooks: the real ones only upgrade and remove definitions.
+ * the real chart that something in a lab reads, with the one hook that changes a cluster: node feature discovery's clean-up
+ * of the nodes after the release is gone. The others upgrade and remove definitions.
  *
  * @param repo where the stack says that the chart is; must be where the real one is
  * @param version with or without its `v`; undefined or empty: the newest that the lab has

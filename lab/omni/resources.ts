@@ -24,11 +24,6 @@ export class Resources {
     return [...this.byKey.values()].filter(({ metadata }) => metadata.type === type);
   }
 
-  /** Everything that users have written and not deleted, as `type/id`. */
-  written(): string[] {
-    return [...this.byKey.keys()];
-  }
-
   put(resource: Resource): void {
     const { type, id } = resource.metadata ?? {};
     if (type !== configPatchType && type !== extensionsType) {

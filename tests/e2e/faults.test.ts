@@ -48,15 +48,12 @@ test("an image that does not boot is called rolled back, and a second run ends w
   expect(first!.lines.at(-1)).toContain("machines.rollback: Talos rolled back: after the reboot it runs the old image");
 });
 
-test.each(["refuse-some", "drop-some", "hang-once"])("%s is survived in one run with one reboot", (machine) => {
-  expect(endedWell(machine)).toHaveLength(1);
-});
-
-test("a pull that hangs ends at its limit, and nothing was disturbed", () => {
-  const [first] = endedWell("hang-pull");
-  expect(first!.status).toBe(1);
-  expect(first!.lines.join("\n")).toMatch(/could not pull \S+: waited \d+s for installer .*nothing drained/);
-});
+test.each(["refuse-some", "drop-some", "hang-once", "hang-pull"])(
+  "%s is survived in one run with one reboot",
+  (machine) => {
+    expect(endedWell(machine)).toHaveLength(1);
+  },
+);
 
 test.each(["refuse-all", "hang-all"])("%s ends in bounded time and says what it waited for", (machine) => {
   const [first] = endedWell(machine);

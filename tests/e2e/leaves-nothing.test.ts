@@ -26,3 +26,17 @@ test(
   },
   3 * 60_000,
 );
+
+test(
+  "a lab whose reader has gone stops in the middle of an update, and leaves neither process nor file",
+  async () => {
+    const lab = startLab(["--stack", "velaryon"]);
+    const folder = await lab.folder();
+    await lab.line(/upgrade: .*(pull|reboot)/);
+    lab.child.stderr!.destroy();
+    lab.child.stdout!.destroy();
+    expect((await lab.ended).status).toBe(141);
+    await nothingLeft(folder);
+  },
+  3 * 60_000,
+);

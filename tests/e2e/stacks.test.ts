@@ -51,7 +51,7 @@ const pairs = Object.keys(expected).flatMap((name, index, names) =>
 );
 
 test.each(pairs.map((names) => [names]))(
-  "%j come up side by side: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine",
+  "%j come up side by side: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the destroy leaves nothing",
   async (names) => {
     const runs = await Promise.all(names.map((stack) => runLab(["--stack", stack, "--updates", "2"])));
     for (const [index, stack] of names.entries()) {
@@ -78,6 +78,7 @@ test.each(pairs.map((names) => [names]))(
       }
       expect(report.workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(workloads);
       expect(report.workloads.every(({ ready }) => ready)).toBe(true);
+      expect(report.left).toEqual([]);
     }
   },
   10 * 60_000,

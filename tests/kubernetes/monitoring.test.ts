@@ -32,6 +32,21 @@ test("with the device plugin: exporter on the GPU nodes under the runtime class,
   expect(spec.endpoints[0].port).toBe(ports[0].name);
 });
 
+test.each(["aarhus-h100", "rtx5070ti"])(
+  "%s: the definition of ServiceMonitors is looked for at the very beginning, and only where one is wanted",
+  async (stack) => {
+    expect((await run(stack, { serviceMonitor: true })).reads).toEqual([
+      {
+        type: "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition",
+        name: "lab-servicemonitor-needs-prometheus-operator",
+        id: "servicemonitors.monitoring.coreos.com",
+        dependencies: [],
+      },
+    ]);
+    expect((await run(stack, {})).reads).toEqual([]);
+  },
+);
+
 test("the ServiceMonitor is asked for, the dashboard is not", async () => {
   const ran = await run("aarhus-h100", {});
   expect(findAll(ran, monitor)).toEqual([]);

@@ -23,6 +23,11 @@ test("requests one unit through the device plugin, on its machine, within the ga
   expect(pod.containers[0].env).toBeUndefined(); // NVIDIA_VISIBLE_DEVICES would override the device plugin's
 });
 
+test("its last words are in the pod's status, where the doctor reads them", async () => {
+  const { spec } = await smokeTest();
+  expect(spec.template.spec.containers[0].terminationMessagePolicy).toBe("FallbackToLogsOnError");
+});
+
 test("the same machine and release: the same Job", async () => {
   expect(await smokeTest()).toEqual(await smokeTest());
 });

@@ -1,178 +1,28 @@
-import { execFile } from "node:child_process";
-import * as fs from "node:fs/promises";
-import * as os from "node:os";
-import * as path from "node:path";
-import { promisify } from "node:util";
-import { parse, parseAllDocuments } from "yaml";
-import { chartFolder, chartRepositories } from "../../lab/charts";
-import { startControlPlane, type ControlPlane } from "../../lab/controlplane";
-import { startFactory, type Factory } from "../../lab/factory";
-import { startMachines, type Machines } from "../../lab/machines";
-import { provideTools } from "../../lab/tools";
-import { request } from "./controlplane/kubernetes";
+import { gpuStack } from "../../components/kubernetes";
+import type { Machines } from "../../lab/machines";
+import { find } from "../support/graph";
+import { planOf } from "../support/plans";
+import { record } from "../support/recorder";
+import {
+  closeStand,
+  create,
+  eventually,
+  install,
+  logOf,
+  namespace,
+  node,
+  openStand,
+  read,
+  readNode,
+  readPods,
+  type Found,
+} from "./kubelet-stand";
 
-const run = promisify(execFile);
-const namespace = "gpu-operator";
-const node = "gpu-1";
-
-/** The machine's configuration with every fix that Talos 1.12 needs. */
-const patch = `machine:
-  kernel: { modules: [{ name: nvidia }, { name: nvidia_uvm }, { name: nvidia_drm }, { name: nvidia_modeset }] }
-  sysctls: { net.core.bpf_jit_harden: "1" }
-  nodeLabels: { nvidia.com/gpu.deploy.operator-validator: "false" }
-`;
-
-const values = {
-  driver: { enabled: false },
-  toolkit: { enabled: false },
-  migManager: { enabled: false },
-  devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: "envvar" }] },
-};
-
-/** An object of the Kubernetes API. */
-interface Found {
-  apiVersion: string;
-  kind: string;
-  metadata: { name: string; namespace?: string; labels?: Record<string, string> };
-  spec?: any;
-  status?: any;
-}
-
-let dir: string;
-let controlPlane: ControlPlane;
-let factory: Factory;
 let machines: Machines;
-let helm: string;
-
 beforeAll(async () => {
-  const tools = await provideTools({ only: ["controlplane", "machines", "talosctl", "helm"] });
-  helm = tools.helm;
-  dir = await fs.mkdtemp(path.join(os.tmpdir(), "talos-gpu-kubelet-"));
-  factory = await startFactory();
-  controlPlane = await startControlPlane({ dir: path.join(dir, "cluster"), binary: tools.controlplane });
-  machines = await startOne(tools.machines, tools.talosctl);
+  machines = await openStand();
 }, 1_800_000);
-
-afterAll(async () => {
-  await machines?.stop();
-  await controlPlane?.stop();
-  await factory?.close();
-  if (dir) await fs.rm(dir, { recursive: true, force: true });
-});
-
-/** One worker on Talos 1.12 with NVIDIA's extensions, and a kubelet. */
-async function startOne(binary: string, talosctl: string): Promise<Machines> {
-  const at = (file: string): string => path.join(dir, file);
-  const talos = (...args: string[]): Promise<unknown> => run(talosctl, args, { cwd: dir });
-  await talos("gen", "secrets", "--output-file", "secrets.yaml");
-  const releases = ["--talos-version", "v1.12", "--kubernetes-version", "1.35.0"];
-  await talos(
-    "gen",
-    "config",
-    "lab",
-    "https://10.9.0.1:6443",
-    "--with-secrets",
-    "secrets.yaml",
-    "--output",
-    dir,
-    ...releases,
-  );
-  await talos("machineconfig", "patch", "worker.yaml", "--patch", patch, "--output", "machine.yaml");
-  const secrets = parse(await fs.readFile(at("secrets.yaml"), "utf8")) as {
-    certs: { os: { crt: string; key: string } };
-  };
-  await fs.writeFile(at("os.crt"), Buffer.from(secrets.certs.os.crt, "base64"));
-  await fs.writeFile(at("os.key"), Buffer.from(secrets.certs.os.key, "base64"), { mode: 0o600 });
-  const names = ["nvidia-container-toolkit-production", "nvidia-open-gpu-kernel-modules-production"];
-  const officialExtensions = names.map((name) => `siderolabs/${name}`);
-  const body = JSON.stringify({ customization: { systemExtensions: { officialExtensions } } });
-  const schematic = (await (await fetch(`${factory.url}/schematics`, { method: "POST", body })).json()) as {
-    id: string;
-  };
-  const card = { model: "RTX 5070 Ti", architecture: "Blackwell", pciDevice: "0300_10de", count: 1, memoryMiB: 16303 };
-  const { server, adminKubeconfig, caCert, caKey } = controlPlane;
-  return startMachines(binary, {
-    dir: at("machines"),
-    timeScale: 60,
-    factory: factory.url,
-    kubernetes: { server, adminKubeconfig, caCert, caKey },
-    talos: { caCert: at("os.crt"), caKey: at("os.key") },
-    clusterName: "lab",
-    machines: [
-      {
-        name: node,
-        address: "10.9.0.21",
-        role: "worker",
-        talosVersion: "v1.12.6",
-        schematicId: schematic.id,
-        platform: "metal",
-        config: at("machine.yaml"),
-        gpus: [{ ...card, computeCapability: "12.0", minPowerW: 250, maxPowerW: 300, defaultPowerW: 300 }],
-      },
-    ],
-  });
-}
-
-/** Reads until what was read satisfies; fails with what was seen last. */
-async function eventually<Seen>(
-  what: string,
-  read: () => Promise<Seen>,
-  holds: (seen: Seen) => boolean,
-): Promise<Seen> {
-  const deadline = performance.now() + 40_000;
-  for (;;) {
-    const seen = await read().catch((error: unknown) => error);
-    if (!(seen instanceof Error) && holds(seen as Seen)) return seen as Seen;
-    if (performance.now() > deadline)
-      throw new Error(`not within 40 s: ${what}; last: ${JSON.stringify(seen) ?? seen}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-/** Path of an object's kind in the API. */
-function collection({ apiVersion, kind, metadata }: Found): string {
-  const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-  const plural = `${kind.toLowerCase()}s`.replace(/ys$/, "ies");
-  return metadata.namespace === undefined
-    ? `${group}/${plural}`
-    : `${group}/namespaces/${metadata.namespace}/${plural}`;
-}
-
-async function call(method: string, url: string, body?: unknown): Promise<any> {
-  const answer = await request(controlPlane.adminKubeconfig, method, url, body);
-  if (answer.status >= 300) throw new Error(`${method} ${url}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
-}
-
-const create = (object: Found): Promise<Found> => call("POST", collection(object), object);
-
-const read = (object: Found): Promise<Found> => call("GET", `${collection(object)}/${object.metadata.name}`);
-
-const readNode = (): Promise<Found> => read({ apiVersion: "v1", kind: "Node", metadata: { name: node } });
-
-const readPods = async (label: string): Promise<Found[]> =>
-  (await call("GET", `/api/v1/namespaces/${namespace}/pods?labelSelector=${encodeURIComponent(label)}`)).items;
-
-async function install(): Promise<void> {
-  const labels = { "pod-security.kubernetes.io/enforce": "privileged" };
-  await create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } });
-  const chart = await chartFolder(dir, chartRepositories["gpu-operator"]!, "gpu-operator", "v25.10.1");
-  const file = path.join(dir, "values.json");
-  await fs.writeFile(file, JSON.stringify(values));
-  const { stdout } = await run(helm, ["template", "it", chart, "-n", namespace, "--include-crds", "-f", file], {
-    maxBuffer: 1e7,
-  });
-  for (const document of parseAllDocuments(stdout)) {
-    const object = (document as { toJS(): unknown }).toJS() as Found | null;
-    // The definition of a ClusterPolicy takes a moment to be served.
-    if (object)
-      await eventually(
-        `create ${object.kind}`,
-        () => create(object),
-        () => true,
-      );
-  }
-}
+afterAll(closeStand);
 
 const markers = {
   apiVersion: "apps/v1",
@@ -272,5 +122,78 @@ test("a CUDA sample computes on the card", async () => {
   );
   const [pod] = await readPods("job-name=smoke-test");
   expect(pod?.status.containerStatuses[0].state.terminated).toMatchObject({ exitCode: 0, reason: "Completed" });
-  expect(pod?.status.containerStatuses[0].state.terminated.message).toContain("Test PASSED");
+  expect(await logOf(pod!)).toContain("Test PASSED");
 }, 60_000);
+
+/** A pod that says 100 lines and fails. */
+const talkative = (policy: string, before = "") => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: `talkative-${policy.toLowerCase()}`, namespace },
+  spec: {
+    restartPolicy: "Never",
+    containers: [
+      {
+        name: "main",
+        image: "busybox:1.37",
+        command: ["/bin/sh", "-c", `${before} for i in $(seq 100); do echo "line $i"; done; exit 3`],
+        terminationMessagePolicy: policy,
+      },
+    ],
+  },
+});
+
+test("a container's last words are in its status as its policy says: the file's, or the end of the log", async () => {
+  const words = async (pod: Found): Promise<string | undefined> => {
+    await create(pod);
+    const ended = await eventually(
+      "the pod to fail",
+      () => read(pod),
+      ({ status }) => status?.phase === "Failed",
+    );
+    return ended.status.containerStatuses[0].state.terminated.message as string | undefined;
+  };
+  const [fromFile, fromLog] = await Promise.all([
+    words(talkative("File", "echo fatal: no card > /dev/termination-log;")),
+    words(talkative("FallbackToLogsOnError")),
+  ]);
+  expect(fromFile).toBe("fatal: no card\n");
+  // The kubelet takes 80 lines and 2048 bytes at most.
+  expect(fromLog!.trim().split("\n")).toHaveLength(80);
+  expect(fromLog).toContain("line 21\n");
+  expect(fromLog).toContain("line 100");
+}, 60_000);
+
+test("a power limit that drifts is set again at the next look, half an hour later, and persistence mode with it", async () => {
+  const limited = { address: "10.9.0.21", role: "worker", configuration: "adopted", powerLimit: 280 };
+  const machinesOf = { [node]: { ...limited, gpus: [{ model: "RTX 5070 Ti" }] } };
+  const planned = planOf("rtx3090", { talosVersion: "v1.12.6", machines: machinesOf });
+  const registered = await record(() => void gpuStack("lab", planned, [], {}));
+  const set = find(registered, "kubernetes:apps/v1:DaemonSet", "power-limit-280w").inputs;
+  await create({ ...set, metadata: { ...set.metadata, namespace } } as Found);
+
+  const podOf = async (): Promise<Found | undefined> =>
+    (await readPods("app.kubernetes.io/name=nvidia-power-limit-280w"))[0];
+  const ask = "--query-gpu=power.limit,persistence_mode";
+  const card = (): Promise<string> => machines.nvidiaSmi(node, [ask, "--format=csv,noheader,nounits"]);
+  const isReady = (pod: Found | undefined): boolean => pod?.status.containerStatuses?.[0]?.ready === true;
+  const pod = (await eventually("the limit's pod to be ready", podOf, isReady))!;
+  expect(await card()).toBe("280.00, Enabled\n");
+  expect(await logOf(pod)).toContain("card 0: 300.00 W -> 280 W");
+
+  // Somebody else on the machine, as an administrator may.
+  await machines.nvidiaSmi(node, ["-i", "0", "-pl", "300"]);
+  await machines.nvidiaSmi(node, ["-pm", "0"]);
+  expect(await card()).toBe("300.00, Disabled\n");
+  const drifted = performance.now();
+  await eventually("the limit to be back", card, (now) => now === "280.00, Enabled\n");
+  // 1800 lab seconds are 30 s; the first look was a little before the drift.
+  expect(performance.now() - drifted).toBeGreaterThan(15_000);
+  const said = await eventually(
+    "the log to say so",
+    () => logOf(pod),
+    (log) => log.split("card 0: 300.00 W -> 280 W").length === 3,
+  );
+  expect(said).toContain("card 0: limit 280 W, draws 30.00 W, utilisation 0 %");
+  expect((await podOf())?.status.containerStatuses[0].restartCount).toBe(0);
+}, 120_000);

@@ -30,6 +30,8 @@ export interface Registered {
 export interface Run {
   /** In the order of registration. */
   resources: Registered[];
+  /** What it looks at without making it (`get`). */
+  reads: { type: string; name: string; id: string; dependencies: string[] }[];
   /** Invokes and calls, by token. */
   calls: { token: string; inputs: unknown }[];
   /** What the program threw. */
@@ -53,6 +55,14 @@ export interface RunOptions {
 
 class RecordingMonitor extends MockMonitor {
   public readonly registered: Registered[] = [];
+
+  public readonly read: Run["reads"] = [];
+
+  public override async readResource(req: any, callback: any): Promise<void> {
+    const dependencies = req.getDependenciesList() as string[];
+    this.read.push({ type: req.getType(), name: req.getName(), id: req.getId(), dependencies });
+    return super.readResource(req, callback);
+  }
 
   public override async registerResource(req: any, callback: any): Promise<void> {
     const recorded: Registered = {
@@ -114,7 +124,7 @@ export async function record(program: () => unknown, options: RunOptions = {}): 
     supportsAliasSpecs: true,
   });
   pulumi.runtime.setAllConfig(options.config ?? {}, options.secretKeys ?? []);
-  const run: Run = { resources: monitor.registered, calls };
+  const run: Run = { resources: monitor.registered, reads: monitor.read, calls };
   await pulumi.runtime.runInPulumiStack(async () => {
     try {
       return await program();

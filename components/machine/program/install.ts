@@ -21,16 +21,20 @@ export interface Workbench {
   report: Report;
 }
 
+/** Calls that a pull has time for: one that hangs, on a connection that died in silence, must leave time for another. */
+const PULLS = 2;
+
 /** Pulls before anything is disturbed: a registry that is down must not be found out on a drained node. */
 export async function pull(task: UpgradeTask, bench: Workbench, limit: number): Promise<void> {
   const end = bench.clock.now() + limit;
+  const each = limit / PULLS;
   try {
     await waitFor(bench.clock, {
       what: `installer ${task.installerImage}`,
       limit,
       poll: task.pollSeconds * 1_000,
       look: async () => ({
-        done: await bench.machine.pull(task.installerImage, Math.max(end - bench.clock.now(), 1_000)),
+        done: await bench.machine.pull(task.installerImage, Math.max(Math.min(each, end - bench.clock.now()), 1_000)),
       }),
     });
   } catch (error) {

@@ -11,6 +11,3 @@ export const dcgmMetrics = {
   smClock: "DCGM_FI_DEV_SM_CLOCK",
   xid: "DCGM_FI_DEV_XID_ERRORS",
 } as const;
-
-/** Image of the exporter where no GPU Operator brings one. */
-export const dcgmExporterImage = "nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless";

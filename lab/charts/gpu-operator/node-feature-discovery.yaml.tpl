@@ -151,6 +151,57 @@ spec:
       tolerations:
         {{- toYaml . | nindent 8 }}
       {{- end }}
+{{- $parts := list (dict "api" "v1" "kind" "ServiceAccount") (dict "api" "rbac.authorization.k8s.io/v1" "kind" "ClusterRole") (dict "api" "rbac.authorization.k8s.io/v1" "kind" "ClusterRoleBinding") (dict "api" "batch/v1" "kind" "Job") }}
+{{- range $part := $parts }}
+---
+apiVersion: {{ $part.api }}
+kind: {{ $part.kind }}
+metadata:
+  name: {{ include "gpu-operator.nfd" $ }}-prune
+  {{- if not (hasPrefix "ClusterRole" $part.kind) }}
+  namespace: {{ $.Release.Namespace }}
+  {{- end }}
+  labels:
+    {{- include "gpu-operator.nfd.selector" $ | nindent 4 }}
+  annotations:
+    helm.sh/hook: post-delete
+    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- if eq $part.kind "ClusterRole" }}
+rules:
+  - apiGroups: [""]
+    resources: ["nodes", "nodes/status"]
+    verbs: ["get", "patch", "update", "list"]
+{{- else if eq $part.kind "ClusterRoleBinding" }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "gpu-operator.nfd" $ }}-prune
+    namespace: {{ $.Release.Namespace }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: {{ include "gpu-operator.nfd" $ }}-prune
+{{- else if eq $part.kind "Job" }}
+spec:
+  template:
+    metadata:
+      labels:
+        {{- include "gpu-operator.nfd.selector" $ | nindent 8 }}
+        role: prune
+    spec:
+      serviceAccountName: {{ include "gpu-operator.nfd" $ }}-prune
+      restartPolicy: Never
+      containers:
+        - name: nfd-master
+          image: {{ $image }}
+          command: ["nfd-master"]
+          args: ["-prune"]
+          securityContext:
+            {{- include "gpu-operator.nfd.security" $ | nindent 12 }}
+      tolerations:
+        {{- $default := list (dict "key" "node-role.kubernetes.io/control-plane" "operator" "Equal" "value" "" "effect" "NoSchedule") }}
+        {{- toYaml ($nfd.master.tolerations | default $default) | nindent 8 }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "gpu-operator.nfd.security" -}}

@@ -64,6 +64,8 @@ export class FakeMachine implements Machine {
   rollback = false;
   /** Whether what is staged takes effect only at boot. */
   needsBoot = false;
+  /** Calls of `pull` that never come back. */
+  hangingPulls = 0;
   /** Seconds from the request to the way down, and from there to running. */
   timing = { install: 40, boot: 120 };
   members: EtcdMember[] = [{ id: "1", hostname: "cp-1", learner: false }];
@@ -121,7 +123,11 @@ export class FakeMachine implements Machine {
       this.active = this.persistent = configuration;
     });
   }
-  async pull(image: string): Promise<void> {
+  async pull(image: string, limit: number): Promise<void> {
+    if (this.hangingPulls-- > 0) {
+      await this.clock.sleep(limit); // as talosctl is ended at its limit
+      throw new CallError("unreachable", `talosctl image did not end within ${limit} ms`);
+    }
     return this.act(`pull ${image}`, () => {});
   }
   async upgrade(image: string, api: UpgradeApi): Promise<void> {

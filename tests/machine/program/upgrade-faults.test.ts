@@ -26,6 +26,21 @@ describe("faults", () => {
     expect(cluster.calls).toEqual([]);
   });
 
+  test("a pull that hangs once leaves time for another", async () => {
+    const { clock, machine, run } = setup();
+    machine.hangingPulls = 1;
+    expect(await run()).toMatchObject({ rebooted: true });
+    expect(clock.now()).toBeGreaterThan(5 * 60_000); // half of the limit
+  });
+
+  test("pulls that hang end at the limit, and nothing was disturbed", async () => {
+    const { clock, machine, cluster, run } = setup();
+    machine.hangingPulls = 99;
+    expect(await failure(run())).toMatch(/could not pull \S+: waited 10m for installer .*nothing drained/);
+    expect(clock.now()).toBeLessThan(11 * 60_000);
+    expect(cluster.calls).toEqual([]);
+  });
+
   test("a release that cannot pull ahead is upgraded all the same", async () => {
     const { machine, run } = setup();
     machine.fail("pull", "unimplemented");

@@ -124,6 +124,8 @@ func jobOutcome(client kubernetes.Interface, namespace, name string) (*batchv1.J
 		text, _ := json.Marshal(pod.Status.ContainerStatuses)
 		seen = append(seen, text...)
 		seen = append(seen, pod.Status.Message...)
+		log, _ := client.CoreV1().Pods(namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(context.Background())
+		seen = append(seen, log...)
 	}
 	return job, string(seen)
 }

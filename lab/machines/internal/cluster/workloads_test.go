@@ -29,14 +29,16 @@ func TestWorkloads(t *testing.T) {
 	})
 	eventually(t, "the script to pull the model", 30*time.Second, func() (bool, string) {
 		job, seen := jobOutcome(client, "kube-system", "pull")
-		return job != nil && job.Status.Succeeded == 1 && strings.Contains(seen, `\"status\":\"success\"`) && strings.Contains(seen, "llama3.2:3b"), seen
+		return job != nil && job.Status.Succeeded == 1 && strings.Contains(seen, `"status":"success"`) && strings.Contains(seen, "llama3.2:3b"), seen
 	})
 	eventually(t, "the hook to fail and its container to be killed", 30*time.Second, func() (bool, string) {
 		pod, err := client.CoreV1().Pods("kube-system").Get(ctx, "hook", metav1.GetOptions{})
 		if err != nil || len(pod.Status.ContainerStatuses) == 0 {
 			return false, "no status"
 		}
-		text, _ := json.Marshal(pod.Status)
+		// Why is told by an event alone.
+		events, _ := client.CoreV1().Events("kube-system").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=hook,reason=FailedPostStartHook"})
+		text, _ := json.Marshal(events)
 		return pod.Status.ContainerStatuses[0].RestartCount > 0 && strings.Contains(string(text), "init 250 result=11"), string(text)
 	})
 	marker := filepath.Join(machine.root, "run/lab/marker")

@@ -17,8 +17,13 @@ func (w *worker) openLog(container string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(folder, "0.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 }
 
-// messageLimit is the kubelet's for a message from the log (kubernetes pkg/kubelet/kuberuntime: MaxContainerTerminationMessageLogLength).
-const messageLimit = 2048
+// Limits of a termination message: bytes and lines of one from the log, bytes of one from the file (kubernetes
+// pkg/kubelet/container/runtime.go, MaxContainerTerminationMessage…).
+const (
+	messageLimit     = 2048
+	messageLines     = 80
+	fileMessageLimit = 4096
+)
 
 // tail keeps the end of what was written.
 type tail struct {

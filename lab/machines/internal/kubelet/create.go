@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,6 +73,14 @@ func (w *worker) create(ctx context.Context, spec *corev1.Container, folders map
 	privileged := spec.SecurityContext != nil && spec.SecurityContext.Privileged != nil && *spec.SecurityContext.Privileged
 	own := filepath.Join(w.folder, "containers", spec.Name)
 	mounts, written := w.mounts(spec, folders, own)
+	if spec.TerminationMessagePath != "" {
+		// The kubelet mounts a file of its own there, a new one for every start (kubelet_pods.go, generateTerminationMessage).
+		file := filepath.Join(own, "termination-log")
+		if err := errors.Join(os.MkdirAll(own, 0o755), os.WriteFile(file, nil, 0o666)); err != nil {
+			return nil, "CreateContainerError", err
+		}
+		mounts[spec.TerminationMessagePath] = file
+	}
 	paths := newPaths(mounts, machine.RootFS(), filepath.Join(own, "root"), privileged || len(injected.gpus) > 0)
 	work := filepath.Join(own, "work")
 	if err := os.MkdirAll(work, 0o755); err != nil {

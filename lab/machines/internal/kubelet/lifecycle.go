@@ -3,6 +3,7 @@ package kubelet
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -159,7 +160,7 @@ func (w *worker) attempt(ctx context.Context, spec *corev1.Container, folders ma
 	w.mutex.Unlock()
 	w.state.update(spec.Name, func(own *containerState) {
 		own.ready, own.started = false, false
-		own.state = corev1.ContainerState{Terminated: ended(code, began, id, log.text())}
+		own.state = corev1.ContainerState{Terminated: ended(code, began, id, terminationMessage(container, code, log.text()))}
 	})
 	if w.session.ctx.Err() == nil {
 		w.publish(ctx)
@@ -180,8 +181,22 @@ func (w *worker) notStarted(ctx context.Context, name string, err error) int {
 	return startErrorCode
 }
 
-// ended describes how a container ended. Its message is the end of its log, always: a real kubelet does that only for
-// terminationMessagePolicy FallbackToLogsOnError, but nothing else in the lab may reach the log.
+// terminationMessage is what the container wrote to its message file, or, when that is empty, it failed and its policy says
+// so, the end of its log (kubernetes pkg/kubelet/kuberuntime/kuberuntime_container.go, getTerminationMessage).
+func terminationMessage(container *Container, code int, log string) string {
+	path := container.Spec.TerminationMessagePath
+	if path != "" {
+		if text, err := os.ReadFile(container.Paths.Resolve(path)); err == nil && len(text) > 0 {
+			return string(text[:min(len(text), fileMessageLimit)])
+		}
+	}
+	if container.Spec.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError || code == 0 {
+		return ""
+	}
+	return lastLines(log, messageLines)
+}
+
+// ended describes how a container ended.
 func ended(code int, began metav1.Time, id, message string) *corev1.ContainerStateTerminated {
 	reason := "Completed"
 	if code != 0 {

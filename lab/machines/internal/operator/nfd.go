@@ -2,10 +2,16 @@ package operator
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"talos-gpu/lab/machines/internal/host"
@@ -105,8 +111,15 @@ func (o *Operator) nfdWorker(ctx context.Context, c *kubelet.Container) int {
 	return 143
 }
 
-// nfdMaster puts the features on the nodes.
+// featureLabels is the annotation in which the master keeps the names of the labels that are its own, without the prefix of
+// its own namespace (node-feature-discovery api/nfd/v1alpha1, FeatureLabelsAnnotation).
+const featureLabels = "nfd.node.kubernetes.io/feature-labels"
+
+// nfdMaster puts the features on the nodes, or with -prune takes everything of its own off them.
 func (o *Operator) nfdMaster(ctx context.Context, c *kubelet.Container) int {
+	if slices.Contains(c.Argv, "-prune") {
+		return o.prune(ctx, c)
+	}
 	c.Logf("Node Feature Discovery Master")
 	o.features.wake()
 	for {
@@ -116,7 +129,7 @@ func (o *Operator) nfdMaster(ctx context.Context, c *kubelet.Container) int {
 		case <-o.features.changed:
 		}
 		for node, labels := range o.features.labels() {
-			if err := o.label(ctx, node, labels); err != nil && ctx.Err() == nil {
+			if err := o.publish(ctx, node, labels); err != nil && ctx.Err() == nil {
 				c.Logf("failed to update node %s: %v", node, err)
 				if c.Machine.Clock().Sleep(ctx, 5*time.Second) == nil {
 					o.features.wake()
@@ -124,4 +137,57 @@ func (o *Operator) nfdMaster(ctx context.Context, c *kubelet.Container) int {
 			}
 		}
 	}
+}
+
+// publish labels a node and notes which labels those are, first: what is not noted would never be pruned.
+func (o *Operator) publish(ctx context.Context, node string, labels map[string]string) error {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		names = append(names, strings.TrimPrefix(name, featurePrefix))
+	}
+	noted := strings.Join(names, ",")
+	if err := o.annotate(ctx, node, &noted); err != nil {
+		return err
+	}
+	return o.label(ctx, node, labels)
+}
+
+// prune is what the chart's hook does after the release is gone (node-feature-discovery
+// deployment/helm/node-feature-discovery/templates/post-delete-job.yaml; pkg/nfd-master/nfd-master.go, prune).
+func (o *Operator) prune(ctx context.Context, c *kubelet.Container) int {
+	nodes, err := o.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		c.Logf("failed to list nodes: %v", err)
+		return 1
+	}
+	for _, node := range nodes.Items {
+		names, noted := node.Annotations[featureLabels]
+		if !noted {
+			continue
+		}
+		c.Logf("pruning node %s", node.Name)
+		changes := map[string]*string{}
+		for _, name := range strings.Split(names, ",") {
+			if !strings.Contains(name, "/") {
+				name = featurePrefix + name
+			}
+			if _, set := node.Labels[name]; set {
+				changes[name] = nil
+			}
+		}
+		if err := errors.Join(o.patchLabels(ctx, node.Name, changes), o.annotate(ctx, node.Name, nil)); err != nil {
+			c.Logf("failed to prune node %s: %v", node.Name, err)
+			return 1
+		}
+	}
+	return 0
+}
+
+func (o *Operator) annotate(ctx context.Context, node string, labels *string) error {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]*string{featureLabels: labels}}})
+	if err != nil {
+		return err
+	}
+	_, err = o.client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, body, metav1.PatchOptions{})
+	return err
 }

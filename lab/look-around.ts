@@ -1,0 +1,125 @@
+import * as fs from "node:fs";
+import { SecretFiles } from "../components/machine/program/credentials";
+import { TalosMachine } from "../components/machine/program/talos-machine";
+import { Talosctl } from "../components/machine/program/talosctl";
+import { configPatchType, extensionsType } from "../components/recipe";
+import type { Lab } from "./bring-up";
+import { taintsOfNode } from "./kubernetes-view";
+import { ApiError, isNotFound, type KubernetesObject } from "./providers/kubernetes/api";
+import { Cluster } from "./providers/kubernetes/cluster";
+import { valuesOf, type Standing } from "./standing";
+
+/** Kinds whose objects the cluster itself makes and drops all the time. */
+const passing = new Set(["Event", "APIService", "ComponentStatus", "CSINode"]);
+
+/** Looks at everything. */
+export async function lookAround(lab: Lab): Promise<Standing> {
+  const [objects, nodes, machines] = await Promise.all([objectsOf(lab), nodesOf(lab), machinesOf(lab)]);
+  return { objects, nodes, machines, omni: omniOf(lab), processes: processesOf(lab.session.workspace.dir) };
+}
+
+/** Every listable object of every kind that the API server has, definitions of charts included. */
+async function objectsOf({ controlPlane, session }: Lab): Promise<string[]> {
+  const cluster = Cluster.of(controlPlane.adminKubeconfig);
+  const { signal } = session;
+  const get = (path: string) => cluster.api.request({ method: "GET", path, signal }).then(({ object }) => object);
+  try {
+    const groups = ((await get("/apis"))["groups"] ?? []) as { preferredVersion: { groupVersion: string } }[];
+    const versions = ["v1", ...groups.map(({ preferredVersion }) => preferredVersion.groupVersion)];
+    const found: string[] = [];
+    for (const version of versions) {
+      const root = version.includes("/") ? `/apis/${version}` : `/api/${version}`;
+      const resources = ((await get(root))["resources"] ?? []) as { name: string; kind: string; verbs: string[] }[];
+      for (const { name, kind, verbs } of resources) {
+        if (name.includes("/") || !verbs.includes("list") || passing.has(kind)) continue;
+        for (const { metadata } of await listed(cluster, `${root}/${name}`, signal)) {
+          const place = metadata?.namespace === undefined ? "" : `${metadata.namespace}/`;
+          found.push(`${kind} ${place}${metadata?.name}`);
+        }
+      }
+    }
+    return found;
+  } finally {
+    cluster.close();
+  }
+}
+
+/** Seconds that the API server may take to serve a kind that has just been defined. */
+const servedSeconds = 30;
+
+/** Until then it answers 429, "storage is (re)initializing" (kubernetes, apiserver/pkg/storage/cacher). */
+async function listed(cluster: Cluster, path: string, signal: AbortSignal): Promise<KubernetesObject[]> {
+  const deadline = performance.now() + servedSeconds * 1000;
+  for (;;) {
+    try {
+      return (await cluster.list(path, {}, signal)).items;
+    } catch (error) {
+      if (isNotFound(error)) return []; // its definition went meanwhile
+      if (!(error instanceof ApiError) || error.code !== 429 || performance.now() > deadline) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function nodesOf({ kubernetes }: Lab): Promise<Standing["nodes"]> {
+  const said = (what: string, values: Record<string, string> = {}): string[] =>
+    Object.entries(values).map(([key, value]) => `${what} ${key}=${value}`);
+  const entries = Object.entries(await kubernetes.nodes()).map(([name, node]): [string, string[]] => [
+    name,
+    [
+      ...said("label", node.metadata?.labels),
+      ...said("annotation", node.metadata?.annotations),
+      ...taintsOfNode(node).map((taint) => `taint ${taint}`),
+      ...(node.spec?.unschedulable ? ["cordoned"] : []),
+    ],
+  ]);
+  return Object.fromEntries(entries);
+}
+
+async function machinesOf({ machines, spec, session, tools }: Lab): Promise<Standing["machines"]> {
+  const talosconfig = session.dir("talosconfig");
+  const states = await machines.state();
+  const found: Standing["machines"] = {};
+  const talosctl = new Talosctl({ binary: tools.talosctl, talosconfig, secrets: [] });
+  const files = new SecretFiles();
+  try {
+    const version = await talosctl.version();
+    for (const [name, { address }] of Object.entries(spec.machines)) {
+      const { talosVersion, schematicId, stage } = states[name]!;
+      const configured = stage !== "maintenance" && fs.existsSync(talosconfig);
+      const configurations = configured
+        ? await new TalosMachine(talosctl, address, version, files).configurations()
+        : {};
+      const text = configurations.persistent ?? configurations.active;
+      found[name] = {
+        image: `${talosVersion} ${schematicId}`,
+        configuration: text === undefined ? undefined : valuesOf(text),
+      };
+    }
+    return found;
+  } finally {
+    talosctl.stop();
+    files.close();
+  }
+}
+
+function omniOf({ omni }: Lab): string[] {
+  const all = [configPatchType, extensionsType].flatMap((type) => omni?.resources.all(type) ?? []);
+  return all.map(({ metadata, spec }) => `${metadata.type} ${metadata.id} ${JSON.stringify([metadata.labels, spec])}`);
+}
+
+/** What runs with the lab's mark in its environment, which every process inherits (`workspace.ts`); only Linux tells. */
+function processesOf(dir: string): Record<string, string> {
+  if (!fs.existsSync("/proc/self/environ")) return {};
+  const read = (file: string): string => {
+    try {
+      return fs.readFileSync(file, "utf8");
+    } catch {
+      return ""; // it ended meanwhile, or is somebody else's
+    }
+  };
+  const ours = fs
+    .readdirSync("/proc")
+    .filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).split("\0").includes(`TALOS_GPU_LAB=${dir}`));
+  return Object.fromEntries(ours.map((pid) => [pid, read(`/proc/${pid}/cmdline`).replace(/\0/g, " ").trim()]));
+}

@@ -1,0 +1,62 @@
+import * as fs from "node:fs";
+import { parseAllDocuments } from "yaml";
+import type { KubernetesObject } from "./providers/kubernetes/api";
+import { Cluster } from "./providers/kubernetes/cluster";
+import { waitUntilReady } from "./providers/kubernetes/wait";
+
+/** Seconds until an object must be there and ready: the API server answers at once, a definition takes a moment. */
+const readySeconds = 60;
+
+/**
+ * Applies what a cluster has before a stack comes, file by file and in each file's order: definitions of kinds, a secret that
+ * a workload reads, a storage class. Nothing of it is the stack's, so a destroy must leave it.
+ *
+ * @param files YAML files, each with any number of documents
+ * @returns the objects as `Kind name`
+ * @throws Error naming the file, when it cannot be read, is no Kubernetes object, or is refused
+ */
+export async function applyManifests(
+  kubeconfig: string,
+  files: readonly string[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const cluster = Cluster.of(kubeconfig);
+  const applied: string[] = [];
+  try {
+    for (const file of files) {
+      for (const object of objectsOf(file)) {
+        await apply(cluster, object, signal).catch((error: Error) => {
+          throw new Error(
+            `--manifest ${file}: ${object.kind} ${object.metadata?.name}: ${error.message}; the stack would find another cluster than the one meant; mend the file`,
+            { cause: error },
+          );
+        });
+        applied.push(`${object.kind} ${object.metadata?.name}`);
+      }
+    }
+    return applied;
+  } finally {
+    cluster.close();
+  }
+}
+
+/** The objects of a file. */
+export function objectsOf(file: string): KubernetesObject[] {
+  const documents = parseAllDocuments(fs.readFileSync(file, "utf8")).map((document, index) => {
+    const object = (document as { toJS(): unknown }).toJS() as KubernetesObject | null;
+    if (object === null) return undefined;
+    if (object.apiVersion && object.kind && object.metadata?.name) return object;
+    throw new Error(
+      `--manifest ${file}: document ${index + 1} is no Kubernetes object; it needs apiVersion, kind and metadata.name; add what is missing`,
+    );
+  });
+  return documents.filter((object) => object !== undefined);
+}
+
+async function apply(cluster: Cluster, object: KubernetesObject, signal: AbortSignal): Promise<void> {
+  const options = { fieldManager: "lab", force: false, dryRun: false, signal };
+  const { object: applied } = await cluster.apply(object, options);
+  const context = { signal, log: () => {} };
+  const { reasons } = await waitUntilReady(cluster, {}, applied, { seconds: readySeconds, existed: false, context });
+  if (reasons.length > 0) throw new Error(reasons.join("; "));
+}

@@ -1,0 +1,39 @@
+import { createHash } from "node:crypto";
+import { parseAllDocuments } from "yaml";
+
+/** What stands in a lab, as far as a stack can change it: compared before the first update and after the destroy. */
+export interface Standing {
+  /** Every object of the Kubernetes API but those that come and go by themselves, as `Kind namespace/name`. */
+  objects: string[];
+  /** Labels, annotations and taints by node, each as `label key=value`. */
+  nodes: Record<string, string[]>;
+  machines: Record<string, MachineStanding>;
+  /** Omni's resources that users write, as `type id content`. */
+  omni: string[];
+  /** Processes that were started in the lab's name, by process id. */
+  processes: Record<string, string>;
+}
+
+/** A machine: what it runs and what it will boot with. */
+export interface MachineStanding {
+  /** Talos release and schematic. */
+  image: string;
+  /**
+   * Configuration of the next boot as `path: hash of the value`, one line for each value: comparable, and free of the
+   * secrets that a configuration is full of. Undefined in maintenance mode.
+   */
+  configuration: string[] | undefined;
+}
+
+/** A configuration's values, each by its path; items of a list are told by what they say, so that their order counts little. */
+export function valuesOf(configuration: string): string[] {
+  const documents = parseAllDocuments(configuration).map((document) => (document as { toJS(): unknown }).toJS());
+  const hash = (value: unknown): string =>
+    createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 12);
+  const walk = (value: unknown, path: string): string[] => {
+    if (typeof value !== "object" || value === null) return [`${path}: ${hash(value)}`];
+    if (Array.isArray(value)) return value.map((item) => `${path}[]: ${hash(item)}`);
+    return Object.entries(value).flatMap(([key, child]) => walk(child, path === "" ? key : `${path}.${key}`));
+  };
+  return documents.flatMap((document) => walk(document, "")).sort();
+}

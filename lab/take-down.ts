@@ -1,0 +1,63 @@
+import { planCluster } from "../components/recipe";
+import { leftovers, type Leftovers } from "./leftovers";
+import { lookAround } from "./look-around";
+import { Failed, type Phase } from "./phases";
+import type { Running } from "./running";
+import type { Standing } from "./standing";
+import { narrate } from "./updates";
+
+/** Takes the stack down, and looks whether anything of it is left. */
+export const downPhase: Phase<Running> = {
+  title: "down",
+  run: async (lab, say) => {
+    const up = await lookAround(lab);
+    const { result, seconds, diagnostics } = await lab.engine.destroy({
+      signal: lab.session.signal,
+      onEvent: narrate(say),
+    });
+    if (result !== "succeeded") {
+      downFailed(
+        lab,
+        "the stack could not be taken down",
+        diagnostics,
+        "see the messages of the resources that stayed",
+      );
+      return new Failed(result);
+    }
+    const { left, stays } = await whatIsLeft(lab, up);
+    lab.report.left = left;
+    for (const line of stays) say(`stays: ${line}`);
+    if (left.length === 0) return `everything of the stack removed in ${seconds.toFixed(1)} s`;
+    for (const line of left) say(`left: ${line}`);
+    downFailed(
+      lab,
+      "destroy left something behind",
+      left,
+      "let the resource that made it take it away, or say why it stays",
+    );
+    return new Failed(`${left.length} left behind`);
+  },
+};
+
+function downFailed({ report }: Running, symptom: string, causes: readonly string[], remedy: string): void {
+  report.ok = false;
+  report.failures.push({ fix: "unknown", symptom, cause: causes.join("\n"), remedy });
+}
+
+/** Seconds until what goes by itself must have gone: the garbage collector's objects, the end of pods, Omni's reboots. */
+const settleSeconds = 90;
+
+/** What the destroy left, once nothing of it goes by itself any more. */
+async function whatIsLeft(lab: Running, up: Standing): Promise<Leftovers> {
+  const deadline = performance.now() + settleSeconds * 1000;
+  for (;;) {
+    lab.session.signal.throwIfAborted();
+    const found = await lookAround(lab).then(
+      (after) => leftovers(planCluster(lab.spec), lab.before, up, after),
+      // A machine that Omni reboots just now does not answer.
+      (error: Error): Leftovers => ({ left: [`not to be looked at: ${error.message}`], stays: [] }),
+    );
+    if (found.left.length === 0 || performance.now() > deadline) return found;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}

@@ -1,0 +1,56 @@
+import * as path from "node:path";
+import { request } from "../lab/controlplane/kubernetes";
+import { nothingLeft, runLab, startLab } from "./support";
+
+const stack = ["--stack", path.join(__dirname, "stacks/Pulumi.metrics.yaml")];
+const definition = ["--manifest", path.join(__dirname, "manifests/servicemonitor-crd.yaml")];
+const namespace = "nvidia-device-plugin";
+
+test(
+  "with the Prometheus Operator's definition: a ServiceMonitor that selects the exporter's Service, and the dashboard",
+  async () => {
+    const lab = startLab([...stack, ...definition, "--keep"]);
+    const folder = await lab.folder();
+    await lab.line(/The cluster runs until Ctrl-C/);
+    const kubeconfig = /KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!;
+    const get = async (url: string): Promise<any> => (await request(kubeconfig, "GET", url)).body;
+
+    const { items } = await get(`/apis/monitoring.coreos.com/v1/namespaces/${namespace}/servicemonitors`);
+    expect(items).toHaveLength(1);
+    const [{ metadata, spec }] = items;
+    expect(metadata.labels.release).toBe("kube-prometheus-stack");
+
+    // As Prometheus finds its targets: Services by the selector, then the endpoints of the port by its name.
+    const selector = Object.entries<string>(spec.selector.matchLabels).map(([key, value]) => `${key}=${value}`);
+    const query = `labelSelector=${encodeURIComponent(selector.join(","))}`;
+    const services = (await get(`/api/v1/namespaces/${namespace}/services?${query}`)).items;
+    expect(services.map((service: any) => service.metadata.name)).toEqual(["nvidia-dcgm-exporter"]);
+    const slices = await get(
+      `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?labelSelector=kubernetes.io/service-name%3Dnvidia-dcgm-exporter`,
+    );
+    const [slice] = slices.items;
+    expect(slice.ports).toContainEqual(expect.objectContaining({ name: spec.endpoints[0].port, port: 9400 }));
+    expect(slice.endpoints).toEqual([expect.objectContaining({ nodeName: "gpu-1" })]);
+    expect(slice.endpoints[0].conditions.ready).toBe(true);
+
+    const dashboards = await get(`/api/v1/configmaps?labelSelector=grafana_dashboard`);
+    expect(JSON.parse(dashboards.items[0].data["nvidia-gpu.json"]).panels.length).toBeGreaterThan(0);
+    lab.child.kill("SIGINT");
+    await lab.ended;
+    await nothingLeft(folder);
+  },
+  4 * 60_000,
+);
+
+test(
+  "without it the stack is refused at once, and the message names what is missing",
+  async () => {
+    const { status, report } = await runLab(stack);
+    expect(status).toBe(1);
+    const said = report.failures.map(({ symptom }) => symptom).join("\n");
+    expect(said).toContain("servicemonitor-needs-prometheus-operator");
+    expect(said).toContain("servicemonitors.monitoring.coreos.com' does not exist");
+    expect(report.machines["gpu-1"]).toMatchObject({ reboots: 0, driverVersion: null });
+  },
+  4 * 60_000,
+);

@@ -1,0 +1,114 @@
+import { leftovers } from "../../lab/leftovers";
+import { valuesOf, type Standing } from "../../lab/standing";
+import { planOf } from "../support/plans";
+
+const configuration = valuesOf("machine: {sysctls: {vm.max_map_count: '262144'}, install: {image: old}}");
+const ours = valuesOf(
+  "machine: {sysctls: {vm.max_map_count: '262144'}, install: {image: new}, kernel: {modules: [x]}}",
+);
+
+function standing(machine: string, more: Partial<Standing> = {}): Standing {
+  return {
+    objects: ["Namespace default"],
+    nodes: { [machine]: ["label kubernetes.io/os=linux"] },
+    machines: { [machine]: { image: "v1.11.1 plain", configuration } },
+    omni: [],
+    processes: { 1: "machines" },
+    ...more,
+  };
+}
+
+/** What a destroy leaves of a stack of one machine, given what differs from before. */
+function left(stack: string, machine: string, after: Partial<Standing>) {
+  const up = standing(machine, { machines: { [machine]: { image: "v1.11.1 gpu", configuration: ours } } });
+  return leftovers(planOf(stack), standing(machine), up, {
+    ...standing(machine, { machines: { [machine]: { image: "v1.11.1 gpu", configuration } } }),
+    ...after,
+  });
+}
+
+test("a clean destroy leaves nothing but the image, which is not downgraded", () => {
+  expect(left("velaryon", "velaryon", {})).toEqual({
+    left: [],
+    stays: ["machine velaryon: image v1.11.1 gpu: machines are neither wiped nor downgraded"],
+  });
+});
+
+test.each([
+  [{ objects: ["Namespace default", "Pod nvidia/test"] }, "Pod nvidia/test"],
+  [{ objects: [] }, "gone, and not ours: Namespace default"],
+  [{ nodes: { velaryon: ["label kubernetes.io/os=linux", "label role=gpu"] } }, "node velaryon: label role=gpu"],
+  // The stack sets this one itself beside the device plugin; in operator mode it would be the operator's.
+  [
+    { nodes: { velaryon: ["label kubernetes.io/os=linux", "label nvidia.com/gpu.present=true"] } },
+    "node velaryon: label nvidia.com/gpu.present=true",
+  ],
+  [
+    { nodes: { velaryon: ["label kubernetes.io/os=linux", "taint gpu=true:NoSchedule"] } },
+    "node velaryon: taint gpu=true:NoSchedule",
+  ],
+  [{ nodes: { velaryon: [] } }, "node velaryon: gone, and not ours: label kubernetes.io/os=linux"],
+  [
+    { machines: { velaryon: { image: "v1.11.1 plain", configuration } } },
+    "machine velaryon: it runs v1.11.1 plain, and should run v1.11.1 gpu",
+  ],
+  [
+    { machines: { velaryon: { image: "v1.11.1 gpu", configuration: configuration.slice(1) } } },
+    "machine velaryon: configuration, gone: machine.install.image",
+  ],
+  [{ processes: { 1: "machines", 7: "sleep 30" } }, "process 7 sleep 30"],
+] as [Partial<Standing>, string][])("%j is found: %s", (after, line) => {
+  expect(left("velaryon", "velaryon", after).left).toEqual([line]);
+});
+
+test("a patch of ours on an adopted machine is found by its paths, never by its values", () => {
+  const { left: found } = left("velaryon", "velaryon", {
+    machines: { velaryon: { image: "v1.11.1 gpu", configuration: ours } },
+  });
+  expect(found).toEqual([
+    "machine velaryon: configuration, changed: machine.install.image",
+    "machine velaryon: configuration, added: machine.kernel.modules[]",
+  ]);
+});
+
+test("an owned machine keeps its configuration, and a change of it by the destroy is found", () => {
+  const name = "k8s-worker4";
+  const kept = left("rtx5070ti", name, { machines: { [name]: { image: "v1.11.1 gpu", configuration: ours } } });
+  expect(kept.left).toEqual([]);
+  expect(kept.stays).toContainEqual(expect.stringContaining(`machine ${name}: configuration: `));
+  expect(left("rtx5070ti", name, {}).left).toContain(`machine ${name}: configuration, gone: machine.kernel.modules[]`);
+});
+
+test("Omni's machine is as before, and what others keep in Omni is there", () => {
+  const before = { machines: { "gpu-1": { image: "v1.11.1 plain", configuration } } };
+  expect(left("frank", "gpu-1", before)).toEqual({ left: [], stays: [] });
+  expect(left("frank", "gpu-1", { ...before, omni: ["ConfigPatches x"] }).left).toEqual(["Omni has ConfigPatches x"]);
+  expect(left("frank", "gpu-1", {}).left).toEqual(["machine gpu-1: it runs v1.11.1 gpu, and should run v1.11.1 plain"]);
+});
+
+test("what Helm and the GPU Operator leave stays, with the reason", () => {
+  const before = { machines: { "gpu-1": { image: "v1.11.1 plain", configuration } } };
+  const { left: found, stays } = left("frank", "gpu-1", {
+    ...before,
+    objects: ["Namespace default", "CustomResourceDefinition clusterpolicies.nvidia.com"],
+    nodes: {
+      "gpu-1": [
+        "label kubernetes.io/os=linux",
+        "label nvidia.com/gpu.present=true",
+        "label nvidia.com/gpu.deploy.operator-validator=false",
+      ],
+    },
+  });
+  // The validator's label is the stack's own in operator mode.
+  expect(found).toEqual(["node gpu-1: label nvidia.com/gpu.deploy.operator-validator=false"]);
+  expect(stays.map((line) => line.split(": ").slice(0, -1).join(": "))).toEqual([
+    "CustomResourceDefinition clusterpolicies.nvidia.com",
+    "node gpu-1: label nvidia.com/gpu.present=true",
+  ]);
+});
+
+test("of a bootstrapped cluster its nodes stay, and nothing else that came", () => {
+  const come = ["Node gpu", "Lease kube-node-lease/gpu", "DaemonSet gpu-operator/nvidia-device-plugin-daemonset"];
+  const { left: found } = left("modern", "gpu", { objects: ["Namespace default", ...come] });
+  expect(found.filter((line) => !line.startsWith("machine"))).toEqual([come[2]]);
+});
