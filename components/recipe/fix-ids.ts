@@ -15,6 +15,7 @@ export const fixIds = [
   "deviceListStrategy",
   "tolerations",
   "taintThroughApi",
+  "migManager",
 ] as const;
 
 /** Name of a fix. */

@@ -115,6 +115,11 @@ export interface KubernetesRecipe {
   resourceName: string;
   /** Device plugin configuration (YAML) for sharing; undefined without sharing. */
   sharingConfig?: string;
+  /**
+   * How the MIG manager splits the cards; undefined without MIG. `only`: the one profile behind a resource that whole cards
+   * have too (strategy single), so that the resource alone does not tell a slice from a card.
+   */
+  mig?: { config: string; only?: string };
   smokeTestImage: string;
   /** Newest CUDA that the driver of every GPU machine runs, e.g. `12.8`. */
   cudaVersion: string;

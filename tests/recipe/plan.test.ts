@@ -126,6 +126,11 @@ describe("fixes", () => {
         others,
       );
     },
+    migManager: ({ kubernetes: { markers, release } }) => {
+      release.values.migManager = { enabled: true };
+      for (const marker of markers)
+        marker.content = marker.content.replace("IS_HOST_DRIVER=false", "IS_HOST_DRIVER=true");
+    },
     taintThroughApi: (plan) => {
       for (const machine of plan.machines) {
         machine.nodeTaints = [];
@@ -134,7 +139,7 @@ describe("fixes", () => {
     },
   };
 
-  const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank"].flatMap((name) =>
+  const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank", "mig"].flatMap((name) =>
     used(name)
       .filter((fix) => !["modelsPull", "schematic", "driverBranches"].includes(fix))
       .map((fix) => [name, fix] as const),

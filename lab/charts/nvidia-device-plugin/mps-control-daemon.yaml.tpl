@@ -42,6 +42,9 @@ spec:
               valueFrom:
                 fieldRef:
                   fieldPath: spec.nodeName
+            {{- if typeIs "string" .Values.migStrategy }}
+            - { name: MIG_STRATEGY, value: {{ .Values.migStrategy | quote }} }
+            {{- end }}
             {{- if $configMap }}
             - { name: CONFIG_FILE, value: /config/config.yaml }
             {{- end }}

@@ -65,13 +65,16 @@ func (w *worker) create(ctx context.Context, spec *corev1.Container, folders map
 	if err != nil {
 		return nil, "CreateContainerConfigError", err
 	}
-	injected, err := inject(machine.Name(), snapshot, request{handler: w.handler, visible: env["NVIDIA_VISIBLE_DEVICES"], allocation: allocation})
+	injected, err := inject(CardsOf(machine), snapshot, request{handler: w.handler, visible: env["NVIDIA_VISIBLE_DEVICES"], allocation: allocation})
 	if err != nil {
 		return nil, startError, err
 	}
 	privileged := spec.SecurityContext != nil && spec.SecurityContext.Privileged != nil && *spec.SecurityContext.Privileged
 	own := filepath.Join(w.folder, "containers", spec.Name)
 	mounts, written := w.mounts(spec, folders, own)
+	for inside, outside := range allocation.Mounts {
+		mounts[inside] = filepath.Join(machine.RootFS(), outside)
+	}
 	paths := newPaths(mounts, machine.RootFS(), filepath.Join(own, "root"), privileged || len(injected.gpus) > 0)
 	work := filepath.Join(own, "work")
 	if err := os.MkdirAll(work, 0o755); err != nil {
