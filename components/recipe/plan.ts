@@ -94,7 +94,7 @@ function migNotes(spec: ClusterSpec, facts: MachineFacts[]): string[] {
   if (!spec.sharing?.mig) return [];
   const withReset = facts.filter(({ cards }) => cards.some((card) => migOf(card)?.modeNeedsReset));
   return [
-    `MIG: not tried on hardware by us; with this MIG manager (${migManagerRelease}) others split cards on Talos whose MIG mode was on already (NVIDIA/mig-parted#356)`,
+    `MIG: not tried on hardware by us; with this MIG manager (${migManagerRelease}) others split cards on Talos whose MIG mode was on already (NVIDIA/mig-parted#356). Slices end with every boot, and a workload that takes a card before it is split again makes the MIG manager fail`,
     ...(withReset.length > 0
       ? [
           `${withReset.map(({ name }) => name).join(", ")}: an Ampere card changes its MIG mode by a reset, which nvidia-persistenced keeps from happening (gpu-operator#118): where nvidia.com/mig.config.state becomes failed, reboot the machine once`,

@@ -37,8 +37,7 @@ export function workloadResource(
 /** Units of the GPU resource that a node shall offer, by resource name; empty without a GPU. */
 export function allocatableOf(machine: MachineFacts, sharing: SharingSpec | undefined): Record<string, number> {
   if (machine.gpuCount === 0) return {};
-  if (sharing?.mig && sharing.mig.profile !== "all-disabled")
-    return migDevices(machine, sharing, sharing.mig.profile);
+  if (sharing?.mig && sharing.mig.profile !== "all-disabled") return migDevices(machine, sharing, sharing.mig.profile);
   const replicas = sharing?.timeSlicing?.replicas ?? sharing?.mps?.replicas ?? 1;
   return { [resourceNameOf(sharing, [])]: machine.gpuCount * replicas };
 }

@@ -23,6 +23,17 @@ test("what was assumed is noted", () => {
     expect.stringContaining("gpu-1: from Talos ≤ 1.12 to ≥ 1.13"),
   ]);
   expect(planCluster(validStack("rtx5070ti")).notes).toEqual([]);
+  const mig = validStack("mig");
+  const ampere = {
+    ...mig,
+    machines: { "dc-1": { ...mig.machines["dc-1"]!, gpus: [{ model: "A30" }] } },
+    sharing: { mig: { strategy: "single", profile: "1g.6gb" } } as const,
+  };
+  expect(planCluster(mig).notes).toEqual([expect.stringContaining("MIG: not tried on hardware")]);
+  expect(planCluster(ampere).notes).toEqual([
+    expect.stringContaining("MIG: not tried on hardware"),
+    expect.stringContaining("dc-1: an Ampere card changes its MIG mode by a reset"),
+  ]);
 });
 
 describe("fixes", () => {

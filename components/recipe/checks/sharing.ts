@@ -1,3 +1,4 @@
+import * as semver from "semver";
 import type { Check, CheckContext, Complaint } from "../check";
 import { profileName } from "../sharing";
 import { compareDotted } from "../version";
@@ -24,7 +25,7 @@ function olderCards(machines: CheckContext["gpuMachines"], replicas: number): Co
 export const sharing: Check = {
   id: "sharing",
   source:
-    'k8s-device-plugin v0.20.0, api/config/v1/replicas.go, README "Shared Access to GPUs", internal/plugin/mps.go, cmd/mps-control-daemon/mps/device.go',
+    'k8s-device-plugin v0.20.0, api/config/v1/replicas.go, README "Shared Access to GPUs", internal/plugin/mps.go, cmd/mps-control-daemon/mps/device.go, PR#1045 (hostPID); kubernetes-sigs/dra-driver-nvidia-gpu#115',
   find: ({ spec, gpuMachines }) => {
     const { timeSlicing, mps, mig } = spec.sharing ?? {};
     const complaints: (Complaint | false)[] = [
@@ -61,7 +62,21 @@ export const sharing: Check = {
           remedy: "leave one out",
         },
     ];
+    if (
+      mps !== undefined &&
+      spec.devicePlugin &&
+      (semver.coerce(spec.devicePlugin.version)?.compare("0.18.0") ?? 0) < 0
+    ) {
+      complaints.push({
+        field: "devicePlugin.version",
+        problem: `${spec.devicePlugin.version} with mps`,
+        why: "its MPS control daemon does not see the host's processes, and the MPS server does not find itself among them: clients get no card",
+        remedy: "take 0.18.2 or newer, or leave mps out",
+      });
+    }
     const found = complaints.filter((complaint) => complaint !== false);
-    return mps === undefined || mps.replicas > mostClients ? found : [...found, ...olderCards(gpuMachines, mps.replicas)];
+    return mps === undefined || mps.replicas > mostClients
+      ? found
+      : [...found, ...olderCards(gpuMachines, mps.replicas)];
   },
 };

@@ -17,6 +17,7 @@ spec:
         {{- include "plugin.pod-labels" . | nindent 8 }}
     spec:
       {{- include "plugin.pod" . | nindent 6 }}
+      {{- include "plugin.shared-processes" . | nindent 6 }}
       {{- if $configMap }}
       initContainers:
         {{- include "plugin.config-manager" (dict "root" . "name" "gpu-feature-discovery-init" "once" true) | nindent 8 }}

@@ -18,6 +18,8 @@ spec:
       {{- include "plugin.pod" . | nindent 6 }}
       {{- if .Values.mps.enableHostPID }}
       hostPID: true
+      {{- else }}
+      {{- include "plugin.shared-processes" . | nindent 6 }}
       {{- end }}
       initContainers:
         - name: mps-control-daemon-mounts

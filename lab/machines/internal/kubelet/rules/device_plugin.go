@@ -27,6 +27,7 @@ func devicePlugin(ctx context.Context, c *kubelet.Container) int {
 		c.Logf("%v", err)
 		return 1
 	}
+	wanted.mpsRoot = c.Paths.Restore(wanted.mpsRoot) // a shell has rewritten the variable
 	c.Logf("Starting Plugins.\nLoading configuration.\nRetrieving plugins.")
 	if !SeesNVML(c) {
 		return noNVML(ctx, c)

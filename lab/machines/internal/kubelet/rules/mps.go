@@ -27,6 +27,13 @@ const mpsRetry = 30 * time.Second
 // controlPipe stands for the pipe over which nvidia-cuda-mps-control answers.
 func controlPipe(pipes string) string { return filepath.Join(pipes, "control") }
 
+// What the control pipe's stand-in holds: whether the daemon's server comes up. In a process namespace of its own, the server
+// does not find itself in /proc of a driver that runs in the host's (k8s-device-plugin#1045, dra-driver-nvidia-gpu#115).
+const (
+	serverServes = "serves"
+	serverLost   = "lost"
+)
+
 func exists(file string) bool {
 	_, err := os.Stat(file)
 	return err == nil
@@ -114,14 +121,18 @@ func mpsControlDaemon(ctx context.Context, c *kubelet.Container) int {
 		if c.Machine.Clock().Sleep(ctx, time.Second) != nil {
 			return 143
 		}
-		if err := touch(controlPipe(pipes)); err != nil {
+		serves := serverServes
+		if !c.Pod.Spec.HostPID {
+			serves = serverLost
+		}
+		if err := write(controlPipe(pipes), serves); err != nil {
 			c.Logf("Failed to start MPS daemon: %v", err)
 			return 1
 		}
 		stop = append(stop, func() { _ = os.Remove(controlPipe(pipes)) })
 	}
 	ready := filepath.Join(root, ".ready")
-	if err := touch(ready); err != nil {
+	if err := write(ready, ""); err != nil {
 		c.Logf("%v", err)
 		return 1
 	}
@@ -130,11 +141,11 @@ func mpsControlDaemon(ctx context.Context, c *kubelet.Container) int {
 	return 143
 }
 
-func touch(file string) error {
+func write(file, text string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(file, nil, 0o644)
+	return os.WriteFile(file, []byte(text), 0o644)
 }
 
 // mpsClients of the weakest card: 48, and 16 below compute capability 7.5 (cmd/mps-control-daemon/mps/device.go).
@@ -148,13 +159,17 @@ func mpsClients(cards []kubelet.GPU) int {
 }
 
 // mpsError is why a CUDA program cannot use a card that is shared by MPS; "" when it can. A card in exclusive mode belongs to
-// the MPS server, and only its clients reach it (docs.nvidia.com/deploy/mps, "Compute Modes"; cudaError 805 and 46).
+// the MPS server, and only its clients reach it (docs.nvidia.com/deploy/mps, "Compute Modes"; cudaError 805, 806 and 46).
 func mpsError(c *kubelet.Container) string {
 	if pipes := c.Env[mpsPipeVariable]; pipes != "" {
 		if !strings.HasPrefix(pipes, c.Machine.RootFS()) {
 			pipes = c.Paths.Resolve(pipes)
 		}
-		if !exists(controlPipe(pipes)) {
+		serves, err := os.ReadFile(controlPipe(pipes))
+		if string(serves) == serverLost {
+			return "the MPS server is not ready to accept new MPS client requests"
+		}
+		if err != nil {
 			return "MPS client failed to connect to the MPS control daemon or the MPS server"
 		}
 		return ""
