@@ -1,3 +1,7 @@
+import { spawnSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
 import { gpuStack } from "../../components/kubernetes";
 import { find } from "../support/graph";
 import { planOf } from "../support/plans";
@@ -65,6 +69,27 @@ describe("MIG", () => {
     expect(check.command.slice(0, 2)).toEqual(["sh", "-c"]);
     expect(check.command[2]).toContain("nvidia-smi -L | grep -F 'MIG 1g.12gb '");
     expect(spec.backoffLimit).toBeGreaterThan(3);
+  });
+
+  test.each([
+    ["the slice", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb     Device  0: (UUID: MIG-1)", true],
+    ["a card that is not split", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)", false],
+    ["a slice of before", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 2g.24gb     Device  0: (UUID: MIG-1)", false],
+    ["another kind", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb+me  Device  0: (UUID: MIG-1)", false],
+  ])("its look takes nothing but the slice: %s", async (_what, list, passes) => {
+    const [program, ...args] = (await split("single", "1g.12gb")).spec.template.spec.initContainers[0].command;
+    const bin = fs.mkdtempSync(path.join(os.tmpdir(), "smi-"));
+    try {
+      fs.writeFileSync(path.join(bin, "nvidia-smi"), `#!/bin/sh\ncat <<'END'\n${list}\nEND\n`, { mode: 0o755 });
+      const { status, stdout } = spawnSync(program, args, {
+        env: { PATH: `${bin}:/usr/bin:/bin` },
+        encoding: "utf8",
+      });
+      expect(status).toBe(passes ? 0 : 1);
+      expect(stdout).toContain(passes ? "MIG-1" : "the device is no MIG 1g.12gb");
+    } finally {
+      fs.rmSync(bin, { recursive: true });
+    }
   });
 
   test("needs no look where the resource names the slice, nor where nothing is split", async () => {
