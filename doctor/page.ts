@@ -16,7 +16,7 @@ export function troubleshootingPage(fixes: readonly Fix[]): string {
   return [intro, ...fixes.map(section)].join("\n");
 }
 
-function section({ id, symptom, errors, cause, does, remedy, source, check }: Fix): string {
+function section({ id, symptom, errors, cause, does, remedy, inForce, source, check }: Fix): string {
   const refused = checks.find((candidate) => candidate.id === check);
   return [
     `## ${capital(symptom)}`,
@@ -26,6 +26,7 @@ function section({ id, symptom, errors, cause, does, remedy, source, check }: Fi
     "",
     `**Remedy.** See to it that ${does}. In a stack of this package: ${remedy}.`,
     "",
+    ...(inForce === undefined ? [] : [`Seen although the stack has it: ${inForce}.`, ""]),
     `Fix \`${id}\`${refused ? `; refused at preview by the check \`${refused.id}\`` : ""}. Source: ${source}.`,
     "",
   ].join("\n");

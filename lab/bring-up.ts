@@ -1,5 +1,5 @@
 import * as fs from "node:fs";
-import { findCard, powerRangeOf, type ClusterSpec, type GpuSpec, type MachineSpec } from "../components/recipe";
+import { findCard, migOf, powerRangeOf, type ClusterSpec, type GpuSpec, type MachineSpec } from "../components/recipe";
 import { startControlPlane, type ControlPlane } from "./controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "./factory";
@@ -178,6 +178,7 @@ function labGpu(gpu: GpuSpec): LabGpu {
   if (card === undefined)
     throw new Error(`gpus: the tables have no ${gpu.model}, so it cannot be emulated; add it to data/cards.ts`);
   const power = powerRangeOf(card);
+  const mig = migOf(card);
   return {
     model: card.model,
     architecture: card.architecture,
@@ -188,5 +189,6 @@ function labGpu(gpu: GpuSpec): LabGpu {
     minPowerW: power?.min ?? 0,
     maxPowerW: power?.max ?? 0,
     defaultPowerW: card.power?.default ?? 0,
+    ...(mig ? { mig } : {}),
   };
 }

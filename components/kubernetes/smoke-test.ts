@@ -38,7 +38,9 @@ export function smokeTest(
         },
       },
       spec: {
-        backoffLimit: 3, // a pod that comes between the plugin's restarts fails at admission (UnexpectedAdmissionError)
+        // A pod that comes between the plugin's restarts fails at admission (UnexpectedAdmissionError), and one that comes
+        // before the MIG manager has split the card again fails on it.
+        backoffLimit: recipe.mig ? 6 : 3,
         activeDeadlineSeconds: limit,
         template: { metadata: { labels: labels("gpu-smoke-test") }, spec: testPod(recipe, machine) },
       },
@@ -53,28 +55,46 @@ function whatIsTested(recipe: KubernetesRecipe, machine: MachineRecipe): unknown
     [machine.name, machine.talosVersion, machine.schematicId, machine.driverVersion],
     [machine.kernelModules, machine.sysctls, machine.containerdPart],
     [recipe.release, recipe.sharingConfig, recipe.runtimeClass, recipe.resourceName, recipe.smokeTestImage],
+    ...(recipe.mig ? [[recipe.mig.config]] : []),
   ];
 }
 
+type Container = k8s.types.input.core.v1.Container;
+
 function testPod(recipe: KubernetesRecipe, machine: MachineRecipe): k8s.types.input.core.v1.PodSpec {
+  const container = {
+    image: recipe.smokeTestImage,
+    securityContext: unprivileged,
+    // What CUDA said is then in the pod's status, where the doctor reads it even when the log is gone.
+    terminationMessagePolicy: "FallbackToLogsOnError",
+    resources: { limits: { [recipe.resourceName]: "1" } },
+  };
   return {
     runtimeClassName: recipe.runtimeClass.name,
-    nodeSelector: onNode(machine.name),
+    nodeSelector: { ...onNode(machine.name), ...(recipe.mig ? split : {}) },
     tolerations: podTolerations(recipe.tolerations),
     // After an upgrade the workloads hold the cards again: the test borrows one of theirs for its minute (preemption),
     // instead of waiting for a card that never comes free.
     priorityClassName: "system-cluster-critical",
     restartPolicy: "Never", // keeps a failed pod's log
     automountServiceAccountToken: false,
-    containers: [
-      {
-        name: "smoke-test",
-        image: recipe.smokeTestImage,
-        securityContext: unprivileged,
-        // What CUDA said is then in the pod's status, where the doctor reads it even when the log is gone.
-        terminationMessagePolicy: "FallbackToLogsOnError",
-        resources: { limits: { [recipe.resourceName]: "1" } },
-      },
-    ],
+    ...(recipe.mig?.only === undefined ? {} : { initContainers: [sliceCheck(recipe.mig.only, container)] }),
+    containers: [{ name: "smoke-test", ...container }],
+  };
+}
+
+/** What the MIG manager says when it is done (NVIDIA/mig-parted, pkg/mig/reconfigure); until then the pod stays Pending. */
+const split = { "nvidia.com/mig.config.state": "success" };
+
+/**
+ * Fails on a card that is not split, or not that way. The label outlasts a reboot, which the slices do not, and a change of
+ * the profile for a moment. It gets the very device of the test: devices of init containers are used again.
+ */
+function sliceCheck(profile: string, container: Omit<Container, "name">): Container {
+  const seen = `nvidia-smi -L | grep -F 'MIG ${profile} '`;
+  return {
+    name: "slice",
+    ...container,
+    command: ["sh", "-c", `${seen} || { echo 'the device is no MIG ${profile}'; exit 1; }`],
   };
 }

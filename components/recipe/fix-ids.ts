@@ -16,6 +16,7 @@ export const fixIds = [
   "tolerations",
   "taintThroughApi",
   "perMachinePatch",
+  "migManager",
 ] as const;
 
 /** Name of a fix. */

@@ -1,6 +1,7 @@
 import type { FixId } from "./fix-ids";
 import { cudaFloor } from "./cuda";
 import { needsMarkers } from "./markers";
+import { migManagerRelease } from "./mig-manager";
 import type { ClusterSpec } from "./spec";
 import { taintsOf } from "./taints";
 import type { NodeTaint, Plan } from "./types";
@@ -21,6 +22,8 @@ export interface Fix {
   usedBy(plan: Plan): boolean;
   /** Name of the check that refuses a stack without it at preview; absent where only the running system shows it. */
   check?: string;
+  /** What to do where the fix is in force and the same is seen all the same; absent where somebody must have undone it. */
+  inForce?: string;
   /** What the failure prints, word for word, for who searches for it. `…` stands for what differs. */
   errors?: string[];
 }
@@ -251,6 +254,26 @@ export const fixes: Fix[] = [
     usedBy: ({ machines }) =>
       machines.some(({ configuration, containerdPart }) => configuration !== "adopted" && containerdPart !== undefined),
     check: "per-machine-patch",
+  },
+  {
+    id: "migManager",
+    does: `the MIG manager is ${migManagerRelease}, and is told that the driver is not the host's, so that it leaves the host alone`,
+    symptom:
+      "cards are not split: nvidia.com/mig.config.state stays away or becomes failed, and the smoke test's pod stays Pending",
+    cause:
+      "the MIG manager from v0.13 on waits for ever for systemd, which Talos does not have; an older one that takes the driver for the host's copies itself into /usr/local, which Talos has read-only; and any sets failed when a card does not know the profile or is in use",
+    errors: [
+      "nvidia.com/mig.config.state=failed",
+      "Updating to MIG config: all-…",
+      "mkdir: cannot create directory ‘/host//usr/local/nvidia’: Read-only file system",
+      "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
+    ],
+    remedy: "take migManager out of `without`",
+    inForce:
+      "read the log of the pod nvidia-mig-manager: it says which step failed; a GPU that a pod still uses is free after `kubectl delete pod`, an A100 or A30 changes its MIG mode with the machine's next reboot, and the manager tries again when its pod is deleted",
+    source:
+      "NVIDIA/mig-parted#356, #382; gpu-operator#2501; NVIDIA/mig-parted v0.12.3, deployments/container/reconfigure-mig.sh",
+    usedBy: (plan) => hasGpu(plan) && plan.kubernetes.mode === "operator" && plan.spec.sharing?.mig !== undefined,
   },
 ];
 

@@ -18,7 +18,7 @@ export type * from "./observations";
 export { customizationPath } from "./containerd";
 export { schematicOf, installerImage } from "./schematic";
 export { findRelease, extensionsOf, type Release } from "./release";
-export { findCard, powerRangeOf } from "./card";
+export { findCard, migOf, powerRangeOf } from "./card";
 export type { Card } from "./data/cards";
 export { cudaOfDriver, smokeTestImage } from "./cuda";
 export * from "./omni";

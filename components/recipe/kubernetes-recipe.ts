@@ -5,7 +5,7 @@ import type { MachineFacts } from "./machine-facts";
 import { markersOf, needsMarkers } from "./markers";
 import { operatorRelease } from "./operator-release";
 import { pluginRelease } from "./plugin-release";
-import { resourceNameOf, sharingConfig } from "./sharing";
+import { migConfigName, profileName, resourceNameOf, sharingConfig } from "./sharing";
 import type { ClusterSpec } from "./spec";
 import { controlPlaneTaint, taintsOf, tolerationsFor } from "./taints";
 import type { Era, KubernetesRecipe, Mode, PodToleration, ReleaseRecipe } from "./types";
@@ -34,7 +34,7 @@ export function kubernetesRecipe(
   const gpuMachines = machines.filter((machine) => machine.gpuCount > 0);
   const tolerations = fix("tolerations") ? tolerationsOf(gpuMachines) : tolerationsFor([]);
   const nodeSelector = fix("nodeSelector") ? { "nvidia.com/gpu.present": "true" } : staleSelector;
-  const release = releaseOf(spec, mode, tolerations, nodeSelector, deviceListStrategyOf(era, fix));
+  const release = releaseOf(spec, mode, tolerations, nodeSelector, deviceListStrategyOf(era, fix), fix);
   const cudaVersion = clusterCuda(gpuMachines);
   const config = sharingConfig(spec.sharing);
   const owner = mode === "operator" ? "operator" : "component";
@@ -51,14 +51,24 @@ export function kubernetesRecipe(
       owner,
       ...(owner === "component" && !fix("runtimeClass") ? { leftOut: true } : {}),
     },
-    markers: needsMarkers(era, mode) && fix("validationMarkers") ? markersOf(spec) : [],
+    markers: needsMarkers(era, mode) && fix("validationMarkers") ? markersOf(spec, fix) : [],
     tolerations,
     nodeSelector,
     resourceName: resourceNameOf(spec.sharing, gpuMachines),
     ...(config === undefined ? {} : { sharingConfig: config }),
     images: { ...helperImages, ...spec.images },
+    ...splitOf(spec),
     smokeTestImage: spec.smokeTestImage ?? (fix("cudaImage") ? smokeTestImage(cudaVersion) : tooNewSample),
     cudaVersion,
+  };
+}
+
+function splitOf({ sharing }: ClusterSpec): Pick<KubernetesRecipe, "mig"> {
+  if (!sharing?.mig) return {};
+  const { strategy, profile } = sharing.mig;
+  const only = profileName(profile);
+  return {
+    mig: { config: migConfigName(profile), ...(strategy === "single" && only !== "disabled" ? { only } : {}) },
   };
 }
 
@@ -74,10 +84,11 @@ function releaseOf(
   tolerations: PodToleration[],
   nodeSelector: Record<string, string>,
   deviceListStrategy: string | undefined,
+  fix: FixSwitch,
 ): ReleaseRecipe {
   return mode === "devicePlugin" && spec.devicePlugin
     ? pluginRelease(spec.devicePlugin, spec, tolerations, nodeSelector, deviceListStrategy ?? "cdi-cri")
-    : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, tolerations, deviceListStrategy);
+    : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, tolerations, deviceListStrategy, fix);
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { FixSwitch } from "./fix-ids";
+import { migManagerValues } from "./mig-manager";
 import { sharingConfig } from "./sharing";
 import type { ClusterSpec, GpuOperatorSpec } from "./spec";
 import { controlPlaneTaint, tolerationOf } from "./taints";
@@ -16,9 +18,11 @@ export function operatorRelease(
   spec: ClusterSpec,
   tolerations: PodToleration[],
   legacyStrategy: string | undefined,
+  fix: FixSwitch,
 ): ReleaseRecipe {
   const eraValues = legacyStrategy === undefined ? cdiValues : legacyValues(legacyStrategy);
-  const ours = mergeValues(commonValues(spec, tolerations), eraValues);
+  const migManager = migManagerValues(operator, spec.sharing, fix);
+  const ours = mergeValues({ ...commonValues(spec, tolerations), migManager }, eraValues);
   return {
     name: "gpu-operator",
     namespace: operator.namespace ?? "gpu-operator",
@@ -46,7 +50,6 @@ function commonValues(spec: ClusterSpec, tolerations: PodToleration[]): ChartInp
         ...(spec.monitoring?.labels ? { additionalLabels: spec.monitoring.labels } : {}),
       },
     },
-    migManager: { enabled: spec.sharing?.mig !== undefined },
     ...(spec.sharing?.mig ? { mig: { strategy: spec.sharing.mig.strategy } } : {}),
     ...(config === undefined
       ? {}

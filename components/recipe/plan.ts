@@ -1,8 +1,10 @@
+import { migOf } from "./card";
 import { fixSwitch } from "./fix-ids";
 import { kubernetesRecipe } from "./kubernetes-recipe";
 import { machineFacts, type MachineFacts } from "./machine-facts";
 import { machineRecipe } from "./machine-recipe";
 import { needsMarkers } from "./markers";
+import { migManagerRelease } from "./mig-manager";
 import { inUpgradeOrder, upgradeWindows } from "./order";
 import { eraOf, findRelease, type Release } from "./release";
 import type { ClusterSpec } from "./spec";
@@ -63,12 +65,12 @@ export function planBasis(spec: ClusterSpec): PlanBasis {
     kubernetes: kubernetesRecipe(spec, facts, era, mode, fix),
     after: upgradeWindows(machines, spec.upgrade?.maxParallel ?? 1),
     without: spec.without ?? [],
-    notes: notesOf(spec, release),
+    notes: notesOf(spec, release, facts),
   };
   return { plan, ...(release ? { release } : {}), facts, clusterPatches, machinePatches };
 }
 
-function notesOf(spec: ClusterSpec, release: Release | undefined): string[] {
+function notesOf(spec: ClusterSpec, release: Release | undefined, facts: MachineFacts[]): string[] {
   const fromLegacy = Object.entries(spec.machines).filter(
     ([, machine]) =>
       release?.era === "cdi" &&
@@ -83,9 +85,19 @@ function notesOf(spec: ClusterSpec, release: Release | undefined): string[] {
           `${fromLegacy.map(([name]) => name).join(", ")}: from Talos ≤ 1.12 to ≥ 1.13; what this stack offers the GPUs with goes before the machines and comes back after the last of them, so until then no new pod gets a GPU; a device plugin release or a RuntimeClass "nvidia" of somebody else's must be removed first (docs/migration.md)`,
         ]
       : []),
-    ...(spec.sharing?.mig
+    ...migNotes(spec, facts),
+  ];
+}
+
+/** What of MIG the lab shows by emulation alone, and no machine has shown to us. */
+function migNotes(spec: ClusterSpec, facts: MachineFacts[]): string[] {
+  if (!spec.sharing?.mig) return [];
+  const withReset = facts.filter(({ cards }) => cards.some((card) => migOf(card)?.modeNeedsReset));
+  return [
+    `MIG: not tried on hardware by us; with this MIG manager (${migManagerRelease}) others split cards on Talos whose MIG mode was on already (NVIDIA/mig-parted#356). Slices end with every boot, and a workload that takes a card before it is split again makes the MIG manager fail`,
+    ...(withReset.length > 0
       ? [
-          "MIG: the MIG manager stops the host's GPU clients with systemctl and reboots with a shell, neither of which Talos has; nobody reported yet whether it succeeds",
+          `${withReset.map(({ name }) => name).join(", ")}: an Ampere card changes its MIG mode by a reset, which nvidia-persistenced keeps from happening (gpu-operator#118): where nvidia.com/mig.config.state becomes failed, reboot the machine once`,
         ]
       : []),
   ];

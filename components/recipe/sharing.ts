@@ -37,18 +37,20 @@ export function workloadResource(
 /** Units of the GPU resource that a node shall offer, by resource name; empty without a GPU. */
 export function allocatableOf(machine: MachineFacts, sharing: SharingSpec | undefined): Record<string, number> {
   if (machine.gpuCount === 0) return {};
-  if (sharing?.mig && sharing.mig.profile !== "all-disabled")
-    return migDevices(machine, sharing.mig.strategy, sharing.mig.profile);
+  if (sharing?.mig && sharing.mig.profile !== "all-disabled") return migDevices(machine, sharing, sharing.mig.profile);
   const replicas = sharing?.timeSlicing?.replicas ?? sharing?.mps?.replicas ?? 1;
   return { [resourceNameOf(sharing, [])]: machine.gpuCount * replicas };
 }
 
-function migDevices(machine: MachineFacts, strategy: string, profile: string): Record<string, number> {
+/** With the strategy single, instances are `nvidia.com/gpu`, and time slicing shares them like cards. */
+function migDevices(machine: MachineFacts, sharing: SharingSpec, profile: string): Record<string, number> {
   const devices: Record<string, number> = {};
+  const mixed = sharing.mig?.strategy === "mixed";
+  const each = mixed ? 1 : (sharing.timeSlicing?.replicas ?? 1);
   for (const use of machine.uses) {
     for (const [name, count] of Object.entries(instancesOf(use.card && migOf(use.card), profile))) {
-      const resource = strategy === "mixed" ? migResource(name) : gpuResource;
-      devices[resource] = (devices[resource] ?? 0) + count * use.count;
+      const resource = mixed ? migResource(name) : resourceNameOf(sharing, []);
+      devices[resource] = (devices[resource] ?? 0) + count * use.count * each;
     }
   }
   return devices;

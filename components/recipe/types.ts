@@ -117,6 +117,11 @@ export interface KubernetesRecipe {
   resourceName: string;
   /** Device plugin configuration (YAML) for sharing; undefined without sharing. */
   sharingConfig?: string;
+  /**
+   * How the MIG manager splits the cards; undefined without MIG. `only`: the one profile behind a resource that whole cards
+   * have too (strategy single), so that the resource alone does not tell a slice from a card.
+   */
+  mig?: { config: string; only?: string };
   smokeTestImage: string;
   /** Images of what this package itself runs on the GPU machines. */
   images: Required<ImagesSpec>;

@@ -14,6 +14,8 @@ export interface LabGpu {
   minPowerW: number;
   maxPowerW: number;
   defaultPowerW: number;
+  /** Profiles with the number of instances of one card, and what `all-balanced` makes; absent without MIG. */
+  mig?: { profiles: Record<string, number>; balanced?: Record<string, number>; modeNeedsReset?: boolean };
 }
 
 /** One emulated machine as it is when the lab begins. */

@@ -1,8 +1,16 @@
+import * as path from "node:path";
 import { fixes, planCluster, type ClusterSpec } from "../../components/recipe";
 import { clusterOf, readStackFile } from "../../stacks/stack-file";
 import { runLab } from "./support";
 
-const stacks = ["rtx5070ti", "aarhus-h100", "velaryon", "rtx3090", "frank"];
+const stacks = [
+  "rtx5070ti",
+  "aarhus-h100",
+  "velaryon",
+  "rtx3090",
+  "frank",
+  path.join(__dirname, "stacks/Pulumi.mig-single.yaml"),
+];
 const specs = stacks.map((stack): [string, ClusterSpec] => [stack, clusterOf(readStackFile(stack))]);
 /** Every fix, each with the first stack that uses it. */
 const cases = fixes.flatMap((fix): [string, string][] => {

@@ -1,3 +1,7 @@
+import { spawnSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
 import { gpuStack } from "../../components/kubernetes";
 import { find } from "../support/graph";
 import { planOf } from "../support/plans";
@@ -50,4 +54,59 @@ test("a long machine name still gives a name that a Job's pods can carry as labe
   const machine = { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] };
   const { metadata } = await smokeTest({ machines: { [`gpu.${"x".repeat(80)}.example`]: machine } });
   expect(metadata.name).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])$/);
+});
+
+describe("MIG", () => {
+  const operator = { devicePlugin: undefined, gpuOperator: { version: "v25.10.1" } };
+  const split = (strategy: string, profile: string): Promise<any> =>
+    smokeTest({ ...operator, sharing: { mig: { strategy, profile } } });
+
+  test("waits for the MIG manager, and looks at the slice where its resource is that of a card", async () => {
+    const { spec } = await split("single", "all-1g.12gb");
+    const pod = spec.template.spec;
+    expect(pod.nodeSelector).toEqual({
+      "kubernetes.io/hostname": "aarhus-h100",
+      "nvidia.com/mig.config.state": "success",
+    });
+    const [check] = pod.initContainers;
+    // Devices of an init container are used again by the containers: it is the very device of the test.
+    expect(check).toMatchObject({ image: pod.containers[0].image, resources: pod.containers[0].resources });
+    expect(check.command.slice(0, 2)).toEqual(["sh", "-c"]);
+    expect(check.command[2]).toContain("nvidia-smi -L | grep -F 'MIG 1g.12gb '");
+    expect(spec.backoffLimit).toBeGreaterThan(3);
+  });
+
+  test.each([
+    ["the slice", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb     Device  0: (UUID: MIG-1)", true],
+    ["a card that is not split", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)", false],
+    ["a slice of before", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 2g.24gb     Device  0: (UUID: MIG-1)", false],
+    ["another kind", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb+me  Device  0: (UUID: MIG-1)", false],
+  ])("its look takes nothing but the slice: %s", async (_what, list, passes) => {
+    const [program, ...args] = (await split("single", "1g.12gb")).spec.template.spec.initContainers[0].command;
+    const bin = fs.mkdtempSync(path.join(os.tmpdir(), "smi-"));
+    try {
+      fs.writeFileSync(path.join(bin, "nvidia-smi"), `#!/bin/sh\ncat <<'END'\n${list}\nEND\n`, { mode: 0o755 });
+      const { status, stdout } = spawnSync(program, args, {
+        env: { PATH: `${bin}:/usr/bin:/bin` },
+        encoding: "utf8",
+      });
+      expect(status).toBe(passes ? 0 : 1);
+      expect(stdout).toContain(passes ? "MIG-1" : "the device is no MIG 1g.12gb");
+    } finally {
+      fs.rmSync(bin, { recursive: true });
+    }
+  });
+
+  test("needs no look where the resource names the slice, nor where nothing is split", async () => {
+    const mixed = (await split("mixed", "all-balanced")).spec.template.spec;
+    expect(mixed.nodeSelector).toHaveProperty(["nvidia.com/mig.config.state"], "success");
+    expect(mixed.initContainers).toBeUndefined();
+    expect(mixed.containers[0].resources.limits).toEqual({ "nvidia.com/mig-1g.12gb": "1" });
+    expect((await split("single", "all-disabled")).spec.template.spec.initContainers).toBeUndefined();
+  });
+
+  test("another profile: another Job", async () => {
+    const [before, after] = [await split("single", "1g.12gb"), await split("single", "2g.24gb")];
+    expect(after.metadata.name).not.toBe(before.metadata.name);
+  });
 });

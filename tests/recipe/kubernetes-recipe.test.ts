@@ -183,6 +183,11 @@ describe("sharing", () => {
     expect(plan.machines[0]?.allocatable).toEqual({ "nvidia.com/gpu.shared": 6 });
   });
 
+  test("time slicing of MIG devices", () => {
+    const mig = { strategy: "single", profile: "1g.12gb" } as const;
+    expect(shared({ mig, timeSlicing: { replicas: 2 } }).machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": 28 });
+  });
+
   test("MPS by the standalone plugin", () => {
     const spec = { ...validStack("rtx3090-timeslicing"), sharing: { mps: { replicas: 4 } } };
     const plan = planCluster(spec);
@@ -193,6 +198,9 @@ describe("sharing", () => {
       mps: { failRequestsGreaterThanOne: true, resources: [{ name: "nvidia.com/gpu", replicas: 4 }] },
     });
     expect(plan.machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": 8 });
+    // Nobody else would: GPU feature discovery, whose label it is, comes with the operator.
+    expect(plan.machines[0]?.nodeLabels["nvidia.com/mps.capable"]).toBe("true");
+    expect(shared({ mps: { replicas: 4 } }).machines[0]?.nodeLabels).not.toHaveProperty(["nvidia.com/mps.capable"]);
   });
 
   test.each([

@@ -23,6 +23,17 @@ test("what was assumed is noted", () => {
     expect.stringContaining("gpu-1: from Talos ≤ 1.12 to ≥ 1.13"),
   ]);
   expect(planCluster(validStack("rtx5070ti")).notes).toEqual([]);
+  const mig = validStack("mig");
+  const ampere = {
+    ...mig,
+    machines: { "dc-1": { ...mig.machines["dc-1"]!, gpus: [{ model: "A30" }] } },
+    sharing: { mig: { strategy: "single", profile: "1g.6gb" } } as const,
+  };
+  expect(planCluster(mig).notes).toEqual([expect.stringContaining("MIG: not tried on hardware")]);
+  expect(planCluster(ampere).notes).toEqual([
+    expect.stringContaining("MIG: not tried on hardware"),
+    expect.stringContaining("dc-1: an Ampere card changes its MIG mode by a reset"),
+  ]);
 });
 
 describe("fixes", () => {
@@ -126,6 +137,11 @@ describe("fixes", () => {
         others,
       );
     },
+    migManager: ({ kubernetes: { markers, release } }) => {
+      release.values.migManager = { enabled: true };
+      for (const marker of markers)
+        marker.content = marker.content.replace("IS_HOST_DRIVER=false", "IS_HOST_DRIVER=true");
+    },
     taintThroughApi: (plan) => {
       for (const machine of plan.machines) {
         machine.nodeTaints = [];
@@ -140,7 +156,7 @@ describe("fixes", () => {
     },
   };
 
-  const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank", "omni"].flatMap((name) =>
+  const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank", "omni", "mig"].flatMap((name) =>
     used(name)
       .filter((fix) => !["modelsPull", "schematic", "driverBranches"].includes(fix))
       .map((fix) => [name, fix] as const),

@@ -1,13 +1,15 @@
 import type { Check, Complaint } from "../check";
+import { migManagerHangs, migManagerRelease } from "../mig-manager";
 import { valueAt } from "../user-patches";
 
 export const operatorValues: Check = {
   id: "operator-values",
   source:
-    "gpu-operator v26.7.0, controllers/object_controls.go (toolkit on read-only hosts); nvidia-container-toolkit, CDI; talos, hack/cri-plugin.part (NRI)",
+    "gpu-operator v26.7.0, controllers/object_controls.go (toolkit on read-only hosts); nvidia-container-toolkit, CDI; talos, hack/cri-plugin.part (NRI); mig-parted#356",
   find: ({ spec, plan, release }) => {
     const values = spec.gpuOperator?.values;
     const field = (path: string): string => `gpuOperator.values.${path}`;
+    const manager = valueAt(values, "migManager", "version");
     const complaints: (Complaint | false)[] = [
       valueAt(values, "toolkit", "enabled") === true && {
         field: field("toolkit.enabled"),
@@ -15,6 +17,14 @@ export const operatorValues: Check = {
         why: "it edits containerd's configuration on the host, which Talos has read-only, and the toolkit is in the image already",
         remedy: "leave it out",
       },
+      spec.sharing?.mig !== undefined &&
+        typeof manager === "string" &&
+        migManagerHangs(manager) && {
+          field: field("migManager.version"),
+          problem: `${manager} hangs on Talos`,
+          why: "the MIG manager from v0.13 on waits for systemd before it does anything: the cards are never split, and nothing says so",
+          remedy: `leave it out (${migManagerRelease} follows)`,
+        },
       valueAt(values, "cdi", "enabled") === true &&
         plan.era === "legacy" && {
           field: field("cdi.enabled"),

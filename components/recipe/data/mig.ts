@@ -10,6 +10,11 @@ export interface MigGeometry {
   balanced?: Record<string, number>;
   /** Oldest driver with MIG on this card. */
   minDriver: string;
+  /**
+   * Ampere alone: a change of the MIG mode takes a reset of the card, and then outlasts reboots. Newer cards change it at
+   * once, and forget it when the driver is unloaded. Source: NVIDIA MIG user guide, "Enable MIG Mode".
+   */
+  modeNeedsReset?: boolean;
 }
 
 export const migGeometries = {
@@ -17,16 +22,19 @@ export const migGeometries = {
     profiles: { "1g.6gb": 4, "2g.12gb": 2, "4g.24gb": 1 },
     balanced: { "1g.6gb": 2, "2g.12gb": 1 },
     minDriver: "450.80.02",
+    modeNeedsReset: true,
   },
   "A100-40": {
     profiles: { "1g.5gb": 7, "1g.10gb": 4, "2g.10gb": 3, "3g.20gb": 2, "4g.20gb": 1, "7g.40gb": 1 },
     balanced: { "1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1 },
     minDriver: "450.80.02",
+    modeNeedsReset: true,
   },
   "A100-80": {
     profiles: { "1g.10gb": 7, "1g.20gb": 4, "2g.20gb": 3, "3g.40gb": 2, "4g.40gb": 1, "7g.80gb": 1 },
     balanced: { "1g.10gb": 2, "2g.20gb": 1, "3g.40gb": 1 },
     minDriver: "450.80.02",
+    modeNeedsReset: true,
   },
   "H100-80": {
     profiles: { "1g.10gb": 7, "1g.20gb": 4, "2g.20gb": 3, "3g.40gb": 2, "4g.40gb": 1, "7g.80gb": 1 },

@@ -1,5 +1,5 @@
 import type { FixId } from "../fix-ids";
-import { fixes } from "../fixes";
+import { fixes, type Fix } from "../fixes";
 import type { Observations } from "../observations";
 import type { Plan } from "../types";
 import { bpfJitHarden } from "./bpf-jit-harden";
@@ -8,6 +8,7 @@ import { deviceListStrategy } from "./device-list-strategy";
 import { driverBranches } from "./driver-branches";
 import { gpuPresentLabel } from "./gpu-present-label";
 import { kernelModules } from "./kernel-modules";
+import { migManager } from "./mig-manager";
 import { modelsPull } from "./models-pull";
 import { nodeSelector } from "./node-selector";
 import { operatorValidatorLabel } from "./operator-validator-label";
@@ -47,6 +48,7 @@ const rules: Rule[] = [
   taintThroughApi,
   validationMarkers,
   operatorValidatorLabel,
+  migManager,
   cudaImage,
   modelsPull,
 ];
@@ -73,9 +75,11 @@ export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
 }
 
 /** Where the stack has the fix, taking it out of `without` is no advice: then it did not take effect. */
-function remedyOf(fix: { id: FixId; does: string; remedy: string }, plan: Plan | undefined): string {
+function remedyOf(fix: Pick<Fix, "id" | "does" | "remedy" | "inForce">, plan: Plan | undefined): string {
   if (plan === undefined) return `see to it that ${fix.does}`;
-  return plan.without.includes(fix.id)
-    ? fix.remedy
-    : `the stack has this fix, but it is not in effect: look whether somebody took it away since, and run \`pulumi up --refresh\``;
+  if (plan.without.includes(fix.id)) return fix.remedy;
+  return (
+    fix.inForce ??
+    `the stack has this fix, but it is not in effect: look whether somebody took it away since, and run \`pulumi up --refresh\``
+  );
 }

@@ -103,6 +103,12 @@ securityContext:
 {{- end }}
 {{- if include "plugin.configmap" . }}
 serviceAccountName: {{ include "plugin.fullname" . }}-service-account
+{{- end }}
+{{- end }}
+
+{{/* Lets config-manager signal its neighbour. Not beside hostPID, which sees all processes anyway. */}}
+{{- define "plugin.shared-processes" -}}
+{{- if include "plugin.configmap" . }}
 shareProcessNamespace: true
 {{- end }}
 {{- end }}

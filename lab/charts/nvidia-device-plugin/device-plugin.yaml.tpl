@@ -28,6 +28,7 @@ spec:
         {{- end }}
     spec:
       {{- include "plugin.pod" . | nindent 6 }}
+      {{- include "plugin.shared-processes" . | nindent 6 }}
       {{- if $configMap }}
       initContainers:
         {{- include "plugin.config-manager" (dict "root" . "name" "nvidia-device-plugin-init" "once" true) | nindent 8 }}

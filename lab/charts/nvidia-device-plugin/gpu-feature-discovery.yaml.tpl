@@ -17,6 +17,7 @@ spec:
         {{- include "plugin.pod-labels" . | nindent 8 }}
     spec:
       {{- include "plugin.pod" . | nindent 6 }}
+      {{- include "plugin.shared-processes" . | nindent 6 }}
       {{- if $configMap }}
       initContainers:
         {{- include "plugin.config-manager" (dict "root" . "name" "gpu-feature-discovery-init" "once" true) | nindent 8 }}
@@ -34,6 +35,9 @@ spec:
               valueFrom:
                 fieldRef:
                   fieldPath: spec.nodeName
+            {{- if typeIs "string" .Values.migStrategy }}
+            - { name: MIG_STRATEGY, value: {{ .Values.migStrategy | quote }} }
+            {{- end }}
             {{- if $configMap }}
             - { name: CONFIG_FILE, value: /config/config.yaml }
             {{- end }}

@@ -18,6 +18,8 @@ spec:
       {{- include "plugin.pod" . | nindent 6 }}
       {{- if .Values.mps.enableHostPID }}
       hostPID: true
+      {{- else }}
+      {{- include "plugin.shared-processes" . | nindent 6 }}
       {{- end }}
       initContainers:
         - name: mps-control-daemon-mounts
@@ -42,6 +44,9 @@ spec:
               valueFrom:
                 fieldRef:
                   fieldPath: spec.nodeName
+            {{- if typeIs "string" .Values.migStrategy }}
+            - { name: MIG_STRATEGY, value: {{ .Values.migStrategy | quote }} }
+            {{- end }}
             {{- if $configMap }}
             - { name: CONFIG_FILE, value: /config/config.yaml }
             {{- end }}

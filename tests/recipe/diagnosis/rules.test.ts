@@ -185,6 +185,49 @@ test.each([
   expect(both({ ...healthy, pods: [...healthy.pods!, failing("x", message)] })).toEqual([["cudaImage"], ["cudaImage"]]),
 );
 
+describe("migManager", () => {
+  const manager = {
+    namespace,
+    name: "nvidia-mig-manager-x",
+    phase: "Running",
+    node: "k8s-worker4",
+    containers: [{ name: "nvidia-mig-manager", state: "running", ready: true }],
+  };
+  const seen = (labels: Record<string, string>, pods = [manager]): Observations => ({
+    ...healthy,
+    nodes: [node(labels)],
+    pods: [...healthy.pods!, ...pods],
+  });
+  const config = { "nvidia.com/mig.config": "all-1g.12gb" };
+
+  test("a manager that failed, and one that says nothing", () => {
+    const failed = seen({ ...config, "nvidia.com/mig.config.state": "failed" });
+    expect(both(failed)).toEqual([["migManager"], ["migManager"]]);
+    expect(diagnose(failed)[0]?.evidence).toEqual([
+      "node k8s-worker4: nvidia.com/mig.config.state=failed for all-1g.12gb",
+    ]);
+    expect(both(seen(config))).toEqual([["migManager"], ["migManager"]]);
+  });
+
+  test("one that is at work or done, or not there yet, or that nobody asks for anything", () => {
+    for (const state of ["pending", "success"])
+      expect(both(seen({ ...config, "nvidia.com/mig.config.state": state }))).toEqual([[], []]);
+    expect(both(seen(config, []))).toEqual([[], []]);
+    expect(both(seen({}))).toEqual([[], []]);
+  });
+
+  test("where the stack has the fix, the advice is for what else makes it fail", () => {
+    const mig = planCluster(validStack("mig"));
+    const [found] = diagnose(seen({ ...config, "nvidia.com/mig.config.state": "failed" }), mig);
+    expect(found?.remedy).toContain("read the log of the pod nvidia-mig-manager");
+    const [left] = diagnose(
+      seen({ ...config, "nvidia.com/mig.config.state": "failed" }),
+      planCluster({ ...validStack("mig"), without: ["migManager"] }),
+    );
+    expect(left?.remedy).toBe("take migManager out of `without`");
+  });
+});
+
 test("without a stack the system is read off the cluster, and the advice is for one's own set-up", () => {
   const seen = { ...healthy, machines: [{ name: "k8s-worker4", modules: ["drm"], driverVersion: null }] };
   const [found, ...more] = diagnose(seen);

@@ -72,6 +72,18 @@ type GPU struct {
 	MinPowerW         float64 `json:"minPowerW"`
 	MaxPowerW         float64 `json:"maxPowerW"`
 	DefaultPowerW     float64 `json:"defaultPowerW"`
+	// MIG is how the card can be split; nil without multi-instance mode.
+	MIG *MIG `json:"mig,omitempty"`
+}
+
+// MIG is a card's multi-instance geometry.
+type MIG struct {
+	// Profiles with the number of instances of one card, e.g. 1g.12gb: 7.
+	Profiles map[string]int `json:"profiles"`
+	// Balanced is what mig-parted's all-balanced makes of one card.
+	Balanced map[string]int `json:"balanced"`
+	// ModeNeedsReset says that a change of the mode waits for a reset of the card, and then outlasts reboots.
+	ModeNeedsReset bool `json:"modeNeedsReset"`
 }
 
 // Taint of a node as it registers.

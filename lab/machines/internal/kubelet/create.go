@@ -66,7 +66,7 @@ func (w *worker) create(ctx context.Context, spec *corev1.Container, folders map
 	if err != nil {
 		return nil, "CreateContainerConfigError", err
 	}
-	injected, err := inject(machine.Name(), snapshot, request{handler: w.handler, visible: env["NVIDIA_VISIBLE_DEVICES"], allocation: allocation})
+	injected, err := inject(CardsOf(machine), snapshot, request{handler: w.handler, visible: env["NVIDIA_VISIBLE_DEVICES"], allocation: allocation})
 	if err != nil {
 		return nil, startError, err
 	}
@@ -80,6 +80,9 @@ func (w *worker) create(ctx context.Context, spec *corev1.Container, folders map
 			return nil, "CreateContainerError", err
 		}
 		mounts[spec.TerminationMessagePath] = file
+	}
+	for inside, outside := range allocation.Mounts {
+		mounts[inside] = filepath.Join(machine.RootFS(), outside)
 	}
 	paths := newPaths(mounts, machine.RootFS(), filepath.Join(own, "root"), privileged || len(injected.gpus) > 0)
 	work := filepath.Join(own, "work")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -17,6 +18,8 @@ type Allocation struct {
 	CDI []string
 	// VolumeMounts are GPU UUIDs that the plugin names by mounts instead of environment (strategy volume-mounts).
 	VolumeMounts []string
+	// Mounts are paths of the machine by those of the container.
+	Mounts map[string]string
 }
 
 // Plugin is a registered device plugin.
@@ -45,8 +48,8 @@ type DeviceManager struct {
 
 type deviceOwner struct{ pod, container string }
 
-// newDeviceManager: changed is called after every change of what the node offers; after runs something later, in lab time.
-func newDeviceManager(changed func(), after func(time.Duration, func())) *DeviceManager {
+// NewDeviceManager: changed is called after every change of what the node offers; after runs something later, in lab time.
+func NewDeviceManager(changed func(), after func(time.Duration, func())) *DeviceManager {
 	return &DeviceManager{
 		plugins: map[string]*Plugin{}, stopped: map[string]int{}, assigned: map[string]map[string]deviceOwner{},
 		changed: changed, after: after,
@@ -145,10 +148,24 @@ func (d *DeviceManager) Free(pod string) {
 	}
 }
 
+// InUse says whether a container of this node has a device of a resource whose name begins so.
+func (d *DeviceManager) InUse(prefix string) bool {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	for resource, owners := range d.assigned {
+		if strings.HasPrefix(resource, prefix) && len(owners) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // merge joins what several resources bring to one container.
 func (a Allocation) merge(other Allocation) Allocation {
-	merged := Allocation{Env: map[string]string{}, CDI: slices.Concat(a.CDI, other.CDI), VolumeMounts: slices.Concat(a.VolumeMounts, other.VolumeMounts)}
+	merged := Allocation{Env: map[string]string{}, Mounts: map[string]string{}, CDI: slices.Concat(a.CDI, other.CDI), VolumeMounts: slices.Concat(a.VolumeMounts, other.VolumeMounts)}
 	maps.Copy(merged.Env, a.Env)
 	maps.Copy(merged.Env, other.Env)
+	maps.Copy(merged.Mounts, a.Mounts)
+	maps.Copy(merged.Mounts, other.Mounts)
 	return merged
 }

@@ -9,7 +9,7 @@ import (
 func TestDeviceManager(t *testing.T) {
 	changes := 0
 	var later []func()
-	manager := newDeviceManager(func() { changes++ }, func(_ time.Duration, do func()) { later = append(later, do) })
+	manager := NewDeviceManager(func() { changes++ }, func(_ time.Duration, do func()) { later = append(later, do) })
 	const gpu = "nvidia.com/gpu"
 	if _, err := manager.Allocate("p0", "c", gpu, 1); err == nil || !strings.Contains(err.Error(), "no healthy devices present; cannot allocate unhealthy devices nvidia.com/gpu") {
 		t.Errorf("before a plugin: %v", err)

@@ -2,8 +2,6 @@ package kubelet
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"talos-gpu/lab/machines/internal/host"
@@ -36,8 +34,7 @@ const createPrefix = "failed to create containerd task: failed to create shim ta
 //   - runc knows no NVIDIA. It honours CDI devices, which containerd resolves.
 //   - nvidia, legacy era: nvidia-container-cli as an OCI hook, driven by NVIDIA_VISIBLE_DEVICES.
 //   - nvidia, cdi era: mode jit-cdi, without hook and without device filter (nvidia-container-toolkit internal/info/auto.go).
-func inject(machine string, s host.Snapshot, r request) (injection, error) {
-	cards := GPUsOf(machine, s)
+func inject(cards []GPU, s host.Snapshot, r request) (injection, error) {
 	var wanted []GPU
 	var err error
 	switch {
@@ -124,22 +121,4 @@ func injectCDI(cards []GPU, s host.Snapshot, names []string) (injection, error) 
 		gpus = append(gpus, selected...)
 	}
 	return injection{gpus: gpus, libraries: true}, nil
-}
-
-// selectGPUs understands NVIDIA_VISIBLE_DEVICES: all, or a list of indices and UUIDs.
-func selectGPUs(cards []GPU, visible string) ([]GPU, error) {
-	if visible == "all" {
-		return cards, nil
-	}
-	var selected []GPU
-	for _, wanted := range strings.Split(visible, ",") {
-		at := slices.IndexFunc(cards, func(card GPU) bool { return card.UUID == wanted || strconv.Itoa(card.Index) == wanted })
-		if at < 0 {
-			return nil, fmt.Errorf("%s: unknown device", wanted)
-		}
-		if !slices.ContainsFunc(selected, func(have GPU) bool { return have.UUID == cards[at].UUID }) {
-			selected = append(selected, cards[at])
-		}
-	}
-	return selected, nil
 }

@@ -44,7 +44,7 @@ func TestInject(t *testing.T) {
 		if test.change != nil {
 			test.change(&snapshot)
 		}
-		got, err := inject("m", snapshot, test.request)
+		got, err := inject(GPUsOf("m", snapshot), snapshot, test.request)
 		if test.failure == "" && err != nil || test.failure != "" && (err == nil || !strings.Contains(err.Error(), test.failure)) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.failure)
 		}

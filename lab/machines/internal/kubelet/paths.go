@@ -28,10 +28,7 @@ var streams = []string{"/dev/null", "/dev/zero", "/dev/stdin", "/dev/stdout", "/
 // newPaths: mounts from inside to outside, over a private root for the rest. Devices says whether the container has the
 // NVIDIA device nodes. /proc/driver/nvidia is the kernel's, and shows in every container.
 func newPaths(mounts map[string]string, rootFS, private string, devices bool) Paths {
-	paths := Paths{}
-	for inside, outside := range mounts {
-		paths.mounts = append(paths.mounts, mount{inside: filepath.Clean(inside), outside: filepath.Clean(outside)})
-	}
+	paths := PathsOf(mounts)
 	add := func(m mount) {
 		if !slices.ContainsFunc(paths.mounts, func(have mount) bool { return have.inside == m.inside }) {
 			paths.mounts = append(paths.mounts, m)
@@ -109,4 +106,13 @@ func (p Paths) Restore(text string) string {
 		}
 	}
 	return text
+}
+
+// PathsOf are a container's paths where nothing but the mounts matters, inside to outside.
+func PathsOf(mounts map[string]string) Paths {
+	paths := Paths{}
+	for inside, outside := range mounts {
+		paths.mounts = append(paths.mounts, mount{inside: filepath.Clean(inside), outside: filepath.Clean(outside)})
+	}
+	return paths
 }

@@ -49,7 +49,7 @@ func startSession(ctx context.Context, k *Kubelet, client, elevated kubernetes.I
 		workers: map[types.UID]*worker{}, applied: make(chan struct{}, 1),
 	}
 	s.status = newNodeReporter(s)
-	s.devices = newDeviceManager(s.status.changed, s.later)
+	s.devices = NewDeviceManager(s.status.changed, s.later)
 	s.recorder = s.record()
 	s.work.Go(s.run)
 	return s

@@ -46,21 +46,19 @@ func (r *reconciler) apply(ctx context.Context, p policy, o operand) (*appsv1.Da
 	return nil, err
 }
 
-// companions are the operand's service account and ConfigMap.
+// companions are the operand's service account and ConfigMaps.
 func (r *reconciler) companions(ctx context.Context, p policy, o operand) error {
 	meta := metav1.ObjectMeta{Name: o.name, Namespace: p.namespace, OwnerReferences: []metav1.OwnerReference{p.owner}}
 	_, err := r.operator.client.CoreV1().ServiceAccounts(p.namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	if o.files == nil {
-		return nil
-	}
-	meta.Name = entrypointConfigMap
-	configMaps := r.operator.client.CoreV1().ConfigMaps(p.namespace)
-	_, err = configMaps.Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Data: o.files}, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
+	for name, files := range o.configMaps {
+		meta.Name = name
+		_, err = r.operator.client.CoreV1().ConfigMaps(p.namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Data: files}, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package operator
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,30 +49,19 @@ func gpuLabels(s host.Snapshot, cards []kubelet.GPU, sharing rules.Sharing) map[
 	cc := strings.SplitN(card.ComputeCapability+".", ".", 3)
 	driver := strings.SplitN(s.DriverVersion+"..", ".", 4)
 	cuda := strings.SplitN(smi.CUDAVersion(s.DriverVersion)+".", ".", 3)
-	product := strings.ReplaceAll(smi.ProductName(card.Model), " ", "-")
-	if sharing.Replicas > 1 && !sharing.Renamed {
-		product += "-SHARED"
-	}
-	strategy := "none"
-	if sharing.Replicas > 1 {
-		strategy = "time-slicing"
-		if sharing.MPS {
-			strategy = "mps"
-		}
-	}
-	return map[string]string{
-		label("gpu.product"): product, label("gpu.count"): strconv.Itoa(len(cards)), label("gpu.replicas"): strconv.Itoa(max(sharing.Replicas, 1)),
+	labels := map[string]string{
 		label("gpu.memory"): strconv.Itoa(card.MemoryMiB), label("gpu.family"): family(card.ComputeCapability),
 		label("gpu.compute.major"): cc[0], label("gpu.compute.minor"): cc[1], label("gpu.machine"): "Lab-Machine", label("gpu.mode"): mode(card),
-		label("gpu.sharing-strategy"):      strategy,
 		label("cuda.driver-version.full"):  s.DriverVersion,
 		label("cuda.driver-version.major"): driver[0], label("cuda.driver-version.minor"): driver[1], label("cuda.driver-version.revision"): driver[2],
 		label("cuda.driver.major"): driver[0], label("cuda.driver.minor"): driver[1], label("cuda.driver.rev"): driver[2],
 		label("cuda.runtime-version.full"): smi.CUDAVersion(s.DriverVersion), label("cuda.runtime-version.major"): cuda[0], label("cuda.runtime-version.minor"): cuda[1],
 		label("cuda.runtime.major"): cuda[0], label("cuda.runtime.minor"): cuda[1],
-		migCapable: fmt.Sprint(smi.MIGCapable(card)), label("mig.strategy"): "single", label("mps.capable"): fmt.Sprint(sharing.MPS),
+		migCapable: fmt.Sprint(slices.ContainsFunc(cards, func(card kubelet.GPU) bool { return card.MIG != nil })), mpsCapable: fmt.Sprint(sharing.MPS),
 		label("vgpu.present"): "false",
 	}
+	maps.Copy(labels, resourceLabels(cards, sharing))
+	return labels
 }
 
 // mode: a display class (0300) is a graphics card, a 3D controller (0302) computes.
@@ -86,7 +77,7 @@ func (o *Operator) discover(ctx context.Context, c *kubelet.Container) int {
 	snapshot := c.Machine.Snapshot()
 	cards := c.GPUs
 	if rules.SeesNVML(c) && len(cards) == 0 {
-		cards = kubelet.GPUsOf(c.Machine.Name(), snapshot)
+		cards = kubelet.CardsOf(c.Machine)
 	}
 	if len(cards) == 0 {
 		c.Logf("NVML not detected: could not load NVML library: libnvidia-ml.so.1: cannot open shared object file: No such file or directory")
@@ -99,6 +90,10 @@ func (o *Operator) discover(ctx context.Context, c *kubelet.Container) int {
 	sharing, err := rules.SharingOf(c)
 	if err != nil {
 		c.Logf("%v", err)
+		return 1
+	}
+	if sharing.MPS && slices.ContainsFunc(cards, func(card kubelet.GPU) bool { return card.Split }) {
+		c.Logf("error creating sharing labeler: failed to check MPS-capable: MPS sharing is not supported for mig devices")
 		return 1
 	}
 	labels := gpuLabels(snapshot, cards, sharing)

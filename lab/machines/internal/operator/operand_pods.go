@@ -49,7 +49,7 @@ func (p policy) cdi() bool {
 func (p policy) devicePlugin() operand {
 	spec := p.spec.DevicePlugin
 	env := environment("PASS_DEVICE_SPECS", "true", "FAIL_ON_INIT_ERROR", "true", "DEVICE_LIST_STRATEGY", "envvar", "DEVICE_ID_STRATEGY", "uuid",
-		"NVIDIA_VISIBLE_DEVICES", "all", "NVIDIA_DRIVER_CAPABILITIES", "all", "MPS_ROOT", "/run/nvidia/mps")
+		"NVIDIA_VISIBLE_DEVICES", "all", "NVIDIA_DRIVER_CAPABILITIES", "all", "MPS_ROOT", mpsRoot)
 	if p.cdi() {
 		strategy, prefix := "cdi-annotations,cdi-cri", "cdi.k8s.io/"
 		if !p.atLeast(25, 10) {
@@ -62,7 +62,8 @@ func (p policy) devicePlugin() operand {
 	}
 	mode := int32(0o700)
 	volume, mount := validations()
-	container := spec.container("nvidia-device-plugin", withOverrides(env, spec.Env), mount,
+	container := spec.container("nvidia-device-plugin", withOverrides(env, p.migEnv(), spec.Env), mount,
+		mounted("mps-shm", "/dev/shm"), mounted("mps-root", "/mps"),
 		corev1.VolumeMount{Name: entrypointConfigMap, MountPath: "/bin/entrypoint.sh", SubPath: "entrypoint.sh", ReadOnly: true},
 		mounted("driver-install-dir", "/driver-root"), mounted("host-root", "/host"),
 		corev1.VolumeMount{Name: "device-plugin", MountPath: "/var/lib/kubelet/device-plugins"},
@@ -72,6 +73,7 @@ func (p policy) devicePlugin() operand {
 		InitContainers: []corev1.Container{p.waitForToolkit(mount)},
 		Containers:     []corev1.Container{container},
 		Volumes: []corev1.Volume{volume,
+			hostVolume("mps-root", mpsRoot, corev1.HostPathDirectoryOrCreate), hostVolume("mps-shm", mpsRoot+"/shm", corev1.HostPathUnset),
 			{Name: entrypointConfigMap, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 				LocalObjectReference: corev1.LocalObjectReference{Name: entrypointConfigMap}, DefaultMode: &mode}}},
 			hostVolume("driver-install-dir", p.spec.HostPaths.DriverInstallDir, corev1.HostPathDirectoryOrCreate),
@@ -80,12 +82,13 @@ func (p policy) devicePlugin() operand {
 			hostVolume("cdi-root", "/var/run/cdi", corev1.HostPathDirectoryOrCreate)},
 	}
 	p.sharingConfig(&pod, container.Image)
-	return operand{name: "nvidia-device-plugin-daemonset", deploy: "device-plugin", runtime: true, pod: pod, files: map[string]string{"entrypoint.sh": entrypoint}}
+	return operand{name: "nvidia-device-plugin-daemonset", deploy: "device-plugin", runtime: true, pod: pod,
+		configMaps: map[string]map[string]string{entrypointConfigMap: {"entrypoint.sh": entrypoint}}}
 }
 
 func (p policy) discovery() operand {
 	operand := p.simple("gpu-feature-discovery", "gpu-feature-discovery", p.spec.GFD, "gpu-feature-discovery",
-		environment("GFD_SLEEP_INTERVAL", "60s", "GFD_FAIL_ON_INIT_ERROR", "true", "NVIDIA_VISIBLE_DEVICES", "all"))
+		withOverrides(p.migEnv(), environment("GFD_SLEEP_INTERVAL", "60s", "GFD_FAIL_ON_INIT_ERROR", "true", "NVIDIA_VISIBLE_DEVICES", "all")))
 	container := &operand.pod.Containers[0]
 	container.Command = []string{"gpu-feature-discovery"}
 	operand.pod.Volumes = append(operand.pod.Volumes, hostVolume("driver-install-dir", p.spec.HostPaths.DriverInstallDir, corev1.HostPathDirectoryOrCreate))

@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"cmp"
+	"maps"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,9 +16,13 @@ type operand struct {
 	name string
 	// deploy is the last part of the node label that selects its nodes.
 	deploy string
-	pod    corev1.PodSpec
-	// files of a ConfigMap with the operand's entrypoint; nil for none.
-	files map[string]string
+	// state of the operator that it is, where that is another word than deploy.
+	state string
+	// nodes are further labels that its nodes have.
+	nodes map[string]string
+	pod   corev1.PodSpec
+	// configMaps of the operand, by name: its entrypoint and its defaults.
+	configMaps map[string]map[string]string
 	// runtime says that the pod runs on the NVIDIA runtime class.
 	runtime bool
 }
@@ -31,6 +37,9 @@ func (p policy) waitForToolkit(mount corev1.VolumeMount) corev1.Container {
 		SecurityContext: privileged(), VolumeMounts: []corev1.VolumeMount{mount},
 	}
 }
+
+// stateName is what the operator's log and status call it (controllers/state_manager.go).
+func (o operand) stateName() string { return "state-" + cmp.Or(o.state, o.deploy) }
 
 func (p policy) validatorImage() string { return p.spec.Validator.reference(p.operatorImage) }
 
@@ -80,9 +89,8 @@ func (p policy) all() (wanted []operand, unwanted []string) {
 	add(dcgm, func() operand { return p.simple("nvidia-dcgm", "dcgm", p.spec.DCGM, "nvidia-dcgm-ctr", nil) })
 	add(p.spec.DCGMExporter, p.exporter)
 	add(p.spec.GFD, p.discovery)
-	add(p.spec.MIGManager, func() operand {
-		return p.simple("nvidia-mig-manager", "mig-manager", p.spec.MIGManager, "nvidia-mig-manager", nil)
-	})
+	add(p.spec.DevicePlugin.component, p.mpsControlDaemon)
+	add(p.spec.MIGManager.component, p.migManager)
 	return wanted, unwanted
 }
 
@@ -147,6 +155,7 @@ func (p policy) daemonSet(o operand) *appsv1.DaemonSet {
 	pod := o.pod
 	pod.ServiceAccountName = o.name
 	pod.NodeSelector = map[string]string{deployPrefix + o.deploy: "true"}
+	maps.Copy(pod.NodeSelector, o.nodes)
 	pod.PriorityClassName = p.spec.Daemonsets.PriorityClassName
 	if pod.PriorityClassName == "" {
 		pod.PriorityClassName = "system-node-critical"

@@ -191,11 +191,11 @@ func (r *reconciler) operands(ctx context.Context, p policy) (waiting []string, 
 		state := "ready"
 		if !isReady(set) {
 			state = "notReady"
-			waiting = append(waiting, "state-"+o.deploy)
+			waiting = append(waiting, o.stateName())
 		}
 		if r.states[o.name] != state {
 			r.states[o.name] = state
-			r.container.Logf("ClusterPolicy step completed state=state-%s status=%s", o.deploy, state)
+			r.container.Logf("ClusterPolicy step completed state=%s status=%s", o.stateName(), state)
 		}
 	}
 	for _, name := range unwanted {

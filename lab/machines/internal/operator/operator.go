@@ -6,7 +6,7 @@
 // assets/, cmd/nvidia-validator) and kubernetes-sigs/node-feature-discovery v0.18.
 //
 // Not emulated: vGPU, sandbox workloads, GDS, GDRCopy, MOFED, Kata, confidential computing, the NVIDIADriver resource, node
-// upgrades, MIG reconfiguration, ServiceMonitors, the validator's workload pods (its CUDA check runs in place).
+// upgrades, ServiceMonitors, the validator's workload pods (its CUDA check runs in place).
 package operator
 
 import (
@@ -61,8 +61,8 @@ func (o *Operator) Rules() []kubelet.Rule {
 			Env: baked, Pull: 20 * time.Second, Entrypoint: []string{"nv-hostengine"}, Programs: programs{"nv-hostengine": needsNVML},
 		},
 		{
-			Image: regexp.MustCompile(`k8s-mig-manager(:|@|$)`), About: "mig-manager: waits; reconfigures nothing",
-			Env: baked, Pull: 12 * time.Second, Entrypoint: []string{"nvidia-mig-manager"}, Programs: programs{"nvidia-mig-manager": needsNVML},
+			Image: regexp.MustCompile(`k8s-mig-manager(:|@|$)`), About: "mig-parted cmd/nvidia-mig-manager v0.12 to v0.15; splits the machine's cards",
+			Env: baked, Pull: 12 * time.Second, Entrypoint: []string{"nvidia-mig-manager"}, Programs: programs{"nvidia-mig-manager": o.migManager},
 		},
 		{
 			Image: regexp.MustCompile(`k8s-driver-manager(:|@|$)`), About: "k8s-driver-manager cmd/driver-manager: isHostDriver",

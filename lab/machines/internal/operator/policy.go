@@ -44,8 +44,13 @@ type policySpec struct {
 	MIG          struct {
 		Strategy string `json:"strategy"`
 	} `json:"mig"`
-	MIGManager component `json:"migManager"`
-	Validator  struct {
+	MIGManager struct {
+		component
+		Config struct {
+			Name string `json:"name"`
+		} `json:"config"`
+	} `json:"migManager"`
+	Validator struct {
 		component
 		Driver  withEnv `json:"driver"`
 		Toolkit withEnv `json:"toolkit"`

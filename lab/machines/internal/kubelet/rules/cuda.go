@@ -75,7 +75,7 @@ func vectorAdd(ctx context.Context, c *kubelet.Container) int {
 	switch {
 	case !c.Libraries:
 		return fail("CUDA driver version is insufficient for CUDA runtime version") // libcuda.so.1 is not there
-	case len(c.GPUs) == 0:
+	case len(c.GPUs) == 0, c.GPUs[0].Split && len(c.GPUs[0].Slices) == 0: // a split card computes by its MIG devices alone
 		return fail("no CUDA-capable device is detected")
 	}
 	snapshot := c.Machine.Snapshot()
@@ -88,6 +88,9 @@ func vectorAdd(ctx context.Context, c *kubelet.Container) int {
 		if why := cudaError(major, minor, snapshot.DriverVersion, c.GPUs[0].ComputeCapability); why != "" {
 			return fail(why)
 		}
+	}
+	if why := mpsError(c); why != "" {
+		return fail(why)
 	}
 	c.Logf("Copy input data from the host memory to the CUDA device")
 	c.Logf("CUDA kernel launch with 196 blocks of 256 threads")

@@ -3,10 +3,10 @@ package rules
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,28 +27,43 @@ func devicePlugin(ctx context.Context, c *kubelet.Container) int {
 		c.Logf("%v", err)
 		return 1
 	}
+	wanted.mpsRoot = c.Paths.Restore(wanted.mpsRoot) // a shell has rewritten the variable
 	c.Logf("Starting Plugins.\nLoading configuration.\nRetrieving plugins.")
 	if !SeesNVML(c) {
 		return noNVML(ctx, c)
 	}
 	c.Logf("Detected NVML platform: found NVML library")
-	cards := c.GPUs
-	if len(cards) == 0 {
-		cards = kubelet.GPUsOf(c.Machine.Name(), c.Machine.Snapshot())
+	resources, err := deviceMap(wanted, visibleCards(c))
+	if err != nil {
+		c.Logf("error starting plugins: error getting plugins: unable to create plugins: failed to construct resource managers: error building device map: %v", err)
+		return 1
 	}
 	if c.Machine.Clock().Sleep(ctx, 2*time.Second) != nil {
 		return 143
 	}
-	unregister := c.Devices.Register(kubelet.Plugin{
-		Resource: wanted.resource,
-		Devices:  devices(cards, wanted.replicas),
-		Allocate: func(chosen []string) (kubelet.Allocation, error) { return allocate(wanted, cards, chosen) },
-	})
-	defer unregister()
-	c.Logf("Registered device plugin for '%s' with Kubelet", wanted.resource)
-	c.Machine.Event("device plugin offers %d x %s", len(cards)*wanted.replicas, wanted.resource)
+	if !awaitMPS(ctx, c, wanted, resources) {
+		return 143
+	}
+	for _, name := range slices.Sorted(maps.Keys(resources)) {
+		list := resources[name]
+		defer c.Devices.Register(kubelet.Plugin{
+			Resource: name,
+			Devices:  identifiers(list),
+			Allocate: func(chosen []string) (kubelet.Allocation, error) { return allocate(wanted, name, list, chosen) },
+		})()
+		c.Logf("Registered device plugin for '%s' with Kubelet", name)
+		c.Machine.Event("device plugin offers %d x %s", len(list), name)
+	}
 	<-ctx.Done()
 	return 143
+}
+
+// visibleCards are those that the runtime brought, or all where the plugin finds NVML by itself; as they are split.
+func visibleCards(c *kubelet.Container) []kubelet.GPU {
+	if len(c.GPUs) > 0 {
+		return c.GPUs
+	}
+	return kubelet.CardsOf(c.Machine)
 }
 
 // configFile is what CONFIG_FILE names, or --config-file.
@@ -105,33 +120,21 @@ func noNVML(ctx context.Context, c *kubelet.Container) int {
 	return 1
 }
 
-// devices of the resource: a card, or its replicas as UUID::0, UUID::1, … (internal/rm: AnnotatedID).
-func devices(cards []kubelet.GPU, replicas int) []string {
-	var list []string
-	for replica := range replicas {
-		for _, card := range cards {
-			if replicas == 1 {
-				list = append(list, card.UUID)
-			} else {
-				list = append(list, card.UUID+"::"+strconv.Itoa(replica))
-			}
-		}
-	}
-	return list
-}
-
-// allocate answers with every strategy of the list; with CDI strategies alone, nothing else is set (internal/plugin/server.go).
-func allocate(wanted offer, cards []kubelet.GPU, chosen []string) (kubelet.Allocation, error) {
+// allocate answers with every strategy of the list; with CDI strategies alone, nothing else names devices (internal/plugin/server.go).
+func allocate(wanted offer, resource string, list []device, chosen []string) (kubelet.Allocation, error) {
 	if wanted.onlyOne && len(chosen) > 1 {
-		return kubelet.Allocation{}, fmt.Errorf("invalid request for sharing GPU (time-slicing), must be exactly 1 device: requested %d devices", len(chosen))
+		return kubelet.Allocation{}, fmt.Errorf("invalid allocation request for %q: invalid request: maximum request size for shared resources is 1; found %d", resource, len(chosen))
 	}
 	var ids []string
 	allocation := kubelet.Allocation{Env: map[string]string{}}
-	for _, device := range chosen {
-		uuid, _, _ := strings.Cut(device, "::")
-		id := uuid
-		if at := slices.IndexFunc(cards, func(card kubelet.GPU) bool { return card.UUID == uuid }); wanted.byIndex && at >= 0 {
-			id = strconv.Itoa(cards[at].Index)
+	if wanted.mps {
+		allocation.Env[mpsPipeVariable] = mpsPipe(mpsInside, resource)
+		allocation.Mounts = map[string]string{mpsPipe(mpsInside, resource): mpsPipe(wanted.mpsRoot, resource), "/dev/shm": wanted.mpsRoot + "/shm"}
+	}
+	for _, name := range chosen {
+		id, _, _ := strings.Cut(name, "::")
+		if at := slices.IndexFunc(list, func(d device) bool { return d.id == name }); wanted.byIndex && at >= 0 {
+			id = list[at].index
 		}
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)

@@ -14,7 +14,9 @@ import (
 type pluginConfig struct {
 	Version string `json:"version"`
 	Flags   struct {
-		FailOnInitError *bool `json:"failOnInitError"`
+		FailOnInitError *bool   `json:"failOnInitError"`
+		MIGStrategy     *string `json:"migStrategy"`
+		MPSRoot         *string `json:"mpsRoot"`
 		Plugin          struct {
 			DeviceListStrategy any     `json:"deviceListStrategy"`
 			DeviceIDStrategy   *string `json:"deviceIDStrategy"`
@@ -37,12 +39,15 @@ type sharing struct {
 
 // offer is what the plugin registers for a node's cards.
 type offer struct {
-	resource   string
+	// suffix of the names of shared resources.
+	suffix     string
 	replicas   int
+	mig        string // none, single, mixed
 	strategies []string
 	byIndex    bool
 	onlyOne    bool // a request for more than one is refused
 	mps        bool
+	mpsRoot    string // on the machine
 	// containerd says that containerd honours the CDI annotations: their prefix is its own, cdi.k8s.io/.
 	containerd bool
 }
@@ -61,7 +66,22 @@ func parsePluginConfig(text string, env map[string]string) (offer, error) {
 			return offer{}, fmt.Errorf("unable to parse config file: unknown version: %s", config.Version)
 		}
 	}
-	wanted := offer{resource: "nvidia.com/gpu", replicas: 1}
+	wanted := offer{replicas: 1, mig: "none", mpsRoot: "/run/nvidia/mps"}
+	if strategy := config.Flags.MIGStrategy; strategy != nil {
+		wanted.mig = *strategy
+	}
+	if strategy := env["MIG_STRATEGY"]; strategy != "" {
+		wanted.mig = strategy
+	}
+	if !slices.Contains([]string{"none", "single", "mixed"}, wanted.mig) {
+		return offer{}, fmt.Errorf("unknown MIG strategy: %s", wanted.mig)
+	}
+	if root := config.Flags.MPSRoot; root != nil {
+		wanted.mpsRoot = *root
+	}
+	if root := env["MPS_ROOT"]; root != "" {
+		wanted.mpsRoot = root
+	}
 	prefix := env["CDI_ANNOTATION_PREFIX"]
 	wanted.containerd = prefix == "" || prefix == "cdi.k8s.io/"
 	list := env["DEVICE_LIST_STRATEGY"]
@@ -86,6 +106,9 @@ func parsePluginConfig(text string, env map[string]string) (offer, error) {
 	shared := slicing
 	if mps != nil && len(mps.Resources) > 0 {
 		shared, wanted.mps = mps, true
+		if wanted.mig == "mixed" {
+			return offer{}, fmt.Errorf("using --mig-strategy=mixed is not supported with MPS")
+		}
 	}
 	return share(wanted, shared)
 }
@@ -105,7 +128,7 @@ func share(wanted offer, shared *sharing) (offer, error) {
 		wanted.replicas = resource.Replicas
 		wanted.onlyOne = shared.FailRequestsGreaterThanOne || wanted.mps
 		if shared.RenameByDefault {
-			wanted.resource += ".shared"
+			wanted.suffix = ".shared"
 		}
 	}
 	return wanted, nil
@@ -130,6 +153,8 @@ type Sharing struct {
 	Replicas int
 	Renamed  bool
 	MPS      bool
+	// MIG strategy.
+	MIG string
 }
 
 // SharingOf reads the configuration file of a container of the device plugin's image.
@@ -139,5 +164,5 @@ func SharingOf(c *kubelet.Container) (Sharing, error) {
 		return Sharing{}, err
 	}
 	wanted, err := parsePluginConfig(text, c.Env)
-	return Sharing{Replicas: wanted.replicas, Renamed: strings.HasSuffix(wanted.resource, ".shared"), MPS: wanted.mps}, err
+	return Sharing{Replicas: wanted.replicas, Renamed: wanted.suffix != "", MPS: wanted.mps, MIG: wanted.mig}, err
 }

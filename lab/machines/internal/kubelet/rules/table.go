@@ -2,7 +2,6 @@
 package rules
 
 import (
-	"context"
 	"regexp"
 	"strings"
 	"time"
@@ -33,9 +32,9 @@ func Table(discovery kubelet.Program) []kubelet.Rule {
 		},
 		{
 			Image: regexp.MustCompile(`(^|/)k8s-device-plugin(:|@|$)`),
-			About: "k8s-device-plugin v0.17 to v0.20 cmd/nvidia-device-plugin, cmd/config-manager",
+			About: "k8s-device-plugin v0.17 to v0.20 cmd/nvidia-device-plugin, cmd/config-manager, cmd/mps-control-daemon",
 			Env:   bakedIn, Pull: 15 * time.Second, Entrypoint: []string{"nvidia-device-plugin"},
-			Programs: programs{"nvidia-device-plugin": devicePlugin, "config-manager": configManager, "mps-control-daemon": untilStopped, "gpu-feature-discovery": discovery},
+			Programs: programs{"nvidia-device-plugin": devicePlugin, "config-manager": configManager, "mps-control-daemon": mpsControlDaemon, "gpu-feature-discovery": discovery},
 		},
 		{
 			Image: regexp.MustCompile(`cuda-sample:(vectoradd|nbody)`),
@@ -70,12 +69,6 @@ func Table(discovery kubelet.Program) []kubelet.Rule {
 			Pull:  30 * time.Second, Entrypoint: []string{"litellm"}, Programs: programs{"litellm": liteLLM},
 		},
 	}
-}
-
-// untilStopped goes on until it is told to stop.
-func untilStopped(ctx context.Context, c *kubelet.Container) int {
-	<-ctx.Done()
-	return 143
 }
 
 // tagOf is the image's tag; "" without one.

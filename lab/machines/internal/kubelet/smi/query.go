@@ -1,6 +1,7 @@
 package smi
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -30,8 +31,8 @@ var properties = map[string]property{
 	"memory.total":         {"MiB", func(c kubelet.GPU, _ Setting, _ Driver) string { return strconv.Itoa(c.MemoryMiB) }},
 	"memory.free":          {"MiB", func(c kubelet.GPU, _ Setting, _ Driver) string { return strconv.Itoa(c.MemoryMiB) }},
 	"memory.used":          {"MiB", func(kubelet.GPU, Setting, Driver) string { return "0" }},
-	"utilization.gpu":      {"%", func(kubelet.GPU, Setting, Driver) string { return "0" }},
-	"utilization.memory":   {"%", func(kubelet.GPU, Setting, Driver) string { return "0" }},
+	"utilization.gpu":      {"%", utilization},
+	"utilization.memory":   {"%", utilization},
 	"temperature.gpu":      {"", func(kubelet.GPU, Setting, Driver) string { return "38" }},
 	"power.limit":          {"W", func(_ kubelet.GPU, s Setting, _ Driver) string { return watts(s.PowerLimit) }},
 	"enforced.power.limit": {"W", func(_ kubelet.GPU, s Setting, _ Driver) string { return watts(s.PowerLimit) }},
@@ -40,24 +41,22 @@ var properties = map[string]property{
 	"power.max_limit":      {"W", func(c kubelet.GPU, _ Setting, _ Driver) string { return watts(c.MaxPowerW) }},
 	"power.draw":           {"W", func(_ kubelet.GPU, s Setting, _ Driver) string { return watts(s.PowerLimit / 10) }},
 	"persistence_mode":     {"", func(_ kubelet.GPU, s Setting, _ Driver) string { return enabled(s.Persistence) }},
-	"compute_mode":         {"", func(kubelet.GPU, Setting, Driver) string { return "Default" }},
+	"compute_mode":         {"", func(_ kubelet.GPU, s Setting, _ Driver) string { return cmp.Or(s.ComputeMode, ComputeDefault) }},
 	"compute_cap":          {"", func(c kubelet.GPU, _ Setting, _ Driver) string { return c.ComputeCapability }},
 	"mig.mode.current": {"", func(c kubelet.GPU, _ Setting, _ Driver) string {
-		if MIGCapable(c) {
-			return "Disabled"
+		if c.MIG != nil {
+			return enabled(c.Split)
 		}
 		return "[N/A]"
 	}},
 }
 
-// MIGCapable tells the cards with multi-instance mode (docs.nvidia.com MIG user guide, supported GPUs).
-func MIGCapable(card kubelet.GPU) bool {
-	for _, model := range []string{"A30", "A100", "H100", "H200", "B200", "GB200", "RTX PRO 6000"} {
-		if strings.HasPrefix(strings.TrimPrefix(card.Model, "NVIDIA "), model) {
-			return true
-		}
+// utilization of a card whose multi-instance mode is on is not known (NVIDIA MIG user guide, "Monitoring").
+func utilization(c kubelet.GPU, _ Setting, _ Driver) string {
+	if c.Split {
+		return "[N/A]"
 	}
-	return false
+	return "0"
 }
 
 func enabled(on bool) string {
@@ -89,7 +88,7 @@ func query(out io.Writer, call call, driver Driver, cards []kubelet.GPU, setting
 		var row []string
 		for _, name := range call.query {
 			value := properties[name].value(card, settings.of(card), driver)
-			if unit := properties[name].unit; unit != "" && !call.noUnits {
+			if unit := properties[name].unit; unit != "" && !call.noUnits && value != "[N/A]" {
 				value += " " + unit
 			}
 			row = append(row, value)

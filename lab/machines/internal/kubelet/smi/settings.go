@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"talos-gpu/lab/machines/internal/kubelet"
@@ -15,6 +16,20 @@ import (
 type Setting struct {
 	PowerLimit  float64 `json:"powerLimit"` // watts
 	Persistence bool    `json:"persistence"`
+	// ComputeMode as nvidia-smi prints it; "" is Default.
+	ComputeMode string `json:"computeMode,omitempty"`
+}
+
+// Compute modes as nvidia-smi prints them.
+const (
+	ComputeDefault   = "Default"
+	ComputeExclusive = "Exclusive_Process"
+)
+
+// computeModes by what -c takes.
+var computeModes = map[string]string{
+	"0": ComputeDefault, "DEFAULT": ComputeDefault, "2": "Prohibited", "PROHIBITED": "Prohibited",
+	"3": ComputeExclusive, "EXCLUSIVE_PROCESS": ComputeExclusive,
 }
 
 // Settings of a machine's cards. They are kept in its /run, so a reboot brings the defaults back, as a driver's reload does.
@@ -43,6 +58,21 @@ func (s *Settings) of(card kubelet.GPU) Setting {
 		return setting
 	}
 	return Setting{PowerLimit: card.DefaultPowerW, Persistence: true}
+}
+
+// ComputeMode of a card.
+func (s *Settings) ComputeMode(card kubelet.GPU) string {
+	if mode := s.of(card).ComputeMode; mode != "" {
+		return mode
+	}
+	return ComputeDefault
+}
+
+// SetComputeMode of a card.
+func (s *Settings) SetComputeMode(card kubelet.GPU, mode string) error {
+	setting := s.of(card)
+	setting.ComputeMode = mode
+	return s.set(card, setting)
 }
 
 func (s *Settings) set(card kubelet.GPU, setting Setting) error {
@@ -97,6 +127,24 @@ func setPersistence(out io.Writer, on bool, driver Driver, cards []kubelet.GPU, 
 			return 1
 		}
 		fmt.Fprintf(out, "%s persistence mode for GPU %s.\n", enabled(on), busID(card))
+	}
+	fmt.Fprintln(out, "All done.")
+	return 0
+}
+
+func setCompute(out io.Writer, mode string, driver Driver, cards []kubelet.GPU, settings *Settings) int {
+	for _, card := range cards {
+		if !driver.Privileged {
+			fmt.Fprintf(out, "Unable to set the compute mode for GPU %s: Insufficient Permissions\nTerminating early due to previous errors.\n", busID(card))
+			return exitNoPermission
+		}
+		setting := settings.of(card)
+		setting.ComputeMode = mode
+		if err := settings.set(card, setting); err != nil {
+			fmt.Fprintln(out, err)
+			return 1
+		}
+		fmt.Fprintf(out, "Set compute mode to %s for GPU %s.\n", strings.ToUpper(mode), busID(card))
 	}
 	fmt.Fprintln(out, "All done.")
 	return 0

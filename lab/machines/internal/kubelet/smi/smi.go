@@ -1,5 +1,5 @@
 // Package smi answers as nvidia-smi does, for the forms that a GPU node's software uses: the table, -L, --query-gpu with
-// --format=csv, -pl, -pm and -i. Texts and number formats follow nvidia-smi 580.159 on two H200.
+// --format=csv, -pl, -pm, -c and -i. Texts and number formats follow nvidia-smi 580.159 on two H200.
 package smi
 
 import (
@@ -57,6 +57,8 @@ func Run(out io.Writer, args []string, driver Driver, cards []kubelet.GPU, setti
 	switch {
 	case call.power != nil:
 		return setPower(out, *call.power, driver, cards, settings)
+	case call.compute != "":
+		return setCompute(out, call.compute, driver, cards, settings)
 	case call.persistence != nil:
 		return setPersistence(out, *call.persistence, driver, cards, settings)
 	case call.query != nil:
@@ -64,6 +66,9 @@ func Run(out io.Writer, args []string, driver Driver, cards []kubelet.GPU, setti
 	case call.list:
 		for _, card := range cards {
 			fmt.Fprintf(out, "GPU %d: %s (UUID: %s)\n", card.Index, ProductName(card.Model), card.UUID)
+			for _, slice := range card.Slices {
+				fmt.Fprintf(out, "  MIG %-11s Device %2d: (UUID: %s)\n", slice.Profile, slice.Index, slice.UUID)
+			}
 		}
 		return 0
 	}
@@ -76,6 +81,7 @@ type call struct {
 	list              bool
 	power             *float64
 	persistence       *bool
+	compute           string
 	query             []string
 	noHeader, noUnits bool
 }
@@ -106,6 +112,13 @@ func parse(args []string) (call, error) {
 			mode := take()
 			on := mode == "1" || strings.EqualFold(mode, "enabled")
 			parsed.persistence = &on
+		case "-c", "--compute-mode":
+			mode := strings.ToUpper(take())
+			name, known := computeModes[mode]
+			if !known {
+				return parsed, fmt.Errorf("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.")
+			}
+			parsed.compute = name
 		case "--query-gpu":
 			parsed.query = strings.Split(take(), ",")
 		case "--format":

@@ -46,3 +46,29 @@ func TestProductName(t *testing.T) {
 		}
 	}
 }
+
+func TestSplitCard(t *testing.T) {
+	cards := kubelet.GPUsOf("m", host.Snapshot{GPUs: []host.GPU{{Model: "H100 NVL", Count: 1, MIG: &host.MIG{Profiles: map[string]int{"1g.12gb": 7}}}}})
+	up, settings := Driver{Version: "580.159.04", LibraryVersion: "580.159.04", Privileged: true}, SettingsOf(t.TempDir())
+	ask := func(args ...string) string {
+		out := &strings.Builder{}
+		Run(out, args, up, cards, settings)
+		return out.String()
+	}
+	mode := []string{"--query-gpu=mig.mode.current,utilization.gpu", "--format=csv,noheader"}
+	if got := ask(mode...); got != "Disabled, 0 %\n" {
+		t.Errorf("not split: %q", got)
+	}
+	cards[0].Split, cards[0].Slices = true, []kubelet.Slice{{UUID: "MIG-a", Profile: "1g.12gb"}, {Index: 1, UUID: "MIG-b", Profile: "1g.12gb"}}
+	if got := ask(mode...); got != "Enabled, [N/A]\n" {
+		t.Errorf("split: %q", got)
+	}
+	want := "  MIG 1g.12gb     Device  0: (UUID: MIG-a)\n  MIG 1g.12gb     Device  1: (UUID: MIG-b)\n"
+	if got := ask("-L"); !strings.HasSuffix(got, want) {
+		t.Errorf("-L: %q", got)
+	}
+	ask("-c", "EXCLUSIVE_PROCESS")
+	if got := ask("--query-gpu=compute_mode", "--format=csv,noheader"); got != "Exclusive_Process\n" {
+		t.Errorf("compute mode: %q", got)
+	}
+}

@@ -1,0 +1,57 @@
+import * as path from "node:path";
+import { runLab } from "./support";
+
+interface Expected {
+  /** Stack file beside this one. */
+  stack: string;
+  allocatable: Record<string, string>;
+  workloads: string[];
+}
+
+const mig: Expected[] = [
+  // Two cards, seven slices of each.
+  { stack: "mig-single", allocatable: { "nvidia.com/gpu": "14" }, workloads: ["gpu-pods/slice"] },
+  {
+    stack: "mig-mixed",
+    allocatable: { "nvidia.com/mig-1g.12gb": "2", "nvidia.com/mig-2g.24gb": "1", "nvidia.com/mig-3g.47gb": "1" },
+    workloads: ["gpu-pods/slice"],
+  },
+];
+
+const mps: Expected[] = [
+  {
+    stack: "mps-operator",
+    allocatable: { "nvidia.com/gpu": "4" },
+    workloads: ["gpu-pods/client-1", "gpu-pods/client-2"],
+  },
+  {
+    stack: "mps-plugin",
+    allocatable: { "nvidia.com/gpu": "8" },
+    workloads: ["gpu-pods/client-1", "gpu-pods/client-2"],
+  },
+];
+
+// Two at a time: each brings up a control plane of its own.
+test.each([
+  ["MIG", mig],
+  ["MPS", mps],
+])(
+  "%s: cards are shared as the plan says after one reboot, pods run on their shares, and a second update changes nothing",
+  async (_how, stacks) => {
+    const files = stacks.map(({ stack }) => path.join(__dirname, `stacks/Pulumi.${stack}.yaml`));
+    const runs = await Promise.all(files.map((file) => runLab(["--stack", file, "--updates", "2"])));
+    for (const [index, { stack, allocatable, workloads }] of stacks.entries()) {
+      const { status, report, lines } = runs[index]!;
+      if (!report.ok) throw new Error(lines.join("\n"));
+      expect(status).toBe(0);
+      expect(report).toMatchObject({ stack, failures: [] });
+      expect(report.machines["gpu-1"]).toMatchObject({ reboots: 1, allocatable });
+      expect(report.workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(workloads);
+      expect(report.workloads.every(({ ready }) => ready)).toBe(true);
+      const [first, second] = report.updates;
+      expect(second).toMatchObject({ result: "succeeded", machineRequests: 0 });
+      expect(second!.changes).toEqual({ create: 0, update: 0, replace: 0, delete: 0, same: first!.changes.create });
+    }
+  },
+  10 * 60_000,
+);
