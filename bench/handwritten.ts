@@ -246,6 +246,7 @@ function smokeTest(name: string, node: string, parent: pulumi.Resource, release:
               {
                 name: "smoke-test",
                 image: kubernetes.smokeTestImage,
+                terminationMessagePolicy: "FallbackToLogsOnError",
                 resources: { limits: { [kubernetes.resourceName]: "1" } },
                 securityContext: {
                   allowPrivilegeEscalation: false,
