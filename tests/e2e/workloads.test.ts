@@ -1,0 +1,26 @@
+import * as path from "node:path";
+import { runLab } from "./support";
+
+const file = (name: string): string => path.join(__dirname, "stacks", `Pulumi.${name}.yaml`);
+
+test.concurrent.each([
+  ["vLLM splits a model over both cards once the test pod is out", "aarhus-h100", "aarhus-h100-serves", ["vllm/vllm"]],
+  [
+    "ComfyUI gets the card when ollama gives it up",
+    "rtx5070ti",
+    "rtx5070ti-paints",
+    ["comfyui/comfyui", "ollama/ollama"],
+  ],
+])(
+  "%s, by an edit that no machine notices",
+  async (_, before, after, workloads) => {
+    const { status, report, lines } = await runLab(["--stack", before, "--then", file(after)]);
+    if (!report.ok) throw new Error(lines.join("\n"));
+    expect(status).toBe(0);
+    expect(report.workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(workloads);
+    expect(report.workloads.every(({ ready }) => ready)).toBe(true);
+    expect(report.updates[1]).toMatchObject({ result: "succeeded", machineRequests: 0 });
+    expect(Object.values(report.machines).map(({ reboots }) => reboots)).toEqual([1]);
+  },
+  10 * 60_000,
+);
