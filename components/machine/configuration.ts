@@ -117,10 +117,7 @@ export function omniIdentity(node: string, { uuid, clusterName }: GpuMachineArgs
  * Release whose features a generated configuration may use. The machine gets it before its upgrade and refuses what its own
  * release does not know, so it is the older of the two.
  */
-function contractOf({
-  talosVersion,
-  runningVersion,
-}: Pick<GpuMachineArgs, "talosVersion" | "runningVersion">): string {
+function contractOf({ talosVersion, runningVersion }: Pick<GpuMachineArgs, "talosVersion" | "runningVersion">): string {
   return runningVersion !== undefined && semver.lt(runningVersion, talosVersion) ? runningVersion : talosVersion;
 }
 
