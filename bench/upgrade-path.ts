@@ -84,7 +84,7 @@ function spanOf({ address, events }: MachineState): Span {
 }
 
 /** Most spans of which each begins after the one before it has ended: the classic greedy choice, by their ends. */
-export function longestChain(spans: readonly Span[]): number {
+function longestChain(spans: readonly Span[]): number {
   let length = 0;
   let busyUntil = -Infinity;
   for (const { begin, end } of [...spans].sort((a, b) => a.end - b.end)) {

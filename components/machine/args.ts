@@ -59,6 +59,14 @@ export interface GpuMachineRecipe {
   containerdPart?: string;
 }
 
+/** What each step of a machine is given: what it shall be, and what follows from that. */
+export interface MachineInputs {
+  /** Name of its node. */
+  node: string;
+  args: GpuMachineArgs;
+  recipe: GpuMachineRecipe;
+}
+
 /** Arguments of a GPU machine: what it shall be, and the credentials to make it so. */
 export interface GpuMachineArgs extends MachineSpec {
   /** Name of the machine's node in Kubernetes. Default: the name of the component. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 import * as semver from "semver";
-import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
+import type { GpuMachineArgs, MachineInputs } from "./args";
 import { omniResources } from "../recipe/omni";
 import { endpointFor, machineSecretsOf, talosClientOf } from "./credentials";
 import { once } from "./gate";
@@ -21,25 +21,13 @@ export interface Configured {
 }
 
 /** Gives the machine its configuration, staged: it takes effect with the one reboot of the upgrade. Omni decides that by itself. */
-export function configureMachine(
-  name: string,
-  node: string,
-  args: GpuMachineArgs,
-  recipe: GpuMachineRecipe,
-  opts: pulumi.CustomResourceOptions,
-): Configured {
-  const by = { owned: own, adopted: adopt, omni: giveToOmni }[args.configuration];
-  return by(name, node, args, recipe, opts);
+export function configureMachine(name: string, machine: MachineInputs, opts: pulumi.CustomResourceOptions): Configured {
+  const by = { owned: own, adopted: adopt, omni: giveToOmni }[machine.args.configuration];
+  return by(name, machine, opts);
 }
 
 /** Pulumi holds the whole configuration. One `ConfigurationApply` per machine: a second one would overwrite the first. */
-function own(
-  name: string,
-  node: string,
-  args: GpuMachineArgs,
-  recipe: GpuMachineRecipe,
-  opts: pulumi.CustomResourceOptions,
-): Configured {
+function own(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.CustomResourceOptions): Configured {
   const given = required(node, args);
   const client = pulumi.secret(given.talosconfig).apply(talosClientOf);
   const generated = talos.machine.getConfigurationOutput(
@@ -81,13 +69,7 @@ function own(
 }
 
 /** Somebody else holds the configuration: the program merges our part in, and takes it out again on delete. */
-function adopt(
-  name: string,
-  node: string,
-  args: GpuMachineArgs,
-  recipe: GpuMachineRecipe,
-  opts: pulumi.CustomResourceOptions,
-): Configured {
+function adopt(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.CustomResourceOptions): Configured {
   const task: AdoptTask = { machine: node, address: args.address, patches: recipe.patches };
   const adopted = runProgram(
     name,
@@ -100,9 +82,7 @@ function adopt(
 /** Omni holds the configuration: the program gives it the machine's own patches and extensions, and takes them away on delete. */
 function giveToOmni(
   name: string,
-  node: string,
-  args: GpuMachineArgs,
-  recipe: GpuMachineRecipe,
+  { node, args, recipe }: MachineInputs,
   opts: pulumi.CustomResourceOptions,
 ): Configured {
   const { uuid, cluster } = omniIdentity(node, args);
@@ -137,10 +117,7 @@ export function omniIdentity(node: string, { uuid, clusterName }: GpuMachineArgs
  * Release whose features a generated configuration may use. The machine gets it before its upgrade and refuses what its own
  * release does not know, so it is the older of the two.
  */
-export function contractOf({
-  talosVersion,
-  runningVersion,
-}: Pick<GpuMachineArgs, "talosVersion" | "runningVersion">): string {
+function contractOf({ talosVersion, runningVersion }: Pick<GpuMachineArgs, "talosVersion" | "runningVersion">): string {
   return runningVersion !== undefined && semver.lt(runningVersion, talosVersion) ? runningVersion : talosVersion;
 }
 

@@ -30,18 +30,16 @@ export class GpuMachine extends pulumi.ComponentResource {
     const node = args.nodeName ?? name;
 
     const recipe = args.recipe ?? recipeOf(node, args);
-    const configuration = configureMachine(`${name}-configuration`, node, args, recipe, child);
+    const configuration = configureMachine(`${name}-configuration`, { node, args, recipe }, child);
     const cluster = args.bootstrap ? bootstrapCluster(name, args, configuration, child) : undefined;
     const kubeconfig = cluster?.kubeconfig ?? args.kubeconfig;
-    const access = kubeconfig === undefined ? args : { ...args, kubeconfig };
+    const machine = { node, args: kubeconfig === undefined ? args : { ...args, kubeconfig }, recipe };
     const upgraded =
       args.configuration === "omni"
-        ? awaitOmni(`${name}-upgrade`, node, access, recipe, configuration.hash, child)
+        ? awaitOmni(`${name}-upgrade`, machine, configuration.hash, child)
         : upgradeMachine(
             `${name}-upgrade`,
-            node,
-            access,
-            recipe,
+            machine,
             {
               schematicId: args.schematicId ?? registerSchematic(`${name}-schematic`, recipe, child),
               configurationHash: configuration.hash,
@@ -49,7 +47,7 @@ export class GpuMachine extends pulumi.ComponentResource {
             child,
           );
 
-    this.ready = patchNode(`${name}-node`, upgraded.node, access, recipe, child, cluster?.provider);
+    this.ready = patchNode(`${name}-node`, upgraded.node, machine, child, cluster?.provider);
     this.kubeconfig = pulumi.secret(kubeconfig ?? "");
     this.driverVersion = upgraded.driverVersion;
     this.talosVersion = upgraded.talosVersion;

@@ -1,6 +1,6 @@
 import { NodePatch } from "@pulumi/kubernetes/core/v1";
 import * as pulumi from "@pulumi/pulumi";
-import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
+import type { GpuMachineRecipe, MachineInputs } from "./args";
 import { once } from "./gate";
 import { runProgram } from "./program-resource";
 import type { TaintTask } from "./program/task";
@@ -20,15 +20,15 @@ const LIMIT = "5m";
 export function patchNode(
   name: string,
   node: pulumi.Output<string>,
-  args: GpuMachineArgs,
-  recipe: GpuMachineRecipe,
+  machine: MachineInputs,
   opts: pulumi.CustomResourceOptions,
   provider?: pulumi.ProviderResource,
 ): pulumi.Output<string> {
   const inCluster = provider === undefined ? opts : { ...opts, provider };
+  const { nodeLabels, nodeTaints } = machine.recipe;
   const done = [
-    ...(Object.keys(recipe.nodeLabels).length > 0 ? [labelled(name, node, recipe, inCluster)] : []),
-    ...(recipe.nodeTaints.length > 0 ? [tainted(`${name}-taints`, node, args, recipe, opts)] : []),
+    ...(Object.keys(nodeLabels).length > 0 ? [labelled(name, node, nodeLabels, inCluster)] : []),
+    ...(nodeTaints.length > 0 ? [tainted(`${name}-taints`, node, machine, opts)] : []),
   ];
   return pulumi.all([node, ...done]).apply(([first]) => first!);
 }
@@ -37,11 +37,11 @@ export function patchNode(
 function labelled(
   name: string,
   node: pulumi.Output<string>,
-  { nodeLabels }: GpuMachineRecipe,
+  labels: GpuMachineRecipe["nodeLabels"],
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Output<string> {
   const annotations = { "pulumi.com/patchForce": "true" };
-  const patch = new NodePatch(name, { metadata: { name: node, annotations, labels: nodeLabels } }, opts);
+  const patch = new NodePatch(name, { metadata: { name: node, annotations, labels } }, opts);
   return once(patch, node);
 }
 
@@ -53,12 +53,11 @@ function labelled(
 function tainted(
   name: string,
   node: pulumi.Output<string>,
-  args: GpuMachineArgs,
-  { nodeTaints }: GpuMachineRecipe,
+  { args, recipe }: MachineInputs,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Output<string> {
   const task = node.apply((machine) => {
-    const taints = nodeTaints.map(({ key, value, effect }) => ({
+    const taints = recipe.nodeTaints.map(({ key, value, effect }) => ({
       key,
       ...(value === undefined ? {} : { value }),
       effect,

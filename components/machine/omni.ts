@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { customizationPath } from "../recipe/containerd";
-import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
+import type { GpuMachineRecipe, MachineInputs } from "./args";
 import { omniIdentity } from "./configuration";
 import { formatDuration, parseDuration } from "./duration";
 import { runProgram } from "./program-resource";
@@ -15,9 +15,7 @@ import { upgradedBy, upgradeTimeouts, type Upgraded } from "./upgrade";
  */
 export function awaitOmni(
   name: string,
-  node: string,
-  args: GpuMachineArgs,
-  recipe: GpuMachineRecipe,
+  { node, args, recipe }: MachineInputs,
   configurationHash: pulumi.Input<string>,
   opts: pulumi.CustomResourceOptions,
 ): Upgraded {

@@ -1,5 +1,5 @@
 import { checkCluster, InvalidStackError, planCluster } from "../recipe";
-import type { ClusterSpec, MachineSpec } from "../recipe/spec";
+import type { ClusterSpec } from "../recipe/spec";
 import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
 
 /**
@@ -16,49 +16,50 @@ export function recipeOf(node: string, args: GpuMachineArgs): GpuMachineRecipe {
   return planCluster(spec).machines[0]!;
 }
 
-/** The arguments as a cluster, without credentials and without what only a resource needs. */
+/** Arguments that are credentials, or that only a resource needs. */
+const ofTheResource = [
+  "nodeName",
+  "otherControlPlanes",
+  "schematicId",
+  "recipe",
+  "maintenance",
+  "bootstrap",
+  "talosconfig",
+  "machineSecrets",
+  "kubeconfig",
+  "omniEndpoint",
+  "omniServiceAccountKey",
+] as const;
+
+/** Arguments that a stack says of the cluster; the others it says of the machine. */
+const ofTheCluster = [
+  "talosVersion",
+  "kubernetesVersion",
+  "clusterName",
+  "clusterEndpoint",
+  "driver",
+  "gpuOperator",
+  "devicePlugin",
+  "sharing",
+  "upgrade",
+  "timeouts",
+  "factoryUrl",
+  "without",
+] as const;
+
+/** The arguments as a cluster. */
 function clusterOfOne(node: string, args: GpuMachineArgs): ClusterSpec {
-  const {
-    nodeName: _node,
-    otherControlPlanes: _others,
-    schematicId: _schematic,
-    recipe: _recipe,
-    maintenance: _maintenance,
-    bootstrap: _bootstrap,
-    talosconfig: _talosconfig,
-    machineSecrets: _secrets,
-    kubeconfig: _kubeconfig,
-    omniEndpoint: _omniEndpoint,
-    omniServiceAccountKey: _omniServiceAccountKey,
-    talosVersion,
-    kubernetesVersion,
-    clusterName,
-    clusterEndpoint,
-    driver,
-    gpuOperator,
-    devicePlugin,
-    sharing,
-    upgrade,
-    timeouts,
-    factoryUrl,
-    without,
-    ...machine
-  } = args;
-  const cluster = {
-    kubernetesVersion,
-    clusterName,
-    clusterEndpoint,
-    driver,
-    gpuOperator,
-    devicePlugin,
-    sharing,
-    upgrade,
-    timeouts,
-    factoryUrl,
-    without,
-  };
-  const given = Object.fromEntries(
-    Object.entries(cluster).filter(([, value]) => value !== undefined),
-  ) as Partial<ClusterSpec>;
-  return { ...given, talosVersion, machines: { [node]: machine satisfies MachineSpec } };
+  const [, said] = split(args, ofTheResource);
+  const [cluster, machine] = split(said, ofTheCluster);
+  return { ...cluster, machines: { [node]: machine } };
+}
+
+/** The properties of these keys, and the others; without those that are undefined. */
+function split<T extends object, K extends keyof T>(given: T, keys: readonly K[]): [Pick<T, K>, Omit<T, K>] {
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+  const isOne = ([key]: [string, unknown]): boolean => (keys as readonly PropertyKey[]).includes(key);
+  return [
+    Object.fromEntries(entries.filter(isOne)) as Pick<T, K>,
+    Object.fromEntries(entries.filter((entry) => !isOne(entry))) as Omit<T, K>,
+  ];
 }

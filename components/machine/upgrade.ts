@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { z } from "zod";
 import { fixSwitch } from "../recipe/fix-ids";
 import type { TimeoutsSpec } from "../recipe/spec";
-import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
+import type { MachineInputs } from "./args";
 import { formatDuration, parseDuration } from "./duration";
 import { once } from "./gate";
 import { answerOf, runProgram } from "./program-resource";
@@ -32,9 +32,7 @@ export interface UpgradeInputs {
 /** Brings the machine to the wanted image and configuration with one reboot or none, and sees its driver up. */
 export function upgradeMachine(
   name: string,
-  node: string,
-  args: GpuMachineArgs,
-  recipe: GpuMachineRecipe,
+  { node, args, recipe }: MachineInputs,
   inputs: UpgradeInputs,
   opts: pulumi.CustomResourceOptions,
 ): Upgraded {

@@ -1,4 +1,4 @@
-/** Names of the fixes, for `without`. What each is for stands in fixes.ts. */
+/** Names of the fixes, for `without`. What each is for stands in fixes/. */
 export const fixIds = [
   "validationMarkers",
   "operatorValidatorLabel",

@@ -24,7 +24,7 @@ export interface RecipeContext {
 }
 
 /** Image Factory when the stack names none. */
-export const defaultFactoryUrl = "https://factory.talos.dev";
+const defaultFactoryUrl = "https://factory.talos.dev";
 
 /** All that follows for one machine. */
 export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], context: RecipeContext): MachineRecipe {

@@ -6,7 +6,7 @@ import type { Finding } from "./types";
 import { isRecord } from "./user-patches";
 
 /** Name of the check that is about names, types and notations. */
-export const shapeCheck = "shape";
+const shapeCheck = "shape";
 
 type Path = PropertyKey[];
 

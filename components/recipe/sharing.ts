@@ -4,7 +4,7 @@ import type { MachineFacts } from "./machine-facts";
 import type { SharingSpec } from "./spec";
 
 /** Resource of a whole card. */
-export const gpuResource = "nvidia.com/gpu";
+const gpuResource = "nvidia.com/gpu";
 
 /** Resource that workloads request. With mixed MIG devices of several sizes, the smallest one. */
 export function resourceNameOf(sharing: SharingSpec | undefined, machines: MachineFacts[]): string {
@@ -17,7 +17,7 @@ export function resourceNameOf(sharing: SharingSpec | undefined, machines: Machi
 }
 
 /** Resource of a MIG device with the strategy mixed. Source: k8s-device-plugin, internal/resource (`mig-<profile>`, `+` as `.`). */
-export function migResource(profile: string): string {
+function migResource(profile: string): string {
   return `nvidia.com/mig-${profileName(profile).replace("+", ".")}`;
 }
 

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { goEnvironment } from "./go";
 
 /** Set to `1` where disk is dear and Go is not used for anything else, as on a CI runner. */
-export const TRIM_VARIABLE = "TALOS_GPU_TRIM_GO_CACHE";
+const TRIM_VARIABLE = "TALOS_GPU_TRIM_GO_CACHE";
 
 /**
  * Empties Go's build and module caches, some 8 GB after a cold build, once the binaries stand. They are the user's: this

@@ -11,7 +11,7 @@ export const stacks = fs
   .sort();
 
 /** A stack's configuration as its file has it, by full key. */
-export function stackFile(stack: string): Record<string, unknown> {
+function stackFile(stack: string): Record<string, unknown> {
   const text = fs.readFileSync(path.join(folder, `Pulumi.${stack}.yaml`), "utf8");
   return (parse(text) as { config: Record<string, unknown> }).config;
 }

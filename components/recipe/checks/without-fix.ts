@@ -4,7 +4,7 @@ import { didYouMean } from "../suggest";
 
 export const withoutFix: Check = {
   id: "without-fix",
-  source: "recipe/fixes.ts",
+  source: "recipe/fix-ids.ts",
   find: ({ spec }) =>
     (spec.without ?? []).flatMap((name, index) =>
       (fixIds as readonly string[]).includes(name)

@@ -70,7 +70,7 @@ function seenSystem(seen: Observations): System {
 }
 
 /** Whether a node's image has NVIDIA's kernel modules. */
-export function hasDriverExtension({ labels }: ObservedNode): boolean {
+function hasDriverExtension({ labels }: ObservedNode): boolean {
   return Object.keys(labels).some((key) => /^extensions\.talos\.dev\/(nvidia-open-gpu|nonfree-kmod-nvidia)/.test(key));
 }
 

@@ -8,7 +8,7 @@ import { type ClientConfiguration, writeTalosconfig } from "./talosconfig";
 // sources; the provider is built on Talos v1.13.0, whatever release it makes a configuration for (issue #235 there).
 
 /** Image that a generated configuration installs, unless patched. */
-export const defaultInstallImage = "ghcr.io/siderolabs/installer:v1.13.0";
+const defaultInstallImage = "ghcr.io/siderolabs/installer:v1.13.0";
 
 /** Release whose features are used, unless said. */
 export const defaultTalosVersion = "v1.13";

@@ -1,14 +1,8 @@
 import { applyToOmni, releaseFromOmni } from "../../../components/machine/program/omni";
-import type { Omni, OmniImageState, OmniMachineState } from "../../../components/machine/program/omni-server";
 import { waitForOmni } from "../../../components/machine/program/omni-wait";
 import { omniWaitTask, type OmniTask, type OmniWaitTask } from "../../../components/machine/program/task";
-import {
-  configPatchType,
-  customizationPath,
-  omniResources,
-  type OmniPatch,
-  type OmniResource,
-} from "../../../components/recipe";
+import { customizationPath, omniResources } from "../../../components/recipe";
+import { FakeOmni } from "./fake-omni";
 import { FakeClock, FakeMachine } from "./fakes";
 import { failure } from "./setup";
 
@@ -20,51 +14,6 @@ const task = (patches = [part]): OmniTask => ({
   cluster: "frank",
   resources: omniResources({ cluster: "frank", uuid, patches, extensions: ["siderolabs/x"] }),
 });
-
-/** Omni in memory. */
-class FakeOmni implements Omni {
-  readonly held = new Map<string, OmniResource>();
-  readonly calls: string[] = [];
-  state: OmniMachineState | undefined = {
-    cluster: "frank",
-    machineSet: "frank-workers",
-    configError: "",
-    configUpToDate: true,
-    ready: true,
-  };
-  clusters = ["frank"];
-  seen: OmniImageState | undefined = { talosVersion: "v1.12.6", schematicId: "s", extensions: ["siderolabs/x"] };
-  changes = false;
-
-  put(id: string, labels: Record<string, string>, data: string): void {
-    const metadata = { namespace: "default", type: configPatchType, id, labels };
-    this.held.set(`${configPatchType}/${id}`, { metadata, spec: { data } });
-  }
-  patches = async (): Promise<OmniPatch[]> =>
-    [...this.held.values()].flatMap(({ metadata: { id, labels }, spec }) =>
-      "data" in spec ? [{ id, labels, data: spec.data }] : [],
-    );
-  resource = async (type: string, id: string) => {
-    const found = this.held.get(`${type}/${id}`);
-    return found && { spec: { ...found.spec }, labels: found.metadata.labels };
-  };
-  ids = async (type: string): Promise<string[]> =>
-    [...this.held.values()].filter(({ metadata }) => metadata.type === type).map(({ metadata }) => metadata.id);
-  apply = async (resources: OmniResource[]): Promise<void> => {
-    for (const resource of resources) {
-      this.calls.push(`apply ${resource.metadata.type.split(".")[0]} ${resource.metadata.id}`);
-      this.held.set(`${resource.metadata.type}/${resource.metadata.id}`, resource);
-    }
-  };
-  delete = async (type: string, id: string): Promise<void> => {
-    this.calls.push(`delete ${type.split(".")[0]} ${id}`);
-    this.held.delete(`${type}/${id}`);
-  };
-  hasCluster = async (name: string): Promise<boolean> => this.clusters.includes(name);
-  clusterMachine = async () => this.state;
-  image = async () => this.seen;
-  pending = async () => this.changes;
-}
 
 const quiet = (): void => {};
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/api/common"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
@@ -63,9 +62,4 @@ func (m *Machine) phase(actor, name, task string, do func() error) func() error 
 
 		return err
 	}
-}
-
-// takes is a phase that only takes lab time.
-func (m *Machine) takes(ctx context.Context, lab time.Duration) func() error {
-	return func() error { return m.env.Clock.Sleep(ctx, lab) }
 }

@@ -1,49 +1,15 @@
-import type { Clock } from "../../../components/machine/program/clock";
-import { CallError, type CallProblem } from "../../../components/machine/program/failure";
+import { CallError, type CallProblem } from "../../../../components/machine/program/failure";
 import type {
-  Cluster,
   Configurations,
   EtcdMember,
   Machine,
   MachineStatus,
-  NodeState,
-  PodState,
   UpgradeApi,
-} from "../../../components/machine/program/machine";
-import { upgradeTask, type UpgradeTask } from "../../../components/machine/program/task";
+} from "../../../../components/machine/program/machine";
+import type { FakeClock } from "./clock";
+import { MODULES, schematics } from "./task";
 
-/** Thrown where a test kills the program. */
-export class Killed extends Error {}
-
-/** A clock that goes as fast as it is asked to, and does what is due on its way. */
-export class FakeClock implements Clock {
-  private time = 0;
-  private due: { at: number; what: () => void }[] = [];
-
-  now(): number {
-    return this.time;
-  }
-
-  async sleep(milliseconds: number): Promise<void> {
-    const end = this.time + milliseconds;
-    for (;;) {
-      const next = this.due.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
-      if (next === undefined) break;
-      this.due = this.due.filter((item) => item !== next);
-      this.time = next.at;
-      next.what();
-    }
-    this.time = end;
-  }
-
-  after(seconds: number, what: () => void): void {
-    this.due.push({ at: this.time + seconds * 1_000, what });
-  }
-}
-
-export const schematics = { plain: "3".repeat(64), gpu: "a".repeat(64), other: "b".repeat(64) };
 const NVIDIA: Record<string, string> = { [schematics.gpu]: "570.211.01", [schematics.other]: "570.211.01" };
-const MODULES = ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"];
 
 /**
  * A machine in memory. Emulates what the phases depend on: an upgrade takes an image on, then the machine goes down and
@@ -186,88 +152,4 @@ export class FakeMachine implements Machine {
     if (fault.effect) effect();
     throw new CallError(fault.problem, `${call}: ${fault.problem}`);
   }
-}
-
-/** Kubernetes in memory, with one node. */
-export class FakeCluster implements Cluster {
-  state: NodeState | undefined = { unschedulable: false, annotations: {}, ready: true };
-  podList: PodState[] = [];
-  /** Why an eviction is refused, by pod name. */
-  readonly budgets: Record<string, string> = {};
-  readonly calls: string[] = [];
-  afterCall: (call: string) => void = () => {};
-  unreachable = false;
-  alone = false;
-
-  constructor(
-    private readonly clock: FakeClock,
-    private readonly machine: FakeMachine,
-  ) {}
-
-  async node(): Promise<NodeState | undefined> {
-    if (this.unreachable) throw new CallError("unreachable", "Kubernetes: no answer");
-    return (
-      this.state && {
-        ...this.state,
-        ready: this.state.ready && !this.machine.down && this.machine.stageName === "running",
-      }
-    );
-  }
-  async isAlone(): Promise<boolean> {
-    return this.alone;
-  }
-  async cordon(_name: string, annotation: string, value: string): Promise<void> {
-    this.state = {
-      ...this.state!,
-      unschedulable: true,
-      annotations: { ...this.state!.annotations, [annotation]: value },
-    };
-    this.done("cordon");
-  }
-  async uncordon(_name: string, annotation: string): Promise<void> {
-    const { [annotation]: _gone, ...annotations } = this.state!.annotations;
-    this.state = { ...this.state!, unschedulable: false, annotations };
-    this.done("uncordon");
-  }
-  async pods(): Promise<PodState[]> {
-    return this.podList;
-  }
-  async evict(pod: PodState): Promise<{ refused?: string }> {
-    const refused = this.budgets[pod.name];
-    if (refused !== undefined) return { refused };
-    this.clock.after(10, () => (this.podList = this.podList.filter(({ uid }) => uid !== pod.uid)));
-    this.done(`evict ${pod.name}`);
-    return {};
-  }
-
-  private done(call: string): void {
-    this.calls.push(call);
-    this.afterCall(call.split(" ")[0]!);
-  }
-}
-
-export function pod(name: string, more: Partial<PodState> = {}): PodState {
-  return { namespace: "default", name, uid: `uid-${name}`, mirror: false, finished: false, ...more };
-}
-
-/** A task that brings the fake machine from a plain v1.12.4 to v1.12.6 with NVIDIA's driver. */
-export function task(more: Partial<UpgradeTask> = {}): UpgradeTask {
-  const talosVersion = more.talosVersion ?? "v1.12.6";
-  const schematicId = more.schematicId ?? schematics.gpu;
-  return upgradeTask.parse({
-    machine: "gpu-1",
-    address: "10.0.0.1",
-    role: "worker",
-    talosVersion,
-    schematicId,
-    installerImage: `factory.talos.dev/metal-installer/${schematicId}:${talosVersion}`,
-    configurationHash: "1",
-    modules: MODULES,
-    driverVersion: "570.211.01",
-    extensionServices: [{ name: "ext-nvidia-persistenced", state: "Running" }],
-    drain: true,
-    otherControlPlanes: [],
-    timeouts: { pull: "10m", drain: "5m", reboot: "30m", verify: "5m" },
-    ...more,
-  });
 }

@@ -1,0 +1,66 @@
+import { CallError } from "../../../../components/machine/program/failure";
+import type { Cluster, NodeState, PodState } from "../../../../components/machine/program/machine";
+import type { FakeClock } from "./clock";
+import type { FakeMachine } from "./machine";
+
+/** Kubernetes in memory, with one node. */
+export class FakeCluster implements Cluster {
+  state: NodeState | undefined = { unschedulable: false, annotations: {}, ready: true };
+  podList: PodState[] = [];
+  /** Why an eviction is refused, by pod name. */
+  readonly budgets: Record<string, string> = {};
+  readonly calls: string[] = [];
+  afterCall: (call: string) => void = () => {};
+  unreachable = false;
+  alone = false;
+
+  constructor(
+    private readonly clock: FakeClock,
+    private readonly machine: FakeMachine,
+  ) {}
+
+  async node(): Promise<NodeState | undefined> {
+    if (this.unreachable) throw new CallError("unreachable", "Kubernetes: no answer");
+    return (
+      this.state && {
+        ...this.state,
+        ready: this.state.ready && !this.machine.down && this.machine.stageName === "running",
+      }
+    );
+  }
+  async isAlone(): Promise<boolean> {
+    return this.alone;
+  }
+  async cordon(_name: string, annotation: string, value: string): Promise<void> {
+    this.state = {
+      ...this.state!,
+      unschedulable: true,
+      annotations: { ...this.state!.annotations, [annotation]: value },
+    };
+    this.done("cordon");
+  }
+  async uncordon(_name: string, annotation: string): Promise<void> {
+    const { [annotation]: _gone, ...annotations } = this.state!.annotations;
+    this.state = { ...this.state!, unschedulable: false, annotations };
+    this.done("uncordon");
+  }
+  async pods(): Promise<PodState[]> {
+    return this.podList;
+  }
+  async evict(pod: PodState): Promise<{ refused?: string }> {
+    const refused = this.budgets[pod.name];
+    if (refused !== undefined) return { refused };
+    this.clock.after(10, () => (this.podList = this.podList.filter(({ uid }) => uid !== pod.uid)));
+    this.done(`evict ${pod.name}`);
+    return {};
+  }
+
+  private done(call: string): void {
+    this.calls.push(call);
+    this.afterCall(call.split(" ")[0]!);
+  }
+}
+
+export function pod(name: string, more: Partial<PodState> = {}): PodState {
+  return { namespace: "default", name, uid: `uid-${name}`, mirror: false, finished: false, ...more };
+}

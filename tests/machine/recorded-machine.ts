@@ -1,0 +1,51 @@
+import { execFileSync } from "node:child_process";
+import * as path from "node:path";
+import { GpuMachine, type GpuMachineArgs } from "../../components/machine";
+import { record, type Registered, type Run, type RunOptions } from "../support/recorder";
+import { args, SCHEMATIC } from "./gpu-machine-fixture";
+
+export const answer = {
+  machine: "gpu-1",
+  talosVersion: "v1.12.6",
+  schematicId: SCHEMATIC,
+  driverVersion: "570.211.01",
+  bootId: "b",
+  rebooted: true,
+  phases: [],
+};
+export const outputs: NonNullable<RunOptions["outputs"]> = ({ type, inputs }): Record<string, any> => {
+  if (type === "command:local:Command")
+    return {
+      stdout: `${JSON.stringify(inputs["create"].endsWith("upgrade") ? answer : { hash: "h", added: {}, changed: true })}\n`,
+    };
+  return {};
+};
+export const call = (): Record<string, any> => ({ machineConfiguration: "CONFIGURATION-WITH-KEYS" });
+/** The recorder gives a resource the ID `<name>-id`; a schematic's ID is its hash. */
+export const withSchematic = { schematicId: SCHEMATIC };
+
+export const run = (more: Partial<GpuMachineArgs> = {}, options: RunOptions = {}): Promise<Run> =>
+  record(() => void new GpuMachine("gpu-1", args({ ...withSchematic, ...more })), { outputs, call, ...options });
+
+export const byName = ({ resources }: Run, name: string): Registered =>
+  resources.find((resource) => resource.name === name)!;
+const SIGNATURE = "4dabf18193072939515e22adb298388d";
+export const isSecret = (value: any): boolean => value?.[SIGNATURE] === "1b47061264138c4ac30d75fd1eb44270";
+
+/** A resource's inputs without what is marked secret. */
+export function open(value: unknown): unknown {
+  if (isSecret(value)) return "[secret]";
+  if (Array.isArray(value)) return value.map(open);
+  if (value !== null && typeof value === "object")
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, open(item)]));
+  return value;
+}
+
+/** A program that fails in an `apply`, run apart: what it leaves unhandled would end the test runner. */
+export function failingProgram(name: string): { error: string; registered: string[] } {
+  const file = path.join(__dirname, "failing-program.ts");
+  return JSON.parse(execFileSync(process.execPath, ["--require", "tsx/cjs", file, name], { encoding: "utf8" })) as {
+    error: string;
+    registered: string[];
+  };
+}
