@@ -1,9 +1,9 @@
-import { bringUp, type Lab } from "../lab/bring-up";
+import { bringUp, type Lab } from "../lab/cluster/bring-up";
 import { labTimeouts } from "../lab/clock";
 import type { MachineState } from "../lab/machines";
 import { parseOptions } from "../lab/options";
-import { Session } from "../lab/session";
-import { openEngine, update } from "../lab/updates";
+import { Session } from "../lab/session/session";
+import { openEngine, update } from "../lab/run/updates";
 
 /** How a cluster of workers was upgraded in the lab. */
 export interface UpgradePath {

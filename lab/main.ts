@@ -1,11 +1,11 @@
 import { fixes } from "../components/recipe";
-import { type Lab, bringUp } from "./bring-up";
+import { type Lab, bringUp } from "./cluster/bring-up";
 import { type LabOptions, parseOptions, usage } from "./options";
 import { runPhases } from "./phases";
-import { renderReport } from "./report";
-import { runStack } from "./run-stack";
-import { Session } from "./session";
-import { stackConfiguration } from "./stack-configuration";
+import { renderReport } from "./run/report";
+import { runStack } from "./run/run-stack";
+import { Session } from "./session/session";
+import { stackConfiguration } from "./run/stack-configuration";
 import { stackNames } from "../stacks/stack-file";
 
 /** Runs the lab; gives the exit status. */

@@ -1,7 +1,7 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 
-import { type Ended, spawnGuarded } from "../process";
+import { type Ended, spawnGuarded } from "../session/process";
 
 /** A Kubernetes control plane that runs on this machine. */
 export interface ControlPlane {

@@ -6,7 +6,7 @@ import * as path from "node:path";
 import { type Secrets, setSecrets } from "./config";
 import { type Changes, EventRecord, type Progress } from "./events";
 import type { Program } from "./program";
-import { limit } from "../limit";
+import { limit } from "../session/limit";
 
 export type { Changes, Progress } from "./events";
 export { type Program, programFromFile } from "./program";

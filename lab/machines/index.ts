@@ -1,6 +1,6 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
-import { spawnGuarded } from "../process";
+import { spawnGuarded } from "../session/process";
 
 /** A kind of card in an emulated machine, with what the emulation needs to know of it. */
 export interface LabGpu {

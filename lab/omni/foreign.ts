@@ -1,5 +1,5 @@
 import { configPatchType, extensionsType, omniLabel } from "../../components/recipe";
-import { foreignPatch } from "../existing-cluster";
+import { foreignPatch } from "../cluster/existing-cluster";
 import type { Resource } from "./resources";
 
 /** Machine of another stack: what is said of it is no concern of ours. An ID of RFC 9562's documentation examples. */

@@ -4,11 +4,11 @@ import * as readline from "node:readline";
 import { upgradeTimeouts } from "../../components/machine/upgrade";
 import type { AdoptTask, UpgradeResult, UpgradeTask } from "../../components/machine/program/task";
 import { planCluster, type MachineRecipe } from "../../components/recipe";
-import { bringUp, type Lab } from "../../lab/bring-up";
+import { bringUp, type Lab } from "../../lab/cluster/bring-up";
 import { labTimeouts } from "../../lab/clock";
 import { stacksDir } from "../../stacks/stack-file";
 import { parseOptions } from "../../lab/options";
-import { Session } from "../../lab/session";
+import { Session } from "../../lab/session/session";
 
 /** How one run of the machine program ended. */
 export interface Ran {

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as readline from "node:readline";
-import type { LabReport } from "../../lab/report";
+import type { LabReport } from "../../lab/run/report";
 
 const repository = path.resolve(__dirname, "../..");
 

@@ -1,5 +1,5 @@
-import { leftovers } from "../../lab/leftovers";
-import { valuesOf, type Standing } from "../../lab/standing";
+import { leftovers } from "../../lab/run/leftovers";
+import { valuesOf, type Standing } from "../../lab/run/standing";
 import { planOf } from "../support/plans";
 
 const configuration = valuesOf("machine: {sysctls: {vm.max_map_count: '262144'}, install: {image: old}}");

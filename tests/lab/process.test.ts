@@ -1,4 +1,4 @@
-import { type GuardOptions, type Guarded, spawnGuarded } from "../../lab/process";
+import { type GuardOptions, type Guarded, spawnGuarded } from "../../lab/session/process";
 
 /** Starts a Node program that ends when its input does, unless its script says otherwise. */
 function start<T = unknown>(script: string, options: Partial<GuardOptions> = {}): Promise<Guarded<T>> {

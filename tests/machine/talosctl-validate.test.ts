@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { parse } from "yaml";
 import { mergeConfiguration } from "../../components/recipe/merge";
 import { parseSpec, planCluster, type ClusterSpec } from "../../components/recipe";
-import { makeExistingCluster } from "../../lab/existing-cluster";
+import { makeExistingCluster } from "../../lab/cluster/existing-cluster";
 import { readStackFile, stackNames } from "../../stacks/stack-file";
 import { provideTools } from "../../lab/tools";
 

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
-import { limit } from "../../limit";
+import { limit } from "../../session/limit";
 
 /** A command to run, as `command:local:Command` describes it. */
 export interface Run {

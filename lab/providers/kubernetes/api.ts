@@ -2,7 +2,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { createInterface } from "node:readline";
 import type { Access } from "./kubeconfig";
-import { limit } from "../../limit";
+import { limit } from "../../session/limit";
 
 /** Any object of the Kubernetes API. */
 export interface KubernetesObject {

@@ -1,6 +1,6 @@
 import { ApiError, type KubernetesObject } from "./api";
 import type { Cluster } from "./cluster";
-import { limit } from "../../limit";
+import { limit } from "../../session/limit";
 
 /** A collection to follow. */
 export interface Followed {

@@ -1,7 +1,7 @@
 import type { Properties } from "../provider";
 import type { Tools } from "./machine";
 import type { Resource } from "./resource";
-import { limit } from "../../limit";
+import { limit } from "../../session/limit";
 
 /**
  * `talos:imageFactory/schematic:Schematic`. The ID of an update goes nowhere: the engine keeps the one of the creation, and

@@ -4,7 +4,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 
 import { type ControlPlane, startControlPlane } from "../../../lab/controlplane";
-import { spawnGuarded } from "../../../lab/process";
+import { spawnGuarded } from "../../../lab/session/process";
 import { provideTools } from "../../../lab/tools";
 import { processesOf, request, until } from "./kubernetes";
 

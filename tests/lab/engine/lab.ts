@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { LabEngine, type Program } from "../../../lab/engine";
-import { type Guarded, spawnGuarded } from "../../../lab/process";
+import { type Guarded, spawnGuarded } from "../../../lab/session/process";
 import { CommandProvider } from "../../../lab/providers/command";
 import { KubernetesProvider } from "../../../lab/providers/kubernetes";
 import { type ServedProvider, serveProvider } from "../../../lab/providers/serve";

@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
 import { parseAllDocuments } from "yaml";
-import type { KubernetesObject } from "./providers/kubernetes/api";
-import { Cluster } from "./providers/kubernetes/cluster";
-import { waitUntilReady } from "./providers/kubernetes/wait";
+import type { KubernetesObject } from "../providers/kubernetes/api";
+import { Cluster } from "../providers/kubernetes/cluster";
+import { waitUntilReady } from "../providers/kubernetes/wait";
 
 /** Seconds until an object must be there and ready: the API server answers at once, a definition takes a moment. */
 const readySeconds = 60;

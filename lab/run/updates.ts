@@ -1,16 +1,16 @@
 import * as path from "node:path";
-import type { Lab } from "./bring-up";
-import { type Changes, LabEngine, type Progress, programFromFile } from "./engine";
+import type { Lab } from "../cluster/bring-up";
+import { type Changes, LabEngine, type Progress, programFromFile } from "../engine";
 import { machineRequests } from "./gather";
-import { chartFolder } from "./charts";
-import { asOwner } from "./omni/owner";
-import type { Say } from "./phases";
-import { CommandProvider } from "./providers/command";
-import { KubernetesProvider } from "./providers/kubernetes";
-import { serveProvider } from "./providers/serve";
-import { TalosProvider } from "./providers/talos";
+import { chartFolder } from "../charts";
+import { asOwner } from "../omni/owner";
+import type { Say } from "../phases";
+import { CommandProvider } from "../providers/command";
+import { KubernetesProvider } from "../providers/kubernetes";
+import { serveProvider } from "../providers/serve";
+import { TalosProvider } from "../providers/talos";
 import type { UpdateReport } from "./report";
-import { repository, stackNameOf, stacksDir } from "../stacks/stack-file";
+import { repository, stackNameOf, stacksDir } from "../../stacks/stack-file";
 import * as fs from "node:fs";
 
 const project = "talos-gpu";

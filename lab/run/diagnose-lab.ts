@@ -1,7 +1,7 @@
-import { checkCluster, diagnose, fixes, planCluster } from "../components/recipe";
-import { observe } from "../doctor/observe";
-import type { Lab } from "./bring-up";
-import type { Say } from "./phases";
+import { checkCluster, diagnose, fixes, planCluster } from "../../components/recipe";
+import { observe } from "../../doctor/observe";
+import type { Lab } from "../cluster/bring-up";
+import type { Say } from "../phases";
 import type { FailureReport } from "./report";
 
 /** Lab seconds in which a machine that reboots answers again; a machine that loops is away for a part of its time. */

@@ -1,7 +1,7 @@
-import type { ClusterSpec } from "../components/recipe";
-import { clusterOf, readStackFile } from "../stacks/stack-file";
-import { labTimeouts } from "./clock";
-import type { LabOptions } from "./options";
+import type { ClusterSpec } from "../../components/recipe";
+import { clusterOf, readStackFile } from "../../stacks/stack-file";
+import { labTimeouts } from "../clock";
+import type { LabOptions } from "../options";
 
 /** A stack's configuration as the lab runs it. */
 export interface StackConfiguration {

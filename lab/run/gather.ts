@@ -1,5 +1,5 @@
-import { gpusOf, taintsOfNode, type KubernetesView } from "./kubernetes-view";
-import type { Machines } from "./machines";
+import { gpusOf, taintsOfNode, type KubernetesView } from "../cluster/kubernetes-view";
+import type { Machines } from "../machines";
 import type { MachineReport, WorkloadReport } from "./report";
 
 /** Machines as they are now: what runs on each, and what its node offers. */

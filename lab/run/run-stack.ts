@@ -1,19 +1,19 @@
 import * as fs from "node:fs";
-import { planCluster } from "../components/recipe";
-import { describeTaint, taintsOf } from "../components/recipe/taints";
-import type { Lab } from "./bring-up";
+import { planCluster } from "../../components/recipe";
+import { describeTaint, taintsOf } from "../../components/recipe/taints";
+import type { Lab } from "../cluster/bring-up";
 import { diagnoseLab } from "./diagnose-lab";
-import { talosconfigVia } from "./existing-cluster";
+import { talosconfigVia } from "../cluster/existing-cluster";
 import { gatherMachines, gatherWorkloads } from "./gather";
 import { lookAround } from "./look-around";
-import { applyManifests } from "./manifests";
-import { Failed, type Phase, runPhases } from "./phases";
+import { applyManifests } from "../cluster/manifests";
+import { Failed, type Phase, runPhases } from "../phases";
 import type { LabReport, MachineReport } from "./report";
 import type { Running } from "./running";
 import type { StackConfiguration } from "./stack-configuration";
 import { downPhase } from "./take-down";
 import { inWords, openEngine, preview, update, withProject } from "./updates";
-import { stackNameOf } from "../stacks/stack-file";
+import { stackNameOf } from "../../stacks/stack-file";
 
 /**
  * Runs the stack's program as often as asked, then again as what it becomes, gathers what came of it, and takes the stack

@@ -1,5 +1,5 @@
-import type { Lab } from "./bring-up";
-import type { LabEngine } from "./engine";
+import type { Lab } from "../cluster/bring-up";
+import type { LabEngine } from "../engine";
 import type { LabReport } from "./report";
 import type { Standing } from "./standing";
 

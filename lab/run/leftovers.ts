@@ -1,4 +1,4 @@
-import type { MachineRecipe, Plan } from "../components/recipe";
+import type { MachineRecipe, Plan } from "../../components/recipe";
 import type { MachineStanding, Standing } from "./standing";
 
 /** What a destroy left behind. */

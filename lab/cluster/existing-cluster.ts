@@ -3,8 +3,8 @@ import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import { parse, stringify } from "yaml";
-import { findRelease } from "../components/recipe";
-import type { ClusterSpec, MachineSpec } from "../components/recipe/spec";
+import { findRelease } from "../../components/recipe";
+import type { ClusterSpec, MachineSpec } from "../../components/recipe/spec";
 
 const run = promisify(execFile);
 

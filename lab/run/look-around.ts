@@ -1,12 +1,12 @@
 import * as fs from "node:fs";
-import { SecretFiles } from "../components/machine/program/credentials";
-import { TalosMachine } from "../components/machine/program/talos-machine";
-import { Talosctl } from "../components/machine/program/talosctl";
-import { configPatchType, extensionsType } from "../components/recipe";
-import type { Lab } from "./bring-up";
-import { taintsOfNode } from "./kubernetes-view";
-import { ApiError, isNotFound, type KubernetesObject } from "./providers/kubernetes/api";
-import { Cluster } from "./providers/kubernetes/cluster";
+import { SecretFiles } from "../../components/machine/program/credentials";
+import { TalosMachine } from "../../components/machine/program/talos-machine";
+import { Talosctl } from "../../components/machine/program/talosctl";
+import { configPatchType, extensionsType } from "../../components/recipe";
+import type { Lab } from "../cluster/bring-up";
+import { taintsOfNode } from "../cluster/kubernetes-view";
+import { ApiError, isNotFound, type KubernetesObject } from "../providers/kubernetes/api";
+import { Cluster } from "../providers/kubernetes/cluster";
 import { valuesOf, type Standing } from "./standing";
 
 /** Kinds whose objects the cluster itself makes and drops all the time. */

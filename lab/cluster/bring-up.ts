@@ -1,17 +1,24 @@
 import * as fs from "node:fs";
-import { findCard, migOf, powerRangeOf, type ClusterSpec, type GpuSpec, type MachineSpec } from "../components/recipe";
-import { startControlPlane, type ControlPlane } from "./controlplane";
+import {
+  findCard,
+  migOf,
+  powerRangeOf,
+  type ClusterSpec,
+  type GpuSpec,
+  type MachineSpec,
+} from "../../components/recipe";
+import { startControlPlane, type ControlPlane } from "../controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
-import { startFactory, type Factory } from "./factory";
+import { startFactory, type Factory } from "../factory";
 import { isReady, KubernetesView } from "./kubernetes-view";
-import { startMachines, type LabGpu, type LabMachine, type Machines } from "./machines";
-import { omniSchematic, startOmni, type LabOmni } from "./omni";
-import { foreignResources } from "./omni/foreign";
-import type { LabOptions } from "./options";
-import type { Phase, Say } from "./phases";
-import type { Session } from "./session";
-import { provideTools, type Tools } from "./tools";
-import { narrateTools } from "./tools/narrate";
+import { startMachines, type LabGpu, type LabMachine, type Machines } from "../machines";
+import { omniSchematic, startOmni, type LabOmni } from "../omni";
+import { foreignResources } from "../omni/foreign";
+import type { LabOptions } from "../options";
+import type { Phase, Say } from "../phases";
+import type { Session } from "../session/session";
+import { provideTools, type Tools } from "../tools";
+import { narrateTools } from "../tools/narrate";
 
 /** A lab as it comes up: each phase adds what the next ones need. */
 export interface Lab {

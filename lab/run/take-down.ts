@@ -1,7 +1,7 @@
-import { planCluster } from "../components/recipe";
+import { planCluster } from "../../components/recipe";
 import { leftovers, type Leftovers } from "./leftovers";
 import { lookAround } from "./look-around";
-import { Failed, type Phase } from "./phases";
+import { Failed, type Phase } from "../phases";
 import type { Running } from "./running";
 import type { Standing } from "./standing";
 import { narrate } from "./updates";
