@@ -3,7 +3,7 @@ import * as command from "@pulumi/command";
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
-import { machineSecretsOf, talosClientOf } from "../components/machine/credentials";
+import * as read from "../components/machine/credentials";
 import { planCluster } from "../components/recipe";
 import { addressOf, clusterOf, credentials, isOwned, nodeName, window } from "./cluster";
 
@@ -21,6 +21,8 @@ interface Common {
   parent: pulumi.Resource;
   schematicId: pulumi.Output<string>;
   talosconfig: pulumi.Output<string>;
+  client: pulumi.Output<read.TalosClient>;
+  machineSecrets: pulumi.Output<read.MachineSecrets>;
   kubeconfig: pulumi.Output<string>;
 }
 
@@ -39,7 +41,9 @@ export function handwritten(name: string, count: number): Record<string, pulumi.
   const schematic = new talos.imagefactory.Schematic(first, { schematic: machine.schematic }, { parent });
   const talosconfig = pulumi.secret(credentials.talosconfig);
   const kubeconfig = pulumi.secret(credentials.kubeconfig);
-  const common: Common = { name, parent, schematicId: schematic.id, talosconfig, kubeconfig };
+  const client = talosconfig.apply(read.talosClientOf);
+  const machineSecrets = pulumi.secret(credentials.machineSecrets).apply(read.machineSecretsOf);
+  const common: Common = { name, parent, schematicId: schematic.id, talosconfig, client, machineSecrets, kubeconfig };
   const nodes: k8s.core.v1.NodePatch[] = [];
   const upgrades: command.local.Command[] = [];
   for (let index = 0; index < count; index++) {
@@ -65,9 +69,7 @@ function oneMachine(common: Common, index: number, before: pulumi.Resource) {
   const own = `${name}-${node}`;
   const options = { parent: common.parent, dependsOn: [before] };
   const parent = new pulumi.ComponentResource("talos-gpu:index:GpuMachine", own, {}, options);
-  const configured = isOwned(index)
-    ? owned(own, address, talosconfig, parent)
-    : adopted(own, node, address, talosconfig, parent);
+  const configured = isOwned(index) ? owned(own, address, common, parent) : adopted(own, node, address, common, parent);
   const stdin = pulumi
     .all([common.schematicId, configured.hash, configured.resource.urn])
     .apply(([schematicId, configurationHash]) =>
@@ -107,14 +109,13 @@ interface Configured {
   hash: pulumi.Output<string>;
 }
 
-function owned(own: string, address: string, talosconfig: pulumi.Output<string>, parent: pulumi.Resource): Configured {
-  const client = talosconfig.apply(talosClientOf);
+function owned(own: string, address: string, { client, machineSecrets }: Common, parent: pulumi.Resource): Configured {
   const generated = talos.machine.getConfigurationOutput(
     {
       clusterName: plan.spec.clusterName!,
       clusterEndpoint: plan.spec.clusterEndpoint!,
       machineType: "worker",
-      machineSecrets: pulumi.secret(credentials.machineSecrets).apply(machineSecretsOf),
+      machineSecrets,
       talosVersion: plan.spec.talosVersion,
       kubernetesVersion: plan.spec.kubernetesVersion!,
       docs: false,
@@ -128,7 +129,7 @@ function owned(own: string, address: string, talosconfig: pulumi.Output<string>,
     {
       node: address,
       endpoint: pulumi.unsecret(client.apply(({ endpoints }) => endpoints[0]!)),
-      clientConfiguration: client.apply((read) => read.configuration),
+      clientConfiguration: client.apply(({ configuration: current }) => current),
       machineConfigurationInput: configuration,
       configPatches: machine.patches,
       applyMode: "staged",
@@ -144,7 +145,7 @@ function adopted(
   own: string,
   node: string,
   address: string,
-  talosconfig: pulumi.Output<string>,
+  { talosconfig }: Common,
   parent: pulumi.Resource,
 ): Configured {
   const resource = new command.local.Command(

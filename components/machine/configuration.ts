@@ -4,10 +4,11 @@ import * as talos from "@pulumiverse/talos";
 import * as semver from "semver";
 import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
 import { omniResources } from "../recipe/omni";
-import { endpointFor, machineSecretsOf, talosClientOf } from "./credentials";
+import { endpointFor } from "./credentials";
 import { once } from "./gate";
 import { runProgram } from "./program-resource";
 import type { AdoptTask, OmniTask } from "./program/task";
+import { clientOf, clusterSecretsOf } from "./shared";
 
 /** Limit of bringing a configuration onto a machine, which only stages it. */
 const LIMIT = "5m";
@@ -41,13 +42,13 @@ function own(
   opts: pulumi.CustomResourceOptions,
 ): Configured {
   const given = required(node, args);
-  const client = pulumi.secret(given.talosconfig).apply(talosClientOf);
+  const client = clientOf(given.talosconfig);
   const generated = talos.machine.getConfigurationOutput(
     {
       clusterName: given.clusterName,
       clusterEndpoint: given.clusterEndpoint,
       machineType: args.role,
-      machineSecrets: pulumi.secret(given.machineSecrets).apply(machineSecretsOf),
+      machineSecrets: clusterSecretsOf(given.machineSecrets),
       talosVersion: contractOf(args),
       kubernetesVersion: given.kubernetesVersion,
       docs: false,
@@ -60,7 +61,7 @@ function own(
     name,
     {
       node: args.address,
-      endpoint: pulumi.unsecret(client.endpoints.apply((endpoints) => endpointFor(args.address, endpoints))),
+      endpoint: client.endpoints.apply((endpoints) => endpointFor(args.address, endpoints)),
       clientConfiguration: client.configuration,
       machineConfigurationInput: configuration,
       // Here rather than in what is generated: patches are not secret, so a preview shows what changes.

@@ -1,7 +1,6 @@
 import { NodePatch } from "@pulumi/kubernetes/core/v1";
 import * as pulumi from "@pulumi/pulumi";
 import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
-import { once } from "./gate";
 import { runProgram } from "./program-resource";
 import type { TaintTask } from "./program/task";
 
@@ -30,7 +29,7 @@ export function patchNode(
     ...(Object.keys(recipe.nodeLabels).length > 0 ? [labelled(name, node, recipe, inCluster)] : []),
     ...(recipe.nodeTaints.length > 0 ? [tainted(`${name}-taints`, node, args, recipe, opts)] : []),
   ];
-  return pulumi.all([node, ...done]).apply(([first]) => first!);
+  return pulumi.all([node, ...done.map((resource) => resource.urn)]).apply(([first]) => first!);
 }
 
 /** Forced: Talos, the operator and kubectl may hold the same labels, and the stack's word is the last. */
@@ -39,10 +38,9 @@ function labelled(
   node: pulumi.Output<string>,
   { nodeLabels }: GpuMachineRecipe,
   opts: pulumi.CustomResourceOptions,
-): pulumi.Output<string> {
+): pulumi.Resource {
   const annotations = { "pulumi.com/patchForce": "true" };
-  const patch = new NodePatch(name, { metadata: { name: node, annotations, labels: nodeLabels } }, opts);
-  return once(patch, node);
+  return new NodePatch(name, { metadata: { name: node, annotations, labels: nodeLabels } }, opts);
 }
 
 /**
@@ -56,7 +54,7 @@ function tainted(
   args: GpuMachineArgs,
   { nodeTaints }: GpuMachineRecipe,
   opts: pulumi.CustomResourceOptions,
-): pulumi.Output<string> {
+): pulumi.Resource {
   const task = node.apply((machine) => {
     const taints = nodeTaints.map(({ key, value, effect }) => ({
       key,
@@ -66,10 +64,5 @@ function tainted(
     return JSON.stringify({ machine, taints } satisfies TaintTask);
   });
   const { talosconfig, kubeconfig } = args;
-  const program = runProgram(
-    name,
-    { verb: "taint", deleteVerb: "untaint", task, talosconfig, kubeconfig, limit: LIMIT },
-    opts,
-  );
-  return once(program, node);
+  return runProgram(name, { verb: "taint", deleteVerb: "untaint", task, talosconfig, kubeconfig, limit: LIMIT }, opts);
 }
