@@ -3,9 +3,9 @@ import * as command from "@pulumi/command";
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
-import { machineSecretsOf, talosClientOf } from "../components/machine/credentials";
+import type { MachineSecrets, TalosClient } from "../components/machine/credentials";
 import { planCluster } from "../components/recipe";
-import { addressOf, clusterOf, credentials, isOwned, nodeName } from "./cluster";
+import { addressOf, clusterOf, isOwned, nodeName } from "./cluster";
 
 /** The texts that a user would have found out and typed, read off the plan of one machine before any clock starts. */
 export const plan = planCluster(clusterOf(1));
@@ -19,6 +19,8 @@ export interface Common {
   parent: pulumi.Resource;
   schematicId: pulumi.Output<string>;
   talosconfig: pulumi.Output<string>;
+  client: pulumi.Output<TalosClient>;
+  machineSecrets: pulumi.Output<MachineSecrets>;
   kubeconfig: pulumi.Output<string>;
 }
 
@@ -30,9 +32,7 @@ export function oneMachine(common: Common, index: number, before: pulumi.Resourc
   const own = `${name}-${node}`;
   const options = { parent: common.parent, dependsOn: [before] };
   const parent = new pulumi.ComponentResource("talos-gpu:index:GpuMachine", own, {}, options);
-  const configured = isOwned(index)
-    ? owned(own, address, talosconfig, parent)
-    : adopted(own, node, address, talosconfig, parent);
+  const configured = isOwned(index) ? owned(own, address, common, parent) : adopted(own, node, address, common, parent);
   const stdin = pulumi
     .all([common.schematicId, configured.hash, configured.resource.urn])
     .apply(([schematicId, configurationHash]) =>
@@ -72,14 +72,13 @@ interface Configured {
   hash: pulumi.Output<string>;
 }
 
-function owned(own: string, address: string, talosconfig: pulumi.Output<string>, parent: pulumi.Resource): Configured {
-  const client = talosconfig.apply(talosClientOf);
+function owned(own: string, address: string, { client, machineSecrets }: Common, parent: pulumi.Resource): Configured {
   const generated = talos.machine.getConfigurationOutput(
     {
       clusterName: plan.spec.clusterName!,
       clusterEndpoint: plan.spec.clusterEndpoint!,
       machineType: "worker",
-      machineSecrets: pulumi.secret(credentials.machineSecrets).apply(machineSecretsOf),
+      machineSecrets,
       talosVersion: plan.spec.talosVersion,
       kubernetesVersion: plan.spec.kubernetesVersion!,
       docs: false,
@@ -93,7 +92,7 @@ function owned(own: string, address: string, talosconfig: pulumi.Output<string>,
     {
       node: address,
       endpoint: pulumi.unsecret(client.apply(({ endpoints }) => endpoints[0]!)),
-      clientConfiguration: client.apply((read) => read.configuration),
+      clientConfiguration: client.apply(({ configuration: current }) => current),
       machineConfigurationInput: configuration,
       configPatches: machine.patches,
       applyMode: "staged",
@@ -109,7 +108,7 @@ function adopted(
   own: string,
   node: string,
   address: string,
-  talosconfig: pulumi.Output<string>,
+  { talosconfig }: Common,
   parent: pulumi.Resource,
 ): Configured {
   const resource = new command.local.Command(

@@ -2,6 +2,7 @@ import * as command from "@pulumi/command";
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
+import * as read from "../components/machine/credentials";
 import { credentials, nodeName, window } from "./cluster";
 import { type Common, oneMachine, plan } from "./handwritten-machine";
 
@@ -24,7 +25,9 @@ export function handwritten(name: string, count: number): Record<string, pulumi.
   const schematic = new talos.imagefactory.Schematic(first, { schematic: machine.schematic }, { parent });
   const talosconfig = pulumi.secret(credentials.talosconfig);
   const kubeconfig = pulumi.secret(credentials.kubeconfig);
-  const common: Common = { name, parent, schematicId: schematic.id, talosconfig, kubeconfig };
+  const client = talosconfig.apply(read.talosClientOf);
+  const machineSecrets = pulumi.secret(credentials.machineSecrets).apply(read.machineSecretsOf);
+  const common: Common = { name, parent, schematicId: schematic.id, talosconfig, client, machineSecrets, kubeconfig };
   const nodes: k8s.core.v1.NodePatch[] = [];
   const upgrades: command.local.Command[] = [];
   for (let index = 0; index < count; index++) {

@@ -11,8 +11,10 @@ export interface Registration {
   /** CPU seconds, which other work on the computer does not lengthen; a program waits for nothing on a mock monitor. */
   component: Spread;
   handwritten: Spread;
-  /** Component over handwritten, round by round. */
+  /** CPU time of the component over that of the handwritten program, round by round. */
   ratio: Spread;
+  /** The same of the time by the clock, which other work on the computer lengthens. */
+  wallRatio: Spread;
   /** Most resident memory above that after ten machines, in MiB. */
   componentMiB: Spread;
   handwrittenMiB: Spread;
@@ -30,11 +32,14 @@ export async function measureRegistration(machines: number, rounds: number): Pro
   }
   const of = (program: ProgramName, what: keyof Measured): Spread =>
     spreadOf(measured[program].map((one) => one[what]));
+  const ratioOf = (what: keyof Measured): Spread =>
+    spreadOf(measured.component.map((one, round) => one[what] / measured.handwritten[round]![what]));
   return {
     machines,
     component: of("component", "seconds"),
     handwritten: of("handwritten", "seconds"),
-    ratio: spreadOf(measured.component.map(({ seconds }, round) => seconds / measured.handwritten[round]!.seconds)),
+    ratio: ratioOf("seconds"),
+    wallRatio: ratioOf("wallSeconds"),
     componentMiB: of("component", "mebibytes"),
     handwrittenMiB: of("handwritten", "mebibytes"),
   };

@@ -2,6 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { Credentials } from "./credentials";
 import { GpuMachine, registerSchematics } from "./machine";
+import { secretOf } from "./machine/shared";
 import type { MachineRecipe, Plan } from "./recipe/types";
 
 /** What a machine was seen to run. */
@@ -39,6 +40,7 @@ export function gpuMachines(
     plan.machines.filter(({ configuration }) => configuration !== "omni"),
     opts,
   );
+  const shared = common(plan, credentials);
   const made = new Map<string, GpuMachine>();
   const maintenance = plan.spec.bootstrap === true;
   let kubeconfig: pulumi.Output<string> | undefined;
@@ -48,7 +50,7 @@ export function gpuMachines(
     const machine = new GpuMachine(
       `${name}-${recipe.name}`,
       {
-        ...common(plan, credentials),
+        ...shared,
         ...plan.spec.machines[recipe.name]!,
         nodeName: recipe.name,
         recipe,
@@ -71,7 +73,7 @@ export function gpuMachines(
   return { machines, kubernetes };
 }
 
-/** What every machine of a cluster is told. */
+/** What every machine of a cluster is told. Credentials as outputs, so that what is made of them is made once for all machines. */
 function common(plan: Plan, credentials: Credentials) {
   const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey } = credentials;
   const { talosVersion, kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl, without } =
@@ -79,8 +81,15 @@ function common(plan: Plan, credentials: Credentials) {
   return {
     talosVersion,
     ...defined({ kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl, without }),
-    ...defined({ talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey }),
+    ...secrets({ talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey }),
   };
+}
+
+type Given = { [field in keyof Credentials]: Credentials[field] | undefined };
+
+function secrets(given: Given): { [field in keyof Credentials]?: pulumi.Output<string> } {
+  const said = Object.entries(given).filter(([, text]) => text !== undefined);
+  return Object.fromEntries(said.map(([field, text]) => [field, secretOf(text!)]));
 }
 
 function otherControlPlanes(plan: Plan, machine: MachineRecipe): string[] {

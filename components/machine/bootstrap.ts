@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 import type { GpuMachineArgs } from "./args";
 import type { Configured } from "./configuration";
-import { talosClientOf } from "./credentials";
+import { clientOf } from "./shared";
 
 /** Limit of the bootstrap: the machine installs Talos, reboots and starts its services first, on servers with slow firmware too. */
 const LIMIT = "30m";
@@ -28,7 +28,7 @@ export function bootstrapCluster(
   configured: Configured,
   opts: pulumi.CustomResourceOptions,
 ): BootstrappedCluster {
-  const client = pulumi.secret(args.talosconfig ?? "").apply(talosClientOf);
+  const client = clientOf(args.talosconfig ?? "");
   // The machine itself: whoever forwards to it is not up before.
   const target = { node: args.address, endpoint: args.address, clientConfiguration: client.configuration };
   const bootstrapped = new talos.machine.Bootstrap(

@@ -4,10 +4,11 @@ import * as talos from "@pulumiverse/talos";
 import * as semver from "semver";
 import type { GpuMachineArgs, MachineInputs } from "./args";
 import { omniResources } from "../recipe/omni";
-import { endpointFor, machineSecretsOf, talosClientOf } from "./credentials";
+import { endpointFor } from "./credentials";
 import { once } from "./gate";
 import { runProgram } from "./program-resource";
 import type { AdoptTask, OmniTask } from "./program/task";
+import { clientOf, clusterSecretsOf } from "./shared";
 
 /** Limit of bringing a configuration onto a machine, which only stages it. */
 const LIMIT = "5m";
@@ -29,13 +30,13 @@ export function configureMachine(name: string, machine: MachineInputs, opts: pul
 /** Pulumi holds the whole configuration. One `ConfigurationApply` per machine: a second one would overwrite the first. */
 function own(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.CustomResourceOptions): Configured {
   const given = required(node, args);
-  const client = pulumi.secret(given.talosconfig).apply(talosClientOf);
+  const client = clientOf(given.talosconfig);
   const generated = talos.machine.getConfigurationOutput(
     {
       clusterName: given.clusterName,
       clusterEndpoint: given.clusterEndpoint,
       machineType: args.role,
-      machineSecrets: pulumi.secret(given.machineSecrets).apply(machineSecretsOf),
+      machineSecrets: clusterSecretsOf(given.machineSecrets),
       talosVersion: contractOf(args),
       kubernetesVersion: given.kubernetesVersion,
       docs: false,
@@ -48,7 +49,7 @@ function own(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.C
     name,
     {
       node: args.address,
-      endpoint: pulumi.unsecret(client.endpoints.apply((endpoints) => endpointFor(args.address, endpoints))),
+      endpoint: client.endpoints.apply((endpoints) => endpointFor(args.address, endpoints)),
       clientConfiguration: client.configuration,
       machineConfigurationInput: configuration,
       // Here rather than in what is generated: patches are not secret, so a preview shows what changes.

@@ -5,5 +5,6 @@ import * as pulumi from "@pulumi/pulumi";
  * preview, so whoever reads the preview sees what will be done with it.
  */
 export function once(resource: pulumi.Resource, value: pulumi.Input<string>): pulumi.Output<string> {
+  if (typeof value === "string") return resource.urn.apply(() => value);
   return pulumi.all([resource.urn, value]).apply(([, given]) => given);
 }

@@ -6,6 +6,7 @@ import { patchNode } from "./node";
 import { awaitOmni } from "./omni";
 import { recipeOf } from "./recipe";
 import { registerSchematic } from "./schematic";
+import { secretOf } from "./shared";
 import { upgradeMachine } from "./upgrade";
 
 /**
@@ -48,7 +49,7 @@ export class GpuMachine extends pulumi.ComponentResource {
           );
 
     this.ready = patchNode(`${name}-node`, upgraded.node, machine, child, cluster?.provider);
-    this.kubeconfig = pulumi.secret(kubeconfig ?? "");
+    this.kubeconfig = secretOf(kubeconfig ?? "");
     this.driverVersion = upgraded.driverVersion;
     this.talosVersion = upgraded.talosVersion;
     this.schematicId = upgraded.schematicId;

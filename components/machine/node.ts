@@ -1,7 +1,6 @@
 import { NodePatch } from "@pulumi/kubernetes/core/v1";
 import * as pulumi from "@pulumi/pulumi";
 import type { GpuMachineRecipe, MachineInputs } from "./args";
-import { once } from "./gate";
 import { runProgram } from "./program-resource";
 import type { TaintTask } from "./program/task";
 
@@ -30,7 +29,7 @@ export function patchNode(
     ...(Object.keys(nodeLabels).length > 0 ? [labelled(name, node, nodeLabels, inCluster)] : []),
     ...(nodeTaints.length > 0 ? [tainted(`${name}-taints`, node, machine, opts)] : []),
   ];
-  return pulumi.all([node, ...done]).apply(([first]) => first!);
+  return pulumi.all([node, ...done.map((resource) => resource.urn)]).apply(([first]) => first!);
 }
 
 /** Forced: Talos, the operator and kubectl may hold the same labels, and the stack's word is the last. */
@@ -39,10 +38,9 @@ function labelled(
   node: pulumi.Output<string>,
   labels: GpuMachineRecipe["nodeLabels"],
   opts: pulumi.CustomResourceOptions,
-): pulumi.Output<string> {
+): pulumi.Resource {
   const annotations = { "pulumi.com/patchForce": "true" };
-  const patch = new NodePatch(name, { metadata: { name: node, annotations, labels } }, opts);
-  return once(patch, node);
+  return new NodePatch(name, { metadata: { name: node, annotations, labels } }, opts);
 }
 
 /**
@@ -55,7 +53,7 @@ function tainted(
   node: pulumi.Output<string>,
   { args, recipe }: MachineInputs,
   opts: pulumi.CustomResourceOptions,
-): pulumi.Output<string> {
+): pulumi.Resource {
   const task = node.apply((machine) => {
     const taints = recipe.nodeTaints.map(({ key, value, effect }) => ({
       key,
@@ -65,10 +63,5 @@ function tainted(
     return JSON.stringify({ machine, taints } satisfies TaintTask);
   });
   const { talosconfig, kubeconfig } = args;
-  const program = runProgram(
-    name,
-    { verb: "taint", deleteVerb: "untaint", task, talosconfig, kubeconfig, limit: LIMIT },
-    opts,
-  );
-  return once(program, node);
+  return runProgram(name, { verb: "taint", deleteVerb: "untaint", task, talosconfig, kubeconfig, limit: LIMIT }, opts);
 }

@@ -23,7 +23,7 @@ const PROGRAM = "bin/program.js";
  * machine. In order: by the package's name where the working directory finds this very package; by Pulumi's folder where
  * the package is an installed plugin; else relative to the working directory.
  */
-export function programCommand(verb: string, places: Places = placesHere()): string {
+export function programCommand(verb: string, places: Places): string {
   const { packageRoot, workingDirectory, pulumiHome, resolve } = places;
   if (resolve(workingDirectory) === packageRoot) return nodeCommand(`'talos-gpu/${PROGRAM}'`, verb);
   const below = path.relative(pulumiHome, packageRoot);
@@ -33,6 +33,16 @@ export function programCommand(verb: string, places: Places = placesHere()): str
   }
   const relative = posix(path.relative(workingDirectory, path.join(packageRoot, PROGRAM)));
   return nodeCommand(`'${relative.startsWith(".") ? relative : `./${relative}`}'`, verb);
+}
+
+const texts = new Map<string, string>();
+
+/** The command of a verb in this process, looked for on the disk once for each working directory: every machine asks. */
+export function programCommandHere(verb: string): string {
+  const key = `${verb} ${process.cwd()}`;
+  const text = texts.get(key) ?? programCommand(verb, placesHere());
+  texts.set(key, text);
+  return text;
 }
 
 /** Double quotes around single ones: both sh and cmd take it. */

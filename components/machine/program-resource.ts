@@ -1,6 +1,7 @@
 import * as command from "@pulumi/command";
 import * as pulumi from "@pulumi/pulumi";
-import { programCommand } from "./program-command";
+import { programCommandHere } from "./program-command";
+import { secretOf } from "./shared";
 
 /** One use of the machine program. */
 export interface ProgramUse {
@@ -21,21 +22,21 @@ export interface ProgramUse {
 
 /** The machine program as a resource: runs when its task, its text or its credentials change. */
 export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomResourceOptions): command.local.Command {
-  const text = programCommand(use.verb);
+  const text = programCommandHere(use.verb);
   return new command.local.Command(
     name,
     {
       create: text,
       update: text,
-      ...(use.deleteVerb === undefined ? {} : { delete: programCommand(use.deleteVerb) }),
+      ...(use.deleteVerb === undefined ? {} : { delete: programCommandHere(use.deleteVerb) }),
       stdin: use.task,
       environment: {
-        ...(use.talosconfig === undefined ? {} : { TALOS_GPU_TALOSCONFIG: pulumi.secret(use.talosconfig) }),
-        ...(use.kubeconfig === undefined ? {} : { TALOS_GPU_KUBECONFIG: pulumi.secret(use.kubeconfig) }),
-        ...(use.omni?.endpoint === undefined ? {} : { TALOS_GPU_OMNI_ENDPOINT: pulumi.secret(use.omni.endpoint) }),
+        ...(use.talosconfig === undefined ? {} : { TALOS_GPU_TALOSCONFIG: secretOf(use.talosconfig) }),
+        ...(use.kubeconfig === undefined ? {} : { TALOS_GPU_KUBECONFIG: secretOf(use.kubeconfig) }),
+        ...(use.omni?.endpoint === undefined ? {} : { TALOS_GPU_OMNI_ENDPOINT: secretOf(use.omni.endpoint) }),
         ...(use.omni?.serviceAccountKey === undefined
           ? {}
-          : { TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY: pulumi.secret(use.omni.serviceAccountKey) }),
+          : { TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY: secretOf(use.omni.serviceAccountKey) }),
       },
       logging: command.local.Logging.Stderr,
     },

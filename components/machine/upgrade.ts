@@ -17,8 +17,6 @@ export interface Upgraded {
   driverVersion: pulumi.Output<string>;
   talosVersion: pulumi.Output<string>;
   schematicId: pulumi.Output<string>;
-  /** Changes with every boot. */
-  bootId: pulumi.Output<string>;
 }
 
 /** What an upgrade waits for. */
@@ -73,7 +71,6 @@ export function upgradedBy(program: Command, node: string): Upgraded {
     driverVersion: result.apply(({ driverVersion }) => driverVersion ?? ""),
     talosVersion: result.talosVersion,
     schematicId: result.schematicId,
-    bootId: result.bootId,
   };
 }
 

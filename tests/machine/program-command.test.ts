@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { programCommand, type Places } from "../../components/machine/program-command";
+import { programCommand, programCommandHere, type Places } from "../../components/machine/program-command";
 
 const places = (more: Partial<Places> = {}): Places => ({
   packageRoot: "/src/talos-gpu/components",
@@ -53,7 +53,7 @@ test("in this repository the text is the same from every folder of a program", (
   const before = process.cwd();
   const texts = ["", "stacks", "components"].map((folder) => {
     process.chdir(path.join(root, folder));
-    return programCommand("upgrade");
+    return programCommandHere("upgrade");
   });
   process.chdir(before);
   expect(new Set(texts)).toEqual(new Set([`node -e "require('talos-gpu/bin/program.js')" -- upgrade`]));
