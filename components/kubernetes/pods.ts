@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { GpuToleration } from "../workloads/gpu-access";
+import type { GpuToleration } from "./toleration";
 
 /** Labels of everything that this package makes in a cluster, `component` telling its kinds apart. */
 export function labels(component: string): Record<string, string> {

@@ -1,16 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-
-/** A toleration of a workload, as a pod spec has it. */
-export interface GpuToleration {
-  /** Key of the taint. */
-  key: string;
-  /** `Exists` or `Equal`. */
-  operator: string;
-  /** Value of the taint, with `Equal`. */
-  value?: string;
-  /** `NoSchedule`, `PreferNoSchedule` or `NoExecute`. Default: every effect. */
-  effect?: string;
-}
+import type { GpuToleration } from "../kubernetes/toleration";
 
 /** How a workload gets at the GPUs: what a GpuCluster hands out. */
 export interface GpuAccess {

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import { labels, podTolerations, unprivileged } from "../kubernetes/pods";
 import { workloadImages } from "../recipe/data/images";
 import { type LiteLlmSpec } from "../recipe/spec";
-import { type GpuToleration } from "./gpu-access";
+import type { GpuToleration } from "../kubernetes/toleration";
 import { server } from "./server";
 
 const port = 4000;
