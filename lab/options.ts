@@ -6,6 +6,8 @@ export interface LabOptions {
   stack: string;
   /** Stacks that it becomes afterwards, one after the other: what is edited in a stack file, and brought up with it. */
   then: string[];
+  /** Show the preview before the first update; the stacks of `then` always have theirs. */
+  preview: boolean;
   /** Updates in a row; from the second on nothing may change. */
   updates: number;
   /** Files of Kubernetes objects that the cluster has before the stack comes. */
@@ -33,6 +35,7 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
 
   --stack NAME        stack to bring up (default rtx5070ti), or the path of a stack file; --list-stacks names them
   --then FILE         go on with another stack file, as its owner would after editing it; may be repeated
+  --preview           show the preview before the first update
   --updates N         run the stack's program N times; from the second on nothing changes (default 1)
   --manifest FILE     Kubernetes objects (YAML) that the cluster has before the stack comes; may be repeated
   --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
@@ -56,6 +59,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     options: {
       stack: { type: "string", default: "rtx5070ti" },
       then: { type: "string", multiple: true, default: [] },
+      preview: { type: "boolean", default: false },
       updates: { type: "string", default: "1" },
       manifest: { type: "string", multiple: true, default: [] },
       without: { type: "string", multiple: true, default: [] },
@@ -77,6 +81,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
   return {
     stack: values.stack,
     then: values.then,
+    preview: values.preview,
     updates: wholeNumber("--updates", values.updates, 1, 100),
     manifests: values.manifest,
     without: values.without.flatMap((ids) => ids.split(",")).filter((id) => id !== ""),

@@ -19,6 +19,9 @@ export interface UpdateReport {
   machineRequests: number;
 }
 
+/** What a preview says, and how many calls the machines' API received for it. */
+export type PreviewReport = Omit<UpdateReport, "seconds">;
+
 /** A machine at the end of the run. */
 export interface MachineReport {
   talosVersion: string;
@@ -54,6 +57,8 @@ export interface FailureReport {
 export interface LabReport {
   stack: string;
   ok: boolean;
+  /** Those that were asked for, in order. */
+  previews: PreviewReport[];
   updates: UpdateReport[];
   machines: Record<string, MachineReport>;
   workloads: WorkloadReport[];

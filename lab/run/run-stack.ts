@@ -7,7 +7,7 @@ import { talosconfigVia } from "../cluster/existing-cluster";
 import { gatherMachines, gatherWorkloads } from "./gather";
 import { lookAround } from "./look-around";
 import { applyManifests } from "../cluster/manifests";
-import { Failed, type Phase, runPhases } from "../phases";
+import { Failed, type Phase, runPhases, type Say } from "../phases";
 import type { LabReport, MachineReport } from "./report";
 import type { Running } from "./running";
 import type { StackConfiguration } from "./stack-configuration";
@@ -24,7 +24,7 @@ import { stackNameOf } from "../../stacks/stack-file";
 export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<LabReport> {
   const { options } = lab;
   const stack = stackNameOf(options.stack);
-  const report: LabReport = { stack, ok: false, updates: [], machines: {}, workloads: [], failures: [] };
+  const report: LabReport = { stack, ok: false, previews: [], updates: [], machines: {}, workloads: [], failures: [] };
   const running: Running = Object.assign(lab, {
     engine: undefined as never, // the phases bring them
     before: undefined as never,
@@ -34,7 +34,8 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
   const updates = updatePhases(options.updates);
   const edits = later.flatMap((stack) => [becomePhase(stack), ...updates]);
   const manifests = options.manifests.length > 0 ? [manifestsPhase] : [];
-  await runPhases([...manifests, openPhase, ...updates, ...edits, gatherPhase], running);
+  const first = [...manifests, openPhase, ...(options.preview ? [previewPhase] : [])];
+  await runPhases([...first, ...updates, ...edits, gatherPhase], running);
   if (report.ok && !options.keep) await runPhases([downPhase], running);
   return report;
 }
@@ -55,6 +56,8 @@ const openPhase: Phase<Running> = {
   },
 };
 
+const previewPhase: Phase<Running> = { title: "preview", run: (lab, say) => look(lab, say) };
+
 /** As an owner does: edit the file, look at the preview, then update. */
 function becomePhase(stack: StackConfiguration): Phase<Running> {
   return {
@@ -63,14 +66,24 @@ function becomePhase(stack: StackConfiguration): Phase<Running> {
       if (failed(lab)) return leftOut;
       Object.assign(lab, stack);
       await lab.engine.configure(withProject(stack.config));
-      const { summary, succeeded } = await preview(lab, lab.engine, say);
-      return succeeded ? summary : new Failed(summary);
+      return look(lab, say);
     },
   };
 }
 
+/** Shows the preview. */
+async function look(lab: Running, say: Say): Promise<string | Failed> {
+  const { report, diagnostics } = await preview(lab, lab.engine, say);
+  lab.session.signal.throwIfAborted();
+  lab.report.previews.push(report);
+  lab.diagnostics.push(...diagnostics);
+  const summary = `${report.result}, ${inWords(report.changes)}, ${report.machineRequests} machine calls`;
+  return report.result === "succeeded" ? summary : new Failed(summary);
+}
+
 const leftOut = "left out, since the one before failed";
-const failed = (lab: Running): boolean => lab.report.updates.some(({ result }) => result === "failed");
+const failed = ({ report }: Running): boolean =>
+  [...report.previews, ...report.updates].some(({ result }) => result === "failed");
 
 function updatePhases(count: number): Phase<Running>[] {
   return Array.from({ length: count }, (_, index) => ({
@@ -103,8 +116,7 @@ const gatherPhase: Phase<Running> = {
     const { report } = lab;
     report.machines = await gatherMachines(lab.machines, lab.kubernetes);
     report.workloads = await gatherWorkloads(lab.kubernetes);
-    const succeeded = report.updates.every(({ result }) => result === "succeeded");
-    report.ok = succeeded && asPlanned(lab) && report.workloads.every(({ ready }) => ready);
+    report.ok = !failed(lab) && asPlanned(lab) && report.workloads.every(({ ready }) => ready);
     // What is wrong need not fail an update: the operator's own pods are waited for by nobody.
     report.failures = await diagnoseLab(lab, lab.diagnostics, report.ok, say);
     report.ok &&= report.failures.length === 0;

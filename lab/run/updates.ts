@@ -9,7 +9,7 @@ import { CommandProvider } from "../providers/command";
 import { KubernetesProvider } from "../providers/kubernetes";
 import { serveProvider } from "../providers/serve";
 import { TalosProvider } from "../providers/talos";
-import type { UpdateReport } from "./report";
+import type { PreviewReport, UpdateReport } from "./report";
 import { repository, stackNameOf, stacksDir } from "../../stacks/stack-file";
 import * as fs from "node:fs";
 
@@ -117,15 +117,25 @@ export async function update(
   };
 }
 
-/** Says what an update would do, and that it does not touch the machines in saying so. */
-export async function preview(lab: Lab, engine: LabEngine, say: Say): Promise<{ succeeded: boolean; summary: string }> {
+/** Says what an update would do. */
+export async function preview(
+  lab: Lab,
+  engine: LabEngine,
+  say: Say,
+): Promise<{ report: PreviewReport; diagnostics: string[] }> {
   const before = await machineRequests(lab.machines);
-  const { result, changes } = await engine.preview({
+  const { result, changes, diagnostics } = await engine.preview({
     signal: lab.session.signal,
     onEvent: narrate((line) => say(`preview: ${line}`)),
   });
-  const calls = (await machineRequests(lab.machines)) - before;
-  return { succeeded: result === "succeeded", summary: `${inWords(changes)}, ${calls} machine calls` };
+  return {
+    report: {
+      result: result === "succeeded" ? "succeeded" : "failed",
+      changes,
+      machineRequests: (await machineRequests(lab.machines)) - before,
+    },
+    diagnostics: [...diagnostics],
+  };
 }
 
 /** `2 created, 1 updated, …`. */

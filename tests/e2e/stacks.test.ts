@@ -51,9 +51,9 @@ const pairs = Object.keys(expected).flatMap((name, index, names) =>
 );
 
 test.each(pairs.map((names) => [names]))(
-  "%j come up side by side: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the destroy leaves nothing",
+  "%j come up side by side, as previewed: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the destroy leaves nothing",
   async (names) => {
-    const runs = await Promise.all(names.map((stack) => runLab(["--stack", stack, "--updates", "2"])));
+    const runs = await Promise.all(names.map((stack) => runLab(["--stack", stack, "--preview", "--updates", "2"])));
     for (const [index, stack] of names.entries()) {
       const { status, report, lines } = runs[index]!;
       const { machines, workloads } = expected[stack]!;
@@ -63,6 +63,8 @@ test.each(pairs.map((names) => [names]))(
       expect(report.stack).toBe(stack);
       expect(report.updates.map(({ result }) => result)).toEqual(["succeeded", "succeeded"]);
       const [first, second] = report.updates;
+      // A preview tells all that the update then does, and calls no machine.
+      expect(report.previews).toEqual([{ result: "succeeded", changes: first!.changes, machineRequests: 0 }]);
       expect(first!.changes).toMatchObject({ update: 0, replace: 0, delete: 0, same: 0 });
       expect(second!.changes).toEqual({ create: 0, update: 0, replace: 0, delete: 0, same: first!.changes.create });
       expect(second!.machineRequests).toBe(0);
