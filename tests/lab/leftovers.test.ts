@@ -18,10 +18,10 @@ function standing(machine: string, more: Partial<Standing> = {}): Standing {
   };
 }
 
-/** What a destroy leaves of a stack of one machine, given what differs from before. */
-function left(stack: string, machine: string, after: Partial<Standing>) {
+/** What a destroy leaves of a stack of one machine, given what differs from before, and what was before. */
+function left(stack: string, machine: string, after: Partial<Standing>, before: Partial<Standing> = {}) {
   const up = standing(machine, { machines: { [machine]: { image: "v1.11.1 gpu", configuration: ours } } });
-  return leftovers(planOf(stack), standing(machine), up, {
+  return leftovers(planOf(stack), standing(machine, before), up, {
     ...standing(machine, { machines: { [machine]: { image: "v1.11.1 gpu", configuration } } }),
     ...after,
   });
@@ -107,8 +107,29 @@ test("what Helm and the GPU Operator leave stays, with the reason", () => {
   ]);
 });
 
-test("of a bootstrapped cluster its nodes stay, and nothing else that came", () => {
-  const come = ["Node gpu", "Lease kube-node-lease/gpu", "DaemonSet gpu-operator/nvidia-device-plugin-daemonset"];
-  const { left: found } = left("modern", "gpu", { objects: ["Namespace default", ...come] });
-  expect(found.filter((line) => !line.startsWith("machine"))).toEqual([come[2]]);
+describe("a machine that joined meanwhile", () => {
+  const come = (name: string): string[] => [
+    `Node ${name}`,
+    `Lease kube-node-lease/${name}`,
+    "DaemonSet gpu-operator/nvidia-device-plugin-daemonset",
+  ];
+
+  test("of a bootstrapped cluster stays a node, and nothing else that came does", () => {
+    const after = { objects: ["Namespace default", ...come("gpu")] };
+    const { left: found } = left("modern", "gpu", after, { nodes: {} });
+    expect(found.filter((line) => !line.startsWith("machine"))).toEqual([come("gpu")[2]]);
+  });
+
+  test("because its owner added it in Omni stays a node, without our patches and with its earlier image", () => {
+    const image = "v1.11.1 plain";
+    const waiting = { nodes: {}, machines: { "gpu-1": { image, configuration: undefined } } };
+    const objects = ["Namespace default", ...come("gpu-1").slice(0, 2)];
+    const after = (machine: Standing["machines"][string]) =>
+      left("frank", "gpu-1", { objects, machines: { "gpu-1": machine } }, waiting).left;
+    expect(after({ image, configuration })).toEqual([]);
+    expect(after({ image, configuration: ours })).toEqual(["machine gpu-1: configuration, nothing of ours has gone"]);
+    expect(after({ image, configuration: [...configuration, "machine.env.A: 1"] })).toEqual([
+      "machine gpu-1: configuration, added: machine.env.A",
+    ]);
+  });
 });
