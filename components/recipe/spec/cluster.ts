@@ -137,6 +137,7 @@ export interface ClusterSpec {
   /**
    * Image of the smoke test. Default: a CUDA sample that the driver can run. Not verified on Blackwell, for which the sample
    * of CUDA 12.5 has no code of its own and leaves it to the driver to compile some.
+   * With MIG's strategy `single` it needs `sh` and `grep` too, which look for the slice before the test.
    */
   smokeTestImage?: string;
   /** Images of what this package itself runs on GPU nodes. Default: see its fields. */
