@@ -129,7 +129,13 @@ function onMachine(
   const left =
     owner === "omni" && before?.configuration === undefined
       ? onJoined(up, after)
-      : difference((rule.configuration === "kept" ? up : before)?.configuration ?? [], after?.configuration ?? []);
+      : difference(
+          (rule.configuration === "kept" ? up : before)?.configuration ?? [],
+          after?.configuration ?? [],
+        ).filter(
+          // Omni names the image of the machine's schematic in every configuration that it makes.
+          (line) => owner !== "omni" || line !== "changed: machine.install.image",
+        );
   const image = owner === "omni" ? before?.image : up?.image;
   const stays = [
     ...(image !== before?.image ? [`image ${image}: ${rule.why}`] : []),

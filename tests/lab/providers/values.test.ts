@@ -16,7 +16,8 @@ const { value } = fc.letrec((tie) => ({
   value: fc.oneof(
     { depthSize: "small" },
     fc.string(),
-    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    // JSON, which the expectation goes through, has no negative zero.
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0),
     fc.boolean(),
     fc.constant(null),
     fc.constant(UNKNOWN),
