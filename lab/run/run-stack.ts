@@ -1,14 +1,11 @@
 import * as fs from "node:fs";
-import { planCluster } from "../../components/recipe";
-import { describeTaint, taintsOf } from "../../components/recipe/taints";
 import type { Lab } from "../cluster/bring-up";
-import { diagnoseLab } from "./diagnose-lab";
 import { talosconfigVia } from "../cluster/existing-cluster";
-import { gatherMachines, gatherWorkloads } from "./gather";
 import { lookAround } from "./look-around";
 import { applyManifests } from "../cluster/manifests";
 import { Failed, type Phase, runPhases, type Say } from "../phases";
-import type { LabReport, MachineReport } from "./report";
+import { outcomePhase, updateFailed } from "./outcome";
+import type { LabReport } from "./report";
 import type { Running } from "./running";
 import type { StackConfiguration } from "./stack-configuration";
 import { downPhase } from "./take-down";
@@ -35,7 +32,7 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
   const edits = later.flatMap((stack) => [becomePhase(stack), ...updates]);
   const manifests = options.manifests.length > 0 ? [manifestsPhase] : [];
   const first = [...manifests, openPhase, ...(options.preview ? [previewPhase] : [])];
-  await runPhases([...first, ...updates, ...edits, gatherPhase], running);
+  await runPhases([...first, ...updates, ...edits, outcomePhase], running);
   if (report.ok && !options.keep) await runPhases([downPhase], running);
   return report;
 }
@@ -63,7 +60,7 @@ function becomePhase(stack: StackConfiguration): Phase<Running> {
   return {
     title: "the stack file is edited, its preview",
     run: async (lab, say) => {
-      if (failed(lab)) return leftOut;
+      if (updateFailed(lab.report)) return leftOut;
       Object.assign(lab, stack);
       await lab.engine.configure(withProject(stack.config));
       return look(lab, say);
@@ -82,14 +79,11 @@ async function look(lab: Running, say: Say): Promise<string | Failed> {
 }
 
 const leftOut = "left out, since the one before failed";
-const failed = ({ report }: Running): boolean =>
-  [...report.previews, ...report.updates].some(({ result }) => result === "failed");
-
 function updatePhases(count: number): Phase<Running>[] {
   return Array.from({ length: count }, (_, index) => ({
     title: `update ${index + 1} of ${count}`,
     run: async (lab, say) => {
-      if (failed(lab)) return leftOut;
+      if (updateFailed(lab.report)) return leftOut;
       const { report, diagnostics } = await update(lab, lab.engine, say);
       lab.session.signal.throwIfAborted();
       await keepTalosconfig(lab);
@@ -108,31 +102,4 @@ async function keepTalosconfig({ existing, engine, machines, session }: Running)
   if (made === undefined) return;
   const file = session.dir("talosconfig");
   fs.writeFileSync(file, talosconfigVia(made, machines.api), { mode: 0o600 });
-}
-
-const gatherPhase: Phase<Running> = {
-  title: "what came of it",
-  run: async (lab, say) => {
-    const { report } = lab;
-    report.machines = await gatherMachines(lab.machines, lab.kubernetes);
-    report.workloads = await gatherWorkloads(lab.kubernetes);
-    report.ok = !failed(lab) && asPlanned(lab) && report.workloads.every(({ ready }) => ready);
-    // What is wrong need not fail an update: the operator's own pods are waited for by nobody.
-    report.failures = await diagnoseLab(lab, lab.diagnostics, report.ok, say);
-    report.ok &&= report.failures.length === 0;
-    if (report.ok) return "as planned, and the doctor finds nothing";
-    return new Failed("not as planned");
-  },
-};
-
-/** Whether every node offers the GPUs that the plan says, and has the taints that the stack says. */
-function asPlanned(lab: Running): boolean {
-  return planCluster(lab.spec).machines.every(({ name, allocatable }) => {
-    const found: Partial<MachineReport> = lab.report.machines[name] ?? {};
-    const taints = taintsOf(lab.spec.machines[name]!).map(describeTaint);
-    return (
-      Object.entries(allocatable).every(([resource, count]) => found.allocatable?.[resource] === String(count)) &&
-      taints.every((taint) => found.taints?.includes(taint))
-    );
-  });
 }

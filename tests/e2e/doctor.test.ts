@@ -33,6 +33,7 @@ async function consult(lab: string[], stack: string): Promise<[number, string[]]
   for (const more of [[], ["--stack", stack]]) {
     const { status, report } = await ask(talosctl, [...access, ...more]);
     expect(report.notes).toEqual([]);
+    expect(report.system.gpuMachines).toHaveLength(1);
     expect(report.system).toMatchObject({ era: "legacy", mode: "operator", namespace: "nvidia-gpu-operator" });
     for (const { symptom, cause, remedy, evidence } of report.findings) {
       for (const part of [symptom, cause, remedy, ...evidence]) expect(part).not.toBe("");

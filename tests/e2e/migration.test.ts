@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { runLab } from "./support";
+import { assertOk, runLab } from "./support";
 
 const file = (name: string): string => path.join(__dirname, "stacks", `Pulumi.${name}.yaml`);
 
@@ -40,8 +40,7 @@ test.concurrent.each(migrations)(
   "Talos 1.12 to 1.13 by editing the stack, in one previewed update: %s go, machines are upgraded, the operator comes",
   async (_, { before, after, machine, goes, workloads }) => {
     const { status, report, lines } = await runLab(["--stack", before, "--then", after, "--updates", "2"]);
-    if (!report.ok) throw new Error(lines.join("\n"));
-    expect(status).toBe(0);
+    assertOk({ status, report, lines });
     // One reboot of the first update, one of the migration.
     expect(report.machines[machine]).toMatchObject({
       talosVersion: "v1.13.0",

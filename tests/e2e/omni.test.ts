@@ -1,4 +1,4 @@
-import { runLab } from "./support";
+import { assertOk, runLab } from "./support";
 
 const begin = /^✔ Talos machines: (.*)$/;
 const asks = /add the machine (\S+) to the cluster frank in Omni/;
@@ -7,7 +7,7 @@ test(
   "a machine that is in Omni's cluster already reboots twice: Omni upgrades it, and then applies its configuration",
   async () => {
     const { status, report, lines } = await runLab(["--stack", "frank", "--omni-members", "--updates", "2"]);
-    if (status !== 0) throw new Error(lines.join("\n"));
+    assertOk({ status, report, lines });
     expect(lines.find((line) => begin.test(line))).toContain("gpu-1 on v1.12.6, plain image");
     expect(lines.filter((line) => asks.test(line))).toEqual([]);
     expect(report.machines["gpu-1"]).toMatchObject({
@@ -26,7 +26,7 @@ test(
   "one that is added after its patches reboots once; destroyed, the stack has left nothing of it in Omni",
   async () => {
     const { status, report, lines } = await runLab(["--stack", "frank"]);
-    if (status !== 0) throw new Error(lines.join("\n"));
+    assertOk({ status, report, lines });
     expect(lines.find((line) => begin.test(line))).toContain(
       "gpu-1 in maintenance mode, connected to Omni, in no cluster",
     );

@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { runLab } from "./support";
+import { assertOk, runLab } from "./support";
 
 interface Expected {
   /** Stack file beside this one. */
@@ -42,8 +42,7 @@ test.each([
     const runs = await Promise.all(files.map((file) => runLab(["--stack", file, "--updates", "2"])));
     for (const [index, { stack, allocatable, workloads }] of stacks.entries()) {
       const { status, report, lines } = runs[index]!;
-      if (!report.ok) throw new Error(lines.join("\n"));
-      expect(status).toBe(0);
+      assertOk({ status, report, lines });
       expect(report).toMatchObject({ stack, failures: [] });
       expect(report.machines["gpu-1"]).toMatchObject({ reboots: 1, allocatable });
       expect(report.workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(workloads);

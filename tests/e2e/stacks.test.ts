@@ -1,4 +1,4 @@
-import { runLab } from "./support";
+import { assertOk, runLab } from "./support";
 
 interface Expected {
   machines: Record<string, { talosVersion: string; driverVersion: string | null; gpus?: string; taints?: string[] }>;
@@ -57,8 +57,7 @@ test.each(pairs.map((names) => [names]))(
     for (const [index, stack] of names.entries()) {
       const { status, report, lines } = runs[index]!;
       const { machines, workloads } = expected[stack]!;
-      if (!report.ok) throw new Error(lines.join("\n"));
-      expect(status).toBe(0);
+      assertOk({ status, report, lines });
       expect(report.failures).toEqual([]);
       expect(report.stack).toBe(stack);
       expect(report.updates.map(({ result }) => result)).toEqual(["succeeded", "succeeded"]);

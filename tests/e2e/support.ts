@@ -79,6 +79,26 @@ export async function runLab(
   }
 }
 
+/** Fails unless a lab ended well, with what is wrong before all that it said: a long text may be shown cut off. */
+export function assertOk({
+  status,
+  report,
+  lines,
+}: {
+  status: number | string;
+  report: LabReport;
+  lines: string[];
+}): void {
+  if (status === 0 && report.ok) return;
+  throw new Error(told(status, report, lines));
+}
+
+/** A lab's end in words, the most telling first. */
+export function told(status: number | string, report: LabReport, lines: string[]): string {
+  const marks = lines.filter((line) => /^ *✖|not as planned|^ *error/.test(line));
+  return [`exit status ${status}`, ...marks, JSON.stringify(report), ...lines.slice(-200).reverse()].join("\n");
+}
+
 /** Processes that were started in a lab's name and still run. */
 export function left(folder: string): string[] {
   const mark = `TALOS_GPU_LAB=${folder}`;

@@ -1,7 +1,7 @@
 import * as path from "node:path";
 import { fixes, planCluster, type ClusterSpec } from "../../components/recipe";
 import { clusterOf, readStackFile } from "../../stacks/stack-file";
-import { runLab } from "./support";
+import { runLab, told } from "./support";
 
 const stacks = [
   "rtx5070ti",
@@ -60,8 +60,7 @@ async function failsBy(fix: string, args: string[]): Promise<Awaited<ReturnType<
   expect(status).toBe(1);
   expect(report.ok).toBe(false);
   const diagnosed = report.failures.map((failure) => failure.fix);
-  if (diagnosed.join() !== fix)
-    throw new Error(`diagnosed ${diagnosed.join()}:\n${JSON.stringify(report, null, 1)}\n${lines.join("\n")}`);
+  if (diagnosed.join() !== fix) throw new Error(`diagnosed ${diagnosed.join()}, ${told(status, report, lines)}`);
   for (const part of ["symptom", "cause", "remedy"] as const) expect(report.failures[0]![part]).not.toBe("");
   return report;
 }

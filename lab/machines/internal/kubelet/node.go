@@ -3,7 +3,6 @@ package kubelet
 import (
 	"context"
 	"encoding/json"
-	"reflect"
 	"strconv"
 	"time"
 
@@ -57,70 +56,6 @@ func (s *session) renewLease() {
 		case <-ticker.C:
 		}
 	}
-}
-
-// applyNodeSpec does what Talos' NodeApplyController does whenever the machine's configuration may have changed: one
-// update for all labels, annotations and taints, so one forbidden key rejects them all (talos#8193).
-func (s *session) applyNodeSpec() {
-	var done *nodeSpec
-	for {
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-s.applied:
-		}
-		spec, err := nodeSpecOf(s.machine.Role(), s.machine.Snapshot())
-		if err != nil {
-			s.logf("%v", err)
-			continue
-		}
-		if done != nil && reflect.DeepEqual(*done, spec) {
-			continue
-		}
-		if s.updateNode(spec) == nil {
-			done = &spec
-		}
-	}
-}
-
-// updateNode retries for 10 seconds, like Talos, and then leaves the node as it is until the next change.
-func (s *session) updateNode(spec nodeSpec) error {
-	limit, cancel := context.WithTimeout(s.ctx, max(time.Second, s.machine.Clock().Real(10*time.Second)))
-	defer cancel()
-	for {
-		err := s.updateNodeOnce(limit, spec)
-		if err == nil {
-			return nil
-		}
-		if apierrors.IsConflict(err) && limit.Err() == nil {
-			continue
-		}
-		if apierrors.IsForbidden(err) {
-			s.machine.Event("Talos could not label the node: %v", err)
-		}
-		s.logf("applying labels, annotations and taints to the node: %v", err)
-		return err
-	}
-}
-
-func (s *session) updateNodeOnce(ctx context.Context, spec nodeSpec) error {
-	node, err := s.elevated.CoreV1().Nodes().Get(ctx, s.machine.Name(), metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	before := node.DeepCopy()
-	skipped, err := spec.apply(node)
-	if err != nil {
-		return err
-	}
-	for _, key := range skipped {
-		s.machine.Event("Talos left %s of the node alone: another value is there, and it is not owned", key)
-	}
-	if reflect.DeepEqual(before.ObjectMeta, node.ObjectMeta) && reflect.DeepEqual(before.Spec, node.Spec) {
-		return nil
-	}
-	_, err = s.elevated.CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{})
-	return err
 }
 
 // nodeReporter writes the node's status when it changes.

@@ -16,6 +16,9 @@ import (
 // lab has it.
 const AddressAnnotation = "lab.talos-gpu.dev/address"
 
+// resync is how soon the kubelet's status manager tries again (kubernetes pkg/kubelet/status/status_manager.go, syncPeriod).
+const resync = 10 * time.Second
+
 // publish writes the pod's status when it differs from what was written last.
 func (w *worker) publish(ctx context.Context) {
 	w.publishing.Lock()
@@ -42,6 +45,7 @@ func (w *worker) publish(ctx context.Context) {
 		w.published, w.publishedAddress = &status, address
 	case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
 		w.session.logf("status of pod %s: %v", w.name(), err)
+		w.session.later(resync, func() { w.publish(ctx) })
 	}
 }
 

@@ -33,7 +33,7 @@ type session struct {
 	recorder record.EventRecorder
 	devices  *DeviceManager
 	status   *nodeReporter
-	applied  chan struct{}
+	applier  *nodeApplier
 	work     sync.WaitGroup
 
 	mutex      sync.Mutex
@@ -46,9 +46,9 @@ func startSession(ctx context.Context, k *Kubelet, client, elevated kubernetes.I
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{
 		kubelet: k, machine: k.machine, client: client, elevated: elevated, bootID: snapshot.BootID, ctx: ctx, cancel: cancel,
-		workers: map[types.UID]*worker{}, applied: make(chan struct{}, 1),
+		workers: map[types.UID]*worker{},
 	}
-	s.status = newNodeReporter(s)
+	s.status, s.applier = newNodeReporter(s), newNodeApplier(s)
 	s.devices = NewDeviceManager(s.status.changed, s.later)
 	s.recorder = s.record()
 	s.work.Go(s.run)
@@ -65,7 +65,7 @@ func (s *session) run() {
 	}
 	s.machine.Event("kubelet registered the node")
 	s.work.Go(s.renewLease)
-	s.work.Go(s.applyNodeSpec)
+	s.work.Go(func() { s.applier.run(s.ctx) })
 	s.machineChanged()
 	s.work.Go(func() { s.status.run(s.ctx) })
 	s.watchPods()
@@ -104,10 +104,7 @@ func (s *session) shutdown() {
 
 func (s *session) machineChanged() {
 	s.status.changed()
-	select {
-	case s.applied <- struct{}{}:
-	default:
-	}
+	s.applier.changed()
 }
 
 func (s *session) later(after time.Duration, do func()) {

@@ -81,13 +81,19 @@ func (w *worker) run(ctx context.Context) {
 	}
 	w.session.devices.Free(string(pod.UID))
 	_ = os.RemoveAll(w.folder)
+	w.session.until("removing pod "+w.name(), func() error { return w.remove(ctx) })
+}
+
+// remove takes the pod, and no successor of its name, from the API server.
+func (w *worker) remove(ctx context.Context) error {
 	none := int64(0)
-	err := w.session.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
-		GracePeriodSeconds: &none, Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
+	err := w.session.client.CoreV1().Pods(w.pod.Namespace).Delete(ctx, w.pod.Name, metav1.DeleteOptions{
+		GracePeriodSeconds: &none, Preconditions: metav1.NewUIDPreconditions(string(w.pod.UID)),
 	})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && ctx.Err() == nil {
-		w.session.logf("removing pod %s: %v", w.name(), err)
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || ctx.Err() != nil {
+		return nil // it is gone, by whomever
 	}
+	return err
 }
 
 // live takes the pod through admission, sandbox, init containers and containers.

@@ -1,0 +1,49 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { planCluster } from "../../components/recipe";
+import { Failed, type Phase, type Say } from "../phases";
+import { deviations } from "./deviations";
+import { diagnoseLab } from "./diagnose-lab";
+import { gatherMachines, gatherWorkloads } from "./gather";
+import type { LabReport } from "./report";
+import type { Running } from "./running";
+
+/**
+ * Lab seconds that a cluster has to settle in after its update: what nobody waits for, like the operator's own pods, or a
+ * server whose probe failed once. Beside them seconds for the calls themselves.
+ */
+const settlingSeconds = 300;
+const realPartsSeconds = 10;
+
+/** Looks at what came of the updates, and again while that is not as planned and may still become so. */
+export const outcomePhase: Phase<Running> = {
+  title: "what came of it",
+  run: async (lab, say) => {
+    const { report, session, options } = lab;
+    const deadline = performance.now() + (settlingSeconds / options.timeScale + realPartsSeconds) * 1000;
+    for (;;) {
+      const said: string[] = [];
+      const unlike = await look(lab, (line) => void said.push(line));
+      report.ok = unlike.length === 0 && report.failures.length === 0 && !updateFailed(report);
+      if (report.ok) return "as planned, and the doctor finds nothing";
+      if (updateFailed(report) || performance.now() > deadline) {
+        for (const line of [...said, ...unlike]) say(line);
+        return new Failed("not as planned");
+      }
+      await pause(250, undefined, { signal: session.signal });
+    }
+  },
+};
+
+/** Whether an update or a preview did not come to its end. */
+export const updateFailed = ({ previews, updates }: LabReport): boolean =>
+  [...previews, ...updates].some(({ result }) => result === "failed");
+
+/** Fills the report, and tells what is unlike the plan. What is wrong need not fail an update, so the doctor looks always. */
+async function look(lab: Running, say: Say): Promise<string[]> {
+  const { report } = lab;
+  report.machines = await gatherMachines(lab.machines, lab.kubernetes);
+  report.workloads = await gatherWorkloads(lab.kubernetes);
+  const unlike = deviations(planCluster(lab.spec), report);
+  report.failures = await diagnoseLab(lab, lab.diagnostics, unlike.length === 0 && !updateFailed(report), say);
+  return unlike;
+}
