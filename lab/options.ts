@@ -14,6 +14,8 @@ export interface LabOptions {
   manifests: string[];
   /** Fixes to leave out. */
   without: string[];
+  /** Put the left-out fixes in place afterwards. */
+  repair: boolean;
   /** Machines of Omni's are in their cluster when the lab begins, and do not wait to be added to it. */
   omniMembers: boolean;
   /** Apply the stack although checks complain. */
@@ -39,6 +41,7 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
   --updates N         run the stack's program N times; from the second on nothing changes (default 1)
   --manifest FILE     Kubernetes objects (YAML) that the cluster has before the stack comes; may be repeated
   --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
+  --repair            then put the left-out fixes in place, as the remedy says, and see the failure go
   --no-checks         apply the stack although a check refuses it, to see the failure itself
   --omni-members      machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)
   --keep              leave the cluster running until Ctrl-C, and print KUBECONFIG and TALOSCONFIG
@@ -63,6 +66,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       updates: { type: "string", default: "1" },
       manifest: { type: "string", multiple: true, default: [] },
       without: { type: "string", multiple: true, default: [] },
+      repair: { type: "boolean", default: false },
       "no-checks": { type: "boolean", default: false },
       "omni-members": { type: "boolean", default: false },
       keep: { type: "boolean", default: false },
@@ -77,6 +81,10 @@ export function parseOptions(argv: readonly string[]): LabOptions {
   if (values.plugins !== "lab" && values.plugins !== "real") {
     throw new Error(`--plugins: ${values.plugins} is unknown; it decides which providers run; take lab or real`);
   }
+  if (values.repair && values.then.length > 0)
+    throw new Error("--repair: it is an edit of its own, so --then has no place beside it; leave one of them out");
+  if (values.repair && values.without.length === 0)
+    throw new Error("--repair: it puts left-out fixes in place, and none is left out; give --without FIX");
   const show = values.help ? "help" : values["list-fixes"] ? "fixes" : values["list-stacks"] ? "stacks" : undefined;
   return {
     stack: values.stack,
@@ -85,6 +93,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     updates: wholeNumber("--updates", values.updates, 1, 100),
     manifests: values.manifest,
     without: values.without.flatMap((ids) => ids.split(",")).filter((id) => id !== ""),
+    repair: values.repair,
     skipChecks: values["no-checks"],
     omniMembers: values["omni-members"],
     keep: values.keep,

@@ -49,3 +49,9 @@ export function kubernetesName(...words: string[]): string {
     .replace(/[^a-z0-9-]+/g, "-");
   return name.slice(0, 63).replace(/^-+|-+$/g, "");
 }
+
+/**
+ * Annotation of a Job that the next update makes anew unless it succeeded: a failed Job never runs again, so it would fail
+ * every later update too (pulumi-kubernetes, provider/pkg/provider/provider.go, Diff).
+ */
+export const anewUnlessDone = { "pulumi.com/replaceUnready": "true" };

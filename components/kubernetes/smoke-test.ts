@@ -2,15 +2,15 @@ import { createHash } from "node:crypto";
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
-import { kubernetesName, labels, onNode, podTolerations, unprivileged } from "./pods";
+import { anewUnlessDone, kubernetesName, labels, onNode, podTolerations, unprivileged } from "./pods";
 import { outlasting } from "./timeouts";
 
 /**
  * The gate of one machine: a Job that requests one unit of the GPU resource through the device plugin, on that machine,
  * and computes on it. Its image must exit with 0 only when the card computed right.
  *
- * A Job cannot be changed, so it runs again exactly when what it tests is another: its name ends in a hash of the driver,
- * the machine's GPU configuration and the release. A new name also lets the new Job run before the old one goes, and
+ * A Job cannot be changed, so it runs again exactly when it failed or what it tests is another: its name ends in a hash of
+ * the driver, the machine's GPU configuration and the release. A new name also lets the new Job run before the old one goes, and
  * leaves what waits for the gate alone.
  *
  * @param limit Seconds until the test must have passed, with the wait for the device plugin and the image.
@@ -32,6 +32,7 @@ export function smokeTest(
         namespace: recipe.release.namespace,
         labels: labels("gpu-smoke-test"),
         annotations: {
+          ...anewUnlessDone,
           "talos-gpu/talos": machine.talosVersion,
           "talos-gpu/driver": machine.driverVersion ?? "none",
           "talos-gpu/release": `${recipe.release.chart} ${recipe.release.version}`,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { kubernetesName, labels, unprivileged } from "../kubernetes/pods";
+import { anewUnlessDone, kubernetesName, labels, unprivileged } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
 import { workloadImages } from "../recipe/data/images";
 import { type OllamaSpec } from "../recipe/spec";
@@ -44,7 +44,7 @@ export function ollamaModels(
     return new k8s.batch.v1.Job(
       `${name}-${job}`,
       {
-        metadata: { name: job, namespace, labels: labels("ollama-model") },
+        metadata: { name: job, namespace, labels: labels("ollama-model"), annotations: anewUnlessDone },
         spec: {
           backoffLimit: 4, // a download may break off; ollama goes on where it stopped
           activeDeadlineSeconds: limit,

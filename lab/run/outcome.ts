@@ -4,7 +4,6 @@ import { Failed, type Phase, type Say } from "../phases";
 import { deviations } from "./deviations";
 import { diagnoseLab } from "./diagnose-lab";
 import { gatherMachines, gatherWorkloads } from "./gather";
-import type { LabReport } from "./report";
 import type { Running } from "./running";
 
 /**
@@ -23,9 +22,9 @@ export const outcomePhase: Phase<Running> = {
     for (;;) {
       const said: string[] = [];
       const unlike = await look(lab, (line) => void said.push(line));
-      report.ok = unlike.length === 0 && report.failures.length === 0 && !updateFailed(report);
+      report.ok = unlike.length === 0 && report.failures.length === 0 && !lab.failed;
       if (report.ok) return "as planned, and the doctor finds nothing";
-      if (updateFailed(report) || performance.now() > deadline) {
+      if (lab.failed || performance.now() > deadline) {
         for (const line of [...said, ...unlike]) say(line);
         return new Failed("not as planned");
       }
@@ -34,16 +33,12 @@ export const outcomePhase: Phase<Running> = {
   },
 };
 
-/** Whether an update or a preview did not come to its end. */
-export const updateFailed = ({ previews, updates }: LabReport): boolean =>
-  [...previews, ...updates].some(({ result }) => result === "failed");
-
 /** Fills the report, and tells what is unlike the plan. What is wrong need not fail an update, so the doctor looks always. */
 async function look(lab: Running, say: Say): Promise<string[]> {
   const { report } = lab;
   report.machines = await gatherMachines(lab.machines, lab.kubernetes);
   report.workloads = await gatherWorkloads(lab.kubernetes);
   const unlike = deviations(planCluster(lab.spec), report);
-  report.failures = await diagnoseLab(lab, lab.diagnostics, unlike.length === 0 && !updateFailed(report), say);
+  report.failures = await diagnoseLab(lab, lab.diagnostics, unlike.length === 0 && !lab.failed, say);
   return unlike;
 }

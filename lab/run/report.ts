@@ -63,6 +63,8 @@ export interface LabReport {
   machines: Record<string, MachineReport>;
   workloads: WorkloadReport[];
   failures: FailureReport[];
+  /** What was wrong before the stack was repaired; absent when it was not to be. */
+  mended?: FailureReport[];
   /** What the destroy left behind; empty when it is clean, absent when the lab was kept or failed before. */
   left?: string[];
 }
@@ -114,11 +116,10 @@ export function renderReport(report: LabReport): string {
     }
     parts.push(workloads.toString());
   }
-  for (const failure of report.failures) {
-    parts.push(
-      `✖ ${failure.symptom}\n  cause:  ${failure.cause}\n  remedy: ${failure.remedy}\n  fix:    ${failure.fix}`,
-    );
-  }
+  const tell = (mark: string, { symptom, cause, remedy, fix }: FailureReport): string =>
+    `${mark} ${symptom}\n  cause:  ${cause}\n  remedy: ${remedy}\n  fix:    ${fix}`;
+  for (const failure of report.mended ?? []) parts.push(tell("✔ mended:", failure));
+  for (const failure of report.failures) parts.push(tell("✖", failure));
   return parts.join("\n");
 }
 

@@ -4,17 +4,18 @@ import { talosconfigVia } from "../cluster/existing-cluster";
 import { lookAround } from "./look-around";
 import { applyManifests } from "../cluster/manifests";
 import { Failed, type Phase, runPhases, type Say } from "../phases";
-import { outcomePhase, updateFailed } from "./outcome";
+import { outcomePhase } from "./outcome";
 import type { LabReport } from "./report";
 import type { Running } from "./running";
-import type { StackConfiguration } from "./stack-configuration";
+import { stackConfiguration, type StackConfiguration } from "./stack-configuration";
 import { downPhase } from "./take-down";
 import { inWords, openEngine, preview, update, withProject } from "./updates";
 import { stackNameOf } from "../../stacks/stack-file";
 
 /**
  * Runs the stack's program as often as asked, then again as what it becomes, gathers what came of it, and takes the stack
- * down again unless it is to be kept or has failed. A failing update is not an error here but a result, with its diagnosis.
+ * down again unless it is to be kept or has failed. A failing update is not an error here but a result, with its diagnosis;
+ * where the stack is to be repaired, it then gets the fixes that it lacked, and has to come up after all.
  *
  * @param later what the stack becomes, one after the other.
  */
@@ -26,13 +27,15 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
     engine: undefined as never, // the phases bring them
     before: undefined as never,
     report,
+    failed: false,
     diagnostics: [],
   });
   const updates = updatePhases(options.updates);
   const edits = later.flatMap((stack) => [becomePhase(stack), ...updates]);
+  const repair = options.repair ? [outcomePhase, repairPhase, ...updates] : [];
   const manifests = options.manifests.length > 0 ? [manifestsPhase] : [];
   const first = [...manifests, openPhase, ...(options.preview ? [previewPhase] : [])];
-  await runPhases([...first, ...updates, ...edits, outcomePhase], running);
+  await runPhases([...first, ...updates, ...edits, ...repair, outcomePhase], running);
   if (report.ok && !options.keep) await runPhases([downPhase], running);
   return report;
 }
@@ -60,12 +63,27 @@ function becomePhase(stack: StackConfiguration): Phase<Running> {
   return {
     title: "the stack file is edited, its preview",
     run: async (lab, say) => {
-      if (updateFailed(lab.report)) return leftOut;
-      Object.assign(lab, stack);
-      await lab.engine.configure(withProject(stack.config));
-      return look(lab, say);
+      if (lab.failed) return leftOut;
+      return become(lab, stack, say);
     },
   };
+}
+
+/** As an owner does who was told what is wrong, and lost nothing by it. */
+const repairPhase: Phase<Running> = {
+  title: "the left-out fixes are put in place, the preview",
+  run: async (lab, say) => {
+    const { report, options } = lab;
+    Object.assign(report, { mended: report.failures, failures: [] });
+    Object.assign(lab, { failed: false, diagnostics: [] });
+    return become(lab, stackConfiguration(options.stack, { ...options, without: [], skipChecks: false }), say);
+  },
+};
+
+async function become(lab: Running, stack: StackConfiguration, say: Say): Promise<string | Failed> {
+  Object.assign(lab, stack);
+  await lab.engine.configure(withProject(stack.config));
+  return look(lab, say);
 }
 
 /** Shows the preview. */
@@ -74,21 +92,24 @@ async function look(lab: Running, say: Say): Promise<string | Failed> {
   lab.session.signal.throwIfAborted();
   lab.report.previews.push(report);
   lab.diagnostics.push(...diagnostics);
+  lab.failed ||= report.result === "failed";
   const summary = `${report.result}, ${inWords(report.changes)}, ${report.machineRequests} machine calls`;
   return report.result === "succeeded" ? summary : new Failed(summary);
 }
 
 const leftOut = "left out, since the one before failed";
+
 function updatePhases(count: number): Phase<Running>[] {
   return Array.from({ length: count }, (_, index) => ({
     title: `update ${index + 1} of ${count}`,
     run: async (lab, say) => {
-      if (updateFailed(lab.report)) return leftOut;
+      if (lab.failed) return leftOut;
       const { report, diagnostics } = await update(lab, lab.engine, say);
       lab.session.signal.throwIfAborted();
       await keepTalosconfig(lab);
       lab.report.updates.push(report);
       lab.diagnostics.push(...diagnostics);
+      lab.failed ||= report.result === "failed";
       const summary = `${report.result}, ${inWords(report.changes)}`;
       return report.result === "succeeded" ? summary : new Failed(summary);
     },

@@ -9,6 +9,8 @@ export interface Running extends Lab {
   /** What stood before the first update. */
   before: Standing;
   report: LabReport;
+  /** Whether a preview or an update of the stack, as it is now, did not come to its end. */
+  failed: boolean;
   /** What the engine said when something failed. */
   diagnostics: string[];
 }

@@ -5,6 +5,7 @@ import { HelmRelease, type HelmOptions } from "./helm";
 import { comparable, replacing } from "./immutable";
 import { readKubeconfig } from "./kubeconfig";
 import { createObject, deleteObject, type ObjectSettings, readObject, updateObject } from "./objects";
+import { asksForReadiness, isUnready, replaceUnready } from "./replace-unready";
 import { keepsName, parseToken, releaseType, withName } from "./tokens";
 
 /** What the provider needs besides its configuration. */
@@ -97,16 +98,21 @@ export class KubernetesProvider implements LabProvider {
     return { inputs: token.kind === "Secret" ? hidden(inputs) : inputs, failures };
   }
 
-  diff(type: string, _id: string, olds: Properties, news: Properties): DiffResult {
+  async diff(type: string, _id: string, olds: Properties, news: Properties, context: CallContext): Promise<DiffResult> {
     if (type === releaseType) return this.releases.diff(olds, news);
-    const { apiVersion, kind, patch } = parseToken(type);
+    const token = parseToken(type);
+    const { apiVersion, kind, patch } = token;
     const detailed = differences(comparable(olds), comparable(news));
     const changed = Object.keys(detailed);
     const mutable = { ConfigMap: "enableConfigMapMutable", Secret: "enableSecretMutable" }[kind];
     const inPlace = mutable !== undefined && isTrue(this.config[mutable]);
     const replaces = replacing(apiVersion, inPlace ? "" : kind, patch, changed);
+    if (asksForReadiness(kind, news)) {
+      const settings = await this.reached(true, context);
+      if (settings && (await isUnready(settings, token, context))) replaces.push(replaceUnready);
+    }
     const deleteBeforeReplace = replaces.length > 0 && keepsName(olds, news);
-    return { changes: changed.length > 0, replaces, deleteBeforeReplace, detailed };
+    return { changes: changed.length > 0 || replaces.length > 0, replaces, deleteBeforeReplace, detailed };
   }
 
   async create(

@@ -61,6 +61,27 @@ test("a Job that failed for good fails at once, with its reason, and is kept", a
   expect(await engine.stateText()).toContain("kubernetes:batch/v1:Job::deadline");
 });
 
+test("a Job that failed is made anew where it asks for that, and only then", async () => {
+  const job = (asks: string) => (opts: pulumi.CustomResourceOptions) => [
+    new k8s.batch.v1.Job(
+      "again",
+      {
+        metadata: { name: "again", annotations: { "pulumi.com/replaceUnready": asks } },
+        spec: { activeDeadlineSeconds: 1, backoffLimit: 0, template: { spec: podSpec } },
+      },
+      { ...opts, ...within(120) },
+    ),
+  ];
+  expect(await up(job("false"))).toMatchObject({ result: "failed", changes: { replace: 0 } });
+  const same = await up(job("false"));
+  expect(same).toMatchObject({ result: "failed", changes: { replace: 0 } });
+  expect(errors(same)).toMatch(/was updated, but did not become ready/);
+  const anew = await up(job("true"));
+  expect(errors(anew)).toMatch(/was created, but did not become ready/);
+  const { items } = await cluster.list("/apis/batch/v1/namespaces/default/jobs", {}, signal);
+  expect(items).toHaveLength(1);
+});
+
 test("a Deployment whose pods cannot be placed says what it waits for, and why", async () => {
   const stuck = await up((opts) => [
     new k8s.apps.v1.Deployment(
