@@ -19,31 +19,66 @@ export function livingPods(pods: k8s.V1Pod[], jobs: k8s.V1Job[]): k8s.V1Pod[] {
   );
 }
 
-/** Events, but for those of objects that are well by now, and of objects that went long ago. */
-export function livingEvents(
-  events: k8s.CoreV1Event[],
-  objects: {
-    pods?: k8s.V1Pod[] | undefined;
-    daemonSets?: k8s.V1DaemonSet[] | undefined;
-    jobs?: k8s.V1Job[] | undefined;
-  },
-  now: Date,
-): k8s.CoreV1Event[] {
+/** What events may be about. */
+export interface Objects {
+  pods?: k8s.V1Pod[] | undefined;
+  deployments?: k8s.V1Deployment[] | undefined;
+  daemonSets?: k8s.V1DaemonSet[] | undefined;
+  jobs?: k8s.V1Job[] | undefined;
+}
+
+/**
+ * Events, but for those of objects that are well by now, of what such an object once made and has no more (its earlier
+ * pods and ReplicaSets, whose names begin with its own), and of objects that went long ago.
+ */
+export function livingEvents(events: k8s.CoreV1Event[], objects: Objects, now: Date): k8s.CoreV1Event[] {
   const wellByUid = new Map<string, boolean>();
   for (const pod of objects.pods ?? []) wellByUid.set(pod.metadata?.uid ?? "", isWellPod(pod));
-  for (const set of objects.daemonSets ?? []) wellByUid.set(set.metadata?.uid ?? "", isWellDaemonSet(set));
-  for (const job of objects.jobs ?? []) wellByUid.set(job.metadata?.uid ?? "", (job.status?.succeeded ?? 0) > 0);
+  const makers = makersOf(objects);
+  for (const { uid, well } of makers) wellByUid.set(uid, well);
   return events.filter((event) => {
-    const well = wellByUid.get(event.involvedObject.uid ?? "");
+    const { uid = "", namespace = "", name = "" } = event.involvedObject;
+    const well = wellByUid.get(uid) ?? makers.find((maker) => maker.namespace === namespace && made(maker, name))?.well;
     if (well !== undefined) return !well;
     const at = event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
     return at === undefined || now.getTime() - new Date(at).getTime() < GONE;
   });
 }
 
+interface Maker {
+  uid: string;
+  namespace: string;
+  name: string;
+  well: boolean;
+}
+
+/** What makes pods; those with longer names first, since one name may begin with another. */
+function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects): Maker[] {
+  const maker = (metadata: k8s.V1ObjectMeta | undefined, well: boolean): Maker => ({
+    uid: metadata?.uid ?? "",
+    namespace: metadata?.namespace ?? "",
+    name: metadata?.name ?? "",
+    well,
+  });
+  const makers = [
+    ...deployments.map((object) => maker(object.metadata, isWellDeployment(object))),
+    ...daemonSets.map((object) => maker(object.metadata, isWellDaemonSet(object))),
+    ...jobs.map(({ metadata, status }) => maker(metadata, (status?.succeeded ?? 0) > 0)),
+  ];
+  return makers.sort((a, b) => b.name.length - a.name.length);
+}
+
+const made = (maker: Maker, name: string): boolean => name === maker.name || name.startsWith(`${maker.name}-`);
+
 function isWellPod({ status }: k8s.V1Pod): boolean {
   if (status?.phase === "Succeeded") return true;
   return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;
+}
+
+function isWellDeployment({ metadata, spec, status }: k8s.V1Deployment): boolean {
+  const wanted = spec?.replicas ?? 1;
+  const counts = [status?.updatedReplicas, status?.readyReplicas];
+  return status?.observedGeneration === metadata?.generation && counts.every((count) => (count ?? 0) >= wanted);
 }
 
 function isWellDaemonSet({ status }: k8s.V1DaemonSet): boolean {

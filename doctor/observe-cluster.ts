@@ -56,7 +56,7 @@ export async function observeCluster(kubeconfig: k8s.KubeConfig): Promise<SeenCl
     ...(nodes && { nodes: nodes.map(observedNode) }),
     ...(runtimeClasses && { runtimeClasses: runtimeClasses.map(({ metadata }) => metadata?.name ?? "") }),
     ...(events && {
-      events: livingEvents(events, { pods, daemonSets, jobs }, new Date()).map(observedEvent),
+      events: livingEvents(events, { pods, deployments, daemonSets, jobs }, new Date()).map(observedEvent),
     }),
   };
   return {

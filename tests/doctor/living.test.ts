@@ -4,7 +4,7 @@ import { livingEvents, livingPods } from "../../doctor/living";
 const now = new Date("2026-11-21T12:00:00Z");
 const event = (uid: string, minutesAgo: number): k8s.CoreV1Event => ({
   metadata: {},
-  involvedObject: { uid },
+  involvedObject: { uid, name: uid },
   message: uid,
   lastTimestamp: new Date(now.getTime() - minutesAgo * 60_000),
 });
@@ -15,13 +15,38 @@ const pod = (uid: string, ready: boolean, phase = "Running"): k8s.V1Pod => ({
 
 test("events of objects that are well by now do not count, nor old ones of what is gone", () => {
   const daemonSets = [
-    { metadata: { uid: "set-well" }, status: { desiredNumberScheduled: 1, numberReady: 1 } },
-    { metadata: { uid: "set-idle" }, status: { desiredNumberScheduled: 0, numberReady: 0 } },
+    { metadata: { uid: "set-well", name: "set-well" }, status: { desiredNumberScheduled: 1, numberReady: 1 } },
+    { metadata: { uid: "set-idle", name: "set-idle" }, status: { desiredNumberScheduled: 0, numberReady: 0 } },
   ] as k8s.V1DaemonSet[];
   const events = ["well", "ill", "done", "set-well", "set-idle", "gone"].map((uid) => event(uid, 1));
   const objects = { pods: [pod("well", true), pod("ill", false), pod("done", false, "Succeeded")], daemonSets };
   const living = livingEvents([...events, event("gone-long", 20), event("ill", 50)], objects, now);
   expect(living.map(({ message }) => message)).toEqual(["ill", "set-idle", "gone", "ill"]);
+});
+
+test("nor do those of what an object that is well once made", () => {
+  const about = (name: string, namespace = "llm"): k8s.CoreV1Event => ({
+    metadata: {},
+    involvedObject: { uid: `gone-${name}`, name, namespace },
+    message: `${namespace}/${name}`,
+    lastTimestamp: now,
+  });
+  const deployment = (name: string, readyReplicas: number): k8s.V1Deployment => ({
+    metadata: { uid: name, name, namespace: "llm", generation: 2 },
+    spec: { replicas: 1, selector: {}, template: {} },
+    status: { observedGeneration: 2, updatedReplicas: 1, readyReplicas },
+  });
+  const objects = { deployments: [deployment("ollama", 1), deployment("ollama-proxy", 0)] };
+  const events = [
+    about("ollama-79b944df7b-xxmjm"),
+    about("ollama-79b944df7b"),
+    about("ollama-proxy-5d9c7f8b6-abcde"),
+    about("ollama-79b944df7b-xxmjm", "elsewhere"),
+  ];
+  expect(livingEvents(events, objects, now).map(({ message }) => message)).toEqual([
+    "llm/ollama-proxy-5d9c7f8b6-abcde",
+    "elsewhere/ollama-79b944df7b-xxmjm",
+  ]);
 });
 
 test("failed pods of a Job that succeeded do not count", () => {
