@@ -24,7 +24,7 @@ export interface Draining {
  * Cordons the node unless somebody else has, and evicts its pods. Pods of DaemonSets and mirrors of static pods stay, as
  * with kubectl's and Talos' own drain; bare pods and pods with emptyDir go, as with Talos' (talos v1.13.0
  * cmd/talosctl/pkg/talos/nodedrain). A node that Kubernetes does not know has nothing to drain, and the only node of a cluster has
- * nowhere to drain to.
+ * nowhere to drain to. Where the node is not ready, nobody says that a pod has ended: one that was told to go counts as gone.
  *
  * @returns one line on what was done.
  * @throws Failure when pods are left at the limit; it names them and the node that stays cordoned.
@@ -40,16 +40,16 @@ export async function drain({ cluster, clock, node, limit, poll }: Draining): Pr
       limit,
       poll,
       look: async () => {
+        const state = await cluster.node(node);
+        if (state === undefined) return { done: `node ${node} is not in Kubernetes, nothing to drain` };
         if (foreign === undefined) {
-          const state = await cluster.node(node);
-          if (state === undefined) return { done: `node ${node} is not in Kubernetes, nothing to drain` };
           if (await cluster.isAlone())
             return { done: `node ${node} is the only one, its pods have nowhere to go: not drained` };
           const cordoned = state.unschedulable && state.annotations[CORDONED_BY] === undefined;
           if (!cordoned) await cluster.cordon(node, CORDONED_BY, OURS);
           foreign = cordoned;
         }
-        left = (await cluster.pods(node)).filter(mustGo);
+        left = (await cluster.pods(node)).filter((pod) => mustGo(pod) && (state.ready || !pod.terminating));
         if (left.length === 0) return { done: `node ${node} is drained` };
         for (const pod of left) {
           const { refused } = await cluster.evict(pod);

@@ -1,4 +1,5 @@
 import { formatDuration } from "../duration";
+import type { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor, type Clock } from "./clock";
 import { CallError, Failure, isTransient, lastLine } from "./failure";
 import type { Cluster, Machine } from "./machine";
@@ -60,6 +61,7 @@ export interface Rebooting {
   machine: Machine;
   clock: Clock;
   report: Report;
+  guard: BootGuard;
   /** Asks for it, within so many milliseconds. */
   start: (limit: number) => Promise<void>;
   bootId: string;
@@ -68,7 +70,17 @@ export interface Rebooting {
 }
 
 /** Starts the reboot and waits until the machine runs after it. Talos tells neither whether it went well nor when. */
-export async function reboot({ task, machine, clock, report, start, bootId, limit, poll }: Rebooting): Promise<void> {
+export async function reboot({
+  task,
+  machine,
+  clock,
+  report,
+  guard,
+  start,
+  bootId,
+  limit,
+  poll,
+}: Rebooting): Promise<void> {
   const end = clock.now() + limit;
   let drops = 0;
   let accepted = false;
@@ -80,13 +92,14 @@ export async function reboot({ task, machine, clock, report, start, bootId, limi
       look: async () => {
         if ((await machine.bootId()) !== bootId) {
           const { stage, unmet } = await machine.status();
-          return stage === "running"
-            ? { done: true }
-            : { not: `booted, stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
+          if (stage === "running") return { done: true };
+          const stopped = await guard.look(end - clock.now());
+          return { not: stopped ?? `booted, stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
         }
         if (accepted) return { not: "the boot id has not changed" };
         const { stage } = await machine.status();
-        if (stage !== "running") return { not: `stage ${stage}` };
+        // A paused boot gives way to a reboot or an upgrade (talos, internal/app/machined/pkg/runtime/sequencer.go).
+        if (stage !== "running" && (await guard.paused()) === undefined) return { not: `stage ${stage}` };
         if (drops >= STARTS)
           throw new CallError("refused", `the connection dropped ${STARTS} times while it was asked`);
         try {

@@ -165,5 +165,6 @@ function podState(pod: V1Pod): PodState {
     ...(controller === undefined ? {} : { controller }),
     mirror: pod.metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined,
     finished: pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed",
+    terminating: pod.metadata?.deletionTimestamp !== undefined,
   };
 }

@@ -90,4 +90,6 @@ export interface PodState {
   mirror: boolean;
   /** Whether it ran to its end. */
   finished: boolean;
+  /** Whether it was told to go. */
+  terminating: boolean;
 }

@@ -1,6 +1,7 @@
 import * as semver from "semver";
 import { customizationPath } from "../../recipe/containerd";
 import { formatDuration, parseDuration } from "../duration";
+import { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor, type Clock } from "./clock";
 import { Failure } from "./failure";
 import type { Machine } from "./machine";
@@ -34,9 +35,13 @@ export async function waitForOmni(task: OmniWaitTask, bench: OmniBench): Promise
   const limit = 2 * parseDuration(task.timeouts.reboot) + parseDuration(task.timeouts.verify);
   let missing: string[] = [];
   let asked = false;
-  const loop = new LoopGuard(task, machine, report);
+  const guard = new BootGuard(machine, {
+    name: task.machine,
+    remedy: `see which patches of the machine say so (\`omnictl get configpatches\`; the file ${customizationPath} in one of them alone), and correct or delete one: Omni applies the rest in the pause`,
+    report: (line) => report(`omni: ${line}`),
+  });
   const look = async (): Promise<{ done: OmniImageState } | { not: string }> => {
-    const seen = await observe(task, omni, machine, loop);
+    const seen = await observe(task, omni, machine, guard);
     missing = seen.missing;
     if (seen.ask !== undefined && !asked) report(`omni: ${seen.ask}`);
     asked = seen.ask !== undefined;
@@ -78,7 +83,7 @@ async function observe(
   task: OmniWaitTask,
   omni: Omni,
   machine: Machine,
-  loop: LoopGuard,
+  guard: BootGuard,
 ): Promise<{ image: OmniImageState | undefined; missing: string[]; ask?: string }> {
   const image = await omni.image(task.uuid);
   const state = await omni.clusterMachine(task.uuid);
@@ -104,7 +109,7 @@ async function observe(
     const there = await machine.read(path);
     if (there?.trim() !== content.trim()) missing.push(`${path} is not as configured`);
   }
-  if (missing.length > 0) await loop.look();
+  if (missing.length > 0) await guard.look();
   if (missing.length === 0 && !state.ready) missing.push("Omni does not call it ready");
   return { image, missing };
 }
@@ -112,36 +117,4 @@ async function observe(
 /** What only the owner of the cluster can do; the words are also what the lab, in the owner's place, acts on. */
 export function addToCluster({ uuid, cluster }: Pick<OmniWaitTask, "uuid" | "cluster">): string {
   return `add the machine ${uuid} to the cluster ${cluster} in Omni (\`omnictl cluster template sync\`, or its page): its patches and extensions are there`;
-}
-
-/** Sees to it that nobody waits for a machine that boots again and again. */
-class LoopGuard {
-  private failed?: { bootId: string };
-
-  constructor(
-    private readonly task: OmniWaitTask,
-    private readonly machine: Machine,
-    private readonly report: Report,
-  ) {}
-
-  /**
-   * Looks whether the boot goes on. The first that does not is told, and waited for: who corrects the patch in Talos' pause
-   * gets a machine that boots. @throws Failure when the next boot ends there too.
-   */
-  async look(): Promise<void> {
-    const { task, machine } = this;
-    if ((await machine.status()).stage === "running") return;
-    const errors = await machine.bootErrors();
-    if (errors.length === 0) return;
-    const bootId = await machine.bootId();
-    const problem = `its boot does not go on: ${errors.join("; ")}`;
-    const remedy = `see which patches of the machine say so (\`omnictl get configpatches\`; the file ${customizationPath} in one of them alone), and correct or delete one: Omni applies the rest in the pause`;
-    if (this.failed === undefined) this.report(`omni: ${problem}; ${remedy}`);
-    else if (this.failed.bootId !== bootId) {
-      const why =
-        "Talos pauses there and reboots, again and again, and CRI and kubelet do not start until its configuration is another one";
-      throw new Failure([{ field: `machines.${task.machine}`, problem, why, remedy: `${remedy}; then run again` }]);
-    }
-    this.failed ??= { bootId };
-  }
 }

@@ -1,5 +1,6 @@
 import * as semver from "semver";
 import { formatDuration } from "../duration";
+import type { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor, type Clock } from "./clock";
 import { CallError, Failure, lastLine } from "./failure";
 import type { Machine, MachineStatus } from "./machine";
@@ -20,6 +21,7 @@ export interface Reaching {
   machine: Machine;
   clock: Clock;
   task: Pick<UpgradeTask, "machine" | "address" | "installs">;
+  guard: BootGuard;
   /** Milliseconds. */
   limit: number;
   /** Milliseconds. */
@@ -28,19 +30,22 @@ export interface Reaching {
 
 /**
  * Waits until the machine answers and its stage is `running`. A machine that is in the middle of an upgrade or a boot, as
- * after a run that was killed, gets the time to finish.
+ * after a run that was killed, gets the time to finish; one whose boot is paused, since it cannot go on, does not.
+ *
+ * @returns why the boot is paused, if it is.
  */
-export async function reach({ machine, clock, task, limit, poll }: Reaching): Promise<void> {
+export async function reach({ machine, clock, task, guard, limit, poll }: Reaching): Promise<{ paused?: string }> {
   try {
-    await waitFor(clock, {
+    return await waitFor<{ paused?: string }>(clock, {
       what: `machine ${task.machine} (${task.address}) to answer and run`,
       limit,
       poll,
       look: async () => {
         const { stage, unmet } = await machine.status().catch(unlessInstalling(task));
-        return stage === "running"
-          ? { done: true }
-          : { not: `stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
+        if (stage === "running") return { done: {} };
+        const paused = stage === "booting" ? await guard.paused() : undefined;
+        if (paused !== undefined) return { done: { paused } };
+        return { not: `stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
       },
     });
   } catch (error) {

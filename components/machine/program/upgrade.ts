@@ -1,5 +1,6 @@
 import * as semver from "semver";
 import { formatDuration, parseDuration } from "../duration";
+import { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor } from "./clock";
 import { pull, reboot, type Workbench } from "./install";
 import { CORDONED_BY, drain, uncordon, type Draining } from "./drain";
@@ -29,13 +30,20 @@ export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<Upgr
   const phases = new Phases(clock, report);
   const poll = task.pollSeconds * 1_000;
   const limits = limitsOf(task);
+  const guard = new BootGuard(machine, {
+    name: task.machine,
+    remedy: `correct what the machine's configuration says there (\`talosctl -n ${task.address} edit machineconfig\` ends the pause) or the stack's part of it`,
+    report,
+  });
   const draining: Draining | undefined =
     cluster === undefined ? undefined : { cluster, clock, node: task.machine, limit: limits.drain, poll };
 
   const earlier = await earlierRun(task, cluster);
   const reachLimit = earlier.maybeDown || task.installs ? limits.reboot : Math.min(REACH_LIMIT, limits.reboot);
-  await phases.run("reach", `waiting up to ${formatDuration(reachLimit)} for ${task.address} to answer`, () =>
-    reach({ machine, clock, task, limit: reachLimit, poll }),
+  const { paused } = await phases.run(
+    "reach",
+    `waiting up to ${formatDuration(reachLimit)} for ${task.address} to answer`,
+    () => reach({ machine, clock, task, guard, limit: reachLimit, poll }),
   );
   if (task.installs && cluster !== undefined) {
     await phases.run("join", `waiting up to ${formatDuration(limits.reboot)} for node ${task.machine}`, () =>
@@ -50,6 +58,10 @@ export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<Upgr
   );
   const rightImage = runsImage(before, task);
   const changes = !rightImage || before.staged;
+  if (paused !== undefined) {
+    if (!before.staged) throw guard.failure(paused);
+    report(`reach: ${paused}; the configuration that waits for the next boot is another one, so it gets that boot`);
+  }
   let rebooted = false;
   if (
     !changes &&
@@ -66,6 +78,7 @@ export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<Upgr
     );
     rebooted =
       !rightImage ||
+      paused !== undefined ||
       task.modules.length > 0 ||
       !(await phases.run("apply", "the staged configuration, without a reboot if Talos can", () =>
         patiently(bench, task, () => applyLive(bench)),
@@ -87,7 +100,7 @@ export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<Upgr
       ? "rebooting once, to activate the staged configuration"
       : `upgrading through the ${apiOf(before.talosVersion)} API`;
     await phases.run("reboot", `${doing}; waiting up to ${formatDuration(limits.reboot)} for a new boot id`, () =>
-      reboot({ task, machine, clock, report, start, bootId, limit: limits.reboot, poll }),
+      reboot({ task, machine, clock, report, guard, start, bootId, limit: limits.reboot, poll }),
     );
     const after = await patiently(bench, task, () => observe(machine));
     if (!runsImage(after, task)) throw imageFailure(task, before, after);
@@ -95,7 +108,7 @@ export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<Upgr
   }
 
   await phases.run("verify", `modules, driver and extension services, up to ${formatDuration(limits.verify)}`, () =>
-    verifyDriver(machine, task, clock, limits.verify, poll),
+    verifyDriver({ machine, task, clock, guard, limit: limits.verify, poll }),
   );
   if (draining !== undefined) {
     report(

@@ -1,5 +1,6 @@
 import * as semver from "semver";
 import { formatDuration } from "../duration";
+import type { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor, type Clock } from "./clock";
 import { Failure } from "./failure";
 import { isStaged } from "./configuration-text";
@@ -75,14 +76,21 @@ export async function driverProblems(
   return problems;
 }
 
+/** What the wait for the driver needs. */
+export interface Verifying {
+  machine: Machine;
+  task: UpgradeTask;
+  clock: Clock;
+  guard: BootGuard;
+  /** Milliseconds. */
+  limit: number;
+  /** Milliseconds. */
+  poll: number;
+}
+
 /** Waits until the driver is as wanted. */
-export async function verifyDriver(
-  machine: Machine,
-  task: UpgradeTask,
-  clock: Clock,
-  limit: number,
-  poll: number,
-): Promise<void> {
+export async function verifyDriver({ machine, task, clock, guard, limit, poll }: Verifying): Promise<void> {
+  const end = clock.now() + limit;
   let problems: string[] = [];
   try {
     await waitFor(clock, {
@@ -91,6 +99,7 @@ export async function verifyDriver(
       poll,
       look: async () => {
         problems = await driverProblems(machine, task);
+        if (problems.length > 0) await guard.look(end - clock.now());
         return problems.length === 0 ? { done: true } : { not: problems.join(", ") };
       },
     });

@@ -50,7 +50,10 @@ export class FakeCluster implements Cluster {
   async evict(pod: PodState): Promise<{ refused?: string }> {
     const refused = this.budgets[pod.name];
     if (refused !== undefined) return { refused };
-    this.clock.after(10, () => (this.podList = this.podList.filter(({ uid }) => uid !== pod.uid)));
+    this.podList = this.podList.map((each) => (each.uid === pod.uid ? { ...each, terminating: true } : each));
+    if (this.state?.ready)
+      // a kubelet that is there says that the pod has ended
+      this.clock.after(10, () => (this.podList = this.podList.filter(({ uid }) => uid !== pod.uid)));
     this.done(`evict ${pod.name}`);
     return {};
   }
@@ -62,5 +65,13 @@ export class FakeCluster implements Cluster {
 }
 
 export function pod(name: string, more: Partial<PodState> = {}): PodState {
-  return { namespace: "default", name, uid: `uid-${name}`, mirror: false, finished: false, ...more };
+  return {
+    namespace: "default",
+    name,
+    uid: `uid-${name}`,
+    mirror: false,
+    finished: false,
+    terminating: false,
+    ...more,
+  };
 }
