@@ -1,3 +1,4 @@
+import { parseDocument } from "yaml";
 import { CORDONED_BY } from "../../components/machine/program/drain";
 import { openFaultStand, type FaultStand, type Ran } from "./faults-stand";
 
@@ -62,6 +63,21 @@ const passing =
     return [ran];
   };
 
+/** A configuration with which Talos does not boot, by somebody else; and the stack's, which then waits for a boot. */
+const pausedBoot: Case = async (stand, name) => {
+  const machine = stand.machine(name);
+  const { active, persistent } = await machine.configurations();
+  const file = { path: "/etc/cri/conf.d/20-customization.part", op: "create", permissions: 0o644, content: "" };
+  const broken = parseDocument(active!);
+  broken.setIn(["machine", "files"], [file, file]);
+  await machine.stage(broken.toString());
+  await machine.reboot();
+  await until(async () => (await machine.bootErrors().catch(() => [])).length > 0);
+  const first = await stand.upgrade(name);
+  await machine.stage(persistent!);
+  return [first, await stand.upgrade(name)];
+};
+
 const cases: Record<string, Case> = {
   ...Object.fromEntries(phases.map((phase) => [`kill-${phase}`, killed(phase)])),
   "kill-going-down": killed("reboot", goesDown),
@@ -69,6 +85,7 @@ const cases: Record<string, Case> = {
     await stand.lab.machines.fault(machine, { kind: "rollback" });
     return [await stand.upgrade(machine), await stand.upgrade(machine)];
   },
+  "paused-boot": pausedBoot,
   "refuse-some": passing("refuse", 6, "compare"),
   "refuse-all": lasting("refuse"),
   "drop-some": passing("drop-connection", 3, "reboot"),

@@ -1,6 +1,9 @@
 import { spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as readline from "node:readline";
+import { SecretFiles } from "../../components/machine/program/credentials";
+import { TalosMachine } from "../../components/machine/program/talos-machine";
+import { Talosctl } from "../../components/machine/program/talosctl";
 import { upgradeTimeouts } from "../../components/machine/upgrade";
 import type { AdoptTask, UpgradeResult, UpgradeTask } from "../../components/machine/program/task";
 import { planCluster, type MachineRecipe } from "../../components/recipe";
@@ -34,6 +37,8 @@ export interface FaultStand {
   /** Stages the wanted configuration on an adopted machine, as a stack does before the upgrade. */
   adopt(machine: string): Promise<void>;
   upgrade(machine: string, options?: RunOptions): Promise<Ran>;
+  /** The machine's API, for what others do to it. */
+  machine(machine: string): TalosMachine;
   close(): Promise<void>;
 }
 
@@ -60,6 +65,12 @@ export async function openFaultStand(workers: string[]): Promise<FaultStand> {
     const recipes = new Map(planCluster(spec).machines.map((recipe) => [recipe.name, recipe]));
     await registerSchematics(lab, [...recipes.values()]);
     fs.mkdirSync(session.dir("tmp"), { recursive: true, mode: 0o700 });
+    const talosctl = new Talosctl({
+      binary: lab.tools.talosctl,
+      talosconfig: session.dir("talosconfig"),
+      secrets: [],
+    });
+    const [version, files] = [await talosctl.version(), new SecretFiles()];
     const recipeOf = (machine: string): MachineRecipe => recipes.get(machine)!;
     return {
       lab,
@@ -70,7 +81,11 @@ export async function openFaultStand(workers: string[]): Promise<FaultStand> {
       },
       upgrade: (machine, { onLine, timeouts } = {}) =>
         runProgram(lab, "upgrade", taskOf(recipeOf(machine), { ...spec.timeouts, ...timeouts }), onLine),
-      close: () => session.close(),
+      machine: (machine) => new TalosMachine(talosctl, recipeOf(machine).address, version, files),
+      close: async () => {
+        files.close();
+        await session.close();
+      },
     };
   } catch (error) {
     await session.close();

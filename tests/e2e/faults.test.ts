@@ -48,6 +48,14 @@ test("an image that does not boot is called rolled back, and a second run ends w
   expect(first!.lines.at(-1)).toContain("machines.rollback: Talos rolled back: after the reboot it runs the old image");
 });
 
+test("a boot that does not go on is named at once; once the configuration is corrected, a run ends well with one reboot", () => {
+  // Somebody's, into the broken configuration, and ours.
+  const [first] = endedWell("paused-boot", 2);
+  expect(first!.status).toBe(1);
+  expect(first!.seconds).toBeLessThan(30);
+  expect(first!.lines.at(-1)).toMatch(/machines\.paused-boot: its boot does not go on: .*writeUserFiles failed/);
+});
+
 test.each(["refuse-some", "drop-some", "hang-once", "hang-pull"])(
   "%s is survived in one run with one reboot",
   (machine) => {

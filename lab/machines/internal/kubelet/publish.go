@@ -73,6 +73,7 @@ func statusPatch(pod *corev1.Pod, status corev1.PodStatus, address string) ([]by
 		return nil, err
 	}
 	clearEmpty(fields)
+	onlyThese(fields, "podIPs", "podIP")
 	if list, ok := fields["conditions"].([]any); ok {
 		for _, item := range list {
 			clearEmpty(item.(map[string]any)) // what a condition no longer says would stay in the merge
@@ -83,6 +84,16 @@ func statusPatch(pod *corev1.Pod, status corev1.PodStatus, address string) ([]by
 		metadata["annotations"] = map[string]string{AddressAnnotation: address}
 	}
 	return json.Marshal(map[string]any{"metadata": metadata, "status": fields})
+}
+
+// onlyThese replaces addresses of before a reboot, with which a merge would keep the new ones; without any they go.
+func onlyThese(fields map[string]any, list, first string) {
+	addresses, some := fields[list].([]any)
+	if !some {
+		fields[list], fields[first] = nil, nil
+		return
+	}
+	fields[list] = append([]any{map[string]any{"$patch": "replace"}}, addresses...)
 }
 
 // clearEmpty removes reason and message in a merge when they are not set.
