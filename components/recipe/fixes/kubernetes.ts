@@ -49,7 +49,8 @@ export const kubernetesFixes = {
     symptom: 'pods are not created: violates PodSecurity "baseline:latest": hostPath volumes, privileged',
     cause: "Talos enforces the baseline profile in every namespace but kube-system, and NVIDIA's pods mount host paths",
     errors: ['pods "…" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes (volume "…")'],
-    remedy: "take privilegedNamespace out of `without`",
+    remedy:
+      "take privilegedNamespace out of `without`, and `kubectl rollout restart` what has no pods yet: a controller that was refused tries again ever more seldom, up to every 17 minutes",
     source: "siderolabs/docs, nvidia-gpu; talos, pkg/machinery/config/types/v1alpha1/generate (admission control)",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.namespaceLabels !== undefined,
   },
