@@ -5,8 +5,8 @@ import type * as k8s from "@kubernetes/client-node";
  * what can be read is of a failure that is over.
  */
 
-/** Milliseconds for which the events of an object count that is no longer there. */
-const GONE = 15 * 60_000;
+/** Milliseconds for which the events count of what is in none of the lists. */
+const RECENT = 15 * 60_000;
 
 /** Pods, but for failed ones of a Job that has succeeded since. */
 export function livingPods(pods: k8s.V1Pod[], jobs: k8s.V1Job[]): k8s.V1Pod[] {
@@ -28,8 +28,8 @@ export interface Objects {
 }
 
 /**
- * Events, but for those of objects that are well by now, of what such an object once made and has no more (its earlier
- * pods and ReplicaSets, whose names begin with its own), and of objects that went long ago.
+ * Events, but for those of objects that are well by now, and of what is gone: unless what made it is there and is not well
+ * (its pods and ReplicaSets have names that begin with its own). What nobody lists, like a machine, counts for a while.
  */
 export function livingEvents(events: k8s.CoreV1Event[], objects: Objects, now: Date): k8s.CoreV1Event[] {
   const wellByUid = new Map<string, boolean>();
@@ -37,12 +37,25 @@ export function livingEvents(events: k8s.CoreV1Event[], objects: Objects, now: D
   const makers = makersOf(objects);
   for (const { uid, well } of makers) wellByUid.set(uid, well);
   return events.filter((event) => {
-    const { uid = "", namespace = "", name = "" } = event.involvedObject;
+    const { kind = "", uid = "", namespace = "", name = "" } = event.involvedObject;
     const well = wellByUid.get(uid) ?? makers.find((maker) => maker.namespace === namespace && made(maker, name))?.well;
     if (well !== undefined) return !well;
+    if (isListed(kind, objects)) return false;
     const at = event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
-    return at === undefined || now.getTime() - new Date(at).getTime() < GONE;
+    return at === undefined || now.getTime() - new Date(at).getTime() < RECENT;
   });
+}
+
+/** Whether an object of that kind would be known if it, or what made it, were there. */
+function isListed(kind: string, { pods, deployments, daemonSets, jobs }: Objects): boolean {
+  const lists: Record<string, unknown[]> = {
+    Pod: [pods, deployments, daemonSets, jobs],
+    ReplicaSet: [deployments],
+    Deployment: [deployments],
+    DaemonSet: [daemonSets],
+    Job: [jobs],
+  };
+  return lists[kind]?.every((list) => list !== undefined) ?? false;
 }
 
 interface Maker {

@@ -1,10 +1,10 @@
 import type * as k8s from "@kubernetes/client-node";
-import { livingEvents, livingPods } from "../../doctor/living";
+import { livingEvents, livingPods, type Objects } from "../../doctor/living";
 
 const now = new Date("2026-11-21T12:00:00Z");
-const event = (uid: string, minutesAgo: number): k8s.CoreV1Event => ({
+const event = (uid: string, minutesAgo: number, kind = "Pod"): k8s.CoreV1Event => ({
   metadata: {},
-  involvedObject: { uid, name: uid },
+  involvedObject: { kind, uid, name: uid },
   message: uid,
   lastTimestamp: new Date(now.getTime() - minutesAgo * 60_000),
 });
@@ -13,15 +13,25 @@ const pod = (uid: string, ready: boolean, phase = "Running"): k8s.V1Pod => ({
   status: { phase, conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
 });
 
-test("events of objects that are well by now do not count, nor old ones of what is gone", () => {
+test("events of objects that are well by now do not count, nor those of what is gone", () => {
   const daemonSets = [
     { metadata: { uid: "set-well", name: "set-well" }, status: { desiredNumberScheduled: 1, numberReady: 1 } },
     { metadata: { uid: "set-idle", name: "set-idle" }, status: { desiredNumberScheduled: 0, numberReady: 0 } },
   ] as k8s.V1DaemonSet[];
-  const events = ["well", "ill", "done", "set-well", "set-idle", "gone"].map((uid) => event(uid, 1));
-  const objects = { pods: [pod("well", true), pod("ill", false), pod("done", false, "Succeeded")], daemonSets };
-  const living = livingEvents([...events, event("gone-long", 20), event("ill", 50)], objects, now);
-  expect(living.map(({ message }) => message)).toEqual(["ill", "set-idle", "gone", "ill"]);
+  const pods = [pod("well", true), pod("ill", false), pod("done", false, "Succeeded")];
+  const events = [
+    ...["well", "ill", "done", "set-well", "set-idle", "gone"].map((uid) => event(uid, 1)),
+    event("ill", 50),
+  ];
+  const told = (objects: Objects): string[] => livingEvents(events, objects, now).map(({ message }) => message ?? "");
+  expect(told({ pods, daemonSets, deployments: [], jobs: [] })).toEqual(["ill", "set-idle", "ill"]);
+  // Who may not list Jobs does not know whether it is gone.
+  expect(told({ pods, daemonSets, deployments: [] })).toEqual(["ill", "set-idle", "gone", "ill"]);
+});
+
+test("those of what nobody lists count for a while", () => {
+  const events = [event("talos-1", 1, "Node"), event("talos-2", 20, "Node")];
+  expect(livingEvents(events, { pods: [], daemonSets: [], deployments: [], jobs: [] }, now)).toEqual([events[0]]);
 });
 
 test("nor do those of what an object that is well once made", () => {

@@ -1,4 +1,4 @@
-import { parseDocument } from "yaml";
+import { parseAllDocuments, type Document } from "yaml";
 import { CORDONED_BY } from "../../components/machine/program/drain";
 import { openFaultStand, type FaultStand, type Ran } from "./faults-stand";
 
@@ -68,9 +68,9 @@ const pausedBoot: Case = async (stand, name) => {
   const machine = stand.machine(name);
   const { active, persistent } = await machine.configurations();
   const file = { path: "/etc/cri/conf.d/20-customization.part", op: "create", permissions: 0o644, content: "" };
-  const broken = parseDocument(active!);
-  broken.setIn(["machine", "files"], [file, file]);
-  await machine.stage(broken.toString());
+  const documents = parseAllDocuments(active!) as Document[];
+  documents.find((document) => document.has("machine"))!.setIn(["machine", "files"], [file, file]);
+  await machine.stage(documents.join(""));
   await machine.reboot();
   await until(async () => (await machine.bootErrors().catch(() => [])).length > 0);
   const first = await stand.upgrade(name);

@@ -48,12 +48,14 @@ test("an image that does not boot is called rolled back, and a second run ends w
   expect(first!.lines.at(-1)).toContain("machines.rollback: Talos rolled back: after the reboot it runs the old image");
 });
 
-test("a boot that does not go on is named at once; once the configuration is corrected, a run ends well with one reboot", () => {
-  // Somebody's, into the broken configuration, and ours.
-  const [first] = endedWell("paused-boot", 2);
+test("a boot that does not go on is named at once; once the configuration is corrected, a run ends well", () => {
+  const [first] = endedWell("paused-boot", outcomes["paused-boot"]!.machine.reboots);
   expect(first!.status).toBe(1);
   expect(first!.seconds).toBeLessThan(30);
   expect(first!.lines.at(-1)).toMatch(/machines\.paused-boot: its boot does not go on: .*writeUserFiles failed/);
+  // Somebody's, into the broken configuration, and ours; between them the machine's own, if it comes first: on this release
+  // the pause is 5 minutes (talos v1.12.6, v1alpha1_sequencer_tasks.go).
+  expect([2, 3]).toContain(outcomes["paused-boot"]!.machine.reboots);
 });
 
 test.each(["refuse-some", "drop-some", "hang-once", "hang-pull"])(

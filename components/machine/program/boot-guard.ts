@@ -25,9 +25,9 @@ export class BootGuard {
     private readonly words: BootGuardWords,
   ) {}
 
-  /** Why the boot does not go on, as the machine says now; undefined when it does, or is over. */
+  /** Why the boot is paused, as the machine says now; undefined when it goes on, or is over one way or the other. */
   async paused(): Promise<string | undefined> {
-    if ((await this.machine.status()).stage === "running") return undefined;
+    if ((await this.machine.status()).stage !== "booting") return undefined;
     const errors = await this.machine.bootErrors();
     return errors.length === 0 ? undefined : `its boot does not go on: ${errors.join("; ")}`;
   }

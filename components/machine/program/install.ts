@@ -69,30 +69,26 @@ export interface Rebooting {
   poll: number;
 }
 
-/** Starts the reboot and waits until the machine runs after it. Talos tells neither whether it went well nor when. */
-export async function reboot({
-  task,
-  machine,
-  clock,
-  report,
-  guard,
-  start,
-  bootId,
-  limit,
-  poll,
-}: Rebooting): Promise<void> {
+/**
+ * Starts the reboot and waits until the machine runs after it. Talos tells neither whether it went well nor when.
+ *
+ * @returns whether it was asked for: a machine whose boot is paused may begin anew by itself before that.
+ */
+export async function reboot(rebooting: Rebooting): Promise<boolean> {
+  const { task, machine, clock, report, guard, start, bootId, limit, poll } = rebooting;
   const end = clock.now() + limit;
   let drops = 0;
+  let asked = false;
   let accepted = false;
   try {
-    await waitFor(clock, {
+    return await waitFor(clock, {
       what: `machine ${task.machine} to run after the reboot`,
       limit,
       poll,
       look: async () => {
         if ((await machine.bootId()) !== bootId) {
           const { stage, unmet } = await machine.status();
-          if (stage === "running") return { done: true };
+          if (stage === "running") return { done: asked };
           const stopped = await guard.look(end - clock.now());
           return { not: stopped ?? `booted, stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
         }
@@ -102,6 +98,7 @@ export async function reboot({
         if (stage !== "running" && (await guard.paused()) === undefined) return { not: `stage ${stage}` };
         if (drops >= STARTS)
           throw new CallError("refused", `the connection dropped ${STARTS} times while it was asked`);
+        asked = true;
         try {
           await start(Math.max(end - clock.now(), poll));
           accepted = true;

@@ -43,7 +43,7 @@ export async function reach({ machine, clock, task, guard, limit, poll }: Reachi
       look: async () => {
         const { stage, unmet } = await machine.status().catch(unlessInstalling(task));
         if (stage === "running") return { done: {} };
-        const paused = stage === "booting" ? await guard.paused() : undefined;
+        const paused = await guard.paused();
         if (paused !== undefined) return { done: { paused } };
         return { not: `stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
       },

@@ -93,14 +93,23 @@ export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<Upgr
     if (task.drain && draining !== undefined) {
       report(await phases.run("drain", `evicting pods, up to ${formatDuration(limits.drain)}`, () => drain(draining)));
     }
-    const bootId = await patiently(bench, task, () => machine.bootId());
     const start = (limit: number): Promise<void> =>
       rightImage ? machine.reboot() : machine.upgrade(task.installerImage, apiOf(before.talosVersion), limit);
     const doing = rightImage
       ? "rebooting once, to activate the staged configuration"
       : `upgrading through the ${apiOf(before.talosVersion)} API`;
-    await phases.run("reboot", `${doing}; waiting up to ${formatDuration(limits.reboot)} for a new boot id`, () =>
-      reboot({ task, machine, clock, report, guard, start, bootId, limit: limits.reboot, poll }),
+    const once = async (): Promise<boolean> => {
+      const bootId = await patiently(bench, task, () => machine.bootId());
+      return reboot({ task, machine, clock, report, guard, start, bootId, limit: limits.reboot, poll });
+    };
+    await phases.run(
+      "reboot",
+      `${doing}; waiting up to ${formatDuration(limits.reboot)} for a new boot id`,
+      async () => {
+        if (await once()) return;
+        const now = await patiently(bench, task, () => observe(machine));
+        if (!runsImage(now, task) || now.staged) await once();
+      },
     );
     const after = await patiently(bench, task, () => observe(machine));
     if (!runsImage(after, task)) throw imageFailure(task, before, after);

@@ -1,0 +1,95 @@
+import { pod, schematics } from "./fakes";
+import { failure, setup, STAGED } from "./setup";
+
+describe("a boot that does not go on", () => {
+  const paused = (minutes: number) => {
+    const parts = setup();
+    parts.machine.unmet = ["services"];
+    parts.machine.afterCall = (call) => {
+      if (call === "upgrade")
+        parts.machine.bootProblems = [`writeUserFiles failed, rebooting in ${minutes} minutes: already exists`];
+    };
+    return parts;
+  };
+
+  test("is named at once when its pause outlasts the limit", async () => {
+    const { clock, run } = paused(35);
+    const message = await failure(run());
+    expect(message).toContain("machines.gpu-1: its boot does not go on: writeUserFiles failed");
+    expect(message).toContain("edit machineconfig");
+    expect(clock.now()).toBeLessThan(5 * 60_000);
+  });
+
+  describe("which a run comes upon", () => {
+    const upon = (persistent: string, more: object = {}) => {
+      const parts = setup();
+      const { machine, cluster } = parts;
+      Object.assign(machine, { active: "broken", persistent, stageName: "booting", unmet: ["services"], ...more });
+      machine.bootProblems = ["writeUserFiles failed, rebooting in 35 minutes: already exists"];
+      machine.afterCall = (call) => {
+        if (!["reboot", "upgrade"].includes(call)) return;
+        Object.assign(machine, { unmet: [], bootProblems: [] });
+        machine.clock.after(170, () => (cluster.state!.ready = true));
+      };
+      cluster.state!.ready = false;
+      cluster.podList = [pod("app", { terminating: true })];
+      return parts;
+    };
+    const installed = { talosVersion: "v1.12.6", schematicId: schematics.gpu };
+
+    test("is named at once where nothing else waits for the next boot", async () => {
+      const { clock, machine, run } = upon("broken", installed);
+      expect(await failure(run())).toContain("machines.gpu-1: its boot does not go on: writeUserFiles failed");
+      expect(clock.now()).toBeLessThan(60_000);
+      expect(machine.calls).toEqual([]);
+    });
+
+    test.each([
+      ["the image is the right one", installed, "reboot"],
+      ["it is not", {}, "upgrade legacy"],
+    ])("gets the corrected configuration by one reboot, where %s", async (_, more, call) => {
+      const { clock, machine, cluster, run } = upon(STAGED, more);
+      expect(await run()).toMatchObject({ rebooted: true });
+      expect(machine.calls.filter((each) => !each.startsWith("pull"))).toEqual([call]);
+      expect(cluster.state).toMatchObject({ unschedulable: false });
+      expect(clock.now()).toBeLessThan(10 * 60_000);
+    });
+  });
+
+  test.each([
+    ["the image is the right one", { talosVersion: "v1.12.6", schematicId: schematics.gpu }, []],
+    ["it is not", {}, ["upgrade legacy"]],
+  ])("may end by itself before the reboot is asked for, where %s", async (_, more, calls) => {
+    const { clock, machine, cluster, run } = setup();
+    Object.assign(machine, { active: "broken", stageName: "booting", unmet: ["services"], ...more });
+    machine.bootProblems = ["writeUserFiles failed, rebooting in 35 minutes: already exists"];
+    cluster.afterCall = (call) => {
+      if (call !== "cordon") return; // the last before the reboot
+      machine.stageName = "rebooting";
+      clock.after(60, () => {
+        Object.assign(machine, { stageName: "running", unmet: [], bootProblems: [], active: machine.persistent });
+        machine.boots++;
+      });
+    };
+    expect(await run()).toMatchObject({ rebooted: true });
+    expect(machine.calls.filter((each) => !each.startsWith("pull"))).toEqual(calls);
+  });
+
+  test("is told, and named when the next boot does not go on either", async () => {
+    const { clock, machine, lines, run } = paused(5);
+    clock.after(600, () => machine.boots++);
+    expect(await failure(run())).toContain("its boot does not go on");
+    expect(lines.filter((line) => line.includes("its boot does not go on"))).toHaveLength(1);
+    expect(clock.now()).toBeLessThan(11 * 60_000);
+  });
+
+  test("is waited for when somebody corrects the configuration in the pause", async () => {
+    const { clock, machine, run } = paused(5);
+    clock.after(600, () => {
+      machine.bootProblems = [];
+      machine.boots++;
+      machine.stageName = "running";
+    });
+    expect(await run()).toMatchObject({ rebooted: true });
+  });
+});
