@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe } from "../recipe/types";
@@ -28,7 +29,8 @@ while true; do
 done
 `.trim();
 
-const ready = 'for marker in $MARKERS; do test -f "/run/nvidia/validations/$marker" || exit 1; done';
+/** What is there must be what shall be there: the MIG manager reads `driver-ready` once, when it starts. */
+const ready = 'for marker in $MARKERS; do cmp -s "/markers/$marker" "/run/nvidia/validations/$marker" || exit 1; done';
 
 /**
  * Keeps the files under `/run/nvidia/validations` for which the GPU Operator's operands wait. On Talos ≤ 1.12 its
@@ -56,13 +58,20 @@ export function validationMarkers(
       metadata: { ...metadata, labels: labels(metadata.name) },
       spec: {
         selector: { matchLabels: labels(metadata.name) },
-        template: { metadata: { labels: labels(metadata.name) }, spec: markerPod(recipe, metadata.name) },
+        template: {
+          // Other content rolls the pods, which the release waits for; a mounted ConfigMap changes a minute later.
+          metadata: { labels: labels(metadata.name), annotations: { "talos-gpu/content": hashOf(content) } },
+          spec: markerPod(recipe, metadata.name),
+        },
       },
     },
     pulumi.mergeOptions(opts, { dependsOn: [files] }),
   );
   return [files, daemonSet];
 }
+
+const hashOf = (content: object): string =>
+  createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 12);
 
 function markerPod(recipe: KubernetesRecipe, configMap: string): k8s.types.input.core.v1.PodSpec {
   return {

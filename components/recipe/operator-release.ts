@@ -1,6 +1,6 @@
 import type { FixSwitch } from "./fix-ids";
 import { migManagerValues } from "./mig-manager";
-import { sharingConfig } from "./sharing";
+import { sharingConfig, sharingConfigName } from "./sharing";
 import type { ClusterSpec, GpuOperatorSpec } from "./spec";
 import { controlPlaneTaint, tolerationOf } from "./taints";
 import type { PodToleration, ReleaseRecipe } from "./types";
@@ -55,7 +55,7 @@ function commonValues(spec: ClusterSpec, tolerations: PodToleration[]): ChartInp
       ? {}
       : {
           devicePlugin: {
-            config: { create: true, name: "gpu-sharing", default: "default", data: { default: config } },
+            config: { create: true, name: sharingConfigName(config), default: "default", data: { default: config } },
           },
         }),
   };

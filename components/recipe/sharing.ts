@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { stringify } from "yaml";
 import { migOf } from "./card";
 import type { MachineFacts } from "./machine-facts";
@@ -75,6 +76,14 @@ export function profileName(profile: string): string {
 /** Name of a configuration of the MIG manager, which wants `.me` for `+me`. Source: NVIDIA/mig-parted, config-default.yaml. */
 export function migConfigName(profile: string): string {
   return `all-${profileName(profile).replace("+", ".")}`;
+}
+
+/**
+ * Name of the ConfigMap with a configuration for sharing. The operator does not look into it: its pods take on another
+ * content only under another name (docs.nvidia.com, GPU Operator, "Updating a Time-Slicing Config Map").
+ */
+export function sharingConfigName(config: string): string {
+  return `gpu-sharing-${createHash("sha256").update(config).digest("hex").slice(0, 8)}`;
 }
 
 /**

@@ -108,6 +108,9 @@ function omniOf({ omni }: Lab): string[] {
   return all.map(({ metadata, spec }) => `${metadata.type} ${metadata.id} ${JSON.stringify([metadata.labels, spec])}`);
 }
 
+/** tsx's compiler, which it starts when it meets a file that is not in its cache, and ends with the lab. */
+const compiler = /\besbuild --service=/;
+
 /** What runs with the lab's mark in its environment, which every process inherits (`workspace.ts`); only Linux tells. */
 function processesOf(dir: string): Record<string, string> {
   if (!fs.existsSync("/proc/self/environ")) return {};
@@ -121,5 +124,6 @@ function processesOf(dir: string): Record<string, string> {
   const ours = fs
     .readdirSync("/proc")
     .filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).split("\0").includes(`TALOS_GPU_LAB=${dir}`));
-  return Object.fromEntries(ours.map((pid) => [pid, read(`/proc/${pid}/cmdline`).replace(/\0/g, " ").trim()]));
+  const commands = ours.map((pid): [string, string] => [pid, read(`/proc/${pid}/cmdline`).replace(/\0/g, " ").trim()]);
+  return Object.fromEntries(commands.filter(([, command]) => !compiler.test(command)));
 }

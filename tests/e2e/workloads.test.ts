@@ -11,6 +11,12 @@ test.concurrent.each([
     "rtx5070ti-paints",
     ["comfyui/comfyui", "ollama/ollama"],
   ],
+  [
+    "a card is shared by time slicing, for two, instead of by MPS for four",
+    file("mps-operator"),
+    "slices-operator",
+    ["gpu-pods/client-1", "gpu-pods/client-2"],
+  ],
 ])(
   "%s, by an edit that no machine notices",
   async (_, before, after, workloads) => {

@@ -3,6 +3,8 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { gpuStack } from "../../components/kubernetes";
+import { planCluster, type FixId } from "../../components/recipe";
+import { validStack } from "../recipe/stacks";
 import { find } from "../support/graph";
 import { planOf } from "../support/plans";
 import { record } from "../support/recorder";
@@ -27,6 +29,19 @@ test("the pod is not privileged and holds nothing but the markers' folder", asyn
     { name: "run-nvidia", hostPath: { path: "/run/nvidia", type: "DirectoryOrCreate" } },
   ]);
   expect(container.lifecycle).toBeUndefined(); // a preStop hook would take the markers from under the operands
+});
+
+test("other content rolls the pods", async () => {
+  const hashOf = async (without: FixId[]): Promise<string> => {
+    const plan = planCluster({ ...validStack("mig"), without });
+    const run = await record(() => void gpuStack("lab", plan, [], {}));
+    const { metadata } = find(run, "kubernetes:apps/v1:DaemonSet", "-markers").inputs.spec.template;
+    return metadata.annotations["talos-gpu/content"];
+  };
+  const [hash, again, other] = [await hashOf([]), await hashOf(["bpfJitHarden"]), await hashOf(["migManager"])];
+  expect(hash).toMatch(/^[0-9a-f]{12}$/);
+  expect(again).toBe(hash);
+  expect(other).not.toBe(hash);
 });
 
 /** The container's own script, its fixed paths pointing into a folder. */
@@ -87,6 +102,7 @@ test("writes whole files, only while the driver is up, and again when a validato
 
     seen.length = 0;
     fs.writeFileSync(driverReady, "of somebody else");
+    expect(ready()).toBe(false);
     await said("wrote driver-ready");
     expect(fs.readFileSync(driverReady, "utf8")).toContain("IS_HOST_DRIVER=true\n");
     expect(ready()).toBe(true);
