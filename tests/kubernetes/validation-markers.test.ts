@@ -102,7 +102,6 @@ test("writes whole files, only while the driver is up, and again when a validato
 
     seen.length = 0;
     fs.writeFileSync(driverReady, "of somebody else");
-    expect(ready()).toBe(false);
     await said("wrote driver-ready");
     expect(fs.readFileSync(driverReady, "utf8")).toContain("IS_HOST_DRIVER=true\n");
     expect(ready()).toBe(true);
@@ -110,6 +109,8 @@ test("writes whole files, only while the driver is up, and again when a validato
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGTERM");
     expect(await ended).toBe(0); // at once, not after the grace period
+    fs.writeFileSync(path.join(folder, "validations", "driver-ready"), "of somebody else");
+    expect(ready()).toBe(false); // nobody mends it any more
     fs.rmSync(folder, { recursive: true });
   }
 });
