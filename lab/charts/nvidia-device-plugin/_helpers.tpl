@@ -148,3 +148,13 @@ shareProcessNamespace: true
   emptyDir: {}
 {{- end }}
 {{- end }}
+
+{{/* A change of the embedded configuration rolls all pods (k8s-device-plugin, _helpers.tpl, podAnnotations). */}}
+{{- define "plugin.pod-annotations" -}}
+{{- with .Values.podAnnotations }}
+{{- toYaml . }}
+{{- end }}
+{{- with .Values.config.map }}
+checksum/config: {{ toJson . | sha256sum }}
+{{- end }}
+{{- end -}}

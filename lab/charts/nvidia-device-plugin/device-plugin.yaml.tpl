@@ -20,12 +20,7 @@ spec:
       labels:
         {{- include "plugin.pod-labels" . | nindent 8 }}
       annotations:
-        {{- with .Values.podAnnotations }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
-        {{- with .Values.config.map }}
-        checksum/config: {{ toJson . | sha256sum }}
-        {{- end }}
+        {{- include "plugin.pod-annotations" . | nindent 8 }}
     spec:
       {{- include "plugin.pod" . | nindent 6 }}
       {{- include "plugin.shared-processes" . | nindent 6 }}

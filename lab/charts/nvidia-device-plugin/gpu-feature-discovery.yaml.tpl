@@ -15,6 +15,8 @@ spec:
     metadata:
       labels:
         {{- include "plugin.pod-labels" . | nindent 8 }}
+      annotations:
+        {{- include "plugin.pod-annotations" . | nindent 8 }}
     spec:
       {{- include "plugin.pod" . | nindent 6 }}
       {{- include "plugin.shared-processes" . | nindent 6 }}

@@ -14,6 +14,8 @@ spec:
     metadata:
       labels:
         {{- include "plugin.pod-labels" . | nindent 8 }}
+      annotations:
+        {{- include "plugin.pod-annotations" . | nindent 8 }}
     spec:
       {{- include "plugin.pod" . | nindent 6 }}
       {{- if .Values.mps.enableHostPID }}
