@@ -46,7 +46,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     for (const note of plan.notes) void pulumi.log.warn(note, this);
 
     const credentials = credentialsOf(name, plan, args, child);
-    const exposure = gpuExposure(name, plan, child);
+    const exposure = gpuExposure(name, plan, credentials, child);
     const { machines, kubernetes } = gpuMachines(name, plan, credentials, exposure, child);
     const withGpus = machines.filter(({ recipe }) => recipe.gpuCount > 0).map(({ machine }) => machine);
     const within = kubernetes === undefined ? child : { ...child, provider: kubernetes };

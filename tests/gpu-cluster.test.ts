@@ -28,13 +28,15 @@ describe("order", () => {
   });
 
   test.each([
-    ["aarhus-h100", ["kubernetes:node.k8s.io/v1:RuntimeClass", types.release]],
-    ["rtx5070ti", ["kubernetes:core/v1:ConfigMap", "kubernetes:apps/v1:DaemonSet", types.release]],
-  ])("%s: what offers the GPUs is replaced with the way they are offered, before any machine", async (stack, offer) => {
+    // Where the RuntimeClass is ours, it is not made before an operator's has gone.
+    ["aarhus-h100", ["kubernetes:node.k8s.io/v1:RuntimeClass", types.release], /await-free$/],
+    ["rtx5070ti", ["kubernetes:core/v1:ConfigMap", "kubernetes:apps/v1:DaemonSet", types.release], /^$/],
+  ])("%s: what offers the GPUs is replaced with the way they are offered, before any machine", async (...expected) => {
+    const [stack, offer, does] = expected;
     const run = await build(arguments_(stack));
     const exposure = find(run, types.program, "-exposure");
     expect(exposure).toMatchObject({ deleteBeforeReplace: true, inputs: { triggers: ["legacy", expect.any(String)] } });
-    expect(exposure.inputs).not.toHaveProperty("create");
+    expect(exposure.inputs["create"] ?? "").toMatch(does);
     const replaced = run.resources.filter(({ replaceWith }) => replaceWith.includes(exposure.urn));
     expect(replaced.map(({ type }) => type).sort()).toEqual(offer.sort());
     for (const program of findAll(run, types.program)) if (program !== exposure) expectWait(run, program, exposure);

@@ -18,6 +18,8 @@ export interface ProgramUse {
   omni?: { endpoint: pulumi.Input<string> | undefined; serviceAccountKey: pulumi.Input<string> | undefined };
   /** Limit of one run, a Go duration. */
   limit: string;
+  /** Values whose change replaces the resource. Default none. */
+  triggers?: string[];
 }
 
 /** The machine program as a resource: runs when its task, its text or its credentials change. */
@@ -29,6 +31,7 @@ export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomRes
       create: text,
       update: text,
       ...(use.deleteVerb === undefined ? {} : { delete: programCommandHere(use.deleteVerb) }),
+      ...(use.triggers === undefined ? {} : { triggers: use.triggers }),
       stdin: use.task,
       environment: {
         ...(use.talosconfig === undefined ? {} : { TALOS_GPU_TALOSCONFIG: secretOf(use.talosconfig) }),

@@ -38,12 +38,17 @@ function joined({ spec, machines }: Plan, { nodes }: Standing): Keeper[] {
     }));
 }
 
-/** Labels that a destroy leaves on nodes. Those that the stack itself set are not among them, whatever their names. */
+const operatorLabels: Keeper = {
+  pattern: /^label nvidia\.com\/(gpu\.present|gpu\.deploy\.[a-z-]+|mig\.config\.state)=/,
+  why: "the GPU Operator does not take its labels off nodes when it is uninstalled (gpu-operator#1391, #2571)",
+};
+
+/**
+ * Labels that a destroy leaves on nodes. Those that the stack itself set are not among them, whatever their names, unless
+ * an operator had set them before.
+ */
 const nodeKeepers: Keeper[] = [
-  {
-    pattern: /^label nvidia\.com\/(gpu\.present|gpu\.deploy\.[a-z-]+|mig\.config\.state)=/,
-    why: "the GPU Operator does not take its labels off nodes when it is uninstalled (gpu-operator#1391, #2571)",
-  },
+  operatorLabels,
   {
     pattern: /^(label|annotation) extensions\.talos\.dev\//,
     why: "Talos says so of the image, which stays: machines are not downgraded",
@@ -66,12 +71,20 @@ const machineRules: Record<MachineRecipe["configuration"], { configuration: "res
  * @param before as it was before the first update
  * @param up as it was before the destroy
  * @param after as it is now
+ * @param earlier what the stack was before it became `plan`
  */
-export function leftovers(plan: Plan, before: Standing, up: Standing, after: Standing): Leftovers {
+export function leftovers(
+  plan: Plan,
+  before: Standing,
+  up: Standing,
+  after: Standing,
+  earlier: readonly Plan[] = [],
+): Leftovers {
+  const operatorWas = earlier.some(({ kubernetes }) => kubernetes.mode === "operator");
   const parts = [
     objects(plan, before, after),
     ...plan.machines.flatMap((machine) => [
-      node(machine, before, after),
+      node(machine, before, after, operatorWas),
       onMachine(machine, before.machines[machine.name], up.machines[machine.name], after.machines[machine.name]),
     ]),
     plainly("Omni has", before.omni, after.omni),
@@ -89,10 +102,16 @@ function objects(plan: Plan, before: Standing, after: Standing): Leftovers {
   return sorted(lines, [...objectKeepers, ...joined(plan, before)]);
 }
 
-function node({ name, nodeLabels, nodeTaints }: MachineRecipe, before: Standing, after: Standing): Leftovers {
+function node(
+  { name, nodeLabels, nodeTaints }: MachineRecipe,
+  before: Standing,
+  after: Standing,
+  operatorWas: boolean,
+): Leftovers {
   const was = before.nodes[name];
   const is = after.nodes[name] ?? [];
-  const isOurs = (line: string): boolean =>
+  const isOurs = (line: string): boolean => !(operatorWas && operatorLabels.pattern.test(line)) && isSaid(line);
+  const isSaid = (line: string): boolean =>
     Object.entries(nodeLabels).some(([key, value]) => line === `label ${key}=${value}`) ||
     nodeTaints.some(({ key, effect }) => line.startsWith(`taint ${key}`) && line.endsWith(`:${effect}`)) ||
     /^annotation talos-gpu/.test(line);

@@ -1,4 +1,5 @@
 import * as fs from "node:fs";
+import { planCluster } from "../../components/recipe";
 import type { Lab } from "../cluster/bring-up";
 import { talosconfigVia } from "../cluster/existing-cluster";
 import { lookAround } from "./look-around";
@@ -26,6 +27,7 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
   const running: Running = Object.assign(lab, {
     engine: undefined as never, // the phases bring them
     before: undefined as never,
+    earlier: [],
     report,
     failed: false,
     diagnostics: [],
@@ -81,6 +83,7 @@ const repairPhase: Phase<Running> = {
 };
 
 async function become(lab: Running, stack: StackConfiguration, say: Say): Promise<string | Failed> {
+  lab.earlier.push(planCluster(lab.spec));
   Object.assign(lab, stack);
   await lab.engine.configure(withProject(stack.config));
   return look(lab, say);

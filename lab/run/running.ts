@@ -1,3 +1,4 @@
+import type { Plan } from "../../components/recipe";
 import type { Lab } from "../cluster/bring-up";
 import type { LabEngine } from "../engine";
 import type { LabReport } from "./report";
@@ -8,6 +9,8 @@ export interface Running extends Lab {
   engine: LabEngine;
   /** What stood before the first update. */
   before: Standing;
+  /** What the stack was before each edit. */
+  earlier: Plan[];
   report: LabReport;
   /** Whether a preview or an update of the stack, as it is now, did not come to its end. */
   failed: boolean;

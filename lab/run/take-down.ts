@@ -53,7 +53,7 @@ async function whatIsLeft(lab: Running, up: Standing): Promise<Leftovers> {
   for (;;) {
     lab.session.signal.throwIfAborted();
     const found = await lookAround(lab).then(
-      (after) => leftovers(planCluster(lab.spec), lab.before, up, after),
+      (after) => leftovers(planCluster(lab.spec), lab.before, up, after, lab.earlier),
       // A machine that Omni reboots just now does not answer.
       (error: Error): Leftovers => ({ left: [`not to be looked at: ${error.message}`], stays: [] }),
     );

@@ -17,6 +17,12 @@ test.concurrent.each([
     "slices-operator",
     ["gpu-pods/client-1", "gpu-pods/client-2"],
   ],
+  [
+    "the standalone device plugin takes the operator's place",
+    file("slices-operator"),
+    "slices-plugin",
+    ["gpu-pods/client-1", "gpu-pods/client-2"],
+  ],
 ])(
   "%s, by an edit that no machine notices",
   async (_, before, after, workloads) => {

@@ -133,3 +133,20 @@ describe("a machine that joined meanwhile", () => {
     ]);
   });
 });
+
+test("a label of the operator's that the stack sets as well is not ours, where an operator was", () => {
+  const label = Object.entries(planOf("aarhus-h100").machines[0]!.nodeLabels).find(([key]) => key.endsWith("present"))!;
+  const line = `label ${label.join("=")}`;
+  const machine = planOf("aarhus-h100").machines[0]!.name;
+  const now = standing(machine, { nodes: { [machine]: ["label kubernetes.io/os=linux", line] } });
+  const found = (earlier: string[]): string[] =>
+    leftovers(
+      planOf("aarhus-h100"),
+      standing(machine),
+      standing(machine),
+      now,
+      earlier.map((each) => planOf(each)),
+    ).left;
+  expect(found(["aarhus-h100"])).toEqual([`node ${machine}: ${line}`]);
+  expect(found(["rtx5070ti"])).toEqual([]);
+});

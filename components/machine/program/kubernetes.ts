@@ -1,6 +1,7 @@
 import {
   CoreV1Api,
   KubeConfig,
+  NodeV1Api,
   PatchStrategy,
   setHeaderOptions,
   type V1Node,
@@ -9,6 +10,7 @@ import {
 import { formatDuration } from "../duration";
 import { CallError, redact } from "./failure";
 import type { Cluster, NodeState, PodState } from "./machine";
+import type { RuntimeClasses } from "./runtime-class";
 import type { TaintedNodes } from "./taint";
 import { nodeTaintState, type NodeTaintState } from "./task";
 
@@ -16,8 +18,9 @@ import { nodeTaintState, type NodeTaintState } from "./task";
 const REQUEST = 30_000;
 
 /** Kubernetes behind its API, with whatever a kubeconfig can authenticate by. */
-export class KubernetesCluster implements Cluster, TaintedNodes {
+export class KubernetesCluster implements Cluster, TaintedNodes, RuntimeClasses {
   private readonly api: CoreV1Api;
+  private readonly classes: NodeV1Api;
 
   /** @param kubeconfig content. */
   constructor(
@@ -27,6 +30,7 @@ export class KubernetesCluster implements Cluster, TaintedNodes {
     const config = new KubeConfig();
     config.loadFromString(kubeconfig);
     this.api = config.makeApiClient(CoreV1Api);
+    this.classes = config.makeApiClient(NodeV1Api);
   }
 
   async node(name: string): Promise<NodeState | undefined> {
@@ -80,6 +84,13 @@ export class KubernetesCluster implements Cluster, TaintedNodes {
   async setTaints(name: string, taints: NodeTaintState[], version: string): Promise<boolean> {
     const body = { metadata: { resourceVersion: version }, spec: { taints: taints.length > 0 ? taints : null } };
     return (await this.patch(name, body, { 409: "conflict" })) !== "conflict";
+  }
+
+  async policyOf(name: string): Promise<string | undefined> {
+    const found = await this.call(`RuntimeClass ${name}`, () => this.classes.readRuntimeClass({ name }), {
+      404: undefined,
+    });
+    return found?.metadata?.ownerReferences?.find(({ kind }) => kind === "ClusterPolicy")?.name;
   }
 
   private async patch(name: string, body: object, instead: Record<number, any> = {}): Promise<unknown> {

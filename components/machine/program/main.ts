@@ -9,8 +9,9 @@ import { KubernetesCluster } from "./kubernetes";
 import { applyToOmni, releaseFromOmni } from "./omni";
 import { OmniServer } from "./omni-server";
 import { waitForOmni } from "./omni-wait";
+import { awaitFree } from "./runtime-class";
 import { taint, untaint } from "./taint";
-import { adoptResult, adoptTask, omniTask, omniWaitTask, taintResult, taintTask, upgradeTask } from "./task";
+import { adoptResult, adoptTask, freeTask, omniTask, omniWaitTask, taintResult, taintTask, upgradeTask } from "./task";
 import { TalosMachine } from "./talos-machine";
 import { Talosctl } from "./talosctl";
 import { upgrade } from "./upgrade";
@@ -117,7 +118,13 @@ async function run(
     const [machine, named] = [machineAt(task.address), prefixed(task.machine)];
     return waitForOmni(task, { omni, machine, clock: systemClock, report: named });
   }
-  const verbs = "upgrade, adopt, release, taint, untaint, omni-apply, omni-release, omni-wait";
+  if (verb === "await-free") {
+    const task = read(freeTask, input, pollFromEnvironment());
+    if (cluster !== undefined) return awaitFree(task, cluster, systemClock, report);
+    report(`no kubeconfig: whether RuntimeClass ${task.runtimeClass} is an operator's is not looked at`);
+    return {};
+  }
+  const verbs = "upgrade, adopt, release, taint, untaint, await-free, omni-apply, omni-release, omni-wait";
   throw new Error(`verb ${JSON.stringify(verb)} is not one of ${verbs}`);
 }
 

@@ -153,3 +153,13 @@ export const taintResult = z.object({
   changed: z.boolean(),
 });
 export type TaintResult = z.infer<typeof taintResult>;
+
+/** Task of `await-free`. */
+export const freeTask = z.strictObject({
+  /** RuntimeClass that the stack is about to make. */
+  runtimeClass: z.string().min(1),
+  limit: duration,
+  /** Seconds between two looks. Default 1. */
+  pollSeconds: z.number().positive().default(1),
+});
+export type FreeTask = z.infer<typeof freeTask>;
