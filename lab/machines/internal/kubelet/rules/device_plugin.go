@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -161,6 +162,17 @@ func allocate(wanted offer, resource string, list []device, chosen []string) (ku
 	return allocation, nil
 }
 
+// replace lets nobody see a file that is written in half.
+func replace(file string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(file+".new", content, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}
+
 // configManager copies the node's configuration to where the plugin reads it (cmd/config-manager): the ConfigMap's entry
 // that DEFAULT_CONFIG names. The node label that may name another is not followed.
 func configManager(ctx context.Context, c *kubelet.Container) int {
@@ -179,12 +191,14 @@ func configManager(ctx context.Context, c *kubelet.Container) int {
 		c.Logf("no config selected: DEFAULT_CONFIG is %q", name)
 		text = nil
 	}
-	_ = os.MkdirAll(filepath.Dir(target), 0o755)
-	if err := os.WriteFile(target, text, 0o644); err != nil {
+	c.Logf("Updating to config: %s", name)
+	if there, err := os.ReadFile(target); err == nil && bytes.Equal(there, text) {
+		// Left alone, as the real one's symbolic link is (updateSymlink): others begin to read it at this very moment.
+		c.Logf("Already configured. Skipping update...")
+	} else if err := replace(target, text); err != nil {
 		c.Logf("%v", err)
 		return 1
 	}
-	c.Logf("Updating to config: %s", name)
 	if c.Env["ONESHOT"] == "true" {
 		return 0
 	}
