@@ -109,6 +109,7 @@ function smokeTest(name: string, node: string, parent: pulumi.Resource, release:
         namespace,
         labels,
         annotations: {
+          "pulumi.com/replaceUnready": "true",
           "talos-gpu/talos": machine.talosVersion,
           "talos-gpu/driver": machine.driverVersion!,
           "talos-gpu/release": `${kubernetes.release.chart} ${kubernetes.release.version}`,
