@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
+import { shortHash } from "../recipe/short-hash";
 import { anewUnlessDone, kubernetesName, labels, onNode, podTolerations, unprivileged } from "./pods";
 import { outlasting } from "./timeouts";
 
@@ -23,7 +23,7 @@ export function smokeTest(
   opts: pulumi.CustomResourceOptions,
 ): k8s.batch.v1.Job {
   const tested = whatIsTested(recipe, machine);
-  const hash = createHash("sha256").update(JSON.stringify(tested)).digest("hex").slice(0, 8);
+  const hash = shortHash(JSON.stringify(tested), 8);
   return new k8s.batch.v1.Job(
     `${name}-smoke-test-${machine.name}`,
     {

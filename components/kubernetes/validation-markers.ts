@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe } from "../recipe/types";
+import { shortHash } from "../recipe/short-hash";
 import { labels, podTolerations, unprivileged } from "./pods";
 
 /**
@@ -60,7 +60,10 @@ export function validationMarkers(
         selector: { matchLabels: labels(metadata.name) },
         template: {
           // Other content rolls the pods, which the release waits for; a mounted ConfigMap changes a minute later.
-          metadata: { labels: labels(metadata.name), annotations: { "talos-gpu/content": hashOf(content) } },
+          metadata: {
+            labels: labels(metadata.name),
+            annotations: { "talos-gpu/content": shortHash(JSON.stringify(content), 12) },
+          },
           spec: markerPod(recipe, metadata.name),
         },
       },
@@ -69,9 +72,6 @@ export function validationMarkers(
   );
   return [files, daemonSet];
 }
-
-const hashOf = (content: object): string =>
-  createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 12);
 
 function markerPod(recipe: KubernetesRecipe, configMap: string): k8s.types.input.core.v1.PodSpec {
   return {

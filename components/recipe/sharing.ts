@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { stringify } from "yaml";
 import { migOf } from "./card";
 import type { MachineFacts } from "./machine-facts";
+import { shortHash } from "./short-hash";
 import type { SharingSpec } from "./spec";
 
 /** Resource of a whole card. */
@@ -83,7 +83,7 @@ export function migConfigName(profile: string): string {
  * content only under another name (docs.nvidia.com, GPU Operator, "Updating a Time-Slicing Config Map").
  */
 export function sharingConfigName(config: string): string {
-  return `gpu-sharing-${createHash("sha256").update(config).digest("hex").slice(0, 8)}`;
+  return `gpu-sharing-${shortHash(config, 8)}`;
 }
 
 /**

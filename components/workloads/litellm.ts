@@ -1,10 +1,10 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { createHash } from "node:crypto";
 import { stringify } from "yaml";
 import { labels, podTolerations, unprivileged } from "../kubernetes/pods";
 import { workloadImages } from "../recipe/data/images";
 import { type LiteLlmSpec } from "../recipe/spec";
+import { shortHash } from "../recipe/short-hash";
 import type { GpuToleration } from "../kubernetes/toleration";
 import { server } from "./server";
 
@@ -75,7 +75,7 @@ function modelList({ models, ollamaUrl }: LiteLlmArgs): pulumi.Output<string> {
 }
 
 function hashOf(text: pulumi.Output<string>): pulumi.Output<string> {
-  return text.apply((content) => createHash("sha256").update(content).digest("hex").slice(0, 16));
+  return text.apply((content) => shortHash(content, 16));
 }
 
 function pod(

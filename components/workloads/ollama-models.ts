@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { anewUnlessDone, kubernetesName, labels, unprivileged } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
 import { workloadImages } from "../recipe/data/images";
+import { shortHash } from "../recipe/short-hash";
 import { type OllamaSpec } from "../recipe/spec";
 
 /** Whether the server lists the model: `/api/tags` names every model with its tag. */
@@ -39,7 +39,7 @@ export function ollamaModels(
   const limit = spec.readyWithin ?? 1200;
   return [...new Set((spec.models ?? []).map(fullName))].sort().map((model) => {
     // Two models may differ only in what a Kubernetes name cannot hold.
-    const hash = createHash("sha256").update(model).digest("hex").slice(0, 6);
+    const hash = shortHash(model, 6);
     const job = `${kubernetesName("pull", model).slice(0, 56)}-${hash}`;
     return new k8s.batch.v1.Job(
       `${name}-${job}`,

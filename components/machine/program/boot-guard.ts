@@ -18,7 +18,8 @@ export interface BootGuardWords {
  * boots; unless the wait ends before the pause does.
  */
 export class BootGuard {
-  private stopped?: { bootId: string };
+  /** Boot id of the first boot that was seen paused. */
+  private pausedBoot?: string;
 
   constructor(
     private readonly machine: Machine,
@@ -43,10 +44,10 @@ export class BootGuard {
     const problem = await this.paused();
     if (problem === undefined) return undefined;
     const bootId = await this.machine.bootId();
-    const again = this.stopped !== undefined && this.stopped.bootId !== bootId;
+    const again = this.pausedBoot !== undefined && this.pausedBoot !== bootId;
     if (again || pauseOf(problem) > left) throw this.failure(problem);
-    if (this.stopped === undefined) this.words.report(`${problem}; ${this.words.remedy}`);
-    this.stopped ??= { bootId };
+    if (this.pausedBoot === undefined) this.words.report(`${problem}; ${this.words.remedy}`);
+    this.pausedBoot = bootId;
     return problem;
   }
 
