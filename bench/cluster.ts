@@ -1,4 +1,4 @@
-import type { ClusterSpec, MachineSpec } from "../components/recipe/spec";
+import type { ClusterSpec, MachineSpec } from "../components/recipe/stack/spec/index";
 
 /** A cluster of workers with a card each, every other one owned, upgraded ten at a time. */
 export function clusterOf(count: number): ClusterSpec {

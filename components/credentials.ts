@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import type { ClusterSpec } from "./recipe/spec";
+import type { ClusterSpec } from "./recipe/stack/spec/index";
 import type { Finding } from "./recipe/types";
 
 /** What gives access to the machines and the cluster. Everything here is treated as secret. */

@@ -5,7 +5,7 @@ import { gpuExposure } from "./exposure";
 import { done, gpuMachines, type MachineReport, reports } from "./gpu-machines";
 import { behind, gpuStack, passed } from "./kubernetes";
 import { findingsOf, InvalidStackError, parseSpec, planCluster } from "./recipe";
-import { type ClusterSpec } from "./recipe/spec";
+import { type ClusterSpec } from "./recipe/stack/spec/index";
 import { type Plan } from "./recipe/types";
 import { gpuWorkloads } from "./workloads";
 

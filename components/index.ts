@@ -9,4 +9,4 @@ export { GpuPod, type GpuPodArgs } from "./workloads/gpu-pod";
 export { LiteLlm, type LiteLlmArgs } from "./workloads/litellm";
 export { Ollama, type OllamaArgs } from "./workloads/ollama";
 export { Vllm, type VllmArgs } from "./workloads/vllm";
-export type * from "./recipe/spec";
+export type * from "./recipe/stack/spec/index";

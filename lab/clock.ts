@@ -1,4 +1,4 @@
-import type { TimeoutsSpec } from "../components/recipe/spec";
+import type { TimeoutsSpec } from "../components/recipe/stack/spec/index";
 
 /** Limits that a stack has when it says nothing, in minutes; the documentation of `TimeoutsSpec` says the same. */
 const usualMinutes: Record<keyof TimeoutsSpec, number> = {

@@ -1,7 +1,7 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { gpuDashboard } from "../recipe/dashboard";
-import type { MonitoringSpec } from "../recipe/spec";
+import { gpuDashboard } from "../recipe/kubernetes/dashboard";
+import type { MonitoringSpec } from "../recipe/stack/spec/index";
 import type { KubernetesRecipe } from "../recipe/types";
 import { labels, podTolerations } from "./pods";
 

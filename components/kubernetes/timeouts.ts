@@ -1,5 +1,5 @@
 import { parseDuration } from "../machine/duration";
-import type { TimeoutsSpec } from "../recipe/spec";
+import type { TimeoutsSpec } from "../recipe/stack/spec/index";
 
 /** Limits of the waits in the cluster, in seconds. */
 export interface ClusterLimits {

@@ -7,7 +7,7 @@ import type {
   SharingSpec,
   TimeoutsSpec,
   UpgradeSpec,
-} from "../recipe/spec";
+} from "../recipe/stack/spec/index";
 
 /** A kernel module that the machine must have loaded. */
 export interface MachineKernelModule {

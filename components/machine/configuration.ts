@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 import * as semver from "semver";
 import type { GpuMachineArgs, MachineInputs } from "./args";
-import { omniResources } from "../recipe/omni";
+import { omniResources } from "../recipe/machine/omni";
 import { endpointFor } from "./credentials";
 import { once } from "./gate";
 import { runProgram } from "./program-resource";

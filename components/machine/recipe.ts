@@ -1,5 +1,5 @@
 import { checkCluster, InvalidStackError, planCluster } from "../recipe";
-import type { ClusterSpec } from "../recipe/spec";
+import type { ClusterSpec } from "../recipe/stack/spec/index";
 import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
 
 /**

@@ -2,7 +2,7 @@ import type { Command } from "@pulumi/command/local";
 import * as pulumi from "@pulumi/pulumi";
 import type { z } from "zod";
 import { fixSwitch } from "../recipe/fix-ids";
-import type { TimeoutsSpec } from "../recipe/spec";
+import type { TimeoutsSpec } from "../recipe/stack/spec/index";
 import type { MachineInputs } from "./args";
 import { formatDuration, parseDuration } from "./duration";
 import { once } from "./gate";

@@ -2,23 +2,23 @@
  * The recipe: what is right for a Talos release, its GPUs and a mode, and everything that is wrong with a stack. Pure
  * functions over plain data; nothing here knows Pulumi or contacts anything.
  */
-export * from "./spec";
+export * from "./stack/spec/index";
 export * from "./types";
-export { parseSpec } from "./parse";
+export { parseSpec } from "./stack/parse";
 export { planCluster } from "./plan";
-export { assertValid, checkCluster, findingsOf } from "./check-cluster";
-export { InvalidStackError, renderFinding, renderFindings } from "./findings";
+export { assertValid, checkCluster, findingsOf } from "./checks/check-cluster";
+export { InvalidStackError, renderFinding, renderFindings } from "./stack/findings";
 export { mergeConfiguration, unmergeConfiguration, type Added, type Merged } from "./merge";
 export { checks } from "./checks";
-export type { Check, CheckContext, Complaint } from "./check";
-export { fixes, type Fix } from "./fixes";
+export type { Check, CheckContext, Complaint } from "./checks/check";
+export { fixes, type Fix } from "../diagnosis/fixes/index";
 export { fixIds, type FixId } from "./fix-ids";
-export { diagnose, type Diagnosis } from "./diagnosis";
-export type * from "./observations";
-export { customizationPath } from "./containerd";
-export { schematicOf, installerImage } from "./schematic";
-export { findRelease, extensionsOf, type Release } from "./release";
-export { findCard, migOf, powerRangeOf } from "./card";
-export type { Card } from "./data/cards";
-export { cudaOfDriver, smokeTestImage } from "./cuda";
-export * from "./omni";
+export { diagnose, type Diagnosis } from "../diagnosis/rules/index";
+export type * from "../diagnosis/observations";
+export { customizationPath } from "./machine/containerd";
+export { schematicOf, installerImage } from "./machine/schematic";
+export { findRelease, extensionsOf, type Release } from "./facts/talos-release";
+export { findCard, migOf, powerRangeOf } from "./facts/card";
+export type { Card } from "./facts/data/cards";
+export { cudaOfDriver, smokeTestImage } from "./facts/cuda";
+export * from "./machine/omni";

@@ -1,16 +1,16 @@
-import { migOf } from "./card";
+import { migOf } from "./facts/card";
 import { fixSwitch } from "./fix-ids";
-import { kubernetesRecipe } from "./kubernetes-recipe";
-import { machineFacts, type MachineFacts } from "./machine-facts";
-import { machineRecipe } from "./machine-recipe";
-import { needsMarkers } from "./markers";
-import { migManagerRelease } from "./mig-manager";
-import { inUpgradeOrder, upgradeWindows } from "./order";
-import { eraOf, findRelease, type Release } from "./release";
-import type { ClusterSpec } from "./spec";
+import { kubernetesRecipe } from "./kubernetes/kubernetes-recipe";
+import { machineFacts, type MachineFacts } from "./facts/machine-facts";
+import { machineRecipe } from "./machine/machine-recipe";
+import { needsMarkers } from "./kubernetes/markers";
+import { migManagerRelease } from "./kubernetes/mig-manager";
+import { inUpgradeOrder, upgradeWindows } from "./machine/order";
+import { eraOf, findRelease, type Release } from "./facts/talos-release";
+import type { ClusterSpec } from "./stack/spec/index";
 import type { Mode, Plan } from "./types";
-import { readPatch, type UserPatch } from "./user-patches";
-import { parseTalosVersion } from "./version";
+import { readPatch, type UserPatch } from "./machine/user-patches";
+import { parseTalosVersion } from "./facts/version";
 
 /** A plan with what it was made from, for the checks. */
 export interface PlanBasis {

@@ -1,4 +1,4 @@
-import type { ClusterSpec, MachineRole, ConfigurationOwner, ImagesSpec } from "./spec";
+import type { ClusterSpec, MachineRole, ConfigurationOwner, ImagesSpec } from "./stack/spec/index";
 
 /** `legacy`: Talos ≤ 1.12, NVIDIA's libraries under a glibc prefix. `cdi`: Talos ≥ 1.13, standard layout and CDI. */
 export type Era = "legacy" | "cdi";

@@ -1,7 +1,7 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
-import { type ComfyUiSpec } from "../recipe/spec";
+import { type ComfyUiSpec } from "../recipe/stack/spec/index";
 import { type GpuAccess } from "./gpu-access";
 import { patient, server } from "./server";
 import { volume } from "./volume";

@@ -2,7 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { gpuLimits, kubernetesName, labels, podTolerations, restricted, unprivileged } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
-import { type GpuPodSpec } from "../recipe/spec";
+import { type GpuPodSpec } from "../recipe/stack/spec/index";
 import { type GpuAccess } from "./gpu-access";
 
 /** Arguments of a pod with GPUs. */

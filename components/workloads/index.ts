@@ -1,9 +1,9 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { clusterLimits } from "../kubernetes/timeouts";
-import { modelPullOf } from "../recipe/model-pull";
-import { workloadResource } from "../recipe/sharing";
-import { type GpuPodSpec } from "../recipe/spec";
+import { modelPullOf } from "../recipe/kubernetes/model-pull";
+import { workloadResource } from "../recipe/facts/sharing";
+import { type GpuPodSpec } from "../recipe/stack/spec/index";
 import { type Plan } from "../recipe/types";
 import { ComfyUi } from "./comfyui";
 import { type GpuAccess } from "./gpu-access";

@@ -2,9 +2,9 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { anewUnlessDone, kubernetesName, labels, unprivileged } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
-import { workloadImages } from "../recipe/data/images";
+import { workloadImages } from "../recipe/facts/data/images";
 import { shortHash } from "../recipe/short-hash";
-import { type OllamaSpec } from "../recipe/spec";
+import { type OllamaSpec } from "../recipe/stack/spec/index";
 
 /** Whether the server lists the model: `/api/tags` names every model with its tag. */
 const pull = `

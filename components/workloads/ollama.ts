@@ -1,8 +1,8 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
-import { workloadImages } from "../recipe/data/images";
-import { type OllamaSpec } from "../recipe/spec";
+import { workloadImages } from "../recipe/facts/data/images";
+import { type OllamaSpec } from "../recipe/stack/spec/index";
 import { type GpuAccess } from "./gpu-access";
 import { ollamaModels, pullHook } from "./ollama-models";
 import { server } from "./server";

@@ -1,9 +1,9 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
-import { vllmImage } from "../recipe/cuda";
-import { type VllmSpec } from "../recipe/spec";
-import { vllmSplit } from "../recipe/vllm";
+import { vllmImage } from "../recipe/facts/cuda";
+import { type VllmSpec } from "../recipe/stack/spec/index";
+import { vllmSplit } from "../recipe/facts/vllm";
 import { type GpuAccess } from "./gpu-access";
 import { patient, server } from "./server";
 import { volume } from "./volume";

@@ -3,7 +3,7 @@ import { copyFile, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promise
 import * as path from "node:path";
 import * as semver from "semver";
 import { stringify } from "yaml";
-import { charts, type ChartValues } from "../../components/recipe/data/charts";
+import { charts, type ChartValues } from "../../components/recipe/facts/data/charts";
 import { clusterPolicyDefinition } from "./cluster-policy";
 import { valuesSchema } from "./schema";
 

@@ -1,4 +1,4 @@
-import type { ChartValues } from "../../components/recipe/data/charts";
+import type { ChartValues } from "../../components/recipe/facts/data/charts";
 
 /** A JSON schema. */
 export type JsonSchema = Record<string, unknown>;

@@ -4,7 +4,7 @@ import * as path from "node:path";
 import { promisify } from "node:util";
 import { parse, stringify } from "yaml";
 import { findRelease } from "../../components/recipe";
-import type { ClusterSpec, MachineSpec } from "../../components/recipe/spec";
+import type { ClusterSpec, MachineSpec } from "../../components/recipe/stack/spec/index";
 
 const run = promisify(execFile);
 

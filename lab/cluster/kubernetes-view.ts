@@ -1,5 +1,5 @@
 import * as k8s from "@kubernetes/client-node";
-import { describeTaint } from "../../components/recipe/taints";
+import { describeTaint } from "../../components/recipe/machine/taints";
 
 /** What the lab looks at in a cluster; it changes nothing. */
 export class KubernetesView {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import * as semver from "semver";
-import { extensionRows } from "../../components/recipe/data/extensions";
-import { driverRows, type DriverRow } from "../../components/recipe/data/talos-releases";
+import { extensionRows } from "../../components/recipe/facts/data/extensions";
+import { driverRows, type DriverRow } from "../../components/recipe/facts/data/talos-releases";
 
 // Which Talos releases the Factory offers, and which official extensions each of them has.
 

@@ -21,18 +21,18 @@ import (
 
 	"google.golang.org/grpc"
 
-	"talos-gpu/lab/machines/internal/api"
-	"talos-gpu/lab/machines/internal/apid"
 	"talos-gpu/lab/machines/internal/clock"
-	"talos-gpu/lab/machines/internal/cluster"
 	"talos-gpu/lab/machines/internal/control"
-	"talos-gpu/lab/machines/internal/drain"
-	"talos-gpu/lab/machines/internal/factory"
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/kubelet"
-	"talos-gpu/lab/machines/internal/kubelet/tool"
-	"talos-gpu/lab/machines/internal/machine"
+	"talos-gpu/lab/machines/internal/node/cluster"
+	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/tool"
 	"talos-gpu/lab/machines/internal/spec"
+	"talos-gpu/lab/machines/internal/talos/api"
+	"talos-gpu/lab/machines/internal/talos/apid"
+	"talos-gpu/lab/machines/internal/talos/drain"
+	"talos-gpu/lab/machines/internal/talos/factory"
+	"talos-gpu/lab/machines/internal/talos/machine"
 )
 
 func main() {

@@ -1,5 +1,5 @@
 import type { Plan } from "../../components/recipe";
-import { describeTaint, taintsOf } from "../../components/recipe/taints";
+import { describeTaint, taintsOf } from "../../components/recipe/machine/taints";
 import type { LabReport } from "./report";
 
 /** Where nodes and workloads are not as the plan says, in words; empty when all is as planned. */

@@ -1,5 +1,5 @@
 import { checkCluster, diagnose, fixes, planCluster } from "../../components/recipe";
-import { observe } from "../../doctor/observe";
+import { observe } from "../../cli/doctor/observe";
 import type { Lab } from "../cluster/bring-up";
 import type { Say } from "../phases";
 import type { FailureReport } from "./report";

@@ -1,5 +1,5 @@
 import { Vllm, type VllmArgs } from "talos-gpu";
-import { vllmImage } from "../../components/recipe/cuda";
+import { vllmImage } from "../../components/recipe/facts/cuda";
 import { vllmCommand } from "../../components/workloads/vllm";
 import { find, findAll, waitsFor } from "../support/graph";
 import { record, type Run } from "../support/recorder";

@@ -1,6 +1,6 @@
 import { parseAllDocuments, stringify } from "yaml";
-import type { OmniPatch, OmniResource } from "../../recipe/omni";
-import { configPatchType } from "../../recipe/omni";
+import type { OmniPatch, OmniResource } from "../../recipe/machine/omni";
+import { configPatchType } from "../../recipe/machine/omni";
 import { CallError, type CallProblem } from "./failure";
 import type { SecretFiles } from "./credentials";
 import type { Talosctl } from "./talosctl";

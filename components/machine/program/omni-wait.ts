@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import { customizationPath } from "../../recipe/containerd";
+import { customizationPath } from "../../recipe/machine/containerd";
 import { formatDuration, parseDuration } from "../duration";
 import { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor, type Clock } from "./clock";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { customizationPath } from "../../recipe/containerd";
-import { configPatchType, extensionsType, rivalPatches } from "../../recipe/omni";
+import { customizationPath } from "../../recipe/machine/containerd";
+import { configPatchType, extensionsType, rivalPatches } from "../../recipe/machine/omni";
 import { Failure } from "./failure";
 import type { Omni, OmniMachineState } from "./omni-server";
 import type { Report } from "./progress";

@@ -1,6 +1,6 @@
-import { findChart, valueComplaints, type ChartName } from "../chart";
-import type { Check } from "../check";
-import { didYouMean } from "../suggest";
+import { findChart, valueComplaints, type ChartName } from "../facts/chart";
+import type { Check } from "./check";
+import { didYouMean } from "../stack/suggest";
 
 const hints: [RegExp, string][] = [
   [

@@ -1,5 +1,5 @@
-import { allPatches, type Check } from "../check";
-import { customizationPath, parseToml } from "../containerd";
+import { allPatches, type Check } from "./check";
+import { customizationPath, parseToml } from "../machine/containerd";
 
 const hasVersion = (toml: string): boolean => parseToml(toml).table?.["version"] !== undefined;
 

@@ -1,7 +1,7 @@
-import { architectureOf } from "../card";
-import { gpuRequests, type Check } from "../check";
-import { cudaOfImage } from "../cuda";
-import { compareDotted } from "../version";
+import { architectureOf } from "../facts/card";
+import { gpuRequests, type Check } from "./check";
+import { cudaOfImage } from "../facts/cuda";
+import { compareDotted } from "../facts/version";
 
 /** Images that carry a framework built for fixed architectures, with no code that a newer driver could translate. */
 const frameworks = /torch|comfy|vllm|tensorrt/i;

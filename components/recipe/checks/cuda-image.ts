@@ -1,7 +1,7 @@
-import { gpuRequests, type Check } from "../check";
-import { lastCudaOf } from "../card";
-import { cudaFloor, cudaOfImage } from "../cuda";
-import { compareDotted, majorOf } from "../version";
+import { gpuRequests, type Check } from "./check";
+import { lastCudaOf } from "../facts/card";
+import { cudaFloor, cudaOfImage } from "../facts/cuda";
+import { compareDotted, majorOf } from "../facts/version";
 
 export const cudaImage: Check = {
   id: "cuda-image",

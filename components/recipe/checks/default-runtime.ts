@@ -1,6 +1,6 @@
-import type { Check } from "../check";
-import { parseToml } from "../containerd";
-import { valueAt } from "../user-patches";
+import type { Check } from "./check";
+import { parseToml } from "../machine/containerd";
+import { valueAt } from "../machine/user-patches";
 
 export const defaultRuntime: Check = {
   id: "default-runtime",

@@ -1,7 +1,7 @@
-import type { Check, CheckContext, Complaint } from "../check";
-import { didYouMean } from "../suggest";
-import { valueAt } from "../user-patches";
-import { envOf } from "../values";
+import type { Check, CheckContext, Complaint } from "./check";
+import { didYouMean } from "../stack/suggest";
+import { valueAt } from "../machine/user-patches";
+import { envOf } from "../kubernetes/values";
 
 const strategies = ["envvar", "volume-mounts", "cdi-annotations", "cdi-cri"];
 

@@ -1,6 +1,6 @@
-import { architectureOf } from "../card";
-import type { Check } from "../check";
-import { majorOf } from "../version";
+import { architectureOf } from "../facts/card";
+import type { Check } from "./check";
+import { majorOf } from "../facts/version";
 
 export const driverTooNew: Check = {
   id: "driver-too-new",

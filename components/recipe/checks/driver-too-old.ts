@@ -1,6 +1,6 @@
-import { minDriverOf } from "../card";
-import type { Check } from "../check";
-import { compareDotted } from "../version";
+import { minDriverOf } from "../facts/card";
+import type { Check } from "./check";
+import { compareDotted } from "../facts/version";
 
 export const driverTooOld: Check = {
   id: "driver-too-old",

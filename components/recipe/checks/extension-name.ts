@@ -1,7 +1,7 @@
-import type { Check } from "../check";
-import { soundsLikeNvidia, unsuffixedNames } from "../extension";
-import { extensionsOf, minorsWith } from "../release";
-import { closest } from "../suggest";
+import type { Check } from "./check";
+import { soundsLikeNvidia, unsuffixedNames } from "../facts/extension";
+import { extensionsOf, minorsWith } from "../facts/talos-release";
+import { closest } from "../stack/suggest";
 
 const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 

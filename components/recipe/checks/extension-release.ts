@@ -1,5 +1,5 @@
-import type { Check } from "../check";
-import { extensionsOf, minorsWith } from "../release";
+import type { Check } from "./check";
+import { extensionsOf, minorsWith } from "../facts/talos-release";
 
 export const extensionRelease: Check = {
   id: "extension-release",

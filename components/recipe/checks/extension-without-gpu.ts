@@ -1,5 +1,5 @@
-import type { Check } from "../check";
-import { soundsLikeNvidia } from "../extension";
+import type { Check } from "./check";
+import { soundsLikeNvidia } from "../facts/extension";
 
 export const extensionWithoutGpu: Check = {
   id: "extension-without-gpu",

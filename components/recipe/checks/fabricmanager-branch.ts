@@ -1,5 +1,5 @@
-import type { Check } from "../check";
-import { nvidiaExtension } from "../extension";
+import type { Check } from "./check";
+import { nvidiaExtension } from "../facts/extension";
 
 export const fabricmanagerBranch: Check = {
   id: "fabricmanager-branch",

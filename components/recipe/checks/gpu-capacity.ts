@@ -1,5 +1,5 @@
-import { gpuRequests, type Check } from "../check";
-import { workloadResource } from "../sharing";
+import { gpuRequests, type Check } from "./check";
+import { workloadResource } from "../facts/sharing";
 
 export const gpuCapacity: Check = {
   id: "gpu-capacity",

@@ -1,4 +1,4 @@
-import type { Check } from "../check";
+import type { Check } from "./check";
 
 export const gpuMachine: Check = {
   id: "gpu-machine",

@@ -1,6 +1,6 @@
-import { gpuRequests, type Check, type Complaint } from "../check";
-import { workloadResource } from "../sharing";
-import { didYouMean } from "../suggest";
+import { gpuRequests, type Check, type Complaint } from "./check";
+import { workloadResource } from "../facts/sharing";
+import { didYouMean } from "../stack/suggest";
 
 export const gpuRequestsFit: Check = {
   id: "gpu-requests",

@@ -1,4 +1,4 @@
-import type { Check } from "../check";
+import type { Check } from "./check";
 import { bootstrap } from "./bootstrap";
 import { chartValues } from "./chart-values";
 import { chartVersion } from "./chart-version";

@@ -1,5 +1,5 @@
-import { allPatches, type Check } from "../check";
-import { valueAt } from "../user-patches";
+import { allPatches, type Check } from "./check";
+import { valueAt } from "../machine/user-patches";
 
 export const installExtensions: Check = {
   id: "install-extensions",

@@ -1,4 +1,4 @@
-import type { Check, Complaint } from "../check";
+import type { Check, Complaint } from "./check";
 
 export const kernelArgs: Check = {
   id: "kernel-args",

@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import type { Check } from "../check";
+import type { Check } from "./check";
 
 export const kubernetesVersion: Check = {
   id: "kubernetes-version",

@@ -1,4 +1,4 @@
-import type { Check } from "../check";
+import type { Check } from "./check";
 
 export const machineAddress: Check = {
   id: "machine-address",

@@ -1,6 +1,6 @@
-import type { Check } from "../check";
-import { customizationPath } from "../containerd";
-import type { UserPatch } from "../user-patches";
+import type { Check } from "./check";
+import { customizationPath } from "../machine/containerd";
+import type { UserPatch } from "../machine/user-patches";
 
 /** Paths that patches write more than once, with the last patch that does. The containerd part has checks of its own. */
 function repeated(patches: UserPatch[]): { path: string; fields: string[] }[] {

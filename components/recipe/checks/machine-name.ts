@@ -1,4 +1,4 @@
-import type { Check } from "../check";
+import type { Check } from "./check";
 
 const nodeName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 

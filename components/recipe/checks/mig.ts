@@ -1,8 +1,8 @@
-import { migOf } from "../card";
-import type { Check, Complaint } from "../check";
-import { instancesOf, profileName } from "../sharing";
-import { didYouMean } from "../suggest";
-import { compareDotted } from "../version";
+import { migOf } from "../facts/card";
+import type { Check, Complaint } from "./check";
+import { instancesOf, profileName } from "../facts/sharing";
+import { didYouMean } from "../stack/suggest";
+import { compareDotted } from "../facts/version";
 
 export const mig: Check = {
   id: "mig",

@@ -1,5 +1,5 @@
-import { flavoursOf } from "../card";
-import type { Check } from "../check";
+import { flavoursOf } from "../facts/card";
+import type { Check } from "./check";
 
 export const moduleFlavour: Check = {
   id: "module-flavour",

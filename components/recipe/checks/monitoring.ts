@@ -1,5 +1,5 @@
-import type { Check } from "../check";
-import { isRecord } from "../user-patches";
+import type { Check } from "./check";
+import { isRecord } from "../machine/user-patches";
 
 export const monitoring: Check = {
   id: "monitoring",

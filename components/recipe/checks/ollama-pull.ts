@@ -1,5 +1,5 @@
-import type { Check } from "../check";
-import { modelPullOf } from "../model-pull";
+import type { Check } from "./check";
+import { modelPullOf } from "../kubernetes/model-pull";
 
 export const ollamaPull: Check = {
   id: "ollama-pull",

@@ -1,5 +1,5 @@
-import type { Check, CheckedMachine, Complaint } from "../check";
-import { parseTalosVersion } from "../version";
+import type { Check, CheckedMachine, Complaint } from "./check";
+import { parseTalosVersion } from "../facts/version";
 
 /** A UUID as Omni writes it: the machine's SMBIOS UUID in lower case. */
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -1,5 +1,5 @@
-import { flavoursOf, openModulesRefuse } from "../card";
-import type { Check } from "../check";
+import { flavoursOf, openModulesRefuse } from "../facts/card";
+import type { Check } from "./check";
 
 export const openModulesCard: Check = {
   id: "open-modules-card",

@@ -1,6 +1,6 @@
-import type { Check, Complaint } from "../check";
-import { migManagerHangs, migManagerRelease } from "../mig-manager";
-import { valueAt } from "../user-patches";
+import type { Check, Complaint } from "./check";
+import { migManagerHangs, migManagerRelease } from "../kubernetes/mig-manager";
+import { valueAt } from "../machine/user-patches";
 
 export const operatorValues: Check = {
   id: "operator-values",

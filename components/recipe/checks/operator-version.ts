@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import type { Check } from "../check";
+import type { Check } from "./check";
 
 /** Oldest operator that Talos ≥ 1.13 documents and tests. */
 const oldestForCdi = "26.3.1";

@@ -1,4 +1,4 @@
-import { allPatches, type Check } from "../check";
+import { allPatches, type Check } from "./check";
 
 export const patchDelete: Check = {
   id: "patch-delete",

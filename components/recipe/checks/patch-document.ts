@@ -1,4 +1,4 @@
-import { allPatches, type Check } from "../check";
+import { allPatches, type Check } from "./check";
 
 /** Documents that came with Talos 1.14. Source: talos, pkg/machinery/config/types at v1.13.0 and v1.14.0-rc.1. */
 const since14 = new Set([

@@ -1,4 +1,4 @@
-import { allPatches, type Check } from "../check";
+import { allPatches, type Check } from "./check";
 
 export const patchFormat: Check = {
   id: "patch-format",

@@ -1,5 +1,5 @@
-import { allPatches, type Check } from "../check";
-import { recordAt } from "../user-patches";
+import { allPatches, type Check } from "./check";
+import { recordAt } from "../machine/user-patches";
 
 /** Label prefixes of Kubernetes that a kubelet may set on its own node. Source: kubernetes, plugin/pkg/admission/noderestriction. */
 const allowed =

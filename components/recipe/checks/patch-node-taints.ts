@@ -1,5 +1,5 @@
-import { allPatches, type Check } from "../check";
-import { recordAt } from "../user-patches";
+import { allPatches, type Check } from "./check";
+import { recordAt } from "../machine/user-patches";
 
 export const patchNodeTaints: Check = {
   id: "patch-node-taints",

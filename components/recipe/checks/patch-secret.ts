@@ -1,5 +1,5 @@
-import { allPatches, type Check } from "../check";
-import { isRecord } from "../user-patches";
+import { allPatches, type Check } from "./check";
+import { isRecord } from "../machine/user-patches";
 
 /** Fields of a machine configuration that hold secrets. Source: talos, pkg/machinery/config/types/v1alpha1, RedactSecrets. */
 const secretPaths = [

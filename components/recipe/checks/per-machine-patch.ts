@@ -1,5 +1,5 @@
-import type { Check } from "../check";
-import { customizationPath } from "../containerd";
+import type { Check } from "./check";
+import { customizationPath } from "../machine/containerd";
 
 export const perMachinePatch: Check = {
   id: "per-machine-patch",

@@ -1,5 +1,5 @@
-import type { Check } from "../check";
-import { didYouMean } from "../suggest";
+import type { Check } from "./check";
+import { didYouMean } from "../stack/suggest";
 
 /** Platforms of the Image Factory. Source: talos v1.14.0-rc.1, pkg/machinery/platforms/platforms.go. */
 const platforms = [

@@ -1,5 +1,5 @@
-import type { Check } from "../check";
-import { valueAt } from "../user-patches";
+import type { Check } from "./check";
+import { valueAt } from "../machine/user-patches";
 
 export const pluginEra: Check = {
   id: "plugin-era",

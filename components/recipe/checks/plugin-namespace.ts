@@ -1,4 +1,4 @@
-import type { Check } from "../check";
+import type { Check } from "./check";
 
 export const pluginNamespace: Check = {
   id: "plugin-namespace",

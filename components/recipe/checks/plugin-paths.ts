@@ -1,6 +1,6 @@
-import type { Check } from "../check";
-import { envOf } from "../values";
-import { valueAt } from "../user-patches";
+import type { Check } from "./check";
+import { envOf } from "../kubernetes/values";
+import { valueAt } from "../machine/user-patches";
 
 export const pluginPaths: Check = {
   id: "plugin-paths",

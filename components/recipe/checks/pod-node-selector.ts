@@ -1,4 +1,4 @@
-import type { Check, CheckedMachine } from "../check";
+import type { Check, CheckedMachine } from "./check";
 
 /** Labels that Kubernetes, Talos, Node Feature Discovery and NVIDIA set themselves. */
 const setByOthers =

@@ -1,5 +1,5 @@
-import { powerRangeOf } from "../card";
-import type { Check } from "../check";
+import { powerRangeOf } from "../facts/card";
+import type { Check } from "./check";
 
 export const powerLimit: Check = {
   id: "power-limit",

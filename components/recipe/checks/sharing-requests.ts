@@ -1,4 +1,4 @@
-import { gpuRequests, type Check } from "../check";
+import { gpuRequests, type Check } from "./check";
 
 export const sharingRequests: Check = {
   id: "sharing-requests",

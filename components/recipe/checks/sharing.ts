@@ -1,7 +1,7 @@
 import * as semver from "semver";
-import type { Check, CheckContext, Complaint } from "../check";
-import { profileName } from "../sharing";
-import { compareDotted } from "../version";
+import type { Check, CheckContext, Complaint } from "./check";
+import { profileName } from "../facts/sharing";
+import { compareDotted } from "../facts/version";
 
 /** Clients that the MPS server of one card takes. */
 const mostClients = 48;

@@ -1,5 +1,5 @@
-import type { Check } from "../check";
-import { parseTaint, taintEffects } from "../taints";
+import type { Check } from "./check";
+import { parseTaint, taintEffects } from "../machine/taints";
 
 export const taints: Check = {
   id: "taints",

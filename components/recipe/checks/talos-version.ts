@@ -1,6 +1,6 @@
-import type { Check } from "../check";
-import { knownMinors } from "../release";
-import { parseTalosVersion } from "../version";
+import type { Check } from "./check";
+import { knownMinors } from "../facts/talos-release";
+import { parseTalosVersion } from "../facts/version";
 
 export const talosVersion: Check = {
   id: "talos-version",
@@ -26,7 +26,8 @@ export const talosVersion: Check = {
           field,
           problem: `Talos 1.${version.minor} is not known here (known: ${minors[0]} to ${minors.at(-1)})`,
           why: "which drivers it brings and how it exposes them would be guessed",
-          remedy: "take a release of a known minor, or add the minor to the tables (recipe/data/talos-releases.ts)",
+          remedy:
+            "take a release of a known minor, or add the minor to the tables (recipe/facts/data/talos-releases.ts)",
         },
       ];
     }

@@ -1,7 +1,7 @@
-import type { Check } from "../check";
-import { describeTaint, tolerates } from "../taints";
+import type { Check } from "./check";
+import { describeTaint, tolerates } from "../machine/taints";
 import type { PodToleration } from "../types";
-import { isRecord, valueAt } from "../user-patches";
+import { isRecord, valueAt } from "../machine/user-patches";
 
 export const tolerations: Check = {
   id: "tolerations",

@@ -1,5 +1,5 @@
-import type { Check } from "../check";
-import { parseTalosVersion } from "../version";
+import type { Check } from "./check";
+import { parseTalosVersion } from "../facts/version";
 
 export const upgradeStep: Check = {
   id: "upgrade-step",

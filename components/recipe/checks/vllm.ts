@@ -1,6 +1,6 @@
-import type { Check, Complaint } from "../check";
-import { compareDotted } from "../version";
-import { vllmSplit } from "../vllm";
+import type { Check, Complaint } from "./check";
+import { compareDotted } from "../facts/version";
+import { vllmSplit } from "../facts/vllm";
 
 /** Oldest compute capability of vLLM's images. */
 const oldest = "7.0";

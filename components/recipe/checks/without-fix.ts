@@ -1,6 +1,6 @@
-import type { Check } from "../check";
+import type { Check } from "./check";
 import { fixIds } from "../fix-ids";
-import { didYouMean } from "../suggest";
+import { didYouMean } from "../stack/suggest";
 
 export const withoutFix: Check = {
   id: "without-fix",

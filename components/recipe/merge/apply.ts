@@ -1,5 +1,5 @@
 import { isMap, isSeq, type Document, type Node } from "yaml";
-import { isRecord } from "../user-patches";
+import { isRecord } from "../machine/user-patches";
 import type { Finding } from "../types";
 import { identityOf, type Addition, type Step } from "./added";
 import { newPart, type Configuration, type Part } from "./documents";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { parseAllDocuments } from "yaml";
-import { isRecord } from "../user-patches";
+import { isRecord } from "../machine/user-patches";
 import type { Step } from "./added";
 import { mainDocument, nameOf } from "./documents";
 import { isWhole, keyOfList } from "./keyed-lists";

@@ -1,6 +1,6 @@
 import { mkdtempSync, readdirSync } from "node:fs";
 import * as path from "node:path";
-import { charts } from "../../../components/recipe/data/charts";
+import { charts } from "../../../components/recipe/facts/data/charts";
 import { chartFolder, chartRepositories, chartVersions } from "../../../lab/charts";
 import { valuesSchema } from "../../../lab/charts/schema";
 import { dir, folder, render, run, withHelm } from "./render";

@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"talos-gpu/lab/machines/internal/kubelet"
-	"talos-gpu/lab/machines/internal/kubelet/smi"
-	"talos-gpu/lab/machines/internal/machine"
+	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/smi"
+	"talos-gpu/lab/machines/internal/talos/machine"
 )
 
 // Handler serves GET /state, POST /machines/NAME/fault, POST /machines/NAME/nvidia-smi and POST /reset-requests.

@@ -1,0 +1,76 @@
+import { DriverBranch, ModuleFlavour, schematicOf } from "../../components/recipe/index";
+import {
+  modulesExtension,
+  nvidiaExtension,
+  soundsLikeNvidia,
+  toolkitExtension,
+} from "../../components/recipe/facts/extension";
+import type { Note } from "./note";
+import type { TalconfigNode } from "./talconfig";
+
+/** What a node's image holds, as far as talconfig tells. */
+export interface ImageContent {
+  /** Whether NVIDIA's extensions are in it; undefined: nobody can tell from here. */
+  nvidia?: boolean;
+  branch?: DriverBranch;
+  flavour?: ModuleFlavour;
+  /** Extensions that are not NVIDIA's. */
+  extensions: string[];
+  kernelArgs: string[];
+  notes: Note[];
+}
+
+/** Schematics that hold NVIDIA's extensions alone, by ID: an ID is a hash, so only what is tried can be told. */
+const known = new Map<string, { branch: DriverBranch; flavour: ModuleFlavour }>(
+  Object.values(DriverBranch).flatMap((branch) =>
+    Object.values(ModuleFlavour).flatMap((flavour) => {
+      const pair = [modulesExtension(flavour, branch), toolkitExtension(branch)];
+      // The order of the extensions is part of the ID; the Factory's page sorts them, a hand may not.
+      return [pair, pair.toReversed()].map((extensions): [string, { branch: DriverBranch; flavour: ModuleFlavour }] => [
+        schematicOf({ extensions, kernelArgs: [] }).id,
+        { branch, flavour },
+      ]);
+    }),
+  ),
+);
+
+/** Schematic without anything. */
+const plain = schematicOf({ extensions: [], kernelArgs: [] }).id;
+
+/** What a node's image holds, by its schematic or by the ID in its image's URL. */
+export function imageOf(node: TalconfigNode): ImageContent {
+  const customization = node.schematic?.customization;
+  if (customization === undefined) return byUrl(node);
+  const extensions = customization.systemExtensions?.officialExtensions ?? [];
+  const found = extensions.flatMap((name) => nvidiaExtension(name) ?? []);
+  const branch = found.flatMap((extension) => extension.branch ?? [])[0];
+  const flavour = found.flatMap((extension) => extension.flavour ?? [])[0];
+  return {
+    nvidia: extensions.some(soundsLikeNvidia),
+    ...(branch === undefined ? {} : { branch }),
+    ...(flavour === undefined ? {} : { flavour }),
+    extensions: extensions.filter((name) => !soundsLikeNvidia(name)),
+    kernelArgs: customization.extraKernelArgs ?? [],
+    notes: [],
+  };
+}
+
+function byUrl({ hostname, talosImageURL }: TalconfigNode): ImageContent {
+  const nothing = { extensions: [], kernelArgs: [], notes: [] };
+  if (talosImageURL === undefined) return { ...nothing, nvidia: false };
+  const id = /[0-9a-f]{64}/.exec(talosImageURL)?.[0];
+  if (id === plain) return { ...nothing, nvidia: false };
+  const schematic = id === undefined ? undefined : known.get(id);
+  if (schematic !== undefined) return { ...nothing, nvidia: true, ...schematic };
+  return {
+    ...nothing,
+    notes: [
+      {
+        field: `machines.${hostname}.extensions`,
+        problem: `what is in ${id === undefined ? talosImageURL : `schematic ${id.slice(0, 12)}…`} cannot be told from its name`,
+        why: "the machine gets an image of NVIDIA's extensions and of those that the stack names: others would be gone",
+        remedy: `look with \`talosctl -n ${hostname} get extensions\`, and write those that are not NVIDIA's here`,
+      },
+    ],
+  };
+}

@@ -1,0 +1,123 @@
+import { needsMarkers } from "../../recipe/kubernetes/markers";
+import { migManagerRelease } from "../../recipe/kubernetes/mig-manager";
+import type { ClusterSpec } from "../../recipe/stack/spec/index";
+import { taintsOf } from "../../recipe/machine/taints";
+import type { NodeTaint } from "../../recipe/types";
+import { type Fixes, hasGpu } from "./fix";
+
+/** What exposes the GPUs to Kubernetes. */
+export const kubernetesFixes = {
+  validationMarkers: {
+    does: "a DaemonSet keeps driver-ready and toolkit-ready under /run/nvidia/validations, and the operator's validator stays off those nodes",
+    symptom: "the operator's pods stay in Init:0/1, waiting for toolkit-validation; the node offers no nvidia.com/gpu",
+    cause:
+      "Talos brings driver and toolkit, so nobody writes the files that the operator's pods wait for, and its validator looks for the driver where Talos ≤ 1.12 does not have it",
+    errors: [
+      "Init:0/1",
+      "waiting for nvidia container stack to be setup",
+      "failed to validate the driver, retrying after 5 seconds",
+    ],
+    remedy: "take validationMarkers out of `without`",
+    source: "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go",
+    usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
+  },
+  operatorValidatorLabel: {
+    does: "GPU nodes are labelled nvidia.com/gpu.deploy.operator-validator=false, so that the operator's validator does not run beside the marker files; from Talos 1.13 on =true, since there it writes them",
+    symptom:
+      "the pod nvidia-operator-validator stays in Init:0/4: failed to validate the driver, retrying after 5 seconds; operands that start meanwhile wait in Init:0/1; or, on Talos ≥ 1.13, operands wait in Init:0/1 and there is no validator",
+    cause:
+      "the validator looks for the driver where Talos ≤ 1.12 does not have it, and deletes driver-ready each time it starts and every marker when it ends; on Talos ≥ 1.13 it is the one to write them, and a label =false of former days keeps it away",
+    errors: ["Init:0/4", "failed to validate the driver, retrying after 5 seconds"],
+    remedy: "take operatorValidatorLabel out of `without`, and any label of your own away from the node",
+    source:
+      "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go (driver-ready), assets/state-operator-validation",
+    usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
+  },
+  nodeSelector: {
+    does: "what must run on GPU nodes selects them by nvidia.com/gpu.present=true, and workloads by the resource that they request",
+    symptom:
+      "a DaemonSet wants 0 pods (DESIRED 0), or a pod stays Pending: node(s) didn't match Pod's node affinity/selector",
+    cause: "the selector asks for a label that no node has (any more), such as a role that was once given by hand",
+    errors: ["0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.", "DESIRED   0"],
+    remedy: "take nodeSelector out of `without`, and stale labels out of your own selectors",
+    source: "Kubernetes: a pod whose node selector fits no node is not scheduled; k8s-device-plugin, chart values",
+    usedBy: hasGpu,
+    check: "pod-node-selector",
+  },
+  privilegedNamespace: {
+    does: "the release's namespace is labelled pod-security.kubernetes.io/enforce=privileged before anything is installed in it",
+    symptom: 'pods are not created: violates PodSecurity "baseline:latest": hostPath volumes, privileged',
+    cause: "Talos enforces the baseline profile in every namespace but kube-system, and NVIDIA's pods mount host paths",
+    errors: ['pods "…" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes (volume "…")'],
+    remedy:
+      "take privilegedNamespace out of `without`, and `kubectl rollout restart` what has no pods yet: a controller that was refused tries again ever more seldom, up to every 17 minutes",
+    source: "siderolabs/docs, nvidia-gpu; talos, pkg/machinery/config/types/v1alpha1/generate (admission control)",
+    usedBy: (plan) => hasGpu(plan) && plan.kubernetes.namespaceLabels !== undefined,
+  },
+  runtimeClass: {
+    does: "a RuntimeClass nvidia with the handler nvidia is made before the device plugin",
+    symptom: 'pods are refused: RuntimeClass "nvidia" not found',
+    cause:
+      "the standalone device plugin's chart brings no RuntimeClass, and only containers of the handler nvidia get the driver's libraries",
+    errors: ['pods "…" is forbidden: pod rejected: RuntimeClass "nvidia" not found'],
+    remedy: "take runtimeClass out of `without`",
+    source: "siderolabs/docs, nvidia-gpu; k8s-device-plugin, deployments/helm/nvidia-device-plugin",
+    usedBy: (plan) => hasGpu(plan) && plan.kubernetes.runtimeClass.owner === "component",
+  },
+  gpuPresentLabel: {
+    does: "GPU nodes are labelled nvidia.com/gpu.present=true",
+    symptom: "the device plugin's DaemonSet wants 0 pods and the node offers no nvidia.com/gpu",
+    cause:
+      "the chart's affinity asks for a label that Node Feature Discovery would set, and the standalone plugin comes without it",
+    errors: ["DESIRED   0", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."],
+    remedy: "take gpuPresentLabel out of `without`",
+    source: "k8s-device-plugin#1213; talos#12103",
+    usedBy: (plan) => hasGpu(plan) && plan.kubernetes.mode === "devicePlugin",
+  },
+  deviceListStrategy: {
+    does: "the device plugin hands out devices by DEVICE_LIST_STRATEGY=envvar, in the singular",
+    symptom:
+      "the device plugin is in CrashLoopBackOff: invalid --device-list-strategy option: invalid strategy: envvars; the node offers no nvidia.com/gpu",
+    cause:
+      "the plugin knows envvar, volume-mounts, cdi-annotations and cdi-cri only, and on Talos ≤ 1.12 the first one is what works; the plural is a common slip",
+    remedy: "take deviceListStrategy out of `without`",
+    source: "k8s-device-plugin, api/config/v1/consts.go and strategy.go",
+    usedBy: (plan) => hasGpu(plan) && plan.era === "legacy",
+  },
+  tolerations: {
+    does: "NVIDIA's pods, the gate and the workloads tolerate the taints of the GPU machines",
+    symptom:
+      "the device plugin's DaemonSet wants 0 pods, or pods stay Pending: node(s) had untolerated taint; the node offers no nvidia.com/gpu",
+    cause: "the charts tolerate nvidia.com/gpu:NoSchedule alone, and a machine of this stack has a taint of its own",
+    remedy: "take tolerations out of `without`",
+    source: "k8s-device-plugin and gpu-operator charts, values.yaml (tolerations); k8s-device-plugin#1934",
+    usedBy: (plan) => hasGpu(plan) && excludingTaints(plan.spec).length > 0,
+  },
+  migManager: {
+    does: `the MIG manager is ${migManagerRelease}, and is told that the driver is not the host's, so that it leaves the host alone`,
+    symptom:
+      "cards are not split: nvidia.com/mig.config.state stays away or becomes failed, and the smoke test's pod stays Pending",
+    cause:
+      "the MIG manager from v0.13 on waits for ever for systemd, which Talos does not have; an older one that takes the driver for the host's copies itself into /usr/local, which Talos has read-only; and any sets failed when a card does not know the profile or is in use",
+    errors: [
+      "nvidia.com/mig.config.state=failed",
+      "Updating to MIG config: all-…",
+      "mkdir: cannot create directory ‘/host//usr/local/nvidia’: Read-only file system",
+      "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
+    ],
+    remedy: "take migManager out of `without`",
+    inForce:
+      "read the log of the pod nvidia-mig-manager: it says which step failed; a GPU that a pod still uses is free after `kubectl delete pod`, an A100 or A30 changes its MIG mode with the machine's next reboot, and the manager tries again when its pod is deleted",
+    source:
+      "NVIDIA/mig-parted#356, #382; gpu-operator#2501; NVIDIA/mig-parted v0.12.3, deployments/container/reconfigure-mig.sh",
+    usedBy: (plan) => hasGpu(plan) && plan.kubernetes.mode === "operator" && plan.spec.sharing?.mig !== undefined,
+  },
+} satisfies Fixes;
+
+/** Taints of the GPU machines that keep pods away. */
+function excludingTaints(spec: ClusterSpec): NodeTaint[] {
+  return Object.values(spec.machines)
+    .filter((machine) => (machine.gpus ?? []).length > 0)
+    .flatMap(taintsOf)
+    .filter((taint) => taint.effect !== "PreferNoSchedule");
+}

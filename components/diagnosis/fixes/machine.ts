@@ -1,0 +1,62 @@
+import { taintsOf } from "../../recipe/machine/taints";
+import { type Fixes, hasGpu } from "./fix";
+
+/** What a machine is given: its configuration, and its node's taints. */
+export const machineFixes = {
+  kernelModules: {
+    does: "machine.kernel.modules names nvidia, nvidia_uvm, nvidia_drm and nvidia_modeset",
+    symptom:
+      "the extension is installed but no driver runs: no nvidia in /proc/modules, ext-nvidia-persistenced keeps waiting",
+    cause: "the extension blacklists the modules, so nothing loads them unless the configuration declares them",
+    errors: [
+      "nvidia-container-cli: initialization error: nvml error: driver not loaded",
+      'Waiting for file "/sys/bus/pci/drivers/nvidia" to exist',
+    ],
+    remedy: "take kernelModules out of `without`",
+    source: "siderolabs/extensions, nvidia-gpu/nvidia-modules/production/files/nvidia.conf; talos#7008",
+    usedBy: hasGpu,
+  },
+  bpfJitHarden: {
+    does: "machine.sysctls sets net.core.bpf_jit_harden to 1",
+    symptom:
+      "GPU containers are not created: bpf_prog_query / load program: invalid argument: last insn is not an exit or jmp",
+    cause: "Talos' kernel hardening (2) refuses the BPF device filter that nvidia-container-cli of Talos ≤ 1.12 loads",
+    errors: [
+      "nvidia-container-cli: mount error: failed to create device filter",
+      "load program: invalid argument: last insn is not an exit or jmp",
+    ],
+    remedy: "take bpfJitHarden out of `without`",
+    source:
+      "siderolabs/extensions#101; siderolabs/extensions, nvidia-gpu/nvidia-container-toolkit/README.md at v1.11.5",
+    usedBy: (plan) => hasGpu(plan) && plan.era === "legacy",
+  },
+  taintThroughApi: {
+    does: "taints go onto the node through the Kubernetes API, and by registerWithTaints onto one that registers anew",
+    symptom: "the node does not have its taint, and pods that do not belong there take the GPU machine",
+    cause:
+      "a worker may not change its own taints: NodeRestriction refuses machine.nodeTaints on a node that is registered already, and with it every label that Talos sets in the same update",
+    remedy: "take taintThroughApi out of `without`",
+    source: "Kubernetes NodeRestriction; talos#8193, talos#10935",
+    usedBy: (plan) =>
+      Object.values(plan.spec.machines).some((machine) => machine.role === "worker" && taintsOf(machine).length > 0),
+  },
+  perMachinePatch: {
+    does: "a machine's containerd part is composed into one item of machine.files, in a patch of that machine alone",
+    symptom:
+      "the machine boots, pauses and reboots again and again: CRI and kubelet do not start, and its node is NotReady or never joins",
+    cause:
+      "a patch of the whole cluster and the machine's own both create /etc/cri/conf.d/20-customization.part: patches append to machine.files, Talos makes a resource of the file and cannot make it a second time, so the boot pauses for 35 minutes (5 before v1.12.9, and from v1.13.0 to v1.13.4) and starts anew",
+    errors: [
+      "resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists",
+      "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues",
+    ],
+    remedy:
+      "take perMachinePatch out of `without`; on a machine that loops already, take the cluster's patch away, and the corrected configuration ends the pause",
+    source:
+      "talos, v1alpha1_sequencer_tasks.go (WriteUserFiles, injectCRIConfigPatch, pauseOnFailure) and pkg/machinery/config/merge",
+    // Adopting merges files by their path.
+    usedBy: ({ machines }) =>
+      machines.some(({ configuration, containerdPart }) => configuration !== "adopted" && containerdPart !== undefined),
+    check: "per-machine-patch",
+  },
+} satisfies Fixes;

@@ -1,0 +1,41 @@
+import { cudaFloor } from "../../recipe/facts/cuda";
+import { compareDotted } from "../../recipe/facts/version";
+import type { Fixes } from "./fix";
+
+/** What runs on the GPUs. */
+export const workloadsFixes = {
+  modelsPull: {
+    does: "a Job asks the running ollama to pull its models, instead of a postStart hook in its container",
+    symptom:
+      "ollama's container is killed seconds after its start, again and again: FailedPostStartHook, nvidia-container-cli: initialization error: init 250 result=11",
+    cause:
+      "a hook's exec runs nvidia-container-cli anew, which fails on Talos ≤ 1.12, and Kubernetes kills a container whose postStart hook fails",
+    errors: [
+      "FailedPostStartHook",
+      "PostStartHookError",
+      "nvidia-container-cli: initialization error: init 250 result=11",
+    ],
+    remedy: "take modelsPull out of `without`, or set workloads.ollama.pullBy to job",
+    source: "siderolabs/extensions#940; ollama-helm#68, #100",
+    usedBy: (plan) => plan.era === "legacy" && (plan.spec.workloads?.ollama?.models ?? []).length > 0,
+    check: "ollama-pull",
+  },
+  cudaImage: {
+    does: "images follow from the newest CUDA that every GPU machine's driver runs",
+    symptom: "CUDA programs fail: CUDA driver version is insufficient for CUDA runtime version",
+    cause:
+      "the image is of a CUDA major whose oldest driver (12: 525.60.13, 13: 580.65.06) is newer than the machine's",
+    errors: [
+      "CUDA driver version is insufficient for CUDA runtime version",
+      "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=…, please update your driver to a newer version",
+    ],
+    remedy:
+      "take cudaImage out of `without`, or name an image of an older CUDA (smokeTestImage, workloads.<name>.image)",
+    source: "docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility",
+    usedBy: (plan) => plan.machines.some(({ driverVersion }) => isOlderThan(driverVersion, cudaFloor("13.0"))),
+    check: "cuda-image",
+  },
+} satisfies Fixes;
+
+const isOlderThan = (driver: string | undefined, floor: string | undefined): boolean =>
+  driver !== undefined && floor !== undefined && compareDotted(driver, floor) < 0;

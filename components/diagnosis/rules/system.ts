@@ -1,0 +1,89 @@
+import { eraOf } from "../../recipe/facts/talos-release";
+import type { Observations, ObservedNode } from "../observations";
+import type { Era, Mode, Plan } from "../../recipe/types";
+
+/** What the signs of a failure are weighed against: from the stack's plan, or read off the cluster where there is none. */
+export interface System {
+  /** The stack's plan, where one is known. */
+  plan?: Plan;
+  /** Undefined when neither a plan nor a node tells. */
+  era?: Era;
+  /** Undefined when neither a plan nor anything of the operator's or the plugin's is there. */
+  mode?: Mode;
+  /** Namespace of the release; undefined when unknown. */
+  namespace?: string;
+  /** Machines that have, or shall have, a GPU driver. */
+  gpuMachines: GpuMachine[];
+  runtimeClass: { name: string; owner: "component" | "operator" };
+  /** Labels that the pods of the release ask of a GPU node. */
+  nodeSelector: Record<string, string>;
+}
+
+/** A machine with a GPU, as far as a diagnosis needs it. */
+export interface GpuMachine {
+  name: string;
+  /** Wanted schematic; undefined without a plan, and with Omni, which makes its own. */
+  schematicId?: string;
+  /** Wanted release; undefined without a plan. */
+  talosVersion?: string;
+}
+
+/** The system that a plan describes, or else the one that is seen. */
+export function systemOf(seen: Observations, plan?: Plan): System {
+  return plan === undefined ? seenSystem(seen) : plannedSystem(plan);
+}
+
+function plannedSystem(plan: Plan): System {
+  const { mode, release, runtimeClass, nodeSelector } = plan.kubernetes;
+  return {
+    plan,
+    era: plan.era,
+    mode,
+    namespace: release.namespace,
+    gpuMachines: plan.machines
+      .filter(({ gpuCount }) => gpuCount > 0)
+      .map(({ name, configuration, schematicId, talosVersion }) => ({
+        name,
+        talosVersion,
+        ...(configuration === "omni" ? {} : { schematicId }),
+      })),
+    runtimeClass: { name: runtimeClass.name, owner: runtimeClass.owner },
+    nodeSelector,
+  };
+}
+
+/**
+ * Talos labels its nodes with the extensions of their image, `extensions.talos.dev/<name>=<version>`, and tells its release
+ * in the node's OS image, `Talos (v1.12.6)`. Source: talos, internal/app/machined/pkg/controllers/k8s/node_label_spec.go.
+ */
+function seenSystem(seen: Observations): System {
+  const gpuNodes = (seen.nodes ?? []).filter(hasDriverExtension);
+  const version = (gpuNodes.length > 0 ? gpuNodes : (seen.nodes ?? [])).map(talosVersionOf).find(Boolean);
+  const release = releaseSeen(seen);
+  return {
+    ...(version === undefined ? {} : { era: eraOf(version) }),
+    ...release,
+    gpuMachines: gpuNodes.map(({ name }) => ({ name })),
+    runtimeClass: { name: "nvidia", owner: release.mode === "operator" ? "operator" : "component" },
+    nodeSelector: { "nvidia.com/gpu.present": "true" },
+  };
+}
+
+/** Whether a node's image has NVIDIA's kernel modules. */
+function hasDriverExtension({ labels }: ObservedNode): boolean {
+  return Object.keys(labels).some((key) => /^extensions\.talos\.dev\/(nvidia-open-gpu|nonfree-kmod-nvidia)/.test(key));
+}
+
+/** A node's Talos release, e.g. `v1.12.6`; undefined on another system. */
+export function talosVersionOf({ osImage }: Pick<ObservedNode, "osImage">): string | undefined {
+  return /^Talos \((v[^)]+)\)/.exec(osImage ?? "")?.[1];
+}
+
+/** The operator's own objects tell it from the standalone plugin, whose DaemonSet is named after its release and chart. */
+function releaseSeen(seen: Observations): { mode?: Mode; namespace?: string } {
+  const objects = [...(seen.daemonSets ?? []), ...(seen.deployments ?? []), ...(seen.pods ?? [])];
+  const operator = objects.find(({ name }) => /gpu-operator|^nvidia-device-plugin-daemonset/.test(name));
+  if (operator) return { mode: "operator", namespace: operator.namespace };
+  const plugin = objects.find(({ name }) => /device-plugin/.test(name) && /nvidia|nvdp/.test(name));
+  return plugin ? { mode: "devicePlugin", namespace: plugin.namespace } : {};
+}

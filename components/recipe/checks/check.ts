@@ -1,0 +1,84 @@
+import type { PlanBasis } from "../plan";
+import type { MachineFacts } from "../facts/machine-facts";
+import type { ClusterSpec } from "../stack/spec/index";
+import type { Finding, MachineRecipe } from "../types";
+import type { UserPatch } from "../machine/user-patches";
+
+/** What a check may look at: the stack, and the plan as far as it could be made. */
+export interface CheckContext extends PlanBasis {
+  spec: ClusterSpec;
+  /** Machines with what was found out about them, in upgrade order. */
+  machines: CheckedMachine[];
+  /** Those with a GPU. */
+  gpuMachines: CheckedMachine[];
+}
+
+/** A machine as the checks see it. */
+export interface CheckedMachine extends MachineFacts {
+  /** Path of the machine in the stack, e.g. `machines.gpu-1`. */
+  field: string;
+  recipe: MachineRecipe;
+  patches: UserPatch[];
+}
+
+/** What a check says; its name is put on by `checkCluster`. */
+export type Complaint = Omit<Finding, "check">;
+
+/** One rule of the domain. */
+export interface Check {
+  /** Name, e.g. `driver-branches`. */
+  id: string;
+  /** Where the rule stands: repository and file, documentation or issue. */
+  source: string;
+  find(context: CheckContext): Complaint[];
+}
+
+/** Lays out a plan for the checks. */
+export function checkContext(basis: PlanBasis): CheckContext {
+  const machines = basis.plan.machines.map((recipe, index): CheckedMachine => {
+    const facts = basis.facts[index];
+    if (!facts) throw new Error(`no facts of ${recipe.name}`);
+    return { ...facts, field: `machines.${recipe.name}`, recipe, patches: basis.machinePatches.get(recipe.name) ?? [] };
+  });
+  return { ...basis, spec: basis.plan.spec, machines, gpuMachines: machines.filter((machine) => machine.gpuCount > 0) };
+}
+
+/** All patches of users: the cluster's, then each machine's, with the machines that they reach. */
+export function allPatches(context: CheckContext): { patch: UserPatch; machines: CheckedMachine[] }[] {
+  return [
+    ...context.clusterPatches.map((patch) => ({ patch, machines: context.machines })),
+    ...context.machines.flatMap((machine) => machine.patches.map((patch) => ({ patch, machines: [machine] }))),
+  ];
+}
+
+/** A workload that requests GPUs, whatever its kind. */
+export interface GpuRequest {
+  /** Path in the stack, e.g. `workloads.ollama`. */
+  field: string;
+  gpus: number;
+  active: boolean;
+  image?: string;
+  /** Profile of the MIG devices that it requests. */
+  migProfile?: string;
+}
+
+/** What requests GPUs in a stack. */
+export function gpuRequests(spec: ClusterSpec): GpuRequest[] {
+  const { ollama, comfyui, vllm, pods } = spec.workloads ?? {};
+  const app = (
+    field: string,
+    app: { gpus?: number; active?: boolean; image?: string; migProfile?: string },
+  ): GpuRequest => ({
+    field,
+    gpus: app.gpus ?? 1,
+    active: app.active ?? true,
+    ...(app.image === undefined ? {} : { image: app.image }),
+    ...(app.migProfile === undefined ? {} : { migProfile: app.migProfile }),
+  });
+  return [
+    ...(ollama ? [app("workloads.ollama", ollama)] : []),
+    ...(comfyui ? [app("workloads.comfyui", comfyui)] : []),
+    ...(vllm ? [app("workloads.vllm", vllm)] : []),
+    ...Object.entries(pods ?? {}).map(([name, pod]) => app(`workloads.pods.${name}`, pod)),
+  ];
+}

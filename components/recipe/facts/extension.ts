@@ -1,0 +1,65 @@
+import { DriverBranch, ModuleFlavour } from "../stack/spec/index";
+
+/**
+ * Names of NVIDIA's extensions. Source: siderolabs/extensions, nvidia-gpu; the user-space libraries of a driver are in
+ * the container toolkit's extension, so modules and toolkit must be of one branch.
+ */
+export type NvidiaExtensionKind = "modules" | "toolkit" | "fabricmanager" | "gdrdrv";
+
+/** What an extension of NVIDIA's is. */
+export interface NvidiaExtension {
+  kind: NvidiaExtensionKind;
+  branch?: DriverBranch;
+  flavour?: ModuleFlavour;
+}
+
+const named = new Map<string, NvidiaExtension>([["siderolabs/nvidia-gdrdrv-device", { kind: "gdrdrv" }]]);
+for (const branch of Object.values(DriverBranch)) {
+  for (const flavour of Object.values(ModuleFlavour))
+    named.set(modulesExtension(flavour, branch), { kind: "modules", branch, flavour });
+  named.set(toolkitExtension(branch), { kind: "toolkit", branch });
+  named.set(`siderolabs/nvidia-fabricmanager-${branch}`, { kind: "fabricmanager", branch });
+}
+
+/** Extension with the kernel modules. */
+export function modulesExtension(flavour: ModuleFlavour, branch: DriverBranch): string {
+  return flavour === "open"
+    ? `siderolabs/nvidia-open-gpu-kernel-modules-${branch}`
+    : `siderolabs/nonfree-kmod-nvidia-${branch}`;
+}
+
+/** Extension with the container toolkit and the driver's libraries. */
+export function toolkitExtension(branch: DriverBranch): string {
+  return `siderolabs/nvidia-container-toolkit-${branch}`;
+}
+
+/** What an extension of NVIDIA's is, by its exact name; undefined for others. */
+export function nvidiaExtension(name: string): NvidiaExtension | undefined {
+  return named.get(name);
+}
+
+/** Names that the Image Factory silently takes as the `-lts` ones, and the ones to write instead. Source: image-factory, internal/profile, ExtensionNameAlias. */
+export const unsuffixedNames: Record<string, string[]> = {
+  "siderolabs/nonfree-kmod-nvidia": [
+    modulesExtension("proprietary", "lts"),
+    modulesExtension("proprietary", "production"),
+  ],
+  "siderolabs/nvidia-open-gpu-kernel-modules": [
+    modulesExtension("open", "lts"),
+    modulesExtension("open", "production"),
+  ],
+  "siderolabs/nvidia-container-toolkit": [toolkitExtension("lts"), toolkitExtension("production")],
+  "siderolabs/nvidia-fabricmanager": [
+    "siderolabs/nvidia-fabricmanager-lts",
+    "siderolabs/nvidia-fabricmanager-production",
+  ],
+  "siderolabs/nvidia-fabric-manager": [
+    "siderolabs/nvidia-fabricmanager-lts",
+    "siderolabs/nvidia-fabricmanager-production",
+  ],
+};
+
+/** Whether a name speaks of NVIDIA, official or not. */
+export function soundsLikeNvidia(name: string): boolean {
+  return name.includes("nvidia");
+}

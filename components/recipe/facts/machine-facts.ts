@@ -1,0 +1,87 @@
+import { drives, findCard, flavoursOf, openModulesRefuse } from "./card";
+import type { Card } from "./data/cards";
+import { fixSwitch } from "../fix-ids";
+import { modulesExtension, nvidiaExtension, toolkitExtension } from "./extension";
+import type { Release } from "./talos-release";
+import type { DriverBranch, ClusterSpec, MachineSpec, ModuleFlavour } from "../stack/spec/index";
+
+/** A kind of card in a machine, looked up. */
+export interface CardUse {
+  /** Path of the entry in the stack, e.g. `machines.gpu-1.gpus[0]`. */
+  field: string;
+  model: string;
+  count: number;
+  /** Undefined when the tables lack the model. */
+  card?: Card;
+}
+
+/** What a machine has and which driver it gets: the ground of its recipe and of the checks. */
+export interface MachineFacts {
+  name: string;
+  spec: MachineSpec;
+  uses: CardUse[];
+  /** Cards of the tables, without duplicates. */
+  cards: Card[];
+  /** Number of cards; 0 means that the machine is not a GPU machine. */
+  gpuCount: number;
+  branch: DriverBranch;
+  flavour: ModuleFlavour;
+  /** Driver of the kernel modules; undefined without a GPU or without a known release. */
+  driverVersion?: string;
+  /** Sorted, without duplicates. */
+  extensions: string[];
+}
+
+/** Looks up a machine's cards and decides its driver. Never fails: what is unknown stays undefined, for the checks to name. */
+export function machineFacts(name: string, spec: MachineSpec, cluster: ClusterSpec, release?: Release): MachineFacts {
+  const uses = (spec.gpus ?? []).map((gpu, index): CardUse => {
+    const card = findCard(gpu.model);
+    return {
+      field: `machines.${name}.gpus[${index}]`,
+      model: gpu.model,
+      count: gpu.count ?? 1,
+      ...(card ? { card } : {}),
+    };
+  });
+  const cards = [...new Set(uses.flatMap((use) => (use.card ? [use.card] : [])))];
+  const gpuCount = uses.reduce((sum, use) => sum + use.count, 0);
+  const own = [...new Set(spec.extensions ?? [])];
+  const facts = { name, spec, uses, cards, gpuCount };
+  if (gpuCount === 0) return { ...facts, branch: "production", flavour: "open", extensions: own.sort() };
+
+  const ownModules = own.map(nvidiaExtension).find((extension) => extension?.kind === "modules");
+  const ownToolkit = own.map(nvidiaExtension).find((extension) => extension?.kind === "toolkit");
+  // Left out, the fix shows what a mix does: modules of lts, libraries of production.
+  const mixed = !fixSwitch(cluster.without)("driverBranches") && !ownModules && !ownToolkit;
+  const branch = mixed
+    ? "lts"
+    : (ownModules?.branch ?? ownToolkit?.branch ?? cluster.driver?.branch ?? defaultBranch(cards, release));
+  const driverVersion = release?.drivers[branch];
+  const flavour = ownModules?.flavour ?? cluster.driver?.flavour ?? defaultFlavour(cards, driverVersion);
+  const extensions = [
+    ...own,
+    ...(ownModules ? [] : [modulesExtension(flavour, branch)]),
+    ...(ownToolkit ? [] : [toolkitExtension(mixed ? "production" : branch)]),
+  ];
+  return { ...facts, branch, flavour, ...(driverVersion ? { driverVersion } : {}), extensions: extensions.sort() };
+}
+
+/**
+ * `production`, unless only `lts` brings a driver that knows all cards: Maxwell to Volta on Talos ≥ 1.13 (580 is their last
+ * branch, production is 595), or a card newer than the production driver of Talos 1.12 (570; its lts is 580).
+ */
+function defaultBranch(cards: Card[], release: Release | undefined): DriverBranch {
+  if (!release) return "production";
+  const fits = (branch: DriverBranch): boolean => cards.every((card) => drives(release.drivers[branch], card));
+  return !fits("production") && fits("lts") ? "lts" : "production";
+}
+
+/** The first flavour that drives every card; open modules of old drivers only where they take the card. */
+function defaultFlavour(cards: Card[], driver: string | undefined): ModuleFlavour {
+  const usable = (flavour: ModuleFlavour): boolean =>
+    cards.every(
+      (card) =>
+        flavoursOf(card).includes(flavour) && !(flavour === "open" && driver && openModulesRefuse(card, driver)),
+    );
+  return !usable("open") && usable("proprietary") ? "proprietary" : "open";
+}

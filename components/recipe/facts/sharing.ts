@@ -1,0 +1,110 @@
+import { stringify } from "yaml";
+import { migOf } from "./card";
+import type { MachineFacts } from "./machine-facts";
+import { shortHash } from "../short-hash";
+import type { SharingSpec } from "../stack/spec/index";
+
+/** Resource of a whole card. */
+const gpuResource = "nvidia.com/gpu";
+
+/** Resource that workloads request. With mixed MIG devices of several sizes, the smallest one. */
+export function resourceNameOf(sharing: SharingSpec | undefined, machines: MachineFacts[]): string {
+  if (sharing?.timeSlicing?.renameByDefault) return `${gpuResource}.shared`;
+  if (sharing?.mig?.strategy === "mixed") {
+    const names = machines.flatMap((machine) => Object.keys(allocatableOf(machine, sharing)));
+    return names.sort()[0] ?? gpuResource;
+  }
+  return gpuResource;
+}
+
+/** Resource of a MIG device with the strategy mixed. Source: k8s-device-plugin, internal/resource (`mig-<profile>`, `+` as `.`). */
+function migResource(profile: string): string {
+  return `nvidia.com/mig-${profileName(profile).replace("+", ".")}`;
+}
+
+/**
+ * Resource that one workload requests.
+ *
+ * @param otherwise The cluster's resource, for workloads that name no MIG profile.
+ */
+export function workloadResource(
+  sharing: SharingSpec | undefined,
+  migProfile: string | undefined,
+  otherwise: string,
+): string {
+  return sharing?.mig?.strategy === "mixed" && migProfile !== undefined ? migResource(migProfile) : otherwise;
+}
+
+/** Units of the GPU resource that a node shall offer, by resource name; empty without a GPU. */
+export function allocatableOf(machine: MachineFacts, sharing: SharingSpec | undefined): Record<string, number> {
+  if (machine.gpuCount === 0) return {};
+  if (sharing?.mig && sharing.mig.profile !== "all-disabled") return migDevices(machine, sharing, sharing.mig.profile);
+  const replicas = sharing?.timeSlicing?.replicas ?? sharing?.mps?.replicas ?? 1;
+  return { [resourceNameOf(sharing, [])]: machine.gpuCount * replicas };
+}
+
+/** With the strategy single, instances are `nvidia.com/gpu`, and time slicing shares them like cards. */
+function migDevices(machine: MachineFacts, sharing: SharingSpec, profile: string): Record<string, number> {
+  const devices: Record<string, number> = {};
+  const mixed = sharing.mig?.strategy === "mixed";
+  const each = mixed ? 1 : (sharing.timeSlicing?.replicas ?? 1);
+  for (const use of machine.uses) {
+    for (const [name, count] of Object.entries(instancesOf(use.card && migOf(use.card), profile))) {
+      const resource = mixed ? migResource(name) : resourceNameOf(sharing, []);
+      devices[resource] = (devices[resource] ?? 0) + count * use.count * each;
+    }
+  }
+  return devices;
+}
+
+/** MIG instances that a profile makes of one card, by profile; empty when the card has no such profile. */
+export function instancesOf(geometry: ReturnType<typeof migOf>, profile: string): Record<string, number> {
+  const name = profileName(profile);
+  if (name === "balanced") return geometry?.balanced ?? {};
+  const base = name.replace(/\+.*$/, "");
+  const count = geometry?.profiles[base];
+  if (count === undefined) return {};
+  // Only one instance of a card gets the media engines.
+  return { [name]: name.includes("+me") ? 1 : count };
+}
+
+/** Profile without the prefix that names a configuration of the MIG manager: `all-1g.12gb` and `1g.12gb` are the same. */
+export function profileName(profile: string): string {
+  return profile.replace(/^all-/, "");
+}
+
+/** Name of a configuration of the MIG manager, which wants `.me` for `+me`. Source: NVIDIA/mig-parted, config-default.yaml. */
+export function migConfigName(profile: string): string {
+  return `all-${profileName(profile).replace("+", ".")}`;
+}
+
+/**
+ * Name of the ConfigMap with a configuration for sharing. The operator does not look into it: its pods take on another
+ * content only under another name (docs.nvidia.com, GPU Operator, "Updating a Time-Slicing Config Map").
+ */
+export function sharingConfigName(config: string): string {
+  return `gpu-sharing-${shortHash(config, 8)}`;
+}
+
+/**
+ * The device plugin's configuration for sharing; undefined without. A request for more than one replica is refused by the
+ * kubelet, as it would not get more of the card. Source: k8s-device-plugin, README, "Shared Access to GPUs".
+ */
+export function sharingConfig(sharing: SharingSpec | undefined): string | undefined {
+  if (!sharing?.timeSlicing && !sharing?.mps) return undefined;
+  const shared = (replicas: number, more: Record<string, boolean>): Record<string, unknown> => ({
+    ...more,
+    resources: [{ name: gpuResource, replicas }],
+  });
+  return stringify({
+    version: "v1",
+    sharing: sharing.timeSlicing
+      ? {
+          timeSlicing: shared(sharing.timeSlicing.replicas, {
+            renameByDefault: sharing.timeSlicing.renameByDefault ?? false,
+            failRequestsGreaterThanOne: true,
+          }),
+        }
+      : { mps: shared(sharing.mps?.replicas ?? 2, { failRequestsGreaterThanOne: true }) },
+  });
+}

@@ -1,0 +1,38 @@
+import type { FixSwitch } from "../fix-ids";
+import type { ClusterSpec } from "../stack/spec/index";
+import type { Era, Marker, Mode } from "../types";
+import { valueAt } from "../machine/user-patches";
+
+/**
+ * What the operator's validator writes for a driver of the host; its operands read the file as environment.
+ * Source: gpu-operator, cmd/nvidia-validator, createStatusFile; assets/state-device-plugin/0400_configmap.yaml.
+ *
+ * @param hostDriver Read by the MIG manager alone (assets/state-mig-manager/0420_configmap.yaml), which then copies itself to
+ *   the host and stops systemd's services there.
+ */
+function driverReady(hostDriver: boolean): string {
+  return [
+    `IS_HOST_DRIVER=${hostDriver}`,
+    "NVIDIA_DRIVER_ROOT=/",
+    "DRIVER_ROOT_CTR_PATH=/host",
+    "NVIDIA_DEV_ROOT=/",
+    "DEV_ROOT_CTR_PATH=/host",
+    "",
+  ].join("\n");
+}
+
+/** Whether marker files must stand in for the operator's validator: on Talos ≤ 1.12 it looks for the driver where it is not, for ever (gpu-operator#1687). */
+export function needsMarkers(era: Era, mode: Mode): boolean {
+  return era === "legacy" && mode === "operator";
+}
+
+/** The marker files under `/run/nvidia/validations`. */
+export function markersOf(spec: ClusterSpec, fix: FixSwitch): Marker[] {
+  // Read only where an operator-owned driver DaemonSet exists, which is so when a user enables it (isDriverManagedByOperator).
+  const operatorDriver = valueAt(spec.gpuOperator?.values, "driver", "enabled") === true;
+  return [
+    { file: "driver-ready", content: driverReady(!(spec.sharing?.mig && fix("migManager"))) },
+    { file: "toolkit-ready", content: "" },
+    ...(operatorDriver ? [{ file: ".driver-ctr-ready", content: "" }] : []),
+  ];
+}

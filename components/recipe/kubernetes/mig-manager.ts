@@ -1,0 +1,44 @@
+import * as semver from "semver";
+import type { FixSwitch } from "../fix-ids";
+import type { GpuOperatorSpec, SharingSpec } from "../stack/spec/index";
+import { valueAt } from "../machine/user-patches";
+import type { ChartInput } from "./values";
+
+/**
+ * Last MIG manager that splits cards on Talos. Those from v0.13 on ask systemd over D-Bus before anything else; on Talos the
+ * socket is there and nobody answers, so they hang without a word and without nvidia.com/mig.config.state.
+ * Source: NVIDIA/mig-parted#356 (Talos 1.13; works with this one), #382; pkg/mig/reconfigure/reconfigure.go, v0.13.0 to v0.15.0.
+ */
+export const migManagerRelease = "v0.12.3-ubuntu20.04";
+
+/** First MIG manager that hangs on Talos. */
+const firstThatHangs = "0.13.0";
+
+/** Whether a MIG manager of this release hangs on Talos; false when the text is no release. */
+export function migManagerHangs(version: string): boolean {
+  const release = semver.coerce(version);
+  return release !== null && semver.gte(release, firstThatHangs);
+}
+
+/**
+ * The chart's values for the MIG manager. Operators from v26.3 on leave the configuration to the manager, which generates it
+ * from v0.14 on; an older one has to be told the file, which the operator mounts under another name for its own fallback.
+ * Source: gpu-operator v26.3.1, controllers/object_controls.go, TransformMIGManager.
+ */
+export function migManagerValues(
+  operator: GpuOperatorSpec,
+  sharing: SharingSpec | undefined,
+  fix: FixSwitch,
+): ChartInput {
+  if (!sharing?.mig) return { enabled: false };
+  if (!fix("migManager")) return { enabled: true };
+  const ownConfig = Boolean(valueAt(operator.values, "migManager", "config", "name"));
+  const generates = semver.gte(semver.coerce(operator.version) ?? "0.0.0", "26.3.0");
+  return {
+    enabled: true,
+    version: migManagerRelease,
+    ...(generates && !ownConfig
+      ? { env: [{ name: "CONFIG_FILE", value: "/mig-parted-config/config-default.yaml" }] }
+      : {}),
+  };
+}

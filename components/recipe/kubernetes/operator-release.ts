@@ -1,0 +1,82 @@
+import type { FixSwitch } from "../fix-ids";
+import { migManagerValues } from "./mig-manager";
+import { sharingConfig, sharingConfigName } from "../facts/sharing";
+import type { ClusterSpec, GpuOperatorSpec } from "../stack/spec/index";
+import { controlPlaneTaint, tolerationOf } from "../machine/taints";
+import type { PodToleration, ReleaseRecipe } from "../types";
+import { mergeValues, type ChartInput } from "./values";
+
+const controlPlane = tolerationOf(controlPlaneTaint);
+
+/**
+ * The GPU Operator's release. Talos brings driver and toolkit, so the operator must not.
+ *
+ * @param legacyStrategy how devices are handed out on Talos ≤ 1.12; undefined from 1.13 on
+ */
+export function operatorRelease(
+  operator: GpuOperatorSpec,
+  spec: ClusterSpec,
+  tolerations: PodToleration[],
+  legacyStrategy: string | undefined,
+  fix: FixSwitch,
+): ReleaseRecipe {
+  const eraValues = legacyStrategy === undefined ? cdiValues : legacyValues(legacyStrategy);
+  const migManager = migManagerValues(operator, spec.sharing, fix);
+  const ours = mergeValues({ ...commonValues(spec, tolerations), migManager }, eraValues);
+  return {
+    name: "gpu-operator",
+    namespace: operator.namespace ?? "gpu-operator",
+    chart: "gpu-operator",
+    repository: "https://helm.ngc.nvidia.com/nvidia",
+    version: operator.version.startsWith("v") ? operator.version : `v${operator.version}`,
+    values: mergeValues(ours, operator.values),
+  };
+}
+
+function commonValues(spec: ClusterSpec, tolerations: PodToleration[]): ChartInput {
+  const config = sharingConfig(spec.sharing);
+  return {
+    driver: { enabled: false },
+    toolkit: { enabled: false },
+    // A list in values takes the place of the chart's, so each brings the chart's own entries along.
+    daemonsets: { tolerations },
+    "node-feature-discovery": { worker: { tolerations: withControlPlane(tolerations) } },
+    // Charts before 26.7 render an empty list as null, which the ClusterPolicy's schema refuses.
+    validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
+    // Said always, as the default differs by release: without the Prometheus Operator's definition it cannot be made.
+    dcgmExporter: {
+      serviceMonitor: {
+        enabled: spec.monitoring?.serviceMonitor ?? false,
+        ...(spec.monitoring?.labels ? { additionalLabels: spec.monitoring.labels } : {}),
+      },
+    },
+    ...(spec.sharing?.mig ? { mig: { strategy: spec.sharing.mig.strategy } } : {}),
+    ...(config === undefined
+      ? {}
+      : {
+          devicePlugin: {
+            config: { create: true, name: sharingConfigName(config), default: "default", data: { default: config } },
+          },
+        }),
+  };
+}
+
+/** Talos ≤ 1.12: the libraries are under a glibc prefix where neither CDI nor the validator looks. */
+function legacyValues(deviceListStrategy: string): ChartInput {
+  return {
+    cdi: { enabled: false },
+    devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: deviceListStrategy }] },
+  };
+}
+
+/** Talos ≥ 1.13. Sources: siderolabs/docs, nvidia-gpu; talos, internal/integration/api/testdata/nvidia-gpu-operator.yaml; cozystack#2323 (/dev/char). */
+const cdiValues: ChartInput = {
+  hostPaths: { driverInstallDir: "/usr/local" },
+  validator: { driver: { env: [{ name: "DISABLE_DEV_CHAR_SYMLINK_CREATION", value: "true" }] } },
+};
+
+function withControlPlane(tolerations: PodToleration[]): PodToleration[] {
+  return tolerations.some((toleration) => toleration.key === controlPlane.key)
+    ? tolerations
+    : [controlPlane, ...tolerations];
+}

@@ -1,0 +1,151 @@
+import { containerdPart } from "./containerd";
+import { nvidiaExtension } from "../facts/extension";
+import type { FixSwitch } from "../fix-ids";
+import type { MachineFacts } from "../facts/machine-facts";
+import { ownPatch } from "./patches";
+import { eraOf, type Release } from "../facts/talos-release";
+import { installerImage, schematicOf } from "./schematic";
+import { allocatableOf, migConfigName } from "../facts/sharing";
+import type { ClusterSpec } from "../stack/spec/index";
+import { taintsOf } from "./taints";
+import type { Era, ExtensionService, KernelModule, MachineRecipe, Mode } from "../types";
+import type { UserPatch } from "./user-patches";
+import { parseTalosVersion } from "../facts/version";
+
+/** What all machines of a plan have in common. */
+export interface RecipeContext {
+  spec: ClusterSpec;
+  release?: Release;
+  mode: Mode;
+  fix: FixSwitch;
+  /** Whether marker files stand in for the operator's validator. */
+  markers: boolean;
+  clusterPatches: UserPatch[];
+}
+
+/** Image Factory when the stack names none. */
+const defaultFactoryUrl = "https://factory.talos.dev";
+
+/** All that follows for one machine. */
+export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], context: RecipeContext): MachineRecipe {
+  const { spec } = context;
+  const machine = facts.spec;
+  const era = context.release?.era ?? eraOf(spec.talosVersion);
+  const isGpu = facts.gpuCount > 0;
+  const patches = [...context.clusterPatches, ...ownPatches];
+  const schematic = schematicOf({ extensions: facts.extensions, kernelArgs: kernelArgsOf(facts) });
+  const image = installerImage({
+    factoryUrl: spec.factoryUrl ?? defaultFactoryUrl,
+    schematicId: schematic.id,
+    talosVersion: spec.talosVersion,
+    minor: parseTalosVersion(spec.talosVersion)?.minor ?? Infinity,
+    platform: machine.platform ?? "metal",
+    secureBoot: machine.secureBoot ?? false,
+  });
+  const kernelModules = isGpu && context.fix("kernelModules") ? kernelModulesOf(facts, patches) : [];
+  const sysctls = isGpu ? sysctlsOf(era, context.fix) : {};
+  const part = containerdPart(machine.containerd, era).toml;
+  // Omni makes the schematic with what it puts in by itself, and names the image (siderolabs/omni, cluster_machine_config.go).
+  const byOmni = machine.configuration === "omni";
+  const taints = taintsOf(machine);
+  const throughApi = context.fix("taintThroughApi");
+  const content = {
+    kernelModules,
+    sysctls,
+    ...(part === undefined ? {} : { containerdPart: part }),
+  };
+  // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
+  const taintContent =
+    taints.length === 0 ? {} : { registerWithTaints: taints, ...(throughApi ? {} : { nodeTaints: taints }) };
+  // Adopting would merge both by their path.
+  const clusterPatch =
+    part === undefined || machine.configuration === "adopted" || context.fix("perMachinePatch")
+      ? undefined
+      : ownPatch({ kernelModules: [], sysctls: {}, containerdPart: part });
+  return {
+    name: facts.name,
+    address: machine.address,
+    role: machine.role,
+    configuration: machine.configuration,
+    era,
+    gpuCount: facts.gpuCount,
+    extensions: facts.extensions,
+    schematic: schematic.yaml,
+    schematicId: schematic.id,
+    talosVersion: spec.talosVersion,
+    ...(facts.driverVersion === undefined ? {} : { driverVersion: facts.driverVersion }),
+    installerImage: image,
+    ...content,
+    patches: [
+      ...patches.map((patch) => patch.text),
+      ...(clusterPatch === undefined || byOmni ? [] : [clusterPatch]), // with Omni, the cluster's patches are Omni's to merge
+      ownPatch({ ...(byOmni ? {} : { installerImage: image }), ...content, ...taintContent }),
+    ],
+    ...(clusterPatch === undefined ? {} : { clusterPatch }),
+    ...(machine.uuid === undefined ? {} : { uuid: machine.uuid }),
+    nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(context) : {}) },
+    nodeTaints: throughApi ? taints : [],
+    extensionServices: isGpu ? extensionServicesOf(era, facts.extensions) : [],
+    allocatable: allocatableOf(facts, spec.sharing),
+    ...(machine.powerLimit === undefined ? {} : { powerLimit: machine.powerLimit }),
+  };
+}
+
+/** The user's arguments, then those that a card needs. */
+function kernelArgsOf(facts: MachineFacts): string[] {
+  return [...new Set([...(facts.spec.kernelArgs ?? []), ...facts.cards.flatMap((card) => card.kernelArgs ?? [])])];
+}
+
+/**
+ * NVIDIA's modules. The extensions blacklist them, so each must be declared (siderolabs/extensions, nvidia.conf). One that a
+ * user's patch already declares is left to it: of two items with a name the last one's parameters win, and ours come last.
+ */
+function kernelModulesOf(facts: MachineFacts, patches: UserPatch[]): KernelModule[] {
+  const declared = new Set(patches.flatMap((patch) => patch.modules));
+  // B200: siderolabs/docs, nvidia-fabricmanager.
+  const infiniband = facts.cards.some((card) => card.model === "B200") ? ["ib_umad"] : [];
+  return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...infiniband]
+    .filter((name) => !declared.has(name))
+    .map((name) => ({ name }));
+}
+
+/** Talos ≤ 1.12: nvidia-container-cli loads a BPF device filter that the hardened JIT refuses (siderolabs/extensions#101). */
+function sysctlsOf(era: Era, fix: FixSwitch): Record<string, string> {
+  return era === "legacy" && fix("bpfJitHarden") ? { "net.core.bpf_jit_harden": "1" } : {};
+}
+
+/**
+ * Labels of a GPU machine. In operator mode `nvidia.com/gpu.present` is the operator's own: set before Node Feature
+ * Discovery's labels are there, the operator would take it and every `gpu.deploy` label away again
+ * (gpu-operator, controllers/state_manager.go).
+ */
+function gpuLabels(context: RecipeContext): Record<string, string> {
+  const { mode, spec } = context;
+  return {
+    ...(mode === "devicePlugin" && context.fix("gpuPresentLabel") ? { "nvidia.com/gpu.present": "true" } : {}),
+    ...(context.fix("operatorValidatorLabel") ? validatorLabel(context) : {}),
+    // The standalone plugin has no feature discovery that would set it (k8s-device-plugin, README, MPS).
+    ...(mode === "devicePlugin" && spec.sharing?.mps ? { "nvidia.com/mps.capable": "true" } : {}),
+    ...(spec.sharing?.mig ? { "nvidia.com/mig.config": migConfigName(spec.sharing.mig.profile) } : {}),
+  };
+}
+
+/**
+ * Whether the operator's validator runs; the operator keeps a label that is there (controllers/state_manager.go). It must not
+ * beside our marker files, which it deletes; from Talos 1.13 on it writes them, and must, also on a node that somebody
+ * labelled in the days of 1.12.
+ */
+function validatorLabel({ markers, mode, release }: RecipeContext): Record<string, string> {
+  const runs = markers ? "false" : mode === "operator" && release?.era === "cdi" ? "true" : undefined;
+  return runs === undefined ? {} : { "nvidia.com/gpu.deploy.operator-validator": runs };
+}
+
+/** Services of NVIDIA's extensions. Source: siderolabs/extensions, nvidia-gpu, the services' YAML at v1.11.5 and v1.13.9. */
+function extensionServicesOf(era: Era, extensions: string[]): ExtensionService[] {
+  const kinds = new Set(extensions.map((name) => nvidiaExtension(name)?.kind));
+  return [
+    { name: "ext-nvidia-persistenced", state: "Running" },
+    ...(era === "cdi" ? [{ name: "ext-nvidia-cdi-gen", state: "Finished" } as const] : []),
+    ...(kinds.has("fabricmanager") ? [{ name: "ext-nvidia-fabricmanager", state: "Running" } as const] : []),
+  ];
+}

@@ -1,0 +1,56 @@
+import type { MachineSpec } from "../stack/spec/index";
+import type { NodeTaint, PodToleration } from "../types";
+
+/** Taint effects of Kubernetes. */
+export const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+/** Taints of a machine; entries that are not `value:Effect` or `:Effect` are left out, for a check to name. */
+export function taintsOf(spec: MachineSpec): NodeTaint[] {
+  return Object.entries(spec.taints ?? {})
+    .map(([key, text]) => parseTaint(key, text))
+    .filter((taint) => taint !== undefined);
+}
+
+/** Reads `value:Effect` or `:Effect`; undefined for anything else. */
+export function parseTaint(key: string, text: string): NodeTaint | undefined {
+  const separator = text.lastIndexOf(":");
+  const value = text.slice(0, Math.max(separator, 0));
+  const effect = text.slice(separator + 1);
+  if (separator < 0 || !taintEffects.includes(effect)) return undefined;
+  return { key, ...(value === "" ? {} : { value }), effect };
+}
+
+/** Whether a toleration lets a pod onto a node with the taint. */
+export function tolerates(toleration: Partial<PodToleration>, taint: NodeTaint): boolean {
+  if (toleration.effect && toleration.effect !== taint.effect) return false;
+  const exists = toleration.operator === "Exists";
+  if (!toleration.key) return exists;
+  return toleration.key === taint.key && (exists || (toleration.value ?? "") === (taint.value ?? ""));
+}
+
+/** NVIDIA's own toleration; a chart's list is replaced as a whole, so ours must bring it along. */
+const nvidiaToleration: PodToleration = { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" };
+
+/** Taint of control planes. */
+export const controlPlaneTaint: NodeTaint = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
+
+/** The toleration of exactly one taint. */
+export function tolerationOf(taint: NodeTaint): PodToleration {
+  return taint.value === undefined
+    ? { key: taint.key, operator: "Exists", effect: taint.effect }
+    : { key: taint.key, operator: "Equal", value: taint.value, effect: taint.effect };
+}
+
+/** What everything on the GPU machines must tolerate: NVIDIA's taint and those of the machines. */
+export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
+  const tolerations = [nvidiaToleration];
+  for (const taint of taints) {
+    if (!tolerations.some((toleration) => tolerates(toleration, taint))) tolerations.push(tolerationOf(taint));
+  }
+  return tolerations;
+}
+
+/** A taint as kubectl writes it: `key=value:Effect`, or `key:Effect` without a value. */
+export function describeTaint({ key, value, effect }: NodeTaint): string {
+  return `${key}${value === undefined || value === "" ? "" : `=${value}`}:${effect}`;
+}

@@ -1,0 +1,100 @@
+import { parseAllDocuments } from "yaml";
+import { remember } from "../memory";
+
+/** A file that a patch writes. */
+export interface PatchFile {
+  op: string;
+  path: string;
+  content: string;
+}
+
+/** A user's patch, read: what the recipe and the checks ask of it. */
+export interface UserPatch {
+  /** Path of the patch in the stack, e.g. `machines.gpu-1.patches[0]`. */
+  field: string;
+  text: string;
+  /** The `machine`/`cluster` document; empty when the patch has none. */
+  config: Record<string, unknown>;
+  /** Kinds of its other documents, e.g. `KernelModuleConfig`. */
+  kinds: string[];
+  files: PatchFile[];
+  /** Names under machine.kernel.modules. */
+  modules: string[];
+  /** Keys and values under machine.sysctls. */
+  sysctls: Record<string, string>;
+  /** What keeps it from being a strategic-merge patch: `yaml` (no YAML), `json6902` (a list of operations), `shape` (no mapping). */
+  flaw?: { kind: "yaml" | "json6902" | "shape"; detail: string };
+}
+
+const known = new Map<string, Omit<UserPatch, "field">>();
+
+/** Reads a user's patch. Never fails: what cannot be read is told by `flaw`. */
+export function readPatch(text: string, field: string): UserPatch {
+  let patch = known.get(text);
+  if (!patch) {
+    patch = read(text);
+    remember(known, text, patch);
+  }
+  return { ...patch, field };
+}
+
+function read(text: string): Omit<UserPatch, "field"> {
+  const nothing = { text, config: {}, kinds: [], files: [], modules: [], sysctls: {} };
+  const documents = parseAllDocuments(text);
+  if (!Array.isArray(documents)) return nothing;
+  const error = documents.flatMap((document) => document.errors)[0];
+  if (error)
+    return { ...nothing, flaw: { kind: "yaml", detail: (error.message.split("\n")[0] ?? "").replace(/:$/, "") } };
+  const values = documents
+    .map((document): unknown => document.toJS())
+    .filter((value) => value !== null && value !== undefined);
+  if (values.some((value) => Array.isArray(value)))
+    return { ...nothing, flaw: { kind: "json6902", detail: "a list of operations" } };
+  const odd = values.find((value) => !isRecord(value));
+  if (odd !== undefined) return { ...nothing, flaw: { kind: "shape", detail: `a ${typeof odd}` } };
+  const maps = values.filter(isRecord);
+  const config = maps.find((value) => value["kind"] === undefined) ?? {};
+  return {
+    text,
+    config,
+    kinds: maps.flatMap((value) => (typeof value["kind"] === "string" ? [value["kind"]] : [])),
+    files: listAt(config, "machine", "files").map((file) => ({
+      op: asText(file["op"]),
+      path: asText(file["path"]),
+      content: asText(file["content"]),
+    })),
+    modules: listAt(config, "machine", "kernel", "modules").map((module) => asText(module["name"])),
+    sysctls: Object.fromEntries(
+      Object.entries(recordAt(config, "machine", "sysctls")).map(([key, value]) => [key, asText(value)]),
+    ),
+  };
+}
+
+/** The value at a path of keys; undefined where there is none. */
+export function valueAt(value: unknown, ...path: string[]): unknown {
+  return path.reduce<unknown>((current, key) => (isRecord(current) ? current[key] : undefined), value);
+}
+
+/** The mapping at a path of keys; empty where there is none. */
+export function recordAt(value: unknown, ...path: string[]): Record<string, unknown> {
+  const found = valueAt(value, ...path);
+  return isRecord(found) ? found : {};
+}
+
+function listAt(value: unknown, ...path: string[]): Record<string, unknown>[] {
+  const found = valueAt(value, ...path);
+  return Array.isArray(found) ? found.filter(isRecord) : [];
+}
+
+/** Whether a value is a mapping. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string"
+    ? value
+    : typeof value === "number" || typeof value === "boolean"
+      ? String(value)
+      : "";
+}

@@ -1,0 +1,24 @@
+import type { Finding } from "../types";
+
+/** One finding as a line: `field: what is wrong; why it matters; how to fix it`. */
+export function renderFinding(finding: Finding): string {
+  return `${finding.field}: ${finding.problem}; ${finding.why}; ${finding.remedy}`;
+}
+
+/** All findings, numbered, one per line. */
+export function renderFindings(findings: Finding[]): string {
+  return findings.map((finding, index) => `${index + 1}. ${renderFinding(finding)}`).join("\n");
+}
+
+/** A stack that must not be applied. Its message lists everything that is wrong with it. */
+export class InvalidStackError extends Error {
+  public readonly findings: Finding[];
+
+  constructor(findings: Finding[]) {
+    super(
+      `the stack has ${findings.length === 1 ? "a mistake" : `${findings.length} mistakes`}; nothing was contacted:\n${renderFindings(findings)}`,
+    );
+    this.name = "InvalidStackError";
+    this.findings = findings;
+  }
+}

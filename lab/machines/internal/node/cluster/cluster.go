@@ -1,0 +1,80 @@
+// Package cluster runs the kubelets of the machines and what else of the cluster the lab emulates: the GPU Operator's and
+// Node Feature Discovery's programs, and a default storage class with its provisioner.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/network"
+	"talos-gpu/lab/machines/internal/node/kubelet/rules"
+	"talos-gpu/lab/machines/internal/nvidia/operator"
+)
+
+// Config is the Kubernetes part of the lab's specification.
+type Config struct {
+	// Server is the URL of the API server.
+	Server string `json:"server"`
+	// AdminKubeconfig, CACert and CAKey are paths; the authority signs the kubelets' client certificates.
+	AdminKubeconfig string `json:"adminKubeconfig"`
+	CACert          string `json:"caCert"`
+	CAKey           string `json:"caKey"`
+}
+
+// Run runs until ctx ends, and then has stopped every process that a container started.
+func Run(ctx context.Context, cfg Config, machines []host.Machine) error {
+	admin, err := clientcmd.BuildConfigFromFlags("", cfg.AdminKubeconfig)
+	if err != nil {
+		return fmt.Errorf("kubernetes.adminKubeconfig: %w", err)
+	}
+	admin.QPS, admin.Burst = 100, 200
+	admin.WarningHandler = rest.NoWarnings{} // Pod Security's, about pods that must be privileged
+	client, err := kubernetes.NewForConfig(admin)
+	if err != nil {
+		return err
+	}
+	dynamicClient, err := dynamic.NewForConfig(admin)
+	if err != nil {
+		return err
+	}
+	authority, err := kubelet.LoadAuthority(cfg.Server, cfg.CACert, cfg.CAKey)
+	if err != nil {
+		return err
+	}
+	pods := network.New(watchServices(ctx, client))
+	gpuOperator := operator.New(client, dynamicClient)
+	shared := kubelet.Config{
+		Authority: authority, Network: pods,
+		Rules:           append(gpuOperator.Rules(), rules.Table(gpuOperator.Discovery())...),
+		RuntimePrograms: rules.RuntimePrograms(), CommonPrograms: rules.CommonPrograms(pods),
+	}
+	ended := make(chan error, len(machines)+1)
+	go func() { ended <- provisionStorage(ctx, client) }()
+	for _, machine := range machines {
+		go func() { ended <- runKubelet(ctx, shared, machine) }()
+	}
+	var failures error
+	for range cap(ended) {
+		failures = errors.Join(failures, <-ended)
+	}
+	return failures
+}
+
+func runKubelet(ctx context.Context, shared kubelet.Config, machine host.Machine) error {
+	agent, err := kubelet.New(ctx, shared, machine)
+	if err != nil {
+		return fmt.Errorf("kubelet of %s: %w", machine.Name(), err)
+	}
+	if err := agent.Run(ctx); err != nil {
+		return fmt.Errorf("kubelet of %s: %w", machine.Name(), err)
+	}
+	return nil
+}

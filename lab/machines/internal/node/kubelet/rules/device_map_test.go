@@ -1,0 +1,86 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet"
+)
+
+// inSlices are H100 cards, each split into what is named; nil is a card that is not split.
+func inSlices(profiles ...[]string) []kubelet.GPU {
+	cards := kubelet.GPUsOf("m", host.Snapshot{GPUs: []host.GPU{{Model: "H100 NVL", Count: len(profiles), ComputeCapability: "9.0"}}})
+	for i, names := range profiles {
+		cards[i].Split = names != nil
+		for index, name := range names {
+			cards[i].Slices = append(cards[i].Slices, kubelet.Slice{Index: index, Profile: name, UUID: fmt.Sprintf("MIG-%d-%d", i, index)})
+		}
+	}
+	return cards
+}
+
+func TestDeviceMap(t *testing.T) {
+	small, two, balanced := []string{"1g.12gb"}, []string{"1g.12gb", "1g.12gb"}, []string{"3g.47gb", "1g.12gb+me"}
+	for _, test := range []struct {
+		name   string
+		wanted offer
+		cards  []kubelet.GPU
+		want   string // resources with the number of devices, or the error
+	}{
+		{"whole cards", offer{replicas: 1, mig: "single"}, inSlices(nil, nil), "nvidia.com/gpu=2"},
+		{"single", offer{replicas: 1, mig: "single"}, inSlices(two, two), "nvidia.com/gpu=4"},
+		{"mixed", offer{replicas: 1, mig: "mixed"}, inSlices(balanced, small), "nvidia.com/mig-1g.12gb.me=1 nvidia.com/mig-1g.12gb=1 nvidia.com/mig-3g.47gb=1"},
+		{"mixed, one card whole", offer{replicas: 1, mig: "mixed"}, inSlices(small, nil), "nvidia.com/gpu=1 nvidia.com/mig-1g.12gb=1"},
+		{"none", offer{replicas: 1, mig: "none"}, inSlices(two, nil), "nvidia.com/gpu=2"},
+		{"single, unlike", offer{replicas: 1, mig: "single"}, inSlices(balanced, balanced), "more than one MIG device type present on node"},
+		{"single, empty", offer{replicas: 1, mig: "single"}, inSlices(two, []string{}), "device 1 has no MIG devices configured"},
+		{"single, one card whole", offer{replicas: 1, mig: "single"}, inSlices(two, nil), "must be configured with the same migEnabled value"},
+		{"time slicing of MIG devices", offer{replicas: 3, mig: "single", suffix: ".shared"}, inSlices(two), "nvidia.com/gpu.shared=6"},
+		{"MPS of MIG devices", offer{replicas: 2, mig: "single", mps: true}, inSlices(two), "sharing using MPS is not supported for MIG devices"},
+		{"MPS", offer{replicas: 4, mig: "none", mps: true}, inSlices(nil, nil), "nvidia.com/gpu=8"},
+	} {
+		resources, err := deviceMap(test.wanted, test.cards)
+		var got []string
+		for _, name := range slices.Sorted(maps.Keys(resources)) {
+			got = append(got, fmt.Sprintf("%s=%d", name, len(resources[name])))
+		}
+		slices.Sort(got)
+		if text := strings.Join(got, " ") + errorText(err); !strings.Contains(text, test.want) || err == nil && text != test.want {
+			t.Errorf("%s: %s, want %s", test.name, text, test.want)
+		}
+	}
+}
+
+func TestAllocate(t *testing.T) {
+	cards := inSlices([]string{"1g.12gb", "1g.12gb"})
+	list := func(wanted offer) []device {
+		resources, err := deviceMap(wanted, cards)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resources[wholeCard]
+	}
+	plain := offer{replicas: 1, mig: "single", strategies: []string{"envvar"}}
+	if got, err := allocate(plain, wholeCard, list(plain), []string{"MIG-0-1"}); err != nil || got.Env["NVIDIA_VISIBLE_DEVICES"] != "MIG-0-1" {
+		t.Errorf("a MIG device: %v, %v", got, err)
+	}
+	indexed := offer{replicas: 1, mig: "single", strategies: []string{"envvar"}, byIndex: true}
+	if got, err := allocate(indexed, wholeCard, list(indexed), []string{"MIG-0-1"}); err != nil || got.Env["NVIDIA_VISIBLE_DEVICES"] != "0:1" {
+		t.Errorf("by index: %v, %v", got, err)
+	}
+	cards = inSlices(nil)
+	shared := offer{replicas: 4, mps: true, onlyOne: true, mpsRoot: "/run/nvidia/mps", strategies: []string{"cdi-cri"}}
+	got, err := allocate(shared, wholeCard, list(shared), []string{cards[0].UUID + "::2"})
+	if err != nil || got.Env["CUDA_MPS_PIPE_DIRECTORY"] != "/mps/nvidia.com/gpu/pipe" || got.Mounts["/mps/nvidia.com/gpu/pipe"] != "/run/nvidia/mps/nvidia.com/gpu/pipe" ||
+		got.Mounts["/dev/shm"] != "/run/nvidia/mps/shm" || len(got.CDI) != 1 {
+		t.Errorf("MPS: %+v, %v", got, err)
+	}
+	_, err = allocate(shared, wholeCard, list(shared), []string{cards[0].UUID + "::0", cards[0].UUID + "::1"})
+	if text := errorText(err); !strings.Contains(text, "maximum request size for shared resources is 1; found 2") {
+		t.Errorf("two of a shared card: %s", text)
+	}
+}

@@ -1,0 +1,36 @@
+package rules
+
+import (
+	"context"
+
+	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/smi"
+)
+
+// RuntimePrograms come with NVIDIA's libraries into every container on the runtime.
+func RuntimePrograms() map[string]kubelet.Program { return programs{"nvidia-smi": nvidiaSMI} }
+
+// nvidiaSMI reads and sets the machine's cards; changing needs a privileged container or CAP_SYS_ADMIN.
+func nvidiaSMI(_ context.Context, c *kubelet.Container) int {
+	snapshot := c.Machine.Snapshot()
+	driver := smi.Driver{Version: snapshot.DriverVersion, LibraryVersion: snapshot.LibraryVersion, Privileged: mayAdminister(c)}
+	return smi.Run(c.Output, c.Argv[1:], driver, c.GPUs, smi.SettingsOf(c.Machine.RootFS()))
+}
+
+func mayAdminister(c *kubelet.Container) bool {
+	security := c.Spec.SecurityContext
+	if security == nil {
+		return false
+	}
+	if security.Privileged != nil && *security.Privileged {
+		return true
+	}
+	if security.Capabilities != nil {
+		for _, capability := range security.Capabilities.Add {
+			if capability == "SYS_ADMIN" || capability == "ALL" {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,105 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/rules"
+	"talos-gpu/lab/machines/internal/node/kubelet/smi"
+)
+
+// families of GPU feature discovery (k8s-device-plugin internal/lm/resource.go, getArchFamily).
+func family(capability string) string {
+	major, minor, _ := strings.Cut(capability, ".")
+	switch major {
+	case "5":
+		return "maxwell"
+	case "6":
+		return "pascal"
+	case "7":
+		if minor < "5" {
+			return "volta"
+		}
+		return "turing"
+	case "8":
+		if minor < "9" {
+			return "ampere"
+		}
+		return "ada-lovelace"
+	case "9":
+		return "hopper"
+	case "10", "11", "12":
+		return "blackwell"
+	}
+	return "undefined"
+}
+
+// gpuLabels are GPU feature discovery's (k8s-device-plugin docs/gpu-feature-discovery, "Generated Labels"). Memory is in
+// MiB, a bare number.
+func gpuLabels(s host.Snapshot, cards []kubelet.GPU, sharing rules.Sharing) map[string]string {
+	card := cards[0]
+	label := func(name string) string { return "nvidia.com/" + name }
+	cc := strings.SplitN(card.ComputeCapability+".", ".", 3)
+	driver := strings.SplitN(s.DriverVersion+"..", ".", 4)
+	cuda := strings.SplitN(smi.CUDAVersion(s.DriverVersion)+".", ".", 3)
+	labels := map[string]string{
+		label("gpu.memory"): strconv.Itoa(card.MemoryMiB), label("gpu.family"): family(card.ComputeCapability),
+		label("gpu.compute.major"): cc[0], label("gpu.compute.minor"): cc[1], label("gpu.machine"): "Lab-Machine", label("gpu.mode"): mode(card),
+		label("cuda.driver-version.full"):  s.DriverVersion,
+		label("cuda.driver-version.major"): driver[0], label("cuda.driver-version.minor"): driver[1], label("cuda.driver-version.revision"): driver[2],
+		label("cuda.driver.major"): driver[0], label("cuda.driver.minor"): driver[1], label("cuda.driver.rev"): driver[2],
+		label("cuda.runtime-version.full"): smi.CUDAVersion(s.DriverVersion), label("cuda.runtime-version.major"): cuda[0], label("cuda.runtime-version.minor"): cuda[1],
+		label("cuda.runtime.major"): cuda[0], label("cuda.runtime.minor"): cuda[1],
+		migCapable: fmt.Sprint(slices.ContainsFunc(cards, func(card kubelet.GPU) bool { return card.MIG != nil })), mpsCapable: fmt.Sprint(sharing.MPS),
+		label("vgpu.present"): "false",
+	}
+	maps.Copy(labels, resourceLabels(cards, sharing))
+	return labels
+}
+
+// mode: a display class (0300) is a graphics card, a 3D controller (0302) computes.
+func mode(card kubelet.GPU) string {
+	if strings.HasPrefix(card.PCIDevice, "0300") {
+		return "graphics"
+	}
+	return "compute"
+}
+
+// discover is gpu-feature-discovery: it needs NVML, and hands its labels to NFD.
+func (o *Operator) discover(ctx context.Context, c *kubelet.Container) int {
+	snapshot := c.Machine.Snapshot()
+	cards := c.GPUs
+	if rules.SeesNVML(c) && len(cards) == 0 {
+		cards = kubelet.CardsOf(c.Machine)
+	}
+	if len(cards) == 0 {
+		c.Logf("NVML not detected: could not load NVML library: libnvidia-ml.so.1: cannot open shared object file: No such file or directory")
+		c.Logf("error creating label source: invalid device discovery strategy")
+		return 1
+	}
+	if c.Machine.Clock().Sleep(ctx, 3*time.Second) != nil {
+		return 143
+	}
+	sharing, err := rules.SharingOf(c)
+	if err != nil {
+		c.Logf("%v", err)
+		return 1
+	}
+	if sharing.MPS && slices.ContainsFunc(cards, func(card kubelet.GPU) bool { return card.Split }) {
+		c.Logf("error creating sharing labeler: failed to check MPS-capable: MPS sharing is not supported for mig devices")
+		return 1
+	}
+	labels := gpuLabels(snapshot, cards, sharing)
+	labels["nvidia.com/gfd.timestamp"] = strconv.FormatInt(int64(c.Machine.Clock().Now()), 10)
+	o.features.put(c.Machine.Name(), "gfd", labels)
+	c.Logf("Creating Labels\nSleeping for 60 seconds")
+	<-ctx.Done()
+	return 143
+}

@@ -1,0 +1,193 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet"
+)
+
+const featurePrefix = "feature.node.kubernetes.io/"
+
+// workerConfig is the PCI part of nfd-worker.conf. Defaults: node-feature-discovery docs, "Worker configuration file".
+type workerConfig struct {
+	Sources struct {
+		PCI struct {
+			DeviceClassWhitelist []string `json:"deviceClassWhitelist"`
+			DeviceLabelFields    []string `json:"deviceLabelFields"`
+		} `json:"pci"`
+	} `json:"sources"`
+}
+
+const workerConfigFile = "/etc/kubernetes/node-feature-discovery/nfd-worker.conf"
+
+func readWorkerConfig(c *kubelet.Container) workerConfig {
+	config := workerConfig{}
+	name := workerConfigFile
+	for i, argument := range c.Argv {
+		if value, found := strings.CutPrefix(argument, "-config="); found {
+			name = value
+		} else if argument == "-config" && i+1 < len(c.Argv) {
+			name = c.Argv[i+1]
+		}
+	}
+	if text, err := os.ReadFile(c.Paths.Resolve(name)); err == nil {
+		_ = yaml.Unmarshal(text, &config)
+	}
+	if len(config.Sources.PCI.DeviceClassWhitelist) == 0 {
+		config.Sources.PCI.DeviceClassWhitelist = []string{"03", "0b40", "12"}
+	}
+	if len(config.Sources.PCI.DeviceLabelFields) == 0 {
+		config.Sources.PCI.DeviceLabelFields = []string{"class", "vendor"}
+	}
+	return config
+}
+
+// discoverNode is what a worker finds on a machine.
+func discoverNode(s host.Snapshot, config workerConfig) map[string]string {
+	version := strings.TrimPrefix(s.TalosVersion, "v")
+	parts := strings.SplitN(version, ".", 3)
+	labels := map[string]string{
+		featurePrefix + "system-os_release.ID":         "talos",
+		featurePrefix + "system-os_release.VERSION_ID": s.TalosVersion,
+		featurePrefix + "cpu-model.vendor_id":          "Intel",
+		featurePrefix + "cpu-cpuid.AVX2":               "true",
+		featurePrefix + "kernel-config.NO_HZ":          "true",
+	}
+	if len(parts) == 3 {
+		labels[featurePrefix+"system-os_release.VERSION_ID.major"] = "v" + parts[0]
+		labels[featurePrefix+"system-os_release.VERSION_ID.minor"] = parts[1]
+	}
+	for _, card := range s.GPUs {
+		class, vendor, found := strings.Cut(card.PCIDevice, "_")
+		if !found || !listed(config.Sources.PCI.DeviceClassWhitelist, class) {
+			continue
+		}
+		var fields []string
+		for _, field := range config.Sources.PCI.DeviceLabelFields {
+			switch field {
+			case "class":
+				fields = append(fields, class)
+			case "vendor":
+				fields = append(fields, vendor)
+			}
+		}
+		labels[featurePrefix+"pci-"+strings.Join(fields, "_")+".present"] = "true"
+	}
+	return labels
+}
+
+// listed: the whitelist holds classes or their beginnings.
+func listed(whitelist []string, class string) bool {
+	for _, prefix := range whitelist {
+		if strings.HasPrefix(class, strings.ToLower(prefix)) {
+			return true
+		}
+	}
+	return false
+}
+
+// nfdWorker reports a machine's features, now and when the machine changes.
+func (o *Operator) nfdWorker(ctx context.Context, c *kubelet.Container) int {
+	config := readWorkerConfig(c)
+	if c.Machine.Clock().Sleep(ctx, 2*time.Second) != nil {
+		return 143
+	}
+	c.Logf("feature discovery sources configured; starting on node %s", c.Machine.Name())
+	for range c.Machine.Watch(ctx) {
+		o.features.put(c.Machine.Name(), "worker", discoverNode(c.Machine.Snapshot(), config))
+	}
+	return 143
+}
+
+// featureLabels is the annotation in which the master keeps the names of the labels that are its own, without the prefix of
+// its own namespace (node-feature-discovery api/nfd/v1alpha1, FeatureLabelsAnnotation).
+const featureLabels = "nfd.node.kubernetes.io/feature-labels"
+
+// nfdMaster puts the features on the nodes, or with -prune takes everything of its own off them.
+func (o *Operator) nfdMaster(ctx context.Context, c *kubelet.Container) int {
+	if slices.Contains(c.Argv, "-prune") {
+		return o.prune(ctx, c)
+	}
+	c.Logf("Node Feature Discovery Master")
+	o.features.wake()
+	for {
+		select {
+		case <-ctx.Done():
+			return 143
+		case <-o.features.changed:
+		}
+		for node, labels := range o.features.labels() {
+			if err := o.publish(ctx, node, labels); err != nil && ctx.Err() == nil {
+				c.Logf("failed to update node %s: %v", node, err)
+				if c.Machine.Clock().Sleep(ctx, 5*time.Second) == nil {
+					o.features.wake()
+				}
+			}
+		}
+	}
+}
+
+// publish labels a node and notes which labels those are, first: what is not noted would never be pruned.
+func (o *Operator) publish(ctx context.Context, node string, labels map[string]string) error {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		names = append(names, strings.TrimPrefix(name, featurePrefix))
+	}
+	noted := strings.Join(names, ",")
+	if err := o.annotate(ctx, node, &noted); err != nil {
+		return err
+	}
+	return o.label(ctx, node, labels)
+}
+
+// prune is what the chart's hook does after the release is gone (node-feature-discovery
+// deployment/helm/node-feature-discovery/templates/post-delete-job.yaml; pkg/nfd-master/nfd-master.go, prune).
+func (o *Operator) prune(ctx context.Context, c *kubelet.Container) int {
+	nodes, err := o.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		c.Logf("failed to list nodes: %v", err)
+		return 1
+	}
+	for _, node := range nodes.Items {
+		names, noted := node.Annotations[featureLabels]
+		if !noted {
+			continue
+		}
+		c.Logf("pruning node %s", node.Name)
+		changes := map[string]*string{}
+		for _, name := range strings.Split(names, ",") {
+			if !strings.Contains(name, "/") {
+				name = featurePrefix + name
+			}
+			if _, set := node.Labels[name]; set {
+				changes[name] = nil
+			}
+		}
+		if err := errors.Join(o.patchLabels(ctx, node.Name, changes), o.annotate(ctx, node.Name, nil)); err != nil {
+			c.Logf("failed to prune node %s: %v", node.Name, err)
+			return 1
+		}
+	}
+	return 0
+}
+
+func (o *Operator) annotate(ctx context.Context, node string, labels *string) error {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]*string{featureLabels: labels}}})
+	if err != nil {
+		return err
+	}
+	_, err = o.client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, body, metav1.PatchOptions{})
+	return err
+}

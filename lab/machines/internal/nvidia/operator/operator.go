@@ -1,0 +1,83 @@
+// Package operator emulates what runs in the GPU Operator's and Node Feature Discovery's images: the operator itself, NFD's
+// worker and master, GPU feature discovery, the validator, the exporters. They act only while their pods run on an emulated
+// node. They read and write the real API server, with the lab's administrator's rights instead of their service accounts.
+//
+// Facts are those of github.com/NVIDIA/gpu-operator v25.3.4 to v26.7.0 (controllers/state_manager.go, object_controls.go,
+// assets/, cmd/nvidia-validator) and kubernetes-sigs/node-feature-discovery v0.18.
+//
+// Not emulated: vGPU, sandbox workloads, GDS, GDRCopy, MOFED, Kata, confidential computing, the NVIDIADriver resource, node
+// upgrades, ServiceMonitors, the validator's workload pods (its CUDA check runs in place).
+package operator
+
+import (
+	"regexp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"talos-gpu/lab/machines/internal/node/kubelet"
+)
+
+// Operator holds what the programs share.
+type Operator struct {
+	client   kubernetes.Interface
+	dynamic  dynamic.Interface
+	features *features
+}
+
+// New prepares the programs with a client that may do everything.
+func New(client kubernetes.Interface, dynamic dynamic.Interface) *Operator {
+	return &Operator{client: client, dynamic: dynamic, features: newFeatures()}
+}
+
+var baked = []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "all"}, {Name: "NVIDIA_DRIVER_CAPABILITIES", Value: "all"}}
+
+// void keeps the operator's own containers away from the cards, on whatever runtime (gpu-operator docker/Dockerfile).
+var void = []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"}}
+
+type programs = map[string]kubelet.Program
+
+// Rules of the images.
+func (o *Operator) Rules() []kubelet.Rule {
+	return []kubelet.Rule{
+		{
+			Image: regexp.MustCompile(`(^|/)gpu-operator(-validator)?(:|@|$)`), About: "gpu-operator cmd/gpu-operator, cmd/nvidia-validator",
+			Env: void, Pull: 12 * time.Second, Entrypoint: []string{"gpu-operator"},
+			Programs: programs{"gpu-operator": o.operate, "nvidia-validator": o.validate},
+		},
+		{
+			Image: regexp.MustCompile(`(^|/)node-feature-discovery(:|@|$)`), About: "node-feature-discovery cmd/nfd-worker, cmd/nfd-master",
+			Pull: 6 * time.Second, Entrypoint: []string{"nfd-worker"},
+			Programs: programs{"nfd-worker": o.nfdWorker, "nfd-master": o.nfdMaster, "nfd-gc": untilStopped, "nfd-topology-updater": untilStopped},
+		},
+		{
+			Image: regexp.MustCompile(`(^|/)dcgm-exporter(:|@|$)`), About: "dcgm-exporter: metrics of idle cards on :9400",
+			Env: baked, Pull: 20 * time.Second, Entrypoint: []string{"dcgm-exporter"}, Programs: programs{"dcgm-exporter": dcgmExporter},
+		},
+		{
+			Image: regexp.MustCompile(`/dcgm(:|@|$)`), About: "DCGM's host engine",
+			Env: baked, Pull: 20 * time.Second, Entrypoint: []string{"nv-hostengine"}, Programs: programs{"nv-hostengine": needsNVML},
+		},
+		{
+			Image: regexp.MustCompile(`k8s-mig-manager(:|@|$)`), About: "mig-parted cmd/nvidia-mig-manager v0.12 to v0.15; splits the machine's cards",
+			Env: baked, Pull: 12 * time.Second, Entrypoint: []string{"nvidia-mig-manager"}, Programs: programs{"nvidia-mig-manager": o.migManager},
+		},
+		{
+			Image: regexp.MustCompile(`k8s-driver-manager(:|@|$)`), About: "k8s-driver-manager cmd/driver-manager: isHostDriver",
+			Pull: 8 * time.Second, Entrypoint: []string{"driver-manager"}, Programs: programs{"driver-manager": o.driverManager},
+		},
+		{
+			Image: regexp.MustCompile(`nvidia/driver:.*-talos`), About: "there is no driver image for Talos (gpu-operator#647)",
+			Absent: "not found",
+		},
+		{
+			Image: regexp.MustCompile(`(^|/)container-toolkit(:|@|$)`), About: "installs to toolkit.installDir, which Talos keeps read-only",
+			Pull: 12 * time.Second, Entrypoint: []string{"nvidia-ctk-installer"}, Programs: programs{"nvidia-ctk-installer": toolkit, "nvidia-toolkit": toolkit},
+		},
+	}
+}
+
+// Discovery is GPU feature discovery, which is in the device plugin's image.
+func (o *Operator) Discovery() kubelet.Program { return o.discover }

@@ -1,0 +1,143 @@
+package operator
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/rules"
+)
+
+func applied(labels map[string]string) map[string]string {
+	for key, value := range wantedLabels(labels) {
+		if value == nil {
+			delete(labels, key)
+		} else {
+			labels[key] = *value
+		}
+	}
+	return labels
+}
+
+func TestWantedLabels(t *testing.T) {
+	labels := applied(map[string]string{featurePCIVGA: "true", deployPrefix + "operator-validator": "false", deployPrefix + "dcgm": ""})
+	for key, want := range map[string]string{present: "true", deployPrefix + "device-plugin": "true", deployPrefix + "operator-validator": "false", deployPrefix + "dcgm": "true"} {
+		if labels[key] != want {
+			t.Errorf("%s=%q, want %q", key, labels[key], want)
+		}
+	}
+	if _, set := labels[deployMIG]; set {
+		t.Error("a card without MIG needs no mig-manager")
+	}
+	if again := wantedLabels(labels); len(again) != 0 {
+		t.Errorf("a second round changes %v", again)
+	}
+	if labels = applied(map[string]string{featurePCI: "true", productLabel: "NVIDIA-H100-NVL"}); labels[deployMIG] != "true" {
+		t.Error("an H100 gets the mig-manager")
+	}
+	if changes := wantedLabels(map[string]string{"a": "b"}); changes != nil {
+		t.Errorf("a node without GPU: %v", changes)
+	}
+	if labels = applied(map[string]string{present: "true", deployPrefix + "driver": "true"}); labels[present] != "false" || labels[deployPrefix+"driver"] != "" {
+		t.Errorf("gpu.present without NFD's label counts as gone: %v", labels)
+	}
+}
+
+func TestDiscoverNode(t *testing.T) {
+	snapshot := host.Snapshot{TalosVersion: "v1.12.6", GPUs: []host.GPU{{PCIDevice: "0300_10de"}}}
+	config := workerConfig{}
+	config.Sources.PCI.DeviceClassWhitelist, config.Sources.PCI.DeviceLabelFields = []string{"02", "03"}, []string{"vendor"}
+	if labels := discoverNode(snapshot, config); labels[featurePCI] != "true" {
+		t.Errorf("vendor only: %v", labels)
+	}
+	config.Sources.PCI.DeviceLabelFields = []string{"class", "vendor"}
+	if labels := discoverNode(snapshot, config); labels[featurePCIVGA] != "true" {
+		t.Errorf("class and vendor: %v", labels)
+	}
+}
+
+func pluginEnv(t *testing.T, image, spec string) map[string]string {
+	t.Helper()
+	p := policy{operatorImage: image}
+	if err := json.Unmarshal([]byte(spec), &p.spec); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{}
+	for _, variable := range p.devicePlugin().pod.Containers[0].Env {
+		env[variable.Name] = variable.Value
+	}
+	return env
+}
+
+func TestDevicePluginEnv(t *testing.T) {
+	const off = `"toolkit":{"enabled":false}`
+	for _, test := range []struct{ image, spec, want string }{
+		{"nvcr.io/nvidia/gpu-operator:v25.10.1", `{` + off + `}`, "cdi-annotations,cdi-cri"},
+		{"nvcr.io/nvidia/gpu-operator:v25.3.4", `{` + off + `}`, "envvar"},
+		{"nvcr.io/nvidia/gpu-operator:v25.3.4", `{"cdi":{"enabled":true}}`, "envvar,cdi-annotations"},
+		{"nvcr.io/nvidia/gpu-operator:v25.10.1", `{"cdi":{"enabled":false}}`, "envvar"},
+		{"nvcr.io/nvidia/gpu-operator:v26.3.1", `{"devicePlugin":{"env":[{"name":"DEVICE_LIST_STRATEGY","value":"envvars"}]}}`, "envvars"},
+	} {
+		if got := pluginEnv(t, test.image, test.spec)["DEVICE_LIST_STRATEGY"]; got != test.want {
+			t.Errorf("%s %s: %s, want %s", test.image, test.spec, got, test.want)
+		}
+	}
+}
+
+func TestOperandsFollowThePolicy(t *testing.T) {
+	p := policy{operatorImage: "nvcr.io/nvidia/gpu-operator:v25.10.1", namespace: "gpu"}
+	spec := `{"operator":{"runtimeClass":"nvidia"},"driver":{"enabled":false},"toolkit":{"enabled":false},"migManager":{"enabled":false},
+		"daemonsets":{"tolerations":[{"key":"gpu","operator":"Exists"}],"rollingUpdate":{"maxUnavailable":"25%"}},
+		"devicePlugin":{"repository":"nvcr.io/nvidia","image":"k8s-device-plugin","version":"v0.18.1","config":{"name":"sharing","default":"any"}}}`
+	if err := json.Unmarshal([]byte(spec), &p.spec); err != nil {
+		t.Fatal(err)
+	}
+	wanted, unwanted := p.all()
+	if got := strings.Join(unwanted, " "); got != "nvidia-driver-daemonset nvidia-container-toolkit-daemonset nvidia-dcgm nvidia-mig-manager" {
+		t.Errorf("unwanted: %s", got)
+	}
+	for _, o := range wanted {
+		set := p.daemonSet(o)
+		pod := set.Spec.Template.Spec
+		if *pod.RuntimeClassName != "nvidia" || pod.NodeSelector[deployPrefix+o.deploy] != "true" || pod.Tolerations[0].Key != "gpu" ||
+			set.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable.String() != "25%" {
+			t.Errorf("%s: %+v", o.name, pod)
+		}
+	}
+	plugin := p.devicePlugin().pod
+	if len(plugin.Containers) != 2 || len(plugin.InitContainers) != 2 || plugin.Containers[0].Image != "nvcr.io/nvidia/k8s-device-plugin:v0.18.1" {
+		t.Errorf("with a sharing configuration, config-manager runs beside the plugin: %+v", plugin)
+	}
+}
+
+func TestGPULabels(t *testing.T) {
+	cards := kubelet.GPUsOf("m", host.Snapshot{GPUs: []host.GPU{{Model: "RTX 5070 Ti", PCIDevice: "0300_10de", Count: 1, MemoryMiB: 16303, ComputeCapability: "12.0"}}})
+	labels := gpuLabels(host.Snapshot{DriverVersion: "570.211.01"}, cards, rules.Sharing{Replicas: 2})
+	for key, want := range map[string]string{
+		"nvidia.com/gpu.product": "NVIDIA-GeForce-RTX-5070-Ti-SHARED", "nvidia.com/gpu.memory": "16303", "nvidia.com/gpu.family": "blackwell",
+		"nvidia.com/gpu.compute.major": "12", "nvidia.com/gpu.compute.minor": "0", "nvidia.com/gpu.replicas": "2", "nvidia.com/gpu.sharing-strategy": "time-slicing",
+		"nvidia.com/cuda.driver-version.full": "570.211.01", "nvidia.com/cuda.runtime.major": "12", "nvidia.com/cuda.runtime.minor": "8", "nvidia.com/mig.capable": "false",
+	} {
+		if labels[key] != want {
+			t.Errorf("%s=%q, want %q", key, labels[key], want)
+		}
+	}
+}
+
+func TestImageReference(t *testing.T) {
+	for _, test := range []struct {
+		component component
+		want      string
+	}{
+		{component{}, "x/gpu-operator:v1"},
+		{component{Repository: "r", Image: "i", Version: "v2"}, "r/i:v2"},
+		{component{Repository: "r", Image: "i", Version: "sha256:ab"}, "r/i@sha256:ab"},
+		{component{Repository: "r", Image: "i"}, "r/i:v1"},
+	} {
+		if got := test.component.reference("x/gpu-operator:v1"); got != test.want {
+			t.Errorf("%+v: %s", test.component, got)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet"
+)
+
+// validate is nvidia-validator (gpu-operator cmd/nvidia-validator/main.go, v24.9 to v26.7). Every validation deletes its own
+// file first, and writes it when it holds.
+func (o *Operator) validate(ctx context.Context, c *kubelet.Container) int {
+	component := c.Env["COMPONENT"]
+	check, known := map[string]func() (string, error){
+		"driver":  func() (string, error) { return driverStatus(c) },
+		"toolkit": func() (string, error) { return "", toolkitStatus(c) },
+		"cuda":    func() (string, error) { return "", cudaStatus(c) },
+		"plugin":  func() (string, error) { return "", o.pluginStatus(ctx, c) },
+	}[component]
+	if !known {
+		c.Logf("invalid component: %q", component)
+		return 1
+	}
+	file := filepath.Join(c.Paths.Resolve("/run/nvidia/validations"), component+"-ready")
+	if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+		c.Logf("%v", err)
+		return 1
+	}
+	// plugin-validation looks 30 times by itself; the others once, unless WITH_WAIT.
+	attempts := 1
+	if component == "plugin" {
+		attempts = 30
+	}
+	for attempt := 1; ; attempt++ {
+		content, err := check()
+		if err == nil {
+			return written(c, file, content)
+		}
+		c.Logf("failed to validate the %s, retrying after 5 seconds: %v", component, err)
+		if attempt >= attempts && c.Env["WITH_WAIT"] != "true" {
+			return 1
+		}
+		if c.Machine.Clock().Sleep(ctx, 5*time.Second) != nil {
+			return 143
+		}
+	}
+}
+
+func written(c *kubelet.Container, file, content string) int {
+	temporary := file + ".new"
+	err := os.MkdirAll(filepath.Dir(file), 0o755)
+	if err == nil {
+		err = os.WriteFile(temporary, []byte(content), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(temporary, file)
+	}
+	if err != nil {
+		c.Logf("%v", err)
+		return 1
+	}
+	c.Logf("%s is valid", strings.TrimSuffix(filepath.Base(file), "-ready"))
+	return 0
+}
+
+// driverStatus looks for the driver where the validator looks, and says what driver-ready holds. On Talos <= 1.12 no place
+// has both library and nvidia-smi (gpu-operator#1687); on >= 1.13 /usr/local has, which hostPaths.driverInstallDir must
+// name (siderolabs/docs v1.13 nvidia-gpu). That /usr/bin/nvidia-smi works under chroot is not taken for granted.
+func driverStatus(c *kubelet.Container) (string, error) {
+	snapshot := c.Machine.Snapshot()
+	installDir := c.Env["DRIVER_INSTALL_DIR"]
+	found := snapshot.Era == host.EraCDI && filepath.Clean(installDir) == "/usr/local" && snapshot.LibraryVersion != ""
+	if !found {
+		return "", fmt.Errorf("failed to find the driver: libnvidia-ml.so.1 and nvidia-smi are neither on the host (/usr/bin, /usr/sbin, /bin, /sbin) nor under %s", installDir)
+	}
+	if snapshot.DriverVersion != snapshot.LibraryVersion {
+		return "", fmt.Errorf("nvidia-smi: exit status 9: the driver is not up")
+	}
+	return "IS_HOST_DRIVER=false\nNVIDIA_DRIVER_ROOT=" + installDir +
+		"\nDRIVER_ROOT_CTR_PATH=/driver-root\nNVIDIA_DEV_ROOT=/\nDEV_ROOT_CTR_PATH=/host\n", nil
+}
+
+// toolkitStatus runs nvidia-smi, which the runtime must have brought.
+func toolkitStatus(c *kubelet.Container) error {
+	if !c.Libraries || len(c.GPUs) == 0 {
+		return fmt.Errorf("toolkit is not ready: exec: \"nvidia-smi\": executable file not found in $PATH")
+	}
+	return nil
+}
+
+// cudaStatus stands for the workload pod with a vector addition. v26.7.0's sample has no code for Volta (gpu-operator#2842).
+func cudaStatus(c *kubelet.Container) error {
+	if c.Env["WITH_WORKLOAD"] == "false" {
+		return nil
+	}
+	if err := toolkitStatus(c); err != nil {
+		return err
+	}
+	if imageTag(c.Spec.Image) == "v26.7.0" && strings.HasPrefix(c.GPUs[0].ComputeCapability, "7.0") {
+		return fmt.Errorf("cuda workload failed: no kernel image is available for execution on the device")
+	}
+	return nil
+}
+
+// pluginStatus looks for an NVIDIA resource that the node can allocate.
+func (o *Operator) pluginStatus(ctx context.Context, c *kubelet.Container) error {
+	node, err := o.client.CoreV1().Nodes().Get(ctx, c.Machine.Name(), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	for name, quantity := range node.Status.Allocatable {
+		if strings.HasPrefix(string(name), "nvidia.com/") && quantity.Sign() > 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("GPU resources are not yet discovered by the node")
+}

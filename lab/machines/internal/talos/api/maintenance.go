@@ -1,0 +1,85 @@
+package api
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/siderolabs/crypto/x509"
+	"github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/api/storage"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	core "talos-gpu/lab/machines/internal/talos/machine"
+)
+
+// maintenanceMethods are those that a machine without a configuration lets anybody call, of those that there are here:
+// what reads, and what brings the configuration (talos v1.13.0 internal/app/machined/pkg/controllers/runtime/
+// api_service_config.go: ReadonlyRoleMode; v1alpha1_server.go, ApplyConfiguration: no role asked for).
+var maintenanceMethods = []string{
+	"/machine.MachineService/ApplyConfiguration", "/machine.MachineService/Version", "/storage.StorageService/Disks",
+}
+
+// NewMaintenance makes the API server of a machine in maintenance mode: encrypted by a certificate that nobody knows, open
+// to whoever reaches it.
+func NewMaintenance(m *core.Machine) *grpc.Server {
+	server := grpc.NewServer(
+		grpc.Creds(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: selfSigned})),
+		grpc.MaxRecvMsgSize(32<<20),
+		grpc.UnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+			if _, err := m.Called(ctx); err != nil {
+				return nil, err
+			}
+
+			if !slices.Contains(maintenanceMethods, info.FullMethod) {
+				return nil, status.Error(codes.PermissionDenied, "not authorized")
+			}
+
+			return handle(ctx, request)
+		}),
+		grpc.StreamInterceptor(func(any, grpc.ServerStream, *grpc.StreamServerInfo, grpc.StreamHandler) error {
+			return status.Error(codes.PermissionDenied, "not authorized")
+		}),
+	)
+
+	machine.RegisterMachineServiceServer(server, &machineService{m: m})
+	storage.RegisterStorageServiceServer(server, &storageService{})
+
+	return server
+}
+
+func selfSigned(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	authority, err := x509.NewSelfSignedCertificateAuthority(x509.IPAddresses([]net.IP{net.IPv4(127, 0, 0, 1)}), x509.NotAfter(time.Now().Add(24*time.Hour)))
+	if err != nil {
+		return nil, err
+	}
+
+	pair, err := tls.X509KeyPair(authority.CrtPEM, authority.KeyPEM)
+
+	return &pair, err
+}
+
+// storageService says which disks there are: the call by which the Talos provider tells maintenance mode
+// (terraform-provider-talos v0.11.0 pkg/talos/util.go, talosClientOp).
+type storageService struct {
+	storage.UnimplementedStorageServiceServer
+}
+
+func (*storageService) Disks(context.Context, *emptypb.Empty) (*storage.DisksResponse, error) {
+	return &storage.DisksResponse{Messages: []*storage.Disks{{Disks: []*storage.Disk{{DeviceName: "/dev/sda", Size: 512 << 30, Type: storage.Disk_SSD}}}}}, nil
+}
+
+// Bootstrap etcd of the cluster on this control plane.
+func (s *machineService) Bootstrap(context.Context, *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
+	if err := s.m.Bootstrap(); err != nil {
+		return nil, err
+	}
+
+	return &machine.BootstrapResponse{Messages: []*machine.Bootstrap{{}}}, nil
+}

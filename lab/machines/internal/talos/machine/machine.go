@@ -1,0 +1,247 @@
+// Package machine is one emulated Talos machine: its slots, its configuration, its boots, and what runs on it.
+package machine
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+	"google.golang.org/grpc"
+
+	"talos-gpu/lab/machines/internal/clock"
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/nvidia"
+	"talos-gpu/lab/machines/internal/spec"
+	"talos-gpu/lab/machines/internal/talos/factory"
+	"talos-gpu/lab/machines/internal/talos/resources"
+	"talos-gpu/lab/machines/internal/talos/slots"
+)
+
+// Environment is what a machine shares with the others.
+type Environment struct {
+	Clock   *clock.Clock
+	Factory *factory.Client
+	// Dir is where machines keep their file systems, a folder each.
+	Dir string
+	// Cluster lists the machines of the cluster.
+	Cluster []spec.Machine
+	// Nodes cordons and drains; nil without Kubernetes.
+	Nodes Nodes
+	// Serve makes the API server of a boot.
+	Serve func(*Machine) *grpc.Server
+	// ServeMaintenance makes the API server of a machine without a configuration.
+	ServeMaintenance func(*Machine) *grpc.Server
+	// Etcd of the cluster; nil: it stands.
+	Etcd *Etcd
+	// AdminKubeconfig makes what is given to who asks a control plane for it; nil without Kubernetes.
+	AdminKubeconfig func() ([]byte, error)
+}
+
+// Nodes is what a machine does to its node through the Kubernetes API.
+type Nodes interface {
+	// Drain cordons a node, remembers that Talos did, and evicts its pods.
+	Drain(ctx context.Context, node string) error
+	// Uncordon undoes Drain's cordon, if it was Drain's.
+	Uncordon(ctx context.Context, node string) error
+}
+
+// Machine is one machine. Its methods may be called from anywhere.
+type Machine struct {
+	spec spec.Machine
+	env  Environment
+	root string
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced on each change
+	s       state
+
+	publishing sync.Mutex // resources are synchronised one change at a time
+	// maintenance is where a machine without a configuration listens, apart from the others: nothing but its own address
+	// tells who is meant there. Nil where the machine began with a configuration.
+	maintenance net.Listener
+	// maintenanceAt is its address, also while it is closed.
+	maintenanceAt string
+
+	installing sync.Mutex // held while an installer runs (talos v1.13.0 internal/app/lifecycle)
+}
+
+// state is all that changes.
+type state struct {
+	slots      *slots.Pair[factory.Image]
+	active     config.Provider
+	persistent config.Provider
+	// unconfigured: the machine runs from its boot medium and waits for its first configuration.
+	unconfigured bool
+	images       map[string]factory.Image // pulled into containerd, by reference
+
+	boot boot
+	// next is why the machine goes down; nil while it stays up.
+	next *shutdown
+
+	reboots, upgrades, requests int
+	events                      []Entry
+	faults                      map[string]int
+}
+
+// boot is what a boot starts anew.
+type boot struct {
+	id string
+	// began is when, in lab seconds.
+	began float64
+	stage runtime.MachineStage
+	// complete: the boot sequence is done. ready: and every condition is met.
+	complete, ready bool
+	unmet           []runtime.UnmetCondition
+	kubelet         bool
+	driver          nvidia.Driver
+	modules         []string
+	sysctls         map[string]string
+	cri             cri
+	services        []resources.Service
+	// end takes the machine down.
+	end context.CancelFunc
+	api *server
+}
+
+// New makes a machine that is off: installed, or with a boot medium alone where it has no configuration.
+func New(ctx context.Context, description spec.Machine, env Environment) (*Machine, error) {
+	installer := factory.Installer{Platform: description.Platform, SchematicID: description.SchematicID, Version: description.TalosVersion}
+	if installer.Platform == "" {
+		installer.Platform = "metal"
+	}
+
+	image, err := env.Factory.Resolve(ctx, installer)
+	if err != nil {
+		return nil, fmt.Errorf("machines.%s: image of schematic %s, Talos %s: %w", description.Name, description.SchematicID, description.TalosVersion, err)
+	}
+
+	provider, err := firstConfiguration(description.Config)
+	if err != nil {
+		return nil, fmt.Errorf("machines.%s.config: %w", description.Name, err)
+	}
+
+	m := &Machine{
+		spec: description, env: env,
+		root:    filepath.Join(env.Dir, "machines", description.Name, "root"),
+		changed: make(chan struct{}),
+		s: state{
+			slots: slots.New(image), active: provider, persistent: provider, unconfigured: description.Config == "",
+			images: map[string]factory.Image{}, faults: map[string]int{},
+			boot: boot{end: func() {}},
+		},
+	}
+
+	if m.s.unconfigured {
+		if m.maintenance, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return nil, err
+		}
+
+		m.maintenanceAt = m.maintenance.Addr().String()
+	}
+
+	return m, os.MkdirAll(m.root, 0o755)
+}
+
+// update changes the state, shows the change in the resources, and wakes who watches.
+func (m *Machine) update(change func(s *state)) {
+	m.publishing.Lock()
+	defer m.publishing.Unlock()
+
+	m.mu.Lock()
+	change(&m.s)
+	view := m.view()
+	api := m.s.boot.api
+	close(m.changed)
+	m.changed = make(chan struct{})
+	m.mu.Unlock()
+
+	if api == nil {
+		return
+	}
+
+	if err := api.resources.Sync(context.Background(), view); err != nil {
+		log.Printf("%s: resources: %v", m.spec.Name, err)
+	}
+}
+
+// look reads the state.
+func look[T any](m *Machine, read func(s *state) T) T {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return read(&m.s)
+}
+
+// await waits until a condition holds.
+func (m *Machine) await(ctx context.Context, met func(s *state) bool) error {
+	for {
+		m.mu.Lock()
+		ok, changed := met(&m.s), m.changed
+		m.mu.Unlock()
+
+		if ok {
+			return nil
+		}
+
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		}
+	}
+}
+
+// Name is the node name.
+func (m *Machine) Name() string { return m.spec.Name }
+
+// Address of the machine's API.
+func (m *Machine) Address() string { return m.spec.Address }
+
+// Role is controlplane or worker.
+func (m *Machine) Role() string { return m.spec.Role }
+
+// RootFS is the machine's file system.
+func (m *Machine) RootFS() string { return m.root }
+
+// Clock is the lab's.
+func (m *Machine) Clock() host.Clock { return m.env.Clock }
+
+// Environment that the machine shares with the others.
+func (m *Machine) Environment() Environment { return m.env }
+
+// Watch signals changes; see host.Machine.
+func (m *Machine) Watch(ctx context.Context) <-chan struct{} {
+	out := make(chan struct{}, 1)
+
+	go func() {
+		defer close(out)
+
+		for {
+			// Before the signal: a change after it, which the receiver may not see, is then another signal.
+			m.mu.Lock()
+			changed := m.changed
+			m.mu.Unlock()
+
+			select {
+			case out <- struct{}{}:
+			default:
+			}
+
+			select {
+			case <-ctx.Done():
+				return
+			case <-changed:
+			}
+		}
+	}()
+
+	return out
+}
+
+var _ host.Machine = (*Machine)(nil)

@@ -1,0 +1,123 @@
+package machine_test
+
+import (
+	"strings"
+	"testing"
+
+	api "github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"talos-gpu/lab/machines/internal/talos/machine"
+)
+
+func TestARolledBackUpgradeRunsTheOldImage(t *testing.T) {
+	l := start(t, "v1.12.6", false, configuration())
+	before := l.until(t, "running", up)
+
+	if err := l.Fault("rollback", 1); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := l.UpgradeAndReboot(t.Context(), installer(l.plain, "v1.12.7"), false); err != nil {
+		t.Fatal(err)
+	}
+
+	report := l.until(t, "another boot", func(r machine.Report) bool { return up(r) && r.BootID != before.BootID })
+	if report.TalosVersion != "v1.12.6" || report.Upgrades != 1 {
+		t.Fatalf("%+v", report)
+	}
+
+	if _, err := l.UpgradeAndReboot(t.Context(), installer(l.plain, "v1.12.7"), false); err != nil {
+		t.Fatal(err)
+	}
+
+	l.until(t, "the new release", func(r machine.Report) bool { return up(r) && r.TalosVersion == "v1.12.7" })
+}
+
+func TestAnInstallerThatRefusesThePath(t *testing.T) {
+	l := start(t, "v1.10.0", false, configuration())
+	l.until(t, "running", up)
+
+	image := installer(l.plain, "v1.13.0")
+	if err := l.Pull(t.Context(), image); err != nil {
+		t.Fatal(err)
+	}
+
+	var messages []string
+
+	code, err := l.Install(t.Context(), image, func(message string) { messages = append(messages, message) })
+	if err != nil || code != 1 || !strings.Contains(strings.Join(messages, "\n"), "host version 1.10.0 is too old to upgrade to Talos 1.13.0") {
+		t.Fatalf("%d %v %q", code, err, messages)
+	}
+
+	// two minors are refused by nobody but the documentation
+	image = installer(l.plain, "v1.12.6")
+	if err := l.Pull(t.Context(), image); err != nil {
+		t.Fatal(err)
+	}
+
+	if code, err := l.Install(t.Context(), image, func(string) {}); code != 0 || err != nil {
+		t.Fatalf("%d %v", code, err)
+	}
+}
+
+func TestImagesThatTheFactoryDoesNotMake(t *testing.T) {
+	l := start(t, "v1.11.5", false, configuration())
+	l.until(t, "running", up)
+
+	for image, problem := range map[string]string{
+		installer(strings.Repeat("0", 64), "v1.12.6"): "404 Not Found: schematic not found",
+		installer(l.gpu, "v1.12.0"):                   `official extension "siderolabs/nvidia-container-toolkit-production" is not available for Talos version v1.12.0`,
+		"docker.io/library/busybox:v1":                "no Talos version",
+	} {
+		_, err := l.UpgradeAndReboot(t.Context(), image, false)
+		if err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("%s: %v", image, err)
+		}
+	}
+
+	if report := l.Report(); report.Reboots != 0 || !up(report) {
+		t.Fatalf("%+v", report)
+	}
+}
+
+func TestABusyMachineRefuses(t *testing.T) {
+	l := start(t, "v1.12.6", false, configuration())
+	l.until(t, "running", up)
+
+	if _, err := l.UpgradeAndReboot(t.Context(), installer(l.plain, "v1.12.7"), false); err != nil {
+		t.Fatal(err)
+	}
+
+	_, upgrade := l.UpgradeAndReboot(t.Context(), installer(l.plain, "v1.12.7"), false)
+	_, apply := l.Apply(&api.ApplyConfigurationRequest{Data: configuration(), Mode: api.ApplyConfigurationRequest_STAGED})
+
+	for _, err := range []error{upgrade, apply} {
+		if status.Code(err) != codes.FailedPrecondition {
+			t.Fatalf("%v", err)
+		}
+	}
+}
+
+// talosctl falls back to the old calls where the new ones are not implemented.
+func TestTheNewCallsBeginWith113(t *testing.T) {
+	for version, want := range map[string]codes.Code{"v1.12.6": codes.Unimplemented, "v1.13.0": codes.OK} {
+		l := start(t, version, false, configuration())
+		l.until(t, "running", up)
+
+		conn, err := l.Conn()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		stream, err := api.NewImageServiceClient(conn).Pull(t.Context(), &api.ImageServicePullRequest{ImageRef: installer(l.plain, "v1.13.0")})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+
+		if status.Code(err) != want {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
+}

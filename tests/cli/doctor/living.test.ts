@@ -1,0 +1,72 @@
+import type * as k8s from "@kubernetes/client-node";
+import { livingEvents, livingPods, type Objects } from "../../../cli/doctor/living";
+
+const now = new Date("2026-11-21T12:00:00Z");
+const event = (uid: string, minutesAgo: number, kind = "Pod"): k8s.CoreV1Event => ({
+  metadata: {},
+  involvedObject: { kind, uid, name: uid },
+  message: uid,
+  lastTimestamp: new Date(now.getTime() - minutesAgo * 60_000),
+});
+const pod = (uid: string, ready: boolean, phase = "Running"): k8s.V1Pod => ({
+  metadata: { uid },
+  status: { phase, conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
+});
+
+test("events of objects that are well by now do not count, nor those of what is gone", () => {
+  const daemonSets = [
+    { metadata: { uid: "set-well", name: "set-well" }, status: { desiredNumberScheduled: 1, numberReady: 1 } },
+    { metadata: { uid: "set-idle", name: "set-idle" }, status: { desiredNumberScheduled: 0, numberReady: 0 } },
+  ] as k8s.V1DaemonSet[];
+  const pods = [pod("well", true), pod("ill", false), pod("done", false, "Succeeded")];
+  const events = [
+    ...["well", "ill", "done", "set-well", "set-idle", "gone"].map((uid) => event(uid, 1)),
+    event("ill", 50),
+  ];
+  const told = (objects: Objects): string[] => livingEvents(events, objects, now).map(({ message }) => message ?? "");
+  expect(told({ pods, daemonSets, deployments: [], jobs: [] })).toEqual(["ill", "set-idle", "ill"]);
+  // Who may not list Jobs does not know whether it is gone.
+  expect(told({ pods, daemonSets, deployments: [] })).toEqual(["ill", "set-idle", "gone", "ill"]);
+});
+
+test("those of what nobody lists count for a while", () => {
+  const events = [event("talos-1", 1, "Node"), event("talos-2", 20, "Node")];
+  expect(livingEvents(events, { pods: [], daemonSets: [], deployments: [], jobs: [] }, now)).toEqual([events[0]]);
+});
+
+test("nor do those of what an object that is well once made", () => {
+  const about = (name: string, namespace = "llm"): k8s.CoreV1Event => ({
+    metadata: {},
+    involvedObject: { uid: `gone-${name}`, name, namespace },
+    message: `${namespace}/${name}`,
+    lastTimestamp: now,
+  });
+  const deployment = (name: string, readyReplicas: number): k8s.V1Deployment => ({
+    metadata: { uid: name, name, namespace: "llm", generation: 2 },
+    spec: { replicas: 1, selector: {}, template: {} },
+    status: { observedGeneration: 2, updatedReplicas: 1, readyReplicas },
+  });
+  const objects = { deployments: [deployment("ollama", 1), deployment("ollama-proxy", 0)] };
+  const events = [
+    about("ollama-79b944df7b-xxmjm"),
+    about("ollama-79b944df7b"),
+    about("ollama-proxy-5d9c7f8b6-abcde"),
+    about("ollama-79b944df7b-xxmjm", "elsewhere"),
+  ];
+  expect(livingEvents(events, objects, now).map(({ message }) => message)).toEqual([
+    "llm/ollama-proxy-5d9c7f8b6-abcde",
+    "elsewhere/ollama-79b944df7b-xxmjm",
+  ]);
+});
+
+test("failed pods of a Job that succeeded do not count", () => {
+  const owned = (uid: string, job: string): k8s.V1Pod => ({
+    metadata: { uid, ownerReferences: [{ uid: job, kind: "Job", name: job, apiVersion: "batch/v1" }] },
+    status: { phase: "Failed" },
+  });
+  const jobs = [
+    { metadata: { uid: "good" }, status: { succeeded: 1 } },
+    { metadata: { uid: "bad" }, status: { failed: 1 } },
+  ];
+  expect(livingPods([owned("a", "good"), owned("b", "bad")], jobs).map(({ metadata }) => metadata?.uid)).toEqual(["b"]);
+});

@@ -1,0 +1,10 @@
+import { repeatedFilesOf } from "../../../cli/doctor/observe-machines";
+
+test("files that a configuration has more than once, of the machine's own document", () => {
+  const item = (path: string): string => `    - {path: ${path}, op: create, content: "x"}\n`;
+  const machine = `machine:\n  files:\n${item("/var/a")}${item("/var/b")}${item("/var/a")}${item("/var/a")}`;
+  const other = "apiVersion: v1alpha1\nkind: HostnameConfig\n";
+  expect(repeatedFilesOf(`${machine}---\n${other}`)).toEqual(["/var/a"]);
+  expect(repeatedFilesOf("machine: {}\n")).toEqual([]);
+  expect(repeatedFilesOf(undefined)).toEqual([]);
+});

@@ -1,0 +1,22 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { fixes } from "../../../components/recipe/index";
+import { troubleshootingPage } from "../../../cli/doctor/page";
+
+const file = path.join(__dirname, "../../../docs/troubleshooting.md");
+
+/** `UPDATE_DOCS=1 npx jest tests/cli/doctor/page` writes the page anew. */
+test("docs/troubleshooting.md says what the fixes say", () => {
+  const page = troubleshootingPage(fixes);
+  if (process.env.UPDATE_DOCS) fs.writeFileSync(file, page);
+  expect(fs.readFileSync(file, "utf8")).toBe(page);
+});
+
+test("every fix has a section with its literal errors", () => {
+  const sections = fs.readFileSync(file, "utf8").split(/^## /m).slice(1);
+  expect(sections).toHaveLength(fixes.length);
+  for (const [index, fix] of fixes.entries()) {
+    for (const text of [fix.cause.slice(1), fix.remedy, `Fix \`${fix.id}\``, ...(fix.errors ?? [])])
+      expect(sections[index]).toContain(text);
+  }
+});

@@ -1,0 +1,125 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parse } from "yaml";
+import {
+  assertValid,
+  checks,
+  findingsOf,
+  InvalidStackError,
+  renderFinding,
+  type Finding,
+} from "../../../components/recipe/index";
+import { fixtures, validStack, validStacks } from "../stacks";
+
+interface Expected {
+  check: string;
+  field: string;
+  /** Parts of what is said. */
+  message: string[];
+}
+
+interface Invalid {
+  /** The stack that is right, of which this one differs by its mistake. */
+  base: string;
+  stack: unknown;
+  expect: Expected[];
+}
+
+const folder = path.join(fixtures, "invalid");
+const files = fs.readdirSync(folder).sort();
+const read = (file: string): Invalid => parse(fs.readFileSync(path.join(folder, file), "utf8")) as Invalid;
+
+/** Leaves in which two values differ. */
+function differences(a: unknown, b: unknown, at = ""): string[] {
+  const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+  if (!isObject(a) || !isObject(b)) return a === b ? [] : [at];
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((key) =>
+    differences(a[key], b[key], `${at}.${key}`),
+  );
+}
+
+describe("stacks with a mistake", () => {
+  test.each(files)("%s: says exactly what is wrong", (file) => {
+    const { stack, expect: expected } = read(file);
+    const findings = findingsOf(stack);
+    const name = ({ check, field }: { check: string; field: string }): string => `${check} ${field}`;
+    expect(findings.map(name).sort()).toEqual(expected.map(name).sort());
+    for (const { check, field, message } of expected) {
+      const said = findings.filter((finding) => finding.check === check && finding.field === field).map(renderFinding);
+      for (const part of message) expect(said.join("\n")).toContain(part);
+    }
+  });
+
+  test.each(files)("%s: is a stack that is right, but for its mistake", (file) => {
+    const { base, stack, expect: expected } = read(file);
+    expect(expected.length).toBeGreaterThan(0);
+    expect(findingsOf(validStack(base))).toEqual([]);
+    const changed = differences(validStack(base), stack);
+    expect(changed.length).toBeGreaterThan(0);
+    // One mistake is a field or few, not another system.
+    expect(changed.length).toBeLessThanOrEqual(6);
+  });
+
+  test("there is one for every check", () => {
+    const shown = new Set(files.flatMap((file) => read(file).expect.map((expected) => expected.check)));
+    expect(checks.map((check) => check.id).filter((id) => !shown.has(id))).toEqual([]);
+  });
+
+  test("each says what, why and how, without a full stop", () => {
+    for (const finding of files.flatMap((file) => findingsOf(read(file).stack))) {
+      for (const part of ["problem", "why", "remedy"] as const) {
+        expect(finding[part]).toMatch(/\S/);
+        expect(finding[part]).not.toMatch(/[.;]$/);
+      }
+    }
+  });
+});
+
+describe("stacks that are right", () => {
+  test.each(validStacks())("%s: nothing is found", (name) => {
+    expect(findingsOf(validStack(name))).toEqual([]);
+    expect(assertValid(validStack(name))).toEqual(validStack(name));
+  });
+});
+
+describe("checks", () => {
+  test("have names of their own and a source", () => {
+    expect(new Set(checks.map((check) => check.id)).size).toBe(checks.length);
+    for (const check of checks) expect(check.source).toMatch(/\S/);
+  });
+});
+
+describe("assertValid", () => {
+  const invalid = {
+    ...validStack("modern"),
+    gpuOperator: { version: "v26.3.0", values: { toolkit: { enabled: "no" } } },
+    nonsense: true,
+  };
+
+  test("lists everything in one error, numbered", () => {
+    const findings = findingsOf(invalid);
+    expect(findings.map((finding) => finding.check)).toEqual(["shape", "chart-values", "operator-version"]);
+    let error: unknown;
+    try {
+      assertValid(invalid);
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(InvalidStackError);
+    const { message } = error as InvalidStackError;
+    findings.forEach((finding: Finding, index) =>
+      expect(message).toContain(
+        `${index + 1}. ${finding.field}: ${finding.problem}; ${finding.why}; ${finding.remedy}`,
+      ),
+    );
+    expect(message).toContain("3 mistakes");
+  });
+
+  test.each([null, undefined, 1, "text", [], {}, { machines: [] }, { talosVersion: "v1.12.6", machines: { a: null } }])(
+    "%j: is a finding, not a crash",
+    (raw) => {
+      expect(findingsOf(raw).length).toBeGreaterThan(0);
+      expect(() => assertValid(raw)).toThrow(InvalidStackError);
+    },
+  );
+});

@@ -1,0 +1,113 @@
+import { planCluster, type ClusterSpec, type ReleaseRecipe } from "../../../components/recipe/index";
+import { findChart, valueComplaints, type ChartName } from "../../../components/recipe/facts/chart";
+import { charts } from "../../../components/recipe/facts/data/charts";
+import { oneMachine, validStack, validStacks } from "../stacks";
+
+const complaints = (name: ChartName, version: string, values: Record<string, unknown>): [string, string][] => {
+  const chart = findChart(name, version);
+  if (!chart) throw new Error(version);
+  return valueComplaints(chart, values).map(({ path, kind }) => [path, kind]);
+};
+
+test.each([
+  ["gpu-operator", "v25.10.1", "25.10.1"],
+  ["gpu-operator", "25.10.0", "25.3.4"],
+  ["gpu-operator", "v24.9.0", "25.3.4"],
+  ["gpu-operator", "v26.7.2", "26.7.0"],
+  ["nvidia-device-plugin", "0.17.4", "0.17.4"],
+  ["nvidia-device-plugin", "v0.18.0", "0.17.4"],
+] as const)("%s %s is read as %s", (name, version, known) => expect(findChart(name, version)?.version).toBe(known));
+
+test("no version, no chart", () => expect(findChart("gpu-operator", "latest")).toBeUndefined());
+
+describe("values that have no effect", () => {
+  const selector = { nodeSelector: { a: "b" } };
+  test.each(["v25.3.4", "v25.10.1", "v26.3.1", "v26.3.3", "v26.7.0"])("gpu-operator %s", (version) => {
+    const values = {
+      devicePlugin: selector,
+      toolkit: selector,
+      driver: selector,
+      dcgmExporter: selector,
+      gfd: selector,
+      migManager: selector,
+      validator: selector,
+      daemonsets: selector,
+    };
+    expect(complaints("gpu-operator", version, values)).toEqual(
+      Object.keys(values).map((key) => [`${key}.nodeSelector`, "unknown"]),
+    );
+  });
+
+  test("a value that came, or went, with a release", () => {
+    expect(complaints("nvidia-device-plugin", "0.17.4", { gdrcopyEnabled: false })).toEqual([
+      ["gdrcopyEnabled", "unknown"],
+    ]);
+    expect(complaints("nvidia-device-plugin", "0.18.2", { gdrcopyEnabled: false })).toEqual([]);
+  });
+});
+
+test("values that have", () => {
+  expect(
+    complaints("gpu-operator", "v25.10.1", {
+      operator: { nodeSelector: { a: "b" }, affinity: { podAffinity: {} }, labels: { a: "b" } },
+      driver: { enabled: false, upgradePolicy: { drain: { enable: true } } },
+      daemonsets: { tolerations: [], labels: { any: "thing" } },
+      validator: { driver: { env: [] }, cuda: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
+      dcgmExporter: { config: { name: "x" }, serviceMonitor: { enabled: true, interval: "30s" } },
+      "node-feature-discovery": { worker: { anything: { goes: true } } },
+      global: { a: 1 },
+    }),
+  ).toEqual([]);
+  expect(
+    complaints("nvidia-device-plugin", "0.17.4", {
+      affinity: null,
+      runtimeClassName: "nvidia",
+      nodeSelector: { a: "b" },
+      nfd: { worker: { x: 1 } },
+      updateStrategy: { type: "OnDelete" },
+    }),
+  ).toEqual([]);
+});
+
+test("values of the wrong type", () => {
+  expect(
+    complaints("gpu-operator", "v26.3.3", { cdi: { enabled: "false" }, daemonsets: { tolerations: {} }, driver: true }),
+  ).toEqual([
+    ["cdi.enabled", "boolean"],
+    ["daemonsets.tolerations", "array"],
+    ["driver", "object"],
+  ]);
+});
+
+test("the tables are whole", () => {
+  for (const chart of charts) {
+    expect(Object.keys(chart.paths).length).toBeGreaterThan(40);
+    for (const type of Object.values(chart.paths))
+      expect(["boolean", "string", "number", "array", "object", "any"]).toContain(type);
+  }
+});
+
+const releaseOf = (spec: ClusterSpec): ReleaseRecipe => planCluster(spec).kubernetes.release;
+const gpu = { gpus: [{ model: "H100 NVL", count: 2 }] };
+
+test.each(validStacks())("%s: the chart knows every value that we set", (name) => {
+  const { chart, version, values } = releaseOf(validStack(name));
+  const known = findChart(chart as "gpu-operator", version);
+  expect(known).toBeDefined();
+  expect(known && valueComplaints(known, values)).toEqual([]);
+});
+
+test("every chart release knows the values of every era", () => {
+  for (const version of ["v25.3.4", "v25.10.1", "v26.3.1", "v26.3.3", "v26.7.0"]) {
+    for (const talosVersion of ["v1.12.6", "v1.13.9"]) {
+      const { values } = releaseOf(
+        oneMachine(talosVersion, gpu, {
+          gpuOperator: { version },
+          sharing: { timeSlicing: { replicas: 2 }, mig: { strategy: "single", profile: "1g.12gb" } },
+        }),
+      );
+      const chart = findChart("gpu-operator", version);
+      expect(chart && valueComplaints(chart, values)).toEqual([]);
+    }
+  }
+});

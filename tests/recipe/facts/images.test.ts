@@ -1,0 +1,38 @@
+import { gpuStack } from "../../../components/kubernetes/index";
+import { helperImages, workloadImages } from "../../../components/recipe/facts/data/images";
+import { Ollama } from "../../../components/workloads/ollama";
+import { planOf } from "../../support/plans";
+import { record, type Run } from "../../support/recorder";
+
+const mine = "registry.example/mine:1";
+const monitoring = { dashboard: false };
+
+/** Images of all containers that were registered. */
+function imagesOf({ resources }: Run): string[] {
+  const pods = resources.flatMap(({ inputs }) => inputs.spec?.template?.spec ?? []);
+  return pods.flatMap((pod: any) => pod.containers.map(({ image }: any) => image as string));
+}
+
+const run = (stack: string, changes: Record<string, unknown>): Promise<Run> =>
+  record(() => void gpuStack("lab", planOf(stack, { monitoring, ...changes }), [], {}));
+
+test.each([
+  ["rtx5070ti", "validationMarkers"],
+  ["rtx3090", "powerLimit"],
+  ["rtx3090", "dcgmExporter"],
+] as const)("%s: the image of %s has a default, and a stack may name another", async (stack, image) => {
+  expect(imagesOf(await run(stack, {}))).toContain(helperImages[image]);
+  const images = imagesOf(await run(stack, { images: { [image]: mine } }));
+  expect(images).toContain(mine);
+  expect(images).not.toContain(helperImages[image]);
+});
+
+test("so has the image that pulls models", async () => {
+  const pulls = (pullImage?: string): Promise<Run> =>
+    record(() => {
+      const args = { models: ["llama3.2:3b"], runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" };
+      new Ollama("ollama", { ...args, ...(pullImage === undefined ? {} : { pullImage }) });
+    });
+  expect(imagesOf(await pulls()).sort()).toEqual([workloadImages.modelPull, workloadImages.ollama]);
+  expect(imagesOf(await pulls(mine))).toContain(mine);
+});

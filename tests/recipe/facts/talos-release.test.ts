@@ -1,0 +1,92 @@
+import {
+  eraOf,
+  extensionsOf,
+  findRelease,
+  knownMinors,
+  minorsWith,
+} from "../../../components/recipe/facts/talos-release";
+import { driverRows, minorRows } from "../../../components/recipe/facts/data/talos-releases";
+import { compareDotted, leastDotted, majorOf, parseTalosVersion } from "../../../components/recipe/facts/version";
+
+test.each([
+  ["v1.8.4", "535.183.06", "550.90.07", "1.16.1"],
+  ["v1.9.2", "535.216.03", "550.127.08", "1.17.2"],
+  ["v1.9.3", "535.230.02", "550.144.03", "1.17.3"],
+  ["v1.10.1", "535.230.02", "570.124.06", "1.17.5"],
+  ["v1.11.5", "535.247.01", "570.172.08", "1.17.8"],
+  ["v1.12.0", "580.105.08", "570.195.03", "1.18.1"],
+  ["v1.12.3", "580.126.09", "570.211.01", "1.18.2"],
+  ["v1.12.6", "580.126.20", "570.211.01", "1.18.2"],
+  ["v1.13.0", "580.126.20", "595.58.03", "1.19.0"],
+  ["v1.13.4", "580.159.04", "595.71.05", "1.19.1"],
+  ["v1.13.9", "580.178.04", "595.91.07", "1.19.1"],
+  ["v1.14.0-rc.1", "580.178.04", "595.91.07", "1.19.1"],
+])("%s brings lts %s, production %s, toolkit %s", (version, lts, production, toolkit) => {
+  const release = findRelease(version);
+  expect(release?.drivers).toMatchObject({ lts, production, toolkit });
+  expect(release?.assumption).toBeUndefined();
+});
+
+test("on Talos 1.12 lts is newer than production", () => {
+  const drivers = findRelease("v1.12.6")?.drivers;
+  expect(compareDotted(drivers?.lts ?? "0", drivers?.production ?? "0")).toBeGreaterThan(0);
+});
+
+test("a newer patch release takes the newest row of its minor and says so", () => {
+  const release = findRelease("v1.12.99");
+  expect(release?.drivers.lts).toBe("580.126.20");
+  expect(release?.assumption).toBe(
+    "v1.12.99 is newer than the tables: drivers of v1.12.11 are assumed (580.126.20, 570.211.01)",
+  );
+});
+
+test.each(["v1.7.6", "v1.15.0", "v2.0.0", "latest", ""])("%j is not known", (version) =>
+  expect(findRelease(version)).toBeUndefined(),
+);
+
+test("rows of a minor follow each other without a gap", () => {
+  for (const { minor } of minorRows) {
+    const rows = driverRows.filter((row) => row.minor === minor);
+    expect(rows[0]?.from).toBe(0);
+    rows.forEach((row, index) => {
+      expect(row.to).toBeGreaterThanOrEqual(row.from);
+      if (index > 0) expect(row.from).toBe((rows[index - 1]?.to ?? 0) + 1);
+    });
+  }
+  expect(new Set(driverRows.map((row) => row.minor))).toEqual(new Set(minorRows.map((row) => row.minor)));
+  expect(knownMinors()).toEqual(["1.8", "1.9", "1.10", "1.11", "1.12", "1.13", "1.14"]);
+});
+
+test.each([
+  ["v1.12.11", "legacy"],
+  ["v1.13.0", "cdi"],
+  ["v1.14.0-rc.1", "cdi"],
+  ["nonsense", "legacy"],
+])("%s is of era %s", (version, era) => expect(eraOf(version)).toBe(era));
+
+test("extensions come and go with minors", () => {
+  expect(minorsWith("siderolabs/nvidia-gdrdrv-device")).toEqual([12, 13, 14]);
+  expect(minorsWith("siderolabs/i915-ucode")).toEqual([8]);
+  expect(minorsWith("siderolabs/nvidia-driver")).toEqual([]);
+  for (const { minor } of minorRows) {
+    for (const branch of ["lts", "production"]) {
+      for (const name of [
+        "nonfree-kmod-nvidia",
+        "nvidia-open-gpu-kernel-modules",
+        "nvidia-container-toolkit",
+        "nvidia-fabricmanager",
+      ]) {
+        expect(extensionsOf(minor)).toContain(`siderolabs/${name}-${branch}`);
+      }
+    }
+  }
+});
+
+test("versions", () => {
+  expect(parseTalosVersion("v1.14.0-rc.1")).toEqual({ text: "v1.14.0-rc.1", minor: 14, patch: 0, prerelease: true });
+  expect(compareDotted("580.65.06", "580.126.20")).toBeLessThan(0);
+  expect(compareDotted("12.8", "12.8.0")).toBe(0);
+  expect(leastDotted(["12.8", "12.10", "13.0"])).toBe("12.8");
+  expect(leastDotted([])).toBeUndefined();
+  expect(majorOf("570.211.01")).toBe(570);
+});

@@ -1,0 +1,168 @@
+import { planCluster, type ClusterSpec, type KubernetesRecipe } from "../../../components/recipe/index";
+import { oneMachine, validStack } from "../stacks";
+
+const kubernetes = (spec: ClusterSpec): KubernetesRecipe => planCluster(spec).kubernetes;
+const gpu = { gpus: [{ model: "H100 NVL", count: 2 }] };
+const operator = (version: string, values?: Record<string, unknown>): Partial<ClusterSpec> => ({
+  gpuOperator: { version, ...(values ? { values } : {}) },
+});
+
+describe("GPU Operator", () => {
+  test("on Talos 1.12: neither driver nor toolkit, no CDI, markers", () => {
+    const { release, markers, runtimeClass, namespaceLabels } = kubernetes(
+      oneMachine("v1.12.6", gpu, operator("v25.10.1")),
+    );
+    expect(release).toMatchObject({
+      name: "gpu-operator",
+      namespace: "gpu-operator",
+      chart: "gpu-operator",
+      repository: "https://helm.ngc.nvidia.com/nvidia",
+      version: "v25.10.1",
+    });
+    expect(release.values).toMatchObject({
+      driver: { enabled: false },
+      toolkit: { enabled: false },
+      cdi: { enabled: false },
+      dcgmExporter: { serviceMonitor: { enabled: false } },
+      migManager: { enabled: false },
+      devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: "envvar" }] },
+      validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
+    });
+    expect(release.values).not.toHaveProperty("hostPaths");
+    expect(markers).toEqual([
+      {
+        file: "driver-ready",
+        content:
+          "IS_HOST_DRIVER=true\nNVIDIA_DRIVER_ROOT=/\nDRIVER_ROOT_CTR_PATH=/host\nNVIDIA_DEV_ROOT=/\nDEV_ROOT_CTR_PATH=/host\n",
+      },
+      { file: "toolkit-ready", content: "" },
+    ]);
+    expect(runtimeClass).toEqual({ name: "nvidia", handler: "nvidia", owner: "operator" });
+    expect(namespaceLabels?.["pod-security.kubernetes.io/enforce"]).toBe("privileged");
+  });
+
+  test("on Talos 1.13: the driver's folder, no /dev/char, no markers", () => {
+    const { release, markers } = kubernetes(oneMachine("v1.13.9", gpu, operator("26.3.3")));
+    expect(release.version).toBe("v26.3.3");
+    expect(release.values).toMatchObject({
+      driver: { enabled: false },
+      toolkit: { enabled: false },
+      hostPaths: { driverInstallDir: "/usr/local" },
+      validator: {
+        driver: { env: [{ name: "DISABLE_DEV_CHAR_SYMLINK_CREATION", value: "true" }] },
+        plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] },
+      },
+    });
+    expect(release.values).not.toHaveProperty("cdi");
+    expect(release.values).not.toHaveProperty("devicePlugin");
+    expect(markers).toEqual([]);
+  });
+
+  test("a user who lets the operator manage a driver gets its marker too", () => {
+    expect(
+      kubernetes(oneMachine("v1.12.6", gpu, operator("v25.10.1", { driver: { enabled: true } }))).markers.map(
+        ({ file }) => file,
+      ),
+    ).toContain(".driver-ctr-ready");
+  });
+
+  test("values of the user go over ours; a variable more does not take ours away", () => {
+    const values = {
+      devicePlugin: { env: [{ name: "DP_DISABLE_HEALTHCHECKS", value: "109" }] },
+      dcgmExporter: { enabled: false },
+      migManager: { enabled: true },
+    };
+    expect(kubernetes(oneMachine("v1.12.6", gpu, operator("v25.10.1", values))).release.values).toMatchObject({
+      devicePlugin: {
+        env: [
+          { name: "DEVICE_LIST_STRATEGY", value: "envvar" },
+          { name: "DP_DISABLE_HEALTHCHECKS", value: "109" },
+        ],
+      },
+      dcgmExporter: { enabled: false },
+      migManager: { enabled: true },
+    });
+    const strategy = { devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: "volume-mounts" }] } };
+    expect(kubernetes(oneMachine("v1.12.6", gpu, operator("v25.10.1", strategy))).release.values).toMatchObject(
+      strategy,
+    );
+  });
+});
+
+describe("standalone plugin", () => {
+  test("on Talos 1.11, in a control plane, in kube-system", () => {
+    const { release, runtimeClass, namespaceLabels, markers, tolerations } = kubernetes(validStack("aarhus-h100"));
+    expect(release).toMatchObject({
+      namespace: "kube-system",
+      repository: "https://nvidia.github.io/k8s-device-plugin",
+      version: "0.17.4",
+    });
+    expect(release.values).toEqual({
+      runtimeClassName: "nvidia",
+      deviceListStrategy: "envvar",
+      nodeSelector: { "nvidia.com/gpu.present": "true" },
+      tolerations: [{ key: "CriticalAddonsOnly", operator: "Exists" }, ...tolerations],
+    });
+    expect(tolerations).toContainEqual({
+      key: "node-role.kubernetes.io/control-plane",
+      operator: "Exists",
+      effect: "NoSchedule",
+    });
+    expect(runtimeClass.owner).toBe("component");
+    expect(namespaceLabels).toBeUndefined();
+    expect(markers).toEqual([]);
+  });
+
+  test("on Talos 1.13, where somebody insists: CDI", () => {
+    const spec = { ...oneMachine("v1.13.9", gpu), devicePlugin: { version: "0.19.3" } };
+    delete spec.gpuOperator;
+    expect(kubernetes(spec).release.values).toMatchObject({
+      deviceListStrategy: "cdi-cri",
+      runtimeClassName: "nvidia",
+    });
+  });
+});
+
+describe("taints", () => {
+  test("are tolerated by everything, NVIDIA's own included", () => {
+    const { tolerations, release } = kubernetes(validStack("modern"));
+    expect(tolerations).toEqual([
+      { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" },
+      { key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" },
+    ]);
+    expect(release.values).toMatchObject({
+      daemonsets: { tolerations },
+      "node-feature-discovery": {
+        worker: { tolerations: [{ key: "node-role.kubernetes.io/control-plane" }, ...tolerations] },
+      },
+    });
+  });
+
+  test("NVIDIA's taint needs no second toleration", () => {
+    expect(
+      kubernetes(oneMachine("v1.12.6", { ...gpu, taints: { "nvidia.com/gpu": "present:NoSchedule" } })).tolerations,
+    ).toHaveLength(1);
+    expect(
+      kubernetes(oneMachine("v1.12.6", { ...gpu, taints: { "nvidia.com/gpu": "present:NoExecute" } })).tolerations,
+    ).toHaveLength(2);
+  });
+});
+
+describe("CUDA", () => {
+  test.each([
+    ["v1.11.6", "RTX 2070 SUPER", { branch: "lts" }, "12.2", "vectoradd-cuda11.7.1-ubuntu20.04"],
+    ["v1.9.6", "RTX 3090", {}, "12.4", "vectoradd-cuda11.7.1-ubuntu20.04"],
+    ["v1.12.6", "RTX 5070 Ti", {}, "12.8", "vectoradd-cuda12.5.0"],
+    ["v1.12.6", "RTX 5070 Ti", { branch: "lts" }, "13.0", "vectoradd-cuda12.5.0"],
+    ["v1.13.9", "L4", {}, "13.2", "vectoradd-cuda12.5.0"],
+    ["v1.13.9", "TITAN V", {}, "12.9", "vectoradd-cuda12.5.0"],
+  ] as const)("%s, %s %j: up to %s", (talosVersion, model, driver, cuda, tag) => {
+    const recipe = kubernetes(oneMachine(talosVersion, { gpus: [{ model }] }, { driver }));
+    expect(recipe.cudaVersion).toBe(cuda);
+    expect(recipe.smokeTestImage).toBe(`nvcr.io/nvidia/k8s/cuda-sample:${tag}`);
+  });
+
+  test("the oldest driver decides", () => expect(kubernetes(validStack("three-generations")).cudaVersion).toBe("12.9"));
+  test("a smoke test of the user's", () =>
+    expect(kubernetes({ ...validStack("modern"), smokeTestImage: "x:1" }).smokeTestImage).toBe("x:1"));
+});

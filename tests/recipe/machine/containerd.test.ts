@@ -1,0 +1,72 @@
+import fc from "fast-check";
+import { parse } from "smol-toml";
+import { containerdPart } from "../../../components/recipe/machine/containerd";
+
+const runtime = "io.containerd.cri.v1.runtime";
+
+test("nothing to say: no part", () => {
+  expect(containerdPart(undefined, "legacy")).toEqual({ clashes: [] });
+  expect(containerdPart({ nvidiaDefaultRuntime: false, extra: "" }, "legacy")).toEqual({ clashes: [] });
+});
+
+test("every option ends in one part", () => {
+  const { toml, clashes } = containerdPart(
+    {
+      nvidiaDefaultRuntime: true,
+      baseRuntimeSpec: true,
+      cdiSpecDirs: ["/var/cdi/static"],
+      extra: `[plugins."io.containerd.cri.v1.images"]\nmax_concurrent_downloads = 5\n`,
+    },
+    "legacy",
+  );
+  expect(clashes).toEqual([]);
+  expect(parse(toml ?? "")).toEqual({
+    plugins: {
+      [runtime]: {
+        // Without containerd's own, devices of the plugin's own specification would be gone.
+        cdi_spec_dirs: ["/etc/cdi", "/var/run/cdi", "/var/cdi/static"],
+        containerd: {
+          default_runtime_name: "nvidia",
+          runtimes: { nvidia: { base_runtime_spec: "/etc/cri/conf.d/base-spec.json" } },
+        },
+      },
+      "io.containerd.cri.v1.images": { max_concurrent_downloads: 5 },
+    },
+  });
+});
+
+test("from Talos 1.13 on directories are added to Talos' own", () => {
+  expect(parse(containerdPart({ cdiSpecDirs: ["/var/cdi/static"] }, "cdi").toml ?? "")).toEqual({
+    plugins: { [runtime]: { cdi_spec_dirs: ["/var/cdi/static"] } },
+  });
+});
+
+test("version never gets in", () => {
+  expect(containerdPart({ extra: "version = 2\n" }, "legacy").toml).toBeUndefined();
+  expect(containerdPart({ extra: "version = 2\n[debug]\nlevel = 'info'\n" }, "legacy").toml).not.toContain("version");
+});
+
+test("what disagrees is told, what cannot be read too", () => {
+  const extra = `[plugins."${runtime}".containerd]\ndefault_runtime_name = "runc"\n`;
+  expect(containerdPart({ nvidiaDefaultRuntime: true, extra }, "legacy").clashes).toEqual([
+    `plugins.${runtime}.containerd.default_runtime_name`,
+  ]);
+  expect(containerdPart({ extra: "[plugins" }, "legacy").error).toContain("TOML");
+});
+
+test("whatever the options, the part is TOML and says all of them", () => {
+  const dirs = fc.uniqueArray(fc.constantFrom("/a", "/b", "/c"));
+  fc.assert(
+    fc.property(
+      fc.record({ nvidiaDefaultRuntime: fc.boolean(), baseRuntimeSpec: fc.boolean(), cdiSpecDirs: dirs }),
+      fc.constantFrom("legacy" as const, "cdi" as const),
+      (spec, era) => {
+        const table: any = parse(containerdPart(spec, era).toml ?? "");
+        const settings = table.plugins?.[runtime];
+        expect(settings?.containerd?.default_runtime_name).toBe(spec.nvidiaDefaultRuntime ? "nvidia" : undefined);
+        expect(settings?.containerd?.runtimes?.nvidia?.base_runtime_spec !== undefined).toBe(spec.baseRuntimeSpec);
+        for (const dir of spec.cdiSpecDirs) expect(settings?.cdi_spec_dirs).toContain(dir);
+      },
+    ),
+  );
+});

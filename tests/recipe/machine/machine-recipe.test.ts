@@ -1,0 +1,182 @@
+import { parse } from "yaml";
+import {
+  customizationPath,
+  planCluster,
+  type ClusterSpec,
+  type MachineRecipe,
+  type MachineSpec,
+} from "../../../components/recipe/index";
+import { oneMachine, validStack } from "../stacks";
+
+const recipe = (
+  talosVersion: string,
+  machine: Partial<MachineSpec>,
+  more: Partial<ClusterSpec> = {},
+): MachineRecipe => {
+  const found = planCluster(oneMachine(talosVersion, machine, more)).machines[0];
+  if (!found) throw new Error("no machine");
+  return found;
+};
+
+/** Our own patch: the last one. */
+const own = ({ patches }: MachineRecipe): any => parse(patches.at(-1) ?? "");
+
+describe("driver", () => {
+  test.each([
+    // card, Talos, driver block, extensions without prefix, driver
+    ["RTX 5070 Ti", "v1.12.6", {}, "nvidia-open-gpu-kernel-modules-production", "570.211.01"],
+    ["RTX 5070 Ti", "v1.11.5", {}, "nvidia-open-gpu-kernel-modules-production", "570.172.08"],
+    ["H100 NVL", "v1.11.5", {}, "nvidia-open-gpu-kernel-modules-production", "570.172.08"],
+    ["H100 NVL", "v1.12.6", { branch: "lts" }, "nvidia-open-gpu-kernel-modules-lts", "580.126.20"],
+    ["GTX 1080 Ti", "v1.12.6", {}, "nonfree-kmod-nvidia-production", "570.211.01"],
+    ["GTX 1080 Ti", "v1.13.9", {}, "nonfree-kmod-nvidia-lts", "580.178.04"],
+    ["V100", "v1.14.0", {}, "nonfree-kmod-nvidia-lts", "580.178.04"],
+    ["RTX 3090", "v1.10.9", { flavour: "proprietary" }, "nonfree-kmod-nvidia-production", "570.148.08"],
+    ["RTX 2070 SUPER", "v1.11.1", { branch: "lts" }, "nonfree-kmod-nvidia-lts", "535.247.01"],
+    ["T4", "v1.11.1", { branch: "lts" }, "nvidia-open-gpu-kernel-modules-lts", "535.247.01"],
+    ["GB10", "v1.13.9", {}, "nonfree-kmod-nvidia-production", "595.91.07"],
+    ["GB10", "v1.12.6", {}, "nonfree-kmod-nvidia-lts", "580.126.20"],
+  ] as const)("%s on %s %j: %s, %s", (model, talosVersion, driver, modules, version) => {
+    const machine = recipe(talosVersion, { gpus: [{ model }] }, { driver });
+    const branch = modules.endsWith("lts") ? "lts" : "production";
+    expect(machine.extensions).toEqual(
+      [`siderolabs/nvidia-container-toolkit-${branch}`, `siderolabs/${modules}`].sort(),
+    );
+    expect(machine.driverVersion).toBe(version);
+  });
+
+  test("extensions of the user: their NVIDIA ones take the place of ours, all sorted, none twice", () => {
+    const extensions = [
+      "siderolabs/zfs",
+      "siderolabs/nvidia-container-toolkit-lts",
+      "siderolabs/nvidia-open-gpu-kernel-modules-lts",
+      "siderolabs/zfs",
+    ];
+    const machine = recipe("v1.12.6", { gpus: [{ model: "L4" }], extensions });
+    expect(machine.extensions).toEqual([
+      "siderolabs/nvidia-container-toolkit-lts",
+      "siderolabs/nvidia-open-gpu-kernel-modules-lts",
+      "siderolabs/zfs",
+    ]);
+    expect(machine.driverVersion).toBe("580.126.20");
+  });
+
+  test("a machine without a GPU gets nothing of NVIDIA's", () => {
+    const machine = recipe("v1.12.6", { extensions: ["siderolabs/iscsi-tools"] });
+    expect(machine).toMatchObject({
+      gpuCount: 0,
+      extensions: ["siderolabs/iscsi-tools"],
+      kernelModules: [],
+      sysctls: {},
+      nodeLabels: {},
+      extensionServices: [],
+      allocatable: {},
+    });
+    expect(machine.driverVersion).toBeUndefined();
+    expect(own(machine)).toEqual({ machine: { install: { image: machine.installerImage } } });
+  });
+});
+
+describe("by era", () => {
+  test("Talos 1.12: the sysctl, persistenced, the validator off", () => {
+    const machine = recipe("v1.12.6", { gpus: [{ model: "L4" }] });
+    expect(machine.sysctls).toEqual({ "net.core.bpf_jit_harden": "1" });
+    expect(machine.extensionServices).toEqual([{ name: "ext-nvidia-persistenced", state: "Running" }]);
+    expect(machine.nodeLabels).toEqual({ "nvidia.com/gpu.deploy.operator-validator": "false" });
+  });
+
+  test("Talos 1.13: no sysctl, CDI, the real validator", () => {
+    const machine = recipe("v1.13.9", {
+      gpus: [{ model: "L4" }],
+      extensions: ["siderolabs/nvidia-fabricmanager-production"],
+    });
+    expect(machine.sysctls).toEqual({});
+    expect(machine.extensionServices).toEqual([
+      { name: "ext-nvidia-persistenced", state: "Running" },
+      { name: "ext-nvidia-cdi-gen", state: "Finished" },
+      { name: "ext-nvidia-fabricmanager", state: "Running" },
+    ]);
+    // Said, so that a node that somebody labelled false on 1.12 gets it back.
+    expect(machine.nodeLabels).toEqual({ "nvidia.com/gpu.deploy.operator-validator": "true" });
+  });
+
+  test("Talos 1.14: modules stay under machine.kernel, which the provider can merge", () => {
+    expect(own(recipe("v1.14.0", { gpus: [{ model: "L4" }] })).machine.kernel.modules).toHaveLength(4);
+  });
+});
+
+describe("our patch", () => {
+  test("sets the image, the modules in the order in which they need each other, the sysctl and one containerd part", () => {
+    const machine = planCluster(validStack("frank")).machines.find(({ name }) => name === "gpu-1");
+    expect(own(machine as MachineRecipe).machine).toEqual({
+      install: { image: machine?.installerImage },
+      kernel: {
+        modules: [{ name: "nvidia" }, { name: "nvidia_uvm" }, { name: "nvidia_drm" }, { name: "nvidia_modeset" }],
+      },
+      sysctls: { "net.core.bpf_jit_harden": "1" },
+      files: [{ op: "create", path: customizationPath, permissions: 0o644, content: machine?.containerdPart }],
+    });
+    expect(machine?.patches.at(-1)).toContain("permissions: 0o644");
+    expect(machine?.containerdPart).not.toMatch(/^version/m);
+  });
+
+  test("comes last, after the cluster's and the machine's", () => {
+    const cluster = "machine:\n  time: { servers: [a] }\n";
+    const mine = "machine:\n  time: { servers: [b] }\n";
+    expect(
+      recipe("v1.12.6", { gpus: [{ model: "L4" }], patches: [mine] }, { patches: [cluster] }).patches.slice(0, 2),
+    ).toEqual([cluster, mine]);
+  });
+
+  test("leaves a module to the patch that already declares it with its parameters", () => {
+    const patches = [
+      "machine:\n  kernel:\n    modules:\n      - name: nvidia\n        parameters: [NVreg_EnableGpuFirmware=0]\n",
+    ];
+    const machine = recipe("v1.12.6", { gpus: [{ model: "L4" }], patches });
+    expect(machine.kernelModules.map(({ name }) => name)).toEqual(["nvidia_uvm", "nvidia_drm", "nvidia_modeset"]);
+  });
+});
+
+describe("cards that need more", () => {
+  test("GB10: a kernel argument in the schematic, after the user's", () => {
+    expect(
+      parse(recipe("v1.13.9", { gpus: [{ model: "GB10" }], kernelArgs: ["quiet"] }).schematic).customization
+        .extraKernelArgs,
+    ).toEqual(["quiet", "arm64.nobti"]);
+  });
+
+  test("B200: InfiniBand's user MAD", () => {
+    expect(recipe("v1.13.9", { gpus: [{ model: "B200", count: 8 }] }).kernelModules.map(({ name }) => name)).toContain(
+      "ib_umad",
+    );
+  });
+});
+
+describe("node", () => {
+  test("the standalone plugin needs the label that nobody else sets", () => {
+    const plugin = { gpuOperator: undefined, devicePlugin: { version: "0.17.4" } } as unknown as Partial<ClusterSpec>;
+    expect(recipe("v1.11.5", { gpus: [{ model: "L4" }], labels: { rack: "1" } }, plugin).nodeLabels).toEqual({
+      rack: "1",
+      "nvidia.com/gpu.present": "true",
+    });
+    expect(
+      recipe("v1.11.5", { gpus: [{ model: "L4" }] }, { ...plugin, sharing: { mps: { replicas: 4 } } }).nodeLabels,
+    ).toMatchObject({ "nvidia.com/mps.capable": "true" });
+  });
+
+  test("taints are taken apart", () => {
+    expect(
+      recipe("v1.12.6", { taints: { gpu: "true:NoSchedule", drained: ":NoExecute", odd: "true" } }).nodeTaints,
+    ).toEqual([
+      { key: "gpu", value: "true", effect: "NoSchedule" },
+      { key: "drained", effect: "NoExecute" },
+    ]);
+  });
+
+  test("the power limit is handed on", () =>
+    expect(recipe("v1.12.6", { gpus: [{ model: "RTX 3090" }], powerLimit: 300 }).powerLimit).toBe(300));
+});
+
+test("an unknown release or card leaves a plan that can be checked", () => {
+  expect(recipe("v9.9", { gpus: [{ model: "Voodoo 2" }] })).toMatchObject({ gpuCount: 1, era: "legacy" });
+});

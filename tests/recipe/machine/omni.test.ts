@@ -1,0 +1,76 @@
+import { parse } from "yaml";
+import {
+  customizationPath,
+  omniResources,
+  planCluster,
+  rivalPatches,
+  type OmniPatch,
+} from "../../../components/recipe/index";
+import { validStack } from "../stacks";
+
+const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
+const machine = { cluster: "frank", uuid, machineSet: "frank-workers" };
+
+test("a machine's extensions and patches, labelled for it alone and in order", () => {
+  const labels = { "omni.sidero.dev/cluster": "frank", "omni.sidero.dev/cluster-machine": uuid };
+  const metadata = (type: string, id: string) => ({ namespace: "default", type, id, labels });
+  expect(omniResources({ ...machine, patches: ["a: 1\n", "b: 2\n"], extensions: ["siderolabs/x"] })).toEqual([
+    {
+      metadata: metadata("ExtensionsConfigurations.omni.sidero.dev", `510-talos-gpu-${uuid}`),
+      spec: { extensions: ["siderolabs/x"] },
+    },
+    { metadata: metadata("ConfigPatches.omni.sidero.dev", `510-talos-gpu-${uuid}`), spec: { data: "a: 1\n" } },
+    { metadata: metadata("ConfigPatches.omni.sidero.dev", `511-talos-gpu-${uuid}`), spec: { data: "b: 2\n" } },
+  ]);
+});
+
+test("without extensions nothing is said of them, so that the cluster's stay", () => {
+  expect(omniResources({ ...machine, patches: [], extensions: [] })).toEqual([]);
+});
+
+describe("patches that write the containerd part of the machine as well", () => {
+  const part = `machine:\n  files:\n    - {path: ${customizationPath}, op: create, content: ""}\n`;
+  const patch = (labels: Record<string, string>, data = part): OmniPatch => ({
+    id: "300-theirs",
+    labels: Object.fromEntries(Object.entries(labels).map(([key, value]) => [`omni.sidero.dev/${key}`, value])),
+    data,
+  });
+  const found = (one: OmniPatch, own: string[] = []): string | undefined => rivalPatches([one], machine, own)[0]?.scope;
+
+  test.each([
+    ["the cluster", { cluster: "frank" }, "the whole cluster frank"],
+    ["its machine set", { cluster: "frank", "machine-set": "frank-workers" }, "the machine set frank-workers"],
+    ["the machine", { cluster: "frank", "cluster-machine": uuid }, "this machine"],
+    ["the machine, of no cluster", { machine: uuid }, "this machine"],
+    ["another cluster", { cluster: "other" }, undefined],
+    ["another machine set", { cluster: "frank", "machine-set": "frank-control-planes" }, undefined],
+    ["another machine", { cluster: "frank", "cluster-machine": "another" }, undefined],
+    ["another machine, of no cluster", { machine: "another" }, undefined],
+    ["the cluster, but disabled", { cluster: "frank", disabled: "" }, undefined],
+  ])("%s", (_, labels, scope) => expect(found(patch(labels as Record<string, string>))).toBe(scope));
+
+  test("another file is no rival, and neither is our own patch", () => {
+    expect(found(patch({ cluster: "frank" }, part.replace("20-customization.part", "other")))).toBeUndefined();
+    expect(found(patch({ cluster: "frank" }), ["300-theirs"])).toBeUndefined();
+  });
+
+  test("when the machine's set is not known, every set counts", () => {
+    const one = patch({ cluster: "frank", "machine-set": "gpus" });
+    expect(rivalPatches([one], { ...machine, machineSet: undefined }, [])).toHaveLength(1);
+  });
+});
+
+test("frank: one part with the base specification and the default runtime, and no image, which is Omni's", () => {
+  const spec = validStack("omni");
+  const [gpu] = planCluster(spec).machines;
+  const config = parse(gpu!.patches.at(-1)!) as { machine: Record<string, any> };
+  expect(config.machine["install"]).toBeUndefined();
+  expect(config.machine["files"]).toHaveLength(1);
+  expect(config.machine["files"][0].path).toBe(customizationPath);
+  expect(gpu!.containerdPart).toContain('default_runtime_name = "nvidia"');
+  expect(gpu!.containerdPart).toContain('base_runtime_spec = "/etc/cri/conf.d/base-spec.json"');
+  expect(gpu!.containerdPart).toMatch(/"\/var\/cdi\/static", "\/var\/cdi\/dynamic"/);
+  expect(gpu!.nodeLabels["nvidia.com/gpu.deploy.operator-validator"]).toBe("false");
+  const owned = planCluster({ ...spec, machines: { a: { ...spec.machines["gpu-1"]!, configuration: "adopted" } } });
+  expect(owned.machines[0]!.patches.at(-1)).toContain("image:");
+});

@@ -1,0 +1,60 @@
+import fc from "fast-check";
+import { inUpgradeOrder, upgradeWindows, type Ordered } from "../../../components/recipe/machine/order";
+
+const cluster = (controlPlanes: number, workers: number): Ordered[] =>
+  inUpgradeOrder([
+    ...Array.from({ length: workers }, (_, index): Ordered => ({ name: `w${index}`, role: "worker" })),
+    ...Array.from({ length: controlPlanes }, (_, index): Ordered => ({ name: `c${index}`, role: "controlplane" })),
+  ]);
+
+test("control planes one at a time, then workers in a window", () => {
+  expect(upgradeWindows(cluster(3, 5), 2)).toEqual({
+    c0: [],
+    c1: ["c0"],
+    c2: ["c1"],
+    w0: ["c2"],
+    w1: ["c2"],
+    w2: ["w0"],
+    w3: ["w1"],
+    w4: ["w2"],
+  });
+});
+
+test("without control planes the first workers wait for nobody", () => {
+  expect(upgradeWindows(cluster(0, 3), 1)).toEqual({ w0: [], w1: ["w0"], w2: ["w1"] });
+});
+
+/** Steps until everything is done when each machine takes one. */
+function depths(after: Record<string, string[]>): Map<string, number> {
+  const depth = new Map<string, number>();
+  const of = (name: string): number => {
+    const known = depth.get(name);
+    if (known !== undefined) return known;
+    const own = 1 + Math.max(0, ...(after[name] ?? []).map(of));
+    depth.set(name, own);
+    return own;
+  };
+  for (const name of Object.keys(after)) of(name);
+  return depth;
+}
+
+test("N workers in a window of p take ceil(N/p) steps, never more than p of them at a time, and no control plane beside", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 5 }),
+      fc.integer({ min: 0, max: 40 }),
+      fc.integer({ min: 1, max: 9 }),
+      (controlPlanes, workers, window) => {
+        const after = upgradeWindows(cluster(controlPlanes, workers), window);
+        expect(Object.keys(after)).toHaveLength(controlPlanes + workers);
+        const steps = depths(after);
+        expect(Math.max(0, ...steps.values())).toBe(controlPlanes + Math.ceil(workers / window));
+        for (const step of new Set(steps.values())) {
+          const together = [...steps].filter(([, depth]) => depth === step).map(([name]) => name);
+          const crowd = together.some((name) => name.startsWith("c")) ? 1 : window;
+          expect(together.length).toBeLessThanOrEqual(crowd);
+        }
+      },
+    ),
+  );
+});

@@ -1,0 +1,65 @@
+import { createHash } from "node:crypto";
+import { parse } from "yaml";
+import { installerImage, schematicOf } from "../../../components/recipe/index";
+
+test.each([
+  ["nothing", [], "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"],
+  [
+    "production, modules first",
+    ["siderolabs/nvidia-open-gpu-kernel-modules-production", "siderolabs/nvidia-container-toolkit-production"],
+    "1deaeeb1ea2e7901c21c109368a7261f52dfd9a91e9d7eea83cfd0f0e1b7d488",
+  ],
+  [
+    "production, sorted",
+    ["siderolabs/nvidia-container-toolkit-production", "siderolabs/nvidia-open-gpu-kernel-modules-production"],
+    "6698d6f136c5bb37ca8bb8482c9084305084da0a5ead1f4dcae760796f8ab3a2",
+  ],
+  [
+    "lts, sorted",
+    ["siderolabs/nvidia-container-toolkit-lts", "siderolabs/nvidia-open-gpu-kernel-modules-lts"],
+    "86a5d7c9beb23b4aea2777e44ca06c8c2ceea8a874ccd2b9a6743c4f734329e0",
+  ],
+])("%s has the Factory's ID", (_, extensions, id) => {
+  expect(schematicOf({ extensions, kernelArgs: [] }).id).toBe(id);
+});
+
+test("arguments come before extensions, indented by four, with a newline at the end", () => {
+  const schematic = schematicOf({
+    extensions: ["siderolabs/a", "siderolabs/b"],
+    kernelArgs: ["arm64.nobti", "-console", "console=ttyS0,115200"],
+  });
+  expect(schematic.yaml).toBe(
+    [
+      "customization:",
+      "    extraKernelArgs:",
+      "        - arm64.nobti",
+      "        - -console",
+      "        - console=ttyS0,115200",
+      "    systemExtensions:",
+      "        officialExtensions:",
+      "            - siderolabs/a",
+      "            - siderolabs/b",
+      "",
+    ].join("\n"),
+  );
+  expect(schematic.id).toBe(createHash("sha256").update(schematic.yaml).digest("hex"));
+  expect(parse(schematic.yaml)).toHaveProperty("customization.extraKernelArgs.1", "-console");
+});
+
+const args = {
+  factoryUrl: "https://factory.talos.dev",
+  schematicId: "abc",
+  talosVersion: "v1.12.6",
+  minor: 12,
+  platform: "metal",
+  secureBoot: false,
+};
+
+test.each([
+  [{}, "factory.talos.dev/metal-installer/abc:v1.12.6"],
+  [{ secureBoot: true }, "factory.talos.dev/metal-installer-secureboot/abc:v1.12.6"],
+  [{ platform: "nocloud" }, "factory.talos.dev/nocloud-installer/abc:v1.12.6"],
+  [{ talosVersion: "v1.9.6", minor: 9 }, "factory.talos.dev/installer/abc:v1.9.6"],
+  [{ talosVersion: "v1.9.6", minor: 9, secureBoot: true }, "factory.talos.dev/installer-secureboot/abc:v1.9.6"],
+  [{ factoryUrl: "http://127.0.0.1:8080/" }, "127.0.0.1:8080/metal-installer/abc:v1.12.6"],
+])("%j: %s", (more, image) => expect(installerImage({ ...args, ...more })).toBe(image));

@@ -1,0 +1,48 @@
+import fc from "fast-check";
+import {
+  parseTaint,
+  taintEffects,
+  tolerates,
+  tolerationOf,
+  tolerationsFor,
+} from "../../../components/recipe/machine/taints";
+
+test.each([
+  ["true:NoSchedule", { key: "gpu", value: "true", effect: "NoSchedule" }],
+  [":NoExecute", { key: "gpu", effect: "NoExecute" }],
+  ["true", undefined],
+  ["true:Never", undefined],
+  ["", undefined],
+])("%j", (text, taint) => expect(parseTaint("gpu", text)).toEqual(taint));
+
+test.each([
+  [{ key: "gpu", operator: "Exists" }, true],
+  [{ operator: "Exists" }, true],
+  [{ key: "gpu", operator: "Equal", value: "true" }, true],
+  [{ key: "gpu", value: "true", effect: "NoSchedule" }, true],
+  [{ key: "gpu", operator: "Equal", value: "false" }, false],
+  [{ key: "gpu", operator: "Exists", effect: "NoExecute" }, false],
+  [{ key: "other", operator: "Exists" }, false],
+  [{}, false],
+] as const)("%j tolerates gpu=true:NoSchedule: %j", (toleration, does) => {
+  expect(tolerates(toleration, { key: "gpu", value: "true", effect: "NoSchedule" })).toBe(does);
+});
+
+test("whatever the taints, all are tolerated, and none twice", () => {
+  const taint = fc.record({
+    key: fc.constantFrom("gpu", "nvidia.com/gpu", "a/b"),
+    value: fc.constantFrom("", "true"),
+    effect: fc.constantFrom(...taintEffects),
+  });
+  fc.assert(
+    fc.property(fc.array(taint), (raw) => {
+      const taints = raw.map(({ key, value, effect }) => ({ key, effect, ...(value === "" ? {} : { value }) }));
+      const tolerations = tolerationsFor(taints);
+      for (const one of taints) {
+        expect(tolerates(tolerationOf(one), one)).toBe(true);
+        expect(tolerations.some((toleration) => tolerates(toleration, one))).toBe(true);
+      }
+      expect(new Set(tolerations.map((toleration) => JSON.stringify(toleration))).size).toBe(tolerations.length);
+    }),
+  );
+});

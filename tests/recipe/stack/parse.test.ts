@@ -1,0 +1,60 @@
+import { parseSpec } from "../../../components/recipe/index";
+import { fieldOf, readSpec } from "../../../components/recipe/stack/parse";
+import { validStack, validStacks } from "../stacks";
+
+test.each(validStacks())("%s: is read as it stands", (name) => {
+  expect(parseSpec(validStack(name))).toEqual({ spec: validStack(name), findings: [] });
+});
+
+test("a stack with a wrong shape is not handed out", () => {
+  const { spec, findings } = parseSpec({ ...validStack("modern"), upgrade: { maxParallel: "two" } });
+  expect(spec).toBeUndefined();
+  expect(findings).toEqual([
+    {
+      check: "shape",
+      field: "upgrade.maxParallel",
+      problem: "is text but must be a number",
+      why: expect.stringMatching(/./),
+      remedy: "write a number",
+    },
+  ]);
+});
+
+test("the rest can still be checked", () => {
+  const raw = validStack("rtx5070ti") as unknown as {
+    machines: Record<string, Record<string, unknown>>;
+    gpuOperator: Record<string, unknown>;
+  };
+  const machine = raw.machines["k8s-worker4"] ?? {};
+  delete machine["address"];
+  machine["role"] = "boss";
+  machine["gpus"] = [{ model: "RTX 5070 Ti", cuont: 2 }, {}];
+  delete raw.gpuOperator["version"];
+  const { spec, findings, pruned } = readSpec(raw);
+  expect(findings.map((finding) => finding.field)).toEqual([
+    "machines.k8s-worker4.address",
+    "machines.k8s-worker4.role",
+    "machines.k8s-worker4.gpus[0].cuont",
+    "machines.k8s-worker4.gpus[1].model",
+    "gpuOperator.version",
+  ]);
+  expect(spec?.machines["k8s-worker4"]).toEqual({
+    address: "k8s-worker4",
+    role: "worker",
+    configuration: "owned",
+    gpus: [{ model: "RTX 5070 Ti" }],
+  });
+  expect(pruned).toContain("machines.k8s-worker4.address");
+});
+
+test("the raw stack is left alone", () => {
+  const raw = { ...validStack("modern"), driver: { branch: "new" } };
+  const before = structuredClone(raw);
+  readSpec(raw);
+  expect(raw).toEqual(before);
+});
+
+test.each([
+  [[], "stack"],
+  [["machines", "gpu-1", "gpus", 0, "model"], "machines.gpu-1.gpus[0].model"],
+])("fieldOf %j", (path, field) => expect(fieldOf(path)).toBe(field));
