@@ -1,6 +1,7 @@
 import { sharingConfig } from "../facts/sharing";
 import type { ClusterSpec, DevicePluginSpec } from "../stack/spec/index";
 import type { PodToleration, ReleaseRecipe } from "../types";
+import { isRecord, valueAt } from "../machine/user-patches";
 import { mergeValues } from "./values";
 
 /** The standalone device plugin's release. */
@@ -19,7 +20,10 @@ export function pluginRelease(
     tolerations: [{ key: "CriticalAddonsOnly", operator: "Exists" }, ...tolerations],
     deviceListStrategy,
     ...(config === undefined ? {} : { config: { map: { default: config }, default: "default" } }),
-    ...(spec.sharing?.mig ? { migStrategy: spec.sharing.mig.strategy } : {}),
+    // Said always: unset, and with a ConfigMap, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all, which the toolkit refuses to a
+    // container without SYS_ADMIN (k8s-device-plugin v0.17.4, _helpers.tpl, allPossibleMigStrategiesAreNone; gpu-operator#322).
+    // A configuration of the user's that says it is not talked over: the chart's value would win.
+    ...(saysMigStrategy(plugin) ? {} : { migStrategy: spec.sharing?.mig?.strategy ?? "none" }),
   };
   return {
     name: "nvidia-device-plugin",
@@ -29,4 +33,10 @@ export function pluginRelease(
     version: plugin.version.replace(/^v/, ""),
     values: mergeValues(ours, plugin.values),
   };
+}
+
+/** Whether one of the user's own configurations of the plugin says the strategy. */
+function saysMigStrategy(plugin: DevicePluginSpec): boolean {
+  const map = valueAt(plugin.values, "config", "map");
+  return isRecord(map) && Object.values(map).some((text) => typeof text === "string" && /\bmigStrategy\b/.test(text));
 }

@@ -100,6 +100,7 @@ describe("standalone plugin", () => {
     expect(release.values).toEqual({
       runtimeClassName: "nvidia",
       deviceListStrategy: "envvar",
+      migStrategy: "none",
       nodeSelector: { "nvidia.com/gpu.present": "true" },
       tolerations: [{ key: "CriticalAddonsOnly", operator: "Exists" }, ...tolerations],
     });
@@ -111,6 +112,19 @@ describe("standalone plugin", () => {
     expect(runtimeClass.owner).toBe("component");
     expect(namespaceLabels).toBeUndefined();
     expect(markers).toEqual([]);
+  });
+
+  test("the MIG strategy is said always, unless a configuration of the user's says it", () => {
+    const strategy = (values?: Record<string, unknown>, sharing?: ClusterSpec["sharing"]): unknown => {
+      const devicePlugin = { version: "0.18.2", ...(values ? { values } : {}) };
+      const spec = { ...oneMachine("v1.11.6", gpu), devicePlugin, ...(sharing ? { sharing } : {}) };
+      delete spec.gpuOperator;
+      return kubernetes(spec).release.values["migStrategy"];
+    };
+    expect(strategy()).toBe("none");
+    expect(strategy(undefined, { timeSlicing: { replicas: 4 } })).toBe("none");
+    expect(strategy({ migStrategy: "mixed" })).toBe("mixed");
+    expect(strategy({ config: { map: { default: "version: v1\nflags: { migStrategy: single }\n" } } })).toBeUndefined();
   });
 
   test("on Talos 1.13, where somebody insists: CDI", () => {

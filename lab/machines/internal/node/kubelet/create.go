@@ -66,7 +66,10 @@ func (w *worker) create(ctx context.Context, spec *corev1.Container, folders map
 	if err != nil {
 		return nil, "CreateContainerConfigError", err
 	}
-	injected, err := inject(CardsOf(machine), snapshot, request{handler: w.handler, visible: env["NVIDIA_VISIBLE_DEVICES"], allocation: allocation})
+	injected, err := inject(CardsOf(machine), snapshot, request{
+		handler: w.handler, visible: env["NVIDIA_VISIBLE_DEVICES"], allocation: allocation,
+		monitor: env["NVIDIA_MIG_MONITOR_DEVICES"], administrator: MayAdminister(spec.SecurityContext),
+	})
 	if err != nil {
 		return nil, startError, err
 	}

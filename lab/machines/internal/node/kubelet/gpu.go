@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"talos-gpu/lab/machines/internal/host"
 )
 
@@ -93,4 +95,17 @@ func pick(cards []GPU, wanted string) (GPU, bool) {
 		}
 	}
 	return GPU{}, false
+}
+
+// MayAdminister says that a container has CAP_SYS_ADMIN.
+func MayAdminister(security *corev1.SecurityContext) bool {
+	switch {
+	case security == nil:
+		return false
+	case security.Privileged != nil && *security.Privileged:
+		return true
+	case security.Capabilities == nil:
+		return false
+	}
+	return slices.Contains(security.Capabilities.Add, "SYS_ADMIN") || slices.Contains(security.Capabilities.Add, "ALL")
 }

@@ -25,6 +25,10 @@ type request struct {
 	visible string
 	// allocation is the device plugin's.
 	allocation Allocation
+	// monitor is the value of NVIDIA_MIG_MONITOR_DEVICES, "" when unset.
+	monitor string
+	// administrator says that the container has CAP_SYS_ADMIN.
+	administrator bool
 }
 
 const createPrefix = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
@@ -51,6 +55,11 @@ func inject(cards []GPU, s host.Snapshot, r request) (injection, error) {
 		wanted, err = selectGPUs(cards, r.visible)
 	}
 	if s.Era == host.EraLegacy {
+		// The hook reads the variable before nvidia-container-cli looks at the driver (nvidia-container-toolkit v1.17.8
+		// cmd/nvidia-container-runtime-hook/container_config.go, getNvidiaConfig). Mode jit-cdi, which 1.18 detects, has no hook.
+		if r.monitor != "" && !r.administrator && !jitCDI(s) {
+			return injection{}, fmt.Errorf("%serror during container init: error running hook #0: error running hook: exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\ncannot set MIG_MONITOR_DEVICES in non privileged container: unknown", createPrefix)
+		}
 		if failure := legacyFailure(s); failure != "" {
 			return injection{}, fmt.Errorf("%serror during container init: error running hook #0: error running hook: exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\nnvidia-container-cli: %s: unknown", createPrefix, failure)
 		}
@@ -66,6 +75,22 @@ func inject(cards []GPU, s host.Snapshot, r request) (injection, error) {
 		return injection{}, fmt.Errorf("failed to create containerd task: failed to create shim task: OCI runtime create failed: could not apply required modification to OCI specification: %w: unknown", err)
 	}
 	return injection{gpus: wanted, libraries: true}, nil
+}
+
+// jitCDI says that the machine's toolkit is 1.18 or newer, whose mode "auto" is jit-cdi (nvidia-container-toolkit v1.18.0
+// internal/info/auto.go). The version follows the driver's in the extension's: 570.211.01-v1.18.2.
+func jitCDI(s host.Snapshot) bool {
+	for _, extension := range s.Extensions {
+		if !strings.HasPrefix(extension.Name, "nvidia-container-toolkit") {
+			continue
+		}
+		_, toolkit, _ := strings.Cut(extension.Version, "-v")
+		var major, minor int
+		if _, err := fmt.Sscanf(toolkit, "%d.%d", &major, &minor); err == nil {
+			return major > 1 || minor >= 18
+		}
+	}
+	return false
 }
 
 // legacyFailure is what nvidia-container-cli says.

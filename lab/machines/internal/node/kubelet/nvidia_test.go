@@ -37,6 +37,12 @@ func TestInject(t *testing.T) {
 		{"hardening does not matter with CDI", func(s *host.Snapshot) { s.Sysctls, s.Era = nil, host.EraCDI }, request{handler: "nvidia", visible: "all"}, 2, ""},
 		{"CDI on legacy Talos", nil, request{handler: "runc", allocation: Allocation{CDI: []string{"k8s.device-plugin.nvidia.com/gpu=" + uuid}}}, 0, "/usr/bin/nvidia-ctk: no such file"},
 		{"CDI", func(s *host.Snapshot) { s.Era = host.EraCDI }, request{handler: "runc", allocation: Allocation{CDI: []string{"k8s.device-plugin.nvidia.com/gpu=" + uuid}}}, 1, ""},
+		{"monitors MIG without CAP_SYS_ADMIN", nil, request{handler: "nvidia", visible: "all", monitor: "all"}, 0, "cannot set MIG_MONITOR_DEVICES in non privileged container"},
+		{"monitors MIG with CAP_SYS_ADMIN", nil, request{handler: "nvidia", visible: "all", monitor: "all", administrator: true}, 2, ""},
+		{"monitors MIG and sees no card", nil, request{handler: "nvidia", visible: "void", monitor: "all"}, 0, ""},
+		{"monitors MIG in mode jit-cdi", func(s *host.Snapshot) {
+			s.Extensions = []host.Extension{{Name: "nvidia-container-toolkit-lts", Version: "580.126.20-v1.18.2"}}
+		}, request{handler: "nvidia", visible: "all", monitor: "all"}, 2, ""},
 		{"volume mounts", nil, request{handler: "nvidia", visible: "/var/run/nvidia-container-devices", allocation: Allocation{VolumeMounts: []string{uuid}}}, 1, ""},
 	}
 	for _, test := range cases {

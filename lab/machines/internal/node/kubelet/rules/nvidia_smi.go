@@ -17,20 +17,4 @@ func nvidiaSMI(_ context.Context, c *kubelet.Container) int {
 	return smi.Run(c.Output, c.Argv[1:], driver, c.GPUs, smi.SettingsOf(c.Machine.RootFS()))
 }
 
-func mayAdminister(c *kubelet.Container) bool {
-	security := c.Spec.SecurityContext
-	if security == nil {
-		return false
-	}
-	if security.Privileged != nil && *security.Privileged {
-		return true
-	}
-	if security.Capabilities != nil {
-		for _, capability := range security.Capabilities.Add {
-			if capability == "SYS_ADMIN" || capability == "ALL" {
-				return true
-			}
-		}
-	}
-	return false
-}
+func mayAdminister(c *kubelet.Container) bool { return kubelet.MayAdminister(c.Spec.SecurityContext) }
