@@ -18,7 +18,7 @@ export type * from "../diagnosis/observations";
 export { customizationPath } from "./machine/containerd";
 export { schematicOf, installerImage } from "./machine/schematic";
 export { findRelease, extensionsOf, type Release } from "./facts/talos-release";
-export { findCard, migOf, powerRangeOf } from "./facts/card";
+export { cardOf, findCard, migOf, powerRangeOf } from "./facts/card";
 export type { Card } from "./facts/data/cards";
 export { cudaOfDriver, smokeTestImage } from "./facts/cuda";
 export * from "./machine/omni";

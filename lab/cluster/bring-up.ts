@@ -1,12 +1,5 @@
 import * as fs from "node:fs";
-import {
-  findCard,
-  migOf,
-  powerRangeOf,
-  type ClusterSpec,
-  type GpuSpec,
-  type MachineSpec,
-} from "../../components/recipe";
+import { cardOf, migOf, powerRangeOf, type ClusterSpec, type GpuSpec, type MachineSpec } from "../../components/recipe";
 import { startControlPlane, type ControlPlane } from "../controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "../factory";
@@ -181,7 +174,7 @@ async function bringOmni(lab: Lab, existing: ExistingCluster): Promise<void> {
 
 /** What the emulation needs to know of a card; the facts are the recipe's. */
 function labGpu(gpu: GpuSpec): LabGpu {
-  const card = findCard(gpu.model);
+  const card = cardOf(gpu);
   if (card === undefined)
     throw new Error(`gpus: the tables have no ${gpu.model}, so it cannot be emulated; add it to data/cards.ts`);
   const power = powerRangeOf(card);
@@ -191,7 +184,7 @@ function labGpu(gpu: GpuSpec): LabGpu {
     architecture: card.architecture,
     pciDevice: card.pciDevice,
     count: gpu.count ?? 1,
-    memoryMiB: card.memoryMiB,
+    memoryMiB: card.memoryMiB ?? 8192, // the tables do not say it of every card
     computeCapability: card.computeCapability,
     minPowerW: power?.min ?? 0,
     maxPowerW: power?.max ?? 0,

@@ -21,7 +21,19 @@ test("what was assumed is noted", () => {
   ]);
   expect(planCluster(validStack("modern")).notes).toEqual([
     expect.stringContaining("gpu-1: from Talos ≤ 1.12 to ≥ 1.13"),
+    expect.stringContaining("machines.gpu-1.powerLimit: whether the RTX 4090 takes 400 W is not known here"),
   ]);
+  const withCard = (gpu: object, powerLimit?: number): string[] => {
+    const stack: any = structuredClone(validStack("rtx5070ti"));
+    const name = Object.keys(stack.machines)[0]!;
+    stack.machines[name] = { ...stack.machines[name], gpus: [gpu], ...(powerLimit ? { powerLimit } : {}) };
+    return planCluster(stack).notes;
+  };
+  expect(withCard({ model: "RTX 6090", architecture: "Blackwell", memory: "48Gi" })).toEqual([
+    expect.stringContaining('"RTX 6090" is in no table of cards, and is taken as the stack describes it (Blackwell)'),
+  ]);
+  expect(withCard({ model: "H200" }, 300)).toEqual([]); // a known range is judged, and needs no note
+  expect(withCard({ model: "A10G" }, 150)).toEqual([expect.stringContaining("whether the A10G takes 150 W")]);
   expect(planCluster(validStack("rtx5070ti")).notes).toEqual([]);
   const mig = validStack("mig");
   const ampere = {

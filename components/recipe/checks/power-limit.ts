@@ -1,5 +1,6 @@
-import { powerRangeOf } from "../facts/card";
-import type { Check } from "./check";
+import { powerRangeOf, type PowerRange } from "../facts/card";
+import type { Card } from "../facts/data/cards";
+import type { Check, Complaint } from "./check";
 
 export const powerLimit: Check = {
   id: "power-limit",
@@ -19,29 +20,43 @@ export const powerLimit: Check = {
           },
         ];
       }
-      for (const card of machine.cards) {
-        const range = powerRangeOf(card);
-        if (!range) {
-          return [
-            {
-              field,
-              problem: `the ${card.model} has no power limit of its own`,
-              why: "nvidia-smi refuses it",
-              remedy: "leave it out",
-            },
-          ];
-        }
-        if (watts < range.min || watts > range.max) {
-          return [
-            {
-              field,
-              problem: `${watts} W is outside of what the ${card.model} takes (${range.exact ? "" : "at most "}${range.min} to ${range.max} W)`,
-              why: "nvidia-smi refuses it, and the card runs unlimited",
-              remedy: `write a value in between; ${card.power?.default} W is its own`,
-            },
-          ];
-        }
-      }
-      return [];
+      return machine.cards.flatMap((card) => complaintOf(watts, card, field)).slice(0, 1);
     }),
 };
+
+/** No board takes more than this many times its reference design's power, nor less than this part of it. */
+const most = 3;
+const least = 1 / 100;
+
+function complaintOf(watts: number, card: Card, field: string): Complaint[] {
+  const range = powerRangeOf(card);
+  if (!range) {
+    // Of a card that only the list of PCI IDs knows, the power is not known; those of the Spark have no limit.
+    if (card.family !== "spark") return [];
+    return [
+      {
+        field,
+        problem: `the ${card.model} has no power limit of its own`,
+        why: "nvidia-smi refuses it",
+        remedy: "leave it out",
+      },
+    ];
+  }
+  const own = card.power?.default ?? 0;
+  const tooLow = watts < (range.knownMin ? range.min : own * least);
+  const tooHigh = watts > (range.knownMax ? range.max : own * most);
+  if (!tooLow && !tooHigh) return [];
+  return [
+    {
+      field,
+      problem: `${watts} W is outside of what the ${card.model} takes (${takes(range)})`,
+      why: "nvidia-smi refuses it, and the card runs unlimited",
+      remedy: `write a value within; ${own} W is its own`,
+    },
+  ];
+}
+
+function takes({ min, max, knownMin, knownMax }: PowerRange): string {
+  if (knownMin && knownMax) return `${min} to ${max} W`;
+  return knownMax ? `at most ${max} W` : `about ${min} to ${max} W; boards differ`;
+}

@@ -1,33 +1,11 @@
 import { architectures, openModulesOnAllCards, type Architecture } from "./data/architectures";
-import { cardAliases, cards, type Card } from "./data/cards";
+import type { Card } from "./data/cards";
 import { lastCudaOfMajor } from "./data/cuda";
 import { migGeometries, type MigGeometry } from "./data/mig";
 import type { ModuleFlavour } from "../stack/spec/index";
 import { compareDotted, majorOf } from "./version";
 
-/** A model without vendor, family, case and punctuation. */
-function normalize(model: string): string {
-  return model
-    .toLowerCase()
-    .replace(/\b(nvidia|geforce|tesla|quadro)\b/g, "")
-    .replace(/[^a-z0-9]+/g, "");
-}
-
-const cardByName = new Map<string, Card>(cards.map((card) => [normalize(card.model), card]));
-for (const [alias, model] of Object.entries(cardAliases)) {
-  const card = cardByName.get(normalize(model));
-  if (card && !cardByName.has(normalize(alias))) cardByName.set(normalize(alias), card);
-}
-
-/** The card of a model name, written as NVIDIA prints it or without vendor and family; undefined when the tables lack it. */
-export function findCard(model: string): Card | undefined {
-  return cardByName.get(normalize(model));
-}
-
-/** Models of the tables. */
-export function knownModels(): string[] {
-  return cards.map((card) => card.model);
-}
+export { cardOf, findCard, knownModels } from "./find-card";
 
 const architectureByName = new Map<string, Architecture>(architectures.map((row) => [row.name, row]));
 
@@ -71,16 +49,33 @@ export function migOf(card: Card): MigGeometry | undefined {
   return card.mig && migGeometries[card.mig];
 }
 
+/** Whether a card that the tables know no geometry of may have MIG nevertheless. */
+export function mayHaveMig(card: Card): boolean {
+  return card.mayHaveMig === true;
+}
+
 /**
- * Range of power limits in watts. Where boards differ by maker, the widest range that a board may have: a quarter to
- * one and a half of the reference design's power. Undefined for cards without a limit of their own.
+ * Range of power limits in watts, as far as it is known: a side that differs by board stays a guess (a quarter of the
+ * reference design's power, one and a half of it), good for an emulation and for a note, never for a refusal. Undefined for
+ * cards of which the tables know no power, and for those without a limit of their own.
  */
-export function powerRangeOf(card: Card): { min: number; max: number; exact: boolean } | undefined {
+export function powerRangeOf(card: Card): PowerRange | undefined {
   if (!card.power) return undefined;
   const { default: watts, min, max } = card.power;
   return {
     min: min ?? Math.ceil(watts / 4),
     max: max ?? Math.floor(watts * 1.5),
-    exact: min !== undefined && max !== undefined,
+    knownMin: min !== undefined,
+    knownMax: max !== undefined,
   };
+}
+
+/** Power limits that a card takes. */
+export interface PowerRange {
+  min: number;
+  max: number;
+  /** Whether `min` was seen or is in a data sheet; else it is a guess. */
+  knownMin: boolean;
+  /** The same for `max`. */
+  knownMax: boolean;
 }

@@ -1,4 +1,4 @@
-import { drives, findCard, flavoursOf, openModulesRefuse } from "./card";
+import { cardOf, drives, flavoursOf, openModulesRefuse } from "./card";
 import type { Card } from "./data/cards";
 import { fixSwitch } from "../fix-ids";
 import { modulesExtension, nvidiaExtension, toolkitExtension } from "./extension";
@@ -35,7 +35,7 @@ export interface MachineFacts {
 /** Looks up a machine's cards and decides its driver. Never fails: what is unknown stays undefined, for the checks to name. */
 export function machineFacts(name: string, spec: MachineSpec, cluster: ClusterSpec, release?: Release): MachineFacts {
   const uses = (spec.gpus ?? []).map((gpu, index): CardUse => {
-    const card = findCard(gpu.model);
+    const card = cardOf(gpu);
     return {
       field: `machines.${name}.gpus[${index}]`,
       model: gpu.model,

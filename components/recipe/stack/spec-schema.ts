@@ -2,6 +2,7 @@ import { z } from "zod";
 import {
   ConfigurationOwner,
   DriverBranch,
+  GpuArchitecture,
   MachineRole,
   MigStrategy,
   ModelPull,
@@ -40,7 +41,16 @@ const machine = z.strictObject({
   role: z.enum(MachineRole),
   configuration: z.enum(ConfigurationOwner),
   uuid: text.optional(),
-  gpus: z.array(z.strictObject({ model: text, count: count.optional() })).optional(),
+  gpus: z
+    .array(
+      z.strictObject({
+        model: text,
+        architecture: z.enum(GpuArchitecture).optional(),
+        memory: quantity.optional(),
+        count: count.optional(),
+      }),
+    )
+    .optional(),
   extensions: z.array(text).optional(),
   kernelArgs: z.array(text).optional(),
   platform: text.optional(),

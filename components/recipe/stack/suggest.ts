@@ -35,3 +35,14 @@ export function didYouMean(word: string, known: Iterable<string>): string {
   const candidate = closest(word, known);
   return candidate === undefined ? "" : `did you mean "${candidate}"? `;
 }
+
+/** The words that were probably meant, nearest first, at most three; names longer than any word are not compared. */
+export function closestOnes(word: string, known: Iterable<string>): string[] {
+  if (word.length > 80) return [];
+  return [...known]
+    .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ candidate, distance }) => distance <= Math.max(2, Math.floor(candidate.length / 3)))
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, 3)
+    .map(({ candidate }) => candidate);
+}

@@ -1,7 +1,8 @@
 /**
- * NVIDIA's cards. Adding one is a line.
+ * What is known of NVIDIA's cards beyond their architecture. Cards that are not here are in data/pci-cards.json, which knows
+ * the architecture alone. Adding one is a line.
  * Sources: developer.nvidia.com/cuda-gpus (compute capability), NVIDIA's data sheets (memory, board power, PCI class:
- * 0300 with display outputs, 0302 without), `nvidia-smi` where a system was seen (memory in MiB; power range of the H200).
+ * 0300 with display outputs, 0302 without), `nvidia-smi` where a system was seen (memory in MiB; power ranges of the H100 SXM and the H200).
  * `power.max` is stated where it is the same on every board (data-center cards: their board power); GeForce boards differ
  * by maker, so only the reference design's default stands here.
  */
@@ -25,11 +26,16 @@ export interface Card {
   family: CardFamily;
   architecture: string;
   computeCapability: string;
-  memoryMiB: number;
+  /** Undefined where the tables do not say it. */
+  memoryMiB?: number;
   /** Class and vendor as Node Feature Discovery labels them, e.g. `0300_10de`. */
   pciDevice: string;
   power?: Power;
   mig?: MigGeometryName;
+  /** Whether it may have MIG although no geometry of it is known. */
+  mayHaveMig?: boolean;
+  /** Whether the stack describes it, and no table has it. */
+  described?: boolean;
   /** Flavours where this card differs from its architecture. */
   flavours?: ModuleFlavour[];
   /** Driver where this card needs a newer one than its architecture. */
@@ -179,7 +185,7 @@ export const cards: Card[] = [
   ]),
   ...line(hopper, false, [
     ["H100 PCIe", 81559, board(350), { mig: "H100-80" }],
-    ["H100 80GB HBM3", 81559, board(700), { mig: "H100-80" }],
+    ["H100 80GB HBM3", 81559, { default: 700, min: 200, max: 700 }, { mig: "H100-80" }],
     ["H100 NVL", 95830, board(400), { mig: "H100-94" }],
     ["H200", 143771, { default: 700, min: 200, max: 700 }, { mig: "H200" }],
     ["H200 NVL", 143771, board(600), { mig: "H200" }],
@@ -208,7 +214,7 @@ export const cards: Card[] = [
   ]),
 ];
 
-/** Names under which cards are also known, to the model of the table. */
+/** Names under which cards are also known, to the model of this table or of data/pci-cards.json. */
 export const cardAliases: Record<string, string> = {
   "RTX PRO 6000": "RTX PRO 6000 Blackwell Workstation Edition",
   "RTX PRO 6000 Blackwell": "RTX PRO 6000 Blackwell Workstation Edition",
@@ -220,7 +226,11 @@ export const cardAliases: Record<string, string> = {
   "H100 SXM": "H100 80GB HBM3",
   "H100 SXM5": "H100 80GB HBM3",
   "H100 80GB PCIe": "H100 PCIe",
+  "H100 SXM5 80GB": "H100 80GB HBM3",
+  "H100L 94GB": "H100 NVL",
+  "H100 94GB": "H100 NVL",
   "H200 SXM": "H200",
+  "H200 SXM 141GB": "H200",
   A100: "A100-SXM4-80GB",
   "A100 80GB": "A100-SXM4-80GB",
   "A100 40GB": "A100-SXM4-40GB",
@@ -229,4 +239,20 @@ export const cardAliases: Record<string, string> = {
   V100: "V100-SXM2-16GB",
   P100: "P100-PCIE-16GB",
   "DGX Spark": "GB10",
+  "A30 PCIe": "A30",
+  "V100-SXM2-16GB-LS": "V100-SXM2-16GB",
+  "V100-SXM2-32GB-LS": "V100-SXM2-32GB",
+  // Names that a driver prints and the list of PCI IDs has otherwise. Source: NVIDIA/open-gpu-kernel-modules 595.45.04, README.md.
+  "A100-SXM-80GB": "A100-SXM4-80GB",
+  "A100-SXM-40GB": "A100-SXM4-40GB",
+  "A100-PG509-200": "A100-SXM4-40GB",
+  "PG509-210": "A100-SXM4-80GB",
+  "A800 80GB PCIe LC": "A800 80GB PCIe",
+  "A800 40GB Active": "A800 40GB PCIe",
+  AX800: "AX800 Converged Accelerator",
+  "H20-3e": "H20 HBM3e",
+  "H800 NVL": "H800L 94GB",
+  "RTX 3050 OEM": "RTX 3050",
+  B300: "B300 SXM6 AC",
+  GH200: "GH200 120GB",
 };

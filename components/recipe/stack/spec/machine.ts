@@ -10,10 +10,27 @@ export type MachineRole = (typeof MachineRole)[keyof typeof MachineRole];
 export const ConfigurationOwner = { owned: "owned", adopted: "adopted", omni: "omni" } as const;
 export type ConfigurationOwner = (typeof ConfigurationOwner)[keyof typeof ConfigurationOwner];
 
+/** Architecture of a card that no table has. */
+export const GpuArchitecture = {
+  Maxwell: "Maxwell",
+  Pascal: "Pascal",
+  Volta: "Volta",
+  Turing: "Turing",
+  Ampere: "Ampere",
+  Ada: "Ada",
+  Hopper: "Hopper",
+  Blackwell: "Blackwell",
+} as const;
+export type GpuArchitecture = (typeof GpuArchitecture)[keyof typeof GpuArchitecture];
+
 /** A kind of card in a machine. */
 export interface GpuSpec {
-  /** Marketing name as NVIDIA prints it, without vendor and family, e.g. `RTX 5070 Ti`, `H100 NVL`. */
+  /** Name as `nvidia-smi -L` prints it, with or without vendor and family, e.g. `RTX 5070 Ti`, `NVIDIA H100 NVL`. */
   model: string;
+  /** Architecture of a card that the tables do not have, e.g. `Blackwell`. Default: by the tables. */
+  architecture?: GpuArchitecture;
+  /** Memory of such a card, e.g. `48Gi`. Default unknown. */
+  memory?: string;
   /** Number of such cards in the machine. Default 1. */
   count?: number;
 }

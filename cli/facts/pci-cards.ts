@@ -1,0 +1,72 @@
+/** Cards of NVIDIA's by their chip, as the list of PCI IDs names them. */
+export interface PciCards {
+  /** Version of the list, e.g. `2026.10.24`. */
+  version: string;
+  /** Names of cards by chip (`GA102`), as `nvidia-smi` prints them but for the vendor. Sorted. */
+  chips: Record<string, string[]>;
+}
+
+/** Chips from Maxwell on, without the suffix of their use (`GL`, `M`). Those of Jetson and of Tegra have other drivers. */
+const chipName = /^((?:GM|GP|GV|TU|GA|AD|GH|GB)\d\d[0-9AB])/;
+const otherDrivers = new Set(["GB10B"]);
+
+/** What is no card that one buys: functions beside the card, samples, numbers of unreleased ones. */
+const noCard =
+  /engineering|reserved|dev ?id|initial|\bsku\b|\bint\b|int52|\bcs1\b|fake|nvswitch|audio|graphics device|\bpg\d{3}|jmjwoa|skinny|tegra|jetson|drive |^d17u|^ac ad|^ts4|gh100-|gh3$|^p1?06m$|30x0/i;
+
+/**
+ * Reads a list of PCI IDs (pci.ids of pci-ids.ucw.cz). It says "Mobile" and "Max-Q" where the driver says "Laptop GPU"
+ * (from Ampere on) or "with Max-Q Design" (before), and puts several cards of one number into one name.
+ *
+ * @throws Error when the text is no such list.
+ */
+export function pciCards(text: string): PciCards {
+  const version = /^#\s+Version:\s*(\S+)/m.exec(text)?.[1];
+  const names = new Map<string, Set<string>>();
+  let isNvidia = false;
+  for (const line of text.split("\n")) {
+    if (/^[0-9a-f]{4} {2}/.test(line)) isNvidia = line.startsWith("10de ");
+    const device = isNvidia ? /^\t[0-9a-f]{4} {2}(.+)$/.exec(line)?.[1] : undefined;
+    const chip = device && chipName.exec(device)?.[1];
+    const name = device && /\[([^\]]+)\]\s*$/.exec(device)?.[1];
+    if (!chip || !name || otherDrivers.has(chip)) continue;
+    const known = names.get(chip) ?? new Set<string>();
+    for (const printed of printedNames(name, chip)) if (!noCard.test(printed)) known.add(printed);
+    if (known.size > 0) names.set(chip, known);
+  }
+  if (version === undefined || names.size === 0) {
+    throw new Error("pci.ids: is no list of PCI IDs with NVIDIA's cards; take it from https://pci-ids.ucw.cz");
+  }
+  const chips = [...names].sort(([a], [b]) => (a < b ? -1 : 1)).map(([chip, known]) => [chip, [...known].sort()]);
+  return { version, chips: Object.fromEntries(chips) as Record<string, string[]> };
+}
+
+/** The names that a driver prints for one name of the list. */
+function printedNames(listed: string, chip: string): string[] {
+  const plain = listed
+    .replace(/^(NVIDIA|HGX) /, "")
+    .replace(/\s*\([^)]*\)/g, "")
+    .replace(/ (Rev\. \w+|Lite Hash Rate|Refresh|OEM)\b/g, "")
+    .replace(/\bGeforce\b/, "GeForce")
+    .trim();
+  const mobile = /^(.*?) (?:Mobile|Max-Q)\b(?! Workstation)/.exec(plain)?.[1];
+  if (mobile !== undefined) {
+    const isAmpereOn = /^(GA|AD|GB)/.test(chip);
+    return split(mobile).flatMap((name) => (isAmpereOn ? [`${name} Laptop GPU`] : [name, `${name} with Max-Q Design`]));
+  }
+  return split(plain);
+}
+
+/** Takes apart what stands for several: `A2 / A16`, `GH200 120GB / 480GB`, `RTX 2000 / 2000E Ada Generation`. */
+function split(name: string): string[] {
+  const [first = "", ...others] = name.split(/ ?\/ ?/);
+  const words = first.split(" ");
+  const family = /^(GeForce|Quadro|Tesla|GRID|NVS|RTX|T\d+E?|A\d+|CMP)\b/;
+  const names = others.map((other) => (family.test(other) ? other : [...words.slice(0, -1), other].join(" ")));
+  // `RTX 2000 / 2000E Ada Generation`: what follows the second number belongs to the first one, too.
+  const tail = others
+    .find((other) => other.startsWith(words.at(-1) ?? " ") && !family.test(other))
+    ?.split(" ")
+    .slice(1);
+  return [[first, ...(tail ?? [])].join(" "), ...names].filter((each) => !/^(GRID |T10-)/.test(each));
+}

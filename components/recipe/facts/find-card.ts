@@ -1,0 +1,140 @@
+import { architectureOfLetters, capabilities, chipsWithMig, minDriverOfChip } from "./data/chips";
+import { cardAliases, cards, type Card, type CardFamily } from "./data/cards";
+import pciCards from "./data/pci-cards.json";
+import type { GpuSpec } from "../stack/spec/index";
+
+/** A model without vendor, family, case and punctuation. */
+function normalize(model: string): string {
+  return model
+    .toLowerCase()
+    .replace(/\((r|tm)\)|[®™]/g, " ")
+    .replace(/\b(nvidia|geforce|tesla|quadro|titan(?= rtx))\b/g, "")
+    .replace(/[^a-z0-9]+/g, "");
+}
+
+const cardByName = new Map<string, Card>(cards.map((card) => [normalize(card.model), card]));
+addAliases(); // `H100` is a name of the list, too, but of less that is known
+for (const [chip, names] of Object.entries(pciCards.chips)) {
+  for (const name of names) {
+    const card = cardOfChip(name, chip);
+    if (card && !cardByName.has(normalize(name))) cardByName.set(normalize(name), card);
+  }
+}
+addAliases();
+
+function addAliases(): void {
+  for (const [alias, model] of Object.entries(cardAliases)) {
+    const card = cardByName.get(normalize(model));
+    if (card && !cardByName.has(normalize(alias))) cardByName.set(normalize(alias), card);
+  }
+}
+
+/** What the list of PCI IDs tells of a card: its architecture by its chip. Memory and power limits are not known then. */
+function cardOfChip(name: string, chip: string): Card | undefined {
+  const architecture = architectureOfLetters[chip.slice(0, 2)];
+  const computeCapability = capabilities.find(([start]) => chip.startsWith(start))?.[1];
+  if (architecture === undefined || computeCapability === undefined) return undefined;
+  const family = familyOf(name);
+  const minDriver = minDriverOfChip[chip];
+  return {
+    model: name.replace(/^(GeForce|Quadro|Tesla) /, ""),
+    family,
+    architecture,
+    computeCapability,
+    pciDevice: family === "datacenter" ? "0302_10de" : "0300_10de",
+    ...(minDriver === undefined ? {} : { minDriver }),
+    ...(chipsWithMig.includes(chip) && family !== "geforce" ? { mayHaveMig: true } : {}),
+  };
+}
+
+function familyOf(name: string): CardFamily {
+  if (/^(GeForce|TITAN|CMP|P10\d-)/i.test(name)) return "geforce";
+  if (/^(Tesla|(A|H|L|B|GH|GB|AX)\d|T4G|T4\b|T10\b)|Server Edition/.test(name)) return "datacenter";
+  return /^(Quadro|NVS|RTX|T\d)/.test(name) ? "workstation" : "geforce";
+}
+
+/** What a name may have more than the one of the table, from the most to the least telling. */
+const additions: [addition: RegExp, replacement: string][] = [
+  [/(mobile|notebook|laptop|maxq)$/, "laptopgpu"],
+  [/(mobile|notebook|laptopgpu|laptop|maxq)$/, "withmaxqdesign"],
+  [/(gpu|edition|generation|withmaxqdesign|maxqdesign)$/, ""],
+  [/(mobile|notebook|laptop|maxq|laptopgpu|embeddedgpu)$/, ""],
+  [/(ada)(?!generation)/, "$1generation"],
+  [/^(rtxpro\d+)$/, "$1blackwell"],
+];
+
+/**
+ * The card of a model name, in any spelling that a driver prints, with or without vendor and family; undefined when the
+ * tables lack it. A size of memory at the end says nothing of the architecture, so it may be there or not, save where cards
+ * with MIG come in several.
+ */
+export function findCard(model: string): Card | undefined {
+  const name = normalize(model);
+  if (name.length > 80) return undefined;
+  return lookUp(name) ?? withoutMemory(name);
+}
+
+function lookUp(name: string): Card | undefined {
+  const exact = cardByName.get(name);
+  if (exact) return exact;
+  for (const [addition, replacement] of additions) {
+    const card = cardByName.get(name.replace(addition, replacement));
+    if (card) return card;
+  }
+  return undefined;
+}
+
+function withoutMemory(name: string): Card | undefined {
+  const match = /^(.+?)(\d+)(?:gb?|gib)(gddr\w+|hbm\w+)?(laptopgpu|edition)?$/.exec(name);
+  // Of `rtx30604gb` it cannot be told where the number of the model ends, so each place is tried.
+  for (let digits = 1; match?.[2] && digits <= match[2].length; digits++) {
+    const base = `${match[1]}${match[2].slice(0, -digits)}${match[4] ?? ""}`;
+    const card = lookUp(base);
+    if (card && !card.mig && !card.mayHaveMig) return card;
+  }
+  return undefined;
+}
+
+/** The card of an entry of a stack: of the tables, else as the stack describes it; undefined when neither knows it. */
+export function cardOf(gpu: GpuSpec): Card | undefined {
+  const known = findCard(gpu.model);
+  if (known) return known;
+  const row = gpu.architecture && Object.entries(architectureOfLetters).find(([, name]) => name === gpu.architecture);
+  if (!row) return undefined;
+  const least = capabilities.find(([start]) => start.startsWith(row[0]))?.[1] ?? "0.0";
+  const family = familyOf(gpu.model.replace(/^NVIDIA /, ""));
+  const memoryMiB = memoryOf(gpu.memory);
+  return {
+    model: gpu.model,
+    family,
+    architecture: row[1],
+    computeCapability: least,
+    pciDevice: family === "datacenter" ? "0302_10de" : "0300_10de",
+    ...(memoryMiB === undefined ? {} : { memoryMiB }),
+    mayHaveMig: true,
+    described: true,
+  };
+}
+
+/** Bytes of the units of a quantity. */
+const units: Record<string, number> = {
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+};
+
+/** A quantity like `48Gi` in MiB; undefined when there is none. */
+function memoryOf(quantity: string | undefined): number | undefined {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(\w*)$/.exec(quantity ?? "") ?? [];
+  return number === undefined ? undefined : Math.round((Number(number) * (units[unit ?? ""] ?? 1)) / 2 ** 20);
+}
+
+/** Models of the tables. */
+export function knownModels(): string[] {
+  return [...new Set([...cardByName.values()].map((card) => card.model))];
+}

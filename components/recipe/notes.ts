@@ -1,0 +1,73 @@
+import { migOf, powerRangeOf } from "./facts/card";
+import type { MachineFacts } from "./facts/machine-facts";
+import { eraOf, type Release } from "./facts/talos-release";
+import { parseTalosVersion } from "./facts/version";
+import { migManagerRelease } from "./kubernetes/mig-manager";
+import type { ClusterSpec } from "./stack/spec/index";
+
+/** What was assumed, or should be known before going on: one sentence each. */
+export function notesOf(spec: ClusterSpec, release: Release | undefined, facts: MachineFacts[]): string[] {
+  const fromLegacy = Object.entries(spec.machines).filter(
+    ([, machine]) =>
+      release?.era === "cdi" &&
+      machine.runningVersion &&
+      parseTalosVersion(machine.runningVersion) &&
+      eraOf(machine.runningVersion) === "legacy",
+  );
+  return [
+    ...(release?.assumption ? [release.assumption] : []),
+    ...(fromLegacy.length > 0
+      ? [
+          `${fromLegacy.map(([name]) => name).join(", ")}: from Talos ≤ 1.12 to ≥ 1.13; what this stack offers the GPUs with goes before the machines and comes back after the last of them, so until then no new pod gets a GPU; a device plugin release or a RuntimeClass "nvidia" of somebody else's must be removed first (docs/migration.md)`,
+        ]
+      : []),
+    ...cardNotes(facts),
+    ...powerNotes(facts),
+    ...migNotes(spec, facts),
+  ];
+}
+
+/** Cards that the stack describes, since no table has them. */
+function cardNotes(facts: MachineFacts[]): string[] {
+  return facts.flatMap(({ uses }) =>
+    uses.flatMap(({ field, card }) =>
+      card?.described
+        ? [
+            `${field}: "${card.model}" is in no table of cards, and is taken as the stack describes it (${card.architecture}); whether it has MIG and which power limits it takes is not judged`,
+          ]
+        : [],
+    ),
+  );
+}
+
+/** Power limits that no table can judge: the card's own range is seen on the machine alone. */
+function powerNotes(facts: MachineFacts[]): string[] {
+  return facts.flatMap(({ name, spec, cards }) => {
+    const watts = spec.powerLimit;
+    if (watts === undefined) return [];
+    return cards.flatMap((card) => {
+      const range = powerRangeOf(card);
+      const refused = range && ((range.knownMax && watts > range.max) || (range.knownMin && watts < range.min));
+      const known = range && ((range.knownMin && range.knownMax) || watts === card.power?.default);
+      return refused || known || card.family === "spark"
+        ? []
+        : [
+            `machines.${name}.powerLimit: whether the ${card.model} takes ${watts} W is not known here; where it does not, nvidia-smi refuses it and the card runs with its own limit (nvidia-smi -q -d POWER shows the range)`,
+          ];
+    });
+  });
+}
+
+/** What of MIG the lab shows by emulation alone, and no machine has shown to us. */
+function migNotes(spec: ClusterSpec, facts: MachineFacts[]): string[] {
+  if (!spec.sharing?.mig) return [];
+  const withReset = facts.filter(({ cards }) => cards.some((card) => migOf(card)?.modeNeedsReset));
+  return [
+    `MIG: not tried on hardware by us; with this MIG manager (${migManagerRelease}) others split cards on Talos whose MIG mode was on already (NVIDIA/mig-parted#356). Slices end with every boot, and a workload that takes a card before it is split again makes the MIG manager fail`,
+    ...(withReset.length > 0
+      ? [
+          `${withReset.map(({ name }) => name).join(", ")}: an Ampere card changes its MIG mode by a reset, which nvidia-persistenced keeps from happening (gpu-operator#118): where nvidia.com/mig.config.state becomes failed, reboot the machine once`,
+        ]
+      : []),
+  ];
+}
