@@ -56,7 +56,12 @@ export default tseslint.config(
     ...tseslint.configs.disableTypeChecked,
     languageOptions: {
       parserOptions: { projectService: false },
-      globals: { module: "writable", require: "readonly", process: "readonly", setTimeout: "readonly" },
+      globals: {
+        module: "writable",
+        ...Object.fromEntries(
+          ["require", "process", "console", "setTimeout", "__dirname", "__filename"].map((name) => [name, "readonly"]),
+        ),
+      },
     },
     rules: { ...tseslint.configs.disableTypeChecked.rules, "@typescript-eslint/no-require-imports": "off" },
   },

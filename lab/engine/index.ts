@@ -1,10 +1,11 @@
-import { LocalWorkspace, type OutputMap, PulumiCommand, Stack } from "@pulumi/pulumi/automation";
+import { LocalWorkspace, type OutputMap, PulumiCommand, Stack, type UpdateSummary } from "@pulumi/pulumi/automation";
 import { randomBytes } from "node:crypto";
-import { createWriteStream } from "node:fs";
+import { createWriteStream, existsSync } from "node:fs";
 import { mkdir, readdir, readFile, symlink } from "node:fs/promises";
 import * as path from "node:path";
-import { type Secrets, setSecrets } from "./config";
+import { outputsOf } from "./checkpoint";
 import { type Changes, EventRecord, type Progress } from "./events";
+import { Passphrase } from "./passphrase";
 import type { Program } from "./program";
 import { limit } from "../session/limit";
 
@@ -25,8 +26,8 @@ export interface LabEngineOptions {
   readonly program: Program;
   /** Configuration by full key (`talos-gpu:machines`), as it stands in a settings file. Default: none. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Secret configuration by full key. Default: none. */
-  readonly secrets?: Secrets;
+  /** Secret configuration by full key, e.g. `talos-gpu:kubeconfig`. Default: none. */
+  readonly secrets?: Readonly<Record<string, string>>;
   /** Providers that listen, name to port; `real` lets the CLI find and install the published plugins. */
   readonly plugins: Readonly<Record<string, number>> | "real";
   /**
@@ -88,11 +89,21 @@ export class LabEngine {
       secretsProvider: "passphrase",
       projectSettings: { name: project, runtime: "nodejs" },
     });
-    const engine = new LabEngine(await Stack.createOrSelect(stack, workspace), dir);
-    await engine.configure(options.config ?? {});
-    const at = { dir, stack, environment: { ...process.env, ...environment } };
-    await setSecrets(options.pulumi, at, options.secrets ?? {});
-    return engine;
+    const exists = existsSync(path.join(dir, `Pulumi.${stack}.yaml`));
+    const known = exists ? await workspace.stackSettings(stack) : {};
+    const passphrase = await Passphrase.of(environment["PULUMI_CONFIG_PASSPHRASE"]!, known.encryptionSalt);
+    const entries = Object.entries(options.secrets ?? {}).map(([key, value]) => [
+      key,
+      { secure: passphrase.encrypt(value) },
+    ]);
+    // Written by us, and before the stack is made: as arguments of `pulumi config set`, secrets were everybody's to read.
+    await workspace.saveStackSettings(stack, {
+      encryptionSalt: passphrase.salt,
+      config: { ...known.config, ...Object.fromEntries(entries), ...options.config } as StackConfig,
+    });
+    const outputs = (): Promise<OutputMap> => outputsOf(options, passphrase);
+    const made = await (exists ? Stack.select(stack, workspace) : Stack.create(stack, workspace));
+    return new LabEngine(withoutQuestions(made, outputs), dir);
   }
 
   /** Puts plain configuration, by full key, in the place of all that there is; secrets stay. */
@@ -184,6 +195,16 @@ export class LabEngine {
       ],
     };
   }
+}
+
+type StackConfig = Awaited<ReturnType<LocalWorkspace["stackSettings"]>>["config"] & {};
+
+/**
+ * A stack that does not ask the CLI for its outputs, twice, and for its history after every update (Automation API,
+ * `Stack.up`): three processes each time, for what lies in the state or interests nobody.
+ */
+function withoutQuestions(stack: Stack, outputs: () => Promise<OutputMap>): Stack {
+  return Object.assign(stack, { outputs, info: (): Promise<UpdateSummary | undefined> => Promise.resolve(undefined) });
 }
 
 /** A settings file holds a secret as `{ secure: … }`. */

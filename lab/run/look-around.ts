@@ -108,7 +108,7 @@ function omniOf({ omni }: Lab): string[] {
   return all.map(({ metadata, spec }) => `${metadata.type} ${metadata.id} ${JSON.stringify([metadata.labels, spec])}`);
 }
 
-/** tsx's compiler, which it starts when it meets a file that is not in its cache, and ends with the lab. */
+/** esbuild, which bundles what has changed (`bundle.js`), and ends with the lab. */
 const compiler = /\besbuild --service=/;
 
 /** What runs with the lab's mark in its environment, which every process inherits (`workspace.ts`); only Linux tells. */

@@ -1,4 +1,5 @@
 import * as path from "node:path";
+import { bundle } from "../bundle/bundle";
 import type { Lab } from "../cluster/bring-up";
 import { type Changes, LabEngine, type Progress, programFromFile } from "../engine";
 import { machineRequests } from "./gather";
@@ -10,7 +11,7 @@ import { KubernetesProvider } from "../providers/kubernetes";
 import { serveProvider } from "../providers/serve";
 import { TalosProvider } from "../providers/talos";
 import type { PreviewReport, UpdateReport } from "./report";
-import { repository, stackNameOf, stacksDir } from "../../stacks/stack-file";
+import { stackNameOf, stacksDir } from "../../stacks/stack-file";
 import * as fs from "node:fs";
 
 const project = "talos-gpu";
@@ -24,7 +25,7 @@ export async function openEngine(lab: Lab): Promise<LabEngine> {
     dir: session.dir("engine"),
     project,
     stack: stackNameOf(options.stack),
-    program: programFromFile(path.join(stacksDir, "index.ts"), repository, [path.join(repository, "lab")]),
+    program: programFromFile(await bundle(path.join(stacksDir, "index.ts"))),
     config: withProject(lab.config),
     secrets:
       lab.existing === undefined

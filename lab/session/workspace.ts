@@ -22,6 +22,10 @@ export function openWorkspace(): Workspace {
   fs.mkdirSync(process.env.TMPDIR);
   // The mark by which the janitor knows what it may stop; whatever is started from here on inherits it.
   process.env.TALOS_GPU_LAB = dir;
+  // Most programs of a lab are Go's and live for seconds: collecting their garbage takes more time than their memory is
+  // worth. It is collected again where one comes near the limit (https://go.dev/doc/gc-guide#Memory_limit).
+  process.env.GOGC ??= "400";
+  process.env.GOMEMLIMIT ??= "256MiB";
   const janitor = spawn(process.execPath, [path.join(__dirname, "janitor.js"), dir], {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true, // Ctrl-C in a terminal reaches the whole group; the janitor is needed after it

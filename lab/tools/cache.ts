@@ -6,8 +6,8 @@ import * as path from "node:path";
 import { buildFlags, type ToolDefinition } from "./catalogue";
 import type { Toolchain } from "./go";
 
-/** Versions of one tool that are kept: the one in use, and a few for other branches and checkouts. */
-const KEPT = 4;
+/** Versions of one tool that are kept: the one in use, and some for other branches and checkouts. */
+const KEPT = 12;
 /** Milliseconds after which a build that did not finish never will: a day. */
 const ABANDONED = 86_400_000;
 

@@ -27,7 +27,7 @@ afterAll(() => {
 
 /** Starts `npm run lab -- ...args` without npm in between, so that signals reach it. */
 export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
-  const child = spawn(process.execPath, [require.resolve("tsx/cli"), "lab/main.ts", ...args], {
+  const child = spawn(process.execPath, ["lab/bundle/run.js", "lab/main.ts", ...args], {
     cwd: repository,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],

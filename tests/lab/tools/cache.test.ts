@@ -62,9 +62,9 @@ describe("the cache of built tools", () => {
     expect(cacheFolder(env)).toBe(expected);
   });
 
-  test("keeps the four versions used last, and other tools", async () => {
+  test("keeps the twelve versions used last, and other tools", async () => {
     const cache = path.join(sandbox.folder, "cache");
-    const keys = ["0", "1", "2", "3", "4", "5"].map((digit) => digit.repeat(16));
+    const keys = [..."0123456789abcd"].map((digit) => digit.repeat(16));
     for (const [age, key] of keys.entries()) {
       const binary = cachedPath(cache, tool, key);
       sandbox.write(path.relative(sandbox.folder, binary), "binary");
@@ -80,7 +80,7 @@ describe("the cache of built tools", () => {
 
     expect(fs.readdirSync(cache).sort()).toEqual([
       ".helm-124.unfinished",
-      ...keys.slice(0, 4).map((key) => `helm-${key}`),
+      ...keys.slice(0, 12).map((key) => `helm-${key}`),
       "pulumi-0000000000000000",
     ]);
   });

@@ -1,0 +1,7 @@
+/**
+ * Bundles a program of this repository into one JavaScript file, kept by content; see `bundle.js`.
+ *
+ * @param entry its main TypeScript file, absolute
+ * @returns the JavaScript file
+ */
+export function bundle(entry: string): Promise<string>;

@@ -1,0 +1,119 @@
+// Bundles a program of this repository into one JavaScript file and keeps it by content. tsx would transpile, resolve and
+// load hundreds of files anew in every process. Plain JavaScript, since it runs before anything is there that reads TypeScript.
+const { createHash, randomUUID } = require("node:crypto");
+const fs = require("node:fs");
+const path = require("node:path");
+
+const repository = path.resolve(__dirname, "../..");
+/** Beside the packages, so that the bundle finds those that stay outside of it. */
+const cache = path.join(repository, "node_modules/.cache/talos-gpu");
+/** A bundle that nothing has used for this many milliseconds is removed: a day. */
+const kept = 86_400_000;
+
+/**
+ * Packages that stay outside. The lab and the stack's program must share one SDK, and with it one release of its messages
+ * (lab/providers/values.ts); esbuild is a program of its own.
+ */
+const external = ["@pulumi/*", "@grpc/*", "google-protobuf", "esbuild"];
+
+const hashOf = (content) => createHash("sha256").update(content).digest("hex").slice(0, 16);
+
+/**
+ * The bundle of a program; made anew only when a file that went into it has changed.
+ *
+ * @param entry its main TypeScript file, absolute
+ * @returns the JavaScript file
+ */
+async function bundle(entry) {
+  const name = path
+    .relative(repository, entry)
+    .replace(/[^\w.]+/g, "-")
+    .replace(/^\W+/, "");
+  const index = path.join(cache, `${name}.json`);
+  const known = fresh(index);
+  if (known !== undefined) return known;
+  const made = await make(entry, name);
+  put(index, JSON.stringify(made));
+  forget();
+  return path.join(cache, made.file);
+}
+
+/** What decides about a bundle beside its sources: how it is made, and the packages that are installed. */
+function circumstances() {
+  const lock = path.join(repository, "node_modules/.package-lock.json");
+  return hashOf(fs.readFileSync(__filename) + (fs.existsSync(lock) ? fs.readFileSync(lock) : ""));
+}
+
+/** The file of a bundle whose sources are what they were when it was made. */
+function fresh(index) {
+  try {
+    const { made, file, inputs } = JSON.parse(fs.readFileSync(index, "utf8"));
+    const same = ([input, hash]) => hashOf(fs.readFileSync(path.join(repository, input))) === hash;
+    if (made !== circumstances() || !Object.entries(inputs).every(same)) return undefined;
+    const now = new Date();
+    for (const used of [index, path.join(cache, file), path.join(cache, `${file}.map`)]) fs.utimesSync(used, now, now);
+    return path.join(cache, file);
+  } catch {
+    return undefined; // not made yet, or a source that has gone
+  }
+}
+
+async function make(entry, name) {
+  const { outputFiles, metafile } = await require("esbuild").build({
+    entryPoints: [entry],
+    absWorkingDir: repository,
+    outfile: path.join(cache, `${name}.js`),
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    format: "cjs",
+    external,
+    sourcemap: "external",
+    sourcesContent: false,
+    metafile: true,
+    write: false,
+    logLevel: "error",
+    plugins: [ownPlaces],
+  });
+  const text = (suffix) => outputFiles.find((file) => file.path.endsWith(suffix)).text;
+  const file = `${name}-${hashOf(text(".js"))}.js`;
+  put(path.join(cache, `${file}.map`), text(".map"));
+  put(path.join(cache, file), `${text(".js")}\n//# sourceMappingURL=${file}.map\n`);
+  const sources = Object.keys(metafile.inputs).filter((input) => !input.includes("node_modules/"));
+  const inputs = sources.map((input) => [input, hashOf(fs.readFileSync(path.join(repository, input)))]);
+  return { made: circumstances(), file, inputs: Object.fromEntries(inputs) };
+}
+
+/** Files are found from the folder of the source that names them, not from that of the bundle. */
+const ownPlaces = {
+  name: "own places",
+  setup(build) {
+    build.onLoad({ filter: /\.ts$/ }, async ({ path: file }) => {
+      if (file.includes(`${path.sep}node_modules${path.sep}`)) return undefined;
+      const source = await fs.promises.readFile(file, "utf8");
+      // On the first line, so that line numbers stay.
+      const places = Object.entries({ __dirname: path.dirname(file), __filename: file })
+        .filter(([place]) => new RegExp(`\\b${place}\\b`).test(source))
+        .map(([place, value]) => `const ${place} = ${JSON.stringify(value)}; `);
+      return { loader: "ts", contents: places.join("") + source };
+    });
+  },
+};
+
+/** Writes a file whole: another process may be making the same one. */
+function put(file, content) {
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  const draft = `${file}.${randomUUID()}`;
+  fs.writeFileSync(draft, content);
+  fs.renameSync(draft, file);
+}
+
+/** Removes bundles that nothing uses any more; a process that has read one is not disturbed. */
+function forget() {
+  for (const file of fs.readdirSync(cache)) {
+    const stat = fs.statSync(path.join(cache, file), { throwIfNoEntry: false });
+    if (stat !== undefined && Date.now() - stat.mtimeMs > kept) fs.rmSync(path.join(cache, file), { force: true });
+  }
+}
+
+module.exports = { bundle };
