@@ -89,7 +89,6 @@ function cluster(
       version: release.version,
       repositoryOpts: { repo: release.repository },
       values: release.values,
-      allowNullValues: true,
       timeout: 600,
       cleanupOnFail: true,
       atomic: false,

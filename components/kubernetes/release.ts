@@ -26,8 +26,6 @@ export function gpuRelease(
       version: recipe.version,
       repositoryOpts: { repo: recipe.repository },
       values: recipe.values,
-      // A null takes a default of the chart away (the device plugin's affinity, say); without this it would be dropped.
-      allowNullValues: true,
       timeout: limit,
       cleanupOnFail: true,
       // A failed release stays, to be looked at; the next update goes on from it.

@@ -49,7 +49,11 @@ function own(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.C
     name,
     {
       node: args.address,
-      endpoint: client.endpoints.apply((endpoints) => endpointFor(args.address, endpoints)),
+      // A machine in maintenance mode answers at its own address alone, and that is where the provider looks for one
+      // (terraform-provider-talos v0.11.0, pkg/talos/util.go, talosClientOp: insecurely at `endpoint`, whatever `node` is).
+      endpoint: args.maintenance
+        ? args.address
+        : client.endpoints.apply((endpoints) => endpointFor(args.address, endpoints)),
       clientConfiguration: client.configuration,
       machineConfigurationInput: configuration,
       // Here rather than in what is generated: patches are not secret, so a preview shows what changes.
@@ -58,9 +62,11 @@ function own(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.C
       // they would reboot, for the upgrade program to do that in order (terraform-provider-talos v0.11.0,
       // pkg/talos/talos_machine_configuration_apply_resource.go, handleRebootPrevention).
       applyMode: args.maintenance ? "staged_if_needing_reboot" : "staged",
-      timeouts: { create: LIMIT, update: LIMIT },
+      // All three or none: of a part of them the bridge makes another state than it was given, and refuses its own
+      // (pulumi-terraform-bridge, pkg/tfbridge/rawstate.go; pulumiverse/pulumi-talos#208).
+      timeouts: { create: LIMIT, update: LIMIT, delete: LIMIT },
     },
-    pulumi.mergeOptions({ customTimeouts: { create: LIMIT, update: LIMIT } }, opts),
+    pulumi.mergeOptions({ customTimeouts: { create: LIMIT, update: LIMIT, delete: LIMIT } }, opts),
   );
   // Nobody guesses a configuration full of keys from its hash.
   return {

@@ -12,7 +12,13 @@ const cluster = new GpuCluster(
   {
     talosVersion: "v1.12.6",
     machines: {
-      "gpu-1": { address: "192.0.2.21", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 5070 Ti" }] },
+      // Two cards, one for each of the workloads below: a pod that requests a card keeps it to itself.
+      "gpu-1": {
+        address: "192.0.2.21",
+        role: "worker",
+        configuration: "adopted",
+        gpus: [{ model: "RTX 5070 Ti", count: 2 }],
+      },
     },
     devicePlugin: { version: "0.17.4" },
     talosconfig: config.requireSecret("talosconfig"),

@@ -1,5 +1,5 @@
 import { GpuMachine } from "../../components/machine";
-import { record } from "../support/recorder";
+import { record, type Run } from "../support/recorder";
 import { args } from "./gpu-machine-fixture";
 
 /** Programs that fail, by name. */
@@ -14,15 +14,20 @@ const programs: Record<string, () => void> = {
 
 /** Runs one of them and prints what it failed with and what it had registered by then. */
 async function main(name: string): Promise<void> {
-  let unhandled: unknown;
-  process.on("unhandledRejection", (reason) => (unhandled ??= reason));
-  const run = await record(programs[name]!, { call: () => ({ machineConfiguration: "CONFIGURATION-WITH-KEYS" }) });
+  let run: Run | undefined;
+  // What fails in an output leaves those that wait for it waiting: such a run ends with the process, or never.
+  const unhandled = new Promise<unknown>((resolve) => process.on("unhandledRejection", resolve));
+  const begun = (begin: Run): void => void (run = begin);
+  void record(programs[name]!, { call: () => ({ machineConfiguration: "CONFIGURATION-WITH-KEYS" }), begun });
+  const error = (await unhandled) as Error;
   await new Promise((resolve) => setTimeout(resolve, 100));
-  const error = (run.error ?? unhandled) as Error;
   process.stdout.write(
-    JSON.stringify({ error: error.stack ?? String(error), registered: run.resources.map((resource) => resource.name) }),
+    JSON.stringify({
+      error: error.stack ?? String(error),
+      registered: run!.resources.map((resource) => resource.name),
+    }),
   );
-  process.exit(0);
+  (process as unknown as { reallyExit(status: number): void }).reallyExit(0); // without the SDK's count of what still waits
 }
 
 void main(process.argv[2]!);

@@ -35,6 +35,11 @@ describe("an owned machine", () => {
     expect(isSecret(inputs["clientConfiguration"])).toBe(true);
   });
 
+  test("in maintenance mode it is configured at its own address", async () => {
+    const { inputs } = byName(await run({ maintenance: true }), "gpu-1-configuration");
+    expect(inputs).toMatchObject({ applyMode: "staged_if_needing_reboot", node: "10.0.0.1", endpoint: "10.0.0.1" });
+  });
+
   test("says what it lacks", async () => {
     const { machineSecrets: _secrets, clusterName: _name, ...poor } = args(withSchematic);
     const made = await record(() => void new GpuMachine("gpu-1", poor), { outputs, call });

@@ -51,6 +51,8 @@ export interface RunOptions {
   ids?: (resource: { type: string; name: string; inputs: Record<string, any> }) => string | undefined;
   /** Result of an invoke. Default: empty. */
   call?: (token: string, inputs: Record<string, any>) => Record<string, any>;
+  /** Gets the run as it begins, and so sees a run that never ends. */
+  begun?: (run: Run) => void;
 }
 
 class RecordingMonitor extends MockMonitor {
@@ -125,6 +127,7 @@ export async function record(program: () => unknown, options: RunOptions = {}): 
   });
   pulumi.runtime.setAllConfig(options.config ?? {}, options.secretKeys ?? []);
   const run: Run = { resources: monitor.registered, reads: monitor.read, calls };
+  options.begun?.(run);
   await pulumi.runtime.runInPulumiStack(async () => {
     try {
       return await program();

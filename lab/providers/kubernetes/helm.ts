@@ -45,6 +45,11 @@ const knownToo = ["values", "version", "allowNullValues", "status", "resourceNam
 
 const defaultSeconds = 300; // helm_release.go, the input's own default
 
+/** Null values always count by now (pulumi-kubernetes v4.32.0, provider/pkg/provider/helm_release.go:374). */
+function warnOfNullValues(inputs: Properties, { log }: CallContext): void {
+  if (inputs["allowNullValues"]) log("warning", "allowNullValues is deprecated and has no effect");
+}
+
 /** `kubernetes:helm.sh/v3:Release` through the real Helm (pulumi-kubernetes provider/pkg/provider/helm_release.go). */
 export class HelmRelease {
   constructor(private readonly options: HelmOptions) {}
@@ -73,6 +78,7 @@ export class HelmRelease {
 
   async create(cluster: Cluster, inputs: Properties, preview: boolean, timeout: number, context: CallContext) {
     const { name, namespace } = identity(inputs);
+    warnOfNullValues(inputs, context);
     if (preview) return { id: "", outputs: await this.rendered(cluster, inputs, context) };
     if (await this.status(cluster, inputs, context))
       throw new Error(
@@ -89,6 +95,7 @@ export class HelmRelease {
     timeout: number,
     context: CallContext,
   ) {
+    warnOfNullValues(news, context);
     const outputs = preview
       ? await this.rendered(cluster, news, context)
       : await this.install(cluster, news, timeout, context);

@@ -72,6 +72,7 @@ async function apply(
     const what = "applying the configuration";
     const maintenance = await maintenanceOf(tools, inputs, signal);
     await untilDone(tools, inputs, { what, contents: [configuration], args, timeout, maintenance }, context);
+    refusePartialTimeouts(inputs["timeouts"]);
   }
   return {
     ...outputs,
@@ -105,6 +106,17 @@ async function resolveMode(
     context.log("warning", why);
     return "auto";
   }
+}
+
+/**
+ * The bridge compares the state that it was given with the one that it makes of the outputs, in which a limit that was not
+ * set is missing instead of null; so it is all three or none (pulumi-terraform-bridge v3.129.0, pkg/tfbridge/rawstate.go,
+ * called by pkg/pf/internal/pfbridge once the resource is made; pulumiverse/pulumi-talos#208).
+ */
+function refusePartialTimeouts(timeouts: unknown): void {
+  const set = Object.values((timeouts ?? {}) as Properties).filter((limit) => limit !== undefined && limit !== null);
+  if (set.length === 0 || set.length === 3) return;
+  throw new Error("recovered raw state does not byte-for-byte match the original raw state");
 }
 
 function oneOf(inputs: Properties, name: string, what: string): CheckFailure[] {

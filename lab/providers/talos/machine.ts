@@ -95,15 +95,15 @@ export function untilDone(
 
 /**
  * The address at which a resource's machine answers in maintenance mode; undefined when it does not. Like the real provider
- * this tries without credentials first (terraform-provider-talos v0.11.0, pkg/talos/util.go, talosClientOp; it asks for the
- * disks). A machine that the lab does not know is left alone.
+ * this tries without credentials first, at the resource's endpoint, whatever its node is (terraform-provider-talos v0.11.0,
+ * pkg/talos/util.go, talosClientOp; it asks for the disks). A machine that the lab does not know is left alone.
  */
 export async function maintenanceOf(
   tools: Tools,
   inputs: Properties,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const address = tools.maintenance[String(inputs["node"])];
+  const address = tools.maintenance[String(inputs["endpoint"] ?? inputs["node"])];
   if (address === undefined) return undefined;
   const args = ["version", "--insecure", "--nodes", address];
   try {

@@ -119,6 +119,31 @@ describe("ConfigurationApply", () => {
     expect(bench.warnings.at(-1)).toContain("10.0.0.1 would reboot");
   });
 
+  test.each([
+    ["none", undefined, true],
+    ["all three", { create: "1m", update: "1m", delete: "1m" }, true],
+    ["a part", { create: "1m", update: "1m" }, false],
+  ])("limits: %s", async (_which, timeouts, right) => {
+    const { calls: _calls, ...tool } = bench.fake("limits", "");
+    const made = bench
+      .provider(tool)
+      .create(types.apply, inputs(timeouts ? { timeouts } : {}), false, "", 0, bench.context());
+    if (right) await made;
+    else await expect(made).rejects.toThrow("recovered raw state does not byte-for-byte match the original raw state");
+  });
+
+  test.each([
+    ["10.0.0.1", ["--insecure", "--nodes", "127.0.0.1:99"]],
+    ["10.0.0.9", ["--nodes", "10.0.0.1"]],
+  ])("maintenance mode is looked for at the endpoint alone: %s", async (endpoint, expected) => {
+    const { calls, ...tool } = bench.fake("maintenance", "");
+    const it = bench.provider({ ...tool, maintenance: { "10.0.0.1": "127.0.0.1:99" } });
+    await it.create(types.apply, inputs({ endpoint }), false, "", 0, bench.context());
+    const sent = calls().findLast(({ args }) => args[0] === "apply-config")!;
+    expect(sent.args).toEqual(expect.arrayContaining(expected));
+    expect(sent.args.includes("--insecure")).toBe(expected.includes("--insecure"));
+  });
+
   test("write-only arguments are used and forgotten", async () => {
     const { calls, ...tool } = bench.fake("wo", "");
     const wo = { node: "10.0.0.2", clientConfigurationWo: client, machineConfigurationInputWo: "machine: {}\n" };
