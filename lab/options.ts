@@ -26,6 +26,8 @@ export interface LabOptions {
   json: boolean;
   /** `lab`: our provider doubles. `real`: the installed provider plugins. */
   plugins: "lab" | "real";
+  /** `lab`: charts of the lab's own repositories. `real`: from where the stack says. */
+  charts: "lab" | "real";
   /** Lab seconds per second. */
   timeScale: number;
   /** Something to print instead of a run. */
@@ -47,6 +49,8 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
   --keep              leave the cluster running until Ctrl-C, and print KUBECONFIG and TALOSCONFIG
   --json              one JSON object on standard output, progress on standard error
   --plugins real      the installed provider plugins of Pulumi instead of the lab's own (default: lab)
+  --charts real       charts from their own repositories, over the network (default lab: the real device plugin and Node
+                      Feature Discovery out of their Go modules, an emulated GPU Operator)
   --time-scale N      lab seconds per second (default 60: a minute of a machine's reboot takes a second)
   --help
 `;
@@ -72,6 +76,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       keep: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       plugins: { type: "string", default: "lab" },
+      charts: { type: "string", default: "lab" },
       "time-scale": { type: "string", default: "60" },
       "list-fixes": { type: "boolean", default: false },
       "list-stacks": { type: "boolean", default: false },
@@ -80,6 +85,9 @@ export function parseOptions(argv: readonly string[]): LabOptions {
   });
   if (values.plugins !== "lab" && values.plugins !== "real") {
     throw new Error(`--plugins: ${values.plugins} is unknown; it decides which providers run; take lab or real`);
+  }
+  if (values.charts !== "lab" && values.charts !== "real") {
+    throw new Error(`--charts: ${values.charts} is unknown; it decides which charts are installed; take lab or real`);
   }
   if (values.repair && values.then.length > 0)
     throw new Error("--repair: it is an edit of its own, so --then has no place beside it; leave one of them out");
@@ -99,6 +107,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     keep: values.keep,
     json: values.json,
     plugins: values.plugins,
+    charts: values.charts,
     timeScale: wholeNumber("--time-scale", values["time-scale"], 1, 1000),
     ...(show === undefined ? {} : { show }),
   };

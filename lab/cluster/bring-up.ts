@@ -1,5 +1,15 @@
 import * as fs from "node:fs";
-import { cardOf, migOf, powerRangeOf, type ClusterSpec, type GpuSpec, type MachineSpec } from "../../components/recipe";
+import {
+  cardOf,
+  migOf,
+  planCluster,
+  powerRangeOf,
+  type ClusterSpec,
+  type GpuSpec,
+  type MachineSpec,
+} from "../../components/recipe";
+import { chartFolder, isLabChart } from "../charts";
+import { type ChartRepository, serveCharts } from "../charts/repository";
 import { startControlPlane, type ControlPlane } from "../controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "../factory";
@@ -24,6 +34,8 @@ export interface Lab {
   controlPlane: ControlPlane;
   kubernetes: KubernetesView;
   factory: Factory;
+  /** The lab's chart repositories; undefined where charts come from their own. */
+  charts?: ChartRepository;
   /** The Talos cluster as it was before; undefined where the stack makes its own from machines in maintenance mode. */
   existing: ExistingCluster | undefined;
   machines: Machines;
@@ -39,6 +51,7 @@ export const bringUp: Phase<Lab>[] = [
   { title: "tools (Pulumi, talosctl, Helm, Kubernetes, machines)", run: bringTools },
   { title: "Kubernetes control plane", run: bringControlPlane },
   { title: "Image Factory", run: bringFactory },
+  { title: "chart repositories", run: bringCharts },
   { title: "Talos machines", run: bringMachines },
 ];
 
@@ -70,6 +83,17 @@ async function bringFactory(lab: Lab): Promise<string> {
   lab.factory = await startFactory();
   lab.session.onClose(() => lab.factory.close());
   return lab.factory.url;
+}
+
+/** The stack's own chart is fetched at once: a lab without a way to it should say so before it begins. */
+async function bringCharts(lab: Lab): Promise<string> {
+  const { chart, version } = planCluster(lab.spec).kubernetes.release;
+  if (lab.options.charts === "real") return `${chart} ${version} from its own`;
+  const dir = lab.session.dir("charts");
+  lab.charts = await serveCharts({ dir, helm: lab.tools.helm });
+  lab.session.onClose(() => lab.charts?.close());
+  if (isLabChart(chart)) await chartFolder(dir, chart, version);
+  return `${chart} ${version}${chart === "gpu-operator" ? ", emulated" : ""}`;
 }
 
 async function bringMachines(lab: Lab, say: Say): Promise<string> {

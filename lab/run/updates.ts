@@ -3,7 +3,6 @@ import { bundle } from "../bundle/bundle";
 import type { Lab } from "../cluster/bring-up";
 import { type Changes, LabEngine, type Progress, programFromFile } from "../engine";
 import { machineRequests } from "./gather";
-import { chartFolder } from "../charts";
 import { asOwner } from "../omni/owner";
 import type { Say } from "../phases";
 import { CommandProvider } from "../providers/command";
@@ -53,13 +52,16 @@ export function withProject(config: Record<string, unknown>): Record<string, unk
 
 /** Serves the lab's providers; gives their ports. */
 async function servePlugins(lab: Lab): Promise<Record<string, number>> {
-  const { session, tools } = lab;
+  const { tools, session } = lab;
   const makers = {
     kubernetes: () =>
       new KubernetesProvider({
         helm: tools.helm,
-        charts: (repo: string | undefined, chart: string, version: string | undefined) =>
-          chartFolder(session.dir("charts"), repo ?? "", chart, version ?? ""),
+        charts: (repository, chart, version) => {
+          lab.charts?.offer(chart, version);
+          const address = lab.charts?.addressOf(repository) ?? repository;
+          return [chart, "--repo", address, ...(version === "" ? [] : ["--version", version])];
+        },
       }),
     command: () => new CommandProvider({ directory: stacksDir, environment: commandEnvironment(lab) }),
     talos: () =>

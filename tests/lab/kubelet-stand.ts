@@ -4,7 +4,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import { parse, parseAllDocuments } from "yaml";
-import { chartFolder, chartRepositories } from "../../lab/charts";
+import { chartFolder } from "../../lab/charts";
 import { startControlPlane, type ControlPlane } from "../../lab/controlplane";
 import { startFactory, type Factory } from "../../lab/factory";
 import { startMachines, type Machines } from "../../lab/machines";
@@ -172,7 +172,7 @@ export const logOf = async ({ metadata }: Found): Promise<string> => {
 export async function install(): Promise<void> {
   const labels = { "pod-security.kubernetes.io/enforce": "privileged" };
   await create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } });
-  const chart = await chartFolder(dir, chartRepositories["gpu-operator"]!, "gpu-operator", "v25.10.1");
+  const chart = await chartFolder(dir, "gpu-operator", "v25.10.1");
   const file = path.join(dir, "values.json");
   await fs.writeFile(file, JSON.stringify(values));
   const { stdout } = await run(

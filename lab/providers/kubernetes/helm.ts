@@ -13,8 +13,8 @@ import { HelmError, type HelmPlace, type HelmStatus, runHelm } from "./helm-cli"
 
 /** What a release needs from outside. */
 export interface HelmOptions extends HelmPlace {
-  /** Folder of a chart, by repository, name and version. Error: a chart that there is none of. */
-  readonly charts: (repository: string, chart: string, version: string) => string | Promise<string>;
+  /** Arguments that name a chart to Helm: its folder, or its name with `--repo` and `--version`. */
+  readonly charts: (repository: string, chart: string, version: string) => string[];
 }
 
 // Inputs that become a switch of the command line; others than these and the ones below are refused.
@@ -125,7 +125,7 @@ export class HelmRelease {
     const { name, namespace } = identity(inputs);
     const seconds = timeout || numeric(inputs["timeout"]) || defaultSeconds;
     const args = [
-      ...["upgrade", name, await this.chart(inputs), "--install", "--namespace", namespace, "--output", "json"],
+      ...["upgrade", name, ...this.chart(inputs), "--install", "--namespace", namespace, "--output", "json"],
       ...(inputs["skipAwait"] === true ? [] : ["--wait"]),
       ...["--timeout", `${seconds}s`],
       ...(numeric(inputs["maxHistory"]) ? ["--history-max", String(inputs["maxHistory"])] : []),
@@ -164,11 +164,11 @@ export class HelmRelease {
     ];
   }
 
-  /** Renders without the cluster: values that the chart does not have fail here already, at the preview. */
+  /** Fetches the repository's index and the chart, and renders without the cluster: what is not there, or fails, fails at the preview. */
   private async rendered(cluster: Cluster, inputs: Properties, context: CallContext): Promise<Properties> {
     if (containsUnknown(inputs)) return inputs;
     const { name, namespace } = identity(inputs);
-    const args = ["template", name, await this.chart(inputs), "--namespace", namespace];
+    const args = ["template", name, ...this.chart(inputs), "--namespace", namespace];
     await runHelm(this.options, args, cluster.access, context, valuesOf(inputs)).catch((error: Error) => {
       throw new Error(`Helm release ${namespace}/${name}: ${error.message}`);
     });
@@ -186,7 +186,7 @@ export class HelmRelease {
     }
   }
 
-  private async chart(inputs: Properties): Promise<string> {
+  private chart(inputs: Properties): string[] {
     const options = isMap(inputs["repositoryOpts"]) ? inputs["repositoryOpts"] : {};
     return this.options.charts(text(options["repo"]), text(inputs["chart"]), text(inputs["version"]));
   }

@@ -1,5 +1,8 @@
+import { planCluster } from "../../../components/recipe";
+import { validStack } from "../../recipe/stacks";
 import { named, render, type Rendered, withHelm } from "./render";
 
+// The real chart, out of the plugin's Go module: what is asserted here is what the recipe and the lab's kubelet count on.
 withHelm("nvidia-device-plugin", () => {
   const plugin = (rendered: Rendered): any =>
     named(rendered, "DaemonSet", "it-nvidia-device-plugin")["spec"].template.spec;
@@ -51,7 +54,7 @@ withHelm("nvidia-device-plugin", () => {
 
   test("configurations: of its own, or somebody else's", async () => {
     const own = await render("nvidia-device-plugin", "0.17.4", { config: { map: { default: "version: v1\n" } } });
-    expect(named(own, "ConfigMap", "it-nvidia-device-plugin-configs")["data"]).toEqual({ default: "version: v1\n" });
+    expect(named(own, "ConfigMap", "it-nvidia-device-plugin-configs")["data"]).toEqual({ default: "version: v1" });
     expect(plugin(own).containers.map((each: any) => each.name)).toEqual([
       "nvidia-device-plugin-sidecar",
       "nvidia-device-plugin-ctr",
@@ -60,6 +63,33 @@ withHelm("nvidia-device-plugin", () => {
     expect(plugin(other).volumes).toContainEqual({ name: "available-configs", configMap: { name: "shared" } });
     expect(other.objects.some((object) => object.kind === "ConfigMap")).toBe(false);
     named(other, "ServiceAccount", "it-nvidia-device-plugin-service-account");
+  });
+
+  /** Containers that ask for MIG monitors and may not: the toolkit refuses them (real.md of the design; gpu-operator#322). */
+  const refused = (rendered: Rendered): string[] =>
+    rendered.objects
+      .filter(({ kind }) => kind === "DaemonSet")
+      .flatMap((object) => object["spec"].template.spec.containers)
+      .filter((each: any) => each.env.some(({ name }: any) => name === "NVIDIA_MIG_MONITOR_DEVICES"))
+      .filter(({ securityContext: it }: any) => !it.privileged && !it.capabilities?.add?.includes("SYS_ADMIN"))
+      .map(({ name }: any) => name);
+
+  test("a configuration without a MIG strategy asks for MIG monitors, hardened or not; with our values nothing does", async () => {
+    const { release } = planCluster(validStack("rtx3090-timeslicing")).kubernetes;
+    const hardened = {
+      ...release.values,
+      securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+    };
+    const without = { ...hardened, migStrategy: null };
+    expect(refused(await render("nvidia-device-plugin", release.version, without))).toEqual([
+      "nvidia-device-plugin-ctr",
+    ]);
+    expect(refused(await render("nvidia-device-plugin", release.version, hardened))).toEqual([]);
+  });
+
+  test("a list of strategies fails in the template", async () => {
+    const { code, error } = await render("nvidia-device-plugin", "0.18.2", { deviceListStrategy: ["envvar"] });
+    expect([code !== 0, error]).toEqual([true, expect.stringContaining("expected string; got []interface {}")]);
   });
 
   test.each([
@@ -74,7 +104,7 @@ withHelm("nvidia-device-plugin", () => {
 
   test("runs in namespace default when told so, and discovers features when asked to", async () => {
     const values = { allowDefaultNamespace: true, gfd: { enabled: true } };
-    const rendered = await render("nvidia-device-plugin", "0.20.0", values, "default");
+    const rendered = await render("nvidia-device-plugin", "0.19.3", values, "default");
     named(rendered, "DaemonSet", "it-nvidia-device-plugin-gpu-feature-discovery");
   });
 });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { parseAllDocuments } from "yaml";
-import { chartFolder, chartRepositories } from "../../../lab/charts";
+import { chartFolder, chartVersions, type LabChart } from "../../../lab/charts";
 import { builtTool } from "../built-tool";
 
 const helm = builtTool("helm");
@@ -15,8 +15,9 @@ export const withHelm = helm ? describe : describe.skip;
 export const dir = mkdtempSync(path.join(tmpdir(), "talos-gpu-charts-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-export const folder = (chart: string, version?: string): Promise<string> =>
-  chartFolder(dir, chartRepositories[chart]!, chart, version);
+/** A chart of the lab's, by default its newest release. */
+export const folder = (chart: LabChart, version = chartVersions(chart).at(-1)!): Promise<string> =>
+  chartFolder(dir, chart, version);
 
 export interface Manifest {
   kind: string;
@@ -41,7 +42,7 @@ export function run(args: string[]): Promise<{ code: number; out: string; error:
 
 /** What a chart makes of values. */
 export async function render(
-  chart: string,
+  chart: LabChart,
   version?: string,
   values: object = {},
   namespace = "gpu",

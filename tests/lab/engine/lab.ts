@@ -29,10 +29,10 @@ export async function openTestLab(): Promise<TestLab> {
     { name: "control plane" },
   );
   const charts = new Map<string, string>();
-  const chartOf = (...key: string[]): string => {
+  const chartOf = (...key: string[]): string[] => {
     const folder = charts.get(key.join(" "));
     if (!folder) throw new Error(`chart: ${key.join(" ")} is not there`);
-    return folder;
+    return [folder];
   };
   const served: Record<string, ServedProvider> = {
     kubernetes: await serveProvider(

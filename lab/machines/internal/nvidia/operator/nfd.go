@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,10 +107,33 @@ func (o *Operator) nfdWorker(ctx context.Context, c *kubelet.Container) int {
 		return 143
 	}
 	c.Logf("feature discovery sources configured; starting on node %s", c.Machine.Name())
+	go health(ctx, c)
 	for range c.Machine.Watch(ctx) {
 		o.features.put(c.Machine.Name(), "worker", discoverNode(c.Machine.Snapshot(), config))
 	}
 	return 143
+}
+
+// nfdCollector is the garbage collector. What it removes, NodeFeature objects of nodes that are gone, the lab does not make.
+func nfdCollector(ctx context.Context, c *kubelet.Container) int {
+	go health(ctx, c)
+	return untilStopped(ctx, c)
+}
+
+// health serves /healthz where -port says, 8080 without it (node-feature-discovery v0.18 cmd/nfd-master/main.go). Until v0.17
+// the probes are gRPC's, which the kubelet here takes for passed.
+func health(ctx context.Context, c *kubelet.Container) {
+	port := 8080
+	for _, argument := range c.Argv {
+		if value, found := strings.CutPrefix(argument, "-port="); found {
+			port, _ = strconv.Atoi(value)
+		}
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	if err := c.Serve(ctx, port, mux); err != nil {
+		c.Logf("http server error: %v", err)
+	}
 }
 
 // featureLabels is the annotation in which the master keeps the names of the labels that are its own, without the prefix of
@@ -121,6 +146,7 @@ func (o *Operator) nfdMaster(ctx context.Context, c *kubelet.Container) int {
 		return o.prune(ctx, c)
 	}
 	c.Logf("Node Feature Discovery Master")
+	go health(ctx, c)
 	o.features.wake()
 	for {
 		select {

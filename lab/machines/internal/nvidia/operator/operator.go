@@ -3,7 +3,7 @@
 // node. They read and write the real API server, with the lab's administrator's rights instead of their service accounts.
 //
 // Facts are those of github.com/NVIDIA/gpu-operator v25.3.4 to v26.7.0 (controllers/state_manager.go, object_controls.go,
-// assets/, cmd/nvidia-validator) and kubernetes-sigs/node-feature-discovery v0.18.
+// assets/, cmd/nvidia-validator) and kubernetes-sigs/node-feature-discovery v0.17 to v0.19.
 //
 // Not emulated: vGPU, sandbox workloads, GDS, GDRCopy, MOFED, Kata, confidential computing, the NVIDIADriver resource, node
 // upgrades, ServiceMonitors, the validator's workload pods (its CUDA check runs in place).
@@ -50,7 +50,7 @@ func (o *Operator) Rules() []kubelet.Rule {
 		{
 			Image: regexp.MustCompile(`(^|/)node-feature-discovery(:|@|$)`), About: "node-feature-discovery cmd/nfd-worker, cmd/nfd-master",
 			Pull: 6 * time.Second, Entrypoint: []string{"nfd-worker"},
-			Programs: programs{"nfd-worker": o.nfdWorker, "nfd-master": o.nfdMaster, "nfd-gc": untilStopped, "nfd-topology-updater": untilStopped},
+			Programs: programs{"nfd-worker": o.nfdWorker, "nfd-master": o.nfdMaster, "nfd-gc": nfdCollector, "nfd-topology-updater": untilStopped},
 		},
 		{
 			Image: regexp.MustCompile(`(^|/)dcgm-exporter(:|@|$)`), About: "dcgm-exporter: metrics of idle cards on :9400",

@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { copyFile, mkdir, writeFile } from "node:fs/promises";
+import * as path from "node:path";
+import { stringify } from "yaml";
+import { charts } from "../../components/recipe/facts/data/charts";
+import { clusterPolicyDefinition } from "./cluster-policy";
+import { moduleChart } from "./modules";
+import { stampedCopy } from "./stamp";
+import { discoveryModule, nearest } from "./releases";
+import { valuesSchema } from "./schema";
+
+/** What a release of the operator's chart brings. Source: the real chart's values.yaml and Chart.yaml, reduced to their facts. */
+interface OperatorData {
+  chart: "gpu-operator";
+  /** Without a `v`. */
+  version: string;
+  /** Release of Node Feature Discovery that it brings as a subchart. */
+  nodeFeatureDiscovery: string;
+  /** Default values. */
+  values: Record<string, unknown>;
+}
+
+/** Releases of the operator's chart whose values are known. */
+export const operatorReleases = (): string[] => data.map(({ version }) => version);
+
+/**
+ * Writes the emulated chart of the GPU Operator, for no registry here has the real one: the real values and their defaults,
+ * where a value that the real chart does not have is an error, by the chart's schema; templates of the lab's own, which make
+ * the real chart's objects (tests/lab/charts/operator-facts.test.ts compares them); the real Node Feature Discovery as its
+ * subchart.
+ *
+ * @param version any release; the nearest known one is written under its name
+ */
+export async function writeOperatorChart(folder: string, version: string): Promise<void> {
+  const known = nearest(operatorReleases(), version);
+  const found = data.find((each) => each.version === known);
+  const names = charts.find((each) => each.chart === "gpu-operator" && each.version === known);
+  if (!found || !names) throw new Error(`chart "gpu-operator" ${known}: its values are not in the recipe's data`);
+  const discovery = found.nodeFeatureDiscovery.replace(/^v/, "");
+  for (const part of ["templates", "crds", "charts"]) await mkdir(path.join(folder, part), { recursive: true });
+  const description = {
+    apiVersion: "v2",
+    name: "gpu-operator",
+    version: `v${version}`,
+    appVersion: `v${version}`,
+    description:
+      "The lab's gpu-operator: the real chart's values, the lab's own templates, the real Node Feature Discovery",
+    dependencies: [{ name: "node-feature-discovery", version: discovery, condition: "nfd.enabled" }],
+  };
+  const files = {
+    "Chart.yaml": yaml11(description),
+    "values.yaml": yaml11(found.values),
+    "values.schema.json": JSON.stringify(valuesSchema(names), undefined, 2),
+    "crds/nvidia.com_clusterpolicies.yaml": yaml11(clusterPolicyDefinition),
+  };
+  await Promise.all(Object.entries(files).map(([file, text]) => writeFile(path.join(folder, file), text)));
+  const templates = path.join(__dirname, "gpu-operator");
+  for (const file of readdirSync(templates))
+    await copyFile(path.join(templates, file), path.join(folder, "templates", file.replace(/\.yaml\.tpl$/, ".yaml")));
+  await stampedCopy(
+    await moduleChart(discoveryModule(discovery)),
+    path.join(folder, "charts/node-feature-discovery"),
+    discovery,
+    `v${discovery}`,
+  );
+}
+
+/** Helm reads YAML 1.1, where a plain `off` is a boolean: such strings need quotes. */
+const yaml11 = (value: unknown): string => stringify(value, { version: "1.1", aliasDuplicateObjects: false });
+
+const data: readonly OperatorData[] = readdirSync(path.join(__dirname, "data"))
+  .filter((file) => file.endsWith(".json"))
+  .map((file) => JSON.parse(readFileSync(path.join(__dirname, "data", file), "utf8")) as OperatorData);

@@ -1,0 +1,106 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import { stringify } from "yaml";
+import { chartFolder, chartVersions, isLabChart, type LabChart } from ".";
+import { chartRepositories } from "./releases";
+import * as semver from "semver";
+import { written } from "./releases";
+
+/** The lab's chart repositories: one for every real one, at a path that is its address. */
+export interface ChartRepository {
+  /** Where a repository of the real world is in the lab, e.g. `https://nvidia.github.io/k8s-device-plugin`. */
+  addressOf(repository: string): string;
+  /** Adds a release to the index, so that a stack with a newer one than the lab knows gets the nearest one under its name. */
+  offer(chart: string, version: string): void;
+  close(): Promise<void>;
+}
+
+/** What the chart repositories need. */
+export interface ChartRepositoryOptions {
+  /** Folder for charts and their archives. */
+  dir: string;
+  /** The `helm` binary, which packs them. */
+  helm: string;
+}
+
+/**
+ * Serves the lab's charts over HTTP as Helm repositories (helm.sh/docs/topics/chart_repository): an index.yaml, and an
+ * archive for every release, packed when it is asked for. Helm fetches both, at a preview already.
+ */
+export async function serveCharts({ dir, helm }: ChartRepositoryOptions): Promise<ChartRepository> {
+  const offered = new Set<string>();
+  const server = createServer((request, response) => {
+    answer(request).then(
+      (body) => send(response, body === undefined ? 404 : 200, body ?? "not found\n"),
+      (error: Error) => send(response, 500, `${error.message}\n`),
+    );
+  });
+
+  async function answer({ url = "" }: IncomingMessage): Promise<string | Buffer | undefined> {
+    const chart = Object.keys(chartRepositories)
+      .filter(isLabChart)
+      .find((name) => url.startsWith(`${pathOf(chartRepositories[name])}/`));
+    if (chart === undefined) return undefined;
+    const file = url.slice(pathOf(chartRepositories[chart]).length + 1);
+    if (file === "index.yaml") return index(chart);
+    const version = releases(chart).find((release) => file === archive(chart, release));
+    return version === undefined ? undefined : readFile(await pack(chart, version));
+  }
+
+  const releases = (chart: LabChart): string[] => [
+    ...new Set([
+      ...chartVersions(chart),
+      ...[...offered].filter((each) => each.startsWith(`${chart} `)).map((each) => each.slice(chart.length + 1)),
+    ]),
+  ];
+
+  const index = (chart: LabChart): string =>
+    stringify({
+      apiVersion: "v1",
+      entries: {
+        [chart]: releases(chart).map((version) => ({
+          apiVersion: "v2",
+          name: chart,
+          version,
+          appVersion: version,
+          urls: [archive(chart, version)],
+        })),
+      },
+    });
+
+  async function pack(chart: LabChart, version: string): Promise<string> {
+    const folder = await chartFolder(dir, chart, version);
+    const args = ["package", folder, "--destination", dir];
+    // Nothing of the user's settings for Helm has a say here.
+    await promisify(execFile)(helm, args, { env: { HOME: dir, PATH: process.env["PATH"] }, timeout: 60_000 });
+    return path.join(dir, archive(chart, version));
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    addressOf: (repository) => `http://127.0.0.1:${port}${pathOf(repository)}`,
+    offer: (chart, version) => {
+      const release = semver.parse(version)?.version;
+      if (isLabChart(chart) && release !== undefined) offered.add(`${chart} ${written(chart, release)}`);
+    },
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+/** Path of a real repository in the lab's: its address without the scheme. */
+const pathOf = (repository: string): string => `/${repository.replace(/^[a-z]+:\/\//, "").replace(/\/+$/, "")}`;
+
+const archive = (chart: LabChart, version: string): string => `${chart}-${version}.tgz`;
+
+function send(response: ServerResponse, status: number, body: string | Buffer): void {
+  response.writeHead(status, { "content-length": Buffer.byteLength(body), connection: "close" });
+  response.end(body);
+}
