@@ -59,7 +59,7 @@ export default tseslint.config(
       globals: {
         module: "writable",
         ...Object.fromEntries(
-          ["require", "process", "console", "setTimeout", "__dirname", "__filename"].map((name) => [name, "readonly"]),
+          ["require", "process", "setTimeout", "__dirname", "__filename"].map((name) => [name, "readonly"]),
         ),
       },
     },

@@ -16,5 +16,8 @@ module.exports = {
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },
   testTimeout: 30000,
-  maxConcurrency: 2,
+  // Labs mostly wait: two files at a time on two cores, and three labs of each.
+  maxWorkers: "100%",
+  maxConcurrency: 3,
+  testSequencer: "<rootDir>/tests/sequencer.js",
 };

@@ -1,4 +1,5 @@
 // node lab/bundle/run.js FILE.ts ARGUMENTS: runs a program of this repository from its bundle, see bundle.js.
+/* global console */
 const path = require("node:path");
 const { bundle } = require("./bundle");
 

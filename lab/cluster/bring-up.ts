@@ -68,14 +68,24 @@ async function bringTools(lab: Lab, say: Say): Promise<string> {
   return built === 0 ? "all there" : `${built} built`;
 }
 
+/** Kubernetes, and meanwhile what machines are given by their owner: keys and configurations. */
 async function bringControlPlane(lab: Lab): Promise<string> {
-  lab.controlPlane = await startControlPlane({
-    dir: lab.session.dir("controlplane"),
-    binary: lab.tools.controlplane,
-    signal: lab.session.signal,
-  });
-  lab.session.onClose(() => lab.controlPlane.stop());
-  lab.kubernetes = KubernetesView.fromFile(lab.controlPlane.adminKubeconfig);
+  const { session, spec, tools } = lab;
+  const kubernetes = async (): Promise<void> => {
+    lab.controlPlane = await startControlPlane({
+      dir: session.dir("controlplane"),
+      binary: tools.controlplane,
+      signal: session.signal,
+    });
+    session.onClose(() => lab.controlPlane.stop());
+    lab.kubernetes = KubernetesView.fromFile(lab.controlPlane.adminKubeconfig);
+  };
+  const machines = async (): Promise<void> => {
+    fs.mkdirSync(session.dir("talos"), { recursive: true, mode: 0o700 }); // credentials pass through here
+    lab.existing = spec.bootstrap ? undefined : await makeExistingCluster(session.dir("talos"), tools.talosctl, spec);
+  };
+  const ended = await Promise.allSettled([kubernetes(), machines()]);
+  for (const end of ended) if (end.status === "rejected") throw end.reason;
   return lab.controlPlane.server;
 }
 
@@ -97,12 +107,7 @@ async function bringCharts(lab: Lab): Promise<string> {
 }
 
 async function bringMachines(lab: Lab, say: Say): Promise<string> {
-  const { spec, session } = lab;
-  fs.mkdirSync(session.dir("talos"), { recursive: true, mode: 0o700 }); // credentials pass through here
-  const existing = spec.bootstrap
-    ? undefined
-    : await makeExistingCluster(session.dir("talos"), lab.tools.talosctl, spec);
-  lab.existing = existing;
+  const { spec, session, existing } = lab;
   const machines: LabMachine[] = Object.entries(spec.machines).map(([name, machine]) => ({
     name,
     address: machine.address,

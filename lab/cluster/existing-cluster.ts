@@ -68,12 +68,9 @@ export async function makeExistingCluster(dir: string, talosctl: string, spec: C
       "--output-types", type, "--output", output, "--force", ...extra,
     ]); // prettier-ignore
   };
-  await generate("talosconfig", file("talosconfig.base"));
-  const base = parse(await fs.readFile(file("talosconfig.base"), "utf8")) as TalosConfig;
-
   const configurations: Record<string, string> = {};
   const unpatched: Record<string, string> = {};
-  for (const [name, machine] of Object.entries(spec.machines)) {
+  const generateOf = async ([name, machine]: [string, MachineSpec]): Promise<void> => {
     const patches = await writePatches(file(name), machine, spec);
     configurations[name] = file(`${name}.yaml`);
     await generate(
@@ -81,10 +78,16 @@ export async function makeExistingCluster(dir: string, talosctl: string, spec: C
       configurations[name],
       patches.flatMap((patch) => ["--config-patch", `@${patch}`]),
     );
-    if (machine.configuration !== "omni") continue;
+    if (machine.configuration !== "omni") return;
     unpatched[name] = file(`${name}-unpatched.yaml`);
     await generate(machine.role, unpatched[name]);
-  }
+  };
+  // The keys are there; what is made of them does not depend on one another.
+  await Promise.all([
+    generate("talosconfig", file("talosconfig.base")),
+    ...Object.entries(spec.machines).map(generateOf),
+  ]);
+  const base = parse(await fs.readFile(file("talosconfig.base"), "utf8")) as TalosConfig;
   return {
     clusterName,
     secrets,

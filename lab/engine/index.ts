@@ -81,6 +81,7 @@ export class LabEngine {
     const { dir, project, stack } = options;
     await mkdir(path.join(dir, "state"), { recursive: true, mode: 0o700 });
     const environment = environmentOf(options);
+    const settings = path.join(dir, `Pulumi.${stack}.yaml`);
     const workspace = await LocalWorkspace.create({
       workDir: dir,
       program: options.program as () => Promise<Record<string, unknown>>,
@@ -89,7 +90,7 @@ export class LabEngine {
       secretsProvider: "passphrase",
       projectSettings: { name: project, runtime: "nodejs" },
     });
-    const exists = existsSync(path.join(dir, `Pulumi.${stack}.yaml`));
+    const exists = existsSync(settings);
     const known = exists ? await workspace.stackSettings(stack) : {};
     const passphrase = await Passphrase.of(environment["PULUMI_CONFIG_PASSPHRASE"]!, known.encryptionSalt);
     const entries = Object.entries(options.secrets ?? {}).map(([key, value]) => [

@@ -14,8 +14,9 @@ const passing = new Set(["Event", "APIService", "ComponentStatus", "CSINode"]);
 
 /** Looks at everything. */
 export async function lookAround(lab: Lab): Promise<Standing> {
+  const processes = processesOf(lab.session.workspace.dir); // first: later on there are those that look
   const [objects, nodes, machines] = await Promise.all([objectsOf(lab), nodesOf(lab), machinesOf(lab)]);
-  return { objects, nodes, machines, omni: omniOf(lab), processes: processesOf(lab.session.workspace.dir) };
+  return { objects, nodes, machines, omni: omniOf(lab), processes };
 }
 
 /** Every listable object of every kind that the API server has, definitions of charts included. */

@@ -53,8 +53,7 @@ const manifestsPhase: Phase<Running> = {
 const openPhase: Phase<Running> = {
   title: "Pulumi's engine and providers",
   run: async (lab) => {
-    lab.engine = await openEngine(lab);
-    lab.before = await lookAround(lab);
+    [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab)]);
   },
 };
 

@@ -1,5 +1,8 @@
 import * as path from "node:path";
 
+import type { Release } from "./release";
+import { helmRelease, pulumiRelease, talosctlRelease } from "./releases";
+
 /** A program the lab runs. */
 export type ToolName = "pulumi" | "talosctl" | "helm" | "controlplane" | "machines";
 
@@ -19,6 +22,8 @@ export interface ToolDefinition {
     /** Arguments that print its version without contacting anything. */
     args: readonly string[];
   };
+  /** What its project publishes of the version that is pinned. Absent: it is a program of this lab. */
+  release?: Release;
 }
 
 const lab = path.resolve(__dirname, "..");
@@ -55,6 +60,7 @@ export const catalogue: readonly ToolDefinition[] = [
     // The Automation API refuses a CLI without a version.
     stamps: ["github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v3.259.0"],
     onPath: { range: ">=3.259.0 <4", args: ["version"] },
+    release: pulumiRelease("3.259.0"),
   },
   {
     name: "talosctl",
@@ -63,6 +69,7 @@ export const catalogue: readonly ToolDefinition[] = [
     // Its version is a file inside the module, embedded (siderolabs/talos, pkg/machinery/gendata/data/tag).
     stamps: [],
     onPath: { range: "1.13.x", args: ["version", "--client"] },
+    release: talosctlRelease("1.13.0"),
   },
   {
     name: "helm",
@@ -70,6 +77,7 @@ export const catalogue: readonly ToolDefinition[] = [
     package: "helm.sh/helm/v3/cmd/helm",
     stamps: helmStamps,
     onPath: { range: "3.x", args: ["version", "--short"] },
+    release: helmRelease("3.22.0"),
   },
   { name: "machines", folder: path.join(lab, "machines"), package: ".", stamps: [] },
 ];

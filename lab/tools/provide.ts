@@ -4,9 +4,10 @@ import { build } from "./build";
 import { cachedPath, cacheFolder, cacheKey, forgetOldVersions, isCached } from "./cache";
 import type { ToolDefinition } from "./catalogue";
 import type { OnToolEvent, ToolEvent } from "./events";
-import { toolchainFor } from "./go";
+import { type Toolchain, toolchainFor } from "./go";
 import { withLock } from "./lock";
 import { findOnPath } from "./on-path";
+import { download } from "./release";
 
 /** How a tool is provided. */
 export interface ProvideOptions {
@@ -34,7 +35,8 @@ export async function locate(tool: ToolDefinition, options: ProvideOptions): Pro
       return { path: candidate.path };
     }
     const cache = cacheFolder(env);
-    const binary = cachedPath(cache, tool, await cacheKey(tool, await toolchainFor(tool, env)));
+    const toolchain = await toolchainFor(tool, env);
+    const binary = cachedPath(cache, tool, await cacheKey(tool, toolchain));
     if (await isCached(binary)) {
       tell("cached", binary);
       return { path: binary };
@@ -43,7 +45,7 @@ export async function locate(tool: ToolDefinition, options: ProvideOptions): Pro
       candidate === undefined
         ? ""
         : `, as ${candidate.path} (${candidate.version ?? "no version"}) is not ${tool.onPath?.range}`;
-    return { build: () => buildOnce(tool, binary, refused, tell, { ...options, env }) };
+    return { build: () => makeOnce(tool, binary, refused, tell, { ...options, env, toolchain }) };
   } catch (error) {
     tell("failed", error instanceof Error ? error.message : String(error));
     throw error;
@@ -52,13 +54,13 @@ export async function locate(tool: ToolDefinition, options: ProvideOptions): Pro
 
 type Tell = (state: ToolEvent["state"], detail: string, seconds?: number) => void;
 
-/** Builds, unless another process just does: then its result is taken. */
-async function buildOnce(
+/** Downloads or else builds, unless another process just does: then its result is taken. */
+async function makeOnce(
   tool: ToolDefinition,
   binary: string,
   reason: string,
   tell: Tell,
-  options: ProvideOptions & { env: NodeJS.ProcessEnv },
+  options: ProvideOptions & { env: NodeJS.ProcessEnv; toolchain: Toolchain },
 ): Promise<string> {
   const cache = path.dirname(path.dirname(binary));
   const signal = options.signal === undefined ? {} : { signal: options.signal };
@@ -67,10 +69,18 @@ async function buildOnce(
       tell("cached", `${binary}, built by another process meanwhile`);
       return binary;
     }
-    tell("building", `from source${reason}`, 0);
+    const { env, toolchain: platform } = options;
+    const missing = await download(tool, binary, { platform, env, ...signal });
+    if (missing === undefined) {
+      await forgetOldVersions(cache, tool);
+      tell("downloaded", binary);
+      return binary;
+    }
+    const release = tool.release === undefined ? "" : `; its release was not downloaded: ${missing}`;
+    tell("building", `from source${reason}${release}`, 0);
     const onProgress = ({ packages, seconds }: { packages: number; seconds: number }): void =>
       tell("building", `${packages.toLocaleString("en")} packages compiled`, seconds);
-    const seconds = await build(tool, binary, { env: options.env, onProgress, ...signal });
+    const seconds = await build(tool, binary, { env, onProgress, ...signal });
     await forgetOldVersions(cache, tool);
     tell("built", binary, seconds);
     return binary;

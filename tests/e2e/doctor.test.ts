@@ -6,7 +6,7 @@ import { nothingLeft, startLab } from "./support";
 /** Runs `npm run doctor -- …` as a user would, and reads what it says. */
 async function ask(talosctl: string, args: string[]): Promise<{ status: number; report: DoctorReport }> {
   return new Promise((resolve, reject) => {
-    const program = [require.resolve("tsx/cli"), "cli/doctor/main.ts", "--json", ...args];
+    const program = ["lab/bundle/run.js", "cli/doctor/main.ts", "--json", ...args];
     const options = { env: { ...process.env, TALOS_GPU_TALOSCTL: talosctl }, timeout: 120_000 };
     const child = execFile(process.execPath, program, options, (_error, stdout, stderr) => {
       if (stdout === "") return reject(new Error(stderr));

@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import * as path from "node:path";
 import type { Outcome } from "./faults-run";
 import type { Ran } from "./faults-stand";
 
@@ -8,7 +7,7 @@ import type { Ran } from "./faults-stand";
 let outcomes: Record<string, Outcome>;
 
 beforeAll(async () => {
-  const child = spawn(process.execPath, [require.resolve("tsx/cli"), path.join(__dirname, "faults-run.ts")], {
+  const child = spawn(process.execPath, ["lab/bundle/run.js", "tests/e2e/faults-run.ts"], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];

@@ -1,6 +1,6 @@
 import { left, nothingLeft, startLab } from "./support";
 
-test(
+test.concurrent(
   "Ctrl-C in the middle of an update leaves neither process nor file, and says 130",
   async () => {
     const lab = startLab([]);
@@ -14,7 +14,7 @@ test(
   3 * 60_000,
 );
 
-test(
+test.concurrent(
   "a crash in the middle of an update leaves neither process nor file",
   async () => {
     const lab = startLab(["--stack", "aarhus-h100"]);
@@ -27,7 +27,7 @@ test(
   3 * 60_000,
 );
 
-test(
+test.concurrent(
   "a lab whose reader has gone stops in the middle of an update, and leaves neither process nor file",
   async () => {
     const lab = startLab(["--stack", "velaryon"]);

@@ -6,7 +6,7 @@ const stack = ["--stack", path.join(__dirname, "stacks/Pulumi.metrics.yaml")];
 const definition = ["--manifest", path.join(__dirname, "manifests/servicemonitor-crd.yaml")];
 const namespace = "nvidia-device-plugin";
 
-test(
+test.concurrent(
   "with the Prometheus Operator's definition: a ServiceMonitor that selects the exporter's Service, and the dashboard",
   async () => {
     const lab = startLab([...stack, ...definition, "--keep"]);
@@ -42,7 +42,7 @@ test(
   4 * 60_000,
 );
 
-test(
+test.concurrent(
   "without it the stack is refused at once, and the message names what is missing",
   async () => {
     const { status, report } = await runLab(stack);

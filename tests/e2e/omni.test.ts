@@ -3,7 +3,7 @@ import { assertOk, runLab } from "./support";
 const begin = /^✔ Talos machines: (.*)$/;
 const asks = /add the machine (\S+) to the cluster frank in Omni/;
 
-test(
+test.concurrent(
   "a machine that is in Omni's cluster already reboots twice: Omni upgrades it, and then applies its configuration",
   async () => {
     const { status, report, lines } = await runLab(["--stack", "frank", "--omni-members", "--updates", "2"]);
@@ -22,7 +22,7 @@ test(
   5 * 60_000,
 );
 
-test(
+test.concurrent(
   "one that is added after its patches reboots once; destroyed, the stack has left nothing of it in Omni",
   async () => {
     const { status, report, lines } = await runLab(["--stack", "frank"]);

@@ -31,26 +31,20 @@ const mps: Expected[] = [
   },
 ];
 
-// Two at a time: each brings up a control plane of its own.
-test.each([
-  ["MIG", mig],
-  ["MPS", mps],
-])(
+// Some at a time (`maxConcurrency`): most of each is waiting.
+test.concurrent.each([...mig, ...mps].map((expected): [string, Expected] => [expected.stack, expected]))(
   "%s: cards are shared as the plan says after one reboot, pods run on their shares, and a second update changes nothing",
-  async (_how, stacks) => {
-    const files = stacks.map(({ stack }) => path.join(__dirname, `stacks/Pulumi.${stack}.yaml`));
-    const runs = await Promise.all(files.map((file) => runLab(["--stack", file, "--updates", "2"])));
-    for (const [index, { stack, allocatable, workloads }] of stacks.entries()) {
-      const { status, report, lines } = runs[index]!;
-      assertOk({ status, report, lines });
-      expect(report).toMatchObject({ stack, failures: [] });
-      expect(report.machines["gpu-1"]).toMatchObject({ reboots: 1, allocatable });
-      expect(report.workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(workloads);
-      expect(report.workloads.every(({ ready }) => ready)).toBe(true);
-      const [first, second] = report.updates;
-      expect(second).toMatchObject({ result: "succeeded", machineRequests: 0 });
-      expect(second!.changes).toEqual({ create: 0, update: 0, replace: 0, delete: 0, same: first!.changes.create });
-    }
+  async (stack, { allocatable, workloads }) => {
+    const file = path.join(__dirname, `stacks/Pulumi.${stack}.yaml`);
+    const { status, report, lines } = await runLab(["--stack", file, "--updates", "2"]);
+    assertOk({ status, report, lines });
+    expect(report).toMatchObject({ stack, failures: [] });
+    expect(report.machines["gpu-1"]).toMatchObject({ reboots: 1, allocatable });
+    expect(report.workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(workloads);
+    expect(report.workloads.every(({ ready }) => ready)).toBe(true);
+    const [first, second] = report.updates;
+    expect(second).toMatchObject({ result: "succeeded", machineRequests: 0 });
+    expect(second!.changes).toEqual({ create: 0, update: 0, replace: 0, delete: 0, same: first!.changes.create });
   },
   10 * 60_000,
 );

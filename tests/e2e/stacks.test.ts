@@ -45,42 +45,34 @@ const expected: Record<string, Expected> = {
   },
 };
 
-/** Two at a time: each brings up a control plane of its own. */
-const pairs = Object.keys(expected).flatMap((name, index, names) =>
-  index % 2 === 0 ? [[name, names[index + 1]].filter((each) => each !== undefined)] : [],
-);
-
-test.each(pairs.map((names) => [names]))(
-  "%j come up side by side, as previewed: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the destroy leaves nothing",
-  async (names) => {
-    const runs = await Promise.all(names.map((stack) => runLab(["--stack", stack, "--preview", "--updates", "2"])));
-    for (const [index, stack] of names.entries()) {
-      const { status, report, lines } = runs[index]!;
-      const { machines, workloads } = expected[stack]!;
-      assertOk({ status, report, lines });
-      expect(report.failures).toEqual([]);
-      expect(report.stack).toBe(stack);
-      expect(report.updates.map(({ result }) => result)).toEqual(["succeeded", "succeeded"]);
-      const [first, second] = report.updates;
-      // A preview tells all that the update then does, and calls no machine.
-      expect(report.previews).toEqual([{ result: "succeeded", changes: first!.changes, machineRequests: 0 }]);
-      expect(first!.changes).toMatchObject({ update: 0, replace: 0, delete: 0, same: 0 });
-      expect(second!.changes).toEqual({ create: 0, update: 0, replace: 0, delete: 0, same: first!.changes.create });
-      expect(second!.machineRequests).toBe(0);
-      for (const [name, { talosVersion, driverVersion, gpus, taints = [] }] of Object.entries(machines)) {
-        expect(report.machines[name]).toMatchObject({
-          talosVersion,
-          driverVersion,
-          reboots: 1,
-          taints,
-          allocatable: gpus === undefined ? {} : { "nvidia.com/gpu": gpus },
-        });
-        expect(report.machines[name]!.schematicId).toMatch(/^[0-9a-f]{64}$/);
-      }
-      expect(report.workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(workloads);
-      expect(report.workloads.every(({ ready }) => ready)).toBe(true);
-      expect(report.left).toEqual([]);
+// Some at a time (`maxConcurrency`): most of each is waiting.
+test.concurrent.each(Object.entries(expected))(
+  "%s comes up as previewed: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the destroy leaves nothing",
+  async (stack, { machines, workloads }) => {
+    const { status, report, lines } = await runLab(["--stack", stack, "--preview", "--updates", "2"]);
+    assertOk({ status, report, lines });
+    expect(report.failures).toEqual([]);
+    expect(report.stack).toBe(stack);
+    expect(report.updates.map(({ result }) => result)).toEqual(["succeeded", "succeeded"]);
+    const [first, second] = report.updates;
+    // A preview tells all that the update then does, and calls no machine.
+    expect(report.previews).toEqual([{ result: "succeeded", changes: first!.changes, machineRequests: 0 }]);
+    expect(first!.changes).toMatchObject({ update: 0, replace: 0, delete: 0, same: 0 });
+    expect(second!.changes).toEqual({ create: 0, update: 0, replace: 0, delete: 0, same: first!.changes.create });
+    expect(second!.machineRequests).toBe(0);
+    for (const [name, { talosVersion, driverVersion, gpus, taints = [] }] of Object.entries(machines)) {
+      expect(report.machines[name]).toMatchObject({
+        talosVersion,
+        driverVersion,
+        reboots: 1,
+        taints,
+        allocatable: gpus === undefined ? {} : { "nvidia.com/gpu": gpus },
+      });
+      expect(report.machines[name]!.schematicId).toMatch(/^[0-9a-f]{64}$/);
     }
+    expect(report.workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(workloads);
+    expect(report.workloads.every(({ ready }) => ready)).toBe(true);
+    expect(report.left).toEqual([]);
   },
   10 * 60_000,
 );

@@ -26,7 +26,7 @@ test("every fix is used by one of the stacks", () => {
 /** Mended too, but by more than the stack: a controller that was refused tries again ever more seldom, see its remedy. */
 const notByTheStackAlone = "privilegedNamespace";
 
-// Two at a time (`maxConcurrency`): most of each is waiting.
+// Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(cases)(
   "%s without %s fails, ends, is told by its own diagnosis alone, and comes up once the fix is there",
   async (stack, fix) => {
@@ -38,7 +38,7 @@ test.concurrent.each(cases)(
   5 * 60_000,
 );
 
-test(
+test.concurrent(
   "a check refuses a stack without its fix, before any machine is asked",
   async () => {
     const report = await failsBy("driverBranches", ["--stack", "aarhus-h100", "--without", "driverBranches"]);
@@ -50,7 +50,7 @@ test(
   5 * 60_000,
 );
 
-test(
+test.concurrent(
   "a containerd part for the whole cluster beside the machine's own is refused, before Omni is told of either",
   async () => {
     const report = await failsBy("perMachinePatch", ["--stack", "frank", "--without", "perMachinePatch"]);

@@ -1,9 +1,13 @@
+import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 
 import type { ToolDefinition } from "../../../lab/tools/catalogue";
 import type { ToolEvent } from "../../../lab/tools/events";
+
+/** Go's own cache, with what it has compiled of the standard library; it lies in the user's cache folder otherwise. */
+const goCache = execFileSync("go", ["env", "GOCACHE"], { encoding: "utf8" }).trim();
 
 /** A folder of its own for one test, and what a tool's test needs in it. */
 export class Sandbox {
@@ -25,7 +29,7 @@ export class Sandbox {
 
   /** An environment with a cache of its own, and the given folder first on PATH. */
   env(bin = ""): NodeJS.ProcessEnv {
-    const env = { ...process.env, XDG_CACHE_HOME: path.join(this.folder, "cache") };
+    const env = { ...process.env, XDG_CACHE_HOME: path.join(this.folder, "cache"), GOCACHE: goCache };
     return bin === "" ? env : { ...env, PATH: `${path.join(this.folder, bin)}${path.delimiter}${process.env.PATH}` };
   }
 

@@ -1,0 +1,96 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import { promisify } from "node:util";
+
+import type { ToolDefinition } from "./catalogue";
+import type { Toolchain } from "./go";
+
+/** A release that a project publishes: files, and a list of their SHA-256 sums, in one folder. */
+export interface Release {
+  /** URL of the folder. */
+  folder: string;
+  /** Name of the file for a platform, as Go names it; undefined where the project publishes none. */
+  file(platform: Pick<Toolchain, "os" | "arch">): string | undefined;
+  /** Name of the file that lists the sums, one `SUM  NAME` a line. */
+  sums(file: string): string;
+  /** Path of the program in the file, which is a compressed tar archive then. Absent: the file is the program. */
+  member?(platform: Pick<Toolchain, "os" | "arch">): string;
+}
+
+/** Set to `0` where nothing is to be downloaded but sources. */
+const VARIABLE = "TALOS_GPU_DOWNLOAD";
+/** Milliseconds until a server must have answered: without a way there, building begins soon. */
+const ANSWER_LIMIT = 10_000;
+/** Milliseconds that a whole download may take: some 100 MB. */
+const DOWNLOAD_LIMIT = 600_000;
+
+/** The hosts that did not answer, in this process: one is not waited for again. */
+const silent = new Set<string>();
+
+/**
+ * Downloads the published release of a tool, and puts it at `binary` in one step when its sum is the published one.
+ *
+ * @returns undefined when it is there; otherwise why it is not, in words: the tool is then built from source.
+ */
+export async function download(
+  tool: ToolDefinition,
+  binary: string,
+  { platform, env, signal }: { platform: Pick<Toolchain, "os" | "arch">; env: NodeJS.ProcessEnv; signal?: AbortSignal },
+): Promise<string | undefined> {
+  const { release } = tool;
+  const file = release?.file(platform);
+  if (release === undefined) return "it is a program of this lab";
+  if (file === undefined) return `its project publishes none for ${platform.os}/${platform.arch}`;
+  if (env[VARIABLE] === "0") return `${VARIABLE}=0`;
+  const { host } = new URL(release.folder);
+  if (silent.has(host)) return `${host} does not answer`;
+  const draft = `${path.dirname(binary)}.${process.pid}.download`;
+  try {
+    const sums = (await get(`${release.folder}/${release.sums(file)}`, signal)).toString("utf8");
+    const wanted = sums.split("\n").map((line) => line.trim().split(/\s+\*?/));
+    const sum = wanted.find(([, name]) => name === file)?.[0];
+    if (sum === undefined) return `${release.sums(file)} does not list ${file}`;
+    const content = await get(`${release.folder}/${file}`, signal);
+    const found = createHash("sha256").update(content).digest("hex");
+    if (found !== sum.toLowerCase())
+      return `${file} has the SHA-256 sum ${found}, published is ${sum}: it is not taken`;
+    await fs.mkdir(draft, { recursive: true });
+    await fs.writeFile(path.join(draft, file), content);
+    const member = release.member?.(platform);
+    if (member !== undefined) await promisify(execFile)("tar", ["-xzf", file, member], { cwd: draft });
+    const program = path.join(draft, member ?? file);
+    await fs.chmod(program, 0o755);
+    await fs.mkdir(path.dirname(binary), { recursive: true });
+    await fs.rename(program, binary);
+    return undefined;
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof Unanswered) silent.add(host);
+    return (error as Error).message;
+  } finally {
+    await fs.rm(draft, { recursive: true, force: true });
+  }
+}
+
+class Unanswered extends Error {}
+
+async function get(url: string, signal: AbortSignal | undefined): Promise<Buffer> {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  signal?.addEventListener("abort", abort, { once: true });
+  let timer = setTimeout(abort, ANSWER_LIMIT);
+  try {
+    const response = await fetch(url, { signal: controller.signal }).catch((cause: unknown) => {
+      throw new Unanswered(`${new URL(url).host} does not answer`, { cause });
+    });
+    if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}`);
+    clearTimeout(timer);
+    timer = setTimeout(abort, DOWNLOAD_LIMIT);
+    return Buffer.from(await response.arrayBuffer());
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
+  }
+}

@@ -1,0 +1,17 @@
+// The files that take longest begin first, so that none of them is what the others wait for in the end.
+const Sequencer = require("@jest/test-sequencer").default;
+
+/** Labs before units, and of the labs the longest first. */
+const longest = ["/e2e/without.", "/e2e/stacks.", "/e2e/sharing.", "/e2e/"];
+
+/** Position of a file among those that begin first. */
+const rank = ({ path }) => {
+  const index = longest.findIndex((part) => path.includes(part));
+  return index < 0 ? longest.length : index;
+};
+
+module.exports = class extends Sequencer {
+  sort(tests) {
+    return super.sort(tests).sort((a, b) => rank(a) - rank(b));
+  }
+};
