@@ -20,7 +20,8 @@ async function main(argv: readonly string[]): Promise<number> {
   const session = new Session();
   const interrupted = stopOnSignals(session);
   try {
-    const lab = { options, session, ...stacks[0]! } as unknown as Lab; // the phases add the rest
+    const talosReleases = stacks.map(({ spec }) => spec.talosVersion);
+    const lab = { options, session, talosReleases, ...stacks[0]! } as unknown as Lab; // the phases add the rest
     await runPhases(bringUp, lab);
     const report = await runStack(lab, stacks.slice(1));
     process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : `${renderReport(report)}\n`);

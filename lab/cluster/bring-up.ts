@@ -30,6 +30,8 @@ export interface Lab {
   /** Configuration of the stack, by key. */
   config: Record<string, unknown>;
   spec: ClusterSpec;
+  /** Talos releases of the stack and of what it becomes. */
+  talosReleases: readonly string[];
   tools: Tools;
   controlPlane: ControlPlane;
   kubernetes: KubernetesView;
@@ -60,6 +62,7 @@ async function bringTools(lab: Lab, say: Say): Promise<string> {
   let built = 0;
   lab.tools = await provideTools({
     signal: lab.session.signal,
+    talosReleases: lab.talosReleases,
     onEvent: (event) => {
       if (event.state === "built") built++;
       narrate(event);

@@ -1,6 +1,7 @@
 import { catalogue, type ToolDefinition, type ToolName } from "./catalogue";
 import type { OnToolEvent } from "./events";
 import { locate, type ProvideOptions } from "./provide";
+import { talosctlRange } from "./talosctl-range";
 import { trimGoCaches } from "./trim";
 
 export type { ToolName } from "./catalogue";
@@ -29,6 +30,8 @@ export interface ProvideToolsOptions<Name extends ToolName = ToolName> {
   signal?: AbortSignal;
   /** Only these. Default: all. */
   only?: readonly Name[];
+  /** Talos releases of the stacks: any talosctl that fits them is taken from PATH. Default: only one of the pinned minor. */
+  talosReleases?: readonly string[];
 }
 
 /**
@@ -43,12 +46,13 @@ export interface ProvideToolsOptions<Name extends ToolName = ToolName> {
 export async function provideTools<Name extends ToolName = ToolName>(
   options: ProvideToolsOptions<Name> = {},
 ): Promise<Pick<Tools, Name>> {
-  const { only, onEvent, signal } = options;
+  const { only, onEvent, signal, talosReleases } = options;
   const names: readonly ToolName[] | undefined = only;
   const wanted = catalogue.filter((tool) => names === undefined || names.includes(tool.name));
   return provide(wanted, {
     ...(onEvent === undefined ? {} : { onEvent }),
     ...(signal === undefined ? {} : { signal }),
+    ...(talosReleases === undefined ? {} : { ranges: { talosctl: talosctlRange(talosReleases) } }),
   }) as Promise<Pick<Tools, Name>>;
 }
 

@@ -2,7 +2,7 @@ import * as path from "node:path";
 
 import { build } from "./build";
 import { cachedPath, cacheFolder, cacheKey, forgetOldVersions, isCached } from "./cache";
-import type { ToolDefinition } from "./catalogue";
+import type { ToolDefinition, ToolName } from "./catalogue";
 import type { OnToolEvent, ToolEvent } from "./events";
 import { type Toolchain, toolchainFor } from "./go";
 import { withLock } from "./lock";
@@ -15,6 +15,8 @@ export interface ProvideOptions {
   env?: NodeJS.ProcessEnv;
   onEvent?: OnToolEvent;
   signal?: AbortSignal;
+  /** Versions that are taken from PATH, as a semver range, where that depends on more than the tool. Default: the catalogue's. */
+  ranges?: Partial<Record<ToolName, string>>;
 }
 
 /** A tool that is there, or how to build it. */
@@ -24,7 +26,9 @@ export type Located = { path: string } | { build: () => Promise<string> };
  * Looks for a tool on PATH and in the cache. Nothing is built yet, so that a caller finds out about everything that is
  * missing (no Go, for one) before the first minute is spent.
  */
-export async function locate(tool: ToolDefinition, options: ProvideOptions): Promise<Located> {
+export async function locate(wanted: ToolDefinition, options: ProvideOptions): Promise<Located> {
+  const range = options.ranges?.[wanted.name];
+  const tool = range === undefined || !wanted.onPath ? wanted : { ...wanted, onPath: { ...wanted.onPath, range } };
   const env = options.env ?? process.env;
   const tell = (state: ToolEvent["state"], detail: string, seconds?: number): void =>
     options.onEvent?.({ tool: tool.name, state, detail, ...(seconds === undefined ? {} : { seconds }) });

@@ -59,7 +59,7 @@ export async function openFaultStand(workers: string[]): Promise<FaultStand> {
     timeouts: labTimeouts(options.timeScale),
   };
   const session = new Session();
-  const lab = { options, session, config: {}, spec } as unknown as Lab; // the phases add the rest
+  const lab = { options, session, config: {}, spec, talosReleases: [spec.talosVersion] } as unknown as Lab; // the phases add the rest
   try {
     for (const phase of bringUp) await phase.run(lab, () => {});
     const recipes = new Map(planCluster(spec).machines.map((recipe) => [recipe.name, recipe]));

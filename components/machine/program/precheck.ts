@@ -13,7 +13,7 @@ import type { UpgradeTask } from "./task";
  * (talos v1.10.9 and v1.11.5 api/machine/machine.proto, v1.13.0 cmd/talosctl/cmd/talos/upgrade.go).
  */
 const CLIENT_BEHIND = 1;
-const CLIENT_AHEAD = 3;
+export const CLIENT_AHEAD = 3;
 
 type Findings = ConstructorParameters<typeof Failure>[0];
 

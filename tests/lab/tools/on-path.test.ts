@@ -1,5 +1,7 @@
 import { catalogue, type ToolName } from "../../../lab/tools/catalogue";
 import { findOnPath } from "../../../lab/tools/on-path";
+import { locate } from "../../../lab/tools/provide";
+import { talosctlRange } from "../../../lab/tools/talosctl-range";
 import { Sandbox } from "./fixture";
 
 const definition = (name: ToolName) => catalogue.find((tool) => tool.name === name)!;
@@ -28,6 +30,25 @@ describe("a tool on PATH", () => {
       path: file,
       fits,
     });
+  });
+
+  test.each<[string[], string, boolean]>([
+    [["v1.12.6"], "1.11.9", false],
+    [["v1.12.6"], "1.12.0", true],
+    [["v1.12.6"], "1.15.3", true],
+    [["v1.12.6"], "1.16.0-alpha.1", false],
+    [["v1.10.9", "v1.13.0"], "1.12.6", false],
+    [["v1.10.9", "v1.13.0"], "1.13.4", true],
+    [["v1.10.9", "v1.13.0"], "1.14.0", false],
+  ])("for stacks of %j, talosctl %s: taken is %s", async (releases, version, fits) => {
+    const file = sandbox.script("bin/talosctl", `echo v${version}`);
+    const options = {
+      env: { PATH: `${sandbox.folder}/bin:/bin:/usr/bin` },
+      ranges: { talosctl: talosctlRange(releases) },
+    };
+    // There is no Go on this PATH: what is not taken cannot be built.
+    const found = await locate(definition("talosctl"), options).catch(() => undefined);
+    expect(found).toEqual(fits ? { path: file } : undefined);
   });
 
   test("is asked for its version alone", async () => {
