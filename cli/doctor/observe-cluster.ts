@@ -1,9 +1,10 @@
-import * as k8s from "@kubernetes/client-node";
+import type * as k8s from "@kubernetes/client-node";
 import type { Observations } from "../../components/diagnosis/observations";
 import { talosVersionOf } from "../../components/diagnosis/rules/system";
+import { ApiError, type KubernetesApi } from "./kubernetes-api";
 import { hearLastWords } from "./last-words";
 import { livingEvents, livingPods } from "./living";
-import { observedDaemonSet, observedEvent, observedNode, observedPod, named } from "./observed";
+import * as observed from "./observed";
 import type { Seen } from "./observe";
 
 /** What of Kubernetes was seen. */
@@ -12,59 +13,72 @@ export interface SeenCluster extends Seen {
   addresses: Record<string, string>;
 }
 
-/** Milliseconds that one list may take. */
-const LIMIT = 30_000;
+/** Kinds that are listed, with their paths. */
+const kinds = {
+  pods: "/api/v1/pods",
+  daemonSets: "/apis/apps/v1/daemonsets",
+  deployments: "/apis/apps/v1/deployments",
+  jobs: "/apis/batch/v1/jobs",
+  nodes: "/api/v1/nodes",
+  namespaces: "/api/v1/namespaces",
+  runtimeClasses: "/apis/node.k8s.io/v1/runtimeclasses",
+  events: "/api/v1/events",
+  // Helm keeps a Secret per revision of a release (helm, pkg/storage/driver/secrets.go).
+  releases: "/api/v1/secrets?labelSelector=owner%3Dhelm",
+} as const;
 
-/**
- * Lists what a diagnosis goes by. A kind that the credentials may not list stays out, with a note.
- *
- * @throws Error when nothing can be listed.
- */
-export async function observeCluster(kubeconfig: k8s.KubeConfig): Promise<SeenCluster> {
-  const core = kubeconfig.makeApiClient(k8s.CoreV1Api);
-  const apps = kubeconfig.makeApiClient(k8s.AppsV1Api);
-  const failed: { kind: string; why: string }[] = [];
-  const list = async <T>(kind: string, ask: Promise<{ items: T[] }>): Promise<T[] | undefined> => {
-    try {
-      return (await within(ask)).items;
-    } catch (error) {
-      failed.push({ kind, why: reasonOf(error) });
+type Kind = keyof typeof kinds;
+
+/** Lists what a diagnosis goes by. A kind that cannot be listed stays out, and is named with the reason. */
+export async function observeCluster(api: KubernetesApi, now: Date): Promise<SeenCluster> {
+  const failed: { kind: Kind; error: Error }[] = [];
+  const list = async <T>(kind: Kind): Promise<T[] | undefined> =>
+    api.list<T>(kinds[kind], kind === "releases").catch((error: Error) => {
+      failed.push({ kind, error });
       return undefined;
-    }
-  };
-  const [pods, daemonSets, deployments, jobs, nodes, runtimeClasses, events] = await Promise.all([
-    list("pods", core.listPodForAllNamespaces()),
-    list("DaemonSets", apps.listDaemonSetForAllNamespaces()),
-    list("Deployments", apps.listDeploymentForAllNamespaces()),
-    list("Jobs", kubeconfig.makeApiClient(k8s.BatchV1Api).listJobForAllNamespaces()),
-    list("nodes", core.listNode()),
-    list("RuntimeClasses", kubeconfig.makeApiClient(k8s.NodeV1Api).listRuntimeClass()),
-    list("events", core.listEventForAllNamespaces()),
+    });
+  const [pods, daemonSets, deployments, jobs, nodes, namespaces, runtimeClasses, events, releases] = await Promise.all([
+    list<k8s.V1Pod>("pods"),
+    list<k8s.V1DaemonSet>("daemonSets"),
+    list<k8s.V1Deployment>("deployments"),
+    list<k8s.V1Job>("jobs"),
+    list<k8s.V1Node>("nodes"),
+    list<k8s.V1Namespace>("namespaces"),
+    list<k8s.V1RuntimeClass>("runtimeClasses"),
+    list<k8s.CoreV1Event>("events"),
+    list<k8s.V1Secret>("releases"),
   ]);
-  if (failed.length === 7) {
-    throw new Error(
-      `kubeconfig: ${kubeconfig.getCurrentCluster()?.server ?? "no cluster"} does not answer (${failed[0]?.why}), ` +
-        "so nothing can be looked at; check the server and the credentials, e.g. with `kubectl get nodes`",
-    );
-  }
-  await within(hearLastWords(livingPods(pods ?? [], jobs ?? []), core)).catch(() => undefined); // said less, not wrong
+  const living = livingPods(pods ?? [], jobs ?? []);
+  const heard = await hearLastWords(living, nodes ?? [], api);
   const observations: Observations = {
-    ...(pods && { pods: livingPods(pods, jobs ?? []).map(observedPod) }),
-    ...(daemonSets && { daemonSets: daemonSets.map(observedDaemonSet) }),
-    ...(deployments && { deployments: deployments.map(({ metadata }) => named(metadata)) }),
-    ...(jobs && { jobs: jobs.map(({ metadata }) => named(metadata)) }),
-    ...(nodes && { nodes: nodes.map(observedNode) }),
-    ...(runtimeClasses && { runtimeClasses: runtimeClasses.map(({ metadata }) => metadata?.name ?? "") }),
+    ...(pods && { pods: living.map((pod) => observed.observedPod(pod, heard)) }),
+    ...(daemonSets && { daemonSets: daemonSets.map(observed.observedDaemonSet) }),
+    ...(deployments && { deployments: deployments.map(observed.observedDeployment) }),
+    ...(jobs && { jobs: jobs.map(observed.observedJob) }),
+    ...(nodes && { nodes: nodes.map(observed.observedNode) }),
+    ...(namespaces && { namespaces: namespaces.map(observed.observedNamespace) }),
+    ...(runtimeClasses && { runtimeClasses: runtimeClasses.map(observed.observedRuntimeClass) }),
+    ...(releases && { releases: observed.observedReleases(releases) }),
     ...(events && {
-      events: livingEvents(events, { pods, deployments, daemonSets, jobs }, new Date()).map(observedEvent),
+      events: livingEvents(events, { pods, deployments, daemonSets, jobs }, now).map(observed.observedEvent),
     }),
   };
-  return {
-    observations,
-    notes: failed.map(({ kind, why }) => `${kind} could not be listed: ${why}`),
-    addresses: addressesOf(nodes ?? []),
-  };
+  return { observations, ...blindSpots(failed), addresses: addressesOf(nodes ?? []) };
 }
+
+/** Kinds that a role for looking usually leaves out; without them the rest can still be judged. */
+const oftenHidden: Kind[] = ["releases"];
+
+function blindSpots(failed: { kind: Kind; error: Error }[]): Pick<Seen, "unseen" | "leftOut"> {
+  const reasons = [...new Set(failed.map(({ error }) => error.message))];
+  if (failed.length === Object.keys(kinds).length && reasons.length === 1)
+    return { unseen: [`Kubernetes could not be looked at: ${reasons[0]}`], leftOut: [] };
+  const may = failed.filter(({ kind, error }) => isForbidden(error) && oftenHidden.includes(kind));
+  const say = ({ kind, error }: (typeof failed)[number]): string => `${kind} could not be listed: ${error.message}`;
+  return { unseen: failed.filter((one) => !may.includes(one)).map(say), leftOut: may.map(say) };
+}
+
+const isForbidden = (error: Error): boolean => error instanceof ApiError && error.code === 403;
 
 function addressesOf(nodes: k8s.V1Node[]): Record<string, string> {
   const found = nodes
@@ -74,22 +88,4 @@ function addressesOf(nodes: k8s.V1Node[]): Record<string, string> {
       return address === undefined ? [] : [[node.metadata?.name ?? "", address]];
     });
   return Object.fromEntries(found);
-}
-
-async function within<T>(answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${LIMIT / 1000} s`)), LIMIT);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Why a call failed, in one line: the client's own message holds the whole answer with its headers. */
-function reasonOf(error: unknown): string {
-  if (error instanceof k8s.ApiException) return `HTTP ${error.code}`;
-  return (error as Error).message.split("\n")[0] ?? "";
 }

@@ -1,11 +1,14 @@
 import { isMap, isSeq, parseDocument, type Document } from "yaml";
 import { systemClock, waitFor } from "../../components/machine/program/clock";
-import { isTransient } from "../../components/machine/program/failure";
+import { isStaged } from "../../components/machine/program/configuration-text";
+import { isTransient, lastLine } from "../../components/machine/program/failure";
 import { SecretFiles } from "../../components/machine/program/credentials";
 import { TalosMachine } from "../../components/machine/program/talos-machine";
 import { Talosctl } from "../../components/machine/program/talosctl";
 import { parseDriverVersion, parseModules } from "../../components/machine/program/verify";
+import { customizationPath } from "../../components/recipe/machine/containerd";
 import type { ObservedMachine } from "../../components/diagnosis/observations";
+import { endGroup, startGroup } from "./children";
 
 /** How to look at the machines of a cluster. */
 export interface MachineAccess {
@@ -17,13 +20,22 @@ export interface MachineAccess {
   secrets: readonly string[];
   /** Milliseconds to wait for a machine that does not answer, or ceases to: it may be rebooting. Default 0. */
   patience?: number;
+  /** Milliseconds for all of it; machines that are not reached within it are named. Default: no limit of its own. */
+  limit?: number;
+  /** What is wrong with the talosconfig anyway, told in place of how machines refuse it. */
+  problem?: string;
 }
 
-/** What was seen of the machines, and what could not be looked at, one sentence each. */
+/** What was seen of the machines, and what was not, one sentence each. */
 export interface SeenMachines {
   machines: ObservedMachine[];
-  notes: string[];
+  unseen: string[];
+  /** What the talosconfig's role may not read. */
+  leftOut: string[];
 }
+
+/** Part of the limit for all that one call has. */
+const ONE_CALL = 0.2;
 
 /** Milliseconds between two tries of a machine that does not answer. */
 const POLL = 250;
@@ -37,30 +49,71 @@ const AT_A_TIME = 8;
  * @param addresses Talos API addresses by node name.
  */
 export async function observeMachines(addresses: Record<string, string>, access: MachineAccess): Promise<SeenMachines> {
-  const talosctl = new Talosctl({ binary: access.talosctl, talosconfig: access.talosconfig, secrets: access.secrets });
+  const end = access.limit === undefined ? Infinity : systemClock.now() + access.limit;
+  const talosctl = new Talosctl({
+    binary: access.talosctl,
+    talosconfig: access.talosconfig,
+    secrets: access.secrets,
+    processes: { start: startGroup, end: endGroup },
+    ...(access.limit === undefined ? {} : { most: ONE_CALL * access.limit }),
+  });
   const files = new SecretFiles();
+  const stopping = access.limit === undefined ? undefined : setTimeout(() => talosctl.stop(), access.limit);
   try {
-    const version = await talosctl.version();
-    const seen: SeenMachines = { machines: [], notes: [] };
+    const version = await clientVersion(talosctl);
+    const seen: SeenMachines = { machines: [], unseen: [], leftOut: [] };
     const waiting = Object.entries(addresses);
     const worker = async (): Promise<void> => {
       for (let next = waiting.shift(); next; next = waiting.shift()) {
         const [name, address] = next;
+        if (systemClock.now() >= end) {
+          seen.unseen.push(`machine ${name} (${address}) was not looked at: the time was over`);
+          continue;
+        }
         const machine = new TalosMachine(talosctl, address, version, files);
-        const { machine: found, notes } = await observePatiently(name, machine, access.patience ?? 0);
-        seen.machines.push(found);
-        seen.notes.push(...notes);
+        const found = await observePatiently(name, machine, access.patience ?? 0);
+        seen.machines.push(found.machine);
+        for (const { what, error } of found.failed) {
+          const why = whyNot(error, access.problem);
+          const hidden = what === "configuration" && /PermissionDenied/.test(error.message);
+          const about = what === "release" ? `machine ${name} (${address})` : `machine ${name}: ${what}`;
+          seen[hidden ? "leftOut" : "unseen"].push(`${about} could not be looked at: ${why}`);
+        }
       }
     };
     await Promise.all(Array.from({ length: AT_A_TIME }, worker));
     seen.machines.sort((a, b) => a.name.localeCompare(b.name));
     return seen;
   } catch (error) {
-    return { machines: [], notes: [`machines could not be looked at: ${(error as Error).message}`] };
+    return {
+      machines: [],
+      unseen: [`the machines could not be looked at: ${whyNot(error as Error, undefined)}`],
+      leftOut: [],
+    };
   } finally {
+    clearTimeout(stopping);
     talosctl.stop();
     files.close();
   }
+}
+
+/** @throws Error when what is called talosctl does not say what it is. */
+async function clientVersion(talosctl: Talosctl): Promise<string> {
+  const version = await talosctl.version();
+  if (/^v\d+\.\d+\.\d+/.test(version)) return version;
+  throw new Error(
+    "talosctl: `talosctl version --client --short` tells no version, so it is no talosctl; install the one of the machines' minor release, or name it by TALOS_GPU_TALOSCTL",
+  );
+}
+
+/** Why a machine was not looked at; a known problem of the talosconfig explains every refusal. */
+function whyNot({ message }: Error, problem: string | undefined): string {
+  if (/x509|tls: |broken pipe|authentication handshake|Unauthenticated/i.test(message)) {
+    if (problem !== undefined) return problem;
+    if (/unknown authority/i.test(message))
+      return `its certificate is not of the talosconfig's cluster: the talosconfig is of another cluster, or the machine was installed anew and waits in maintenance mode (${lastLine(new Error(message))})`;
+  }
+  return message;
 }
 
 /** Looks again when the machine went away meanwhile, as one does that boots again and again. */
@@ -92,10 +145,10 @@ async function answering(machine: TalosMachine, limit: number): Promise<void> {
 async function observeMachine(
   name: string,
   machine: TalosMachine,
-): Promise<{ machine: ObservedMachine; notes: string[]; wentAway: boolean }> {
+): Promise<{ machine: ObservedMachine; failed: { what: string; error: Error }[]; wentAway: boolean }> {
   let wentAway = false;
   const seen: ObservedMachine = { name };
-  const notes: string[] = [];
+  const failed: { what: string; error: Error }[] = [];
   const facts: [string, () => Promise<void>][] = [
     ["release", async () => void (seen.talosVersion = await machine.version())],
     ["stage", async () => void (seen.stage = (await machine.status()).stage)],
@@ -113,9 +166,11 @@ async function observeMachine(
     [
       "configuration",
       async () => {
-        const { active } = await machine.configurations();
+        const { active, persistent } = await machine.configurations();
         assign(seen, "installImage", imageOf(active));
         seen.repeatedFiles = repeatedFilesOf(active);
+        seen.staged = isStaged({ ...(active && { active }), ...(persistent && { persistent }) });
+        assign(seen, "containerdPart", active && fileOf(active, customizationPath));
       },
     ],
     // One that is up has nothing to say of its boot.
@@ -125,16 +180,14 @@ async function observeMachine(
     try {
       await look();
     } catch (error) {
-      const why = (error as Error).message;
       wentAway ||= isTransient(error);
-      notes.push(`${name}: ${what} could not be looked at: ${why}`);
-      if (what === "release") {
-        seen.errors = [why]; // a machine that does not even tell its release tells nothing else either
-        break;
-      }
+      failed.push({ what, error: error as Error });
+      if (what === "release") seen.errors = [(error as Error).message];
+      // A machine that does not even tell its release, or does not answer any more, tells nothing else either.
+      if (what === "release" || isTransient(error)) break;
     }
   }
-  return { machine: seen, notes, wentAway };
+  return { machine: seen, failed, wentAway };
 }
 
 function assign<K extends keyof ObservedMachine>(
@@ -160,6 +213,14 @@ function documentOf(configuration: string | undefined): Document.Parsed | undefi
 function imageOf(configuration: string | undefined): string | undefined {
   const image = documentOf(configuration)?.getIn(["machine", "install", "image"]);
   return typeof image === "string" ? image : undefined;
+}
+
+/** Content of a file that a configuration writes; empty when it writes none. */
+export function fileOf(configuration: string, path: string): string {
+  const files = documentOf(configuration)?.getIn(["machine", "files"]);
+  const found = isSeq(files) ? files.items.find((file) => isMap(file) && file.get("path") === path) : undefined;
+  const content: unknown = isMap(found) ? found.get("content") : undefined;
+  return typeof content === "string" ? content : "";
 }
 
 /** Paths that a configuration has more than once under `machine.files`. */

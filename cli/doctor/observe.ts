@@ -1,7 +1,9 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Observations } from "../../components/diagnosis/observations";
-import { observeCluster } from "./observe-cluster";
+import { kubernetesApi } from "./kubernetes-api";
+import { observeCluster, type SeenCluster } from "./observe-cluster";
 import { observeMachines, type MachineAccess } from "./observe-machines";
+import { reachOf } from "./reach";
 
 /** How to look at a cluster. */
 export interface Access {
@@ -10,21 +12,45 @@ export interface Access {
   machines?: MachineAccess;
 }
 
-/** What was seen, and what could not be looked at, one sentence each. */
+/** What was seen, and what was not. */
 export interface Seen {
   observations: Observations;
-  notes: string[];
+  /** What should have been looked at and could not be, with the reason, one sentence each. */
+  unseen: string[];
+  /** What the credentials may not look at, by their role, one sentence each. */
+  leftOut: string[];
 }
+
+/** Milliseconds for all of it, where nobody says otherwise. */
+const WITHIN = 55_000;
 
 /**
  * Looks at a cluster and its machines; changes nothing. What cannot be looked at stays out and is said so.
  *
  * @param addresses Talos API addresses by node name. Default: the internal addresses of the cluster's Talos nodes.
- * @throws Error when Kubernetes tells nothing at all.
+ * @param within Milliseconds in which everything that does not answer is given up, but for a machine that is waited for.
  */
-export async function observe(access: Access, addresses?: Record<string, string>): Promise<Seen> {
-  const cluster = await observeCluster(access.kubeconfig);
-  if (access.machines === undefined) return cluster;
-  const { machines, notes } = await observeMachines(addresses ?? cluster.addresses, access.machines);
-  return { observations: { ...cluster.observations, machines }, notes: [...cluster.notes, ...notes] };
+export async function observe(access: Access, addresses?: Record<string, string>, within = WITHIN): Promise<Seen> {
+  const end = performance.now() + within;
+  const seeing = seenCluster(access.kubeconfig, within);
+  if (access.machines === undefined) return seeing;
+  const known = addresses ?? (await seeing).addresses;
+  const limit = access.machines.patience === undefined ? { limit: 0.9 * (end - performance.now()) } : {};
+  const [cluster, machines] = await Promise.all([seeing, observeMachines(known, { ...access.machines, ...limit })]);
+  return {
+    observations: { ...cluster.observations, machines: machines.machines },
+    unseen: [...cluster.unseen, ...machines.unseen],
+    leftOut: [...cluster.leftOut, ...machines.leftOut],
+  };
+}
+
+/** A credential plugin, the lists, and then the logs have a share each. */
+async function seenCluster(kubeconfig: KubeConfig, within: number): Promise<SeenCluster> {
+  const now = new Date();
+  try {
+    return await observeCluster(kubernetesApi(await reachOf(kubeconfig, now, 0.25 * within), 0.2 * within), now);
+  } catch (error) {
+    const why = (error as Error).message;
+    return { observations: {}, unseen: [`Kubernetes could not be looked at: ${why}`], leftOut: [], addresses: {} };
+  }
 }

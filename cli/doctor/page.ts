@@ -1,10 +1,16 @@
+import { type Cause, causes } from "../../components/diagnosis/causes/index";
 import { checks, type Fix } from "../../components/recipe/index";
 
 const intro = `# Troubleshooting: NVIDIA GPUs on Talos Linux
 
 What goes wrong, what is printed then, why, and what to do. Ask a live cluster which of it is yours (nothing is changed):
 
-    npm run doctor -- --kubeconfig FILE --talosconfig FILE
+    npx talos-gpu doctor --kubeconfig FILE --talosconfig FILE [--stack NAME]
+
+It says what is unlike the stack's plan (without one, unlike any cluster that offers GPUs) with the last words of whatever
+crashes, then the known causes, which are these. It ends with 0 when all is well, 1 when something was found, and 2 when
+something could not be looked at, which it names: an API that does not answer, a login page in its place, an expired or
+foreign kubeconfig or talosconfig, a talosctl that is none.
 
 A stack of this package has the remedies built in; each is a fix that \`without\` leaves out, and
 \`npm run lab -- --without FIX\` shows the failure without hardware. Where a check refuses such a stack at preview,
@@ -13,7 +19,33 @@ A stack of this package has the remedies built in; each is a fix that \`without\
 
 /** The troubleshooting page (Markdown): a section per failure. */
 export function troubleshootingPage(fixes: readonly Fix[]): string {
-  return [intro, ...fixes.map(section)].join("\n");
+  return [intro, ...fixes.map(section), others, ...Object.entries(causes).map(causeSection)].join("\n");
+}
+
+const others = `# What no fix of a stack prevents
+
+Somebody, or another program, brings these about.
+
+A pod of RuntimeClass \`nvidia\` that requests no \`nvidia.com/gpu\` sees every card all the same, if its image sets
+\`NVIDIA_VISIBLE_DEVICES=all\`, as CUDA images do; the doctor names such pods in a note. Request the resource, or set the
+variable to \`void\`. A plain image without the variable sees none.
+`;
+
+function causeSection([id, { symptom, errors, cause, remedy, source }]: [string, Cause]): string {
+  return [
+    `## ${capital(symptom)}`,
+    "",
+    "```text",
+    ...errors,
+    "```",
+    "",
+    `**Cause.** ${capital(cause)}.`,
+    "",
+    `**Remedy.** ${capital(remedy)}.`,
+    "",
+    `Called \`${id}\`. Source: ${source}.`,
+    "",
+  ].join("\n");
 }
 
 function section({ id, symptom, errors, cause, does, remedy, inForce, source, check }: Fix): string {

@@ -1,47 +1,77 @@
-import Table from "cli-table3";
+import { styleText } from "node:util";
 import type { Diagnosis } from "../../components/recipe/index";
 import type { System } from "../../components/diagnosis/rules/system";
+import { type Difference, inOneLine } from "../../components/diagnosis/unlike/index";
 
 /** What the doctor says; what `--json` prints. */
 export interface DoctorReport {
+  /** 0: all is well. 1: something was found. 2: nothing was found, but not everything could be looked at. */
+  status: number;
   /** The system as it was understood. */
   system: { era: string | null; mode: string | null; namespace: string | null; gpuMachines: string[] };
+  /** Whether the cluster was held against a stack's plan. */
+  planned: boolean;
+  /** What is unlike the plan; without a plan, unlike any cluster that offers GPUs. */
+  differences: Difference[];
+  /** Known causes. */
   findings: Diagnosis[];
-  /** What could not be looked at, one sentence each. */
+  /** What should have been looked at and could not be, with the reason, one sentence each. */
+  unseen: string[];
+  /** What was left out on purpose, and what is no failure but good to know. */
   notes: string[];
 }
 
 /** A report on a system. */
-export function reportOf(system: System, findings: Diagnosis[], notes: string[]): DoctorReport {
-  const { era, mode, namespace, gpuMachines } = system;
+export function reportOf(said: Omit<DoctorReport, "status" | "system"> & { system: System }): DoctorReport {
+  const { era, mode, namespace, gpuMachines } = said.system;
+  const found = said.differences.length + said.findings.length;
   return {
+    ...said,
+    status: found > 0 ? 1 : said.unseen.length > 0 ? 2 : 0,
     system: {
       era: era ?? null,
       mode: mode ?? null,
       namespace: namespace ?? null,
       gpuMachines: gpuMachines.map(({ name }) => name),
     },
-    findings,
-    notes,
   };
 }
 
+type Style = Parameters<typeof styleText>[0];
+
 /** The report for people. */
-export function renderReport({ system, findings, notes }: DoctorReport): string {
+export function renderReport(report: DoctorReport, colour: boolean): string {
+  const { system, planned, differences, findings, unseen, notes } = report;
+  const paint = (style: Style, text: string): string =>
+    colour ? styleText(style, text, { validateStream: false }) : text;
   const { era, mode, namespace, gpuMachines } = system;
   const exposed = mode === null ? "nothing exposes GPUs" : `${mode} in ${namespace ?? "an unknown namespace"}`;
-  const lines = [
+  const unlike = planned ? "unlike the plan" : "not as it must be";
+  return [
     `GPU machines: ${gpuMachines.join(", ") || "none seen"}; ${exposed}; ${era === null ? "no Talos node seen" : `era ${era}`}`,
-    ...notes.map((note) => `note: ${note}`),
+    ...notes.map((note) => paint("dim", `note: ${note}`)),
+    ...differences.flatMap((difference) => [
+      `${paint("red", `✖ ${unlike}:`)} ${inOneLine(difference)}`,
+      ...(difference.lastWords ?? []).map((line) => `    ${line}`),
+    ]),
+    ...findings.flatMap(({ fix, symptom, cause, remedy, evidence }) => [
+      `${paint("red", "✖ known:")} ${symptom}`,
+      `    cause:  ${cause}`,
+      `    remedy: ${remedy}`,
+      ...evidence.map((line) => `    seen:   ${line}`),
+      `    fix:    ${fix}`,
+    ]),
+    ...unseen.map((line) => `${paint("yellow", "? could not look:")} ${line}`),
+    verdict(report, (text) => paint("green", text)),
+  ].join("\n");
+}
+
+function verdict({ status, differences, findings, unseen }: DoctorReport, well: (text: string) => string): string {
+  if (status === 0) return well("✔ nothing found: the cluster offers what it should");
+  const parts = [
+    ...(differences.length > 0 ? [`${differences.length} unlike what it should be`] : []),
+    ...(findings.length > 0 ? [`${findings.length} with a known cause`] : []),
+    ...(unseen.length > 0 ? [`${unseen.length} not looked at`] : []),
   ];
-  if (findings.length === 0) return [...lines, "nothing found"].join("\n");
-  const table = new Table({
-    head: ["symptom", "cause", "remedy", "seen", "fix"],
-    colWidths: [34, 34, 34, 44, 18],
-    wordWrap: true,
-    style: { head: [], border: [] },
-  });
-  for (const { symptom, cause, remedy, evidence, fix } of findings)
-    table.push([symptom, cause, remedy, evidence.join("\n"), fix]);
-  return [...lines, table.toString()].join("\n");
+  return parts.join(", ");
 }

@@ -1,38 +1,52 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { parseArgs } from "node:util";
 import { checkCluster, type GpuSpec, parseSpec, renderFinding, type Finding } from "../../components/recipe/index";
+import { type Verb, valueOf } from "../verb";
 import { convert } from "./convert";
 import { renderStack } from "./render";
 import { readTalconfig, type Settings, type Talconfig } from "./talconfig";
 
-const usage = `npm run import-talhelper -- FILE [options]     a stack file of a talconfig.yaml's GPU nodes
-
-  --gpu NODE=MODEL    card of a node, e.g. 'velaryon=RTX 2070 SUPER', 'gpu-1=2 x RTX 3090'; may be repeated
-  --out FILE          write the stack there, e.g. stacks/Pulumi.velaryon.yaml; default: standard output
-  --help
-
-What is left to you is told on standard error.`;
-
-function main(argv: string[]): void {
-  const { values, positionals } = parseArgs({
-    args: argv,
-    allowPositionals: true,
-    options: {
-      gpu: { type: "string", multiple: true, default: [] },
-      out: { type: "string" },
-      help: { type: "boolean", short: "h", default: false },
+/** `talos-gpu import-talhelper`. */
+export const importTalhelper: Verb = {
+  summary: "writes a stack file of a talconfig.yaml's GPU nodes",
+  argument: { name: "FILE", completes: "file", required: true },
+  options: {
+    gpu: {
+      value: { name: "NODE=MODEL", completes: "nothing" },
+      multiple: true,
+      help: "card of a node, e.g. 'velaryon=RTX 2070 SUPER', 'gpu-1=2 x RTX 3090'; may be repeated",
     },
-  });
-  const [file, ...more] = positionals;
-  if (values.help) return console.log(usage);
-  if (file === undefined || more.length > 0) throw new Error(`one talconfig.yaml is needed\n\n${usage}`);
+    out: {
+      value: { name: "FILE", completes: "file" },
+      help: "write the stack there, e.g. stacks/Pulumi.velaryon.yaml; default: standard output",
+    },
+  },
+  more: "What is left to you is told on standard error.\n",
+  run: async (given, output) => {
+    const imported = importFrom(given.positionals[0]!, given.values.gpu ?? [], valueOf(given, "out"));
+    const json = given.switches.has("json");
+    output.result(
+      json
+        ? `${JSON.stringify({ stack: imported.text, notes: imported.left })}\n`
+        : imported.written
+          ? ""
+          : imported.text,
+    );
+    for (const left of imported.left) output.remark(renderFinding(left as Finding));
+    return 0;
+  },
+};
 
+/** The stack file, and what is left to the user. */
+function importFrom(
+  file: string,
+  gpus: string[],
+  out: string | undefined,
+): { text: string; written: boolean; left: Omit<Finding, "check">[] } {
   const config = withPatchFiles(readTalconfig(fs.readFileSync(file, "utf8")), path.dirname(file));
-  const imported = convert(config, cardsOf(values.gpu));
+  const imported = convert(config, cardsOf(gpus));
   const text = renderStack(imported, path.basename(file));
-  if (values.out === undefined) process.stdout.write(text);
-  else fs.writeFileSync(values.out, text, { flag: "wx" }); // a stack that is there is somebody's work
+  if (out !== undefined) fs.writeFileSync(out, text, { flag: "wx" }); // a stack that is there is somebody's work
 
   const { spec, findings } = parseSpec(imported.spec);
   const said = new Set(imported.notes.map(({ field }) => field));
@@ -40,7 +54,7 @@ function main(argv: string[]): void {
   const found = [...findings, ...(spec === undefined ? [] : checkCluster(spec))].filter(
     ({ field }) => ![...said].some((noted) => field.startsWith(noted)),
   );
-  for (const left of [...imported.notes, ...found]) console.error(renderFinding(left as Finding));
+  return { text, written: out !== undefined, left: [...imported.notes, ...found] };
 }
 
 /** `NODE=MODEL` or `NODE=2 x MODEL`. */
@@ -68,11 +82,4 @@ function withPatchFiles(config: Talconfig, folder: string): Talconfig {
     ...(config.worker === undefined ? {} : { worker: settings(config.worker) }),
     nodes: config.nodes.map(settings),
   };
-}
-
-try {
-  main(process.argv.slice(2));
-} catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
-  process.exitCode = 1;
 }

@@ -8,8 +8,11 @@ export interface Observations {
   deployments?: ObservedDeployment[];
   jobs?: ObservedJob[];
   nodes?: ObservedNode[];
-  /** Names of the cluster's RuntimeClasses; undefined when nobody looked. */
-  runtimeClasses?: string[];
+  /** The cluster's RuntimeClasses; undefined when nobody looked. */
+  runtimeClasses?: ObservedRuntimeClass[];
+  namespaces?: ObservedNamespace[];
+  /** Helm's releases, each in its newest revision. */
+  releases?: ObservedRelease[];
   machines?: ObservedMachine[];
   /** Kubernetes events of any object. */
   events?: ObservedEvent[];
@@ -27,6 +30,8 @@ export interface ObservedContainer {
   /** Message of its last end, when it is not ready now. */
   lastMessage?: string;
   exitCode?: number;
+  /** End of the log of a container that runs, and yet what it is there for is missing. */
+  log?: string;
 }
 
 export interface ObservedPod {
@@ -42,6 +47,14 @@ export interface ObservedPod {
   nodeSelector?: Record<string, string>;
   /** Whether it requests a resource of NVIDIA's. */
   gpus?: boolean;
+  /** What made it, as `DaemonSet/name`; undefined for a bare pod. */
+  owner?: string;
+  /** Name of its RuntimeClass. */
+  runtimeClass?: string;
+  /** Images of its containers. */
+  images?: string[];
+  /** `NVIDIA_VISIBLE_DEVICES` of a container's own environment, where the pod sets it. */
+  visibleDevices?: string;
   initContainers?: ObservedContainer[];
   containers?: ObservedContainer[];
   /** Messages of its events. */
@@ -57,6 +70,8 @@ export interface ObservedDaemonSet {
   /** Pods that it wants, and pods that are ready. */
   desired: number;
   ready: number;
+  /** Whether its controller has not taken up its last change yet. */
+  outdated?: boolean;
   /** Messages of its events. */
   events?: string[];
 }
@@ -64,11 +79,39 @@ export interface ObservedDaemonSet {
 export interface ObservedDeployment {
   namespace: string;
   name: string;
+  labels?: Record<string, string>;
+  /** Pods that it wants, and pods that are ready; undefined when nobody looked. */
+  desired?: number;
+  ready?: number;
+  /** Whether its controller has not taken up its last change yet. */
+  outdated?: boolean;
+}
+
+export interface ObservedRuntimeClass {
+  name: string;
+  /** Handler of the container runtime; undefined when nobody looked. */
+  handler?: string;
+}
+
+export interface ObservedNamespace {
+  name: string;
+  labels: Record<string, string>;
+}
+
+/** A Helm release, as its Secret's labels tell it. */
+export interface ObservedRelease {
+  namespace: string;
+  name: string;
+  /** `deployed`, `failed`, `pending-upgrade`, … */
+  status: string;
+  revision: number;
 }
 
 export interface ObservedJob {
   namespace: string;
   name: string;
+  /** Pods that succeeded; undefined when nobody looked. */
+  succeeded?: number;
   /** Messages of its events. */
   events?: string[];
 }
@@ -79,6 +122,12 @@ export interface ObservedNode {
   /** Allocatable resources, e.g. `{"nvidia.com/gpu": "1"}`. */
   allocatable?: Record<string, string>;
   ready?: boolean;
+  /** Why it is not ready, in the kubelet's or the control plane's words. */
+  notReady?: string;
+  /** Whether it is cordoned. */
+  unschedulable?: boolean;
+  /** Handlers that its container runtime has; undefined where the kubelet does not tell (Kubernetes ≤ 1.30, containerd < 2). */
+  runtimeHandlers?: string[];
   /** Operating system as the node tells it, e.g. `Talos (v1.12.6)`. */
   osImage?: string;
   /** Taints as `key=value:Effect`, or `key:Effect` without a value; undefined when nobody looked. */
@@ -105,6 +154,10 @@ export interface ObservedMachine {
   bootErrors?: string[];
   /** Paths that the configuration in force has more than once under machine.files. */
   repeatedFiles?: string[];
+  /** Whether the next boot brings another configuration than the one in force; undefined when nobody looked. */
+  staged?: boolean;
+  /** The containerd part of the configuration in force (TOML); empty when it has none, undefined when nobody looked. */
+  containerdPart?: string;
   /** Extension services and their states, e.g. `{"ext-nvidia-persistenced": "Waiting"}`. */
   services?: Record<string, string>;
   /** Lines of its log or of the program that brings it up. */
@@ -133,7 +186,7 @@ export function messagesOf(seen: Observations): Message[] {
   const own = (pod: ObservedPod): Message[] =>
     [
       pod.message,
-      ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap((c) => [c.message, c.lastMessage]),
+      ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap((c) => [c.message, c.lastMessage, c.log]),
     ]
       .filter((text) => text !== undefined)
       .map((text) => ({ about: `Pod/${pod.name}`, namespace: pod.namespace, text }));

@@ -1,3 +1,4 @@
+import { type Difference, differences } from "../../components/diagnosis/unlike/index";
 import { checkCluster, diagnose, fixes, planCluster } from "../../components/recipe";
 import { observe } from "../../cli/doctor/observe";
 import type { Lab } from "../cluster/bring-up";
@@ -10,23 +11,30 @@ const rebootSeconds = 300;
 /** Seconds that the calls of a second look may take. */
 const realPartsSeconds = 10;
 
+/** What is wrong with a lab's cluster. */
+export interface Examined {
+  /** What is unlike the plan. */
+  unlike: Difference[];
+  failures: FailureReport[];
+}
+
 /**
  * What is wrong with the lab's cluster: what the checks refused, or else what is found by looking at the cluster as one
  * would at a real one. When nothing known explains it, the engine's own words are the failure.
  *
  * @param diagnostics What the engine said.
- * @param asPlanned Whether the update succeeded and the cluster offers what the plan says; then nothing known is nothing.
+ * @param failed Whether the update failed; then something is wrong even where nothing is unlike the plan.
  */
 export async function diagnoseLab(
   lab: Lab,
   diagnostics: readonly string[],
-  asPlanned: boolean,
+  failed: boolean,
   say: Say,
-): Promise<FailureReport[]> {
+): Promise<Examined> {
   const refused = refusals(lab);
-  if (refused.length > 0) return refused;
+  if (refused.length > 0) return { unlike: [], failures: refused };
   const addresses = Object.entries(lab.spec.machines).map(([name, { address }]) => [name, address]);
-  const { observations, notes } = await observe(
+  const { observations, unseen } = await observe(
     {
       kubeconfig: lab.kubernetes.config,
       machines: {
@@ -38,19 +46,21 @@ export async function diagnoseLab(
     },
     Object.fromEntries(addresses) as Record<string, string>,
   );
-  const found = diagnose(observations, planCluster(lab.spec));
-  for (const note of notes) say(note);
+  const plan = planCluster(lab.spec);
+  const unlike = differences(observations, plan);
+  const found = diagnose(observations, plan);
+  for (const line of unseen) say(line);
   for (const { fix, evidence } of found) for (const line of evidence) say(`${fix}: ${line}`);
-  if (found.length > 0 || asPlanned) return found.map(({ evidence: _, ...failure }) => failure);
+  const failures = found.map(({ evidence: _, ...failure }) => failure);
+  if (found.length > 0 || (unlike.length === 0 && !failed)) return { unlike, failures };
   const errors = [...new Set(diagnostics.filter((line) => line.startsWith("error")))];
-  return [
-    {
-      fix: "unknown",
-      symptom: errors.join("\n") || "the cluster is not as planned, though the update succeeded",
-      cause: "nothing that the diagnosis knows",
-      remedy: "look at the cluster: npm run lab -- --keep",
-    },
-  ];
+  const unknown: FailureReport = {
+    fix: "unknown",
+    symptom: errors.join("\n") || "the cluster is not as planned, though the update succeeded",
+    cause: "nothing that the diagnosis knows",
+    remedy: "look at the cluster: npm run lab -- --keep",
+  };
+  return { unlike, failures: [unknown] };
 }
 
 /** What the checks say of the stack, each with the fix whose lack it is about: a refused stack never reached the cluster. */

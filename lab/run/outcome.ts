@@ -1,7 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { planCluster } from "../../components/recipe";
+import { inOneLine } from "../../components/diagnosis/unlike/index";
 import { Failed, type Phase, type Say } from "../phases";
-import { deviations } from "./deviations";
 import { diagnoseLab } from "./diagnose-lab";
 import { gatherMachines, gatherWorkloads } from "./gather";
 import type { Running } from "./running";
@@ -38,7 +37,10 @@ async function look(lab: Running, say: Say): Promise<string[]> {
   const { report } = lab;
   report.machines = await gatherMachines(lab.machines, lab.kubernetes);
   report.workloads = await gatherWorkloads(lab.kubernetes);
-  const unlike = deviations(planCluster(lab.spec), report);
-  report.failures = await diagnoseLab(lab, lab.diagnostics, unlike.length === 0 && !lab.failed, say);
-  return unlike;
+  const { unlike, failures } = await diagnoseLab(lab, lab.diagnostics, lab.failed, say);
+  report.failures = failures;
+  return unlike.flatMap((one) => [
+    `unlike the plan: ${inOneLine(one)}`,
+    ...(one.lastWords ?? []).map((line) => `    ${line}`),
+  ]);
 }

@@ -79,7 +79,7 @@ describe("no false alarm", () => {
   test("a RuntimeClass that is there by now", () => {
     const seen: Observations = {
       events: [{ object: "Pod/x", message: 'RuntimeClass "nvidia" not found' }],
-      runtimeClasses: ["nvidia"],
+      runtimeClasses: [{ name: "nvidia", handler: "nvidia" }],
     };
     expect(found(seen, planCluster(validStack("aarhus-h100")))).toEqual([]);
   });

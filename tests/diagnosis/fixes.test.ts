@@ -70,7 +70,7 @@ describe("each fix by what is seen without it", () => {
     const seen: Observations = {
       daemonSets: [{ namespace: "kube-system", name: "nvidia-device-plugin", desired: 0, ready: 0 }],
       nodes: [{ name: "talos-gpu", labels: { "kubernetes.io/os": "linux" }, allocatable: {}, ready: true }],
-      runtimeClasses: ["nvidia"],
+      runtimeClasses: [{ name: "nvidia", handler: "nvidia" }],
       machines: [{ name: "talos-gpu", modules: ["nvidia"], driverVersion: "570.172.08" }],
     };
     const [diagnosis] = diagnose(seen, without("aarhus-h100", "gpuPresentLabel"));

@@ -36,7 +36,7 @@ export const healthy: Observations = {
       nodeSelector: { "nvidia.com/gpu.deploy.mig-manager": "true" },
     },
   ],
-  runtimeClasses: ["nvidia"],
+  runtimeClasses: [{ name: "nvidia", handler: "nvidia" }],
   events: [],
   machines: [
     {

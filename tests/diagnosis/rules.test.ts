@@ -1,9 +1,10 @@
-import { diagnose, planCluster, type FixId, type Observations } from "../../components/recipe/index";
+import { diagnose, planCluster, type Diagnosis, type Observations } from "../../components/recipe/index";
 import { validStack } from "../recipe/stacks";
 import { healthy, keeper, namespace, node, plan } from "./healthy";
 
 /** What is seen whether or not a stack is given. */
-const both = (seen: Observations): FixId[][] => [plan, undefined].map((p) => diagnose(seen, p).map(({ fix }) => fix));
+const both = (seen: Observations): Diagnosis["fix"][][] =>
+  [plan, undefined].map((p) => diagnose(seen, p).map(({ fix }) => fix));
 
 const failing = (name: string, message: string): NonNullable<Observations["pods"]>[number] => ({
   namespace: "ollama",
@@ -39,7 +40,7 @@ test("operatorValidatorLabel, left on a node that has gone on to Talos 1.13", ()
     initContainers: [{ name: "toolkit-validation", state: "running", ready: false }],
   };
   const seen = { ...healthy, daemonSets: [], machines: [], pods: [...(healthy.pods ?? []), waiting] };
-  const told = (nodes: Observations["nodes"]): FixId[] =>
+  const told = (nodes: Observations["nodes"]): Diagnosis["fix"][] =>
     diagnose({ ...seen, ...(nodes ? { nodes } : {}) }, undefined).map(({ fix }) => fix);
   expect(told([{ ...node(), osImage }])).toEqual(["operatorValidatorLabel"]);
   expect(told([{ ...node({ "nvidia.com/gpu.deploy.operator-validator": "true" }), osImage }])).toEqual([]);
@@ -102,7 +103,8 @@ test("schematic: that of a machine of Omni's is Omni's own, and neither blamed n
     const schematicId = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
     return { ...healthy, machines: [{ ...healthy.machines![0]!, name, schematicId, modules }] };
   };
-  const found = (name: string, modules: string[]): FixId[] => diagnose(seen(name, modules), omni).map(({ fix }) => fix);
+  const found = (name: string, modules: string[]): Diagnosis["fix"][] =>
+    diagnose(seen(name, modules), omni).map(({ fix }) => fix);
   expect(found("gpu-1", ["nvidia"])).toEqual([]);
   expect(found("gpu-1", [])).toEqual(["kernelModules"]);
   expect(found("somebody-else", ["nvidia"])).toEqual(["schematic"]);
@@ -218,7 +220,7 @@ describe("perMachinePatch", () => {
 test("modules that the image does not have are not missed in the configuration", () => {
   const machine = { name: "k8s-worker4", talosVersion: "v1.12.6", modules: ["drm"], extensions: ["iscsi-tools"] };
   const omni = planCluster(validStack("omni"));
-  const seen = (extensions: string[]): FixId[] =>
+  const seen = (extensions: string[]): Diagnosis["fix"][] =>
     diagnose({ machines: [{ ...machine, name: "gpu-1", extensions }] }, omni).map(({ fix }) => fix);
   expect(seen(["iscsi-tools"])).toEqual([]); // Omni has not upgraded it yet
   expect(seen(["nvidia-open-gpu-kernel-modules-production"])).toEqual(["kernelModules"]);

@@ -1,8 +1,15 @@
-import { diagnose, planCluster, type FixId, type Observations, type Plan } from "../../components/recipe/index";
+import {
+  diagnose,
+  type Diagnosis,
+  planCluster,
+  type FixId,
+  type Observations,
+  type Plan,
+} from "../../components/recipe/index";
 import { validStack } from "../recipe/stacks";
 
 export const without = (name: string, ...fixes: FixId[]): Plan => planCluster({ ...validStack(name), without: fixes });
-export const found = (seen: Observations, plan: Plan): FixId[] =>
+export const found = (seen: Observations, plan: Plan): Diagnosis["fix"][] =>
   diagnose(seen, plan).map((diagnosis) => diagnosis.fix);
 
 export const operator = "nvidia-gpu-operator";
@@ -32,7 +39,7 @@ export const stuck: Observations = {
       services: { "ext-nvidia-persistenced": "Running" },
     },
   ],
-  runtimeClasses: ["nvidia"],
+  runtimeClasses: [{ name: "nvidia", handler: "nvidia" }],
 };
 
 export const noDriver: Observations["machines"] = [

@@ -1,4 +1,5 @@
 import type { FixId } from "../../recipe/fix-ids";
+import { type CauseId, causes, evidenceOf } from "../causes/index";
 import { fixes, type Fix } from "../fixes/index";
 import type { Observations } from "../observations";
 import type { Plan } from "../../recipe/types";
@@ -23,8 +24,8 @@ import { validationMarkers } from "./validation-markers";
 
 /** What is wrong with a running system, and what to do. */
 export interface Diagnosis {
-  /** Fix that prevents it. */
-  fix: FixId;
+  /** Fix that prevents it, or the name of a cause that none does. */
+  fix: FixId | CauseId;
   symptom: string;
   cause: string;
   remedy: string;
@@ -64,7 +65,7 @@ export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
     .map((rule) => ({ ...rule, evidence: rule.sign(seen, system) }))
     .filter((rule) => rule.evidence.length > 0);
   const consequences = new Set(found.flatMap((rule) => rule.causes));
-  return found
+  const ofFixes = found
     .filter((rule) => !consequences.has(rule.fix))
     .flatMap(({ fix: id, evidence }) => {
       const fix = fixes.find((candidate) => candidate.id === id);
@@ -72,6 +73,18 @@ export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
       const { symptom, cause } = fix;
       return [{ fix: id, symptom, cause, remedy: remedyOf(fix, plan), evidence: evidence.slice(0, 5) }];
     });
+  return [...ofFixes, ...(ofFixes.some(({ fix }) => underneath.includes(fix)) ? [] : ofOthers(seen))];
+}
+
+/** Fixes without which a machine has no driver or no runtime: whatever pods then say follows from that. */
+const underneath: FixId[] = ["perMachinePatch", "schematic", "kernelModules", "driverBranches"];
+
+/** Known causes that no fix prevents. */
+function ofOthers(seen: Observations): Diagnosis[] {
+  return evidenceOf(seen).map(([id, evidence]) => {
+    const { symptom, cause, remedy } = causes[id];
+    return { fix: id, symptom, cause, remedy, evidence: evidence.slice(0, 5) };
+  });
 }
 
 /** Where the stack has the fix, taking it out of `without` is no advice: then it did not take effect. */

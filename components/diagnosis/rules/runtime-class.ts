@@ -7,7 +7,7 @@ export const runtimeClass: Rule = { fix: "runtimeClass", sign: runtimeClassMissi
 
 function runtimeClassMissing(seen: Observations, system: System): string[] {
   const { name, owner } = system.runtimeClass;
-  if (owner !== "component" || seen.runtimeClasses?.includes(name)) return [];
+  if (owner !== "component" || seen.runtimeClasses?.some((known) => known.name === name)) return [];
   const refused = matching(seen, new RegExp(`runtimeclass\\S* "?${name}"? not found`, "i"));
   // That it is not there says nothing by itself: the stack may not have come that far.
   return refused.length === 0 || seen.runtimeClasses === undefined

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { formatDuration } from "../duration";
 import { CallError, redact, type CallProblem } from "./failure";
 
@@ -18,7 +18,19 @@ export interface TalosctlOptions {
   environment?: Readonly<Record<string, string>>;
   /** Values that no message may hold. */
   secrets: readonly string[];
+  /** Milliseconds that any call has at most, whatever limit it is given. Default: its limit. */
+  most?: number;
+  /** How the program is started and ended. Default: as a child, ended by its id. */
+  processes?: Processes;
 }
+
+/** Starts and ends programs. */
+export interface Processes {
+  start(command: string, args: readonly string[], options: SpawnOptions): ChildProcess;
+  end(child: ChildProcess): void;
+}
+
+const asChild: Processes = { start: spawn, end: (child) => void child.kill("SIGKILL") };
 
 /** Runs talosctl. The only place that does: arguments as a list, no shell, no secret among them, each call with a limit. */
 export class Talosctl {
@@ -29,27 +41,36 @@ export class Talosctl {
   /**
    * Runs one command and returns its standard output.
    *
-   * @param limit milliseconds after which it is ended, and counts as unreachable.
+   * @param atMost milliseconds after which it is ended, and counts as unreachable.
    * @throws CallError with the end of its standard error, free of secrets.
    */
-  run(args: readonly string[], limit: number): Promise<string> {
+  run(args: readonly string[], atMost: number): Promise<string> {
+    const { most = atMost, processes = asChild } = this.options;
+    const limit = Math.min(most, atMost);
     return new Promise((resolve, reject) => {
       const { TALOS_GPU_TALOSCONFIG: _talosconfig, TALOS_GPU_KUBECONFIG: _kubeconfig, ...inherited } = process.env;
       const { name = "talosctl", talosconfig, endpoint, environment } = this.options;
-      const child = spawn(this.options.binary, endpoint === undefined ? args : [...args, "--endpoints", endpoint], {
-        env: { ...inherited, ...environment, ...(talosconfig === undefined ? {} : { TALOSCONFIG: talosconfig }) },
-        stdio: ["ignore", "pipe", "pipe"],
-      });
+      const child = processes.start(
+        this.options.binary,
+        endpoint === undefined ? args : [...args, "--endpoints", endpoint],
+        {
+          env: { ...inherited, ...environment, ...(talosconfig === undefined ? {} : { TALOSCONFIG: talosconfig }) },
+          stdio: ["ignore", "pipe", "pipe"],
+        },
+      );
       this.children.add(child);
       const output: Buffer[] = [];
       const errors: Buffer[] = [];
       let late = false;
       const timer = setTimeout(() => {
         late = true;
-        child.kill("SIGKILL");
+        processes.end(child);
+        // Whatever it started may still hold its output open; nobody waits for that.
+        child.stdout!.destroy();
+        child.stderr!.destroy();
       }, limit);
-      child.stdout.on("data", (chunk: Buffer) => output.push(chunk));
-      child.stderr.on("data", (chunk: Buffer) => errors.push(chunk));
+      child.stdout!.on("data", (chunk: Buffer) => output.push(chunk));
+      child.stderr!.on("data", (chunk: Buffer) => errors.push(chunk));
       const end = (): void => {
         clearTimeout(timer);
         this.children.delete(child);
@@ -85,7 +106,7 @@ export class Talosctl {
 
   /** Ends whatever runs. */
   stop(): void {
-    for (const child of this.children) child.kill("SIGKILL");
+    for (const child of this.children) (this.options.processes ?? asChild).end(child);
   }
 }
 

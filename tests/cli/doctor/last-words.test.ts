@@ -1,5 +1,6 @@
-import type { CoreV1Api, V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
-import { hearLastWords, silentContainers } from "../../../cli/doctor/last-words";
+import type { V1ContainerStatus, V1Node, V1Pod } from "@kubernetes/client-node";
+import { hearLastWords, idlePlugins, silentContainers } from "../../../cli/doctor/last-words";
+import { observedPod } from "../../../cli/doctor/observed";
 
 const ended = (exitCode: number, message?: string) => ({
   terminated: { exitCode, ...(message === undefined ? {} : { message }) },
@@ -29,19 +30,42 @@ test("asks the logs of containers that ended badly without a word, and of no oth
   ]);
 });
 
-test("puts what they said where a termination message would be; a log that is gone changes nothing", async () => {
-  const seen = pods();
-  const read = ({ name }: { name: string }): Promise<string> =>
-    name === "failed" ? Promise.reject(new Error("HTTP 404")) : Promise.resolve(`${name}: CUDA error 804\n`);
-  await hearLastWords(seen, { readNamespacedPodLog: read } as unknown as CoreV1Api);
-  const message = (index: number): string | undefined => {
-    const { state, lastState } = seen[index]!.status!.containerStatuses![0]!;
-    return (state?.terminated ?? lastState?.terminated)?.message;
+test("asks device plugins that run where no GPU is offered, and no others", () => {
+  const running = (name: string, node: string): V1Pod => ({
+    ...pod(name, { ready: true, state: { running: {} } }),
+    spec: { containers: [], nodeName: node },
+  });
+  const node = (name: string, gpus: string): V1Node => ({
+    metadata: { name },
+    status: { allocatable: { "nvidia.com/gpu": gpus } },
+  });
+  const all = [running("nvidia-device-plugin-a", "a"), running("nvidia-device-plugin-b", "b"), running("web", "a")];
+  const asked = idlePlugins(all, [node("a", "0"), node("b", "1")]);
+  expect(asked.map(({ pod: name, restarted }) => [name, restarted])).toEqual([["nvidia-device-plugin-a", false]]);
+});
+
+test("hears what they said; a log that is gone changes nothing", async () => {
+  const text = (path: string): Promise<string> =>
+    path.includes("/failed/") ? Promise.reject(new Error("HTTP 404")) : Promise.resolve(`${path}\n`);
+  const heard = await hearLastWords(pods(), [], { text });
+  expect(Object.fromEntries(heard)).toEqual({
+    "gpu/crashed/main": "/api/v1/namespaces/gpu/pods/crashed/log?container=main&previous=false&tailLines=80",
+    "gpu/again/main": "/api/v1/namespaces/gpu/pods/again/log?container=main&previous=true&tailLines=80",
+  });
+});
+
+test("what was heard is a container's last message, unless its status has one, and its log where it runs well", () => {
+  const said = (one: V1Pod): string | undefined => {
+    const [container] = observedPod(one, new Map([[`gpu/${one.metadata!.name}/main`, "heard"]])).containers ?? [];
+    return container?.message ?? container?.lastMessage ?? container?.log;
   };
-  expect([0, 1, 2, 3].map(message)).toEqual([
-    "crashed: CUDA error 804",
-    "again: CUDA error 804",
-    undefined,
+  expect(pods().map(said)).toEqual([
+    "heard",
+    "heard",
+    "heard",
     "no CUDA-capable device is detected",
+    "heard",
+    "heard",
+    undefined,
   ]);
 });

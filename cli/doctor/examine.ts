@@ -1,0 +1,33 @@
+import { differences } from "../../components/diagnosis/unlike/index";
+import { systemOf } from "../../components/diagnosis/rules/system";
+import { diagnose, type Plan } from "../../components/recipe/index";
+import { observe, type Access } from "./observe";
+import { foreignCluster, remarks } from "./remarks";
+import { type DoctorReport, reportOf } from "./report";
+
+/** How a cluster is looked at, and what is said of that beforehand. */
+export interface Looking extends Access {
+  /** What is not looked at, and why. */
+  leftOut: string[];
+}
+
+/**
+ * Looks at a cluster: first what is unlike the plan, then what is known to cause such a thing.
+ *
+ * @param within Milliseconds.
+ */
+export async function examine(looking: Looking, plan: Plan | undefined, within: number): Promise<DoctorReport> {
+  const addresses = plan && Object.fromEntries(plan.machines.map(({ name, address }) => [name, address]));
+  const { observations, unseen, leftOut } = await observe(looking, addresses, within);
+  const foreign = plan && foreignCluster(plan, observations);
+  // Held against somebody else's cluster, everything is unlike the plan and nothing is told by it.
+  const judged = foreign === undefined ? observations : {};
+  return reportOf({
+    system: systemOf(judged, plan),
+    planned: plan !== undefined,
+    differences: differences(judged, plan),
+    findings: diagnose(judged, plan),
+    unseen: [...unseen, ...(foreign === undefined ? [] : [foreign])],
+    notes: [...looking.leftOut, ...leftOut, ...remarks(judged, plan)],
+  });
+}

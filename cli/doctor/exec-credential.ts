@@ -1,0 +1,68 @@
+import { startGroup, endGroup } from "./children";
+
+/** How a kubeconfig's user gets credentials from a program (client.authentication.k8s.io, ExecConfig). */
+export interface ExecConfig {
+  apiVersion?: string;
+  command?: string;
+  args?: string[] | null;
+  env?: { name: string; value: string }[] | null;
+}
+
+/** Credentials as such a program prints them. */
+export interface ExecCredential {
+  token?: string;
+  clientCertificateData?: string;
+  clientKeyData?: string;
+}
+
+/**
+ * Runs a kubeconfig's credential plugin. Here and not in the Kubernetes client, which waits for one without limit and leaves
+ * it behind.
+ *
+ * @param limit Milliseconds after which it is ended, with everything that it started.
+ * @throws Error saying what the plugin did instead; what it printed is never quoted, as it may be a credential.
+ */
+export async function execCredential(
+  { apiVersion = "client.authentication.k8s.io/v1", command = "", args, env }: ExecConfig,
+  limit: number,
+): Promise<ExecCredential> {
+  const name = `the credential plugin \`${command}\``;
+  const info = { apiVersion, kind: "ExecCredential", spec: { interactive: false } };
+  const more = Object.fromEntries((env ?? []).map(({ name: key, value }) => [key, value]));
+  const child = startGroup(command, args ?? [], {
+    env: { ...process.env, KUBERNETES_EXEC_INFO: JSON.stringify(info), ...more },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [out, err]: Buffer[][] = [[], []];
+  child.stdout!.on("data", (chunk: Buffer) => out!.push(chunk));
+  child.stderr!.on("data", (chunk: Buffer) => err!.push(chunk));
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const status = await new Promise<string>((resolve, reject) => {
+      timer = setTimeout(() => reject(new Error(`${name} did not end within ${limit / 1000} s`)), limit);
+      child.on("error", ({ message }) => reject(new Error(`${name} does not start: ${message}`)));
+      child.on("close", (code, signal) => resolve(signal ?? `exit ${code}`));
+    });
+    if (status !== "exit 0") {
+      const last = Buffer.concat(err!).toString().trim().split("\n").at(-1) ?? "";
+      throw new Error(`${name} failed (${status})${last === "" ? "" : `: ${last}`}`);
+    }
+    return credentialOf(Buffer.concat(out!).toString(), name);
+  } finally {
+    clearTimeout(timer);
+    endGroup(child);
+  }
+}
+
+function credentialOf(text: string, name: string): ExecCredential {
+  let printed: { status?: ExecCredential };
+  try {
+    printed = JSON.parse(text) as { status?: ExecCredential };
+  } catch {
+    throw new Error(`${name} printed something else than an ExecCredential`);
+  }
+  const { token, clientCertificateData } = printed.status ?? {};
+  if (token === undefined && clientCertificateData === undefined)
+    throw new Error(`${name} printed an ExecCredential without a credential`);
+  return printed.status!;
+}

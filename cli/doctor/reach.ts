@@ -1,0 +1,62 @@
+import type * as https from "node:https";
+import type { KubeConfig } from "@kubernetes/client-node";
+import { certificateProblem } from "./certificates";
+import { execCredential, type ExecConfig } from "./exec-credential";
+import type { Reach } from "./kubernetes-api";
+
+/**
+ * How to reach the API server of a kubeconfig's context; runs its credential plugin, if it has one.
+ *
+ * @param limit Milliseconds that a credential plugin has.
+ * @throws Error when the kubeconfig leads nowhere, or the plugin gives no credential.
+ */
+export async function reachOf(kubeconfig: KubeConfig, now: Date, limit: number): Promise<Reach> {
+  const cluster = kubeconfig.getCurrentCluster();
+  const user = kubeconfig.getCurrentUser();
+  const context = kubeconfig.getCurrentContext();
+  if (!cluster?.server) throw new Error(`kubeconfig: context ${context || "(none)"} names no cluster with a server`);
+  if (["gcp", "azure"].includes(String(user?.authProvider?.name)))
+    throw new Error(
+      `kubeconfig: user ${user!.name} authenticates by auth-provider ${user!.authProvider!.name}, which Kubernetes dropped in 1.26; let its tool write an exec entry`,
+    );
+  const options: https.RequestOptions = {};
+  const known = await withoutPlugin(kubeconfig, limit);
+  await within(known.applyToHTTPSOptions(options), limit);
+  const problem = options.cert === undefined ? undefined : certificateProblem(String(options.cert), now);
+  return {
+    server: cluster.server,
+    options,
+    ...(problem === undefined
+      ? {}
+      : { problem: `kubeconfig: the client certificate of user ${user?.name ?? "?"} (context ${context}) ${problem}` }),
+  };
+}
+
+/** The same kubeconfig with what its user's credential plugin gives in the plugin's place. */
+async function withoutPlugin(kubeconfig: KubeConfig, limit: number): Promise<KubeConfig> {
+  const user = kubeconfig.getCurrentUser();
+  if (!user?.exec) return kubeconfig;
+  const { exec, ...rest } = user;
+  const given = await execCredential(exec as ExecConfig, limit);
+  const base64 = (pem: string): string => Buffer.from(pem).toString("base64");
+  const known = {
+    ...rest,
+    ...(given.token === undefined ? {} : { token: given.token }),
+    ...(given.clientCertificateData === undefined ? {} : { certData: base64(given.clientCertificateData) }),
+    ...(given.clientKeyData === undefined ? {} : { keyData: base64(given.clientKeyData) }),
+  };
+  const { clusters, contexts, currentContext } = kubeconfig;
+  const made = new (kubeconfig.constructor as new () => KubeConfig)();
+  made.loadFromOptions({ clusters, contexts, currentContext, users: [known] });
+  return made;
+}
+
+/** An OIDC provider is asked for a new token. */
+async function within<T>(answer: Promise<T>, limit: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const message = `kubeconfig: no credentials within ${limit / 1000} s`;
+    timer = setTimeout(() => reject(new Error(message)), limit);
+  });
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+}

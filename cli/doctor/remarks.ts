@@ -1,0 +1,36 @@
+import type { Observations, Plan } from "../../components/recipe/index";
+import { systemOf } from "../../components/diagnosis/rules/system";
+
+/** Why the cluster that was seen cannot be the plan's; undefined when it may be. */
+export function foreignCluster({ machines }: Plan, { nodes }: Observations): string | undefined {
+  if (nodes === undefined || nodes.length === 0) return undefined;
+  const known = new Set(machines.map(({ name }) => name));
+  if (nodes.some(({ name }) => known.has(name))) return undefined;
+  const list = (names: string[]): string => `${names.slice(0, 5).join(", ")}${names.length > 5 ? ", …" : ""}`;
+  return (
+    `the cluster is not the stack's: its nodes are ${list(nodes.map(({ name }) => name))}, the stack's machines ${list([...known])}; ` +
+    "name another kubeconfig or context, or bring the stack up first"
+  );
+}
+
+/** Images that set NVIDIA_VISIBLE_DEVICES=all themselves: NVIDIA's CUDA images, and what is built on them. */
+const cudaImages = /(^|\/)(nvidia|nvcr\.io)\/|cuda|pytorch|tensorflow|(^|\/)(vllm|ollama)/i;
+
+/** What is no failure, and good to know. */
+export function remarks(seen: Observations, plan: Plan | undefined): string[] {
+  const { namespace } = systemOf(seen, plan);
+  const uninvited = (seen.pods ?? []).filter(
+    (pod) =>
+      pod.runtimeClass === "nvidia" &&
+      !pod.gpus &&
+      pod.namespace !== namespace &&
+      !["Succeeded", "Failed"].includes(pod.phase) &&
+      !["void", "none", ""].includes(pod.visibleDevices ?? "all") &&
+      (pod.visibleDevices !== undefined || (pod.images ?? []).some((image) => cudaImages.test(image))),
+  );
+  return uninvited.map(
+    ({ namespace: where, name }) =>
+      `Pod ${where}/${name} sees every card without having asked for one: RuntimeClass nvidia gives a container what its image's NVIDIA_VISIBLE_DEVICES says, which is "all" in CUDA images; ` +
+      "request nvidia.com/gpu, or set NVIDIA_VISIBLE_DEVICES to void",
+  );
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env node
+import { version } from "../components/package.json";
+import { endAll } from "./doctor/children";
+import { helpOf, helpOfAll, parseOptions, UsageError } from "./options";
+import type { Output } from "./verb";
+import { verbs } from "./verbs";
+
+/** Runs one verb; gives the exit status. */
+async function main([name, ...rest]: readonly string[], output: Output): Promise<number> {
+  if (name === "--version") {
+    output.result(`${version}\n`);
+    return 0;
+  }
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    if (name !== undefined) output.result(helpOfAll(verbs));
+    else output.remark(helpOfAll(verbs));
+    return name === undefined ? 2 : 0;
+  }
+  const verb = Object.hasOwn(verbs, name) ? verbs[name]! : undefined;
+  if (verb === undefined)
+    throw new UsageError(`${name}: there is no such verb; take one of ${Object.keys(verbs).join(", ")}`);
+  const given = parseOptions(name, verb, rest, process.env);
+  if (given.switches.has("help")) {
+    output.result(helpOf(name, verb));
+    return 0;
+  }
+  return verb.run(given, { ...output, colour: output.colour && !given.switches.has("no-color") });
+}
+
+/** Everything is written before the process ends, and it ends then, whatever still holds a socket or a timer. */
+function end(status: number): void {
+  endAll();
+  process.stdout.write("", () => process.stderr.write("", () => process.exit(status)));
+}
+
+for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15, SIGHUP: 1 }))
+  process.on(signal, () => {
+    endAll();
+    process.exit(128 + number);
+  });
+// Whoever reads has gone: there is nobody to tell anything.
+for (const stream of [process.stdout, process.stderr])
+  stream.on("error", () => {
+    endAll();
+    process.exit(2);
+  });
+
+main(process.argv.slice(2), {
+  result: (text) => void process.stdout.write(text),
+  remark: (text) => void process.stderr.write(text.endsWith("\n") ? text : `${text}\n`),
+  colour: process.stdout.isTTY && !process.env.NO_COLOR,
+}).then(end, (error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  end(2);
+});

@@ -1,0 +1,78 @@
+import { parseArgs } from "node:util";
+import type { Given, Option, Verb } from "./verb";
+
+/** Options that every verb has. */
+export const everywhere: Record<string, Option> = {
+  json: { help: "one JSON object on standard output" },
+  "no-color": { help: "no colours (nor with NO_COLOR, nor where nobody looks)" },
+  help: { help: "says this" },
+};
+
+/** An option or argument that is not right: the user's to mend. */
+export class UsageError extends Error {}
+
+/**
+ * Options and arguments of a verb.
+ *
+ * @throws UsageError with a message for the user.
+ */
+export function parseOptions(name: string, verb: Verb, argv: readonly string[], environment: NodeJS.ProcessEnv): Given {
+  const options = Object.fromEntries(
+    Object.entries({ ...verb.options, ...everywhere }).map(([option, { value }]) => [
+      option,
+      value === undefined
+        ? { type: "boolean" as const, ...(option === "help" ? { short: "h" } : {}) }
+        : { type: "string" as const, multiple: true as const },
+    ]),
+  );
+  let parsed: ReturnType<typeof parseArgs>;
+  try {
+    parsed = parseArgs({ args: [...argv], options, allowPositionals: verb.argument !== undefined });
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}; see \`talos-gpu ${name} --help\``);
+  }
+  const given = Object.entries(parsed.values);
+  const values = Object.fromEntries(given.filter((entry): entry is [string, string[]] => Array.isArray(entry[1])));
+  const empty = Object.entries(values).find(([, texts]) => texts.includes(""));
+  if (empty) throw new UsageError(`--${empty[0]}: is empty, so it names nothing; leave it out, or give it a value`);
+  const switches = new Set(given.filter(([, value]) => value === true).map(([option]) => option));
+  const { positionals } = parsed;
+  if (!switches.has("help") && verb.argument?.required && positionals.length !== 1)
+    throw new UsageError(
+      `one ${verb.argument.name} is needed, ${positionals.length} are there; see \`talos-gpu ${name} --help\``,
+    );
+  return { values, switches, positionals, environment };
+}
+
+/** Text of `talos-gpu VERB --help`. */
+export function helpOf(name: string, verb: Verb): string {
+  const argument = verb.argument === undefined ? "" : ` ${verb.argument.name}`;
+  const options = Object.entries({ ...verb.options, ...everywhere }).map(
+    ([option, { value, help }]): [string, string] => [
+      `--${option}${value === undefined ? "" : ` ${value.name}`}`,
+      help,
+    ],
+  );
+  return `talos-gpu ${name}${argument} [options]     ${verb.summary}
+
+${columns(options)}
+${verb.more === undefined ? "" : `\n${verb.more}`}${statuses}`;
+}
+
+/** Text of `talos-gpu --help`. */
+export function helpOfAll(verbs: Record<string, Verb>): string {
+  const all = Object.entries(verbs).map(([name, { summary }]): [string, string] => [name, summary]);
+  return `talos-gpu VERB [options]     NVIDIA GPUs on Talos Linux
+
+${columns(all)}
+
+talos-gpu VERB --help says more of one; talos-gpu --version tells the release.
+${statuses}`;
+}
+
+const statuses = "\nExit status: 0 well, 1 something found, 2 could not look or do it.\n";
+
+function columns(rows: [string, string][]): string {
+  const width = Math.max(...rows.map(([left]) => left.length)) + 2;
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}${right}`).join("\n");
+}

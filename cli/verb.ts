@@ -1,0 +1,49 @@
+/** What a shell offers where a value is to be typed. */
+export type Completes = "file" | "nothing";
+
+/** One option of a verb. */
+export interface Option {
+  /** Without it the option is a switch. */
+  value?: { name: string; completes: Completes };
+  /** Whether it may be given several times. */
+  multiple?: boolean;
+  /** What it does, in one line of `--help`. */
+  help: string;
+}
+
+/** What a verb was given. */
+export interface Given {
+  /** Values of options with one, by name; of one that may be repeated, all of them. */
+  values: Record<string, string[]>;
+  /** Switches that are on. */
+  switches: ReadonlySet<string>;
+  /** Arguments. */
+  positionals: string[];
+  environment: NodeJS.ProcessEnv;
+}
+
+/** Where a verb writes, so that a test can read it. */
+export interface Output {
+  /** Results: standard output. */
+  result(text: string): void;
+  /** Remarks: standard error. */
+  remark(text: string): void;
+  /** Whether results may be coloured. */
+  colour: boolean;
+}
+
+/** One thing that the command does. */
+export interface Verb {
+  /** In one line. */
+  summary: string;
+  /** The argument that it takes; none without. */
+  argument?: { name: string; completes: Completes; required: boolean };
+  options: Record<string, Option>;
+  /** What else its `--help` says. */
+  more?: string;
+  /** Does it; gives the exit status: 0 well, 1 findings, 2 could not look or do it. */
+  run(given: Given, output: Output): Promise<number>;
+}
+
+/** The last value of an option, if it was given. */
+export const valueOf = ({ values }: Given, name: string): string | undefined => values[name]?.at(-1);

@@ -1,0 +1,11 @@
+import { completion } from "./completion";
+import { doctor } from "./doctor/verb";
+import { importTalhelper } from "./import-talhelper/main";
+import type { Verb } from "./verb";
+
+/** Everything that `talos-gpu` does, by name, in the order of its help. */
+export const verbs: Record<string, Verb> = {
+  doctor,
+  "import-talhelper": importTalhelper,
+  completion: completion(() => verbs),
+};

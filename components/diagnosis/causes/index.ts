@@ -1,0 +1,107 @@
+import type { Observations } from "../observations";
+import { matching } from "../rules/evidence";
+import { type Cause, type CauseId, causeIds } from "./cause";
+
+export { type Cause, type CauseId, causeIds } from "./cause";
+
+/** Known causes beyond the fixes. The texts are those of real programs; a test has each of them. */
+export const causes: Record<CauseId, Cause> = {
+  runtimeHandler: {
+    symptom: "pods of RuntimeClass nvidia stay in ContainerCreating, and `kubectl exec` into running ones fails",
+    cause:
+      "containerd has no runtime named nvidia: the container toolkit's extension is not in the machine's image, or a part of containerd's configuration takes its place",
+    remedy:
+      "compare the machine's extensions and /etc/cri/conf.d with the stack, and bring the stack up again; a changed containerd configuration needs a reboot",
+    errors: ['unable to get OCI runtime for sandbox "…": no runtime for "nvidia" is configured'],
+    texts: /no runtime for "nvidia" is configured/,
+    source: "containerd 2.2.3 on a node laid out as Talos 1.13",
+  },
+  driverLibraries: {
+    symptom: "the device plugin ends or waits without devices, or containers of the nvidia runtime do not start",
+    cause:
+      "NVIDIA's libraries (libnvidia-ml.so.1) are not where the runtime looks: no driver is loaded, the container toolkit's extension is missing, or a pod runs without the nvidia runtime",
+    remedy:
+      "see to it that the machine runs the image of the stack's schematic with the driver loaded (`talosctl read /proc/driver/nvidia/version`), and that the pod has runtimeClassName: nvidia",
+    errors: [
+      "nvml init failed: ERROR_LIBRARY_NOT_FOUND",
+      "CDI --device-list-strategy options are only supported on NVML-based systems",
+      "error modifying OCI spec: failed to create the automatic CDI modifier: … ERROR_LIBRARY_NOT_FOUND",
+      "could not load NVML library: libnvidia-ml.so.1: cannot open shared object file: No such file or directory",
+    ],
+    texts: /ERROR_LIBRARY_NOT_FOUND|only supported on NVML-based systems|could not load NVML library/i,
+    source:
+      "k8s-device-plugin v0.19.3, internal/plugin/factory.go and cmd/nvidia-device-plugin/main.go; go-nvlib, pkg/nvlib/info; container toolkit 1.19.1 on a node without a driver",
+  },
+  driverRoot: {
+    symptom:
+      "the device plugin is in CrashLoopBackOff with a CDI strategy, or its pods fail for a device under /usr/local",
+    cause:
+      "nvidiaDriverRoot names a folder that is no whole root: on Talos the libraries are under /usr/local, but devices and the linker's cache are those of /",
+    remedy: "set nvidiaDriverRoot: / in the device plugin's values, or deviceListStrategy: envvar",
+    errors: [
+      "open /driver-root/etc/ld.so.cache: no such file or directory",
+      'failed to stat CDI host device "/usr/local/dev/nvidia-uvm"',
+    ],
+    texts: /open \/driver-root\/\S*: no such file or directory|failed to stat CDI host device "\/usr\/local\//,
+    source: "k8s-device-plugin v0.19.3 with cdi-cri on an H100, laid out as Talos 1.13",
+  },
+  toolkitPrograms: {
+    symptom: "containers with a GPU are not created: a hook is not found",
+    cause: "the CDI specification names a program of the container toolkit where the machine does not have it",
+    remedy:
+      "delete the stale specification's maker (a CDI file of a former release or of another program in /var/run/cdi), and restart the device plugin's pod",
+    errors: ["error running createContainer hook #0: fork/exec /usr/bin/nvidia-ctk: no such file or directory"],
+    texts: /fork\/exec \S*nvidia-(ctk|cdi-hook)\S*: no such file or directory/,
+    source: "runc 1.3.4 with a CDI specification of container toolkit 1.19.1",
+  },
+  mpsServer: {
+    symptom: "the node offers units by MPS, and every program on them fails: error 805",
+    cause:
+      "the device plugin starts nvidia-cuda-mps-control without PATH, which then looks for its server in /bin and /usr/bin; Talos has it in /usr/local/bin",
+    remedy: "share by time slicing instead",
+    errors: ["MPS client failed to connect to the MPS control daemon or the MPS server"],
+    texts:
+      /MPS client failed to connect to the MPS control daemon|cudaErrorMpsConnectionFailed|CUDA_ERROR_MPS_CONNECTION_FAILED/,
+    source: "k8s-device-plugin#1614; device plugin 0.18.2 and 0.19.3 on an H100",
+  },
+  sharedRequest: {
+    symptom: "a pod fails at admission: UnexpectedAdmissionError",
+    cause: "it asks for more than one unit of a shared card, which would not get it more of the card",
+    remedy: "request one unit",
+    errors: ["maximum request size for shared resources is 1; found 2"],
+    texts: /maximum request size for shared resources is 1; found \d+/,
+    source: "k8s-device-plugin, internal/plugin/server.go (failRequestsGreaterThanOne)",
+  },
+  migMonitors: {
+    symptom: "the device plugin's container is not created: it may not look at MIG devices",
+    cause:
+      "with a configuration for sharing and migStrategy unset the chart sets NVIDIA_MIG_MONITOR_DEVICES=all, which the runtime gives to privileged containers alone",
+    remedy: "set migStrategy: none in the device plugin's values",
+    errors: ["cannot set MIG_MONITOR_DEVICES in non privileged container"],
+    texts: /cannot set MIG_MONITOR_DEVICES in non privileged container/,
+    source:
+      "k8s-device-plugin v0.17.4, templates/_helpers.tpl; nvidia-container-toolkit v1.17.8, container_config.go:272; gpu-operator#322",
+  },
+  releasePending: {
+    symptom: "every update fails: another operation (install/upgrade/rollback) is in progress",
+    cause: "Helm was killed in the middle of an operation, and its record of the release still says that it goes on",
+    remedy: "`helm rollback RELEASE -n NAMESPACE` (of a first installation: `helm uninstall`), then `pulumi up`",
+    errors: ["another operation (install/upgrade/rollback) is in progress"],
+    texts: /another operation \(install\/upgrade\/rollback\) is in progress/,
+    signs: ({ releases = [] }) =>
+      releases
+        .filter(({ name, status }) => /^pending-/.test(status) && /gpu-operator|nvidia/.test(name))
+        .map(({ namespace, name, status }) => `Helm release ${namespace}/${name} is ${status}`),
+    source: "helm, pkg/action/upgrade.go (errPending); seen after a SIGKILL of pulumi up",
+  },
+};
+
+/** Evidence of the known causes that there is some of, by cause. */
+export function evidenceOf(seen: Observations): [CauseId, string[]][] {
+  return causeIds
+    .map((id): [CauseId, string[]] => {
+      const { texts, signs } = causes[id];
+      return [id, [...(signs?.(seen) ?? []), ...matching(seen, texts)]];
+    })
+    .filter(([, evidence]) => evidence.length > 0);
+}

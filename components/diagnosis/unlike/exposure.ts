@@ -1,0 +1,181 @@
+import type { Plan } from "../../recipe/types";
+import type { Observations, ObservedDaemonSet, ObservedDeployment } from "../observations";
+import { difference, type Difference } from "./difference";
+import { lastWords, wordsOfPod } from "./last-words";
+
+/** Where what exposes the GPUs is unlike the plan: RuntimeClass, namespace, release, its operands, and ours beside them. */
+export function unlikeExposure(plan: Plan, seen: Observations): Difference[] {
+  return aspects.flatMap((aspect) => aspect(plan, seen));
+}
+
+const aspects: ((plan: Plan, seen: Observations) => Difference[])[] = [
+  runtimeClass,
+  namespaceLabels,
+  release,
+  required,
+  chartVersion,
+  (plan, seen) => unreadyIn(seen, plan.kubernetes.release.namespace),
+  smokeTests,
+];
+
+function runtimeClass({ kubernetes }: Plan, { runtimeClasses }: Observations): Difference[] {
+  const { name, handler, leftOut } = kubernetes.runtimeClass;
+  if (runtimeClasses === undefined || leftOut) return [];
+  const found = runtimeClasses.find((candidate) => candidate.name === name);
+  if (found === undefined) return [difference(`RuntimeClass ${name}`, "is not there")];
+  return found.handler === undefined || found.handler === handler
+    ? []
+    : [difference(`RuntimeClass ${name}`, `has the handler ${found.handler}, the plan says ${handler}`)];
+}
+
+function namespaceLabels({ kubernetes }: Plan, { namespaces }: Observations): Difference[] {
+  const { namespaceLabels: planned, release } = kubernetes;
+  if (planned === undefined || namespaces === undefined) return [];
+  const about = `namespace ${release.namespace}`;
+  const found = namespaces.find(({ name }) => name === release.namespace);
+  if (found === undefined) return [difference(about, "is not there")];
+  return Object.entries(planned)
+    .filter(([key, value]) => found.labels[key] !== value)
+    .map(([key, value]) => difference(about, `lacks the label ${key}=${value}`));
+}
+
+/** Helm's own record. `pending-…` is what a release is left in when Helm was killed: the next one is refused then. */
+function release({ kubernetes }: Plan, { releases }: Observations): Difference[] {
+  if (releases === undefined) return [];
+  const { name, namespace } = kubernetes.release;
+  const found = releases.find((candidate) => candidate.name === name && candidate.namespace === namespace);
+  const about = `Helm release ${namespace}/${name}`;
+  if (found === undefined) return [difference(about, "is not installed")];
+  return found.status === "deployed"
+    ? []
+    : [difference(about, `is ${found.status} in revision ${found.revision}, not deployed`)];
+}
+
+/** A controller that the plan asks for. */
+interface Required {
+  kind: "DaemonSet" | "Deployment";
+  what: string;
+  matches: (name: string) => boolean;
+  /** Pods that it wants at least. */
+  wants?: number;
+}
+
+/** What must be in the release's namespace; a chart names the rest. */
+function requiredOf({ kubernetes, machines, spec }: Plan): Required[] {
+  const gpuMachines = machines.filter(({ gpuCount }) => gpuCount > 0);
+  const limits = new Set(gpuMachines.flatMap(({ powerLimit }) => powerLimit ?? []));
+  const named = (name: string) => (candidate: string) => candidate === name;
+  const wants = gpuMachines.length;
+  if (wants === 0) return [];
+  return [
+    ...(kubernetes.mode === "operator"
+      ? [{ kind: "Deployment" as const, what: "the GPU Operator", matches: named("gpu-operator") }]
+      : []),
+    {
+      kind: "DaemonSet",
+      what: "the device plugin",
+      matches: (name) => name.includes("device-plugin") && !/mps|feature-discovery/.test(name),
+      wants,
+    },
+    ...(kubernetes.markers.length > 0
+      ? [{ kind: "DaemonSet" as const, what: "the marker files", matches: named("nvidia-validation-markers"), wants }]
+      : []),
+    ...[...limits].map((watts) => ({
+      kind: "DaemonSet" as const,
+      what: `the power limit of ${watts} W`,
+      matches: named(`nvidia-power-limit-${watts}w`),
+      wants: gpuMachines.filter(({ powerLimit }) => powerLimit === watts).length,
+    })),
+    ...(spec.monitoring !== undefined && kubernetes.mode === "devicePlugin"
+      ? [{ kind: "DaemonSet" as const, what: "the DCGM exporter", matches: named("nvidia-dcgm-exporter"), wants }]
+      : []),
+  ];
+}
+
+function required(plan: Plan, seen: Observations): Difference[] {
+  const { namespace } = plan.kubernetes.release;
+  return requiredOf(plan).flatMap(({ kind, what, matches, wants = 0 }) => {
+    const all: (ObservedDaemonSet | ObservedDeployment)[] | undefined =
+      kind === "DaemonSet" ? seen.daemonSets : seen.deployments;
+    if (all === undefined) return [];
+    // A chart may have one DaemonSet per kind of node, e.g. beside MPS.
+    const found = all.filter((candidate) => candidate.namespace === namespace && matches(candidate.name));
+    if (found.length === 0) return [difference(`${kind} of ${what}`, `is not in namespace ${namespace}`)];
+    const desired = found.reduce((sum, candidate) => sum + (candidate.desired ?? 0), 0);
+    if (found.every((candidate) => candidate.desired === undefined) || desired >= wants) return [];
+    const words = found.flatMap(({ name }) => lastWords(seen, kind, namespace, name));
+    const about = `${kind} ${namespace}/${found[0]!.name}`;
+    return [
+      difference(about, `wants ${desired} pods, the plan has ${wants} GPU machine${wants === 1 ? "" : "s"}`, words),
+    ];
+  });
+}
+
+/** Charts label what they make with `helm.sh/chart: <name>-<version>`; one that does not tells nothing. */
+function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
+  const { namespace, chart, version } = kubernetes.release;
+  const planned = `${chart}-${version.replace(/^v/, "")}`;
+  const found = [...(seen.daemonSets ?? []), ...(seen.deployments ?? [])]
+    .filter((object) => object.namespace === namespace)
+    .map(({ labels }) => labels?.["helm.sh/chart"]?.replace(`${chart}-v`, `${chart}-`))
+    .filter((label) => label !== undefined && new RegExp(`^${chart}-[0-9]`).test(label) && label !== planned);
+  return [...new Set(found)].map((label) =>
+    difference(
+      `Helm release ${namespace}/${kubernetes.release.name}`,
+      `is of chart ${label}, the plan says ${planned}`,
+    ),
+  );
+}
+
+/** Whatever of a namespace does not run as it wants itself: each DaemonSet and Deployment, and pods of nobody's. */
+export function unreadyIn(seen: Observations, namespace: string): Difference[] {
+  const within = <T extends { namespace: string }>(objects: T[] | undefined): T[] =>
+    (objects ?? []).filter((object) => object.namespace === namespace);
+  return [
+    ...within(seen.daemonSets).flatMap((set) => unready(seen, "DaemonSet", set)),
+    ...within(seen.deployments).flatMap((deployment) => unready(seen, "Deployment", deployment)),
+    ...within(seen.pods)
+      .filter((pod) => pod.owner === undefined && pod.labels?.[managedBy] !== "talos-gpu" && !isWell(pod.phase, pod))
+      .map((pod) => difference(`Pod ${namespace}/${pod.name}`, "not ready", wordsOfPod(pod))),
+  ];
+}
+
+const managedBy = "app.kubernetes.io/managed-by";
+
+/** A bare pod whose containers nobody looked at counts as well by its phase alone. */
+function isWell(phase: string, { containers = [] }: { containers?: { ready?: boolean }[] }): boolean {
+  return phase === "Succeeded" || (phase === "Running" && containers.every(({ ready }) => ready !== false));
+}
+
+/** A controller that has fewer ready pods than it wants, or has not taken its last change up. */
+export function unready(
+  seen: Observations,
+  kind: "DaemonSet" | "Deployment",
+  { namespace, name, desired, ready, outdated }: ObservedDaemonSet | ObservedDeployment,
+): Difference[] {
+  if (desired === undefined || ready === undefined || (ready >= desired && !outdated)) return [];
+  const problem = outdated
+    ? "not ready: its last change has not been taken up"
+    : `not ready: ${ready} of ${desired} pods`;
+  return [difference(`${kind} ${namespace}/${name}`, problem, lastWords(seen, kind, namespace, name))];
+}
+
+/** A machine's smoke test; its name ends in a hash of what it tests. */
+function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Difference[] {
+  const { namespace } = kubernetes.release;
+  if (seen.jobs === undefined) return [];
+  return machines
+    .filter(({ gpuCount }) => gpuCount > 0)
+    .flatMap(({ name }) => {
+      const prefix = `gpu-smoke-test-${name.replaceAll(".", "-")}`.slice(0, 54);
+      const tests = seen.jobs!.filter((job) => job.namespace === namespace && isTestOf(job.name, prefix));
+      if (tests.length === 0)
+        return [difference(`Job of the smoke test of ${name}`, `is not in namespace ${namespace}`)];
+      if (tests.some(({ succeeded }) => succeeded === undefined || succeeded > 0)) return [];
+      const words = tests.flatMap((test) => lastWords(seen, "Job", namespace, test.name));
+      return [difference(`Job ${namespace}/${tests[0]!.name}`, "the smoke test has not passed", words)];
+    });
+}
+
+const isTestOf = (job: string, prefix: string): boolean =>
+  job.startsWith(`${prefix}-`) && !job.slice(prefix.length + 1).includes("-");

@@ -1,0 +1,72 @@
+import { systemOf } from "../rules/system";
+import type { Observations, ObservedNode } from "../observations";
+import { difference, type Difference } from "./difference";
+import { unreadyIn } from "./exposure";
+import { lastWords } from "./last-words";
+import { isGpu } from "./nodes";
+
+/** What every cluster with GPUs must show, where no plan is known: a GPU node, GPUs on it, and what offers them at work. */
+export function unlikeWorking(seen: Observations): Difference[] {
+  if (seen.nodes === undefined) return [];
+  const nodes = seen.nodes.filter(isGpuNode);
+  const { namespace, mode } = systemOf(seen);
+  const known = seen.daemonSets !== undefined && seen.pods !== undefined;
+  return [
+    ...(nodes.length === 0 ? [difference("cluster", noGpuNode)] : []),
+    ...(known && mode === undefined
+      ? [
+          difference(
+            "cluster",
+            "neither the GPU Operator nor NVIDIA's device plugin is installed, so nothing offers GPUs",
+          ),
+        ]
+      : []),
+    ...nodes.flatMap((node) => unlikeGpuNode(node, seen, namespace)),
+    ...missingRuntimeClasses(seen),
+    ...(namespace === undefined ? [] : unreadyIn(seen, namespace).filter(({ about }) => ofNvidia(about, namespace))),
+  ];
+}
+
+const noGpuNode =
+  "no node has a GPU: none has NVIDIA's extensions, a label of Node Feature Discovery's for a card, or a resource nvidia.com/…";
+
+/** Signs of a card: the image has NVIDIA's modules, somebody found a card on the PCI bus, or the kubelet knows the resource. */
+function isGpuNode({ labels, allocatable = {} }: ObservedNode): boolean {
+  return (
+    Object.keys(allocatable).some(isGpu) ||
+    Object.entries(labels).some(
+      ([key, value]) =>
+        /^extensions\.talos\.dev\/(nvidia-open-gpu|nonfree-kmod-nvidia)/.test(key) ||
+        (/^feature\.node\.kubernetes\.io\/pci-(\d{4}_)?10de\.present$/.test(key) && value === "true") ||
+        (key === "nvidia.com/gpu.present" && value === "true"),
+    )
+  );
+}
+
+function unlikeGpuNode(node: ObservedNode, seen: Observations, namespace: string | undefined): Difference[] {
+  const about = `node ${node.name}`;
+  const offers = Object.entries(node.allocatable ?? {}).some(([resource, count]) => isGpu(resource) && count !== "0");
+  const plugin = (seen.daemonSets ?? []).find((set) => set.namespace === namespace && /device-plugin/.test(set.name));
+  const words = plugin === undefined ? [] : lastWords(seen, "DaemonSet", plugin.namespace, plugin.name);
+  return [
+    ...(node.ready === false
+      ? [difference(about, "is not ready", node.notReady === undefined ? [] : [node.notReady])]
+      : []),
+    ...(node.unschedulable ? [difference(about, "is cordoned, so no new pod goes there")] : []),
+    ...(offers ? [] : [difference(about, "has a GPU, and offers none: no resource nvidia.com/…", words)]),
+  ];
+}
+
+/** RuntimeClasses that pods name, and that are gone: such pods run on until they are to be made anew. */
+function missingRuntimeClasses({ pods = [], runtimeClasses }: Observations): Difference[] {
+  if (runtimeClasses === undefined) return [];
+  const named = pods.flatMap(({ runtimeClass }) => runtimeClass ?? []).filter((name) => /nvidia/.test(name));
+  return [...new Set(named)]
+    .filter((name) => !runtimeClasses.some((known) => known.name === name))
+    .map((name) => difference(`RuntimeClass ${name}`, "is not there, and pods name it"));
+}
+
+/** In a namespace that NVIDIA's programs share with others (kube-system), theirs alone are judged. */
+function ofNvidia(about: string, namespace: string): boolean {
+  return namespace !== "kube-system" || /nvidia|gpu|dcgm/.test(about);
+}

@@ -1,0 +1,95 @@
+import { taintsOf, describeTaint } from "../../components/recipe/machine/taints";
+import type { Observations, Plan } from "../../components/recipe/index";
+
+/** A container that runs well. */
+export const ready = { name: "main", state: "running", ready: true };
+
+type Pods = NonNullable<Observations["pods"]>;
+
+/** What is seen of a cluster that is just as its plan says. */
+export function asPlanned(plan: Plan): Observations {
+  const { release, namespaceLabels, runtimeClass, mode, markers } = plan.kubernetes;
+  const { namespace } = release;
+  const gpuMachines = plan.machines.filter(({ gpuCount }) => gpuCount > 0);
+  const limits = [...new Set(gpuMachines.flatMap(({ powerLimit }) => powerLimit ?? []))];
+  const sets = [
+    mode === "operator" ? "nvidia-device-plugin-daemonset" : "nvidia-device-plugin",
+    ...(markers.length > 0 ? ["nvidia-validation-markers"] : []),
+    ...limits.map((watts) => `nvidia-power-limit-${watts}w`),
+  ];
+  const { ollama, comfyui, vllm, litellm, pods = {} } = plan.spec.workloads ?? {};
+  const servers = Object.entries({ ollama, comfyui, vllm, litellm }).filter(([, its]) => its && its.active !== false);
+  const deployment = (where: string, name: string) => ({ namespace: where, name, desired: 1, ready: 1 });
+  return {
+    nodes: plan.machines.map((machine) => ({
+      name: machine.name,
+      labels: {
+        ...machine.nodeLabels,
+        ...Object.fromEntries(
+          machine.extensions.map((extension) => [`extensions.talos.dev/${extension.replace(/^.*\//, "")}`, "1"]),
+        ),
+      },
+      allocatable: Object.fromEntries(Object.entries(machine.allocatable).map(([key, count]) => [key, String(count)])),
+      ready: true,
+      unschedulable: false,
+      taints: taintsOf(plan.spec.machines[machine.name]!).map(describeTaint),
+      runtimeHandlers: ["nvidia", "runc"],
+      osImage: `Talos (${machine.talosVersion})`,
+    })),
+    machines: plan.machines.map((machine) => ({
+      name: machine.name,
+      talosVersion: machine.talosVersion,
+      schematicId: machine.schematicId,
+      installImage: machine.installerImage,
+      modules: machine.kernelModules.map(({ name }) => name),
+      driverVersion: machine.driverVersion ?? null,
+      extensions: machine.extensions.map((name) => name.replace(/^.*\//, "")),
+      stage: "running",
+      staged: false,
+      repeatedFiles: [],
+      containerdPart: machine.containerdPart ?? "",
+      services: Object.fromEntries(machine.extensionServices.map(({ name, state }) => [name, state])),
+    })),
+    daemonSets: sets.map((name) => ({
+      namespace,
+      name,
+      labels: {},
+      nodeSelector: {},
+      desired: gpuMachines.length,
+      ready: gpuMachines.length,
+      outdated: false,
+    })),
+    deployments: [
+      ...(mode === "operator" ? [deployment(namespace, "gpu-operator")] : []),
+      ...servers.map(([name, its]) => deployment(its?.namespace ?? name, name)),
+    ],
+    jobs: gpuMachines.map(({ name }) => ({ namespace, name: `gpu-smoke-test-${name}-12345678`, succeeded: 1 })),
+    namespaces: [{ name: namespace, labels: namespaceLabels ?? {} }],
+    runtimeClasses: [{ name: runtimeClass.name, handler: runtimeClass.handler }],
+    releases: [{ namespace, name: release.name, status: "deployed", revision: 1 }],
+    pods: [...operands(sets, namespace, gpuMachines), ...bare(pods)],
+    events: [],
+  };
+}
+
+const operands = (sets: string[], namespace: string, machines: Plan["machines"]): Pods =>
+  sets.flatMap((set) =>
+    machines.map(({ name }) => ({
+      namespace,
+      name: `${set}-${name}`,
+      phase: "Running",
+      node: name,
+      owner: `DaemonSet/${set}`,
+      runtimeClass: "nvidia",
+      containers: [ready],
+    })),
+  );
+
+const bare = (pods: Record<string, { namespace?: string }>): Pods =>
+  Object.entries(pods).map(([name, { namespace = "gpu-pods" }]) => ({
+    namespace,
+    name,
+    phase: "Running",
+    gpus: true,
+    containers: [ready],
+  }));
