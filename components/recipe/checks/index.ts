@@ -48,6 +48,7 @@ import { patchDocument } from "./patch-document";
 import { patchFormat } from "./patch-format";
 import { patchNodeLabels } from "./patch-node-labels";
 import { patchNodeTaints } from "./patch-node-taints";
+import { patchSchema } from "./patch-schema";
 import { patchSecret } from "./patch-secret";
 import { patchSysctl } from "./patch-sysctl";
 import { perMachinePatch } from "./per-machine-patch";
@@ -94,6 +95,7 @@ export const checks: Check[] = [
   extensionRelease,
   extensionWithoutGpu,
   patchFormat,
+  patchSchema,
   patchDocument,
   patchDelete,
   patchSecret,

@@ -1,4 +1,18 @@
+import { isMap, visit, type Document } from "yaml";
 import { allPatches, type Check } from "./check";
+import { patchKey } from "../machine/patch-flaws";
+
+/** Whether something in a document is deleted, in whatever style it is written. */
+function deletes(document: Document): boolean {
+  let found = false;
+  visit(document, {
+    Map(_, map) {
+      if (isMap(map) && map.has(patchKey)) found = true;
+      return found ? visit.BREAK : undefined;
+    },
+  });
+  return found;
+}
 
 export const patchDelete: Check = {
   id: "patch-delete",
@@ -7,7 +21,7 @@ export const patchDelete: Check = {
   find: (context) =>
     allPatches(context).flatMap(({ patch, machines }) => {
       const adopted = machines.filter((machine) => machine.spec.configuration === "adopted");
-      if (adopted.length === 0 || !/^\s*["']?\$patch["']?\s*:/m.test(patch.text)) return [];
+      if (adopted.length === 0 || !patch.documents.some(deletes)) return [];
       return [
         {
           field: patch.field,

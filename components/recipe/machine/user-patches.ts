@@ -1,5 +1,6 @@
-import { parseAllDocuments } from "yaml";
+import type { Document } from "yaml";
 import { remember } from "../memory";
+import { talosDocuments, valueOfDocument } from "./talos-yaml";
 
 /** A file that a patch writes. */
 export interface PatchFile {
@@ -15,6 +16,8 @@ export interface UserPatch {
   text: string;
   /** The `machine`/`cluster` document; empty when the patch has none. */
   config: Record<string, unknown>;
+  /** All of its documents, as Talos reads them. */
+  documents: Document[];
   /** Kinds of its other documents, e.g. `KernelModuleConfig`. */
   kinds: string[];
   files: PatchFile[];
@@ -39,15 +42,12 @@ export function readPatch(text: string, field: string): UserPatch {
 }
 
 function read(text: string): Omit<UserPatch, "field"> {
-  const nothing = { text, config: {}, kinds: [], files: [], modules: [], sysctls: {} };
-  const documents = parseAllDocuments(text);
-  if (!Array.isArray(documents)) return nothing;
+  const nothing = { text, documents: [], config: {}, kinds: [], files: [], modules: [], sysctls: {} };
+  const documents = talosDocuments(text);
   const error = documents.flatMap((document) => document.errors)[0];
   if (error)
     return { ...nothing, flaw: { kind: "yaml", detail: (error.message.split("\n")[0] ?? "").replace(/:$/, "") } };
-  const values = documents
-    .map((document): unknown => document.toJS())
-    .filter((value) => value !== null && value !== undefined);
+  const values = documents.map(valueOfDocument).filter((value) => value !== null && value !== undefined);
   if (values.some((value) => Array.isArray(value)))
     return { ...nothing, flaw: { kind: "json6902", detail: "a list of operations" } };
   const odd = values.find((value) => !isRecord(value));
@@ -56,6 +56,7 @@ function read(text: string): Omit<UserPatch, "field"> {
   const config = maps.find((value) => value["kind"] === undefined) ?? {};
   return {
     text,
+    documents,
     config,
     kinds: maps.flatMap((value) => (typeof value["kind"] === "string" ? [value["kind"]] : [])),
     files: listAt(config, "machine", "files").map((file) => ({
@@ -91,7 +92,8 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function asText(value: unknown): string {
+/** A single value as text; nothing of anything else. */
+export function asText(value: unknown): string {
   return typeof value === "string"
     ? value
     : typeof value === "number" || typeof value === "boolean"

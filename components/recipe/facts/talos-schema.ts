@@ -1,0 +1,80 @@
+import data from "./data/talos-schema.json";
+
+/**
+ * What Talos takes in the documents of a machine configuration, minor by minor (`npm run facts:schemas` makes the data).
+ *
+ * Types: `string`, `boolean`, `integer`, `unsigned`, `number`, `duration`, `base64`, `object` (a mapping of anything),
+ * `any`, `=a|b` (one of these), `/REGEX`, `@NAME` (a structure), `[T` (a list), `{T` (a mapping of names to T) and
+ * `(T T)` (either). A leading `!` marks what is required.
+ */
+export type TypeText = string;
+
+/** A value in all minors, or ranges of minors with a value each. */
+type Ranged = string | (string | number)[][];
+
+const kinds: Record<string, Ranged> = data.kinds;
+const structures: Record<string, Record<string, Ranged>> = data.defs;
+
+/** Minors whose schema is known, oldest first, e.g. 8 for Talos 1.8. */
+export const schemaMinors: number[] = data.releases.map((release) => Number(release.split(".")[1]));
+
+/** The minor whose schema judges a release: its own, else the nearest. */
+export function schemaMinor(minor: number): { minor: number; isKnown: boolean } {
+  const [oldest = minor, newest = minor] = [schemaMinors[0], schemaMinors.at(-1)];
+  const nearest = Math.min(Math.max(minor, oldest), newest);
+  return { minor: nearest, isKnown: nearest === minor };
+}
+
+/** Kind of the document with `machine` and `cluster`, which says none. */
+export const mainKind = "Config";
+
+/** Kinds of documents of a minor. */
+export function kindsOf(minor: number): string[] {
+  return Object.keys(kinds).filter((kind) => kind !== mainKind && at(kinds[kind], minor) !== undefined);
+}
+
+/** Structure of a kind of document; undefined when the minor has no such kind. */
+export function structureOfKind(kind: string, minor: number): string | undefined {
+  return Object.hasOwn(kinds, kind) ? at(kinds[kind], minor) : undefined;
+}
+
+/** Keys of a structure with their types. */
+export function keysOf(structure: string, minor: number): Map<string, TypeText> {
+  const name = `${structure} ${minor}`;
+  let keys = keysByName.get(name);
+  if (!keys) {
+    const all = Object.entries(structures[structure] ?? {});
+    keys = new Map(
+      all.flatMap(([key, ranged]): [string, string][] => {
+        const type = at(ranged, minor);
+        return type === undefined ? [] : [[key, type]];
+      }),
+    );
+    keysByName.set(name, keys);
+  }
+  return keys;
+}
+
+const keysByName = new Map<string, Map<string, TypeText>>();
+
+/** Minors that have a kind, or a key of a structure, oldest and newest; undefined when none has it. */
+export function minorsOfKind(kind: string): [number, number] | undefined {
+  return Object.hasOwn(kinds, kind) ? span(kinds[kind]) : undefined;
+}
+
+export function minorsOfKey(structure: string, key: string): [number, number] | undefined {
+  const keys = structures[structure];
+  return keys && Object.hasOwn(keys, key) ? span(keys[key]) : undefined;
+}
+
+function at(ranged: Ranged | undefined, minor: number): string | undefined {
+  if (ranged === undefined || typeof ranged === "string") return ranged;
+  const range = ranged.find(([, from, to]) => Number(from) <= minor && minor <= Number(to));
+  return range?.[0] as string | undefined;
+}
+
+function span(ranged: Ranged | undefined): [number, number] | undefined {
+  if (ranged === undefined) return undefined;
+  if (typeof ranged === "string") return [schemaMinors[0]!, schemaMinors.at(-1)!];
+  return [Number(ranged[0]?.[1]), Number(ranged.at(-1)?.[2])];
+}
