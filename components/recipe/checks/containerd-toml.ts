@@ -1,19 +1,26 @@
 import type { Check } from "./check";
 import { containerdPart, parseToml } from "../machine/containerd";
-import { valueAt } from "../machine/user-patches";
+import { containerdKeys, containerdMinor } from "../facts/containerd-schema";
+import { parseTalosVersion } from "../facts/version";
+import { containerdFlaws } from "../machine/containerd-flaws";
+import { isRecord, valueAt } from "../machine/user-patches";
 
 export const containerdToml: Check = {
   id: "containerd-toml",
   source:
     "talos, injectCRIConfigPatch: a part that cannot be merged fails the boot after a minute; containerd 2, CRI plugin names",
-  find: ({ machines, plan }) =>
-    machines.flatMap((machine) => {
+  find: ({ machines, plan, spec: { talosVersion } }) => {
+    const minor = containerdMinor(parseTalosVersion(talosVersion)?.minor ?? 8);
+    return machines.flatMap((machine) => {
       const spec = machine.spec.containerd;
       if (!spec) return [];
       const { error, clashes } = containerdPart(spec, plan.era);
       const field = `${machine.field}.containerd.extra`;
-      const oldPlugin =
-        valueAt(parseToml(spec.extra ?? "").table, "plugins", "io.containerd.grpc.v1.cri") !== undefined;
+      const table = parseToml(spec.extra ?? "").table ?? {};
+      const grpc = valueAt(table, "plugins", "io.containerd.grpc.v1.cri");
+      // The name stayed for the streaming server alone.
+      const server = containerdKeys("cri.ServerConfig", minor);
+      const oldPlugin = grpc !== undefined && (!isRecord(grpc) || Object.keys(grpc).some((key) => !server.has(key)));
       return [
         ...(error === undefined
           ? []
@@ -42,6 +49,8 @@ export const containerdToml: Check = {
               },
             ]
           : []),
+        ...containerdFlaws(table, minor).map((flaw) => ({ field, ...flaw })),
       ];
-    }),
+    });
+  },
 };

@@ -1,4 +1,4 @@
-import { parse, stringify, type TomlTable } from "smol-toml";
+import { parse, stringify, TomlError, type TomlTable } from "smol-toml";
 import { remember } from "../memory";
 import type { ContainerdSpec } from "../stack/spec/index";
 import type { Era } from "../types";
@@ -77,7 +77,8 @@ export function parseToml(text: string): { table?: TomlTable; error?: string } {
   try {
     return { table: parse(text) };
   } catch (error) {
-    return { error: (error as Error).message.split("\n")[0] ?? "not TOML" };
+    const message = ((error as Error).message.split("\n")[0] ?? "not TOML").replace(/^Invalid TOML document: /, "");
+    return { error: error instanceof TomlError ? `${message} (line ${error.line})` : message };
   }
 }
 
