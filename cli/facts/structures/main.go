@@ -28,6 +28,10 @@ func typeOf(t reflect.Type) string {
 
 	for _, method := range []string{"UnmarshalYAML", "UnmarshalText"} {
 		if _, ok := reflect.PointerTo(t).MethodByName(method); ok && t.Name() != "Unstructured" {
+			if t.Kind() == reflect.Slice {
+				typeOf(t.Elem())
+			}
+
 			return "custom:" + t.String()
 		}
 	}

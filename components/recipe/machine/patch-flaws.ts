@@ -124,7 +124,7 @@ class Judge {
     const deletes = this.checkDelete(map, path);
     for (const pair of map.items) {
       const key = this.keyOf(pair, path);
-      if (key === undefined || key === patchKey) continue;
+      if (key === undefined || key === patchKey || (isDocument && key === "kind")) continue;
       const here = path === "" ? key : `${path}.${key}`;
       const type = keys.get(key);
       if (type === undefined) this.unknownKey(structure, key, here, keys);
@@ -156,7 +156,7 @@ class Judge {
       return this.flaw(path, `is no field of Talos 1.${this.schema.minor}: it ${when}`, "leave it out");
     }
     if (!this.schema.isKnown) return;
-    const near = closest(key, keys.keys());
+    const near = nearest(key, [...keys.keys()]);
     const home = near === undefined ? this.homeOf(key) : undefined;
     const parent = path.slice(0, -key.length - 1);
     this.flaw(
@@ -186,9 +186,12 @@ class Judge {
     if (node === undefined || (isScalar(node) && node.value === null)) return;
     // The check of machine.files judges the operation.
     if (field === "v1alpha1.MachineFile.op") return;
+    // A list or a value can be deleted as well as a mapping.
+    if (isMap(node) && node.has(patchKey) && !path.endsWith("]") && this.checkDelete(node, path)) return;
     const problem = this.shapeFlaw(node, type);
     if (problem !== undefined) return this.flaw(path, problem, `write ${describe(type)}`);
-    const more = valueFlaw(field, () => node.toJS(this.current) as unknown);
+    const more =
+      isMap(node) && node.has(patchKey) ? undefined : valueFlaw(field, () => node.toJS(this.current) as unknown);
     if (more !== undefined) return this.flaw(path, more.problem, more.remedy);
     if (type.startsWith("@") && isMap(node)) this.structure(node, type.slice(1), path);
     else if (type.startsWith("[") && isSeq(node)) {
@@ -268,4 +271,12 @@ function textOf(node: unknown): string | undefined {
 
 function textAt(map: YAMLMap, key: string): string | undefined {
   return textOf(map.get(key, true));
+}
+
+/** The key that was probably meant: a near one, or one that has the word in it. */
+function nearest(key: string, keys: string[]): string | undefined {
+  const word = key.toLowerCase();
+  const related = (other: string): boolean =>
+    word.length >= 4 && (other.startsWith(word.slice(0, 5)) || other.endsWith(word) || word.endsWith(other));
+  return closest(key, keys) ?? keys.find((other) => related(other.toLowerCase()));
 }

@@ -196,12 +196,13 @@ export const hostname: Rule = (value) =>
     : undefined;
 
 export const ports: Rule = (value) => {
-  const [from, to = from, ...more] = asText(value).split("-");
-  const isPort = (port: string | undefined): boolean =>
-    /^\d+$/.test(port ?? "") && Number(port) >= 1 && Number(port) <= 65535;
-  return more.length === 0 && isPort(from) && isPort(to) && Number(from) <= Number(to)
+  const isPort = (port: unknown): boolean => /^\d+$/.test(asText(port)) && Number(port) >= 1 && Number(port) <= 65535;
+  // A text is a range, a number is a port (talos, pkg/machinery/config/types/network/port_range.go).
+  const [from, to, ...more] = asText(value).split("-");
+  const isRight = typeof value === "number" ? isPort(value) : isPort(from) && isPort(to) && Number(from) <= Number(to);
+  return isRight && more.length === 0
     ? undefined
-    : { problem: "is no port", remedy: "write 1 to 65535, or a range such as 8000-8100" };
+    : { problem: "is no port", remedy: "write 1 to 65535 without quotes, or a range such as 8000-8100" };
 };
 
 export const url = (...schemes: string[]): Rule =>

@@ -1,0 +1,107 @@
+import { isRecord } from "./user-patches";
+
+/** A secret in a patch: where it stands, never what it is. */
+export interface Secret {
+  path: string;
+  remedy: string;
+}
+
+/**
+ * Fields of Talos' configuration that hold secrets, by document. Source: talos, pkg/machinery/config/types, RedactSecrets of
+ * v1alpha1 and Redact of the documents.
+ */
+const fields: Record<string, RegExp> = {
+  "": /^(machine\.(token|ca\.key)|cluster\.(token|secret|(ca|aggregatorCA|serviceAccount|etcd\.ca)\.key|aescbcEncryptionSecret|secretboxEncryptionSecret)|machine\.network\.interfaces\[\d+\](\.vlans\[\d+\])?\.(wireguard\.privateKey|vip\.(equinixMetal|hcloud)\.apiToken)|machine\.systemDiskEncryption\.\w+\.keys\[\d+\]\.static\.passphrase|machine\.registries\.config\..+\.(auth\.(password|auth|identityToken)|tls\.clientIdentity\.key))$/,
+  RegistryAuthConfig: /^(password|auth|identityToken)$/,
+  RegistryTLSConfig: /^clientIdentity\.key$/,
+  WireguardConfig: /^(privateKey|peers\[\d+\]\.presharedKey)$/,
+  HCloudVIPConfig: /^apiToken$/,
+  SideroLinkConfig: /^joinToken$/,
+};
+
+/** A static passphrase of an encrypted volume, in whatever document. */
+const passphrase = /(^|\.)keys\[\d+\]\.static\.passphrase$/;
+
+/** Names under which people keep secrets. */
+const name =
+  /^(password|passwd|passphrase|token|api_?key|api_?token|(client_?)?secret_?key|client_?secret|private_?key|preshared_?key|auth_?key|auth_?token|access_?token|join_?token|bearer_?token|identity_?token|aws_?secret_?access_?key)$/i;
+
+/** Names of environment variables, and flags, that hold secrets. */
+const variable =
+  /(^|[\s"',;])-{0,2}(\w*(AUTH_?KEY|SETUP_KEY|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|PASSWORD|PASSWD|PASSPHRASE|AUTH_?TOKEN|API_?TOKEN|_TOKEN|_SECRET|CREDENTIALS))=(?!\s*$)(?![\s"']*(\/|file:))[^\s]/i;
+
+/** Shapes of well-known secrets. */
+const shape = new RegExp(
+  [
+    "-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----",
+    "\\btskey-[a-z]+-\\w",
+    "\\bgh[pousr]_[A-Za-z0-9]{20}",
+    "\\bgithub_pat_[A-Za-z0-9_]{20}",
+    "\\bglpat-[\\w-]{16}",
+    "\\bhf_[A-Za-z0-9]{20}",
+    "\\bsk-[A-Za-z0-9_-]{20}",
+    "\\bnvapi-[\\w-]{20}",
+    "\\bxox[abposr]-[\\w-]{10}",
+    "\\bAKIA[0-9A-Z]{16}\\b",
+    "\\bdckr_pat_[\\w-]{16}",
+    "\\beyJ[\\w-]{10,}\\.eyJ[\\w-]{10,}\\.[\\w-]{10,}",
+    "[a-z]+://[^\\s/:@]+:[^\\s/@]+@",
+    "\\bAGE-SECRET-KEY-1",
+  ].join("|"),
+);
+
+/** base64 of PEM with a private key: `-----BEGIN … PRIVATE KEY`. */
+const encodedKey = /LS0tLS1CRUdJTi[A-Za-z0-9+/]*(UFJJVkFURSBLRVk|BSSVZBVEUgS0VZ|QUklWQVRFIEtFW)/;
+
+/** Secrets in a document, the first of them first. */
+export function secretsIn(value: unknown, kind: string): Secret[] {
+  const found: Secret[] = [];
+  const visit = (value: unknown, path: string, key: string): void => {
+    if (typeof value === "string" || typeof value === "number") {
+      if (isSecret(String(value), path, key, kind))
+        found.push({ path: kind === "" ? path : `${kind}.${path}`, remedy: remedyOf(kind, path) });
+    } else if (Array.isArray(value)) value.forEach((item, index) => visit(item, `${path}[${index}]`, ""));
+    else if (isRecord(value) && value["kind"] === "Secret" && path !== "") {
+      if (isRecord(value["data"]) || isRecord(value["stringData"])) found.push({ path, remedy: remedyOf(kind, path) });
+    } else if (isRecord(value))
+      for (const [step, child] of Object.entries(value)) visit(child, path === "" ? step : `${path}.${step}`, step);
+  };
+  visit(value, "", "");
+  return found;
+}
+
+function isSecret(text: string, path: string, key: string, kind: string): boolean {
+  if (text.trim() === "" || /^\s*(\$\{[^}]*\}|\{\{[^}]*\}\}|<[^>]*>)\s*$/.test(text)) return false; // nothing, or a place for one
+  if (fields[kind]?.test(path) === true || passphrase.test(path)) return true;
+  if (name.test(key) && !isPath(text)) return true;
+  return shape.test(text) || encodedKey.test(text) || variable.test(text) || holdsSecretManifest(text, path);
+}
+
+/** What names a file holds no secret itself. */
+function isPath(text: string): boolean {
+  return text.startsWith("/") || /^(true|false)$/.test(text);
+}
+
+/** A Kubernetes Secret with content, in a manifest that the configuration carries. */
+function holdsSecretManifest(text: string, path: string): boolean {
+  return (
+    path.endsWith("contents") &&
+    text.split(/^---/m).some((part) => /^kind:\s*["']?Secret["']?\s*$/m.test(part) && /^(data|stringData):/m.test(part))
+  );
+}
+
+function remedyOf(kind: string, path: string): string {
+  if (/^(RegistryAuthConfig|RegistryTLSConfig)$/.test(kind) || path.startsWith("machine.registries"))
+    return "leave it out: give it to the machine with `talosctl patch machineconfig`, or let the pods name an image pull secret";
+  if (kind === "ExtensionServiceConfig")
+    return "leave the document out: give it to the machine with `talosctl patch machineconfig`, from a file that is not committed";
+  if (
+    /^(WireguardConfig|HCloudVIPConfig|SideroLinkConfig)$/.test(kind) ||
+    path.startsWith("machine.network") ||
+    passphrase.test(path)
+  )
+    return "leave it out: give it to the machine with `talosctl patch machineconfig`, from a file that is not committed";
+  if (/^(machine\.(token|ca)|cluster\.)/.test(path) && !path.startsWith("cluster.inlineManifests"))
+    return "leave it out: machine secrets come from the secret configuration talos-gpu:machineSecrets; others belong into a Kubernetes Secret";
+  return "leave it out: what a pod needs belongs into a Kubernetes Secret, what the machine needs into a patch by `talosctl patch machineconfig`";
+}

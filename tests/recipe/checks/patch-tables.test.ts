@@ -1,0 +1,72 @@
+import { checkCluster } from "../../../components/recipe";
+import { patchFlaws } from "../../../components/recipe/machine/patch-flaws";
+import { talosDocuments, valueOfDocument } from "../../../components/recipe/machine/talos-yaml";
+import { secretsIn } from "../../../components/recipe/machine/secrets";
+import { harmlessPatches, secretPatches } from "./tables/secrets";
+import { rightPatches } from "./tables/patches-right";
+import { wrongPatches } from "./tables/patches-wrong";
+import { rightParts, wrongParts } from "./tables/containerd";
+
+const flawsOf = (patch: string, minor: number): string[] => {
+  const documents = talosDocuments(patch);
+  expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
+  return patchFlaws(documents, { minor, isKnown: true }).map(
+    ({ path, problem, remedy }) => `${path} ${problem}; ${remedy}`,
+  );
+};
+
+describe("patches against what Talos' decoder takes", () => {
+  test.each(rightPatches)("1.%i takes %s", (minor, patch) => expect(flawsOf(patch, minor)).toEqual([]));
+
+  test.each(wrongPatches)("1.%i refuses %s", (minor, patch, says) =>
+    expect(flawsOf(patch, minor).join("\n")).toContain(says),
+  );
+
+  test("a release that nobody knows yet is judged loosely: what its schema may have brought is let be", () => {
+    const loose = (patch: string): number => patchFlaws(talosDocuments(patch), { minor: 14, isKnown: false }).length;
+    expect(loose("machine: {newThing: {a: b}}\n")).toBe(0);
+    expect(loose("apiVersion: v1alpha1\nkind: NewConfig\n")).toBe(0);
+    expect(loose("machine: {sysctls: [a]}\n")).toBe(1);
+  });
+
+  test("a patch costs less than five milliseconds", () => {
+    const documents = rightPatches.map(([minor, patch]) => [minor, talosDocuments(patch)] as const);
+    const started = performance.now();
+    for (const [minor, parsed] of documents) patchFlaws(parsed, { minor, isKnown: true });
+    expect((performance.now() - started) / documents.length).toBeLessThan(5);
+  });
+});
+
+describe("secrets in patches", () => {
+  const pathsOf = (patch: string): string[] =>
+    talosDocuments(patch).flatMap((document) => {
+      const value = valueOfDocument(document) as { kind?: string };
+      return secretsIn(value, value.kind ?? "").map(({ path }) => path);
+    });
+
+  test.each(secretPatches)("one in %s", (patch, path) => expect(pathsOf(patch)[0]).toContain(path));
+  test.each(harmlessPatches.map((patch) => [patch]))("none in %s", (patch) => expect(pathsOf(patch)).toEqual([]));
+});
+
+describe("containerd parts", () => {
+  const saidOf = (extra: string, talosVersion: string): string =>
+    checkCluster({
+      talosVersion,
+      machines: {
+        a: {
+          address: "10.0.0.1",
+          role: "worker",
+          configuration: "adopted",
+          gpus: [{ model: "L4" }],
+          containerd: { extra },
+        },
+      },
+      devicePlugin: { version: talosVersion.startsWith("v1.13") ? "0.18.2" : "0.17.4" },
+    })
+      .filter(({ field }) => field.includes("containerd"))
+      .map(({ problem, remedy }) => `${problem}; ${remedy}`)
+      .join("\n");
+
+  test.each(rightParts)("taken: %s", (part) => expect(saidOf(part, "v1.12.6")).toBe(""));
+  test.each(wrongParts)("refused: %s", (part, says) => expect(saidOf(part, "v1.12.6")).toContain(says));
+});
