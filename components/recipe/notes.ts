@@ -1,3 +1,4 @@
+import { chartNotes } from "./chart-notes";
 import { migOf, powerRangeOf } from "./facts/card";
 import type { MachineFacts } from "./facts/machine-facts";
 import { eraOf, type Release } from "./facts/talos-release";
@@ -23,6 +24,7 @@ export function notesOf(spec: ClusterSpec, release: Release | undefined, facts: 
       : []),
     ...cardNotes(facts),
     ...powerNotes(facts),
+    ...chartNotes(spec),
     ...migNotes(spec, facts),
   ];
 }

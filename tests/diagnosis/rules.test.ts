@@ -54,6 +54,11 @@ test.each([
   expect(both({ ...healthy, events })).toEqual([["modelsPull"], ["modelsPull"]]);
 });
 
+test("init 250 result=11 in a log, without a hook that fails, is harmless and told of nobody", () => {
+  const events = [{ namespace: "ollama", object: "Pod/ollama-x", reason: "Started", message: "init 250 result=11" }];
+  expect(both({ ...healthy, events })).toEqual([[], []]);
+});
+
 test("a postStart hook that fails for reasons of its own is somebody else's", () => {
   const message = "PostStartHookError: command '[/bin/sh -c x]' exited with 1: no space left on device";
   expect(both({ ...healthy, events: [{ object: "Pod/x", message }] })).toEqual([[], []]);

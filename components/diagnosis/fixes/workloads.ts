@@ -6,15 +6,10 @@ import type { Fixes } from "./fix";
 export const workloadsFixes = {
   modelsPull: {
     does: "a Job asks the running ollama to pull its models, instead of a postStart hook in its container",
-    symptom:
-      "ollama's container is killed seconds after its start, again and again: FailedPostStartHook, nvidia-container-cli: initialization error: init 250 result=11",
+    symptom: "ollama's container is killed seconds after its start, again and again: FailedPostStartHook",
     cause:
-      "a hook's exec runs nvidia-container-cli anew, which fails on Talos ≤ 1.12, and Kubernetes kills a container whose postStart hook fails",
-    errors: [
-      "FailedPostStartHook",
-      "PostStartHookError",
-      "nvidia-container-cli: initialization error: init 250 result=11",
-    ],
+      "the hook's exec fails in a GPU container on Talos ≤ 1.12, and Kubernetes kills a container whose postStart hook fails; `init 250 result=11` in a container's log, without a hook that fails, is harmless",
+    errors: ["FailedPostStartHook", "PostStartHookError"],
     remedy: "take modelsPull out of `without`, or set workloads.ollama.pullBy to job",
     source: "siderolabs/extensions#940; ollama-helm#68, #100",
     usedBy: (plan) => plan.era === "legacy" && (plan.spec.workloads?.ollama?.models ?? []).length > 0,

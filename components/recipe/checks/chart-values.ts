@@ -1,4 +1,4 @@
-import { findChart, valueComplaints, type ChartName } from "../facts/chart";
+import { judgesOf, valueComplaints, type ChartName } from "../facts/chart";
 import type { Check } from "./check";
 import { didYouMean } from "../stack/suggest";
 
@@ -21,9 +21,14 @@ export const chartValues: Check = {
       ] as ["gpuOperator" | "devicePlugin", ChartName][]
     ).flatMap(([field, name]) => {
       const release = spec[field];
-      const chart = release?.values && findChart(name, release.version);
+      // Between two releases of the tables, what one of them takes may be right: only what both refuse is told.
+      const [chart, ...others] = release?.values ? judgesOf(name, release.version) : [];
       if (!release?.values || !chart) return [];
-      return valueComplaints(chart, release.values).map(({ path, kind }) =>
+      const refusedToo = others.map((other) => valueComplaints(other, release.values ?? {}).map(({ path }) => path));
+      const complaints = valueComplaints(chart, release.values).filter(({ path }) =>
+        refusedToo.every((paths) => paths.includes(path)),
+      );
+      return complaints.map(({ path, kind }) =>
         kind === "unknown"
           ? {
               field: `${field}.values.${path}`,

@@ -9,25 +9,18 @@ const strategies = ["envvar", "volume-mounts", "cdi-annotations", "cdi-cri"];
 function said({ spec }: CheckContext): { field: string; text: string }[] {
   const env = envOf(valueAt(spec.gpuOperator?.values, "devicePlugin", "env"), "DEVICE_LIST_STRATEGY");
   const value = valueAt(spec.devicePlugin?.values, "deviceListStrategy");
-  const list: unknown[] = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
   return [
     ...(env === undefined ? [] : [{ field: "gpuOperator.values.devicePlugin.env", text: env }]),
-    ...(list.length === 0
-      ? []
-      : [
-          {
-            field: "devicePlugin.values.deviceListStrategy",
-            text: list.filter((word) => typeof word === "string").join(","),
-          },
-        ]),
+    ...(typeof value === "string" ? [{ field: "devicePlugin.values.deviceListStrategy", text: value }] : []),
   ];
 }
 
 export const deviceListStrategy: Check = {
   id: "device-list-strategy",
   source: "k8s-device-plugin, api/config/v1/consts.go; siderolabs/extensions c5480f9 (no CDI before Talos 1.13)",
-  find: (context) =>
-    said(context).flatMap(({ field, text }): Complaint[] => {
+  find: (context) => [
+    ...asList(context),
+    ...said(context).flatMap(({ field, text }): Complaint[] => {
       const words = text.split(",").map((word) => word.trim());
       const wrong = words.filter((word) => !strategies.includes(word));
       if (wrong.length > 0) {
@@ -51,4 +44,19 @@ export const deviceListStrategy: Check = {
         },
       ];
     }),
+  ],
 };
+
+/** The chart puts it into a variable: a list fails in its template (k8s-device-plugin, templates/_helpers.tpl, `contains`). */
+function asList({ spec }: CheckContext): Complaint[] {
+  const value = valueAt(spec.devicePlugin?.values, "deviceListStrategy");
+  if (value === undefined || value === null || typeof value === "string") return [];
+  return [
+    {
+      field: "devicePlugin.values.deviceListStrategy",
+      problem: "must be text",
+      why: "the chart's template fails on anything else, and nothing is installed",
+      remedy: `write one of ${strategies.join(", ")}, or several with commas between them`,
+    },
+  ];
+}

@@ -56,15 +56,16 @@ import { platform } from "./platform";
 import { pluginEra } from "./plugin-era";
 import { pluginNamespace } from "./plugin-namespace";
 import { pluginPaths } from "./plugin-paths";
-import { pluginVersion } from "./plugin-version";
 import { podNodeSelector } from "./pod-node-selector";
 import { powerLimit } from "./power-limit";
 import { sharing } from "./sharing";
+import { sharingConfigCheck } from "./sharing-config";
 import { sharingRequests } from "./sharing-requests";
 import { taints } from "./taints";
 import { talosVersion } from "./talos-version";
 import { tolerations } from "./tolerations";
 import { upgradeStep } from "./upgrade-step";
+import { valuesWithoutGpus } from "./values-without-gpus";
 import { visibleDevices } from "./visible-devices";
 import { vllm } from "./vllm";
 import { withoutFix } from "./without-fix";
@@ -121,12 +122,13 @@ export const checks: Check[] = [
   chartValues,
   operatorVersion,
   operatorValues,
-  pluginVersion,
+  valuesWithoutGpus,
   pluginEra,
   pluginNamespace,
   pluginPaths,
   deviceListStrategy,
   sharing,
+  sharingConfigCheck,
   mig,
   monitoring,
   gpuRequestsFit,

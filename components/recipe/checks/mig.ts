@@ -40,13 +40,20 @@ export const mig: Check = {
             why: "the MIG manager would fail on it, and take its GPUs out of service while it tries",
             remedy: `leave mig out, or ${field} out of the stack`,
           });
+        } else if (profile === "balanced" && !geometry.balanced) {
+          complaints.push({
+            field: "sharing.mig.profile",
+            problem: `all-balanced does nothing on the ${card.model} of ${machine.name}`,
+            why: "the MIG manager's configuration names other cards: it reports success and splits none of these",
+            remedy: `write one of ${Object.keys(geometry.profiles).join(", ")}`,
+          });
         } else if (Object.keys(instancesOf(geometry, wanted.profile)).length === 0) {
           const profiles = Object.keys(geometry.profiles);
           complaints.push({
             field: "sharing.mig.profile",
             problem: `the ${card.model} of ${machine.name} has no profile ${profile}`,
             why: "the MIG manager would set nvidia.com/mig.config.state=failed, and the node would offer whole cards or none",
-            remedy: `${didYouMean(profile, profiles)}one of ${profiles.join(", ")}, all-balanced`,
+            remedy: `${didYouMean(profile, profiles)}one of ${[...profiles, ...(geometry.balanced ? ["all-balanced"] : [])].join(", ")}`,
           });
         } else if (machine.driverVersion && compareDotted(machine.driverVersion, geometry.minDriver) < 0) {
           complaints.push({

@@ -1,4 +1,4 @@
-import type { Check } from "./check";
+import type { Check, CheckContext } from "./check";
 
 const name = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const value = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
@@ -11,11 +11,25 @@ function isKey(key: string): boolean {
     : parts.length === 2 && prefix.test(parts[0] ?? "") && name.test(parts[1] ?? "");
 }
 
+/**
+ * What a label turns off when it is not "true"; the operator itself fills in an empty one. Parts that nothing waits for,
+ * like dcgm-exporter, may be off (gpu-operator, controllers/state_manager.go; assets/state-*, nodeSelector of each DaemonSet).
+ */
+function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boolean {
+  if (key === "nvidia.com/gpu.present") return text !== "true";
+  if (plan.kubernetes.mode !== "operator") return false;
+  if (key === "nvidia.com/gpu.deploy.operands") return text === "false";
+  const splits = spec.sharing?.mig !== undefined;
+  const needed = ["device-plugin", ...(plan.era === "cdi" ? ["operator-validator"] : [])];
+  const parts = [...needed, ...(splits ? ["mig-manager", "gpu-feature-discovery"] : [])];
+  return parts.some((part) => key === `nvidia.com/gpu.deploy.${part}`) && text !== "true" && text !== "";
+}
+
 export const nodeLabels: Check = {
   id: "node-labels",
   source: "Kubernetes, labels; gpu-operator, controllers/state_manager.go (a label of the user is kept)",
-  find: ({ machines }) =>
-    machines.flatMap((machine) =>
+  find: (context) =>
+    context.machines.flatMap((machine) =>
       Object.entries(machine.spec.labels ?? {}).flatMap(([key, text]) => {
         const field = `${machine.field}.labels.${key}`;
         if (!isKey(key) || !value.test(text)) {
@@ -28,10 +42,7 @@ export const nodeLabels: Check = {
             },
           ];
         }
-        const turnsOff =
-          machine.gpuCount > 0 &&
-          text === "false" &&
-          /^nvidia\.com\/(gpu\.present|gpu\.deploy\.(operands|device-plugin))$/.test(key);
+        const turnsOff = machine.gpuCount > 0 && turnedOff(context, key, text);
         const ours = machine.recipe.nodeLabels[key];
         if (turnsOff || (ours !== undefined && ours !== text)) {
           return [

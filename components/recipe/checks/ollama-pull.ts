@@ -3,7 +3,7 @@ import { modelPullOf } from "../kubernetes/model-pull";
 
 export const ollamaPull: Check = {
   id: "ollama-pull",
-  source: "siderolabs/extensions#940: nvidia-container-cli fails on exec (init 250 result=11); gone with Talos 1.13",
+  source: "siderolabs/extensions#940: reported for a postStart hook's exec; gone with Talos 1.13",
   find: ({ spec, plan }) => {
     const ollama = spec.workloads?.ollama;
     if (!ollama || modelPullOf(spec) !== "postStart" || plan.era === "cdi" || (ollama.models ?? []).length === 0)

@@ -5,8 +5,8 @@ import { valueAt } from "../machine/user-patches";
 export const operatorValues: Check = {
   id: "operator-values",
   source:
-    "gpu-operator v26.7.0, controllers/object_controls.go (toolkit on read-only hosts); nvidia-container-toolkit, CDI; talos, hack/cri-plugin.part (NRI); mig-parted#356",
-  find: ({ spec, plan, release }) => {
+    "gpu-operator v26.7.0, controllers/object_controls.go (toolkit on read-only hosts); nvidia-container-toolkit, CDI; mig-parted#356",
+  find: ({ spec, plan }) => {
     const values = spec.gpuOperator?.values;
     const field = (path: string): string => `gpuOperator.values.${path}`;
     const manager = valueAt(values, "migManager", "version");
@@ -37,13 +37,6 @@ export const operatorValues: Check = {
           field: field("cdi.enabled"),
           problem: "turns CDI off, on Talos ≥ 1.13",
           why: "its toolkit has no other way to bring a card into a container: nvidia-container-cli is gone",
-          remedy: "leave it out",
-        },
-      valueAt(values, "cdi", "nriPluginEnabled") === true &&
-        (release?.minor.minor ?? 0) < 14 && {
-          field: field("cdi.nriPluginEnabled"),
-          problem: "needs containerd's NRI, which Talos ≤ 1.13 turns off",
-          why: "the operands then run without RuntimeClass and without their libraries",
           remedy: "leave it out",
         },
       plan.era === "cdi" &&

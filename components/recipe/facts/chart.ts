@@ -15,6 +15,17 @@ export function findChart(name: ChartName, version: string): ChartValues | undef
   return known.filter((chart) => semver.lte(chart.version, wanted)).at(-1) ?? known[0];
 }
 
+/** Releases of a chart that judge a version's values: the one of the table, or its neighbours. */
+export function judgesOf(name: ChartName, version: string): ChartValues[] {
+  const wanted = semver.parse(version);
+  if (!wanted) return [];
+  const known = charts.filter((chart) => chart.chart === name);
+  const before = known.filter((chart) => semver.lte(chart.version, wanted)).at(-1);
+  if (before && semver.eq(before.version, wanted)) return [before];
+  const after = known.find((chart) => semver.gt(chart.version, wanted));
+  return [before, after].filter((chart) => chart !== undefined);
+}
+
 /** Why a value has no effect, or the wrong one. */
 export interface ValueComplaint {
   path: string;

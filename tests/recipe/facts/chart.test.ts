@@ -1,5 +1,5 @@
-import { planCluster, type ClusterSpec, type ReleaseRecipe } from "../../../components/recipe/index";
-import { findChart, valueComplaints, type ChartName } from "../../../components/recipe/facts/chart";
+import { findingsOf, planCluster, type ClusterSpec, type ReleaseRecipe } from "../../../components/recipe/index";
+import { findChart, judgesOf, valueComplaints, type ChartName } from "../../../components/recipe/facts/chart";
 import { charts } from "../../../components/recipe/facts/data/charts";
 import { oneMachine, validStack, validStacks } from "../stacks";
 
@@ -17,6 +17,35 @@ test.each([
   ["nvidia-device-plugin", "0.17.4", "0.17.4"],
   ["nvidia-device-plugin", "v0.18.0", "0.17.4"],
 ] as const)("%s %s is read as %s", (name, version, known) => expect(findChart(name, version)?.version).toBe(known));
+
+test.each([
+  ["gpu-operator", "v26.3.3", ["26.3.3"]],
+  ["gpu-operator", "v26.3.2", ["26.3.1", "26.3.3"]],
+  ["gpu-operator", "v27.1.0", ["26.7.0"]],
+  ["nvidia-device-plugin", "0.14.0", ["0.17.4"]],
+] as const)("%s %s is judged by %j", (name, version, by) =>
+  expect(judgesOf(name, version).map((chart) => chart.version)).toEqual(by),
+);
+
+test("a release that is not in the tables is taken, and a note says what judges it", () => {
+  const spec = (version: string): ClusterSpec => ({ ...validStack("aarhus-h100"), devicePlugin: { version } });
+  const told = (version: string): string[] => planCluster(spec(version)).notes.filter((note) => note.includes(version));
+  expect(told("0.18.2")).toEqual([]);
+  expect(told("0.18.0")).toEqual([expect.stringMatching(/judged by those of 0\.17\.4 and 0\.18\.2$/)]);
+  expect(told("0.19.2")).toEqual([expect.stringContaining("not in the tables"), expect.stringContaining("InfiniBand")]);
+  expect(findingsOf(spec("0.19.2"))).toEqual([]);
+  const newValue = { version: "0.18.0", values: { gdrcopyEnabled: true } };
+  expect(findingsOf({ ...spec("0.18.0"), devicePlugin: newValue })).toEqual([]);
+});
+
+test("a Node Feature Discovery of the user's counts where the machines say so", () => {
+  const stack = validStack("rtx5070ti");
+  const machine = stack.machines["k8s-worker4"]!;
+  const labels = { "feature.node.kubernetes.io/pci-10de.present": "true" };
+  const gpuOperator = { ...stack.gpuOperator!, values: { nfd: { enabled: false } } };
+  expect(findingsOf({ ...stack, gpuOperator }).map(({ check }) => check)).toEqual(["values-without-gpus"]);
+  expect(findingsOf({ ...stack, gpuOperator, machines: { "k8s-worker4": { ...machine, labels } } })).toEqual([]);
+});
 
 test("no version, no chart", () => expect(findChart("gpu-operator", "latest")).toBeUndefined());
 

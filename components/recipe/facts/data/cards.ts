@@ -204,7 +204,7 @@ export const cards: Card[] = [
     ["RTX PRO 6000 Blackwell Max-Q Workstation Edition", 97887, board(300), { mig: "RTX PRO 6000" }],
   ]),
   ...line(datacenter(blackwell), false, [
-    ["RTX PRO 6000 Blackwell Server Edition", 97887, board(600), { mig: "RTX PRO 6000" }],
+    ["RTX PRO 6000 Blackwell Server Edition", 97887, board(600), { mig: "RTX PRO 6000 Server" }],
   ]),
   ...line(datacenter(blackwell, "10.0"), false, [["B200", 183359, board(1000), { mig: "B200" }]]),
   // DGX Spark: Talos' own documentation names the proprietary modules and `arm64.nobti` (talos#13019), against NVIDIA's

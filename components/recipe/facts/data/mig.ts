@@ -56,9 +56,15 @@ export const migGeometries = {
     balanced: { "1g.23gb": 2, "2g.45gb": 1, "3g.90gb": 1 },
     minDriver: "570.133.20",
   },
-  "RTX PRO 6000": {
+  "RTX PRO 6000 Server": {
     profiles: { "1g.24gb": 4, "2g.48gb": 2, "4g.96gb": 1 },
     balanced: { "1g.24gb": 2, "2g.48gb": 1 },
+    minDriver: "575.51.03",
+  },
+  // The filter of all-balanced names the Server Edition's device alone, 0x2BB510DE: on the others the MIG manager reports
+  // success and splits nothing (mig-parted v0.12.3, deployments/systemd/config-default.yaml).
+  "RTX PRO 6000": {
+    profiles: { "1g.24gb": 4, "2g.48gb": 2, "4g.96gb": 1 },
     minDriver: "575.51.03",
   },
 } as const satisfies Record<string, MigGeometry>;

@@ -1,0 +1,33 @@
+import { valueAt } from "../machine/user-patches";
+import type { Check, Complaint } from "./check";
+
+/** Where each chart takes the plugin's configurations: the path of the section, and of its texts in there. */
+const places = [
+  { field: "gpuOperator", section: ["devicePlugin", "config"], texts: "data" },
+  { field: "devicePlugin", section: ["config"], texts: "map" },
+] as const;
+
+export const sharingConfigCheck: Check = {
+  id: "sharing-config",
+  source:
+    "k8s-device-plugin v0.17.4 to v0.19.3, deployments/helm/nvidia-device-plugin/templates/validation.yml (config.name beside config.map); gpu-operator, templates/plugin_config.yaml",
+  find: ({ spec }) => {
+    if (!spec.sharing?.timeSlicing && !spec.sharing?.mps) return [];
+    return places.flatMap(({ field, section, texts }): Complaint[] => {
+      const config = valueAt(spec[field]?.values, ...section);
+      const said = ([key, value]: readonly [string, unknown]): boolean =>
+        value !== undefined && value !== null && key !== "";
+      const rivals = [
+        ["name", valueAt(config, "name")],
+        ["default", valueAt(config, "default") === "default" ? undefined : valueAt(config, "default")],
+        [`${texts}.default`, valueAt(config, texts, "default")],
+      ] as const;
+      return rivals.filter(said).map(([key]) => ({
+        field: `${field}.values.${[...section, key].join(".")}`,
+        problem: "names a configuration of the device plugin beside sharing",
+        why: "the plugin takes one for a node: the chart refuses two, or the cards are shared otherwise than sharing says, and the node offers another number of GPUs",
+        remedy: "leave it out, or leave sharing out and say it all in your configuration",
+      }));
+    });
+  },
+};

@@ -1,0 +1,106 @@
+import { valueAt } from "../machine/user-patches";
+import { profileName } from "../facts/sharing";
+import type { Check, CheckContext, Complaint } from "./check";
+
+/** A value with which the chart installs, or fails, and no GPU is ever offered. */
+interface Barren {
+  /** Path in the release's values. */
+  path: string;
+  /** What of it is meant; default: this very value. */
+  is: unknown;
+  /** Whether it counts in this stack. */
+  when?: (context: CheckContext) => boolean;
+  problem: string;
+  why: string;
+  remedy?: string;
+}
+
+const splits = ({ spec }: CheckContext): boolean =>
+  spec.sharing?.mig !== undefined && profileName(spec.sharing.mig.profile) !== "disabled";
+
+/** The label by which the operator finds a GPU node (gpu-operator v26.7.0, controllers/state_manager.go, gpuNodeLabels). */
+const featureLabel = /^feature\.node\.kubernetes\.io\/pci-(10de|0302_10de|0300_10de)\.present$/;
+
+const labelledByHand = ({ gpuMachines }: CheckContext): boolean =>
+  gpuMachines.every(({ spec }) =>
+    Object.entries(spec.labels ?? {}).some(([key, value]) => featureLabel.test(key) && value === "true"),
+  );
+
+const operatorRows: Barren[] = [
+  {
+    path: "driver.enabled",
+    is: true,
+    problem: "installs NVIDIA's driver by the operator",
+    why: "there is no driver image for Talos, which brings the driver as an extension: its pod never starts, and everything waits for it",
+  },
+  {
+    path: "devicePlugin.enabled",
+    is: false,
+    problem: "turns the device plugin off",
+    why: "nothing else offers nvidia.com/gpu to the nodes, and the smoke test waits for it in vain",
+  },
+  {
+    path: "clusterPolicy.deployCR",
+    is: false,
+    problem: "leaves the ClusterPolicy out",
+    why: "the operator does nothing without one: no device plugin comes, and the node offers no GPU",
+  },
+  {
+    path: "gpuCluster.deployCR",
+    is: true,
+    problem: "asks for the operator's stack for dynamic resource allocation",
+    why: "the chart refuses it beside a ClusterPolicy, and without one nothing offers nvidia.com/gpu",
+  },
+  {
+    path: "cdi.nriPluginEnabled",
+    is: true,
+    problem: "needs the operator's container toolkit, whose container holds the NRI plugin",
+    why: "Talos brings the toolkit itself, so the operator's is off: charts from v26.7 on refuse it, and older ones start operands that never see a card",
+  },
+  {
+    path: "nfd.enabled",
+    is: false,
+    when: (context) => !labelledByHand(context),
+    problem: "turns Node Feature Discovery off",
+    why: "the operator finds GPU nodes by its labels alone: without them no operand is placed anywhere",
+    remedy:
+      'leave it out; where a Node Feature Discovery of your own runs, say so with machines.<name>.labels: feature.node.kubernetes.io/pci-10de.present: "true"',
+  },
+  {
+    path: "migManager.enabled",
+    is: false,
+    when: splits,
+    problem: "turns the MIG manager off, and sharing.mig wants cards split",
+    why: "nothing else splits them: the node offers whole cards, or none",
+  },
+];
+
+const pluginRows: Barren[] = [
+  {
+    path: "devicePlugin.enabled",
+    is: false,
+    problem: "turns the device plugin off",
+    why: "nothing else offers nvidia.com/gpu to the nodes, and the smoke test waits for it in vain",
+  },
+];
+
+const same = (found: unknown, is: unknown): boolean => found === is || String(found) === String(is);
+
+function barren(context: CheckContext, field: "gpuOperator" | "devicePlugin", rows: Barren[]): Complaint[] {
+  const values = context.spec[field]?.values;
+  return rows
+    .filter(({ path, is, when }) => same(valueAt(values, ...path.split(".")), is) && (when?.(context) ?? true))
+    .map(({ path, problem, why, remedy }) => ({
+      field: `${field}.values.${path}`,
+      problem,
+      why,
+      remedy: remedy ?? "leave it out",
+    }));
+}
+
+export const valuesWithoutGpus: Check = {
+  id: "values-without-gpus",
+  source:
+    "gpu-operator v25.3.4 to v26.7.0: deployments/gpu-operator/templates/{clusterpolicy,validations}.yaml, controllers/state_manager.go, controllers/object_controls.go (NRI plugin); gpu-operator#647 (driver image); k8s-device-plugin, deployments/helm",
+  find: (context) => [...barren(context, "gpuOperator", operatorRows), ...barren(context, "devicePlugin", pluginRows)],
+};
