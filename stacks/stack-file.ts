@@ -14,6 +14,7 @@ const project = "talos-gpu";
 
 /** Names of the stacks that have a file, sorted. */
 export function stackNames(): string[] {
+  if (!fs.existsSync(stacksDir)) return []; // the command `talos-gpu` where it is installed, not in a clone
   return fs
     .readdirSync(stacksDir)
     .map((file) => /^Pulumi\.(.+)\.yaml$/.exec(file)?.[1])
@@ -38,7 +39,7 @@ export function readStackFile(nameOrFile: string): Record<string, unknown> {
   const file = isPath ? nameOrFile : path.join(stacksDir, `Pulumi.${nameOrFile}.yaml`);
   if (!fs.existsSync(file)) {
     throw new Error(
-      `--stack: there is no ${isPath ? "file" : "stack"} ${nameOrFile}, so nothing can come up; take one of ${stackNames().join(", ")}, or the path of a stack file`,
+      `--stack: there is no ${isPath ? "file" : "stack"} ${nameOrFile}, so nothing is known of it; take ${["the path of a stack file", ...stackNames()].join(", or ")}`,
     );
   }
   const document = readYaml(file) as { config?: Record<string, unknown> } | null;

@@ -20,7 +20,7 @@ export async function reachOf(kubeconfig: KubeConfig, now: Date, limit: number):
       `kubeconfig: user ${user!.name} authenticates by auth-provider ${user!.authProvider!.name}, which Kubernetes dropped in 1.26; let its tool write an exec entry`,
     );
   const options: https.RequestOptions = {};
-  const known = await withoutPlugin(kubeconfig, limit);
+  const known = await prepared(kubeconfig, limit);
   await within(known.applyToHTTPSOptions(options), limit);
   const problem = options.cert === undefined ? undefined : certificateProblem(String(options.cert), now);
   return {
@@ -32,10 +32,14 @@ export async function reachOf(kubeconfig: KubeConfig, now: Date, limit: number):
   };
 }
 
-/** The same kubeconfig with what its user's credential plugin gives in the plugin's place. */
-async function withoutPlugin(kubeconfig: KubeConfig, limit: number): Promise<KubeConfig> {
+/** The same kubeconfig as the client takes it, with what its user's credential plugin gives in the plugin's place. */
+async function prepared(kubeconfig: KubeConfig, limit: number): Promise<KubeConfig> {
   const user = kubeconfig.getCurrentUser();
-  if (!user?.exec) return kubeconfig;
+  // The client refuses plain HTTP (`kubectl proxy`) unless it is told that nothing is to be verified there.
+  const clusters = kubeconfig.clusters.map((one) =>
+    one.server.startsWith("http:") ? { ...one, skipTLSVerify: true } : one,
+  );
+  if (!user?.exec) return copyOf(kubeconfig, clusters, kubeconfig.users);
   const { exec, ...rest } = user;
   const given = await execCredential(exec as ExecConfig, limit);
   const base64 = (pem: string): string => Buffer.from(pem).toString("base64");
@@ -45,9 +49,13 @@ async function withoutPlugin(kubeconfig: KubeConfig, limit: number): Promise<Kub
     ...(given.clientCertificateData === undefined ? {} : { certData: base64(given.clientCertificateData) }),
     ...(given.clientKeyData === undefined ? {} : { keyData: base64(given.clientKeyData) }),
   };
-  const { clusters, contexts, currentContext } = kubeconfig;
+  return copyOf(kubeconfig, clusters, [known]);
+}
+
+function copyOf(kubeconfig: KubeConfig, clusters: KubeConfig["clusters"], users: KubeConfig["users"]): KubeConfig {
+  const { contexts, currentContext } = kubeconfig;
   const made = new (kubeconfig.constructor as new () => KubeConfig)();
-  made.loadFromOptions({ clusters, contexts, currentContext, users: [known] });
+  made.loadFromOptions({ clusters, contexts, currentContext, users });
   return made;
 }
 

@@ -1,0 +1,191 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { expired } from "./expired-certificate";
+import {
+  apiServer,
+  bundled,
+  consult,
+  hangingProgram,
+  isRunning,
+  kubeconfig,
+  listen,
+  type Listening,
+  offering,
+  runCommand,
+  scratch,
+} from "./stand";
+
+const folder = scratch();
+const listening: Listening[] = [];
+let cli: string;
+beforeAll(() => void (cli = bundled(folder)));
+afterAll(() => {
+  for (const one of listening) one.close();
+  fs.rmSync(folder, { recursive: true });
+});
+
+async function at(server: Promise<Listening>): Promise<string> {
+  const opened = await server;
+  listening.push(opened);
+  return opened.url;
+}
+const page = '<!DOCTYPE html><html><form action="/login"></form></html>';
+
+/** What stands where the API should, and what the doctor says of it. */
+const servers: [string, () => Promise<string>, RegExp][] = [
+  [
+    "a login page",
+    () => at(listen((_, response) => response.setHeader("content-type", "text/html").end(page))),
+    /answers with a web page \(HTTP 200\): a login page or a proxy stands there/,
+  ],
+  [
+    "a redirect to a login page",
+    () => at(listen((_, response) => response.writeHead(302, { location: "https://login.example" }).end())),
+    /redirects to https:\/\/login\.example: a login page or a proxy stands before the API/,
+  ],
+  [
+    "something else that speaks JSON",
+    () => at(listen((_, response) => response.setHeader("content-type", "application/json").end('{"ok":true}'))),
+    /answers with JSON that is no list of Kubernetes'/,
+  ],
+  [
+    "a server that does not know the credentials",
+    () => at(listen((_, response) => response.writeHead(401).end("{}"))),
+    /does not know the credentials \(HTTP 401\)/,
+  ],
+  ["nothing", async () => "http://127.0.0.1:1", /refuses the connection: nothing listens there/],
+  ["a name that does not exist", async () => "https://nowhere.invalid:6443", /cannot be found/],
+  ["a server that never answers", () => at(listen(() => {})), /does not answer within 0\.6 s/],
+];
+
+describe("exit status 2: nothing could be looked at", () => {
+  test.concurrent.each(servers)("%s", async (_, server, expected) => {
+    const file = kubeconfig(folder, await server());
+    const { status, report, seconds } = await consult(cli, ["--kubeconfig", file, "--within", "3"]);
+    expect(report.unseen).toEqual([expect.stringMatching(/^Kubernetes could not be looked at: /)]);
+    expect(report.unseen[0]).toMatch(expected);
+    expect([status, report.status, report.differences, report.findings]).toEqual([2, 2, [], []]);
+    expect(seconds).toBeLessThan(30);
+  });
+
+  test("a client certificate that has expired, by name and date", async () => {
+    const user = { "client-certificate-data": Buffer.from(expired).toString("base64"), "client-key-data": "" };
+    const url = await at(listen((_, response) => response.writeHead(401).end("{}")));
+    const { status, report } = await consult(cli, ["--kubeconfig", kubeconfig(folder, url, user)]);
+    expect(status).toBe(2);
+    expect(report.unseen[0]).toContain("the client certificate of user me (context home) expired on 2021-01-01");
+  });
+
+  test.each([
+    ["no kubeconfig at all", [], /there is neither KUBECONFIG nor ~\/\.kube\/config/],
+    ["a kubeconfig that is not there", ["--kubeconfig", "/nowhere"], /--kubeconfig: cannot be read/],
+    ["a stack that is not there", ["--stack", "nowhere.yaml"], /--stack: there is no file nowhere\.yaml/],
+    ["an unknown option", ["--kubekonfig", "x"], /Unknown option '--kubekonfig'/],
+    ["a time that is none", ["--within", "soon"], /--within: soon is no number of seconds/],
+  ])("%s", async (_, args, expected) => {
+    const { status, stdout, stderr } = await runCommand(cli, ["doctor", ...args]);
+    expect([status, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(expected);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+});
+
+describe("a part could not be looked at", () => {
+  const talosconfig = path.join(folder, "talosconfig");
+  const look = async (environment: NodeJS.ProcessEnv, within = "5"): ReturnType<typeof consult> => {
+    fs.writeFileSync(
+      talosconfig,
+      JSON.stringify({ context: "home", contexts: { home: { endpoints: ["127.0.0.1"] } } }),
+    );
+    const file = kubeconfig(folder, await at(apiServer(offering)));
+    return consult(cli, ["--kubeconfig", file, "--talosconfig", talosconfig, "--within", within], environment);
+  };
+
+  test("without a talosconfig machines were not to be looked at: all is well, and a note says so", async () => {
+    const file = kubeconfig(folder, await at(apiServer(offering)));
+    const { status, report } = await consult(cli, ["--kubeconfig", file]);
+    expect([status, report.unseen]).toEqual([0, []]);
+    expect(report.notes).toEqual([expect.stringContaining("without a talosconfig the machines were not looked at")]);
+  });
+
+  test("talosctl is not there, or is no talosctl", async () => {
+    const missing = await look({ TALOS_GPU_TALOSCTL: "/nowhere/talosctl" });
+    expect([missing.status, missing.report.status]).toEqual([2, 2]);
+    expect(missing.report.unseen[0]).toMatch(
+      /the machines could not be looked at: talosctl: \/nowhere\/talosctl is not there/,
+    );
+    const other = await look({ TALOS_GPU_TALOSCTL: "/bin/echo" });
+    expect(other.status).toBe(2);
+    expect(other.report.unseen[0]).toContain("tells no version, so it is no talosctl");
+  });
+
+  test("a talosctl that hangs is ended, with what it started", async () => {
+    const { program, pids } = hangingProgram(folder, "talosctl");
+    const { status, report } = await look({ TALOS_GPU_TALOSCTL: program });
+    expect(status).toBe(2);
+    expect(report.unseen[0]).toMatch(/talosctl version did not end within/);
+    expect(pids().filter(isRunning)).toEqual([]);
+  });
+
+  test("a credential plugin that hangs is ended, with what it started", async () => {
+    const { program, pids } = hangingProgram(folder, "plugin");
+    const exec = { apiVersion: "client.authentication.k8s.io/v1", command: program, interactiveMode: "Never" };
+    const file = kubeconfig(folder, await at(apiServer(offering)), { exec });
+    const { status, report } = await consult(cli, ["--kubeconfig", file, "--within", "4"]);
+    expect(status).toBe(2);
+    expect(report.unseen[0]).toMatch(/the credential plugin `.*plugin` did not end within 1 s/);
+    expect(pids().filter(isRunning)).toEqual([]);
+  });
+
+  test("a credential plugin that works is used", async () => {
+    const token = JSON.stringify({ kind: "ExecCredential", status: { token: "t0ken" } });
+    let seen: string | undefined;
+    const url = await at(
+      listen((request, response) => {
+        seen = request.headers.authorization;
+        response.end(JSON.stringify({ kind: "NodeList", items: [] }));
+      }),
+    );
+    const exec = {
+      apiVersion: "client.authentication.k8s.io/v1",
+      command: "echo",
+      args: [token],
+      interactiveMode: "Never",
+    };
+    const { status } = await consult(cli, ["--kubeconfig", kubeconfig(folder, url, { exec })]);
+    expect([status, seen]).toEqual([1, "Bearer t0ken"]);
+  });
+});
+
+describe("what was looked at decides", () => {
+  const stack = path.resolve(__dirname, "../../stacks/Pulumi.rtx5070ti.yaml");
+
+  test("an empty cluster is not well, with a stack or without one", async () => {
+    const file = kubeconfig(folder, await at(apiServer({})));
+    for (const more of [[], ["--stack", stack]]) {
+      const { status, report } = await consult(cli, ["--kubeconfig", file, ...more]);
+      expect(status).toBe(1);
+      expect(report.differences.map(({ about }) => about)).toContain(more.length > 0 ? "node k8s-worker4" : "cluster");
+    }
+  });
+
+  test("another cluster than the stack's is not held against its plan", async () => {
+    const file = kubeconfig(folder, await at(apiServer(offering)));
+    const { status, report } = await consult(cli, ["--kubeconfig", file, "--stack", stack]);
+    expect([status, report.differences]).toEqual([2, []]);
+    expect(report.unseen).toEqual([
+      expect.stringContaining("the cluster is not the stack's: its nodes are gpu-1, the stack's machines k8s-worker4"),
+    ]);
+  });
+
+  test("for people: what is unlike, in plain lines without colours where nobody looks", async () => {
+    const file = kubeconfig(folder, await at(apiServer({ ...offering, "/apis/apps/v1/daemonsets": [] })));
+    const { status, stdout } = await runCommand(cli, ["doctor", "--kubeconfig", file]);
+    expect(status).toBe(1);
+    expect(stdout).toContain(
+      "✖ not as it must be: cluster: neither the GPU Operator nor NVIDIA's device plugin is installed, so nothing offers GPUs\n",
+    );
+    expect(stdout).not.toContain("\x1b[");
+    expect(stdout).not.toContain("nothing found");
+  });
+});

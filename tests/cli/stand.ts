@@ -1,0 +1,141 @@
+import { execFile } from "node:child_process";
+import * as fs from "node:fs";
+import * as http from "node:http";
+import type { AddressInfo } from "node:net";
+import * as os from "node:os";
+import * as path from "node:path";
+import { buildSync } from "esbuild";
+import type { DoctorReport } from "../../cli/doctor/report";
+
+const repository = path.resolve(__dirname, "../..");
+
+/** A folder of a test's own. */
+export const scratch = (): string => fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cli-"));
+
+/** Bundles the command as the components' build does, and gives its file: beside it there is nothing of this repository. */
+export function bundled(folder: string): string {
+  const { scripts } = JSON.parse(fs.readFileSync(path.join(repository, "components/package.json"), "utf8")) as {
+    scripts: { build: string };
+  };
+  if (!scripts.build.includes("../cli/main.ts --bundle")) throw new Error("the build makes no command");
+  const outfile = path.join(folder, "cli.js");
+  const entryPoints = [path.join(repository, "cli/main.ts")];
+  buildSync({ entryPoints, outfile, bundle: true, platform: "node", target: "node20", format: "cjs" });
+  return outfile;
+}
+
+/** How the command ended. */
+export interface Said {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+  seconds: number;
+}
+
+/** Runs the command as a user would, without anything of the environment that leads to a cluster. */
+export function runCommand(cli: string, args: string[], environment: NodeJS.ProcessEnv = {}): Promise<Said> {
+  const { KUBECONFIG: _k, TALOSCONFIG: _t, NO_COLOR: _n, ...inherited } = process.env;
+  const folder = path.dirname(cli);
+  const env = { ...inherited, HOME: folder, ...environment };
+  const start = performance.now();
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [cli, ...args],
+      { cwd: folder, env, timeout: 90_000 },
+      (_, stdout, stderr) =>
+        resolve({ status: child.exitCode, stdout, stderr, seconds: (performance.now() - start) / 1000 }),
+    );
+  });
+}
+
+/** Asks the doctor, and reads what it says. */
+export async function consult(
+  cli: string,
+  args: string[],
+  environment: NodeJS.ProcessEnv = {},
+): Promise<Said & { report: DoctorReport }> {
+  const said = await runCommand(cli, ["doctor", "--json", ...args], environment);
+  if (said.stdout === "") throw new Error(`exit ${said.status}: ${said.stderr}`);
+  return { ...said, report: JSON.parse(said.stdout) as DoctorReport };
+}
+
+/** Something that listens where an API server should. */
+export interface Listening {
+  url: string;
+  close(): void;
+}
+
+export async function listen(answer: http.RequestListener): Promise<Listening> {
+  const server = http.createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** An API server with these objects by path, and empty lists of everything else. */
+export const apiServer = (objects: Record<string, unknown[]>): Promise<Listening> =>
+  listen((request, response) => {
+    const kind = { apiVersion: "v1", kind: "SomeList", metadata: {} };
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ ...kind, items: objects[new URL(request.url!, "http://x").pathname] ?? null }));
+  });
+
+/** A cluster that offers a GPU, as its API server tells it. */
+export const offering = {
+  "/api/v1/nodes": [
+    {
+      metadata: { name: "gpu-1", labels: { "nvidia.com/gpu.present": "true" } },
+      spec: {},
+      status: {
+        allocatable: { "nvidia.com/gpu": "1" },
+        conditions: [{ type: "Ready", status: "True" }],
+        nodeInfo: { osImage: "Talos (v1.12.6)" },
+        addresses: [{ type: "InternalIP", address: "127.0.0.1" }],
+      },
+    },
+  ],
+  "/apis/apps/v1/daemonsets": [
+    {
+      metadata: { namespace: "nvidia", name: "nvidia-device-plugin", generation: 1 },
+      spec: { template: { spec: {} } },
+      status: { desiredNumberScheduled: 1, numberReady: 1, observedGeneration: 1 },
+    },
+  ],
+};
+
+/** Writes a kubeconfig that leads to a server. */
+export function kubeconfig(folder: string, server: string, user: Record<string, unknown> = {}): string {
+  const file = path.join(folder, `kubeconfig-${Math.random().toString(36).slice(2)}`);
+  const config = {
+    "current-context": "home",
+    contexts: [{ name: "home", context: { cluster: "home", user: "me" } }],
+    clusters: [{ name: "home", cluster: { server } }],
+    users: [{ name: "me", user }],
+  };
+  fs.writeFileSync(file, JSON.stringify(config));
+  return file;
+}
+
+/** Writes a program that notes its own id and that of what it starts, and then never ends. */
+export function hangingProgram(folder: string, name: string): { program: string; pids: () => number[] } {
+  const program = path.join(folder, name);
+  const noted = `${program}.pids`;
+  fs.writeFileSync(program, `#!/bin/sh\nsleep 1000 &\necho $$ $! > '${noted}'\nwait\n`, { mode: 0o755 });
+  const pids = (): number[] => fs.readFileSync(noted, "utf8").trim().split(" ").map(Number);
+  return { program, pids };
+}
+
+/** Whether a process runs; one that has ended and waits to be asked for its status does not. */
+export function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
