@@ -243,6 +243,17 @@ test("a stale containerd part is named by the keys that it lacks; what its owner
   ]);
 });
 
+test("of a release that is newer than the tables only the driver's branch is told", () => {
+  const newer = planOf("rtx5070ti", { talosVersion: "v1.12.99" });
+  const seen = (driverVersion: string): string[] => {
+    const found = asPlanned(newer) as Required<Observations>;
+    found.machines[0]!.driverVersion = driverVersion;
+    return differences(found, newer).map(({ problem }) => problem);
+  };
+  expect(seen("570.999.01")).toEqual([]);
+  expect(seen("535.1.1")).toEqual([expect.stringContaining("NVIDIA driver 535.1.1 is loaded, the plan says 570.")]);
+});
+
 test("what nobody looked at is not judged", () => {
   for (const stack of stacks) expect(differences({}, planOf(stack))).toEqual([]);
   expect(differences({})).toEqual([]);

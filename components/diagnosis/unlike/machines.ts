@@ -1,5 +1,6 @@
 import { parse, type TomlValue } from "smol-toml";
 import { customizationPath } from "../../recipe/machine/containerd";
+import { findRelease } from "../../recipe/facts/talos-release";
 import type { MachineRecipe, Plan } from "../../recipe/types";
 import type { Observations, ObservedMachine } from "../observations";
 import { difference, type Difference } from "./difference";
@@ -20,10 +21,12 @@ type Aspect = (recipe: MachineRecipe, machine: ObservedMachine) => { problem: st
 const aspects: Aspect[] = [release, schematic, extensions, stage, staged, modules, driver, services, containerd];
 
 function release({ talosVersion }: MachineRecipe, { talosVersion: runs }: ObservedMachine): { problem: string }[] {
-  return runs === undefined || runs === talosVersion
+  return runs === undefined || withoutV(runs) === withoutV(talosVersion)
     ? []
     : [{ problem: `runs Talos ${runs}, the plan says ${talosVersion}` }];
 }
+
+const withoutV = (version: string): string => version.replace(/^v/, "");
 
 const short = (schematicId: string): string => schematicId.slice(0, 12);
 
@@ -72,17 +75,19 @@ function modules({ kernelModules }: MachineRecipe, { modules: loaded }: Observed
   return missing.length === 0 ? [] : [{ problem: `kernel modules are not loaded: ${missing.join(", ")}` }];
 }
 
+/** Of a release that is newer than the tables the driver is assumed, so that only its branch can be told. */
 function driver(
-  { driverVersion: planned }: MachineRecipe,
+  { driverVersion: planned, talosVersion }: MachineRecipe,
   { driverVersion: loaded }: ObservedMachine,
 ): { problem: string }[] {
   if (planned === undefined || loaded === undefined || loaded === planned) return [];
-  return [
-    {
-      problem: `${loaded === null ? "no NVIDIA driver" : `NVIDIA driver ${loaded}`} is loaded, the plan says ${planned}`,
-    },
-  ];
+  const assumed = findRelease(talosVersion)?.assumption !== undefined;
+  if (assumed && loaded !== null && branchOf(loaded) === branchOf(planned)) return [];
+  const is = loaded === null ? "no NVIDIA driver" : `NVIDIA driver ${loaded}`;
+  return [{ problem: `${is} is loaded, the plan says ${planned}` }];
 }
+
+const branchOf = (driverVersion: string): string => driverVersion.replace(/\..*$/, "");
 
 function services({ extensionServices }: MachineRecipe, { services: seen }: ObservedMachine): { problem: string }[] {
   if (seen === undefined) return [];
