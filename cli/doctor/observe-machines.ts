@@ -3,6 +3,7 @@ import { systemClock, waitFor } from "../../components/machine/program/clock";
 import { isStaged } from "../../components/machine/program/configuration-text";
 import { isTransient, lastLine } from "../../components/machine/program/failure";
 import { SecretFiles } from "../../components/machine/program/credentials";
+import { checkClient } from "../../components/machine/program/precheck";
 import { TalosMachine } from "../../components/machine/program/talos-machine";
 import { Talosctl } from "../../components/machine/program/talosctl";
 import { parseDriverVersion, parseModules } from "../../components/machine/program/verify";
@@ -73,6 +74,7 @@ export async function observeMachines(addresses: Record<string, string>, access:
         const machine = new TalosMachine(talosctl, address, version, files);
         const found = await observePatiently(name, machine, access.patience ?? 0);
         seen.machines.push(found.machine);
+        if (found.failed.length > 0) seen.unseen.push(...unfit(version, found.machine.talosVersion));
         for (const { what, error } of found.failed) {
           const why = whyNot(error, access.problem);
           const hidden = what === "configuration" && /PermissionDenied/.test(error.message);
@@ -82,6 +84,7 @@ export async function observeMachines(addresses: Record<string, string>, access:
       }
     };
     await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+    seen.unseen = [...new Set(seen.unseen)];
     seen.machines.sort((a, b) => a.name.localeCompare(b.name));
     return seen;
   } catch (error) {
@@ -103,6 +106,14 @@ async function clientVersion(talosctl: Talosctl): Promise<string> {
   if (/^v\d+\.\d+\.\d+/.test(version)) return version;
   throw new Error(
     "talosctl: `talosctl version --client --short` tells no version, so it is no talosctl; install the one of the machines' minor release, or name it by TALOS_GPU_TALOSCTL",
+  );
+}
+
+/** Whether talosctl is too far from a machine that it could not be asked everything of. */
+function unfit(client: string, running: string | undefined): string[] {
+  if (running === undefined) return [];
+  return checkClient(client, running, running).map(
+    ({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`,
   );
 }
 

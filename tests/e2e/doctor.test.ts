@@ -1,6 +1,8 @@
 import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { provideTools } from "../../lab/tools";
 import type { DoctorReport } from "../../cli/doctor/report";
+import { type Kubernetes, kubernetesOf } from "./kubernetes";
 import { nothingLeft, startLab } from "./support";
 
 /** Runs `npm run doctor -- …` as a user would, and reads what it says. */
@@ -15,46 +17,115 @@ async function ask(talosctl: string, args: string[]): Promise<{ status: number; 
   });
 }
 
-/**
- * The doctor on a cluster that somebody else keeps running: with the stack and without knowing any.
- *
- * @returns fixes that it names, and its exit status, each time.
- */
-async function consult(lab: string[], stack: string): Promise<[number, string[]][]> {
+/** A lab that somebody keeps running, and how to reach it. */
+interface Kept {
+  access: string[];
+  talosctl: string;
+  talosconfig: string;
+  kubernetes: Kubernetes;
+}
+
+/** Does something on a lab that is kept running until then. */
+async function onLab(lab: string[], act: (kept: Kept) => Promise<void>): Promise<void> {
   const { talosctl } = await provideTools({ only: ["talosctl"] });
   const run = startLab([...lab, "--keep"]);
   const folder = await run.folder();
   await run.line(/export TALOSCONFIG=/);
   const [kubeconfig, talosconfig] = ["KUBECONFIG", "TALOSCONFIG"].map(
     (name) => new RegExp(`${name}=(.*)`).exec(run.lines.join("\n"))![1]!,
-  );
-  const access = ["--kubeconfig", kubeconfig!, "--talosconfig", talosconfig!];
-  const told: [number, string[]][] = [];
-  for (const more of [[], ["--stack", stack]]) {
-    const { status, report } = await ask(talosctl, [...access, ...more]);
-    expect([...report.notes, ...report.unseen]).toEqual([]);
-    expect(report.differences.length > 0).toBe(report.findings.length > 0);
-    expect(report.system.gpuMachines).toHaveLength(1);
-    expect(report.system).toMatchObject({ era: "legacy", mode: "operator", namespace: "nvidia-gpu-operator" });
-    for (const { symptom, cause, remedy, evidence } of report.findings) {
-      for (const part of [symptom, cause, remedy, ...evidence]) expect(part).not.toBe("");
-    }
-    told.push([status, report.findings.map(({ fix }) => fix)]);
-  }
+  ) as [string, string];
+  const access = ["--kubeconfig", kubeconfig, "--talosconfig", talosconfig];
+  await act({ access, talosctl, talosconfig, kubernetes: kubernetesOf(kubeconfig) });
   run.child.kill("SIGINT");
   await run.ended;
   await nothingLeft(folder);
-  return told;
 }
 
-test.concurrent.each([
-  ["finds nothing on a healthy cluster", "rtx5070ti", [], [0, []]],
-  ["names what is missing", "rtx5070ti", ["validationMarkers"], [1, ["validationMarkers"]]],
-] as [string, string, string[], [number, string[]]][])(
-  "the doctor's command, with a stack and without one, %s",
-  async (_, stack, without, expected) => {
-    const lab = ["--stack", stack, ...without.flatMap((fix) => ["--without", fix])];
-    expect(await consult(lab, stack)).toEqual([expected, expected]);
-  },
+test.concurrent(
+  "the doctor's command names what is missing, with a stack and without one",
+  () =>
+    onLab(["--stack", "rtx5070ti", "--without", "validationMarkers"], async ({ talosctl, access }) => {
+      for (const more of [[], ["--stack", "rtx5070ti"]]) {
+        const { status, report } = await ask(talosctl, [...access, ...more]);
+        expect([status, report.unseen, report.notes]).toEqual([1, [], []]);
+        expect(report.system.gpuMachines).toHaveLength(1);
+        expect(report.system).toMatchObject({ era: "legacy", mode: "operator", namespace: "nvidia-gpu-operator" });
+        expect(report.findings.map(({ fix }) => fix)).toEqual(["validationMarkers"]);
+        for (const { symptom, cause, remedy, evidence } of report.findings) {
+          for (const part of [symptom, cause, remedy, ...evidence]) expect(part).not.toBe("");
+        }
+        expect(report.differences.map(({ about }) => about)).toContain("node k8s-worker4");
+      }
+    }),
+  10 * 60_000,
+);
+
+const node = "/api/v1/nodes/rtx3090";
+const within = "gpu-device-plugin";
+
+/** What somebody does to a healthy cluster, and what the doctor then says, beside what it said before. */
+const faults: [(kept: Kept) => Promise<void>, string][] = [
+  [
+    ({ kubernetes }) => kubernetes.patch(node, { spec: { taints: [{ key: "away", effect: "NoSchedule" }] } }),
+    "node rtx3090: has the taint away:NoSchedule, which GPU pods of the plan do not tolerate",
+  ],
+  [
+    ({ kubernetes }) => kubernetes.patch(node, { metadata: { labels: { "nvidia.com/gpu.present": null } } }),
+    "node rtx3090: lacks the label nvidia.com/gpu.present=true",
+  ],
+  [
+    ({ kubernetes }) => kubernetes.remove("/apis/node.k8s.io/v1/runtimeclasses/nvidia"),
+    "RuntimeClass nvidia: is not there",
+  ],
+  [
+    ({ kubernetes }) => kubernetes.remove(`/apis/batch/v1/namespaces/${within}/jobs`),
+    `Job of the smoke test of rtx3090: is not in namespace ${within}`,
+  ],
+  [
+    ({ kubernetes }) => kubernetes.remove(`/apis/apps/v1/namespaces/${within}/daemonsets`),
+    `DaemonSet of the device plugin: is not in namespace ${within}`,
+  ],
+  [
+    ({ kubernetes }) => kubernetes.remove(`/api/v1/namespaces/${within}/secrets`),
+    `Helm release ${within}/nvidia-device-plugin: is not installed`,
+  ],
+  [
+    ({ kubernetes }) =>
+      kubernetes.patch(`/api/v1/namespaces/${within}`, {
+        metadata: { labels: { "pod-security.kubernetes.io/enforce": null } },
+      }),
+    `namespace ${within}: lacks the label pod-security.kubernetes.io/enforce=privileged`,
+  ],
+  [
+    async ({ talosctl, talosconfig }) => {
+      const patch = JSON.stringify({ machine: { sysctls: { "vm.nr_hugepages": "8" } } });
+      const args = ["--talosconfig", talosconfig, "--nodes", "192.0.2.90", "patch", "machineconfig"];
+      await promisify(execFile)(talosctl, [...args, "--mode", "staged", "--patch", patch]);
+    },
+    "machine rtx3090: has another configuration staged for its next boot: somebody else's, or that of an update that did not end",
+  ],
+];
+
+test.concurrent(
+  "the doctor finds nothing on a healthy cluster, and names each thing that is then taken away by hand",
+  () =>
+    onLab(["--stack", "rtx3090"], async (kept) => {
+      const look = (...more: string[]): ReturnType<typeof ask> => ask(kept.talosctl, [...kept.access, ...more]);
+      for (const more of [[], ["--stack", "rtx3090"]]) {
+        const { status, report } = await look(...more);
+        expect(report).toMatchObject({ differences: [], findings: [], unseen: [], notes: [] });
+        expect(report.system).toMatchObject({ era: "legacy", mode: "devicePlugin", namespace: within });
+        expect(status).toBe(0);
+      }
+      const expected: string[] = [];
+      for (const [act, line] of faults) {
+        await act(kept);
+        const { status, report } = await look("--stack", "rtx3090");
+        expect(status).toBe(1);
+        expected.push(line);
+        const told = report.differences.map(({ about, problem }) => `${about}: ${problem}`);
+        expect(told).toEqual(expect.arrayContaining(expected));
+      }
+    }),
   10 * 60_000,
 );

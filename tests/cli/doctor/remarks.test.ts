@@ -1,0 +1,36 @@
+import { foreignCluster, remarks } from "../../../cli/doctor/remarks";
+import type { Observations } from "../../../components/recipe/index";
+import { planOf } from "../../support/plans";
+
+type Pod = NonNullable<Observations["pods"]>[number];
+
+const pod = (more: Partial<Pod>): Pod => ({
+  namespace: "web",
+  name: "x",
+  phase: "Running",
+  runtimeClass: "nvidia",
+  gpus: false,
+  images: ["nvcr.io/nvidia/cuda:12.8.0-base-ubuntu24.04"],
+  ...more,
+});
+
+/** Whether a pod sees cards that it has not asked for. Seen on a card: real-node runs with container toolkit 1.19.1. */
+test.each<[string, Partial<Pod>, boolean]>([
+  ["a CUDA image, by its own NVIDIA_VISIBLE_DEVICES=all", {}, true],
+  ["a plain image that sets it itself", { images: ["busybox"], visibleDevices: "all" }, true],
+  ["a plain image", { images: ["busybox"] }, false],
+  ["one that asks for a card", { gpus: true }, false],
+  ["one that wants none", { visibleDevices: "void" }, false],
+  ["one of another RuntimeClass", { runtimeClass: "runc" }, false],
+  ["one that has ended", { phase: "Succeeded" }, false],
+  ["the release's own", { namespace: "nvidia-gpu-operator" }, false],
+])("%s", (_, more, told) => {
+  expect(remarks({ pods: [pod(more)] }, planOf("rtx5070ti"))).toHaveLength(told ? 1 : 0);
+});
+
+test("a cluster without any machine of the stack is another one; an empty one may yet become it", () => {
+  const plan = planOf("rtx5070ti");
+  const nodes = (...names: string[]): Observations => ({ nodes: names.map((name) => ({ name, labels: {} })) });
+  expect(foreignCluster(plan, nodes("a", "b"))).toContain("its nodes are a, b, the stack's machines k8s-worker4");
+  for (const seen of [nodes("a", "k8s-worker4"), nodes(), {}]) expect(foreignCluster(plan, seen)).toBeUndefined();
+});
