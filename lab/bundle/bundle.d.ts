@@ -5,3 +5,6 @@
  * @returns the JavaScript file
  */
 export function bundle(entry: string): Promise<string>;
+
+/** A text, such as a stack trace, with positions in the sources instead of those in a bundle. */
+export function inSources(text: string): string;

@@ -2,6 +2,7 @@
 // load hundreds of files anew in every process. Plain JavaScript, since it runs before anything is there that reads TypeScript.
 const { createHash, randomUUID } = require("node:crypto");
 const fs = require("node:fs");
+const { SourceMap } = require("node:module");
 const path = require("node:path");
 
 const repository = path.resolve(__dirname, "../..");
@@ -78,7 +79,7 @@ async function make(entry, name) {
   const text = (suffix) => outputFiles.find((file) => file.path.endsWith(suffix)).text;
   const file = `${name}-${hashOf(text(".js"))}.js`;
   put(path.join(cache, `${file}.map`), text(".map"));
-  put(path.join(cache, file), `${text(".js")}\n//# sourceMappingURL=${file}.map\n`);
+  put(path.join(cache, file), text(".js"));
   const sources = Object.keys(metafile.inputs).filter((input) => !input.includes("node_modules/"));
   const inputs = sources.map((input) => [input, hashOf(fs.readFileSync(path.join(repository, input)))]);
   return { made: circumstances(), file, inputs: Object.fromEntries(inputs) };
@@ -88,14 +89,14 @@ async function make(entry, name) {
 const ownPlaces = {
   name: "own places",
   setup(build) {
-    build.onLoad({ filter: /\.ts$/ }, async ({ path: file }) => {
+    build.onLoad({ filter: /\.[jt]s$/ }, async ({ path: file }) => {
       if (file.includes(`${path.sep}node_modules${path.sep}`)) return undefined;
       const source = await fs.promises.readFile(file, "utf8");
       // On the first line, so that line numbers stay.
       const places = Object.entries({ __dirname: path.dirname(file), __filename: file })
         .filter(([place]) => new RegExp(`\\b${place}\\b`).test(source))
         .map(([place, value]) => `const ${place} = ${JSON.stringify(value)}; `);
-      return { loader: "ts", contents: places.join("") + source };
+      return { loader: file.endsWith(".ts") ? "ts" : "js", contents: places.join("") + source };
     });
   },
 };
@@ -116,4 +117,30 @@ function forget() {
   }
 }
 
-module.exports = { bundle };
+/** Positions in bundles that a stack trace names. */
+const position = /([^\s(]*\.cache[\\/]talos-gpu[\\/][\w.-]+\.js):(\d+):(\d+)/g;
+
+/**
+ * A text, such as a stack trace, with positions in the sources instead of those in a bundle. Asked when somebody reads it:
+ * with Node's own source maps, every stack trace that Pulumi's SDK takes would be translated, a sixth of a lab's time.
+ */
+function inSources(text) {
+  return text.replace(position, (all, file, line, column) => {
+    const map = maps[file] ?? (maps[file] = mapOf(file));
+    const found = map?.findEntry(Number(line) - 1, Number(column) - 1);
+    if (found?.originalSource === undefined) return all;
+    return `${path.resolve(path.dirname(file), found.originalSource)}:${found.originalLine + 1}:${found.originalColumn + 1}`;
+  });
+}
+
+const maps = {};
+
+function mapOf(file) {
+  try {
+    return new SourceMap(JSON.parse(fs.readFileSync(`${file.replace(/^file:\/\//, "")}.map`, "utf8")));
+  } catch {
+    return undefined; // an older bundle, which is gone
+  }
+}
+
+module.exports = { bundle, inSources };

@@ -1,11 +1,13 @@
 // node lab/bundle/run.js FILE.ts ARGUMENTS: runs a program of this repository from its bundle, see bundle.js.
 /* global console */
 const path = require("node:path");
-const { bundle } = require("./bundle");
+const { bundle, inSources } = require("./bundle");
 
 process.argv.splice(1, 1); // the program sees its own file and arguments
 process.argv[1] = path.resolve(process.argv[1]);
-process.setSourceMapsEnabled(true);
+process.on("uncaughtExceptionMonitor", (error) => {
+  if (error instanceof Error) error.stack = inSources(error.stack ?? "");
+});
 bundle(process.argv[1]).then(require, (error) => {
   console.error(error instanceof Error ? error.message : String(error));
   process.exit(1);

@@ -1,4 +1,5 @@
 import { type EngineEvent } from "@pulumi/pulumi/automation";
+import { inSources } from "../bundle/bundle";
 
 /** How many resources an update touches, by what happens to them. A replacement counts once, as `replace`. */
 export interface Changes {
@@ -96,4 +97,4 @@ const nameOf = (urn: string): string => urn.split("::").slice(3).join("::");
 const typeOf = (urn: string): string => urn.split("::")[2]?.split("$").pop() ?? "";
 
 // Colours travel as `<{%fg 1%}>` (sdk/go/common/diag/colors).
-const plainText = (message: string): string => message.replace(/<\{%[^%]*%\}>/g, "").trimEnd();
+const plainText = (message: string): string => inSources(message.replace(/<\{%[^%]*%\}>/g, "").trimEnd());

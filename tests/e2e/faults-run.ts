@@ -74,7 +74,13 @@ const pausedBoot: Case = async (stand, name) => {
   await machine.reboot();
   await until(async () => (await machine.bootErrors().catch(() => [])).length > 0);
   const first = await stand.upgrade(name);
-  await machine.stage(persistent!);
+  // It does not answer while the pause ends in a reboot.
+  await until(() =>
+    machine.stage(persistent!).then(
+      () => true,
+      () => false,
+    ),
+  );
   return [first, await stand.upgrade(name)];
 };
 
