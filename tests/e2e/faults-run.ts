@@ -75,13 +75,14 @@ const pausedBoot: Case = async (stand, name) => {
   await until(async () => (await machine.bootErrors().catch(() => [])).length > 0);
   const first = await stand.upgrade(name);
   // It does not answer while the pause ends in a reboot.
-  await until(() =>
+  const staged = (): Promise<boolean> =>
     machine.stage(persistent!).then(
       () => true,
       () => false,
-    ),
-  );
-  return [first, await stand.upgrade(name)];
+    );
+  await until(staged);
+  const { reboots } = (await stand.lab.machines.state())[name]!;
+  return [first, { ...(await stand.upgrade(name)), rebootsBefore: reboots }];
 };
 
 const cases: Record<string, Case> = {

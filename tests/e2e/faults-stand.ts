@@ -22,6 +22,8 @@ export interface Ran {
   /** Its progress, one line per phase, and why it failed. */
   lines: string[];
   seconds: number;
+  /** Reboots of the machine until the run began, where a case counts them. */
+  rebootsBefore?: number;
 }
 
 /** What a run may be given. */
