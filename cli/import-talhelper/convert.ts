@@ -45,6 +45,7 @@ export function convert(config: Talconfig, gpus: Record<string, GpuSpec[]>): Imp
   return {
     spec: {
       ...(version === undefined ? {} : { talosVersion: version.startsWith("v") ? version : `v${version}` }),
+      ...factoryOf(config.factoryUrl),
       machines: Object.fromEntries(chosen.map((read) => [read.node.hostname, machineOf(read)])),
       ...(driver === undefined ? {} : { driver }),
       ...(patches.length > 0 ? { patches } : {}),
@@ -88,8 +89,12 @@ function machineOf({ node, image, patches, gpus }: ReadNode): MachineSpec {
     ...(Object.keys(taints).length > 0 ? { taints } : {}),
     ...(image.extensions.length > 0 ? { extensions: image.extensions } : {}),
     ...(image.kernelArgs.length > 0 ? { kernelArgs: image.kernelArgs } : {}),
-    ...(mode === undefined || mode === "metal" ? {} : { platform: mode }),
-    ...(secureboot === true ? { secureBoot: true } : {}),
+    ...(mode !== undefined && mode !== "metal"
+      ? { platform: mode }
+      : image.platform
+        ? { platform: image.platform }
+        : {}),
+    ...(secureboot === true || image.secureBoot ? { secureBoot: true } : {}),
     ...(texts.length > 0 ? { patches: texts } : {}),
   };
 }
@@ -146,6 +151,12 @@ function notesOf(read: ReadNode): Note[] {
     remedy: `name it: --gpu '${node.hostname}=MODEL', or in the stack file in the place of ${unnamed}`,
   };
   return [...(gpus === undefined ? [card] : []), ...image.notes, ...patches.flatMap((patch) => patch.notes)];
+}
+
+/** The Image Factory, where talconfig names another than the public one. */
+function factoryOf(url: string | undefined): Pick<ClusterSpec, "factoryUrl"> {
+  if (url === undefined || /(^|\/)factory\.talos\.dev\/?$/.test(url)) return {};
+  return { factoryUrl: url.includes("://") ? url : `https://${url}` };
 }
 
 const noVersion: Note = {

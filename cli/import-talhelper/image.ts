@@ -2,6 +2,7 @@ import { DriverBranch, ModuleFlavour, schematicOf } from "../../components/recip
 import {
   modulesExtension,
   nvidiaExtension,
+  unsuffixedNames,
   soundsLikeNvidia,
   toolkitExtension,
 } from "../../components/recipe/facts/extension";
@@ -17,6 +18,9 @@ export interface ImageContent {
   /** Extensions that are not NVIDIA's. */
   extensions: string[];
   kernelArgs: string[];
+  /** Platform and Secure Boot, where the installer's name tells them. */
+  platform?: string;
+  secureBoot?: boolean;
   notes: Note[];
 }
 
@@ -40,7 +44,15 @@ const plain = schematicOf({ extensions: [], kernelArgs: [] }).id;
 /** What a node's image holds, by its schematic or by the ID in its image's URL. */
 export function imageOf(node: TalconfigNode): ImageContent {
   const customization = node.schematic?.customization;
-  if (customization === undefined) return byUrl(node);
+  const { schematic: _, ...rest } = node;
+  const installer = installerOf(node);
+  const own = node.schematic === undefined ? byUrl(rest) : undefined;
+  if (own !== undefined || customization === undefined)
+    return {
+      ...(own ?? byUrl(rest)),
+      ...installer.image,
+      notes: [...(own?.notes ?? []), ...installer.notes, ...beside(node)],
+    };
   const extensions = customization.systemExtensions?.officialExtensions ?? [];
   const found = extensions.flatMap((name) => nvidiaExtension(name) ?? []);
   const branch = found.flatMap((extension) => extension.branch ?? [])[0];
@@ -49,10 +61,58 @@ export function imageOf(node: TalconfigNode): ImageContent {
     nvidia: extensions.some(soundsLikeNvidia),
     ...(branch === undefined ? {} : { branch }),
     ...(flavour === undefined ? {} : { flavour }),
-    extensions: extensions.filter((name) => !soundsLikeNvidia(name)),
+    extensions: extensions.filter((name) => !follows(name)),
     kernelArgs: customization.extraKernelArgs ?? [],
-    notes: [],
+    ...installer.image,
+    notes: [...installer.notes, ...beside(node)],
   };
+}
+
+/** Whether an extension follows from the card: modules and toolkit. The fabric manager's and GDRCopy's do not. */
+function follows(name: string): boolean {
+  return ["modules", "toolkit"].includes(
+    nvidiaExtension(name)?.kind ?? (Object.hasOwn(unsuffixedNames, name) ? "modules" : ""),
+  );
+}
+
+/** What the name of an installer tells, e.g. `factory.talos.dev/nocloud-installer-secureboot/ID`. */
+function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
+  image: Pick<ImageContent, "platform" | "secureBoot">;
+  notes: Note[];
+} {
+  const { registry, platform, secure } =
+    /^(?<registry>[^/]+)\/(?:(?<platform>[a-z-]+)-)?installer(?<secure>-secureboot)?(?:[/:@]|$)/.exec(talosImageURL)
+      ?.groups ?? {};
+  const elsewhere: Note = {
+    field: `machines.${hostname}`,
+    problem: `its installer comes from ${registry}`,
+    why: "the stack takes installers from factory.talos.dev unless it names another Image Factory",
+    remedy: "write it as factoryUrl, if it is an Image Factory",
+  };
+  return {
+    image: {
+      ...(platform === undefined || platform === "metal" ? {} : { platform }),
+      ...(secure === undefined ? {} : { secureBoot: true }),
+    },
+    notes: registry === undefined || ["factory.talos.dev", "ghcr.io"].includes(registry) ? [] : [elsewhere],
+  };
+}
+
+/** Parts of a schematic that a stack has no word for. */
+function beside({ hostname, schematic }: TalconfigNode): Note[] {
+  const customization = (schematic?.customization ?? {}) as Record<string, unknown>;
+  const parts = [
+    ...(schematic?.["overlay"] === undefined ? [] : ["overlay"]),
+    ...Object.keys(customization)
+      .filter((key) => !["extraKernelArgs", "systemExtensions"].includes(key))
+      .map((key) => `customization.${key}`),
+  ];
+  return parts.map((part) => ({
+    field: `machines.${hostname}`,
+    problem: `its schematic has ${part}, which a stack cannot say`,
+    why: "the machine would get an image without it, and a board that needs an overlay does not boot then",
+    remedy: "leave the machine out of the stack, or make sure that it does without",
+  }));
 }
 
 function byUrl({ hostname, talosImageURL }: TalconfigNode): ImageContent {

@@ -31,27 +31,37 @@ export function carryPatch(text: string, field: string): CarriedPatch {
       "write its value, unless it is secret: then leave it to talhelper",
     );
   }
-  const parsed = parseAllDocuments(text);
+  const parsed = parseAllDocuments(text, { merge: true });
   const documents = Array.isArray(parsed) ? parsed : [];
   if (documents.some(({ errors }) => errors.length > 0)) return leftOut("is no YAML", "mend it");
   if (documents.some(({ contents }) => isSeq(contents))) {
     return leftOut("is a list of operations (JSON 6902)", "write it as a piece of configuration (strategic merge)");
   }
-  for (const document of documents) takeOut(document, carried);
+  for (const document of documents) takeOut(document, carried, field);
   const left = documents.filter(({ contents }) => isMap(contents) && contents.items.length > 0);
   return left.length === 0 ? carried : { ...carried, text: left.map(String).join("---\n") };
 }
 
-function takeOut(document: Document, carried: CarriedPatch): void {
+function takeOut(document: Document, carried: CarriedPatch, field: string): void {
+  const tell = (problem: string, remedy: string): void => {
+    carried.notes.push({ field, problem, why: "it is not in the stack; the machine keeps what it has of it", remedy });
+  };
   if (!isMap(document.contents) || document.has("kind")) return;
   Object.assign(carried.labels, take(document, ["machine", "nodeLabels"]));
   Object.assign(carried.taints, take(document, ["machine", "nodeTaints"]));
   const modules = document.getIn(["machine", "kernel", "modules"]);
   if (isSeq(modules)) {
+    const withParameters = modules.items.filter(
+      (item) => isMap(item) && /^nvidia(_|$)/.test(String(item.get("name"))) && item.has("parameters"),
+    );
+    if (withParameters.length > 0)
+      tell("gives NVIDIA's modules parameters", "write the module with its parameters into a patch of the stack");
     modules.items = modules.items.filter((item) => !(isMap(item) && /^nvidia(_|$)/.test(String(item.get("name")))));
     if (modules.items.length === 0) remove(document, ["machine", "kernel", "modules"]);
   }
   remove(document, ["machine", "sysctls", "net.core.bpf_jit_harden"]);
+  if (document.hasIn(["machine", "install", "extensions"]))
+    tell("has machine.install.extensions", "write those that are official under `extensions` of the machine");
   remove(document, ["machine", "install", "image"]);
   remove(document, ["machine", "install", "extensions"]);
 }

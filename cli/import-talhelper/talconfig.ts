@@ -54,8 +54,19 @@ export type Talconfig = z.infer<typeof talconfig>;
  * @throws Error naming every field that is not as talhelper has it.
  */
 export function readTalconfig(text: string): Talconfig {
-  const read = talconfig.safeParse(parse(text));
-  if (read.success) return read.data;
+  const read = talconfig.safeParse(parse(text, { merge: true }));
+  if (read.success) {
+    const { nodes } = read.data;
+    for (const [what, of] of [
+      ["hostname", nodes.map(({ hostname }) => hostname)],
+      ["ipAddress", nodes.map(({ ipAddress }) => ipAddress)],
+    ] as const) {
+      const twice = of.find((one, index) => of.indexOf(one) < index);
+      if (twice !== undefined)
+        throw new Error(`nodes: two have the ${what} ${twice}; one of them would be lost; give each one of its own`);
+    }
+    return read.data;
+  }
   const fields = read.error.issues.map(({ path, message }) => `${path.join(".") || "the file"}: ${message}`);
   throw new Error(
     `${fields.join("\n")}\nso it is no talconfig.yaml of talhelper's and its nodes cannot be told; name that file`,

@@ -3,7 +3,7 @@ import { isRecord } from "../machine/user-patches";
 import type { Finding } from "../types";
 import { identityOf, type Addition, type Step } from "./added";
 import { newPart, type Configuration, type Part } from "./documents";
-import { isWhole, keyOfList } from "./keyed-lists";
+import { isReplaced, isWhole, keyOfList } from "./keyed-lists";
 import { appendTo, describePath, isNothing, memberOf, nodeAt, replaceItem, sameValue, setIn, valueOf } from "./tree";
 import type { Wanted } from "./wanted";
 
@@ -41,7 +41,8 @@ export class Applier {
   private map(part: Part, path: Step[], wanted: Record<string, unknown>): void {
     for (const [key, value] of Object.entries(wanted)) {
       const here = [...path, key];
-      if (isRecord(value)) {
+      if (isReplaced(here)) this.scalar(part, path, key, value);
+      else if (isRecord(value)) {
         if (this.container(part, path, key, value)) this.map(part, here, value);
       } else if (Array.isArray(value)) {
         if (this.container(part, path, key, value)) this.list(part, here, value);
@@ -88,7 +89,7 @@ export class Applier {
     const current = valueOf(part.document, node);
     const addition: Addition = { what: "scalar", document: part.name, path: [...path, key], value };
     const ours = this.before.get(identityOf(addition));
-    if (isMap(node) || isSeq(node))
+    if ((isMap(node) || isSeq(node)) && typeof value !== "object")
       this.conflict([...path, key], "holds more than one value where the patches have one");
     else if (node !== undefined && sameValue(current, value)) {
       if (ours) this.additions.push({ ...ours, value });

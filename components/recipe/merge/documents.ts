@@ -1,4 +1,5 @@
-import { isMap, parseAllDocuments, parseDocument, type Document } from "yaml";
+import { isMap, parseAllDocuments, type Document } from "yaml";
+import { talosDocument } from "../machine/talos-yaml";
 
 /** One document of a configuration: its text until something in it changes. */
 export interface Part {
@@ -30,7 +31,7 @@ export function readConfiguration(text: string): Configuration {
 }
 
 function readPart(text: string): Part {
-  const document = parseDocument(text);
+  const document = talosDocument(text);
   return { name: nameOf(document), document, text, changed: false };
 }
 

@@ -10,14 +10,42 @@ const keys: Record<string, string> = {
   "machine.disks": "device",
   "machine.kubelet.extraMounts": "destination",
   "machine.network.interfaces": "interface",
+  "machine.network.interfaces[].vlans": "vlanId",
   "machine.network.extraHostEntries": "ip",
   "cluster.apiServer.admissionControl": "name",
   "cluster.inlineManifests": "name",
+  // ExtensionServiceConfig
+  configFiles: "mountPath",
 };
+
+/**
+ * What a later value replaces whole, as it does for Talos: `merge:"replace"` of talos v1.13.9,
+ * pkg/machinery/config/types/v1alpha1/v1alpha1_types.go and types/network/rule_config.go (NetworkRuleConfig).
+ */
+const replaced = new Set([
+  "cluster.network.podSubnets",
+  "cluster.network.serviceSubnets",
+  "cluster.apiServer.auditPolicy",
+  "ingress",
+  "portSelector.ports",
+]);
+
+/** Whether a later value of a field takes the place of the whole earlier one. */
+export function isReplaced(path: Step[]): boolean {
+  return replaced.has(fieldOf(path));
+}
+
+/** A path without which item of a list it goes through. */
+function fieldOf(path: Step[]): string {
+  return path
+    .map((step) => (typeof step === "string" ? `.${step}` : "[]"))
+    .join("")
+    .slice(1);
+}
 
 /** Key of the items of a list; undefined when they have none, and are compared as a whole. */
 export function keyOfList(path: Step[]): string | undefined {
-  return path.every((step) => typeof step === "string") ? keys[path.join(".")] : undefined;
+  return keys[fieldOf(path)];
 }
 
 /** Lists whose items are one thing: they are equal or in conflict, never merged. */

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { parseAllDocuments } from "yaml";
+import { talosDocuments, valueOfDocument } from "../machine/talos-yaml";
 import { isRecord } from "../machine/user-patches";
 import type { Step } from "./added";
 import { mainDocument, nameOf } from "./documents";
-import { isWhole, keyOfList } from "./keyed-lists";
+import { isReplaced, isWhole, keyOfList } from "./keyed-lists";
 
 /** What the patches want, by document name. */
 export type Wanted = Map<string, Record<string, unknown>>;
@@ -12,9 +12,8 @@ export type Wanted = Map<string, Record<string, unknown>>;
 export function wantedOf(patches: string[]): Wanted {
   const wanted: Wanted = new Map();
   for (const patch of patches) {
-    const documents = parseAllDocuments(patch);
-    for (const document of Array.isArray(documents) ? documents : []) {
-      const value: unknown = document.toJS();
+    for (const document of talosDocuments(patch)) {
+      const value = valueOfDocument(document);
       if (!isRecord(value)) continue;
       const name = nameOf(document);
       wanted.set(name, mergeMaps(wanted.get(name) ?? {}, value, []));
@@ -57,6 +56,7 @@ function mergeMaps(
 }
 
 function mergeValue(old: unknown, value: unknown, path: Step[]): unknown {
+  if (isReplaced(path)) return value;
   if (isRecord(old) && isRecord(value)) return mergeMaps(old, value, path);
   if (Array.isArray(old) && Array.isArray(value)) return mergeLists(old, value, path);
   if (Array.isArray(value)) return mergeLists([], value, path);
@@ -75,7 +75,10 @@ function mergeLists(old: unknown[], items: unknown[], path: Step[]): unknown[] {
     const index = merged.findIndex(same);
     const found = merged[index];
     if (index < 0) merged.push(item);
-    else if (isRecord(found) && isRecord(item)) merged[index] = isWhole(path) ? item : mergeMaps(found, item, path);
+    else if (isRecord(found) && isRecord(item)) {
+      const step = { key: key ?? "", id: String(item[key ?? ""]) };
+      merged[index] = isWhole(path) ? item : mergeMaps(found, item, [...path, step]);
+    }
   }
   return merged;
 }

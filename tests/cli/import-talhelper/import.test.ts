@@ -16,7 +16,10 @@ function checked({ spec }: Imported): Finding[] {
 }
 const nodes = (...list: object[]): Talconfig =>
   readTalconfig(
-    JSON.stringify({ talosVersion: "1.11.5", nodes: list.map((node) => ({ ipAddress: "10.0.0.1", ...node })) }),
+    JSON.stringify({
+      talosVersion: "1.11.5",
+      nodes: list.map((node, index) => ({ ipAddress: `10.0.0.${index + 1}`, ...node })),
+    }),
   );
 const fieldsOf = ({ notes }: Imported): string[] => notes.map(({ field }) => field);
 
@@ -126,4 +129,58 @@ describe("patches", () => {
 
 test("what is no talconfig is refused by field", () => {
   expect(() => readTalconfig("nodes: [{hostname: a}]")).toThrow(/nodes\.0\.ipAddress: /);
+});
+
+describe("nothing is lost in silence", () => {
+  const gpu = { gpu: [{ model: "H100 NVL" }] };
+  const schematic = (...officialExtensions: string[]): object => ({
+    customization: { systemExtensions: { officialExtensions } },
+  });
+
+  test("the fabric manager's and GDRCopy's extensions come along", () => {
+    const names = ["siderolabs/nvidia-fabricmanager-production", "siderolabs/nvidia-gdrdrv-device"];
+    const all = [...names, "siderolabs/nvidia-container-toolkit-production"];
+    const { spec } = convert(nodes({ hostname: "gpu", schematic: schematic(...all) }), gpu);
+    expect(spec.machines.gpu?.extensions).toEqual(names);
+  });
+
+  test.each([
+    ["nocloud-installer-secureboot", { platform: "nocloud", secureBoot: true }],
+    ["installer-secureboot", { secureBoot: true }],
+    ["digital-ocean-installer", { platform: "digital-ocean" }],
+  ])("platform and Secure Boot of %s", (installer, says) => {
+    const talosImageURL = `factory.talos.dev/${installer}/${"2".repeat(64)}`;
+    expect(convert(nodes({ hostname: "gpu", talosImageURL }), gpu).spec.machines.gpu).toMatchObject(says);
+  });
+
+  test.each([
+    [{ schematic: { overlay: { name: "rpi" }, customization: {} } }, "overlay"],
+    [{ schematic: { customization: { meta: [] } } }, "customization.meta"],
+    [{ talosImageURL: `registry.local/metal-installer/${"2".repeat(64)}` }, "registry.local"],
+    [{ patches: ["machine: { install: { extensions: [{ image: a }] } }"] }, "install.extensions"],
+    [{ patches: ["machine: { kernel: { modules: [{ name: nvidia, parameters: [a=b] }] } }"] }, "parameters"],
+  ])("%j is told, on the terminal and in the file", (node, part) => {
+    const imported = convert(nodes({ hostname: "gpu", ...node }), gpu);
+    expect(imported.notes.map(({ problem }) => problem).join()).toContain(part);
+    expect(renderStack(imported, "talconfig.yaml")).toMatch(new RegExp(`^# .*${part}`, "m"));
+  });
+
+  test("another Image Factory comes along", () => {
+    const config = { ...nodes({ hostname: "gpu" }), factoryUrl: "https://factory.local" };
+    expect(convert(config, gpu).spec.factoryUrl).toBe("https://factory.local");
+  });
+
+  test("YAML merge keys are followed", () => {
+    const text = "x: &x { ipAddress: 10.0.0.1, nodeLabels: { a: b } }\nnodes:\n  - <<: *x\n    hostname: gpu\n";
+    expect(convert(readTalconfig(text), gpu).spec.machines.gpu).toMatchObject({
+      address: "10.0.0.1",
+      labels: { a: "b" },
+    });
+  });
+
+  test.each(["hostname", "ipAddress"])("two nodes of one %s are refused", (what) => {
+    const one = { hostname: "a", ipAddress: "10.0.0.1" };
+    const other = { hostname: "b", ipAddress: "10.0.0.2", [what]: one[what as "hostname"] };
+    expect(() => readTalconfig(JSON.stringify({ nodes: [one, other] }))).toThrow(`two have the ${what}`);
+  });
 });

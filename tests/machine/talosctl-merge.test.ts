@@ -1,0 +1,151 @@
+import { execFile } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import fc from "fast-check";
+import { stringify } from "yaml";
+import { mergeConfiguration, unmergeConfiguration } from "../../components/recipe/merge";
+import { provideTools } from "../../lab/tools";
+
+/**
+ * The real talosctl judges the merge of an adopted machine's configuration: what it makes of a generated configuration and
+ * patches is what `talosctl machineconfig patch` makes of them, for every contract from Talos 1.8 to 1.13.
+ *
+ * Where the merge is unlike Talos' on purpose, the patches below keep away from it: an item of a list that is found again by
+ * a key (merge/keyed-lists.ts) is merged with the one that is there, and a value that a list has already is not added again,
+ * where Talos appends both; what is empty (`""`, 0) takes a value's place, where Talos takes it for not said.
+ */
+const run = promisify(execFile);
+let talosctl: string;
+let folder: string;
+
+beforeAll(async () => {
+  ({ talosctl } = await provideTools({ only: ["talosctl"] }));
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-merge-"));
+}, 20 * 60_000);
+afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+const word = fc.constantFrom("alpha", "beta", "gamma", "delta");
+const some = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
+  fc.uniqueArray(arbitrary, { minLength: 1, maxLength: 3, selector: (value) => JSON.stringify(value) });
+const record = (value: fc.Arbitrary<unknown>): fc.Arbitrary<Record<string, unknown>> =>
+  fc.dictionary(word, value, { minKeys: 1, maxKeys: 3 });
+const address = fc.integer({ min: 1, max: 250 }).map((host) => `10.9.8.${host}`);
+const size = fc.integer({ min: 1, max: 60_000 });
+
+/** What a patch may set of `machine`; `side` keeps two patches of one run from adding the same item to a list. */
+const machine = (side: string): fc.Arbitrary<Record<string, unknown>> =>
+  fc.record(
+    {
+      sysctls: record(fc.oneof(word, size)),
+      nodeLabels: record(word),
+      certSANs: some(word.map((name) => `${side}-${name}`)),
+      kernel: fc.record({ modules: some(word.map((name) => ({ name: `${side}_${name}`, parameters: ["a=b"] }))) }),
+      files: some(word).map((names) =>
+        names.map((name) => ({ path: `/var/${side}/${name}`, op: "create", permissions: 0o600, content: name })),
+      ),
+      time: fc.record({ servers: some(word.map((name) => `${side}.${name}`)), bootTimeout: fc.constant("2m0s") }),
+      kubelet: fc.record({
+        extraArgs: record(word),
+        extraConfig: fc.record({ maxPods: size, nested: record(fc.boolean()) }),
+        disableManifestsDirectory: fc.boolean(),
+      }),
+      network: fc.record({
+        nameservers: some(address.map((one) => (side === "a" ? one : one.replace("10.9", "10.7")))),
+        interfaces: some(word).map((names) =>
+          names.map((name) => ({ interface: name, mtu: 9000, vlans: [{ vlanId: side === "a" ? 7 : 8, dhcp: true }] })),
+        ),
+      }),
+      registries: fc.record({ mirrors: record(fc.constant({ endpoints: [`https://${side}.example.org`] })) }),
+    },
+    { requiredKeys: [] },
+  );
+
+const cluster = fc.record(
+  {
+    network: fc.record({ cni: fc.constant({ name: "none" }), podSubnets: some(address.map((one) => `${one}/32`)) }),
+    proxy: fc.record({ disabled: fc.boolean() }),
+    apiServer: fc.record({ extraArgs: record(word) }),
+  },
+  { requiredKeys: [] },
+);
+
+const documents = (side: string): fc.Arbitrary<object[]> =>
+  fc.uniqueArray(
+    fc.oneof(
+      word.map((name) => ({
+        apiVersion: "v1alpha1",
+        kind: "KmsgLogConfig",
+        name,
+        url: `udp://${side}.example.org:514`,
+      })),
+      word.map((name) => ({
+        apiVersion: "v1alpha1",
+        kind: "ExtensionServiceConfig",
+        name,
+        configFiles: [{ content: side, mountPath: "/etc/x" }],
+      })),
+      some(size).map((ports) => ({
+        apiVersion: "v1alpha1",
+        kind: "NetworkRuleConfig",
+        name: "rule",
+        portSelector: { ports, protocol: "tcp" },
+        ingress: [{ subnet: "10.0.0.0/8" }],
+      })),
+    ),
+    { maxLength: 2, selector: ({ kind, name }) => `${kind}/${name}` },
+  );
+
+/** A patch as people write it: in blocks or in one line. */
+const patch = (side: string): fc.Arbitrary<string> =>
+  fc
+    .tuple(machine(side), cluster, documents(side), fc.boolean())
+    .map(([machinePart, clusterPart, more, inFlow]) =>
+      [{ machine: machinePart, cluster: clusterPart }, ...more]
+        .map((part) => (inFlow ? `${JSON.stringify(part)}\n` : stringify(part)))
+        .join("---\n"),
+    );
+
+describe.each(["v1.8", "v1.9", "v1.10", "v1.11", "v1.12", "v1.13"])("contract %s", (contract) => {
+  test("the merge gives what talosctl gives; merged again it changes nothing; taken back it is what was there", async () => {
+    const base = path.join(folder, `${contract}.yaml`);
+    const args = ["--talos-version", contract, "--install-disk", "/dev/sda", "--output-types", "worker"];
+    await run(talosctl, ["gen", "config", "lab", "https://10.0.0.1:6443", ...args, "--output", base]);
+    const live = fs.readFileSync(base, "utf8");
+    const secrets = [...live.matchAll(/^\s+(?:token|secret|id|key): (\S{16,})/gm)].map((match) => match[1]!);
+    expect(secrets.length).toBeGreaterThan(0);
+
+    const patched = async (file: string, patches: string[]): Promise<string> => {
+      const wanted = patches.flatMap((text) => ["--patch", text]);
+      return (await run(talosctl, ["machineconfig", "patch", file, ...wanted])).stdout;
+    };
+    const nothing = "machine: {}\n"; // talosctl writes ours in its own order
+    const before = await patched(base, [nothing]);
+    const property = fc.asyncProperty(patch("a"), patch("b"), async (first, second) => {
+      const patches = [first, second];
+      const { configuration, added, conflicts } = mergeConfiguration(live, patches);
+      expect(conflicts).toEqual([]);
+      const file = path.join(folder, "merged.yaml");
+      fs.writeFileSync(file, configuration);
+      const [ours, theirs] = await Promise.all([patched(file, [nothing]), patched(base, patches)]);
+      expect(withoutOrder(ours)).toEqual(withoutOrder(theirs));
+
+      const again = mergeConfiguration(configuration, patches, added);
+      expect(again.changed).toBe(false);
+      const remembered = JSON.stringify(added);
+      for (const secret of secrets) expect(remembered).not.toContain(secret);
+      fs.writeFileSync(file, unmergeConfiguration(configuration, added));
+      expect(await patched(file, [nothing])).toBe(before);
+    });
+    await fc.assert(property, { numRuns: 3, endOnFailure: true });
+  }, 120_000);
+});
+
+/** Documents in the order of their names: which of them comes first means nothing. */
+function withoutOrder(text: string): string[] {
+  return text
+    .split(/^---$/m)
+    .map((part) => part.trim())
+    .sort();
+}
