@@ -80,7 +80,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey, ...said } = args;
     const given = { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey };
     const { spec } = parseSpec(said);
-    const found = [...(spec?.skipChecks ? [] : findingsOf(said)), ...missingCredentials(given, spec, process.env)];
+    const found = [...findingsOf(said), ...missingCredentials(given, spec, process.env)];
     // A RunError is printed as its message: a mistake in a stack is its user's to read, not a stack trace's.
     if (!spec || found.length > 0) throw new pulumi.RunError(new InvalidStackError(found).message);
     return planCluster(spec);

@@ -76,11 +76,10 @@ export function gpuMachines(
 /** What every machine of a cluster is told. Credentials as outputs, so that what is made of them is made once for all machines. */
 function common(plan: Plan, credentials: Credentials) {
   const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey } = credentials;
-  const { talosVersion, kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl, without } =
-    plan.spec;
+  const { talosVersion, kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl } = plan.spec;
   return {
     talosVersion,
-    ...defined({ kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl, without }),
+    ...defined({ kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl }),
     ...secrets({ talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey }),
   };
 }

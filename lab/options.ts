@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { type FixId, fixIds } from "../components/diagnosis";
 
 /** What `npm run lab` was asked to do. */
 export interface LabOptions {
@@ -13,13 +14,11 @@ export interface LabOptions {
   /** Files of Kubernetes objects that the cluster has before the stack comes. */
   manifests: string[];
   /** Fixes to leave out. */
-  without: string[];
+  without: FixId[];
   /** Put the left-out fixes in place afterwards. */
   repair: boolean;
   /** Machines of Omni's are in their cluster when the lab begins, and do not wait to be added to it. */
   omniMembers: boolean;
-  /** Apply the stack although checks complain. */
-  skipChecks: boolean;
   /** Leave the cluster running until Ctrl-C and print how to reach it. */
   keep: boolean;
   /** Print one JSON object on standard output; progress goes to standard error either way. */
@@ -44,7 +43,6 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
   --manifest FILE     Kubernetes objects (YAML) that the cluster has before the stack comes; may be repeated
   --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
   --repair            then put the left-out fixes in place, as the remedy says, and see the failure go
-  --no-checks         apply the stack although a check refuses it, to see the failure itself
   --omni-members      machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)
   --keep              leave the cluster running until Ctrl-C, and print KUBECONFIG and TALOSCONFIG
   --json              one JSON object on standard output, progress on standard error
@@ -71,7 +69,6 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       manifest: { type: "string", multiple: true, default: [] },
       without: { type: "string", multiple: true, default: [] },
       repair: { type: "boolean", default: false },
-      "no-checks": { type: "boolean", default: false },
       "omni-members": { type: "boolean", default: false },
       keep: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
@@ -100,9 +97,8 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     preview: values.preview,
     updates: wholeNumber("--updates", values.updates, 1, 100),
     manifests: values.manifest,
-    without: values.without.flatMap((ids) => ids.split(",")).filter((id) => id !== ""),
+    without: fixesOf(values.without),
     repair: values.repair,
-    skipChecks: values["no-checks"],
     omniMembers: values["omni-members"],
     keep: values.keep,
     json: values.json,
@@ -111,6 +107,17 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     timeScale: wholeNumber("--time-scale", values["time-scale"], 1, 1000),
     ...(show === undefined ? {} : { show }),
   };
+}
+
+function fixesOf(given: readonly string[]): FixId[] {
+  const ids = given.flatMap((list) => list.split(",")).filter((id) => id !== "");
+  const unknown = ids.filter((id) => !(fixIds as readonly string[]).includes(id));
+  if (unknown.length > 0) {
+    throw new Error(
+      `--without: there is no fix ${unknown.join(", ")}, so nothing would be left out; take one of ${fixIds.join(", ")}`,
+    );
+  }
+  return ids as FixId[];
 }
 
 function wholeNumber(option: string, text: string, min: number, max: number): number {

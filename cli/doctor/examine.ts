@@ -1,6 +1,7 @@
 import { differences } from "../../components/diagnosis/unlike/index";
 import { systemOf } from "../../components/diagnosis/rules/system";
-import { diagnose, type Plan } from "../../components/recipe/index";
+import { diagnose } from "../../components/diagnosis";
+import { type Plan } from "../../components/recipe/index";
 import { observe, type Access } from "./observe";
 import { foreignCluster, remarks } from "./remarks";
 import { type DoctorReport, reportOf } from "./report";

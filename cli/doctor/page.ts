@@ -1,5 +1,6 @@
 import { type Cause, causes } from "../../components/diagnosis/causes/index";
-import { checks, type Fix } from "../../components/recipe/index";
+import type { Fix } from "../../components/diagnosis";
+import { checks } from "../../components/recipe/index";
 
 const intro = `# Troubleshooting: NVIDIA GPUs on Talos Linux
 
@@ -12,9 +13,8 @@ crashes, then the known causes, which are these. It ends with 0 when all is well
 something could not be looked at, which it names: an API that does not answer, a login page in its place, an expired or
 foreign kubeconfig or talosconfig, a talosctl that is none.
 
-A stack of this package has the remedies built in; each is a fix that \`without\` leaves out, and
-\`npm run lab -- --without FIX\` shows the failure without hardware. Where a check refuses such a stack at preview,
-\`--no-checks\` shows the failure itself.
+A stack of this package has the remedies built in. \`npm run lab -- --without FIX\` leaves one out and shows the failure without
+hardware.
 `;
 
 /** The troubleshooting page (Markdown): a section per failure. */
@@ -48,7 +48,7 @@ function causeSection([id, { symptom, errors, cause, remedy, source }]: [string,
   ].join("\n");
 }
 
-function section({ id, symptom, errors, cause, does, remedy, inForce, source, check }: Fix): string {
+function section({ id, symptom, errors, cause, does, inForce, source, check }: Fix): string {
   const refused = checks.find((candidate) => candidate.id === check);
   return [
     `## ${capital(symptom)}`,
@@ -56,10 +56,10 @@ function section({ id, symptom, errors, cause, does, remedy, inForce, source, ch
     ...(errors && errors.length > 0 ? ["```text", ...errors, "```", ""] : []),
     `**Cause.** ${capital(cause)}.`,
     "",
-    `**Remedy.** See to it that ${does}. In a stack of this package: ${remedy}.`,
+    `**Remedy.** See to it that ${does}. A stack of this package does.`,
     "",
-    ...(inForce === undefined ? [] : [`Seen although the stack has it: ${inForce}.`, ""]),
-    `Fix \`${id}\`${refused ? `; refused at preview by the check \`${refused.id}\`` : ""}. Source: ${source}.`,
+    ...(inForce === undefined ? [] : [`Seen in such a stack all the same: ${inForce}.`, ""]),
+    `Fix \`${id}\`${refused ? `; what undoes it is refused at preview by the check \`${refused.id}\`` : ""}. Source: ${source}.`,
     "",
   ].join("\n");
 }

@@ -1,4 +1,5 @@
-import type { Observations, Plan } from "../../components/recipe/index";
+import type { Observations } from "../../components/diagnosis";
+import type { Plan } from "../../components/recipe/index";
 import { systemOf } from "../../components/diagnosis/rules/system";
 
 /** Why the cluster that was seen cannot be the plan's; undefined when it may be. */

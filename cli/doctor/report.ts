@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import type { Diagnosis } from "../../components/recipe/index";
+import type { Diagnosis } from "../../components/diagnosis";
 import type { System } from "../../components/diagnosis/rules/system";
 import { type Difference, inOneLine } from "../../components/diagnosis/unlike/index";
 

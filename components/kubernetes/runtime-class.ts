@@ -6,15 +6,14 @@ import type { KubernetesRecipe } from "../recipe/types";
  * The RuntimeClass that routes a pod to containerd's NVIDIA runtime. The GPU Operator makes its own
  * (gpu-operator controllers/object_controls.go), and a second maker would fight it; the device plugin's chart makes none.
  *
- * @returns undefined where the operator makes it, and where the stack leaves the fix out.
+ * @returns undefined where the operator makes it.
  */
 export function runtimeClass(
   name: string,
   recipe: KubernetesRecipe,
   opts: pulumi.CustomResourceOptions,
 ): k8s.node.v1.RuntimeClass | undefined {
-  const { owner, leftOut } = recipe.runtimeClass;
-  if (owner !== "component" || leftOut) return undefined;
+  if (recipe.runtimeClass.owner !== "component") return undefined;
   return new k8s.node.v1.RuntimeClass(
     `${name}-runtime-class`,
     { metadata: { name: recipe.runtimeClass.name }, handler: recipe.runtimeClass.handler },

@@ -44,8 +44,6 @@ export interface GpuMachineRecipe {
   kernelModules: MachineKernelModule[];
   /** All patches of the machine's configuration (YAML text), in order. */
   patches: string[];
-  /** Patch that goes to the machine's whole cluster in Omni; only where `perMachinePatch` is left out. */
-  clusterPatch?: string;
   /** Labels that the node gets. */
   nodeLabels: Record<string, string>;
   /** Taints that the node gets. */
@@ -93,8 +91,6 @@ export interface GpuMachineArgs extends MachineSpec {
   timeouts?: TimeoutsSpec;
   /** Image Factory. Default `https://factory.talos.dev`. */
   factoryUrl?: string;
-  /** Fixes to leave out, by name. Default none. */
-  without?: string[];
   /** Talos API addresses of the cluster's other control planes; a control plane is not touched unless they are up. Default none. */
   otherControlPlanes?: string[];
   /** Whether the machine starts in maintenance mode, and its first configuration installs Talos. Only with an owned configuration. Default false. */

@@ -93,8 +93,8 @@ function giveToOmni(
   opts: pulumi.CustomResourceOptions,
 ): Configured {
   const { uuid, cluster } = omniIdentity(node, args);
-  const { patches, extensions = [], clusterPatch } = recipe;
-  const resources = omniResources({ cluster, uuid, patches, extensions, clusterPatch });
+  const { patches, extensions = [] } = recipe;
+  const resources = omniResources({ cluster, uuid, patches, extensions });
   const given: OmniTask = { machine: node, uuid, cluster, resources };
   const applied = runProgram(
     name,

@@ -44,7 +44,6 @@ const ofTheCluster = [
   "upgrade",
   "timeouts",
   "factoryUrl",
-  "without",
 ] as const;
 
 /** The arguments as a cluster. */

@@ -1,7 +1,6 @@
 import type { Command } from "@pulumi/command/local";
 import * as pulumi from "@pulumi/pulumi";
 import type { z } from "zod";
-import { fixSwitch } from "../recipe/fix-ids";
 import type { TimeoutsSpec } from "../recipe/stack/spec/index";
 import type { MachineInputs } from "./args";
 import { formatDuration, parseDuration } from "./duration";
@@ -42,7 +41,6 @@ export function upgradeMachine(
       role: args.role,
       talosVersion: recipe.talosVersion,
       schematicId,
-      ...(fixSwitch(args.without)("schematic") ? {} : { byReleaseAlone: true }),
       installerImage: recipe.installerImage,
       configurationHash,
       modules: recipe.kernelModules.map((module) => module.name),

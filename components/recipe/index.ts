@@ -11,10 +11,6 @@ export { InvalidStackError, renderFinding, renderFindings } from "./stack/findin
 export { mergeConfiguration, unmergeConfiguration, type Added, type Merged } from "./merge";
 export { checks } from "./checks";
 export type { Check, CheckContext, Complaint } from "./checks/check";
-export { fixes, type Fix } from "../diagnosis/fixes/index";
-export { fixIds, type FixId } from "./fix-ids";
-export { diagnose, type Diagnosis } from "../diagnosis/rules/index";
-export type * from "../diagnosis/observations";
 export { customizationPath } from "./machine/containerd";
 export { schematicOf, installerImage } from "./machine/schematic";
 export { findRelease, extensionsOf, type Release } from "./facts/talos-release";

@@ -1,4 +1,3 @@
-import { fixSwitch } from "./fix-ids";
 import { kubernetesRecipe } from "./kubernetes/kubernetes-recipe";
 import { machineFacts, type MachineFacts } from "./facts/machine-facts";
 import { machineRecipe } from "./machine/machine-recipe";
@@ -33,7 +32,6 @@ export function planBasis(spec: ClusterSpec): PlanBasis {
   const release = findRelease(spec.talosVersion);
   const era = release?.era ?? eraOf(spec.talosVersion);
   const mode: Mode = spec.devicePlugin && !spec.gpuOperator ? "devicePlugin" : "operator";
-  const fix = fixSwitch(spec.without);
   const clusterPatches = (spec.patches ?? []).map((text, index) => readPatch(text, `patches[${index}]`));
   const facts = inUpgradeOrder(
     Object.entries(spec.machines).map(([name, machine]) => ({
@@ -51,8 +49,7 @@ export function planBasis(spec: ClusterSpec): PlanBasis {
     spec,
     ...(release ? { release } : {}),
     mode,
-    fix,
-    markers: needsMarkers(era, mode) && fix("validationMarkers"),
+    markers: needsMarkers(era, mode),
     clusterPatches,
   };
   const machines = facts.map((machine) => machineRecipe(machine, machinePatches.get(machine.name) ?? [], context));
@@ -60,9 +57,8 @@ export function planBasis(spec: ClusterSpec): PlanBasis {
     spec,
     era,
     machines,
-    kubernetes: kubernetesRecipe(spec, facts, era, mode, fix),
+    kubernetes: kubernetesRecipe(spec, facts, era, mode),
     after: upgradeWindows(machines, spec.upgrade?.maxParallel ?? 1),
-    without: spec.without ?? [],
     notes: notesOf(spec, release, facts),
   };
   return { plan, ...(release ? { release } : {}), facts, clusterPatches, machinePatches };

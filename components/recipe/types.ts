@@ -54,8 +54,6 @@ export interface MachineRecipe {
   containerdPart?: string;
   /** Strategic-merge patches (YAML text): the cluster's, the machine's own, ours. Never a file path twice. */
   patches: string[];
-  /** Patch that goes to the whole cluster as well: the containerd part once more, where the stack leaves `perMachinePatch` out. */
-  clusterPatch?: string;
   /** ID of the machine in Omni, when it is Omni's. */
   uuid?: string;
   /** Labels that go to the node through the Kubernetes API. */
@@ -105,8 +103,8 @@ export interface KubernetesRecipe {
   release: ReleaseRecipe;
   /** Labels of the release's namespace; undefined when the namespace is not ours to make (`kube-system`). */
   namespaceLabels?: Record<string, string>;
-  /** `leftOut`: nobody makes it, because the stack leaves the fix out. */
-  runtimeClass: { name: string; handler: string; owner: "component" | "operator"; leftOut?: boolean };
+  /** `owner`: who makes it. */
+  runtimeClass: { name: string; handler: string; owner: "component" | "operator" };
   /** Empty where the release's own validator does the work. */
   markers: Marker[];
   /** Tolerations of everything that must run on the GPU machines. */
@@ -138,8 +136,6 @@ export interface Plan {
   kubernetes: KubernetesRecipe;
   /** For each machine, the machines that must be done before it starts (control planes serial, workers in a window). */
   after: Record<string, string[]>;
-  /** Fixes left out. */
-  without: string[];
   /** What was assumed, or should be known before going on: one sentence each. */
   notes: string[];
 }

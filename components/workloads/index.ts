@@ -1,7 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { clusterLimits } from "../kubernetes/timeouts";
-import { modelPullOf } from "../recipe/kubernetes/model-pull";
 import { workloadResource } from "../recipe/facts/sharing";
 import { type GpuPodSpec } from "../recipe/stack/spec/index";
 import { type Plan } from "../recipe/types";
@@ -42,7 +41,7 @@ export function gpuWorkloads(
   });
   const endpoints: Record<string, pulumi.Output<string>> = {};
   if (ollama !== undefined) {
-    const { endpoint } = new Ollama(`${name}-ollama`, of({ ...ollama, pullBy: modelPullOf(plan.spec) }), opts);
+    const { endpoint } = new Ollama(`${name}-ollama`, of(ollama), opts);
     if (ollama.active !== false) endpoints.ollama = endpoint;
   }
   if (comfyui !== undefined) {

@@ -10,6 +10,7 @@ import {
 } from "../../components/recipe";
 import { chartFolder, isLabChart } from "../charts";
 import { type ChartRepository, serveCharts } from "../charts/repository";
+import type { FixId } from "../../components/diagnosis";
 import { startControlPlane, type ControlPlane } from "../controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "../factory";
@@ -32,6 +33,8 @@ export interface Lab {
   spec: ClusterSpec;
   /** Talos releases of the stack and of what it becomes. */
   talosReleases: readonly string[];
+  /** Fixes that the stack's plan lacks; a repair takes them back. */
+  without: FixId[];
   tools: Tools;
   controlPlane: ControlPlane;
   kubernetes: KubernetesView;

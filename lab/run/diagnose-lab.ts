@@ -1,5 +1,6 @@
 import { type Difference, differences } from "../../components/diagnosis/unlike/index";
-import { checkCluster, diagnose, fixes, planCluster } from "../../components/recipe";
+import { diagnose, fixes } from "../../components/diagnosis";
+import { checkCluster, planCluster } from "../../components/recipe";
 import { observe } from "../../cli/doctor/observe";
 import type { Lab } from "../cluster/bring-up";
 import type { Say } from "../phases";
@@ -63,11 +64,10 @@ export async function diagnoseLab(
   return { unlike, failures: [unknown] };
 }
 
-/** What the checks say of the stack, each with the fix whose lack it is about: a refused stack never reached the cluster. */
+/** What the checks say of the stack, each with the fix that it is about: a refused stack never reached the cluster. */
 function refusals({ spec }: Lab): FailureReport[] {
-  if (spec.skipChecks) return [];
   return checkCluster(spec).map(({ check, field, problem, why, remedy }) => ({
-    fix: fixes.find((fix) => fix.check === check && spec.without?.includes(fix.id))?.id ?? "unknown",
+    fix: fixes.find((fix) => fix.check === check)?.id ?? "unknown",
     symptom: `${field}: ${problem}`,
     cause: why,
     remedy,

@@ -10,7 +10,7 @@ import type { LabReport } from "./report";
 import type { Running } from "./running";
 import { stackConfiguration, type StackConfiguration } from "./stack-configuration";
 import { downPhase } from "./take-down";
-import { inWords, openEngine, preview, update, withProject } from "./updates";
+import { inWords, openEngine, preview, update, engineConfig } from "./updates";
 import { stackNameOf } from "../../stacks/stack-file";
 
 /**
@@ -76,15 +76,15 @@ const repairPhase: Phase<Running> = {
   run: async (lab, say) => {
     const { report, options } = lab;
     Object.assign(report, { mended: report.failures, failures: [] });
-    Object.assign(lab, { failed: false, diagnostics: [] });
-    return become(lab, stackConfiguration(options.stack, { ...options, without: [], skipChecks: false }), say);
+    Object.assign(lab, { failed: false, diagnostics: [], without: [] });
+    return become(lab, stackConfiguration(options.stack, options), say);
   },
 };
 
 async function become(lab: Running, stack: StackConfiguration, say: Say): Promise<string | Failed> {
   lab.earlier.push(planCluster(lab.spec));
   Object.assign(lab, stack);
-  await lab.engine.configure(withProject(stack.config));
+  await lab.engine.configure(engineConfig(lab));
   return look(lab, say);
 }
 

@@ -12,7 +12,7 @@ export interface StackConfiguration {
 }
 
 /**
- * A stack file with the lab's limits, and without the fixes that shall be left out.
+ * A stack file with the lab's limits.
  *
  * @param nameOrFile of the stack.
  * @throws Error when there is no such stack, or when its shape is wrong.
@@ -21,8 +21,6 @@ export function stackConfiguration(nameOrFile: string, options: LabOptions): Sta
   const config = {
     ...readStackFile(nameOrFile),
     timeouts: labTimeouts(options.timeScale),
-    ...(options.without.length > 0 ? { without: options.without } : {}),
-    ...(options.skipChecks ? { skipChecks: true } : {}),
   };
   return { config, spec: clusterOf(config) };
 }

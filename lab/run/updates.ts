@@ -10,7 +10,7 @@ import { KubernetesProvider } from "../providers/kubernetes";
 import { serveProvider } from "../providers/serve";
 import { TalosProvider } from "../providers/talos";
 import type { PreviewReport, UpdateReport } from "./report";
-import { stackNameOf, stacksDir } from "../../stacks/stack-file";
+import { repository, stackNameOf, stacksDir } from "../../stacks/stack-file";
 import * as fs from "node:fs";
 
 const project = "talos-gpu";
@@ -24,8 +24,8 @@ export async function openEngine(lab: Lab): Promise<LabEngine> {
     dir: session.dir("engine"),
     project,
     stack: stackNameOf(options.stack),
-    program: programFromFile(await bundle(path.join(stacksDir, "index.ts"))),
-    config: withProject(lab.config),
+    program: programFromFile(await bundle(programOf(lab))),
+    config: engineConfig(lab),
     secrets:
       lab.existing === undefined
         ? {} // the stack makes them
@@ -45,9 +45,14 @@ export async function openEngine(lab: Lab): Promise<LabEngine> {
   });
 }
 
-/** Configuration with the project's name before each key, as the engine knows it. */
-export function withProject(config: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(config).map(([key, value]) => [`${project}:${key}`, value]));
+/** The stacks' own program; where fixes are left out, the same with other plans. */
+const programOf = ({ options }: Lab): string =>
+  options.without.length > 0 ? path.join(repository, "lab", "without", "program.ts") : path.join(stacksDir, "index.ts");
+
+/** Configuration by full key, as the engine knows it. */
+export function engineConfig({ config, without }: Pick<Lab, "config" | "without">): Record<string, unknown> {
+  const own = Object.entries(config).map(([key, value]) => [`${project}:${key}`, value]);
+  return { ...Object.fromEntries(own), ...(without.length > 0 ? { "lab:without": without } : {}) };
 }
 
 /** Serves the lab's providers; gives their ports. */

@@ -1,5 +1,6 @@
 import { taintsOf, describeTaint } from "../../components/recipe/machine/taints";
-import type { Observations, Plan } from "../../components/recipe/index";
+import type { Observations } from "../../components/diagnosis";
+import type { Plan } from "../../components/recipe/index";
 
 /** A container that runs well. */
 export const ready = { name: "main", state: "running", ready: true };

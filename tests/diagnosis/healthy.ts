@@ -1,4 +1,5 @@
-import { planCluster, type Observations } from "../../components/recipe/index";
+import type { Observations } from "../../components/diagnosis";
+import { planCluster } from "../../components/recipe/index";
 import { validStack } from "../recipe/stacks";
 
 export const plan = planCluster(validStack("rtx5070ti"));

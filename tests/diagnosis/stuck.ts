@@ -1,14 +1,8 @@
-import {
-  diagnose,
-  type Diagnosis,
-  planCluster,
-  type FixId,
-  type Observations,
-  type Plan,
-} from "../../components/recipe/index";
+import { diagnose, type Diagnosis, type Observations } from "../../components/diagnosis";
+import { planCluster, type Plan } from "../../components/recipe/index";
 import { validStack } from "../recipe/stacks";
 
-export const without = (name: string, ...fixes: FixId[]): Plan => planCluster({ ...validStack(name), without: fixes });
+export const planOf = (name: string): Plan => planCluster(validStack(name));
 export const found = (seen: Observations, plan: Plan): Diagnosis["fix"][] =>
   diagnose(seen, plan).map((diagnosis) => diagnosis.fix);
 

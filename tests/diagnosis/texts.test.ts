@@ -1,6 +1,5 @@
 import { causeIds } from "../../components/diagnosis/causes/index";
-import { diagnose, type Observations } from "../../components/recipe/index";
-
+import { diagnose, type Observations } from "../../components/diagnosis";
 /** What real programs print, word for word, and the known cause that it tells of. */
 const texts: [string, string][] = [
   [

@@ -1,5 +1,5 @@
 import { type Difference, differences, inOneLine } from "../../components/diagnosis/unlike/index";
-import { diagnose, type Observations } from "../../components/recipe/index";
+import { diagnose, type Observations } from "../../components/diagnosis";
 import { planOf } from "../support/plans";
 import { asPlanned, ready } from "./as-planned";
 

@@ -1,5 +1,5 @@
 import { differences, inOneLine } from "../../components/diagnosis/unlike/index";
-import type { Observations } from "../../components/recipe/index";
+import type { Observations } from "../../components/diagnosis";
 import { planOf } from "../support/plans";
 import { asPlanned } from "./as-planned";
 

@@ -110,7 +110,6 @@ function taskOf(recipe: MachineRecipe, timeouts: Lab["spec"]["timeouts"]): Omit<
     extensionServices: recipe.extensionServices,
     drain: true,
     otherControlPlanes: [],
-    byReleaseAlone: false,
     timeouts: upgradeTimeouts(timeouts),
   };
 }

@@ -1,3 +1,5 @@
+import type { FixId } from "../../components/diagnosis";
+import { leaveOut } from "../../lab/without";
 import { behind, gpuStack, passed } from "../../components/kubernetes";
 import type { Plan } from "../../components/recipe";
 import { find, findAll, waitsFor } from "../support/graph";
@@ -69,13 +71,13 @@ test("the release is pinned, named and bounded", async () => {
   expect(inputs.values.driver).toEqual({ enabled: false });
 });
 
-describe.each([
+describe.each<[FixId, string, string[]]>([
   ["validationMarkers", "rtx5070ti", ["lab-markers", "lab-markers-content"]],
   ["runtimeClass", "aarhus-h100", ["lab-runtime-class"]],
 ])("without %s", (fix, stack, gone) => {
   test("exactly its resources are gone, the rest is as it was", async () => {
     const whole = await run(planOf(stack));
-    const less = await run(planOf(stack, { without: [fix] }));
+    const less = await run(leaveOut([fix], planOf(stack)));
     const names = (ran: Run): string[] => ran.resources.map((resource) => resource.name).sort();
     expect(names(whole).filter((name) => !names(less).includes(name))).toEqual(gone);
     expect(names(less).filter((name) => !names(whole).includes(name))).toEqual([]);
@@ -84,8 +86,8 @@ describe.each([
 });
 
 test("without privilegedNamespace the namespace stays, its labels go", async () => {
-  const labels = async (without: string[]): Promise<unknown> =>
-    find(await run(planOf("rtx5070ti", { without })), types.namespace).inputs.metadata.labels;
+  const labels = async (without: FixId[]): Promise<unknown> =>
+    find(await run(leaveOut(without, planOf("rtx5070ti"))), types.namespace).inputs.metadata.labels;
   expect(await labels([])).toMatchObject({ "pod-security.kubernetes.io/enforce": "privileged" });
   expect(await labels(["privilegedNamespace"])).toEqual({});
 });

@@ -1,9 +1,11 @@
+import { leaveOut } from "../../lab/without";
 import { execFileSync, spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { gpuStack } from "../../components/kubernetes";
-import { planCluster, type FixId } from "../../components/recipe";
+import type { FixId } from "../../components/diagnosis";
+import { planCluster } from "../../components/recipe";
 import { validStack } from "../recipe/stacks";
 import { find } from "../support/graph";
 import { planOf } from "../support/plans";
@@ -33,7 +35,7 @@ test("the pod is not privileged and holds nothing but the markers' folder", asyn
 
 test("other content rolls the pods", async () => {
   const hashOf = async (without: FixId[]): Promise<string> => {
-    const plan = planCluster({ ...validStack("mig"), without });
+    const plan = leaveOut(without, planCluster(validStack("mig")));
     const run = await record(() => void gpuStack("lab", plan, [], {}));
     const { metadata } = find(run, "kubernetes:apps/v1:DaemonSet", "-markers").inputs.spec.template;
     return metadata.annotations["talos-gpu/content"];

@@ -1,9 +1,9 @@
-import type { FixId } from "../../recipe/fix-ids";
+import type { FixId } from "../fix-ids";
 import type { Plan } from "../../recipe/types";
 
 /** Something that this package does because a system on Talos fails without it. */
 export interface Fix extends UnnamedFix {
-  /** Name, for `without`. */
+  /** Name. */
   id: FixId;
 }
 
@@ -14,13 +14,12 @@ export interface UnnamedFix {
   /** What is seen without it. */
   symptom: string;
   cause: string;
-  remedy: string;
   source: string;
-  /** Whether a stack's plan needs it, left out or not. */
+  /** Whether a stack's plan needs it. */
   usedBy(plan: Plan): boolean;
   /** Name of the check that refuses a stack without it at preview; absent where only the running system shows it. */
   check?: string;
-  /** What to do where the fix is in force and the same is seen all the same; absent where somebody must have undone it. */
+  /** What to do where a stack of this package has the fix and the failure is seen all the same; absent where somebody must have undone it. */
   inForce?: string;
   /** What the failure prints, word for word, for who searches for it. `…` stands for what differs. */
   errors?: string[];

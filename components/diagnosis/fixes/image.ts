@@ -9,8 +9,8 @@ export const imageFixes = {
     cause:
       "extensions come with the image: a machine of the same release with another schematic has none of them, and comparing releases alone calls it done",
     errors: ["kernel modules not loaded: nvidia, nvidia_uvm, nvidia_drm, nvidia_modeset", "no NVIDIA driver is loaded"],
-    remedy:
-      "take schematic out of `without`; by hand: `talosctl upgrade` with the installer image that machine.install.image names",
+    inForce:
+      "run `pulumi up`, which compares the schematic too; by hand: `talosctl upgrade` with the installer image that machine.install.image names",
     source:
       "talos, Image Factory and system extensions: extensions are part of the boot image (siderolabs/docs, system-extensions)",
     // Omni compares and upgrades its machines itself.
@@ -27,8 +27,7 @@ export const imageFixes = {
       "Failed to initialize NVML: Driver/library version mismatch",
       "NVRM: API mismatch",
     ],
-    remedy:
-      "take driverBranches out of `without`, and NVIDIA's extensions out of machines.<name>.extensions: driver.branch chooses both",
+    inForce: "take NVIDIA's extensions out of machines.<name>.extensions: driver.branch then chooses both",
     source:
       "siderolabs/extensions, nvidia-gpu; NVIDIA/open-gpu-kernel-modules, README (user-space components must match)",
     usedBy: hasGpu,

@@ -1,4 +1,4 @@
-import { type FixId, fixIds } from "../../recipe/fix-ids";
+import { type FixId, fixIds } from "../fix-ids";
 import type { Fix, UnnamedFix } from "./fix";
 import { imageFixes } from "./image";
 import { kubernetesFixes } from "./kubernetes";

@@ -17,7 +17,6 @@ export const kubernetesFixes = {
       "waiting for nvidia container stack to be setup",
       "failed to validate the driver, retrying after 5 seconds",
     ],
-    remedy: "take validationMarkers out of `without`",
     source: "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go",
     usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
   },
@@ -28,7 +27,7 @@ export const kubernetesFixes = {
     cause:
       "the validator looks for the driver where Talos ≤ 1.12 does not have it, and deletes driver-ready each time it starts and every marker when it ends; on Talos ≥ 1.13 it is the one to write them, and a label =false of former days keeps it away",
     errors: ["Init:0/4", "failed to validate the driver, retrying after 5 seconds"],
-    remedy: "take operatorValidatorLabel out of `without`, and any label of your own away from the node",
+    inForce: "take any label of your own away from the node, and run `pulumi up --refresh`",
     source:
       "gpu-operator#1687; gpu-operator, cmd/nvidia-validator/main.go (driver-ready), assets/state-operator-validation",
     usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
@@ -39,7 +38,7 @@ export const kubernetesFixes = {
       "a DaemonSet wants 0 pods (DESIRED 0), or a pod stays Pending: node(s) didn't match Pod's node affinity/selector",
     cause: "the selector asks for a label that no node has (any more), such as a role that was once given by hand",
     errors: ["0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.", "DESIRED   0"],
-    remedy: "take nodeSelector out of `without`, and stale labels out of your own selectors",
+    inForce: "take stale labels out of your own selectors, and run `pulumi up --refresh`",
     source: "Kubernetes: a pod whose node selector fits no node is not scheduled; k8s-device-plugin, chart values",
     usedBy: hasGpu,
     check: "pod-node-selector",
@@ -49,8 +48,8 @@ export const kubernetesFixes = {
     symptom: 'pods are not created: violates PodSecurity "baseline:latest": hostPath volumes, privileged',
     cause: "Talos enforces the baseline profile in every namespace but kube-system, and NVIDIA's pods mount host paths",
     errors: ['pods "…" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes (volume "…")'],
-    remedy:
-      "take privilegedNamespace out of `without`, and `kubectl rollout restart` what has no pods yet: a controller that was refused tries again ever more seldom, up to every 17 minutes",
+    inForce:
+      "run `pulumi up --refresh`, which labels the namespace again, and `kubectl rollout restart` what has no pods yet: a controller that was refused tries again ever more seldom, up to every 17 minutes",
     source: "siderolabs/docs, nvidia-gpu; talos, pkg/machinery/config/types/v1alpha1/generate (admission control)",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.namespaceLabels !== undefined,
   },
@@ -60,7 +59,6 @@ export const kubernetesFixes = {
     cause:
       "the standalone device plugin's chart brings no RuntimeClass, and only containers of the handler nvidia get the driver's libraries",
     errors: ['pods "…" is forbidden: pod rejected: RuntimeClass "nvidia" not found'],
-    remedy: "take runtimeClass out of `without`",
     source: "siderolabs/docs, nvidia-gpu; k8s-device-plugin, deployments/helm/nvidia-device-plugin",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.runtimeClass.owner === "component",
   },
@@ -70,7 +68,6 @@ export const kubernetesFixes = {
     cause:
       "the chart's affinity asks for a label that Node Feature Discovery would set, and the standalone plugin comes without it",
     errors: ["DESIRED   0", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."],
-    remedy: "take gpuPresentLabel out of `without`",
     source: "k8s-device-plugin#1213; talos#12103",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.mode === "devicePlugin",
   },
@@ -80,7 +77,6 @@ export const kubernetesFixes = {
       "the device plugin is in CrashLoopBackOff: invalid --device-list-strategy option: invalid strategy: envvars; the node offers no nvidia.com/gpu",
     cause:
       "the plugin knows envvar, volume-mounts, cdi-annotations and cdi-cri only, and on Talos ≤ 1.12 the first one is what works; the plural is a common slip",
-    remedy: "take deviceListStrategy out of `without`",
     source: "k8s-device-plugin, api/config/v1/consts.go and strategy.go",
     usedBy: (plan) => hasGpu(plan) && plan.era === "legacy",
   },
@@ -89,7 +85,6 @@ export const kubernetesFixes = {
     symptom:
       "the device plugin's DaemonSet wants 0 pods, or pods stay Pending: node(s) had untolerated taint; the node offers no nvidia.com/gpu",
     cause: "the charts tolerate nvidia.com/gpu:NoSchedule alone, and a machine of this stack has a taint of its own",
-    remedy: "take tolerations out of `without`",
     source: "k8s-device-plugin and gpu-operator charts, values.yaml (tolerations); k8s-device-plugin#1934",
     usedBy: (plan) => hasGpu(plan) && excludingTaints(plan.spec).length > 0,
   },
@@ -105,7 +100,6 @@ export const kubernetesFixes = {
       "mkdir: cannot create directory ‘/host//usr/local/nvidia’: Read-only file system",
       "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.",
     ],
-    remedy: "take migManager out of `without`",
     inForce:
       "read the log of the pod nvidia-mig-manager: it says which step failed; a GPU that a pod still uses is free after `kubectl delete pod`, an A100 or A30 changes its MIG mode with the machine's next reboot, and the manager tries again when its pod is deleted",
     source:

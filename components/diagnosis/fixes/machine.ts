@@ -12,7 +12,6 @@ export const machineFixes = {
       "nvidia-container-cli: initialization error: nvml error: driver not loaded",
       'Waiting for file "/sys/bus/pci/drivers/nvidia" to exist',
     ],
-    remedy: "take kernelModules out of `without`",
     source: "siderolabs/extensions, nvidia-gpu/nvidia-modules/production/files/nvidia.conf; talos#7008",
     usedBy: hasGpu,
   },
@@ -25,7 +24,6 @@ export const machineFixes = {
       "nvidia-container-cli: mount error: failed to create device filter",
       "load program: invalid argument: last insn is not an exit or jmp",
     ],
-    remedy: "take bpfJitHarden out of `without`",
     source:
       "siderolabs/extensions#101; siderolabs/extensions, nvidia-gpu/nvidia-container-toolkit/README.md at v1.11.5",
     usedBy: (plan) => hasGpu(plan) && plan.era === "legacy",
@@ -35,7 +33,6 @@ export const machineFixes = {
     symptom: "the node does not have its taint, and pods that do not belong there take the GPU machine",
     cause:
       "a worker may not change its own taints: NodeRestriction refuses machine.nodeTaints on a node that is registered already, and with it every label that Talos sets in the same update",
-    remedy: "take taintThroughApi out of `without`",
     source: "Kubernetes NodeRestriction; talos#8193, talos#10935",
     usedBy: (plan) =>
       Object.values(plan.spec.machines).some((machine) => machine.role === "worker" && taintsOf(machine).length > 0),
@@ -50,13 +47,13 @@ export const machineFixes = {
       "resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists",
       "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues",
     ],
-    remedy:
-      "take perMachinePatch out of `without`; on a machine that loops already, take the cluster's patch away, and the corrected configuration ends the pause",
+    inForce:
+      "take the patch of the whole cluster away that writes the file as well; the corrected configuration then ends the pause",
     source:
       "talos, v1alpha1_sequencer_tasks.go (WriteUserFiles, injectCRIConfigPatch, pauseOnFailure) and pkg/machinery/config/merge",
     // Adopting merges files by their path.
     usedBy: ({ machines }) =>
       machines.some(({ configuration, containerdPart }) => configuration !== "adopted" && containerdPart !== undefined),
-    check: "per-machine-patch",
+    check: "containerd-part",
   },
 } satisfies Fixes;

@@ -10,7 +10,7 @@ export const workloadsFixes = {
     cause:
       "the hook's exec fails in a GPU container on Talos ≤ 1.12, and Kubernetes kills a container whose postStart hook fails; `init 250 result=11` in a container's log, without a hook that fails, is harmless",
     errors: ["FailedPostStartHook", "PostStartHookError"],
-    remedy: "take modelsPull out of `without`, or set workloads.ollama.pullBy to job",
+    inForce: "set workloads.ollama.pullBy to job",
     source: "siderolabs/extensions#940; ollama-helm#68, #100",
     usedBy: (plan) => plan.era === "legacy" && (plan.spec.workloads?.ollama?.models ?? []).length > 0,
     check: "ollama-pull",
@@ -24,8 +24,7 @@ export const workloadsFixes = {
       "CUDA driver version is insufficient for CUDA runtime version",
       "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=…, please update your driver to a newer version",
     ],
-    remedy:
-      "take cudaImage out of `without`, or name an image of an older CUDA (smokeTestImage, workloads.<name>.image)",
+    inForce: "name an image of an older CUDA (smokeTestImage, workloads.<name>.image)",
     source: "docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility",
     usedBy: (plan) => plan.machines.some(({ driverVersion }) => isOlderThan(driverVersion, cudaFloor("13.0"))),
     check: "cuda-image",

@@ -1,4 +1,4 @@
-import type { FixId } from "../../recipe/fix-ids";
+import type { FixId } from "../fix-ids";
 import { type CauseId, causes, evidenceOf } from "../causes/index";
 import { fixes, type Fix } from "../fixes/index";
 import type { Observations } from "../observations";
@@ -87,10 +87,9 @@ function ofOthers(seen: Observations): Diagnosis[] {
   });
 }
 
-/** Where the stack has the fix, taking it out of `without` is no advice: then it did not take effect. */
-function remedyOf(fix: Pick<Fix, "id" | "does" | "remedy" | "inForce">, plan: Plan | undefined): string {
+/** A stack has every fix that it needs: where its lack is seen, somebody undid it, or it did not take effect. */
+function remedyOf(fix: Fix, plan: Plan | undefined): string {
   if (plan === undefined) return `see to it that ${fix.does}`;
-  if (plan.without.includes(fix.id)) return fix.remedy;
   return (
     fix.inForce ??
     `the stack has this fix, but it is not in effect: look whether somebody took it away since, and run \`pulumi up --refresh\``

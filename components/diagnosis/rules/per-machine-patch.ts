@@ -1,5 +1,5 @@
 import { customizationPath } from "../../recipe/machine/containerd";
-import { fixIds } from "../../recipe/fix-ids";
+import { fixIds } from "../fix-ids";
 import type { Observations } from "../observations";
 import type { Rule } from "./rule";
 

@@ -1,4 +1,4 @@
-import type { FixId } from "../../recipe/fix-ids";
+import type { FixId } from "../fix-ids";
 import type { Observations } from "../observations";
 import type { System } from "./system";
 

@@ -19,8 +19,8 @@ const aspects: ((plan: Plan, seen: Observations) => Difference[])[] = [
 ];
 
 function runtimeClass({ kubernetes }: Plan, { runtimeClasses }: Observations): Difference[] {
-  const { name, handler, leftOut } = kubernetes.runtimeClass;
-  if (runtimeClasses === undefined || leftOut) return [];
+  const { name, handler } = kubernetes.runtimeClass;
+  if (runtimeClasses === undefined) return [];
   const found = runtimeClasses.find((candidate) => candidate.name === name);
   if (found === undefined) return [difference(`RuntimeClass ${name}`, "is not there")];
   return found.handler === undefined || found.handler === handler

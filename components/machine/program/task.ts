@@ -27,8 +27,6 @@ export const upgradeTask = z.strictObject({
   talosVersion: z.string().regex(/^v\d+\.\d+\.\d+/),
   /** Schematic it shall run. */
   schematicId: z.string().regex(/^[0-9a-f]{64}$/),
-  /** Take a machine that runs the wanted release for done, whatever its schematic. Only to show what comes of that. */
-  byReleaseAlone: z.boolean().default(false),
   installerImage: z.string().min(1),
   /** Hash of the configuration that shall be active. Only its change matters: it makes the program run again. */
   configurationHash: z.string(),

@@ -26,7 +26,7 @@ export async function observe(machine: Machine): Promise<Observed> {
 /** Whether the machine runs the wanted image: release and schematic, since either alone may be right by chance. */
 export function runsImage(observed: Observed, task: UpgradeTask): boolean {
   const runsRelease = semver.eq(observed.talosVersion, task.talosVersion);
-  return runsRelease && (task.byReleaseAlone || observed.schematicId === task.schematicId);
+  return runsRelease && observed.schematicId === task.schematicId;
 }
 
 /** Version of the loaded NVIDIA driver; undefined when none is loaded. */

@@ -51,7 +51,6 @@ import { patchNodeTaints } from "./patch-node-taints";
 import { patchSchema } from "./patch-schema";
 import { patchSecret } from "./patch-secret";
 import { patchSysctl } from "./patch-sysctl";
-import { perMachinePatch } from "./per-machine-patch";
 import { platform } from "./platform";
 import { pluginEra } from "./plugin-era";
 import { pluginNamespace } from "./plugin-namespace";
@@ -68,7 +67,6 @@ import { upgradeStep } from "./upgrade-step";
 import { valuesWithoutGpus } from "./values-without-gpus";
 import { visibleDevices } from "./visible-devices";
 import { vllm } from "./vllm";
-import { withoutFix } from "./without-fix";
 
 /** Every check, in the order in which findings are told: machines and images, configuration, Kubernetes, workloads. */
 export const checks: Check[] = [
@@ -109,7 +107,6 @@ export const checks: Check[] = [
   installImage,
   omniPatch,
   containerdPartCheck,
-  perMachinePatch,
   containerdVersion,
   containerdToml,
   defaultRuntime,
@@ -141,5 +138,4 @@ export const checks: Check[] = [
   liteLlm,
   vllm,
   podNodeSelector,
-  withoutFix,
 ];

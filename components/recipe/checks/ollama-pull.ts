@@ -1,13 +1,11 @@
 import type { Check } from "./check";
-import { modelPullOf } from "../kubernetes/model-pull";
 
 export const ollamaPull: Check = {
   id: "ollama-pull",
   source: "siderolabs/extensions#940: reported for a postStart hook's exec; gone with Talos 1.13",
   find: ({ spec, plan }) => {
     const ollama = spec.workloads?.ollama;
-    if (!ollama || modelPullOf(spec) !== "postStart" || plan.era === "cdi" || (ollama.models ?? []).length === 0)
-      return [];
+    if (ollama?.pullBy !== "postStart" || plan.era === "cdi" || (ollama.models ?? []).length === 0) return [];
     return [
       {
         field: "workloads.ollama.pullBy",

@@ -15,7 +15,7 @@ export const patchSysctl: Check = {
             field: patch.field,
             problem: `sets ${key} to ${value}, which ${machine.name} needs to be ${machine.recipe.sysctls[key]}`,
             why: "ours takes its place, so it would be lost; were it kept, no GPU container would start",
-            remedy: "leave it out, or leave the fix out (`without: [bpfJitHarden]`)",
+            remedy: "leave it out",
           },
         ];
       }),

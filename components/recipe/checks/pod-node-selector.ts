@@ -7,16 +7,9 @@ const setByOthers =
 export const podNodeSelector: Check = {
   id: "pod-node-selector",
   source: "Kubernetes: a pod whose node selector fits no node stays Pending",
-  find: ({ spec, plan, gpuMachines }) => {
+  find: ({ spec, gpuMachines }) => {
     if (gpuMachines.length === 0) return [];
-    const stale = unmet(plan.kubernetes.nodeSelector, gpuMachines);
-    const ours = stale && {
-      field: "without",
-      problem: `no GPU machine of the stack has ${stale[0]}=${stale[1]}, which what exposes the GPUs then asks for`,
-      why: "its DaemonSets want 0 pods, and the nodes offer no GPU",
-      remedy: "leave nodeSelector out of `without`, or label a machine under machines.<name>.labels",
-    };
-    const pods = Object.entries(spec.workloads?.pods ?? {}).flatMap(([pod, { nodeSelector }]) => {
+    return Object.entries(spec.workloads?.pods ?? {}).flatMap(([pod, { nodeSelector }]) => {
       const wrong = unmet(nodeSelector ?? {}, gpuMachines);
       if (!wrong) return [];
       return [
@@ -29,7 +22,6 @@ export const podNodeSelector: Check = {
         },
       ];
     });
-    return [...(ours ? [ours] : []), ...pods];
   },
 };
 

@@ -29,12 +29,6 @@ export function smokeTestImage(cuda: string): string {
   return sample.image;
 }
 
-/**
- * A sample for a newer CUDA than most drivers run: what a stack gets that leaves the fix `cudaImage` out. That NVIDIA
- * publishes this tag is not verified; a stack without the fix may name another by `smokeTestImage`.
- */
-export const tooNewSample = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda13.0.0";
-
 /** Oldest driver for an image of a CUDA release; undefined when the tables lack its major. */
 export function cudaFloor(cuda: string): string | undefined {
   return cudaFloors[majorOf(cuda)];

@@ -1,6 +1,5 @@
 import { cardOf, drives, flavoursOf, openModulesRefuse } from "./card";
 import type { Card } from "./data/cards";
-import { fixSwitch } from "../fix-ids";
 import { modulesExtension, nvidiaExtension, toolkitExtension } from "./extension";
 import type { Release } from "./talos-release";
 import type { DriverBranch, ClusterSpec, MachineSpec, ModuleFlavour } from "../stack/spec/index";
@@ -51,17 +50,13 @@ export function machineFacts(name: string, spec: MachineSpec, cluster: ClusterSp
 
   const ownModules = own.map(nvidiaExtension).find((extension) => extension?.kind === "modules");
   const ownToolkit = own.map(nvidiaExtension).find((extension) => extension?.kind === "toolkit");
-  // Left out, the fix shows what a mix does: modules of lts, libraries of production.
-  const mixed = !fixSwitch(cluster.without)("driverBranches") && !ownModules && !ownToolkit;
-  const branch = mixed
-    ? "lts"
-    : (ownModules?.branch ?? ownToolkit?.branch ?? cluster.driver?.branch ?? defaultBranch(cards, release));
+  const branch = ownModules?.branch ?? ownToolkit?.branch ?? cluster.driver?.branch ?? defaultBranch(cards, release);
   const driverVersion = release?.drivers[branch];
   const flavour = ownModules?.flavour ?? cluster.driver?.flavour ?? defaultFlavour(cards, driverVersion);
   const extensions = [
     ...own,
     ...(ownModules ? [] : [modulesExtension(flavour, branch)]),
-    ...(ownToolkit ? [] : [toolkitExtension(mixed ? "production" : branch)]),
+    ...(ownToolkit ? [] : [toolkitExtension(branch)]),
   ];
   return { ...facts, branch, flavour, ...(driverVersion ? { driverVersion } : {}), extensions: extensions.sort() };
 }

@@ -1,6 +1,5 @@
-import { clusterCuda, smokeTestImage, tooNewSample } from "../facts/cuda";
+import { clusterCuda, smokeTestImage } from "../facts/cuda";
 import { helperImages } from "../facts/data/images";
-import type { FixSwitch } from "../fix-ids";
 import type { MachineFacts } from "../facts/machine-facts";
 import { markersOf, needsMarkers } from "./markers";
 import { operatorRelease } from "./operator-release";
@@ -20,21 +19,12 @@ const privileged = {
   "pod-security.kubernetes.io/warn": "privileged",
 };
 
-/** What a selector looks like that a former set-up left behind: a role that somebody once gave the nodes by hand. */
-const staleSelector = { "node-role.kubernetes.io/gpu": "true" };
-
 /** All that follows for Kubernetes. */
-export function kubernetesRecipe(
-  spec: ClusterSpec,
-  machines: MachineFacts[],
-  era: Era,
-  mode: Mode,
-  fix: FixSwitch,
-): KubernetesRecipe {
+export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], era: Era, mode: Mode): KubernetesRecipe {
   const gpuMachines = machines.filter((machine) => machine.gpuCount > 0);
-  const tolerations = fix("tolerations") ? tolerationsOf(gpuMachines) : tolerationsFor([]);
-  const nodeSelector = fix("nodeSelector") ? { "nvidia.com/gpu.present": "true" } : staleSelector;
-  const release = releaseOf(spec, mode, tolerations, nodeSelector, deviceListStrategyOf(era, fix), fix);
+  const tolerations = tolerationsOf(gpuMachines);
+  const nodeSelector = { "nvidia.com/gpu.present": "true" };
+  const release = releaseOf(spec, mode, tolerations, nodeSelector, deviceListStrategyOf(era));
   const cudaVersion = clusterCuda(gpuMachines);
   const config = sharingConfig(spec.sharing);
   const owner = mode === "operator" ? "operator" : "component";
@@ -42,23 +32,20 @@ export function kubernetesRecipe(
     era,
     mode,
     release,
-    ...(givenNamespaces.includes(release.namespace)
-      ? {}
-      : { namespaceLabels: fix("privilegedNamespace") ? privileged : {} }),
+    ...(givenNamespaces.includes(release.namespace) ? {} : { namespaceLabels: privileged }),
     runtimeClass: {
       name: "nvidia",
       handler: "nvidia",
       owner,
-      ...(owner === "component" && !fix("runtimeClass") ? { leftOut: true } : {}),
     },
-    markers: needsMarkers(era, mode) && fix("validationMarkers") ? markersOf(spec, fix) : [],
+    markers: needsMarkers(era, mode) ? markersOf(spec) : [],
     tolerations,
     nodeSelector,
     resourceName: resourceNameOf(spec.sharing, gpuMachines),
     ...(config === undefined ? {} : { sharingConfig: config }),
     images: { ...helperImages, ...spec.images },
     ...splitOf(spec),
-    smokeTestImage: spec.smokeTestImage ?? (fix("cudaImage") ? smokeTestImage(cudaVersion) : tooNewSample),
+    smokeTestImage: spec.smokeTestImage ?? smokeTestImage(cudaVersion),
     cudaVersion,
   };
 }
@@ -84,18 +71,16 @@ function releaseOf(
   tolerations: PodToleration[],
   nodeSelector: Record<string, string>,
   deviceListStrategy: string | undefined,
-  fix: FixSwitch,
 ): ReleaseRecipe {
   return mode === "devicePlugin" && spec.devicePlugin
     ? pluginRelease(spec.devicePlugin, spec, tolerations, nodeSelector, deviceListStrategy ?? "cdi-cri")
-    : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, tolerations, deviceListStrategy, fix);
+    : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, tolerations, deviceListStrategy);
 }
 
 /**
  * How the device plugin hands out devices on Talos ≤ 1.12, which has no CDI specification of its libraries; the runtime of
- * its toolkit knows where they are. Left out, the plural that the plugin refuses. Undefined from 1.13 on.
+ * its toolkit knows where they are. Undefined from 1.13 on.
  */
-function deviceListStrategyOf(era: Era, fix: FixSwitch): string | undefined {
-  if (era === "cdi") return undefined;
-  return fix("deviceListStrategy") ? "envvar" : "envvars";
+function deviceListStrategyOf(era: Era): string | undefined {
+  return era === "cdi" ? undefined : "envvar";
 }

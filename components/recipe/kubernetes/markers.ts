@@ -1,4 +1,3 @@
-import type { FixSwitch } from "../fix-ids";
 import type { ClusterSpec } from "../stack/spec/index";
 import type { Era, Marker, Mode } from "../types";
 import { valueAt } from "../machine/user-patches";
@@ -27,11 +26,11 @@ export function needsMarkers(era: Era, mode: Mode): boolean {
 }
 
 /** The marker files under `/run/nvidia/validations`. */
-export function markersOf(spec: ClusterSpec, fix: FixSwitch): Marker[] {
+export function markersOf(spec: ClusterSpec): Marker[] {
   // Read only where an operator-owned driver DaemonSet exists, which is so when a user enables it (isDriverManagedByOperator).
   const operatorDriver = valueAt(spec.gpuOperator?.values, "driver", "enabled") === true;
   return [
-    { file: "driver-ready", content: driverReady(!(spec.sharing?.mig && fix("migManager"))) },
+    { file: "driver-ready", content: driverReady(!spec.sharing?.mig) },
     { file: "toolkit-ready", content: "" },
     ...(operatorDriver ? [{ file: ".driver-ctr-ready", content: "" }] : []),
   ];

@@ -1,5 +1,4 @@
 import * as semver from "semver";
-import type { FixSwitch } from "../fix-ids";
 import type { GpuOperatorSpec, SharingSpec } from "../stack/spec/index";
 import { valueAt } from "../machine/user-patches";
 import type { ChartInput } from "./values";
@@ -25,13 +24,8 @@ export function migManagerHangs(version: string): boolean {
  * from v0.14 on; an older one has to be told the file, which the operator mounts under another name for its own fallback.
  * Source: gpu-operator v26.3.1, controllers/object_controls.go, TransformMIGManager.
  */
-export function migManagerValues(
-  operator: GpuOperatorSpec,
-  sharing: SharingSpec | undefined,
-  fix: FixSwitch,
-): ChartInput {
+export function migManagerValues(operator: GpuOperatorSpec, sharing: SharingSpec | undefined): ChartInput {
   if (!sharing?.mig) return { enabled: false };
-  if (!fix("migManager")) return { enabled: true };
   const ownConfig = Boolean(valueAt(operator.values, "migManager", "config", "name"));
   const generates = semver.gte(semver.coerce(operator.version) ?? "0.0.0", "26.3.0");
   return {

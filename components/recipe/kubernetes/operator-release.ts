@@ -1,4 +1,3 @@
-import type { FixSwitch } from "../fix-ids";
 import { migManagerValues } from "./mig-manager";
 import { sharingConfig, sharingConfigName } from "../facts/sharing";
 import type { ClusterSpec, GpuOperatorSpec } from "../stack/spec/index";
@@ -18,10 +17,9 @@ export function operatorRelease(
   spec: ClusterSpec,
   tolerations: PodToleration[],
   legacyStrategy: string | undefined,
-  fix: FixSwitch,
 ): ReleaseRecipe {
   const eraValues = legacyStrategy === undefined ? cdiValues : legacyValues(legacyStrategy);
-  const migManager = migManagerValues(operator, spec.sharing, fix);
+  const migManager = migManagerValues(operator, spec.sharing);
   const ours = mergeValues({ ...commonValues(spec, tolerations), migManager }, eraValues);
   return {
     name: "gpu-operator",

@@ -1,6 +1,5 @@
 import { containerdPart } from "./containerd";
 import { nvidiaExtension } from "../facts/extension";
-import type { FixSwitch } from "../fix-ids";
 import type { MachineFacts } from "../facts/machine-facts";
 import { ownPatch } from "./patches";
 import { eraOf, type Release } from "../facts/talos-release";
@@ -17,7 +16,6 @@ export interface RecipeContext {
   spec: ClusterSpec;
   release?: Release;
   mode: Mode;
-  fix: FixSwitch;
   /** Whether marker files stand in for the operator's validator. */
   markers: boolean;
   clusterPatches: UserPatch[];
@@ -42,26 +40,19 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     platform: machine.platform ?? "metal",
     secureBoot: machine.secureBoot ?? false,
   });
-  const kernelModules = isGpu && context.fix("kernelModules") ? kernelModulesOf(facts, patches) : [];
-  const sysctls = isGpu ? sysctlsOf(era, context.fix) : {};
+  const kernelModules = isGpu ? kernelModulesOf(facts, patches) : [];
+  const sysctls = isGpu ? sysctlsOf(era) : {};
   const part = containerdPart(machine.containerd, era).toml;
   // Omni makes the schematic with what it puts in by itself, and names the image (siderolabs/omni, cluster_machine_config.go).
   const byOmni = machine.configuration === "omni";
   const taints = taintsOf(machine);
-  const throughApi = context.fix("taintThroughApi");
   const content = {
     kernelModules,
     sysctls,
     ...(part === undefined ? {} : { containerdPart: part }),
   };
   // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
-  const taintContent =
-    taints.length === 0 ? {} : { registerWithTaints: taints, ...(throughApi ? {} : { nodeTaints: taints }) };
-  // Adopting would merge both by their path.
-  const clusterPatch =
-    part === undefined || machine.configuration === "adopted" || context.fix("perMachinePatch")
-      ? undefined
-      : ownPatch({ kernelModules: [], sysctls: {}, containerdPart: part });
+  const taintContent = taints.length === 0 ? {} : { registerWithTaints: taints };
   return {
     name: facts.name,
     address: machine.address,
@@ -78,13 +69,11 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     ...content,
     patches: [
       ...patches.map((patch) => patch.text),
-      ...(clusterPatch === undefined || byOmni ? [] : [clusterPatch]), // with Omni, the cluster's patches are Omni's to merge
       ownPatch({ ...(byOmni ? {} : { installerImage: image }), ...content, ...taintContent }),
     ],
-    ...(clusterPatch === undefined ? {} : { clusterPatch }),
     ...(machine.uuid === undefined ? {} : { uuid: machine.uuid }),
     nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(context) : {}) },
-    nodeTaints: throughApi ? taints : [],
+    nodeTaints: taints,
     extensionServices: isGpu ? extensionServicesOf(era, facts.extensions) : [],
     allocatable: allocatableOf(facts, spec.sharing),
     ...(machine.powerLimit === undefined ? {} : { powerLimit: machine.powerLimit }),
@@ -110,8 +99,8 @@ function kernelModulesOf(facts: MachineFacts, patches: UserPatch[]): KernelModul
 }
 
 /** Talos ≤ 1.12: nvidia-container-cli loads a BPF device filter that the hardened JIT refuses (siderolabs/extensions#101). */
-function sysctlsOf(era: Era, fix: FixSwitch): Record<string, string> {
-  return era === "legacy" && fix("bpfJitHarden") ? { "net.core.bpf_jit_harden": "1" } : {};
+function sysctlsOf(era: Era): Record<string, string> {
+  return era === "legacy" ? { "net.core.bpf_jit_harden": "1" } : {};
 }
 
 /**
@@ -122,8 +111,8 @@ function sysctlsOf(era: Era, fix: FixSwitch): Record<string, string> {
 function gpuLabels(context: RecipeContext): Record<string, string> {
   const { mode, spec } = context;
   return {
-    ...(mode === "devicePlugin" && context.fix("gpuPresentLabel") ? { "nvidia.com/gpu.present": "true" } : {}),
-    ...(context.fix("operatorValidatorLabel") ? validatorLabel(context) : {}),
+    ...(mode === "devicePlugin" ? { "nvidia.com/gpu.present": "true" } : {}),
+    ...validatorLabel(context),
     // The standalone plugin has no feature discovery that would set it (k8s-device-plugin, README, MPS).
     ...(mode === "devicePlugin" && spec.sharing?.mps ? { "nvidia.com/mps.capable": "true" } : {}),
     ...(spec.sharing?.mig ? { "nvidia.com/mig.config": migConfigName(spec.sharing.mig.profile) } : {}),

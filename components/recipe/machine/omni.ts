@@ -30,8 +30,6 @@ export interface OmniMachine {
   patches: string[];
   /** Sorted. Empty: nothing is said, and what the cluster has stays. */
   extensions: string[];
-  /** Strategic-merge patch (YAML text) of the whole cluster; only where the stack leaves `perMachinePatch` out. */
-  clusterPatch?: string | undefined;
 }
 
 /**
@@ -41,7 +39,7 @@ export interface OmniMachine {
  * place of the cluster's and the machine set's list, they are not added to it (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/machine_extensions.go).
  */
-export function omniResources({ cluster, uuid, patches, extensions, clusterPatch }: OmniMachine): OmniResource[] {
+export function omniResources({ cluster, uuid, patches, extensions }: OmniMachine): OmniResource[] {
   const labels = { [omniLabel.cluster]: cluster, [omniLabel.clusterMachine]: uuid };
   const metadata = (type: string, id: string): OmniResource["metadata"] => ({
     namespace: "default",
@@ -53,17 +51,6 @@ export function omniResources({ cluster, uuid, patches, extensions, clusterPatch
     ...(extensions.length > 0
       ? [{ metadata: metadata(extensionsType, `510-talos-gpu-${uuid}`), spec: { extensions } }]
       : []),
-    ...(clusterPatch === undefined
-      ? []
-      : [
-          {
-            metadata: {
-              ...metadata(configPatchType, `500-talos-gpu-${uuid}`),
-              labels: { [omniLabel.cluster]: cluster },
-            },
-            spec: { data: clusterPatch },
-          },
-        ]),
     ...patches.map((data, index) => ({
       metadata: metadata(configPatchType, `${510 + index}-talos-gpu-${uuid}`),
       spec: { data },

@@ -13,8 +13,6 @@ export interface PatchContent {
   containerdPart?: string;
   /** Taints that the kubelet gives its node when it registers, as after a rebuild. */
   registerWithTaints?: NodeTaint[];
-  /** Taints that Talos shall put on the node by itself; a worker may not. */
-  nodeTaints?: NodeTaint[];
 }
 
 /**
@@ -48,7 +46,6 @@ function render(content: PatchContent): string {
       ...(content.registerWithTaints === undefined
         ? {}
         : { kubelet: { extraConfig: { registerWithTaints: content.registerWithTaints } } }),
-      ...(content.nodeTaints === undefined ? {} : { nodeTaints: asTalosTaints(content.nodeTaints) }),
     },
   });
   writePermissionsInOctal(document);
@@ -61,9 +58,4 @@ function writePermissionsInOctal(document: Document): void {
     const permissions = isMap(file) ? file.get("permissions", true) : undefined;
     if (permissions instanceof Scalar) permissions.format = "OCT";
   }
-}
-
-/** Taints as `machine.nodeTaints` has them: key to `value:Effect`. */
-function asTalosTaints(taints: NodeTaint[]): Record<string, string> {
-  return Object.fromEntries(taints.map(({ key, value, effect }) => [key, `${value ?? ""}:${effect}`]));
 }

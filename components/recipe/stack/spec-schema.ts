@@ -172,8 +172,6 @@ export const specSchema = z.strictObject({
       dcgmExporter: text.optional(),
     })
     .optional(),
-  without: z.array(z.string()).optional(),
-  skipChecks: z.boolean().optional(),
 });
 
 type SameKeys<A, B> = [keyof A, keyof B] extends [keyof B, keyof A] ? true : never;

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { causeIds } from "../../../components/diagnosis/causes/index";
-import { fixes } from "../../../components/recipe/index";
+import { fixes } from "../../../components/diagnosis";
 import { troubleshootingPage } from "../../../cli/doctor/page";
 
 const file = path.join(__dirname, "../../../docs/troubleshooting.md");
@@ -17,7 +17,7 @@ test("every fix has a section with its literal errors", () => {
   const sections = fs.readFileSync(file, "utf8").split(/^## /m).slice(1);
   expect(sections).toHaveLength(fixes.length + causeIds.length);
   for (const [index, fix] of fixes.entries()) {
-    for (const text of [fix.cause.slice(1), fix.remedy, `Fix \`${fix.id}\``, ...(fix.errors ?? [])])
+    for (const text of [fix.cause.slice(1), fix.does, `Fix \`${fix.id}\``, ...(fix.errors ?? [])])
       expect(sections[index]).toContain(text);
   }
 });

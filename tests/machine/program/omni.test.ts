@@ -85,16 +85,6 @@ describe("omni-apply", () => {
     omni.put("300-of-a-set", { "omni.sidero.dev/cluster": "frank", "omni.sidero.dev/machine-set": "gpus" }, part);
     expect(await failure(applyToOmni(task(), omni, quiet))).toContain("for the machine set gpus"); // it may join that one
   });
-
-  test("left out on purpose, the part goes to the whole cluster as well, and is taken back with the rest", async () => {
-    const omni = new FakeOmni();
-    const resources = omniResources({ cluster: "frank", uuid, patches: [part], extensions: [], clusterPatch: part });
-    await applyToOmni({ ...task(), resources }, omni, quiet);
-    const wide = [...omni.held.values()].find(({ metadata }) => metadata.id === `500-talos-gpu-${uuid}`);
-    expect(wide?.metadata.labels).toEqual({ "omni.sidero.dev/cluster": "frank" });
-    await releaseFromOmni({ ...task(), resources }, omni, quiet);
-    expect([...omni.held.values()]).toEqual([]);
-  });
 });
 
 test("omni-release takes away what is ours and nothing else; a second one finds nothing", async () => {

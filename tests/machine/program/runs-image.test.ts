@@ -20,8 +20,3 @@ const task = (more: object = {}) =>
 const old = { talosVersion: "v1.12.6", schematicId: "b".repeat(64), staged: false };
 
 test("the same release with another schematic is another image", () => expect(runsImage(old, task())).toBe(false));
-
-test("told to go by the release alone, it is taken for the wanted one", () => {
-  expect(runsImage(old, task({ byReleaseAlone: true }))).toBe(true);
-  expect(runsImage({ ...old, talosVersion: "v1.12.5" }, task({ byReleaseAlone: true }))).toBe(false);
-});

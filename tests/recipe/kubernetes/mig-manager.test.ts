@@ -32,6 +32,5 @@ describe("MIG manager", () => {
       )?.content;
     expect(marker(mig)).toContain("IS_HOST_DRIVER=false");
     expect(marker({})).toContain("IS_HOST_DRIVER=true");
-    expect(marker({ ...mig, without: ["migManager"] })).toContain("IS_HOST_DRIVER=true");
   });
 });

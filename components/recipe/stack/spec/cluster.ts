@@ -142,11 +142,4 @@ export interface ClusterSpec {
   smokeTestImage?: string;
   /** Images of what this package itself runs on GPU nodes. Default: see its fields. */
   images?: ImagesSpec;
-  /** Fixes to leave out, by name (`npm run lab -- --list-fixes`): to see what they are for, or where a release no longer needs one. */
-  without?: string[];
-  /**
-   * Apply the stack although checks complain, to see the failure that a check stands for. An escape hatch for looking at
-   * failures in the lab; it makes nothing work. Mistakes of shape are refused all the same. Default false.
-   */
-  skipChecks?: boolean;
 }

@@ -1,0 +1,7 @@
+import { type Transform, withoutLabel } from "../transform";
+
+/** Nobody writes the operator's marker files, and its validator runs. */
+export const validationMarkers: Transform = (plan) => {
+  plan.kubernetes.markers = [];
+  withoutLabel("nvidia.com/gpu.deploy.operator-validator")(plan);
+};

@@ -1,0 +1,116 @@
+import { parse } from "yaml";
+import { type FixId, fixes, fixIds } from "../../components/diagnosis";
+import { planCluster, type Plan } from "../../components/recipe";
+import { leaveOut } from "../../lab/without";
+import { validStack } from "../recipe/stacks";
+
+const planOf = (name: string): Plan => planCluster(validStack(name));
+const used = (name: string): FixId[] => fixes.filter((fix) => fix.usedBy(planOf(name))).map((fix) => fix.id);
+
+const everywhere: FixId[] = ["nodeSelector", "schematic", "driverBranches"];
+
+test.each([
+  [
+    "rtx5070ti",
+    [
+      "validationMarkers",
+      "operatorValidatorLabel",
+      "modelsPull",
+      "cudaImage",
+      "privilegedNamespace",
+      "kernelModules",
+      "bpfJitHarden",
+      "deviceListStrategy",
+    ],
+  ],
+  [
+    "aarhus-h100",
+    ["cudaImage", "kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel", "deviceListStrategy"],
+  ],
+  [
+    "velaryon",
+    [
+      "cudaImage",
+      "privilegedNamespace",
+      "kernelModules",
+      "runtimeClass",
+      "bpfJitHarden",
+      "gpuPresentLabel",
+      "deviceListStrategy",
+      "tolerations",
+      "taintThroughApi",
+    ],
+  ],
+  ["modern", ["privilegedNamespace", "kernelModules", "tolerations", "taintThroughApi"]],
+])("%s needs %j", (name, ids) => expect(used(name).sort()).toEqual([...ids, ...everywhere].sort()));
+
+test("each fix is told with symptom, cause and source", () => {
+  expect(fixes.map((fix) => fix.id)).toEqual([...fixIds]);
+  for (const fix of fixes)
+    for (const part of ["does", "symptom", "cause", "source"] as const) expect(fix[part]).toMatch(/\S/);
+});
+
+/** What leaving a fix out may change in a plan: paths of its values. */
+const touched: Record<FixId, RegExp> = {
+  validationMarkers: /^(kubernetes\.markers|machines\.\d+\.nodeLabels\.nvidia\.com\/gpu\.deploy\.operator-validator)/,
+  operatorValidatorLabel: /^machines\.\d+\.nodeLabels\.nvidia\.com\/gpu\.deploy\.operator-validator$/,
+  nodeSelector: /^kubernetes\.(nodeSelector|release\.values\.nodeSelector)\./,
+  driverBranches: /^machines\.\d+\.(extensions|schematic|schematicId|installerImage|driverVersion|patches)\b/,
+  schematic: /^machines\.\d+\.(extensions|schematic|schematicId|installerImage|patches)\b/,
+  cudaImage: /^kubernetes\.smokeTestImage$/,
+  modelsPull: /^spec\.workloads\.ollama\.pullBy$/,
+  privilegedNamespace: /^kubernetes\.namespaceLabels\./,
+  kernelModules: /^machines\.\d+\.(kernelModules|patches)\b/,
+  runtimeClass: /^kubernetes\.runtimeClass\.owner$/,
+  bpfJitHarden: /^machines\.\d+\.(sysctls|patches)\b/,
+  gpuPresentLabel: /^machines\.\d+\.nodeLabels\.nvidia\.com\/gpu\.present$/,
+  deviceListStrategy: /^kubernetes\.release\.values\.(deviceListStrategy|devicePlugin\.env\.\d+\.value)$/,
+  tolerations: /^kubernetes\.(tolerations|release\.values\.([\w-]+\.)*tolerations)\b/,
+  taintThroughApi: /^machines\.\d+\.(nodeTaints|patches)\b/,
+  perMachinePatch: /^machines\.\d+\.patches\b/,
+  migManager: /^kubernetes\.(markers\.\d+\.content|release\.values\.migManager\.)/,
+};
+
+const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank", "omni", "mig"].flatMap((name) =>
+  used(name).map((fix) => [name, fix] as const),
+);
+
+test.each(cases)("%s without %s: just that is gone", (name, fix) => {
+  const plan = planOf(name);
+  const paths = differences(plan, leaveOut([fix], plan));
+  expect(paths).not.toEqual([]);
+  expect(paths.filter((path) => !touched[fix].test(path))).toEqual([]);
+  expect(plan).toEqual(planOf(name)); // the given plan stays as it is
+});
+
+test("patches lose just what is left out", () => {
+  const own = (fix: FixId, name: string): any =>
+    parse(leaveOut([fix], planOf(name)).machines[0]!.patches.at(-1)!).machine;
+  expect(own("kernelModules", "rtx5070ti")).not.toHaveProperty("kernel");
+  expect(own("bpfJitHarden", "rtx5070ti")).not.toHaveProperty("sysctls");
+  expect(own("bpfJitHarden", "rtx5070ti")).toHaveProperty("kernel.modules");
+  expect(own("taintThroughApi", "velaryon").nodeTaints).toEqual({ gpu: "true:NoSchedule" });
+  expect(leaveOut(["perMachinePatch"], planOf("omni")).machines[0]!.patches).toHaveLength(
+    planOf("omni").machines[0]!.patches.length + 1,
+  );
+});
+
+test("driverBranches left out: modules of lts, toolkit of production", () => {
+  const [machine] = leaveOut(["driverBranches"], planOf("rtx5070ti")).machines;
+  expect(machine?.extensions).toEqual([
+    "siderolabs/nvidia-container-toolkit-production",
+    "siderolabs/nvidia-open-gpu-kernel-modules-lts",
+  ]);
+  expect(machine?.installerImage).toContain(machine?.schematicId);
+  expect(machine?.patches.join()).toContain(machine?.installerImage);
+});
+
+/** Paths of the values in which two trees differ. */
+function differences(one: unknown, other: unknown, path: string[] = []): string[] {
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null)
+    return Object.is(one, other) ? [] : [path.join(".")];
+  const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...keys].flatMap((key) =>
+    differences((one as Record<string, unknown>)[key], (other as Record<string, unknown>)[key], [...path, key]),
+  );
+}
