@@ -56,7 +56,7 @@ const touched: Record<FixId, RegExp> = {
   operatorValidatorLabel: /^machines\.\d+\.nodeLabels\.nvidia\.com\/gpu\.deploy\.operator-validator$/,
   nodeSelector: /^kubernetes\.(nodeSelector|release\.values\.nodeSelector)\./,
   driverBranches: /^machines\.\d+\.(extensions|schematic|schematicId|installerImage|driverVersion|patches)\b/,
-  schematic: /^machines\.\d+\.(extensions|schematic|schematicId|installerImage|patches)\b/,
+  schematic: /^machines\.\d+\.(schematic|schematicId)$/,
   cudaImage: /^kubernetes\.smokeTestImage$/,
   modelsPull: /^spec\.workloads\.ollama\.pullBy$/,
   privilegedNamespace: /^kubernetes\.namespaceLabels\./,

@@ -1,7 +1,12 @@
-import { changeImage } from "../image";
+import { schematicOf } from "../../../components/recipe";
 import { eachMachine } from "../transform";
 
-/** The image is the plain one: a machine of the same release runs it already, and an upgrade has nothing to do. */
+/**
+ * The upgrade is told the schematic of the plain image, which a machine of the same release runs already: it is up to date,
+ * though its configuration names the image with the driver.
+ */
 export const schematic = eachMachine((machine) => {
-  if (machine.gpuCount > 0 && machine.configuration !== "omni") changeImage(machine, []);
+  if (machine.gpuCount === 0 || machine.configuration === "omni") return;
+  const { id, yaml } = schematicOf({ extensions: [], kernelArgs: [] });
+  Object.assign(machine, { schematic: yaml, schematicId: id });
 });
