@@ -45,7 +45,7 @@ const transforms: Record<FixId, Transform> = {
 
 /** The plan as it would be without these fixes. The given plan stays as it is. */
 export function leaveOut(fixes: readonly FixId[], plan: Plan): Plan {
-  const wrong = structuredClone(plan);
+  const wrong = JSON.parse(JSON.stringify(plan)) as Plan; // a plan is plain data
   for (const fix of fixes) transforms[fix](wrong);
   return wrong;
 }
