@@ -1,5 +1,5 @@
 import { foreignCluster, remarks } from "../../../cli/doctor/remarks";
-import type { Observations } from "../../../components/recipe/index";
+import type { Observations } from "../../../components/diagnosis";
 import { planOf } from "../../support/plans";
 
 type Pod = NonNullable<Observations["pods"]>[number];
