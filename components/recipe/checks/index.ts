@@ -52,7 +52,6 @@ import { patchSchema } from "./patch-schema";
 import { patchSecret } from "./patch-secret";
 import { patchSysctl } from "./patch-sysctl";
 import { platform } from "./platform";
-import { pluginEra } from "./plugin-era";
 import { pluginNamespace } from "./plugin-namespace";
 import { pluginPaths } from "./plugin-paths";
 import { podNodeSelector } from "./pod-node-selector";
@@ -120,7 +119,6 @@ export const checks: Check[] = [
   operatorVersion,
   operatorValues,
   valuesWithoutGpus,
-  pluginEra,
   pluginNamespace,
   pluginPaths,
   deviceListStrategy,

@@ -24,7 +24,7 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
   const gpuMachines = machines.filter((machine) => machine.gpuCount > 0);
   const tolerations = tolerationsOf(gpuMachines);
   const nodeSelector = { "nvidia.com/gpu.present": "true" };
-  const release = releaseOf(spec, mode, tolerations, nodeSelector, deviceListStrategyOf(era));
+  const release = releaseOf(spec, mode, era, tolerations, nodeSelector);
   const cudaVersion = clusterCuda(gpuMachines);
   const config = sharingConfig(spec.sharing);
   const owner = mode === "operator" ? "operator" : "component";
@@ -68,18 +68,20 @@ function tolerationsOf(machines: MachineFacts[]): PodToleration[] {
 function releaseOf(
   spec: ClusterSpec,
   mode: Mode,
+  era: Era,
   tolerations: PodToleration[],
   nodeSelector: Record<string, string>,
-  deviceListStrategy: string | undefined,
 ): ReleaseRecipe {
+  const deviceListStrategy = deviceListStrategyOf(era);
   return mode === "devicePlugin" && spec.devicePlugin
-    ? pluginRelease(spec.devicePlugin, spec, tolerations, nodeSelector, deviceListStrategy ?? "cdi-cri")
+    ? pluginRelease(spec.devicePlugin, spec, era, tolerations, nodeSelector, deviceListStrategy ?? "envvar")
     : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, tolerations, deviceListStrategy);
 }
 
 /**
  * How the device plugin hands out devices on Talos ≤ 1.12, which has no CDI specification of its libraries; the runtime of
- * its toolkit knows where they are. Undefined from 1.13 on.
+ * its toolkit knows where they are. Undefined from 1.13 on, where the operator takes CDI by itself, and `envvar` works for the
+ * standalone plugin as it does before.
  */
 function deviceListStrategyOf(era: Era): string | undefined {
   return era === "cdi" ? undefined : "envvar";

@@ -1,13 +1,20 @@
 import { sharingConfig } from "../facts/sharing";
 import type { ClusterSpec, DevicePluginSpec } from "../stack/spec/index";
-import type { PodToleration, ReleaseRecipe } from "../types";
+import type { Era, PodToleration, ReleaseRecipe } from "../types";
 import { isRecord, valueAt } from "../machine/user-patches";
 import { mergeValues } from "./values";
+
+/** Device list strategies in a value of the chart, which takes them as one text; whoever writes a list is understood too. */
+export function strategiesIn(value: unknown): string[] {
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  return list.filter((item) => typeof item === "string").flatMap((item) => item.split(",").map((word) => word.trim()));
+}
 
 /** The standalone device plugin's release. */
 export function pluginRelease(
   plugin: DevicePluginSpec,
   spec: ClusterSpec,
+  era: Era,
   tolerations: PodToleration[],
   nodeSelector: Record<string, string>,
   deviceListStrategy: string,
@@ -19,6 +26,7 @@ export function pluginRelease(
     // The chart's own entry comes along, as a list takes the place of the chart's.
     tolerations: [{ key: "CriticalAddonsOnly", operator: "Exists" }, ...tolerations],
     deviceListStrategy,
+    ...driverRoot(era, strategiesIn(plugin.values?.["deviceListStrategy"])),
     ...(config === undefined ? {} : { config: { map: { default: config }, default: "default" } }),
     // Said always: unset, and with a ConfigMap, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all, which the toolkit refuses to a
     // container without SYS_ADMIN (k8s-device-plugin v0.17.4, _helpers.tpl, allPossibleMigStrategiesAreNone; gpu-operator#322).
@@ -39,4 +47,13 @@ export function pluginRelease(
 function saysMigStrategy(plugin: DevicePluginSpec): boolean {
   const map = valueAt(plugin.values, "config", "map");
   return isRecord(map) && Object.values(map).some((text) => typeof text === "string" && /\bmigStrategy\b/.test(text));
+}
+
+/**
+ * Where the plugin finds the driver that its CDI specification names: without a driver root mounted it looks at /driver-root
+ * and ends (k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/plugin-manager.go). Talos ≥ 1.13 has the driver's libraries
+ * and programs where the host's root leads to them, and its device nodes there alone.
+ */
+function driverRoot(era: Era, strategies: string[]): { nvidiaDriverRoot?: string } {
+  return era === "cdi" && strategies.some((strategy) => strategy.startsWith("cdi-")) ? { nvidiaDriverRoot: "/" } : {};
 }

@@ -90,6 +90,12 @@ describe("GPU Operator", () => {
 });
 
 describe("standalone plugin", () => {
+  const on113 = (values: Record<string, unknown>): ClusterSpec => {
+    const spec = { ...oneMachine("v1.13.9", gpu), devicePlugin: { version: "0.19.3", values } };
+    delete spec.gpuOperator;
+    return spec;
+  };
+
   test("on Talos 1.11, in a control plane, in kube-system", () => {
     const { release, runtimeClass, namespaceLabels, markers, tolerations } = kubernetes(validStack("aarhus-h100"));
     expect(release).toMatchObject({
@@ -127,13 +133,17 @@ describe("standalone plugin", () => {
     expect(strategy({ config: { map: { default: "version: v1\nflags: { migStrategy: single }\n" } } })).toBeUndefined();
   });
 
-  test("on Talos 1.13, where somebody insists: CDI", () => {
-    const spec = { ...oneMachine("v1.13.9", gpu), devicePlugin: { version: "0.19.3" } };
-    delete spec.gpuOperator;
-    expect(kubernetes(spec).release.values).toMatchObject({
-      deviceListStrategy: "cdi-cri",
-      runtimeClassName: "nvidia",
-    });
+  test("on Talos 1.13 as before, without a driver root", () => {
+    const { release } = kubernetes(on113({}));
+    expect(release.values).toMatchObject({ deviceListStrategy: "envvar", runtimeClassName: "nvidia" });
+    expect(release.values).not.toHaveProperty("nvidiaDriverRoot");
+  });
+
+  test.each(["cdi-cri", "cdi-annotations", "envvar,cdi-cri"])("%s on Talos 1.13: with the host's root", (strategy) => {
+    const values = { deviceListStrategy: strategy };
+    expect(kubernetes(on113(values)).release.values).toMatchObject({ ...values, nvidiaDriverRoot: "/" });
+    const own = { ...values, nvidiaDriverRoot: "/driver" };
+    expect(kubernetes(on113(own)).release.values).toMatchObject(own);
   });
 });
 

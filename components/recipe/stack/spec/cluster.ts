@@ -29,8 +29,8 @@ export interface GpuOperatorSpec {
 }
 
 /**
- * NVIDIA's standalone device plugin. Exclusive with `gpuOperator`. For Talos ≤ 1.12; from 1.13 on it is refused unless
- * `values.deviceListStrategy` says how it shall hand out devices there.
+ * NVIDIA's standalone device plugin. Exclusive with `gpuOperator`. From Talos 1.13 on, Talos documents and tests the operator
+ * alone; the plugin works there with what is emitted, as it does before.
  */
 export interface DevicePluginSpec {
   /** Chart release, e.g. `0.17.4`. */

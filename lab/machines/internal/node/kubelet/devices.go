@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,6 +17,8 @@ type Allocation struct {
 	Env map[string]string
 	// CDI are fully qualified CDI device names, e.g. nvidia.com/gpu=GPU-….
 	CDI []string
+	// NoDevice is a device node that the CDI specification names, but the machine has not.
+	NoDevice string
 	// VolumeMounts are GPU UUIDs that the plugin names by mounts instead of environment (strategy volume-mounts).
 	VolumeMounts []string
 	// Mounts are paths of the machine by those of the container.
@@ -162,7 +165,7 @@ func (d *DeviceManager) InUse(prefix string) bool {
 
 // merge joins what several resources bring to one container.
 func (a Allocation) merge(other Allocation) Allocation {
-	merged := Allocation{Env: map[string]string{}, Mounts: map[string]string{}, CDI: slices.Concat(a.CDI, other.CDI), VolumeMounts: slices.Concat(a.VolumeMounts, other.VolumeMounts)}
+	merged := Allocation{NoDevice: cmp.Or(a.NoDevice, other.NoDevice), Env: map[string]string{}, Mounts: map[string]string{}, CDI: slices.Concat(a.CDI, other.CDI), VolumeMounts: slices.Concat(a.VolumeMounts, other.VolumeMounts)}
 	maps.Copy(merged.Env, a.Env)
 	maps.Copy(merged.Env, other.Env)
 	maps.Copy(merged.Mounts, a.Mounts)

@@ -84,3 +84,28 @@ func TestAllocate(t *testing.T) {
 		t.Errorf("two of a shared card: %s", text)
 	}
 }
+
+func TestCDISpecification(t *testing.T) {
+	machine := &shared{root: t.TempDir()}
+	for _, test := range []struct {
+		name, strategy, root string // of the machine, mounted at /driver-root; "" for none
+		env                  map[string]string
+		refused, noDevice    string
+	}{
+		{name: "envvar needs none", strategy: "envvar"},
+		{name: "none mounted", strategy: "cdi-cri", refused: "open /driver-root/etc/ld.so.cache: no such file or directory"},
+		{name: "the host's", strategy: "cdi-annotations", root: "/", env: map[string]string{"NVIDIA_DRIVER_ROOT": "/"}},
+		{name: "below it are no devices", strategy: "cdi-cri", root: "/usr/local", env: map[string]string{"NVIDIA_DRIVER_ROOT": "/usr/local"}, noDevice: "/usr/local/dev/nvidia-uvm"},
+		{name: "as the operator gives it", strategy: "cdi-cri", root: "/usr/local", env: map[string]string{"NVIDIA_DRIVER_ROOT": "/usr/local", "NVIDIA_DEV_ROOT": "/"}},
+	} {
+		mounts := map[string]string{}
+		if test.root != "" {
+			mounts[driverRoot] = machine.root + test.root
+		}
+		wanted := offer{strategies: []string{test.strategy}}
+		err := cdiSpecification(&kubelet.Container{Machine: machine, Env: test.env, Paths: kubelet.PathsOf(mounts)}, &wanted)
+		if text := errorText(err); !strings.Contains(text, test.refused) || (test.refused == "") != (err == nil) || wanted.noDevice != test.noDevice {
+			t.Errorf("%s: %v, device %q", test.name, err, wanted.noDevice)
+		}
+	}
+}

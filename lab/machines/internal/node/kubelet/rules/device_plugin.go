@@ -39,6 +39,10 @@ func devicePlugin(ctx context.Context, c *kubelet.Container) int {
 		c.Logf("error starting plugins: error getting plugins: unable to create plugins: failed to construct resource managers: error building device map: %v", err)
 		return 1
 	}
+	if err := cdiSpecification(c, &wanted); err != nil {
+		c.Logf("error starting plugins: error getting plugins: unable to create cdi spec file: %v", err)
+		return 1
+	}
 	if c.Machine.Clock().Sleep(ctx, 2*time.Second) != nil {
 		return 143
 	}
@@ -57,6 +61,29 @@ func devicePlugin(ctx context.Context, c *kubelet.Container) int {
 	}
 	<-ctx.Done()
 	return 143
+}
+
+// driverRoot is where the plugin looks for the driver that its CDI specification names (--driver-root-ctr-path).
+const driverRoot = "/driver-root"
+
+// cdiSpecification is what the plugin writes before it starts (cmd/nvidia-device-plugin/plugin-manager.go, CreateSpecFile). Without a driver root in the
+// container it finds no library, and asks the cache of the linker there. Device nodes get the driver root's prefix, unless a root of their own is
+// given; Talos has them in /dev alone. Both seen with plugin 0.19.3 on an H100 in the layout of Talos 1.13.
+func cdiSpecification(c *kubelet.Container, wanted *offer) error {
+	if !slices.ContainsFunc(wanted.strategies, func(name string) bool { return strings.HasPrefix(name, "cdi-") }) {
+		return nil
+	}
+	if c.Paths.Resolve(driverRoot) == driverRoot {
+		return fmt.Errorf("failed to get CDI spec: failed to create discoverer for common entities: failed to create discoverer for driver files: failed to get libcuda.so parent path: failed to locate libcuda.so.*.*: open %s/etc/ld.so.cache: no such file or directory", driverRoot)
+	}
+	root := c.Env["NVIDIA_DEV_ROOT"]
+	if root == "" {
+		root = c.Env["NVIDIA_DRIVER_ROOT"]
+	}
+	if root = filepath.Clean("/" + c.Paths.Restore(root)); root == "/usr/local" {
+		wanted.noDevice = root + "/dev/nvidia-uvm"
+	}
+	return nil
 }
 
 // visibleCards are those that the runtime brought, or all where the plugin finds NVML by itself; as they are split.
@@ -101,8 +128,8 @@ func SeesNVML(c *kubelet.Container) bool {
 	if snapshot.Era != host.EraCDI || snapshot.DriverVersion == "" || snapshot.LibraryVersion != snapshot.DriverVersion {
 		return false
 	}
-	root := c.Paths.Resolve("/driver-root")
-	return root == filepath.Join(c.Machine.RootFS(), "usr/local")
+	root := filepath.Clean(c.Paths.Resolve(driverRoot))
+	return root == filepath.Clean(c.Machine.RootFS()) || root == filepath.Join(c.Machine.RootFS(), "usr/local")
 }
 
 // noNVML is what the plugin says without libraries; with FAIL_ON_INIT_ERROR (default true) it ends (k8s-device-plugin#478,
@@ -152,6 +179,7 @@ func allocate(wanted offer, resource string, list []device, chosen []string) (ku
 			if strategy == "cdi-annotations" && !wanted.containerd {
 				continue // for NVIDIA's runtime in mode cdi, which reads its own prefix; not emulated
 			}
+			allocation.NoDevice = wanted.noDevice
 			if len(allocation.CDI) == 0 {
 				for _, id := range ids {
 					allocation.CDI = append(allocation.CDI, "k8s.device-plugin.nvidia.com/gpu="+id)

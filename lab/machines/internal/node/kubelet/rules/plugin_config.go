@@ -50,6 +50,8 @@ type offer struct {
 	mpsRoot    string // on the machine
 	// containerd says that containerd honours the CDI annotations: their prefix is its own, cdi.k8s.io/.
 	containerd bool
+	// noDevice is a device node that the CDI specification names and the machine has not; "" for none.
+	noDevice string
 }
 
 // strategies the plugin knows (api/config/v1/consts.go).
