@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -93,7 +94,7 @@ func TestCDISpecification(t *testing.T) {
 		refused, noDevice    string
 	}{
 		{name: "envvar needs none", strategy: "envvar"},
-		{name: "none mounted", strategy: "cdi-cri", refused: "open /driver-root/etc/ld.so.cache: no such file or directory"},
+		{name: "none mounted", strategy: "cdi-cri", refused: "failed to get libcuda.so parent path: failed to locate libcuda.so"},
 		{name: "the host's", strategy: "cdi-annotations", root: "/", env: map[string]string{"NVIDIA_DRIVER_ROOT": "/"}},
 		{name: "below it are no devices", strategy: "cdi-cri", root: "/usr/local", env: map[string]string{"NVIDIA_DRIVER_ROOT": "/usr/local"}, noDevice: "/usr/local/dev/nvidia-uvm"},
 		{name: "as the operator gives it", strategy: "cdi-cri", root: "/usr/local", env: map[string]string{"NVIDIA_DRIVER_ROOT": "/usr/local", "NVIDIA_DEV_ROOT": "/"}},
@@ -103,7 +104,7 @@ func TestCDISpecification(t *testing.T) {
 			mounts[driverRoot] = machine.root + test.root
 		}
 		wanted := offer{strategies: []string{test.strategy}}
-		err := cdiSpecification(&kubelet.Container{Machine: machine, Env: test.env, Paths: kubelet.PathsOf(mounts)}, &wanted)
+		err := cdiSpecification(&kubelet.Container{Machine: machine, Output: io.Discard, Env: test.env, Paths: kubelet.PathsOf(mounts)}, &wanted)
 		if text := errorText(err); !strings.Contains(text, test.refused) || (test.refused == "") != (err == nil) || wanted.noDevice != test.noDevice {
 			t.Errorf("%s: %v, device %q", test.name, err, wanted.noDevice)
 		}

@@ -74,7 +74,9 @@ func cdiSpecification(c *kubelet.Container, wanted *offer) error {
 		return nil
 	}
 	if c.Paths.Resolve(driverRoot) == driverRoot {
-		return fmt.Errorf("failed to get CDI spec: failed to create discoverer for common entities: failed to create discoverer for driver files: failed to get libcuda.so parent path: failed to locate libcuda.so.*.*: open %s/etc/ld.so.cache: no such file or directory", driverRoot)
+		c.Logf("level=warning msg=\"Failed to load ldcache: open %s/etc/ld.so.cache: no such file or directory\"", driverRoot)
+		library := "libcuda.so." + c.Machine.Snapshot().DriverVersion
+		return fmt.Errorf("failed to get CDI spec: failed to create discoverer for common entities: failed to create discoverer for driver files: failed to get libcuda.so parent path: failed to locate libcuda.so: %s: not found", library)
 	}
 	root := c.Env["NVIDIA_DEV_ROOT"]
 	if root == "" {

@@ -1,0 +1,153 @@
+//go:build linux
+
+package realnode
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// driver lays the driver and NVIDIA's toolkit out as Talos 1.13's extensions do: libraries in /usr/local/lib, programs in /usr/local/bin with links in
+// /usr/bin, the linker's cache, and a CDI specification made at boot (siderolabs/extensions c5480f9, nvidia-gpu).
+func driver(spec *Spec) error {
+	if len(spec.Cards) == 0 && !spec.RealDriver {
+		return nil
+	}
+	for _, name := range []string{"nvidia-container-runtime", "nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook"} {
+		program, err := spec.program(name)
+		if err != nil {
+			return err
+		}
+		if err := bind(program, "/usr/local/bin/"+name); err != nil {
+			return err
+		}
+	}
+	var err error
+	if spec.RealDriver {
+		err = realDriver(spec)
+	} else {
+		err = standIn(spec)
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"nvidia-smi", "nvidia-ctk", "nvidia-cdi-hook"} {
+		link := "/usr/bin/" + name
+		_ = os.Remove(link)
+		if err := os.Symlink("/usr/local/bin/"+name, link); err != nil {
+			return err
+		}
+	}
+	if err := said("/sbin/ldconfig"); err != nil {
+		return err
+	}
+	if err := os.MkdirAll("/run/cdi", 0o755); err != nil {
+		return err
+	}
+	return said("/usr/bin/nvidia-ctk", "cdi", "generate", "--output", "/run/cdi/nvidia.yaml")
+}
+
+func standIn(spec *Spec) error {
+	var cards strings.Builder
+	for i, card := range spec.Cards {
+		fmt.Fprintf(&cards, "GPU %d: %s (UUID: %s)\n", i, card.Name, card.UUID)
+	}
+	for _, name := range []string{"libnvidia-ml.so", "libcuda.so"} {
+		file := "/usr/local/lib/" + name + "." + driverVersion
+		if err := bind(filepath.Join(spec.Folder, "programs", filepath.Base(file)), file); err != nil {
+			return err
+		}
+		if err := os.Symlink(filepath.Base(file), "/usr/local/lib/"+name+".1"); err != nil {
+			return err
+		}
+	}
+	_ = os.Symlink("lib", "/usr/local/lib64")
+	return os.WriteFile("/usr/local/bin/nvidia-smi", []byte("#!/bin/sh\n# nvidia-smi -L of a stand-in of the driver\ncat <<'END'\n"+cards.String()+"END\n"), 0o755)
+}
+
+// programsOfDriver that a driver has beside its libraries.
+var programsOfDriver = []string{"nvidia-smi", "nvidia-debugdump", "nvidia-cuda-mps-control", "nvidia-cuda-mps-server"}
+
+// Where a driver's files may be on this computer: as distributions have them, and as containers get them.
+var (
+	librariesAt = []string{"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib"}
+	programsAt  = []string{"/usr/bin", "/usr/local/nvidia/bin"}
+	libraries   = []string{"libnvidia-*.so.*", "libcuda.so.*", "libcudadebugger.so.*", "libnvcuvid.so.*", "libnvoptix.so.*"}
+)
+
+// collectDriver copies this computer's driver, outside: it may lie on a mount of its own, which an overlay does not show.
+func collectDriver(spec *Spec) error {
+	found := 0
+	for _, folder := range librariesAt {
+		for _, pattern := range libraries {
+			paths, _ := filepath.Glob(filepath.Join(folder, pattern))
+			for _, path := range paths {
+				if err := copyTo(path, filepath.Join(spec.Folder, "driver/lib")); err != nil {
+					return err
+				}
+				found++
+			}
+		}
+	}
+	if found == 0 {
+		return fmt.Errorf("this computer has no libraries of NVIDIA's driver in %s; leave --gpu out, or install the driver", strings.Join(librariesAt, ", "))
+	}
+	for _, folder := range programsAt {
+		for _, name := range programsOfDriver {
+			if path := filepath.Join(folder, name); exists(path) {
+				if err := copyTo(path, filepath.Join(spec.Folder, "driver/bin")); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// realDriver puts the driver where Talos has it, and takes it away where this computer has it: in the node's overlay alone.
+func realDriver(spec *Spec) error {
+	for _, folder := range librariesAt {
+		for _, pattern := range libraries {
+			paths, _ := filepath.Glob(filepath.Join(folder, pattern))
+			for _, path := range paths {
+				_ = os.Remove(path) // one that is a mount of its own stays
+			}
+		}
+	}
+	for _, name := range programsOfDriver {
+		_ = os.Remove("/usr/bin/" + name)
+	}
+	for from, to := range map[string]string{"lib": "/usr/local/lib", "bin": "/usr/local/bin"} {
+		paths, _ := filepath.Glob(filepath.Join(spec.Folder, "driver", from, "*"))
+		for _, path := range paths {
+			if err := copyTo(path, to); err != nil {
+				return err
+			}
+		}
+	}
+	return os.Symlink("lib", "/usr/local/lib64")
+}
+
+// copyTo copies a file, or a link as a link to the name beside it.
+func copyTo(path, folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	target := filepath.Join(folder, filepath.Base(path))
+	_ = os.Remove(target)
+	if to, err := os.Readlink(path); err == nil {
+		return os.Symlink(filepath.Base(to), target)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(target, text, 0o755)
+}

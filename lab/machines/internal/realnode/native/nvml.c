@@ -1,0 +1,77 @@
+/*
+ * Stands in for libnvidia-ml.so.1 on a node without a card: the calls with which NVIDIA's device plugin and toolkit find cards, whole and well. Names,
+ * numbers and structures are those of nvml.h (github.com/NVIDIA/go-nvml, gen/nvml/nvml.h). What is not here is refused by the caller's linker.
+ * CARDS and DRIVER_VERSION are given to the compiler.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, TIMEOUT = 10 };
+struct card { char uuid[96]; char name[96]; unsigned long long memory; };
+static struct card cards[] = {CARDS};
+static const unsigned count = sizeof cards / sizeof *cards;
+
+int nvmlInit_v2(void) { return SUCCESS; }
+int nvmlInit(void) { return SUCCESS; }
+int nvmlInitWithFlags(unsigned flags) { (void)flags; return SUCCESS; }
+int nvmlShutdown(void) { return SUCCESS; }
+const char *nvmlErrorString(int code) { return code == SUCCESS ? "The operation was successful" : "The stand-in has no such thing"; }
+int nvmlSystemGetDriverVersion(char *text, unsigned length) { snprintf(text, length, "%s", DRIVER_VERSION); return SUCCESS; }
+int nvmlSystemGetNVMLVersion(char *text, unsigned length) { snprintf(text, length, "13.%s", DRIVER_VERSION); return SUCCESS; }
+int nvmlSystemGetCudaDriverVersion(int *version) { *version = 13000; return SUCCESS; }
+int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = 13000; return SUCCESS; }
+int nvmlDeviceGetCount_v2(unsigned *number) { *number = count; return SUCCESS; }
+int nvmlDeviceGetCount(unsigned *number) { *number = count; return SUCCESS; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct card **device) {
+  if (index >= count) return INVALID_ARGUMENT;
+  *device = &cards[index];
+  return SUCCESS;
+}
+int nvmlDeviceGetHandleByIndex(unsigned index, struct card **device) { return nvmlDeviceGetHandleByIndex_v2(index, device); }
+int nvmlDeviceGetHandleByUUID(const char *uuid, struct card **device) {
+  for (unsigned i = 0; i < count; i++)
+    if (!strcmp(cards[i].uuid, uuid)) { *device = &cards[i]; return SUCCESS; }
+  return NOT_FOUND;
+}
+int nvmlDeviceGetIndex(struct card *device, unsigned *index) { *index = (unsigned)(device - cards); return SUCCESS; }
+int nvmlDeviceGetMinorNumber(struct card *device, unsigned *minor) { return nvmlDeviceGetIndex(device, minor); }
+int nvmlDeviceGetUUID(struct card *device, char *text, unsigned length) { snprintf(text, length, "%s", device->uuid); return SUCCESS; }
+int nvmlDeviceGetName(struct card *device, char *text, unsigned length) { snprintf(text, length, "%s", device->name); return SUCCESS; }
+int nvmlDeviceGetMemoryInfo(struct card *device, unsigned long long *info) {
+  info[0] = device->memory; info[1] = device->memory; info[2] = 0;
+  return SUCCESS;
+}
+int nvmlDeviceGetMemoryInfo_v2(struct card *device, unsigned long long *info) {
+  info[1] = device->memory; info[2] = 0; info[3] = device->memory; info[4] = 0;
+  return SUCCESS;
+}
+/* char busIdLegacy[16]; unsigned domain, bus, device, pciDeviceId, pciSubSystemId; char busId[32]; */
+struct pci { char legacy[16]; unsigned domain, bus, device, id, subsystem; char bus_id[32]; };
+int nvmlDeviceGetPciInfo_v3(struct card *device, struct pci *info) {
+  memset(info, 0, sizeof *info);
+  info->bus = 0x40 + (unsigned)(device - cards);
+  info->id = 0x233010de;
+  snprintf(info->legacy, sizeof info->legacy, "0000:%02X:00.0", info->bus);
+  snprintf(info->bus_id, sizeof info->bus_id, "00000000:%02X:00.0", info->bus);
+  return SUCCESS;
+}
+int nvmlDeviceGetPciInfo(struct card *device, struct pci *info) { return nvmlDeviceGetPciInfo_v3(device, info); }
+int nvmlDeviceGetPciInfo_v2(struct card *device, struct pci *info) { return nvmlDeviceGetPciInfo_v3(device, info); }
+int nvmlDeviceGetCudaComputeCapability(struct card *device, int *major, int *minor) { (void)device; *major = 9; *minor = 0; return SUCCESS; }
+int nvmlDeviceGetArchitecture(struct card *device, unsigned *architecture) { (void)device; *architecture = 9; return SUCCESS; }
+int nvmlDeviceGetBrand(struct card *device, unsigned *brand) { (void)device; *brand = 13; return SUCCESS; }
+int nvmlDeviceGetMigMode(struct card *device, unsigned *current, unsigned *pending) { (void)device; *current = *pending = 0; return SUCCESS; }
+int nvmlDeviceIsMigDeviceHandle(struct card *device, unsigned *is) { (void)device; *is = 0; return SUCCESS; }
+int nvmlDeviceGetMaxMigDeviceCount(struct card *device, unsigned *number) { (void)device; *number = 0; return SUCCESS; }
+int nvmlDeviceGetMigDeviceHandleByIndex(struct card *device, unsigned index, struct card **mig) { (void)device; (void)index; (void)mig; return NOT_FOUND; }
+int nvmlDeviceGetNumaNodeId(struct card *device, unsigned *node) { (void)device; (void)node; return NOT_SUPPORTED; }
+int nvmlDeviceGetGpuFabricInfo(struct card *device, void *info) { (void)device; (void)info; return NOT_SUPPORTED; }
+int nvmlDeviceGetGpuFabricInfoV(struct card *device, void *info) { (void)device; (void)info; return NOT_SUPPORTED; }
+int nvmlDeviceGetAddressingMode(struct card *device, void *mode) { (void)device; (void)mode; return NOT_SUPPORTED; }
+int nvmlDeviceGetSupportedEventTypes(struct card *device, unsigned long long *types) { (void)device; *types = 8 | 2 | 4; return SUCCESS; }
+int nvmlDeviceRegisterEvents(struct card *device, unsigned long long types, void *set) { (void)device; (void)types; (void)set; return SUCCESS; }
+int nvmlEventSetCreate(void **set) { *set = cards; return SUCCESS; }
+int nvmlEventSetFree(void *set) { (void)set; return SUCCESS; }
+int nvmlEventSetWait_v2(void *set, void *data, unsigned milliseconds) { (void)set; (void)data; usleep(1000u * milliseconds); return TIMEOUT; }
+int nvmlEventSetWait(void *set, void *data, unsigned milliseconds) { return nvmlEventSetWait_v2(set, data, milliseconds); }
