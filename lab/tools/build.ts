@@ -41,12 +41,14 @@ export async function build(tool: ToolDefinition, binary: string, options: Build
   const unfinished = unfinishedPath(path.dirname(folder), tool);
   fs.mkdirSync(path.dirname(folder), { recursive: true });
   try {
+    // Into a folder that is there, Go writes every program under its own name.
+    if (tool.more) fs.mkdirSync(unfinished, { recursive: true });
     const seconds = await goBuild(tool, unfinished, `${folder}.log`, options);
     fs.mkdirSync(folder, { recursive: true });
     fs.renameSync(unfinished, binary);
     return seconds;
   } finally {
-    fs.rmSync(unfinished, { force: true });
+    fs.rmSync(unfinished, { recursive: true, force: true });
   }
 }
 
@@ -55,12 +57,12 @@ async function goBuild(tool: ToolDefinition, output: string, logPath: string, op
   const started = performance.now();
   const seconds = (): number => (performance.now() - started) / 1000;
   const log = fs.createWriteStream(logPath);
-  const args = ["build", "-v", ...buildFlags(tool), "-o", output, tool.package];
+  const args = ["build", "-v", ...buildFlags(tool), "-o", output, tool.package, ...(tool.more ?? [])];
   // `go build`, never `go mod download`: that fetches more than the build needs, some of which may be refused. A process
   // group of its own lets us stop the compilers it has started along with it.
   const child = spawn("go", args, {
     cwd: tool.folder,
-    env: goEnvironment(options.env),
+    env: { ...goEnvironment(options.env), ...(tool.c === undefined ? {} : { CGO_ENABLED: "1" }) },
     stdio: ["ignore", "ignore", "pipe"],
     detached: true,
   });

@@ -69,7 +69,7 @@ export async function forgetOldVersions(cache: string, tool: ToolDefinition): Pr
       (stat) => stat.mtimeMs,
       () => Date.now(),
     );
-    if (Date.now() - written > ABANDONED) await fs.rm(file, { force: true });
+    if (Date.now() - written > ABANDONED) await fs.rm(file, { recursive: true, force: true });
   }
   const names = entries.filter((name) => version.test(name));
   const folders = await Promise.all(

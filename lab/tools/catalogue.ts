@@ -6,13 +6,22 @@ import { helmRelease, pulumiRelease, talosctlRelease } from "./releases";
 /** A program the lab runs. */
 export type ToolName = "pulumi" | "talosctl" | "helm" | "controlplane" | "machines";
 
+/** A family of programs of a real node: their path is the folder that holds them. */
+export type NodeToolName = "kubelet" | "containerd" | "runc" | "cni" | "nvidia-toolkit" | "nvidia-device-plugin";
+
 /** How a tool is recognised, and how it is built where it is not there. */
 export interface ToolDefinition {
-  name: ToolName;
+  name: ToolName | NodeToolName;
   /** Folder of its `go.mod`. */
   folder: string;
   /** What `go build` is asked for: an import path of a pinned dependency, or the folder's own program. */
   package: string;
+  /** Further programs of the same module. With this, also empty, the tool's path is a folder that holds all of them. */
+  more?: readonly string[];
+  /** What it needs of a C compiler: `static`, or `lazy`, a program that opens NVIDIA's libraries only where they are. Default none. */
+  c?: "static" | "lazy";
+  /** Build tags. */
+  tags?: readonly string[];
   /** Variables the linker sets (`-X`): how each project stamps its version in its own release builds. */
   stamps: readonly string[];
   /** How one on PATH is judged. Absent: it is a program of this lab, always built from its sources. */
@@ -82,8 +91,62 @@ export const catalogue: readonly ToolDefinition[] = [
   { name: "machines", folder: path.join(lab, "machines"), package: ".", stamps: [] },
 ];
 
+/** What the linker is told besides, by what a tool needs of C. As the projects' own Makefiles do. */
+const linked = {
+  static: "-extldflags=-static",
+  lazy: "-extldflags=-Wl,--unresolved-symbols=ignore-in-object-files,-z,lazy",
+};
+
+const toolkit = "github.com/NVIDIA/nvidia-container-toolkit/cmd";
+const plugin = "github.com/NVIDIA/k8s-device-plugin/cmd";
+const cni = "github.com/containernetworking/plugins/plugins";
+const containerd = "github.com/containerd/containerd/v2/cmd";
+
+/**
+ * The programs of a real node (`--node real`), at the versions of Talos 1.13.4. runc without libseccomp, which needs a C
+ * library that Go's registry does not have.
+ */
+export const nodeCatalogue: readonly ToolDefinition[] = [
+  nodeTool("runc", "github.com/opencontainers/runc", [], { c: "static", tags: ["netgo", "osusergo"] }),
+  nodeTool("cni", `${cni}/main/bridge`, [`${cni}/main/loopback`, `${cni}/ipam/host-local`]),
+  nodeTool("containerd", `${containerd}/containerd`, [`${containerd}/containerd-shim-runc-v2`, `${containerd}/ctr`], {
+    tags: ["no_btrfs", "no_devmapper", "no_zfs", "no_aufs"],
+    stamps: ["github.com/containerd/containerd/v2/version.Version=2.2.3"],
+  }),
+  nodeTool("kubelet", "k8s.io/kubernetes/cmd/kubelet", [], { stamps: kubernetesStamps }),
+  nodeTool(
+    "nvidia-device-plugin",
+    `${plugin}/nvidia-device-plugin`,
+    [`${plugin}/config-manager`, `${plugin}/mps-control-daemon`],
+    {
+      c: "lazy",
+    },
+  ),
+  nodeTool(
+    "nvidia-toolkit",
+    `${toolkit}/nvidia-container-runtime`,
+    ["nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook"].map((name) => `${toolkit}/${name}`),
+    { c: "lazy" },
+  ),
+];
+
+function nodeTool(
+  name: NodeToolName,
+  first: string,
+  more: readonly string[],
+  how: Partial<Pick<ToolDefinition, "c" | "tags" | "stamps">> = {},
+): ToolDefinition {
+  return { name, folder: path.join(lab, "tools", name), package: first, more, stamps: [], ...how };
+}
+
 /** The arguments of `go build` that decide what comes out. */
-export function buildFlags(tool: Pick<ToolDefinition, "stamps">): string[] {
+export function buildFlags(tool: Pick<ToolDefinition, "stamps" | "c" | "tags">): string[] {
   const stamps = tool.stamps.map((stamp) => `-X ${stamp}`);
-  return ["-trimpath", "-buildvcs=false", `-ldflags=${["-s", "-w", ...stamps].join(" ")}`];
+  const flags = ["-s", "-w", ...(tool.c === undefined ? [] : [linked[tool.c]]), ...stamps];
+  return [
+    "-trimpath",
+    "-buildvcs=false",
+    ...(tool.tags === undefined ? [] : [`-tags=${tool.tags.join(",")}`]),
+    `-ldflags=${flags.join(" ")}`,
+  ];
 }

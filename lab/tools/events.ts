@@ -1,8 +1,8 @@
-import type { ToolName } from "./catalogue";
+import type { NodeToolName, ToolName } from "./catalogue";
 
 /** What happens to a tool while it is provided. */
 export interface ToolEvent {
-  tool: ToolName;
+  tool: ToolName | NodeToolName;
   /**
    * `found` on PATH; `cached` from an earlier run; `downloaded` as its project publishes it; `building`, several times; then
    * `built` or `failed`.

@@ -1,4 +1,4 @@
-import { catalogue, type ToolDefinition, type ToolName } from "./catalogue";
+import { catalogue, nodeCatalogue, type NodeToolName, type ToolDefinition, type ToolName } from "./catalogue";
 import type { OnToolEvent } from "./events";
 import { locate, type ProvideOptions } from "./provide";
 import { talosctlRange } from "./talosctl-range";
@@ -48,7 +48,7 @@ export async function provideTools<Name extends ToolName = ToolName>(
 ): Promise<Pick<Tools, Name>> {
   const { only, onEvent, signal, talosReleases } = options;
   const names: readonly ToolName[] | undefined = only;
-  const wanted = catalogue.filter((tool) => names === undefined || names.includes(tool.name));
+  const wanted = catalogue.filter((tool) => names === undefined || names.some((name) => name === tool.name));
   return provide(wanted, {
     ...(onEvent === undefined ? {} : { onEvent }),
     ...(signal === undefined ? {} : { signal }),
@@ -56,9 +56,23 @@ export async function provideTools<Name extends ToolName = ToolName>(
   }) as Promise<Pick<Tools, Name>>;
 }
 
-async function provide(tools: readonly ToolDefinition[], options: ProvideOptions): Promise<Partial<Tools>> {
+/**
+ * Provides the programs of a real node, as {@link provideTools} does the lab's.
+ *
+ * @returns the folders that hold them.
+ */
+export async function provideNodePrograms(
+  options: Pick<ProvideToolsOptions, "onEvent" | "signal"> = {},
+): Promise<string[]> {
+  return Object.values(await provide(nodeCatalogue, options));
+}
+
+async function provide(
+  tools: readonly ToolDefinition[],
+  options: ProvideOptions,
+): Promise<Partial<Record<ToolName | NodeToolName, string>>> {
   const located = await Promise.all(tools.map(async (tool) => ({ tool, found: await locate(tool, options) })));
-  const paths: Partial<Tools> = {};
+  const paths: Partial<Record<ToolName | NodeToolName, string>> = {};
   let built = false;
   for (const { tool, found } of located) {
     if ("build" in found) built = true;

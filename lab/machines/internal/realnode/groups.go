@@ -124,6 +124,10 @@ func ownGroups(next ...string) error {
 // mountGroups shows the groups where the kubelet looks.
 func mountGroups() error {
 	if unified() {
+		// The one that is there shows this computer's root, and keeps another from the same place.
+		if err := syscall.Unmount("/sys/fs/cgroup", syscall.MNT_DETACH); err != nil {
+			return fmt.Errorf("taking this computer's control groups away: %w", err)
+		}
 		if err := syscall.Mount("cgroup2", "/sys/fs/cgroup", "cgroup2", 0, ""); err != nil {
 			return fmt.Errorf("mounting control groups: %w", err)
 		}

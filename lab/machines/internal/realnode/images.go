@@ -79,6 +79,9 @@ func (i image) layer(to *bytes.Buffer) error {
 		if err != nil {
 			return err
 		}
+		if len(libraries) > 0 {
+			libraries = append(libraries, driverNeeds(libraries)...)
+		}
 		for _, library := range libraries {
 			if strings.HasPrefix(library, "/usr/") {
 				files[library] = library
@@ -136,6 +139,22 @@ func librariesOf(program string) ([]string, error) {
 	return found, nil
 }
 
+// driverNeeds are libraries that NVIDIA's are linked to, beside the C library of a program: without them NVML is "not found".
+func driverNeeds(libraries []string) []string {
+	var found []string
+	for _, library := range libraries {
+		if filepath.Base(library) != "libc.so.6" {
+			continue
+		}
+		for _, name := range []string{"libpthread.so.0", "libdl.so.2", "librt.so.1", "libm.so.6"} {
+			if path := filepath.Join(filepath.Dir(library), name); exists(path) {
+				found = append(found, path)
+			}
+		}
+	}
+	return found
+}
+
 // shellPrograms are what a script of ours needs; those that this computer has.
 var shellPrograms = []string{"sh", "cat", "echo", "sleep", "ls", "mkdir", "rm", "cp", "mv", "touch", "test", "[", "true", "false", "grep", "sed", "head", "tail", "tr", "cut", "wc", "sort", "date",
 	"env", "ln", "chmod", "stat", "id", "uname", "cmp", "printf", "seq", "dirname", "basename", "timeout", "mktemp", "readlink", "expr", "tee", "find", "awk", "mawk", "kill", "df", "du", "mount", "hostname", "bash"}
@@ -182,7 +201,7 @@ func (s *Spec) images() ([]image, error) {
 			}
 			files["/usr/bin/"+name] = program
 		}
-		for _, name := range []string{"tail", "sh"} { // the MPS daemon tails a log
+		for _, name := range []string{"tail", "sh", "mount"} { // the MPS daemon mounts its shared memory and follows a log
 			if path := shellFiles["/usr/bin/"+name]; path != "" {
 				files["/usr/bin/"+name] = path
 			}

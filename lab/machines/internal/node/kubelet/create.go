@@ -74,7 +74,7 @@ func (w *worker) create(ctx context.Context, spec *corev1.Container, folders map
 		return nil, startError, err
 	}
 	if missing := allocation.NoDevice; missing != "" {
-		return nil, "CreateContainerError", fmt.Errorf("failed to generate container spec: failed to apply OCI options: failed to inject CDI devices: failed to stat CDI host device %q: no such file or directory", missing)
+		return nil, "CreateContainerError", fmt.Errorf("failed to create containerd container: CDI device injection failed: failed to inject devices: failed to stat CDI host device %q: no such file or directory", missing)
 	}
 	privileged := spec.SecurityContext != nil && spec.SecurityContext.Privileged != nil && *spec.SecurityContext.Privileged
 	own := filepath.Join(w.folder, "containers", spec.Name)
