@@ -2,7 +2,7 @@ import * as path from "node:path";
 
 import { build } from "./build";
 import { cachedPath, cacheFolder, cacheKey, forgetOldVersions, isCached } from "./cache";
-import type { ToolDefinition, ToolName } from "./catalogue";
+import type { ToolDefinition } from "./catalogue";
 import type { OnToolEvent, ToolEvent } from "./events";
 import { type Toolchain, toolchainFor } from "./go";
 import { withLock } from "./lock";
@@ -16,7 +16,7 @@ export interface ProvideOptions {
   onEvent?: OnToolEvent;
   signal?: AbortSignal;
   /** Versions that are taken from PATH, as a semver range, where that depends on more than the tool. Default: the catalogue's. */
-  ranges?: Partial<Record<ToolName, string>>;
+  ranges?: Partial<Record<ToolDefinition["name"], string>>;
 }
 
 /** A tool that is there, or how to build it. */
