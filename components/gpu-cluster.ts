@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type Credentials, missingCredentials } from "./credentials";
+import { isMapping, noArguments } from "./checked-arguments";
 import { credentialsOf } from "./cluster-access";
 import { gpuExposure } from "./exposure";
 import { done, gpuMachines, type MachineReport, reports } from "./gpu-machines";
@@ -77,6 +78,7 @@ export class GpuCluster extends pulumi.ComponentResource {
    * @throws RunError with every finding, one per line as `field: what is wrong; why it matters; how to fix it`.
    */
   public static plan(args: GpuClusterArgs): Plan {
+    if (!isMapping(args)) throw new pulumi.RunError(new InvalidStackError([noArguments]).message);
     const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey, ...said } = args;
     const given = { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey };
     const { spec } = parseSpec(said);

@@ -1,5 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
+import { fromCheckedStack } from "./checked-arguments";
 import type { Credentials } from "./credentials";
 import { GpuMachine, registerSchematics } from "./machine";
 import { secretOf } from "./machine/shared";
@@ -49,7 +50,7 @@ export function gpuMachines(
     const before = (plan.after[recipe.name] ?? []).flatMap((earlier) => made.get(earlier) ?? []);
     const machine = new GpuMachine(
       `${name}-${recipe.name}`,
-      {
+      fromCheckedStack({
         ...shared,
         ...plan.spec.machines[recipe.name]!,
         nodeName: recipe.name,
@@ -57,7 +58,7 @@ export function gpuMachines(
         ...defined({ schematicId: schematics[recipe.schematicId] }),
         otherControlPlanes: otherControlPlanes(plan, recipe),
         ...(maintenance ? { maintenance, ...(kubeconfig ? { kubeconfig } : { bootstrap: true }) } : {}),
-      },
+      }),
       pulumi.mergeOptions(opts, {
         dependsOn: before.length > 0 ? done(before) : first,
         ...(kubernetes === undefined ? {} : { provider: kubernetes }),

@@ -55,3 +55,24 @@ export function kubernetesName(...words: string[]): string {
  * every later update too (pulumi-kubernetes, provider/pkg/provider/provider.go, Diff).
  */
 export const anewUnlessDone = { "pulumi.com/replaceUnready": "true" };
+
+/** A reference of one variable to another, as the kubelet expands it; `$$(` is none. */
+const reference = /(?<!\$)\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)/g;
+
+/**
+ * Environment of a container as a list: by name, but each variable behind those that it refers to, since the kubelet expands
+ * `$(NAME)` of earlier ones only (kubernetes, third_party/forked/golang/expansion).
+ */
+export function envList(env: Record<string, string> = {}): { name: string; value: string }[] {
+  const left = new Map(Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const list: { name: string; value: string }[] = [];
+  const add = (name: string): void => {
+    const value = left.get(name);
+    if (value === undefined) return;
+    left.delete(name);
+    for (const [, other] of value.matchAll(reference)) add(other ?? "");
+    list.push({ name, value });
+  };
+  for (const name of [...left.keys()]) add(name);
+  return list;
+}

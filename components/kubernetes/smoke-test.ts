@@ -41,7 +41,7 @@ export function smokeTest(
       spec: {
         // A pod that comes between the plugin's restarts fails at admission (UnexpectedAdmissionError), and one that comes
         // before the MIG manager has split the card again fails on it.
-        backoffLimit: recipe.mig ? 6 : 3,
+        backoffLimit: splitOf(recipe, machine) ? 6 : 3,
         activeDeadlineSeconds: limit,
         template: { metadata: { labels: labels("gpu-smoke-test") }, spec: testPod(recipe, machine) },
       },
@@ -55,31 +55,42 @@ function whatIsTested(recipe: KubernetesRecipe, machine: MachineRecipe): unknown
   return [
     [machine.name, machine.talosVersion, machine.schematicId, machine.driverVersion],
     [machine.kernelModules, machine.sysctls, machine.containerdPart],
-    [recipe.release, recipe.sharingConfig, recipe.runtimeClass, recipe.resourceName, recipe.smokeTestImage],
-    ...(recipe.mig ? [[recipe.mig.config]] : []),
+    [recipe.release, recipe.sharingConfig, recipe.runtimeClass, resourceOf(recipe, machine), recipe.smokeTestImage],
+    ...(splitOf(recipe, machine) ? [[recipe.mig?.config]] : []),
   ];
+}
+
+/** How the machine's cards are split; undefined where they are whole, as on a machine whose cards have no MIG. */
+function splitOf({ mig }: KubernetesRecipe, { nodeLabels }: MachineRecipe): KubernetesRecipe["mig"] {
+  return nodeLabels["nvidia.com/mig.config"] === undefined ? undefined : mig;
+}
+
+/** The cluster's resource, or the machine's own where it does not offer that: whole cards beside slices. */
+function resourceOf({ resourceName }: KubernetesRecipe, { allocatable }: MachineRecipe): string {
+  return resourceName in allocatable ? resourceName : (Object.keys(allocatable).sort()[0] ?? resourceName);
 }
 
 type Container = k8s.types.input.core.v1.Container;
 
 function testPod(recipe: KubernetesRecipe, machine: MachineRecipe): k8s.types.input.core.v1.PodSpec {
+  const mig = splitOf(recipe, machine);
   const container = {
     image: recipe.smokeTestImage,
     securityContext: unprivileged,
     // What CUDA said is then in the pod's status, where the doctor reads it even when the log is gone.
     terminationMessagePolicy: "FallbackToLogsOnError",
-    resources: { limits: { [recipe.resourceName]: "1" } },
+    resources: { limits: { [resourceOf(recipe, machine)]: "1" } },
   };
   return {
     runtimeClassName: recipe.runtimeClass.name,
-    nodeSelector: { ...onNode(machine.name), ...(recipe.mig ? split : {}) },
+    nodeSelector: { ...onNode(machine.name), ...(mig ? split : {}) },
     tolerations: podTolerations(recipe.tolerations),
     // After an upgrade the workloads hold the cards again: the test borrows one of theirs for its minute (preemption),
     // instead of waiting for a card that never comes free.
     priorityClassName: "system-cluster-critical",
     restartPolicy: "Never", // keeps a failed pod's log
     automountServiceAccountToken: false,
-    ...(recipe.mig?.only === undefined ? {} : { initContainers: [sliceCheck(recipe.mig.only, container)] }),
+    ...(mig?.only === undefined ? {} : { initContainers: [sliceCheck(mig.only, container)] }),
     containers: [{ name: "smoke-test", ...container }],
   };
 }
@@ -92,10 +103,6 @@ const split = { "nvidia.com/mig.config.state": "success" };
  * the profile for a moment. It gets the very device of the test: devices of init containers are used again.
  */
 function sliceCheck(profile: string, container: Omit<Container, "name">): Container {
-  const seen = `nvidia-smi -L | grep -F 'MIG ${profile} '`;
-  return {
-    name: "slice",
-    ...container,
-    command: ["sh", "-c", `${seen} || { echo 'the device is no MIG ${profile}'; exit 1; }`],
-  };
+  const script = 'nvidia-smi -L | grep -F "MIG $PROFILE " || { echo "the device is no MIG $PROFILE"; exit 1; }';
+  return { name: "slice", ...container, command: ["sh", "-c", script], env: [{ name: "PROFILE", value: profile }] };
 }

@@ -26,11 +26,11 @@ export class GpuMachine extends pulumi.ComponentResource {
   public readonly kubeconfig: pulumi.Output<string>;
 
   constructor(name: string, args: GpuMachineArgs, opts?: pulumi.ComponentResourceOptions) {
+    const node = nodeNameOf(name, args);
+    const recipe = recipeOf(name, node, args);
     super("talos-gpu:index:GpuMachine", name, {}, opts);
     const child = { parent: this };
-    const node = args.nodeName ?? name;
 
-    const recipe = args.recipe ?? recipeOf(node, args);
     const configuration = configureMachine(`${name}-configuration`, { node, args, recipe }, child);
     const cluster = args.bootstrap ? bootstrapCluster(name, args, configuration, child) : undefined;
     const kubeconfig = cluster?.kubeconfig ?? args.kubeconfig;
@@ -61,4 +61,10 @@ export class GpuMachine extends pulumi.ComponentResource {
       kubeconfig: this.kubeconfig,
     });
   }
+}
+
+/** The node that is meant; where that cannot be told, the checks say so. */
+function nodeNameOf(name: string, args: unknown): string {
+  const { nodeName } = (args ?? {}) as { nodeName?: unknown };
+  return typeof nodeName === "string" ? nodeName : String(name);
 }

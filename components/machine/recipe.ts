@@ -1,19 +1,108 @@
-import { checkCluster, InvalidStackError, planCluster } from "../recipe";
+import { isFromCheckedStack, isMapping, noArguments, refuse } from "../checked-arguments";
+import { findingsOf, planCluster } from "../recipe";
+import { inputFindings } from "../recipe/checks/check-arguments";
+import { ruleOf, serverUrl, type Rule } from "../recipe/rules";
+import { machineArgumentSchema } from "../recipe/stack/argument-schemas";
+import { readAs } from "../recipe/stack/parse";
 import type { ClusterSpec } from "../recipe/stack/spec/index";
+import type { Finding } from "../recipe/types";
 import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
 
 /**
  * What follows from the arguments of a machine that stands alone: it is planned and checked as a cluster of one.
  *
- * @throws InvalidStackError with everything that is wrong.
+ * @throws RunError with everything that is wrong, as `checkWorkloadArguments` does.
  */
-export function recipeOf(node: string, args: GpuMachineArgs): GpuMachineRecipe {
-  const spec = clusterOfOne(node, args);
-  // What offers the GPUs to Kubernetes is no concern of a machine; a stack of the whole cluster must say it.
-  const unsaid = spec.gpuOperator === undefined && spec.devicePlugin === undefined;
-  const findings = checkCluster(spec).filter(({ field }) => !unsaid || field !== "gpuOperator");
-  if (findings.length > 0) throw new InvalidStackError(findings);
-  return planCluster(spec).machines[0]!;
+export function recipeOf(name: string, node: string, args: GpuMachineArgs): GpuMachineRecipe {
+  refuse("GpuMachine", name, machineFindings(node, args));
+  return args.recipe ?? planCluster(clusterOfOne(node, args)).machines[0]!;
+}
+
+function machineFindings(node: string, args: unknown): Finding[] {
+  if (!isMapping(args)) return [noArguments];
+  if (isFromCheckedStack(args)) return [];
+  const [own] = split(args, ofTheResource);
+  const [inputs, plain] = split(own, Object.keys(inputRules));
+  const cluster = clusterOfOne(node, args);
+  // What offers the GPUs to Kubernetes is no concern of a machine; a stack of the whole cluster must say it. Nor is whether there is a GPU.
+  const unsaid = cluster.gpuOperator === undefined && cluster.devicePlugin === undefined;
+  const ofAStack = args["recipe"] === undefined ? findingsOf(cluster) : [];
+  return [
+    ...Object.entries(inputRules).flatMap(([field, rule]) =>
+      inputFindings(field, inputs[field], rule, neededBy(cluster, node).includes(field)),
+    ),
+    ...readAs(machineArgumentSchema, plain).findings,
+    ...(args["recipe"] === undefined ? [] : neededBesides(args)),
+    ...bootFindings(args),
+    ...ofAStack
+      .filter(({ check, field }) => check !== "gpu-machine" && (!unsaid || field !== "gpuOperator"))
+      .map((finding) => asArgument(finding, node)),
+  ];
+}
+
+/** A field of the stack of one machine as the argument that says it. */
+function asArgument(finding: Finding, node: string): Finding {
+  const { field } = finding;
+  const own = `machines.${node}`;
+  return {
+    ...finding,
+    field: field === own ? "nodeName" : field.startsWith(`${own}.`) ? field.slice(own.length + 1) : field,
+  };
+}
+
+const anything: Rule = () => undefined;
+
+/** Arguments that may be yet to come. */
+const inputRules: Record<string, Rule> = {
+  schematicId: ruleOf(
+    (id) => /^[0-9a-f]{64}$/.test(id),
+    "is no schematic",
+    "the Image Factory knows it by its SHA-256",
+    "write 64 hexadecimal digits, or leave it out",
+  ),
+  talosconfig: anything,
+  machineSecrets: anything,
+  kubeconfig: anything,
+  omniEndpoint: serverUrl,
+  omniServiceAccountKey: anything,
+};
+
+/** Inputs that a whole configuration cannot be made without. */
+function neededBy(cluster: ClusterSpec, node: string): string[] {
+  const machine = cluster.machines[node] as { configuration?: unknown } | undefined;
+  return machine?.configuration === "owned" ? ["talosconfig", "machineSecrets"] : [];
+}
+
+/** What an owned configuration needs besides; where no recipe is given, the checks of a stack say so. */
+function neededBesides(args: Record<string, unknown>): Finding[] {
+  if (args["configuration"] !== "owned") return [];
+  return ["clusterName", "clusterEndpoint", "kubernetesVersion"].flatMap((field) =>
+    inputFindings(field, args[field], anything, true),
+  );
+}
+
+function bootFindings({ maintenance, bootstrap, configuration, role }: Record<string, unknown>): Finding[] {
+  const finding = (field: string, problem: string, why: string, remedy: string): Finding[] => [
+    { check: "bootstrap", field, problem, why, remedy },
+  ];
+  return [
+    ...(maintenance === true && configuration !== "owned"
+      ? finding(
+          "maintenance",
+          "is true, but the configuration is not owned",
+          "a machine in maintenance mode has no configuration that could be added to",
+          "make it `configuration: owned`, or leave maintenance out",
+        )
+      : []),
+    ...(bootstrap === true && role !== "controlplane"
+      ? finding(
+          "bootstrap",
+          "is true, on a machine that is no control plane",
+          "etcd and the Kubernetes API run on control planes",
+          "make it `role: controlplane`, or leave bootstrap out",
+        )
+      : []),
+  ];
 }
 
 /** Arguments that are credentials, or that only a resource needs. */
@@ -47,18 +136,15 @@ const ofTheCluster = [
 ] as const;
 
 /** The arguments as a cluster. */
-function clusterOfOne(node: string, args: GpuMachineArgs): ClusterSpec {
+function clusterOfOne(node: string, args: object): ClusterSpec {
   const [, said] = split(args, ofTheResource);
   const [cluster, machine] = split(said, ofTheCluster);
-  return { ...cluster, machines: { [node]: machine } };
+  return { ...cluster, machines: { [node]: machine } } as unknown as ClusterSpec;
 }
 
 /** The properties of these keys, and the others; without those that are undefined. */
-function split<T extends object, K extends keyof T>(given: T, keys: readonly K[]): [Pick<T, K>, Omit<T, K>] {
+function split(given: object, keys: readonly string[]): [Record<string, unknown>, Record<string, unknown>] {
   const entries = Object.entries(given).filter(([, value]) => value !== undefined);
-  const isOne = ([key]: [string, unknown]): boolean => (keys as readonly PropertyKey[]).includes(key);
-  return [
-    Object.fromEntries(entries.filter(isOne)) as Pick<T, K>,
-    Object.fromEntries(entries.filter((entry) => !isOne(entry))) as Omit<T, K>,
-  ];
+  const isOne = ([key]: [string, unknown]): boolean => keys.includes(key);
+  return [Object.fromEntries(entries.filter(isOne)), Object.fromEntries(entries.filter((entry) => !isOne(entry)))];
 }

@@ -7,6 +7,7 @@ import { inUpgradeOrder, upgradeWindows } from "./machine/order";
 import { eraOf, findRelease, type Release } from "./facts/talos-release";
 import type { ClusterSpec } from "./stack/spec/index";
 import type { Mode, Plan } from "./types";
+import { canonical } from "./stack/plain-data";
 import { readPatch, type UserPatch } from "./machine/user-patches";
 
 /** A plan with what it was made from, for the checks. */
@@ -28,7 +29,9 @@ export function planCluster(spec: ClusterSpec): Plan {
 }
 
 /** The plan of a stack with its basis. */
-export function planBasis(spec: ClusterSpec): PlanBasis {
+export function planBasis(said: ClusterSpec): PlanBasis {
+  // Nothing hangs on the order in which keys were written: neither a plan nor the hashes of what it makes.
+  const spec = canonical(said);
   const release = findRelease(spec.talosVersion);
   const era = release?.era ?? eraOf(spec.talosVersion);
   const mode: Mode = spec.devicePlugin && !spec.gpuOperator ? "devicePlugin" : "operator";

@@ -1,8 +1,9 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
+import { checkWorkloadArguments } from "../checked-arguments";
 import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
 import { type ComfyUiSpec } from "../recipe/stack/spec/index";
-import { type GpuAccess } from "./gpu-access";
+import { accessRules, type GpuAccess } from "./gpu-access";
 import { patient, server } from "./server";
 import { volume } from "./volume";
 
@@ -27,6 +28,7 @@ export class ComfyUi extends pulumi.ComponentResource {
   public readonly endpoint: pulumi.Output<string>;
 
   constructor(name: string, args: ComfyUiArgs, opts?: pulumi.ComponentResourceOptions) {
+    checkWorkloadArguments("ComfyUi", name, "comfyui", args, accessRules);
     super("talos-gpu:index:ComfyUi", name, args, opts);
     const child = { parent: this };
     const readyWithin = args.readyWithin ?? 1200;

@@ -1,5 +1,10 @@
 import type * as pulumi from "@pulumi/pulumi";
+import type { InputRules } from "../checked-arguments";
 import type { GpuToleration } from "../kubernetes/toleration";
+import { objectName, qualifiedName } from "../recipe/rules";
+
+/** Rules for the inputs among them. */
+export const accessRules: InputRules = { runtimeClassName: objectName, gpuResourceName: qualifiedName };
 
 /** How a workload gets at the GPUs: what a GpuCluster hands out. */
 export interface GpuAccess {

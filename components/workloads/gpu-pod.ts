@@ -1,9 +1,18 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { gpuLimits, kubernetesName, labels, podTolerations, restricted, unprivileged } from "../kubernetes/pods";
+import { checkWorkloadArguments } from "../checked-arguments";
+import {
+  envList,
+  gpuLimits,
+  kubernetesName,
+  labels,
+  podTolerations,
+  restricted,
+  unprivileged,
+} from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
 import { type GpuPodSpec } from "../recipe/stack/spec/index";
-import { type GpuAccess } from "./gpu-access";
+import { accessRules, type GpuAccess } from "./gpu-access";
 
 /** Arguments of a pod with GPUs. */
 export interface GpuPodArgs extends GpuPodSpec, GpuAccess {
@@ -25,12 +34,13 @@ export class GpuPod extends pulumi.ComponentResource {
   public readonly namespace: pulumi.Output<string>;
 
   constructor(name: string, args: GpuPodArgs, opts?: pulumi.ComponentResourceOptions) {
+    checkWorkloadArguments("GpuPod", name, "pod", args, accessRules);
     super("talos-gpu:index:GpuPod", name, args, opts);
     const pod = new k8s.core.v1.Pod(
       `${name}-pod`,
       {
         metadata: {
-          name: kubernetesName(args.podName ?? name),
+          name: args.podName ?? (kubernetesName(name) || "gpu-pod"),
           namespace: args.namespace ?? "gpu-pods",
           labels: labels("gpu-pod"),
         },
@@ -58,7 +68,7 @@ function podSpec(args: GpuPodArgs): pulumi.Input<k8s.types.input.core.v1.PodSpec
         image: args.image,
         ...(args.command === undefined ? {} : { command: args.command }),
         ...(args.args === undefined ? {} : { args: args.args }),
-        env: Object.entries(args.env ?? {}).map(([key, value]) => ({ name: key, value })),
+        env: envList(args.env),
         securityContext: args.restricted === true ? restricted : unprivileged,
         resources: { limits: pulumi.all([gpus, args.limits ?? {}]).apply(([ours, more]) => ({ ...more, ...ours })) },
       },

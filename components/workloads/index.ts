@@ -1,5 +1,6 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
+import { fromCheckedStack } from "../checked-arguments";
 import { clusterLimits } from "../kubernetes/timeouts";
 import { workloadResource } from "../recipe/facts/sharing";
 import { type GpuPodSpec } from "../recipe/stack/spec/index";
@@ -41,22 +42,22 @@ export function gpuWorkloads(
   });
   const endpoints: Record<string, pulumi.Output<string>> = {};
   if (ollama !== undefined) {
-    const { endpoint } = new Ollama(`${name}-ollama`, of(ollama), opts);
+    const { endpoint } = new Ollama(`${name}-ollama`, fromCheckedStack(of(ollama)), opts);
     if (ollama.active !== false) endpoints.ollama = endpoint;
   }
   if (comfyui !== undefined) {
-    const { endpoint } = new ComfyUi(`${name}-comfyui`, { ...of(comfyui), cudaVersion }, opts);
+    const { endpoint } = new ComfyUi(`${name}-comfyui`, fromCheckedStack({ ...of(comfyui), cudaVersion }), opts);
     if (comfyui.active !== false) endpoints.comfyui = endpoint;
   }
   if (vllm !== undefined) {
-    const { endpoint } = new Vllm(`${name}-vllm`, { ...of(vllm), cudaVersion }, opts);
+    const { endpoint } = new Vllm(`${name}-vllm`, fromCheckedStack({ ...of(vllm), cudaVersion }), opts);
     if (vllm.active !== false) endpoints.vllm = endpoint;
   }
   if (litellm !== undefined) {
     const { tolerations = [], readyWithin = 1200 } = common;
     const routed = { models: ollama?.models ?? [], ollamaUrl: endpoints.ollama ?? "" };
     const args: LiteLlmArgs = { ...litellm, ...routed, tolerations, readyWithin };
-    const { endpoint } = new LiteLlm(`${name}-litellm`, args, opts);
+    const { endpoint } = new LiteLlm(`${name}-litellm`, fromCheckedStack(args), opts);
     if (litellm.active !== false) endpoints.litellm = endpoint;
   }
   const withAccess = Object.entries(pods).map(([pod, spec]): [string, GpuPodSpec & GpuAccess] => [pod, of(spec)]);
@@ -72,6 +73,6 @@ function gpuPods(name: string, pods: [string, GpuPodSpec & GpuAccess][], opts: p
     : undefined;
   for (const [pod, spec] of pods) {
     const dependsOn = spec.namespace === undefined && namespace ? [namespace] : [];
-    new GpuPod(`${name}-${pod}`, { ...spec, podName: pod }, pulumi.mergeOptions(opts, { dependsOn }));
+    new GpuPod(`${name}-${pod}`, fromCheckedStack({ ...spec, podName: pod }), pulumi.mergeOptions(opts, { dependsOn }));
   }
 }

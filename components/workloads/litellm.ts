@@ -1,5 +1,7 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
+import { checkWorkloadArguments } from "../checked-arguments";
+import { otherServer } from "../recipe/rules";
 import { stringify } from "yaml";
 import { labels, podTolerations, unprivileged } from "../kubernetes/pods";
 import { workloadImages } from "../recipe/facts/data/images";
@@ -29,6 +31,7 @@ export class LiteLlm extends pulumi.ComponentResource {
   public readonly endpoint: pulumi.Output<string>;
 
   constructor(name: string, args: LiteLlmArgs, opts?: pulumi.ComponentResourceOptions) {
+    checkWorkloadArguments("LiteLlm", name, "litellm", args, { ollamaUrl: otherServer });
     super("talos-gpu:index:LiteLlm", name, args, opts);
     const child = { parent: this };
 

@@ -1,9 +1,10 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
+import { checkWorkloadArguments } from "../checked-arguments";
 import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
 import { workloadImages } from "../recipe/facts/data/images";
 import { type OllamaSpec } from "../recipe/stack/spec/index";
-import { type GpuAccess } from "./gpu-access";
+import { accessRules, type GpuAccess } from "./gpu-access";
 import { ollamaModels, pullHook } from "./ollama-models";
 import { server } from "./server";
 import { volume } from "./volume";
@@ -23,6 +24,7 @@ export class Ollama extends pulumi.ComponentResource {
   public readonly endpoint: pulumi.Output<string>;
 
   constructor(name: string, args: OllamaArgs, opts?: pulumi.ComponentResourceOptions) {
+    checkWorkloadArguments("Ollama", name, "ollama", args, accessRules);
     super("talos-gpu:index:Ollama", name, args, opts);
     const child = { parent: this };
     const readyWithin = args.readyWithin ?? 1200;

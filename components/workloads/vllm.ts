@@ -1,10 +1,11 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
+import { checkWorkloadArguments } from "../checked-arguments";
 import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
 import { vllmImage } from "../recipe/facts/cuda";
 import { type VllmSpec } from "../recipe/stack/spec/index";
 import { vllmSplit } from "../recipe/facts/vllm";
-import { type GpuAccess } from "./gpu-access";
+import { accessRules, type GpuAccess } from "./gpu-access";
 import { patient, server } from "./server";
 import { volume } from "./volume";
 
@@ -25,6 +26,7 @@ export class Vllm extends pulumi.ComponentResource {
   public readonly endpoint: pulumi.Output<string>;
 
   constructor(name: string, args: VllmArgs, opts?: pulumi.ComponentResourceOptions) {
+    checkWorkloadArguments("Vllm", name, "vllm", args, accessRules);
     super("talos-gpu:index:Vllm", name, args, opts);
     const child = { parent: this };
     const readyWithin = args.readyWithin ?? 1200;

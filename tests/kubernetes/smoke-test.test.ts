@@ -72,7 +72,9 @@ describe("MIG", () => {
     // Devices of an init container are used again by the containers: it is the very device of the test.
     expect(check).toMatchObject({ image: pod.containers[0].image, resources: pod.containers[0].resources });
     expect(check.command.slice(0, 2)).toEqual(["sh", "-c"]);
-    expect(check.command[2]).toContain("nvidia-smi -L | grep -F 'MIG 1g.12gb '");
+    // The profile comes by the environment: what a stack says never becomes a part of a script.
+    expect(check.command[2]).toContain('nvidia-smi -L | grep -F "MIG $PROFILE "');
+    expect(check.env).toEqual([{ name: "PROFILE", value: "1g.12gb" }]);
     expect(spec.backoffLimit).toBeGreaterThan(3);
   });
 
@@ -82,12 +84,13 @@ describe("MIG", () => {
     ["a slice of before", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 2g.24gb     Device  0: (UUID: MIG-1)", false],
     ["another kind", "GPU 0: NVIDIA H100 NVL (UUID: GPU-1)\n  MIG 1g.12gb+me  Device  0: (UUID: MIG-1)", false],
   ])("its look takes nothing but the slice: %s", async (_what, list, passes) => {
-    const [program, ...args] = (await split("single", "1g.12gb")).spec.template.spec.initContainers[0].command;
+    const [check] = (await split("single", "1g.12gb")).spec.template.spec.initContainers;
+    const [program, ...args] = check.command;
     const bin = fs.mkdtempSync(path.join(os.tmpdir(), "smi-"));
     try {
       fs.writeFileSync(path.join(bin, "nvidia-smi"), `#!/bin/sh\ncat <<'END'\n${list}\nEND\n`, { mode: 0o755 });
       const { status, stdout } = spawnSync(program, args, {
-        env: { PATH: `${bin}:/usr/bin:/bin` },
+        env: { PATH: `${bin}:/usr/bin:/bin`, [check.env[0].name]: check.env[0].value },
         encoding: "utf8",
       });
       expect(status).toBe(passes ? 0 : 1);

@@ -60,20 +60,20 @@ export interface GpuRequest {
   image?: string;
   /** Profile of the MIG devices that it requests. */
   migProfile?: string;
+  /** Labels of the machines that it may run on. Default: any machine. */
+  nodeSelector?: Record<string, string>;
 }
 
 /** What requests GPUs in a stack. */
 export function gpuRequests(spec: ClusterSpec): GpuRequest[] {
   const { ollama, comfyui, vllm, pods } = spec.workloads ?? {};
-  const app = (
-    field: string,
-    app: { gpus?: number; active?: boolean; image?: string; migProfile?: string },
-  ): GpuRequest => ({
+  const app = (field: string, app: Partial<Omit<GpuRequest, "field">>): GpuRequest => ({
     field,
     gpus: app.gpus ?? 1,
     active: app.active ?? true,
     ...(app.image === undefined ? {} : { image: app.image }),
     ...(app.migProfile === undefined ? {} : { migProfile: app.migProfile }),
+    ...(app.nodeSelector === undefined ? {} : { nodeSelector: app.nodeSelector }),
   });
   return [
     ...(ollama ? [app("workloads.ollama", ollama)] : []),

@@ -1,5 +1,6 @@
 import { architectureOf } from "../facts/card";
 import { gpuRequests, type Check } from "./check";
+import { machinesFor } from "./placement";
 import { cudaOfImage } from "../facts/cuda";
 import { compareDotted } from "../facts/version";
 
@@ -9,11 +10,11 @@ const frameworks = /torch|comfy|vllm|tensorrt/i;
 export const cudaArchitecture: Check = {
   id: "cuda-architecture",
   source: "CUDA 12.8 release notes (first for Blackwell); PyTorch wheels hold no PTX for architectures to come",
-  find: ({ spec, gpuMachines }) =>
-    gpuRequests(spec).flatMap((request) => {
+  find: (context) =>
+    gpuRequests(context.spec).flatMap((request) => {
       const cuda = request.image && frameworks.test(request.image) ? cudaOfImage(request.image) : undefined;
       if (!cuda) return [];
-      const young = gpuMachines
+      const young = machinesFor(request, context)
         .flatMap((machine) => machine.cards.map((card) => ({ machine, card })))
         .find(({ card }) => compareDotted(cuda, architectureOf(card).firstCuda) < 0);
       if (!young) return [];

@@ -1,5 +1,6 @@
 import { gpuRequests, type Check } from "./check";
 import { lastCudaOf } from "../facts/card";
+import { machinesFor } from "./placement";
 import { cudaFloor, cudaOfImage } from "../facts/cuda";
 import { compareDotted, majorOf } from "../facts/version";
 
@@ -7,14 +8,17 @@ export const cudaImage: Check = {
   id: "cuda-image",
   source:
     "docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility; CUDA 13 release notes (dropped architectures)",
-  find: ({ spec, plan, gpuMachines }) => {
+  find: (context) => {
+    const { spec, plan } = context;
     const images = [
       ...gpuRequests(spec).flatMap((request) =>
-        request.image ? [{ field: `${request.field}.image`, image: request.image }] : [],
+        request.image
+          ? [{ field: `${request.field}.image`, image: request.image, gpuMachines: machinesFor(request, context) }]
+          : [],
       ),
-      { field: "smokeTestImage", image: plan.kubernetes.smokeTestImage },
+      { field: "smokeTestImage", image: plan.kubernetes.smokeTestImage, gpuMachines: context.gpuMachines },
     ];
-    return images.flatMap(({ field, image }) => {
+    return images.flatMap(({ field, image, gpuMachines }) => {
       const cuda = cudaOfImage(image);
       const floor = cuda && cudaFloor(cuda);
       if (!cuda || !floor) return [];

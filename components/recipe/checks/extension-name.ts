@@ -1,6 +1,7 @@
 import type { Check } from "./check";
 import { soundsLikeNvidia, unsuffixedNames } from "../facts/extension";
 import { extensionsOf, minorsWith } from "../facts/talos-release";
+import { shown } from "../rules";
 import { closest } from "../stack/suggest";
 
 const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
@@ -13,12 +14,12 @@ export const extensionName: Check = {
     machines.flatMap((machine) =>
       (machine.spec.extensions ?? []).flatMap((name, index) => {
         const field = `${machine.field}.extensions[${index}]`;
-        const suffixed = unsuffixedNames[name];
+        const suffixed = Object.hasOwn(unsuffixedNames, name) ? unsuffixedNames[name] : undefined;
         if (suffixed) {
           return [
             {
               field,
-              problem: `"${name}" does not say which branch`,
+              problem: `${shown(name)} does not say which branch`,
               why: "the Image Factory takes it as the lts one without a word, which may be older or newer than the rest of the driver",
               remedy: `write ${suffixed.join(" or ")}, or leave it out: NVIDIA's extensions follow from the card and driver.branch`,
             },
@@ -35,7 +36,7 @@ export const extensionName: Check = {
         return [
           {
             field,
-            problem: `there is no official extension "${name}" in any Talos release`,
+            problem: `there is no official extension ${shown(name)} in any Talos release`,
             why: "the Image Factory takes any name into a schematic and fails only when the machine pulls the image",
             remedy: `${advice}${advice === "" ? "" : " "}names are listed at /version/<release>/extensions/official of the Factory`,
           },

@@ -1,16 +1,17 @@
 import { gpuRequests, type Check, type Complaint } from "./check";
-import { workloadResource } from "../facts/sharing";
+import { mayMatch, offers, resourceOf } from "./placement";
 import { didYouMean } from "../stack/suggest";
 
 export const gpuRequestsFit: Check = {
   id: "gpu-requests",
   source: "Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG strategy mixed",
-  find: ({ spec, gpuMachines, plan }) => {
+  find: (context) => {
+    const { spec, gpuMachines } = context;
     if (gpuMachines.length === 0) return [];
     const offered = [...new Set(gpuMachines.flatMap((machine) => Object.keys(machine.recipe.allocatable)))].sort();
     return gpuRequests(spec).flatMap((request): Complaint[] => {
       const { field, gpus, migProfile } = request;
-      const resource = workloadResource(spec.sharing, migProfile, plan.kubernetes.resourceName);
+      const resource = resourceOf(request, context);
       if (migProfile !== undefined && spec.sharing?.mig?.strategy !== "mixed") {
         return [
           {
@@ -32,14 +33,20 @@ export const gpuRequestsFit: Check = {
           },
         ];
       }
-      const most = Math.max(...gpuMachines.map((machine) => machine.recipe.allocatable[resource] ?? 0));
+      const fitting = gpuMachines.filter((machine) => mayMatch(machine, request.nodeSelector ?? {}));
+      if (fitting.length === 0) return []; // pod-node-selector tells
+      const most = fitting.reduce((largest, machine) => Math.max(largest, offers(machine, resource)), 0);
       if (gpus <= most) return [];
+      const where =
+        fitting.length === gpuMachines.length
+          ? "no machine has"
+          : `${fitting.map(({ name }) => name).join(", ")}, where nodeSelector sends it, has no`;
       return [
         {
           field: `${field}.gpus`,
-          problem: `${gpus} of ${resource}, but no machine has more than ${most}`,
+          problem: `${gpus} of ${resource}, but ${where} more than ${most}`,
           why: "a pod gets its GPUs from one machine, so this one stays Pending for ever",
-          remedy: `request at most ${most}`,
+          remedy: most === 0 ? "send it to another machine, or request another resource" : `request at most ${most}`,
         },
       ];
     });

@@ -51,6 +51,7 @@ import { patchNodeTaints } from "./patch-node-taints";
 import { patchSchema } from "./patch-schema";
 import { patchSecret } from "./patch-secret";
 import { patchSysctl } from "./patch-sysctl";
+import { plainSecret } from "./plain-secret";
 import { platform } from "./platform";
 import { pluginNamespace } from "./plugin-namespace";
 import { pluginPaths } from "./plugin-paths";
@@ -136,4 +137,5 @@ export const checks: Check[] = [
   liteLlm,
   vllm,
   podNodeSelector,
+  plainSecret,
 ];

@@ -1,25 +1,19 @@
 import type { Check } from "./check";
+import { canonicalAddress, machineAddress as addressRule } from "../rules";
 
 export const machineAddress: Check = {
   id: "machine-address",
-  source: "talosctl, --nodes: one Talos API per address",
+  source: "talosctl, --nodes: one Talos API per address; RFC 1123, RFC 4291, IANA's special-purpose address registries",
   find: ({ machines }) => {
     const first = new Map<string, string>();
     return machines.flatMap((machine) => {
       const { address } = machine.spec;
       const field = `${machine.field}.address`;
-      const other = first.get(address);
-      first.set(address, other ?? machine.name);
-      if (/:\/\/|\/|\s/.test(address) || /^[^:]+:\d+$/.test(address)) {
-        return [
-          {
-            field,
-            problem: `"${address}" is not an address`,
-            why: "the Talos API is asked for a node by it",
-            remedy: "write an IP or a host name, without scheme and port",
-          },
-        ];
-      }
+      const fault = addressRule(address);
+      if (fault) return [{ field, ...fault }];
+      const one = canonicalAddress(address);
+      const other = first.get(one);
+      first.set(one, other ?? machine.name);
       if (other === undefined) return [];
       return [
         {

@@ -1,6 +1,7 @@
 import { migOf } from "../facts/card";
 import type { Check, Complaint } from "./check";
-import { instancesOf, profileName } from "../facts/sharing";
+import { canSplit, instancesOf, profileName, splits } from "../facts/sharing";
+import { migProfile } from "../rules";
 import { didYouMean } from "../stack/suggest";
 import { compareDotted } from "../facts/version";
 
@@ -11,7 +12,9 @@ export const mig: Check = {
     const wanted = spec.sharing?.mig;
     if (!wanted) return [];
     const profile = profileName(wanted.profile);
-    if (profile === "disabled") return [];
+    if (!splits(wanted.profile)) return [];
+    const fault = profile === "balanced" ? undefined : migProfile(wanted.profile);
+    if (fault) return [{ field: "sharing.mig.profile", ...fault }];
     const complaints: Complaint[] = [];
     if (spec.devicePlugin && !spec.gpuOperator) {
       complaints.push({
@@ -29,7 +32,9 @@ export const mig: Check = {
         remedy: "write mixed, or one profile for all",
       });
     }
-    for (const machine of gpuMachines) {
+    const withMig = gpuMachines.filter(canSplit);
+    // Machines whose cards are all without MIG keep them whole, as long as there is one to split.
+    for (const machine of withMig.length > 0 ? withMig : gpuMachines) {
       for (const { card, field } of machine.uses) {
         if (!card) continue;
         const geometry = migOf(card);

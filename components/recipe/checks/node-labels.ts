@@ -1,15 +1,5 @@
-import type { Check, CheckContext } from "./check";
-
-const name = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const value = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
-const prefix = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
-
-function isKey(key: string): boolean {
-  const parts = key.split("/");
-  return parts.length === 1
-    ? name.test(key)
-    : parts.length === 2 && prefix.test(parts[0] ?? "") && name.test(parts[1] ?? "");
-}
+import type { Check, CheckContext, CheckedMachine, Complaint } from "./check";
+import { labelValue, qualifiedName, shown } from "../rules";
 
 /**
  * What a label turns off when it is not "true"; the operator itself fills in an empty one. Parts that nothing waits for,
@@ -25,36 +15,28 @@ function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boo
   return parts.some((part) => key === `nvidia.com/gpu.deploy.${part}`) && text !== "true" && text !== "";
 }
 
+function labelComplaint(machine: CheckedMachine, key: string, text: string, context: CheckContext): Complaint[] {
+  const field = `${machine.field}.labels.${key}`;
+  const fault = qualifiedName(key) ?? labelValue(text);
+  if (fault) return [{ field, ...fault, problem: `${key}: ${shown(text)} is no label (${fault.problem})` }];
+  const off = machine.gpuCount > 0 && turnedOff(context, key, text);
+  const ours = Object.hasOwn(machine.recipe.nodeLabels, key) ? machine.recipe.nodeLabels[key] : undefined;
+  if (!off && (ours === undefined || ours === text)) return [];
+  return [
+    {
+      field,
+      problem: `${key}: "${text}" ${off ? "turns the GPU off" : `is against ours, "${ours}"`}`,
+      why: "NVIDIA's pods are placed by this label, so the node would offer no GPU",
+      remedy: "leave it out",
+    },
+  ];
+}
+
 export const nodeLabels: Check = {
   id: "node-labels",
   source: "Kubernetes, labels; gpu-operator, controllers/state_manager.go (a label of the user is kept)",
   find: (context) =>
     context.machines.flatMap((machine) =>
-      Object.entries(machine.spec.labels ?? {}).flatMap(([key, text]) => {
-        const field = `${machine.field}.labels.${key}`;
-        if (!isKey(key) || !value.test(text)) {
-          return [
-            {
-              field,
-              problem: `${key}: "${text}" is no label`,
-              why: "Kubernetes refuses it when the node is labelled, after the machine was upgraded",
-              remedy: "use letters, digits, `-`, `_` and `.`, at most 63 of them",
-            },
-          ];
-        }
-        const turnsOff = machine.gpuCount > 0 && turnedOff(context, key, text);
-        const ours = machine.recipe.nodeLabels[key];
-        if (turnsOff || (ours !== undefined && ours !== text)) {
-          return [
-            {
-              field,
-              problem: `${key}: "${text}" ${turnsOff ? "turns the GPU off" : `is against ours, "${ours}"`}`,
-              why: "NVIDIA's pods are placed by this label, so the node would offer no GPU",
-              remedy: "leave it out",
-            },
-          ];
-        }
-        return [];
-      }),
+      Object.entries(machine.spec.labels ?? {}).flatMap(([key, text]) => labelComplaint(machine, key, text, context)),
     ),
 };

@@ -1,8 +1,5 @@
 import type { Check, CheckedMachine } from "./check";
-
-/** Labels that Kubernetes, Talos, Node Feature Discovery and NVIDIA set themselves. */
-const setByOthers =
-  /^((.*\.)?kubernetes\.io|(.*\.)?k8s\.io|(.*\.)?nvidia\.com|extensions\.talos\.dev|feature\.node\.kubernetes\.io)\//;
+import { mayMatch } from "./placement";
 
 export const podNodeSelector: Check = {
   id: "pod-node-selector",
@@ -25,19 +22,11 @@ export const podNodeSelector: Check = {
   },
 };
 
-/** The first label of a selector that no GPU machine will have; undefined when each is had or set by others. */
+/** The first label of a selector that no GPU machine has together with those before it; undefined when one may have them all. */
 function unmet(selector: Record<string, string>, gpuMachines: CheckedMachine[]): [string, string] | undefined {
-  return Object.entries(selector).find(([key, value]) => {
-    if (key === "kubernetes.io/hostname") return !gpuMachines.some((machine) => machine.name === value);
-    // The role labels are set by hand: an old one that nobody sets any more is the classic.
-    const isForeign = setByOthers.test(key) && !key.startsWith("node-role.kubernetes.io/");
-    return (
-      !isForeign &&
-      !gpuMachines.some(
-        (machine) =>
-          machine.recipe.nodeLabels[key] === value ||
-          (key === "node-role.kubernetes.io/control-plane" && machine.spec.role === "controlplane"),
-      )
-    );
+  const labels = Object.entries(selector);
+  return labels.find((_, index) => {
+    const soFar = Object.fromEntries(labels.slice(0, index + 1));
+    return !gpuMachines.some((machine) => mayMatch(machine, soFar));
   });
 }

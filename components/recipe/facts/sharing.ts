@@ -7,7 +7,7 @@ import type { SharingSpec } from "../stack/spec/index";
 /** Resource of a whole card. */
 const gpuResource = "nvidia.com/gpu";
 
-/** Resource that workloads request. With mixed MIG devices of several sizes, the smallest one. */
+/** Resource that workloads request. With mixed MIG whole cards where a machine has some, else the smallest devices. */
 export function resourceNameOf(sharing: SharingSpec | undefined, machines: MachineFacts[]): string {
   if (sharing?.timeSlicing?.renameByDefault) return `${gpuResource}.shared`;
   if (sharing?.mig?.strategy === "mixed") {
@@ -38,9 +38,20 @@ export function workloadResource(
 /** Units of the GPU resource that a node shall offer, by resource name; empty without a GPU. */
 export function allocatableOf(machine: MachineFacts, sharing: SharingSpec | undefined): Record<string, number> {
   if (machine.gpuCount === 0) return {};
-  if (sharing?.mig && sharing.mig.profile !== "all-disabled") return migDevices(machine, sharing, sharing.mig.profile);
+  if (sharing?.mig && splits(sharing.mig.profile) && canSplit(machine))
+    return migDevices(machine, sharing, sharing.mig.profile);
   const replicas = sharing?.timeSlicing?.replicas ?? sharing?.mps?.replicas ?? 1;
   return { [resourceNameOf(sharing, [])]: machine.gpuCount * replicas };
+}
+
+/** Whether a profile makes slices at all. */
+export function splits(profile: string): boolean {
+  return profileName(profile) !== "disabled";
+}
+
+/** Whether a machine has cards with MIG. Its other machines keep their whole cards: the MIG manager runs on nodes with such cards only. */
+export function canSplit({ cards }: MachineFacts): boolean {
+  return cards.some((card) => migOf(card) !== undefined);
 }
 
 /** With the strategy single, instances are `nvidia.com/gpu`, and time slicing shares them like cards. */
@@ -57,20 +68,38 @@ function migDevices(machine: MachineFacts, sharing: SharingSpec, profile: string
   return devices;
 }
 
+/**
+ * Attributes of a profile: media engines (`+me`, only one instance of a card gets them, or all with `+me.all`), none of them
+ * (`-me`), graphics (`+gfx`). Source: NVIDIA MIG user guide, supported profiles (RTX PRO 6000 has them all).
+ */
+const attributes = ["+me", "+me.all", "-me", "+gfx"] as const;
+
 /** MIG instances that a profile makes of one card, by profile; empty when the card has no such profile. */
 export function instancesOf(geometry: ReturnType<typeof migOf>, profile: string): Record<string, number> {
   const name = profileName(profile);
   if (name === "balanced") return geometry?.balanced ?? {};
-  const base = name.replace(/\+.*$/, "");
-  const count = geometry?.profiles[base];
-  if (count === undefined) return {};
-  // Only one instance of a card gets the media engines.
-  return { [name]: name.includes("+me") ? 1 : count };
+  if (!geometry) return {};
+  const base = /^[^+-]*/.exec(name)?.[0] ?? "";
+  const attribute = name.slice(base.length);
+  if (!Object.hasOwn(geometry.profiles, base) || !mayHave(geometry, base, attribute)) return {};
+  return { [name]: attribute.startsWith("+me") ? 1 : (geometry.profiles[base] ?? 0) };
 }
 
-/** Profile without the prefix that names a configuration of the MIG manager: `all-1g.12gb` and `1g.12gb` are the same. */
+/** Cards for computing have `+me` alone, on their smallest instances (A30: 1g and 2g); RTX PRO ones have all. */
+function mayHave(geometry: NonNullable<ReturnType<typeof migOf>>, base: string, attribute: string): boolean {
+  if (attribute === "") return true;
+  if (geometry.graphics)
+    return attributes.some((known) => known === attribute) && !(base.startsWith("4g") && attribute !== "+gfx");
+  const counts = Object.values(geometry.profiles);
+  return attribute === "+me" && (geometry.profiles[base] === Math.max(...counts) || base === "2g.12gb");
+}
+
+/**
+ * Profile without the prefix that names a configuration of the MIG manager, and with the attribute as the driver writes it:
+ * `all-1g.12gb` and `1g.12gb` are the same, and so are `all-1g.10gb.me` and `1g.10gb+me`.
+ */
 export function profileName(profile: string): string {
-  return profile.replace(/^all-/, "");
+  return profile.replace(/^all-/, "").replace(/\.(me|me\.all|gfx)$/, "+$1");
 }
 
 /** Name of a configuration of the MIG manager, which wants `.me` for `+me`. Source: NVIDIA/mig-parted, config-default.yaml. */

@@ -4,7 +4,7 @@ import type { MachineFacts } from "../facts/machine-facts";
 import { ownPatch } from "./patches";
 import { eraOf, type Release } from "../facts/talos-release";
 import { installerImage, schematicOf } from "./schematic";
-import { allocatableOf, migConfigName } from "../facts/sharing";
+import { allocatableOf, canSplit, migConfigName } from "../facts/sharing";
 import type { ClusterSpec } from "../stack/spec/index";
 import { taintsOf } from "./taints";
 import type { Era, ExtensionService, KernelModule, MachineRecipe, Mode } from "../types";
@@ -72,7 +72,7 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
       ownPatch({ ...(byOmni ? {} : { installerImage: image }), ...content, ...taintContent }),
     ],
     ...(machine.uuid === undefined ? {} : { uuid: machine.uuid }),
-    nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(context) : {}) },
+    nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(facts, context) : {}) },
     nodeTaints: taints,
     extensionServices: isGpu ? extensionServicesOf(era, facts.extensions) : [],
     allocatable: allocatableOf(facts, spec.sharing),
@@ -108,14 +108,17 @@ function sysctlsOf(era: Era): Record<string, string> {
  * Discovery's labels are there, the operator would take it and every `gpu.deploy` label away again
  * (gpu-operator, controllers/state_manager.go).
  */
-function gpuLabels(context: RecipeContext): Record<string, string> {
+function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, string> {
   const { mode, spec } = context;
   return {
     ...(mode === "devicePlugin" ? { "nvidia.com/gpu.present": "true" } : {}),
     ...validatorLabel(context),
     // The standalone plugin has no feature discovery that would set it (k8s-device-plugin, README, MPS).
     ...(mode === "devicePlugin" && spec.sharing?.mps ? { "nvidia.com/mps.capable": "true" } : {}),
-    ...(spec.sharing?.mig ? { "nvidia.com/mig.config": migConfigName(spec.sharing.mig.profile) } : {}),
+    // The MIG manager runs on nodes with such cards alone, and it is the operator's.
+    ...(spec.sharing?.mig && mode === "operator" && canSplit(facts)
+      ? { "nvidia.com/mig.config": migConfigName(spec.sharing.mig.profile) }
+      : {}),
   };
 }
 

@@ -1,19 +1,19 @@
-import { z } from "zod";
+import type { z } from "zod";
 import type { ClusterSpec } from "./spec/index";
 import { specSchema } from "./spec-schema";
-import { didYouMean } from "./suggest";
 import type { Finding } from "../types";
 import { isRecord } from "../machine/user-patches";
+import { childAt, fieldOf, readPlain } from "./plain-data";
+import { shapeFindings } from "./shape-findings";
 
-/** Name of the check that is about names, types and notations. */
-const shapeCheck = "shape";
+export { fieldOf } from "./plain-data";
 
 type Path = PropertyKey[];
 
-/** A stack as far as it could be read. */
-export interface ReadSpec {
-  /** The stack; where its shape is wrong, without what is wrong. Undefined when nothing sensible is left. */
-  spec?: ClusterSpec;
+/** Data as far as it could be read. */
+export interface ReadData<T> {
+  /** The data; where its shape is wrong, without what is wrong. Undefined when nothing sensible is left. */
+  spec?: T;
   findings: Finding[];
   /** Fields that were left out or filled in to get there. */
   pruned: string[];
@@ -26,15 +26,25 @@ export function parseSpec(raw: unknown): { spec?: ClusterSpec; findings: Finding
 }
 
 /** Reads a stack, going on past mistakes of shape so that the checks can look at the rest. */
-export function readSpec(raw: unknown): ReadSpec {
-  const first = specSchema.safeParse(raw);
-  if (first.success) return { spec: first.data as ClusterSpec, findings: [], pruned: [] };
-  const findings = first.error.issues.flatMap((issue) => findingsOf(issue, raw));
-  const pruned: string[] = [];
-  let rest: unknown = structuredClone(raw);
+export function readSpec(raw: unknown): ReadData<ClusterSpec> {
+  return readAs(specSchema, raw) as ReadData<ClusterSpec>;
+}
+
+/** Reads data by a schema, going on past mistakes of shape. Keys of what it gives are in order. */
+export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z.infer<S>> {
+  const plain = readPlain(raw);
+  const pruned = plain.left.map(fieldOf);
+  const first = schema.safeParse(plain.value);
+  if (first.success) return { spec: first.data, findings: plain.findings, pruned };
+  // Of what was left out above, all is said.
+  const isNew = ({ field }: Finding): boolean =>
+    !pruned.some((path) => field === path || path === "stack" || path.startsWith(`${field}.`));
+  const issues = first.error.issues.flatMap((issue) => shapeFindings(issue, plain.value, schema)).filter(isNew);
+  const findings = [...plain.findings, ...issues];
+  let rest: unknown = structuredClone(plain.value);
   for (let round = 0; round < 8 && isRecord(rest); round++) {
-    const attempt = specSchema.safeParse(rest);
-    if (attempt.success) return { spec: attempt.data as ClusterSpec, findings, pruned };
+    const attempt = schema.safeParse(rest);
+    if (attempt.success) return { spec: attempt.data, findings, pruned };
     for (const issue of attempt.error.issues) {
       const paths = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
       for (const path of paths) pruned.push(fieldOf(repair(rest, path)));
@@ -45,20 +55,21 @@ export function readSpec(raw: unknown): ReadSpec {
 }
 
 /** What takes the place of a required field, so that the rest of what it belongs to can be checked. Nothing is said about the field itself. */
-const placeholders: [RegExp, (path: Path) => string][] = [
-  [/^machines\.[^.]+\.address$/, (path) => String(path[1])],
-  [/^machines\.[^.]+\.role$/, () => "worker"],
-  [/^machines\.[^.]+\.configuration$/, () => "adopted"],
-  [/^(gpuOperator|devicePlugin)\.version$/, () => "999.0.0"],
-];
+function placeholderFor([first, second, third]: Path): string | undefined {
+  if (first === "machines") {
+    if (third === "address") return String(second);
+    return third === "role" ? "worker" : third === "configuration" ? "adopted" : undefined;
+  }
+  return (first === "gpuOperator" || first === "devicePlugin") && second === "version" ? "999.0.0" : undefined;
+}
 
 /** Takes a wrong value away, or what cannot be without it; gives the path of what was touched. */
 function repair(root: unknown, path: Path): Path {
-  const parent = path.slice(0, -1).reduce<any>((value, key) => value?.[key], root);
+  const parent = path.slice(0, -1).reduce<any>(childAt, root);
   const last = path.at(-1);
   if (last === undefined) return path;
-  const placeholder = placeholders.find(([pattern]) => pattern.test(path.join(".")))?.[1];
-  if (placeholder && parent && typeof parent === "object") parent[last] = placeholder(path);
+  const placeholder = placeholderFor(path);
+  if (placeholder !== undefined && parent && typeof parent === "object") parent[last] = placeholder;
   else if (parent && typeof parent === "object" && parent[last] !== undefined) parent[last] = undefined;
   else return repair(root, path.slice(0, -1));
   return path;
@@ -72,124 +83,4 @@ function compact(value: unknown): unknown {
       .filter(([, child]) => child !== undefined)
       .map(([key, child]) => [key, compact(child)]),
   );
-}
-
-/** Path as users write it, e.g. `machines.gpu-1.gpus[0].model`; `stack` for the whole. */
-export function fieldOf(path: Path): string {
-  const text = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
-  return text.replace(/^\./, "") || "stack";
-}
-
-const notations: Record<string, { problem: string; remedy: string }> = {
-  duration: { problem: "is not a duration", remedy: "write hours, minutes and seconds, e.g. `10m`, `90s` or `1h30m`" },
-  quantity: { problem: "is not an amount of storage", remedy: "write a Kubernetes quantity, e.g. `100Gi`" },
-  name: { problem: "is not a Kubernetes name", remedy: "use lower-case letters, digits and `-`, e.g. `gpu-operator`" },
-  url: { problem: "is not a URL", remedy: "write it with its scheme, e.g. `https://10.0.10.10:6443`" },
-};
-
-function findingsOf(issue: z.core.$ZodIssue, raw: unknown): Finding[] {
-  const field = fieldOf(issue.path);
-  const value = issue.path.reduce<any>((current, key) => current?.[key], raw);
-  const finding = (problem: string, why: string, remedy: string, at = field): Finding => ({
-    check: shapeCheck,
-    field: at,
-    problem,
-    why,
-    remedy,
-  });
-  switch (issue.code) {
-    case "unrecognized_keys": {
-      const known = keysAt(issue.path);
-      return issue.keys.map((key) =>
-        finding(
-          "there is no such field",
-          "it would be ignored, and what it was meant to say with it",
-          `${didYouMean(key, known)}known here: ${known.join(", ")}`,
-          fieldOf([...issue.path, key]),
-        ),
-      );
-    }
-    case "invalid_type": {
-      if (value === undefined)
-        return [finding("is missing", "nothing can be planned without it", `add it (${described(issue.expected)})`)];
-      const quoted =
-        issue.expected === "string" && typeof value !== "object"
-          ? `quote it: "${String(value)}"`
-          : `write ${described(issue.expected)}`;
-      return [
-        finding(
-          `is ${described(kindOf(value))} but must be ${described(issue.expected)}`,
-          "YAML reads it differently from what is meant",
-          quoted,
-        ),
-      ];
-    }
-    case "invalid_value": {
-      if (value === undefined)
-        return [
-          finding("is missing", "nothing can be planned without it", `add it: one of ${issue.values.join(", ")}`),
-        ];
-      const words = issue.values.map(String);
-      return [
-        finding(
-          `"${String(value)}" is not one of ${words.join(", ")}`,
-          "no other value has a meaning",
-          `${didYouMean(String(value), words)}write one of them`,
-        ),
-      ];
-    }
-    case "too_small":
-      if (typeof value === "string")
-        return [finding("is empty", "nothing can be planned without it", "write a value or leave the field out")];
-      return [
-        finding(
-          `is ${String(value)} but must be at least ${String(issue.minimum)}`,
-          "less has no meaning",
-          `write ${String(issue.minimum)} or more, or leave the field out`,
-        ),
-      ];
-    default: {
-      const notation = notations[issue.message];
-      if (notation)
-        return [
-          finding(`"${String(value)}" ${notation.problem}`, "it could not be handed on as it stands", notation.remedy),
-        ];
-      return [finding(issue.message, "the value could not be read", "correct it")];
-    }
-  }
-}
-
-function kindOf(value: unknown): string {
-  return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
-}
-
-function described(kind: string): string {
-  const words: Record<string, string> = {
-    array: "a list",
-    object: "a mapping",
-    record: "a mapping",
-    string: "text",
-    boolean: "true or false",
-    number: "a number",
-    int: "a whole number",
-    null: "empty",
-  };
-  return words[kind] ?? kind;
-}
-
-/** Fields that the schema knows at a path. */
-function keysAt(path: Path): string[] {
-  let schema: any = specSchema;
-  for (const part of path) {
-    schema = unwrap(schema);
-    if (schema instanceof z.ZodObject) schema = schema.shape[part as string];
-    else if (schema instanceof z.ZodRecord) schema = schema.valueType;
-    else if (schema instanceof z.ZodArray) schema = schema.element;
-  }
-  schema = unwrap(schema);
-  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-}
-
-function unwrap(schema: unknown): unknown {
-  return schema instanceof z.ZodOptional ? unwrap(schema.unwrap()) : schema;
 }

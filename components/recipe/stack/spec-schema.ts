@@ -1,38 +1,35 @@
 import { z } from "zod";
+import * as rules from "../rules";
+import {
+  cards,
+  count,
+  duration,
+  image,
+  labels,
+  namespace,
+  quantity,
+  replicas,
+  ruled,
+  text,
+  texts,
+  values,
+} from "./notation";
 import {
   ConfigurationOwner,
   DriverBranch,
   GpuArchitecture,
   MachineRole,
   MigStrategy,
-  ModelPull,
   ModuleFlavour,
   type ClusterSpec,
   type MachineSpec,
 } from "./spec/index";
-
-/** Duration like `90s`, `10m`, `1h30m`. */
-const duration = z
-  .string()
-  .regex(/^(\d+h)?(\d+m)?(\d+s)?$/, "duration")
-  .min(2, "duration");
-/** Kubernetes quantity of storage, e.g. `100Gi`. */
-const quantity = z.string().regex(/^\d+(\.\d+)?(Ki|Mi|Gi|Ti|Pi|k|M|G|T|P)?$/, "quantity");
-/** Name of a Kubernetes object. */
-const dnsName = z
-  .string()
-  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "name")
-  .max(63, "name");
-const count = z.number().int().min(1);
-const url = z.string().regex(/^https?:\/\/[^\s/]+/, "url");
-const text = z.string().min(1);
-const values = z.record(z.string(), z.any());
-const texts = z.record(z.string(), z.string());
+import { workloadsSchema } from "./workload-schemas";
 
 const containerd = z.strictObject({
   nvidiaDefaultRuntime: z.boolean().optional(),
   baseRuntimeSpec: z.boolean().optional(),
-  cdiSpecDirs: z.array(text).optional(),
+  cdiSpecDirs: z.array(ruled(rules.absolutePath)).optional(),
   extra: z.string().optional(),
 });
 
@@ -47,7 +44,7 @@ const machine = z.strictObject({
         model: text,
         architecture: z.enum(GpuArchitecture).optional(),
         memory: quantity.optional(),
-        count: count.optional(),
+        count: cards.optional(),
       }),
     )
     .optional(),
@@ -63,68 +60,12 @@ const machine = z.strictObject({
   containerd: containerd.optional(),
 });
 
-const release = z.strictObject({ version: text, namespace: dnsName.optional(), values: values.optional() });
+const release = z.strictObject({ version: text, namespace: namespace.optional(), values: values.optional() });
 
 const sharing = z.strictObject({
-  timeSlicing: z.strictObject({ replicas: z.number().int(), renameByDefault: z.boolean().optional() }).optional(),
-  mps: z.strictObject({ replicas: z.number().int() }).optional(),
+  timeSlicing: z.strictObject({ replicas, renameByDefault: z.boolean().optional() }).optional(),
+  mps: z.strictObject({ replicas }).optional(),
   mig: z.strictObject({ strategy: z.enum(MigStrategy), profile: text }).optional(),
-});
-
-const app = {
-  active: z.boolean().optional(),
-  image: text.optional(),
-  storage: quantity.optional(),
-  storageClass: text.optional(),
-  gpus: count.optional(),
-  migProfile: text.optional(),
-  namespace: dnsName.optional(),
-};
-
-const workloads = z.strictObject({
-  ollama: z
-    .strictObject({
-      ...app,
-      models: z.array(text).optional(),
-      pullBy: z.enum(ModelPull).optional(),
-      pullImage: text.optional(),
-    })
-    .optional(),
-  comfyui: z.strictObject(app).optional(),
-  litellm: z
-    .strictObject({
-      active: z.boolean().optional(),
-      image: text.optional(),
-      masterKeySecret: dnsName.optional(),
-      namespace: dnsName.optional(),
-    })
-    .optional(),
-  vllm: z
-    .strictObject({
-      ...app,
-      model: text,
-      args: z.array(text).optional(),
-      huggingFaceToken: z.strictObject({ name: text, key: text }).optional(),
-      sharedMemory: quantity.optional(),
-    })
-    .optional(),
-  pods: z
-    .record(
-      z.string(),
-      z.strictObject({
-        image: text,
-        command: z.array(z.string()).optional(),
-        args: z.array(z.string()).optional(),
-        env: texts.optional(),
-        gpus: count.optional(),
-        migProfile: text.optional(),
-        namespace: dnsName.optional(),
-        nodeSelector: texts.optional(),
-        limits: texts.optional(),
-        restricted: z.boolean().optional(),
-      }),
-    )
-    .optional(),
 });
 
 const timeouts = z.strictObject({
@@ -142,7 +83,7 @@ export const specSchema = z.strictObject({
   talosVersion: text,
   kubernetesVersion: text.optional(),
   clusterName: text.optional(),
-  clusterEndpoint: url.optional(),
+  clusterEndpoint: ruled(rules.clusterUrl).optional(),
   bootstrap: z.boolean().optional(),
   machines: z.record(z.string(), machine),
   patches: z.array(z.string()).optional(),
@@ -156,20 +97,20 @@ export const specSchema = z.strictObject({
     .strictObject({
       serviceMonitor: z.boolean().optional(),
       dashboard: z.boolean().optional(),
-      namespace: dnsName.optional(),
-      labels: texts.optional(),
+      namespace: namespace.optional(),
+      labels: labels.optional(),
     })
     .optional(),
-  workloads: workloads.optional(),
+  workloads: workloadsSchema.optional(),
   upgrade: z.strictObject({ maxParallel: count.optional(), drain: z.boolean().optional() }).optional(),
   timeouts: timeouts.optional(),
-  factoryUrl: url.optional(),
-  smokeTestImage: text.optional(),
+  factoryUrl: ruled(rules.serverUrl).optional(),
+  smokeTestImage: image.optional(),
   images: z
     .strictObject({
-      validationMarkers: text.optional(),
-      powerLimit: text.optional(),
-      dcgmExporter: text.optional(),
+      validationMarkers: image.optional(),
+      powerLimit: image.optional(),
+      dcgmExporter: image.optional(),
     })
     .optional(),
 });

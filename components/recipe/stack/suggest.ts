@@ -19,10 +19,15 @@ function at(rows: number[][], i: number, j: number): number {
   return rows[i]?.[j] ?? 0;
 }
 
+/** Longest word that anybody could have misspelt: the distance takes the square of it. */
+const longest = 128;
+
 /** The word that was probably meant; undefined when none is near (a third of its length, at least two edits). */
 export function closest(word: string, known: Iterable<string>): string | undefined {
   let best: { candidate: string; distance: number } | undefined;
+  if (word.length > longest) return undefined;
   for (const candidate of known) {
+    if (Math.abs(word.length - candidate.length) > Math.max(2, candidate.length / 3)) continue;
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance <= Math.max(2, Math.floor(candidate.length / 3)) && (!best || distance < best.distance))
       best = { candidate, distance };

@@ -168,8 +168,8 @@ describe("node", () => {
     expect(
       recipe("v1.12.6", { taints: { gpu: "true:NoSchedule", drained: ":NoExecute", odd: "true" } }).nodeTaints,
     ).toEqual([
-      { key: "gpu", value: "true", effect: "NoSchedule" },
       { key: "drained", effect: "NoExecute" },
+      { key: "gpu", value: "true", effect: "NoSchedule" },
     ]);
   });
 

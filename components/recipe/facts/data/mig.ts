@@ -15,6 +15,8 @@ export interface MigGeometry {
    * once, and forget it when the driver is unloaded. Source: NVIDIA MIG user guide, "Enable MIG Mode".
    */
   modeNeedsReset?: boolean;
+  /** Whether its instances may do graphics and choose their media engines: RTX PRO. Source: NVIDIA MIG user guide. */
+  graphics?: boolean;
 }
 
 export const migGeometries = {
@@ -60,6 +62,7 @@ export const migGeometries = {
     profiles: { "1g.24gb": 4, "2g.48gb": 2, "4g.96gb": 1 },
     balanced: { "1g.24gb": 2, "2g.48gb": 1 },
     minDriver: "575.51.03",
+    graphics: true,
   },
   // The filter of all-balanced names the Server Edition's device alone, 0x2BB510DE: on the others the MIG manager reports
   // success and splits nothing (mig-parted v0.12.3, deployments/systemd/config-default.yaml).

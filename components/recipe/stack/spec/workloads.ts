@@ -20,7 +20,7 @@ export interface OllamaSpec {
   storageClass?: string;
   /** GPUs it requests. Default 1. */
   gpus?: number;
-  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: the smallest that the cards have. */
+  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: whole cards where a machine offers some, else the smallest devices. */
   migProfile?: string;
   /** Default `ollama`. */
   namespace?: string;
@@ -38,7 +38,7 @@ export interface ComfyUiSpec {
   storageClass?: string;
   /** GPUs it requests. Default 1. */
   gpus?: number;
-  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: the smallest that the cards have. */
+  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: whole cards where a machine offers some, else the smallest devices. */
   migProfile?: string;
   /** Default `comfyui`. */
   namespace?: string;
@@ -72,7 +72,7 @@ export interface VllmSpec {
   active?: boolean;
   /** GPUs it requests, and splits the model over by tensor parallelism. Default 1. */
   gpus?: number;
-  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: the smallest that the cards have. */
+  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: whole cards where a machine offers some, else the smallest devices. */
   migProfile?: string;
   /** Further arguments of `vllm serve`, e.g. `--max-model-len=8192`. */
   args?: string[];
@@ -102,7 +102,7 @@ export interface GpuPodSpec {
   env?: Record<string, string>;
   /** GPUs it requests. Default 1. */
   gpus?: number;
-  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: the smallest that the cards have. */
+  /** With mixed MIG, the profile of the devices it requests, e.g. `1g.12gb`. Default: whole cards where a machine offers some, else the smallest devices. */
   migProfile?: string;
   /** Default `gpu-pods`, which a cluster makes; another one must exist. */
   namespace?: string;

@@ -1,0 +1,67 @@
+import * as pulumi from "@pulumi/pulumi";
+import { renderFindings } from "./recipe";
+import { inputFindings, workloadArgumentFindings, type WorkloadKind } from "./recipe/checks/check-arguments";
+import type { Rule } from "./recipe/rules";
+import type { Finding } from "./recipe/types";
+
+/** Arguments that a cluster made of a stack that was checked as a whole. */
+const known = new WeakSet<object>();
+
+/** Says that arguments follow from a checked stack, so that they are not checked again (nor at all where it skips its checks). */
+export function fromCheckedStack<T extends object>(args: T): T {
+  known.add(args);
+  return args;
+}
+
+/** Whether arguments follow from a checked stack. */
+export function isFromCheckedStack(args: object): boolean {
+  return known.has(args);
+}
+
+/** Inputs of a workload: a rule for each, as far as its value is known. */
+export type InputRules = Record<string, Rule>;
+
+/**
+ * Refuses wrong arguments of a workload before anything is registered, with all mistakes at once.
+ *
+ * @param inputs Arguments that may be yet to come; all are required.
+ * @throws RunError with one `field: what is wrong; why it matters; how to fix it` per line. A RunError is printed as its message, without a stack trace.
+ */
+export function checkWorkloadArguments(
+  component: string,
+  name: string,
+  kind: WorkloadKind,
+  args: unknown,
+  inputs: InputRules,
+): void {
+  if (isMapping(args) && isFromCheckedStack(args)) return;
+  if (!isMapping(args)) return refuse(component, name, [noArguments]);
+  const plain = Object.fromEntries(Object.entries(args).filter(([key]) => !Object.hasOwn(inputs, key)));
+  refuse(component, name, [
+    ...Object.entries(inputs).flatMap(([field, rule]) => inputFindings(field, args[field], rule, true)),
+    ...workloadArgumentFindings(kind, plain),
+  ]);
+}
+
+/** What to say where a component gets no arguments at all. */
+export const noArguments: Finding = {
+  check: "shape",
+  field: "args",
+  problem: "are missing",
+  why: "nothing can be made without them",
+  remedy: "pass a mapping of arguments",
+};
+
+/** Whether a value is a mapping of arguments. */
+export function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Throws all findings as one error; nothing without any. */
+export function refuse(component: string, name: string, findings: Finding[]): void {
+  if (findings.length === 0) return;
+  const count = findings.length === 1 ? "a mistake" : `${findings.length} mistakes`;
+  throw new pulumi.RunError(
+    `${component} "${String(name).slice(0, 100)}": its arguments have ${count}; nothing was registered:\n${renderFindings(findings)}`,
+  );
+}

@@ -1,0 +1,86 @@
+import type { z } from "zod";
+import { knownMinors } from "../facts/talos-release";
+import type { Rule } from "../rules";
+import { argumentSchemas } from "../stack/argument-schemas";
+import { readAs } from "../stack/parse";
+import type { WorkloadsSpec } from "../stack/spec/index";
+import type { Finding } from "../types";
+import { checkCluster } from "./check-cluster";
+
+/** Kinds of workloads that are components too. */
+export type WorkloadKind = keyof typeof argumentSchemas;
+
+/** Everything that is wrong with the arguments of a workload that is used alone: the checks of a stack, as far as they are about it alone. */
+export function workloadArgumentFindings(kind: WorkloadKind, args: Record<string, unknown>): Finding[] {
+  const schema: z.ZodType = argumentSchemas[kind];
+  const { spec, findings, pruned } = readAs(schema, args);
+  if (spec === undefined) return findings;
+  const said = spec as Record<string, unknown>;
+  const { workloads, field } = asWorkloads(kind, said);
+  const alone = { talosVersion: `v${knownMinors().at(-1) ?? "1.13"}.0`, machines: {}, workloads };
+  const own = checkCluster(alone)
+    .filter((finding) => finding.field === field || finding.field.startsWith(`${field}.`))
+    .map((finding) => ({ ...finding, field: finding.field.slice(field.length + 1) || "args" }))
+    .filter((finding) => !pruned.includes(finding.field));
+  return [...findings, ...own, ...tolerationFindings(said["tolerations"])];
+}
+
+function asWorkloads(kind: WorkloadKind, said: Record<string, unknown>): { workloads: WorkloadsSpec; field: string } {
+  const { tolerations: _tolerations, exposure: _exposure, readyWithin: _readyWithin, ...spec } = said;
+  if (kind === "pod")
+    return { workloads: { pods: { pod: spec } } as unknown as WorkloadsSpec, field: "workloads.pods.pod" };
+  // Its models are told to LiteLLM itself.
+  const beside = kind === "litellm" ? { ollama: { models: ["any"] } } : {};
+  return { workloads: { ...beside, [kind]: spec }, field: `workloads.${kind}` };
+}
+
+/** Source: kubernetes v1.34.0, pkg/apis/core/validation/validation.go (ValidateTolerations). */
+function tolerationFindings(tolerations: unknown): Finding[] {
+  const list = (tolerations ?? []) as { operator: string; value?: string }[];
+  return list.flatMap(({ operator, value }, index) =>
+    operator === "Exists" && value !== undefined && value !== ""
+      ? [
+          {
+            check: "shape",
+            field: `tolerations[${index}].value`,
+            problem: "is set, with the operator Exists",
+            why: "Kubernetes refuses the pod: Exists is about the key alone",
+            remedy: "leave it out, or write `operator: Equal`",
+          },
+        ]
+      : [],
+  );
+}
+
+/** Whether a value is yet to come: an Output of Pulumi's, or a Promise. */
+function isToCome(value: unknown): boolean {
+  if (typeof value !== "object" && typeof value !== "function") return false;
+  const { then, __pulumiOutput } = (value ?? {}) as Record<string, unknown>;
+  return __pulumiOutput === true || typeof then === "function";
+}
+
+/** What is wrong with a text that may be yet to come. Of what comes later, nothing is known. */
+export function inputFindings(field: string, value: unknown, rule: Rule, required: boolean): Finding[] {
+  if (isToCome(value)) return [];
+  const finding = (problem: string, why: string, remedy: string): Finding[] => [
+    { check: "shape", field, problem, why, remedy },
+  ];
+  if (value === undefined || value === null) {
+    return required
+      ? finding(
+          "is missing",
+          "nothing can be made without it",
+          "pass it, usually an output of the resource that it comes from",
+        )
+      : [];
+  }
+  if (typeof value !== "string")
+    return finding(
+      `is ${Array.isArray(value) ? "a list" : typeof value} but must be text`,
+      "it is handed on as text",
+      "pass text, or an Output of it",
+    );
+  const fault = value.trim() === "" ? undefined : rule(value);
+  if (value.trim() === "" && required) return finding("is empty", "nothing can be made without it", "pass a value");
+  return fault ? finding(fault.problem, fault.why, fault.remedy) : [];
+}

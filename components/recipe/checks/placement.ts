@@ -1,0 +1,68 @@
+import type { CheckContext, CheckedMachine, GpuRequest } from "./check";
+import { workloadResource } from "../facts/sharing";
+
+/** Labels that Kubernetes, Talos, Node Feature Discovery and NVIDIA set themselves. */
+const setByOthers =
+  /^((.*\.)?kubernetes\.io|(.*\.)?k8s\.io|(.*\.)?nvidia\.com|extensions\.talos\.dev|feature\.node\.kubernetes\.io)\//;
+
+const controlPlane = "node-role.kubernetes.io/control-plane";
+
+/** Whether a machine's node may have all labels of a selector. Of labels that others set, who knows. */
+export function mayMatch({ name, recipe, spec }: CheckedMachine, selector: Record<string, string>): boolean {
+  return Object.entries(selector).every(([key, value]) => {
+    if (key === "kubernetes.io/hostname") return name === value;
+    if (Object.hasOwn(recipe.nodeLabels, key)) return recipe.nodeLabels[key] === value;
+    if (key === controlPlane) return spec.role === "controlplane" && value === "";
+    // The role labels are set by hand: an old one that nobody sets any more is the classic.
+    return setByOthers.test(key) && !key.startsWith("node-role.kubernetes.io/");
+  });
+}
+
+/** Resource that a request is for. */
+export function resourceOf(request: GpuRequest, { spec, plan }: CheckContext): string {
+  return workloadResource(spec.sharing, request.migProfile, plan.kubernetes.resourceName);
+}
+
+/** Units of a resource that a machine offers. */
+export function offers(machine: CheckedMachine, resource: string): number {
+  return machine.recipe.allocatable[resource] ?? 0;
+}
+
+/** GPU machines that a request may be placed on: those that its selector fits and that offer its resource. */
+export function machinesFor(request: GpuRequest, context: CheckContext): CheckedMachine[] {
+  const resource = resourceOf(request, context);
+  return context.gpuMachines.filter(
+    (machine) => mayMatch(machine, request.nodeSelector ?? {}) && offers(machine, resource) > 0,
+  );
+}
+
+/** A request with the places it may take. */
+export interface Placing {
+  units: number;
+  /** Names of machines. */
+  places: string[];
+}
+
+/** Most steps that a search takes before it gives up and lets the requests be. */
+const patience = 20_000;
+
+/** Whether requests fit together; true when it cannot be told in reasonable time. */
+export function fitTogether(requests: Placing[], capacity: Map<string, number>): boolean {
+  const free = new Map(capacity);
+  // The least movable first.
+  const ordered = [...requests].sort((a, b) => a.places.length - b.places.length || b.units - a.units);
+  let steps = 0;
+  const place = (index: number): boolean => {
+    const request = ordered[index];
+    if (request === undefined || ++steps > patience) return true;
+    return request.places.some((name) => {
+      const left = free.get(name) ?? 0;
+      if (left < request.units) return false;
+      free.set(name, left - request.units);
+      const fits = place(index + 1);
+      free.set(name, left);
+      return fits;
+    });
+  };
+  return place(0);
+}

@@ -1,0 +1,44 @@
+import { secretIn } from "../rules";
+import { fieldOf } from "../stack/plain-data";
+import type { Check, Complaint } from "./check";
+
+/** Variables whose value is a secret whatever it looks like. */
+const secretVariables =
+  /^(?:HF_TOKEN|HUGGING_FACE_HUB_TOKEN|NGC_API_KEY|AWS_SECRET_ACCESS_KEY|TS_AUTHKEY|WANDB_API_KEY|GITHUB_TOKEN|LITELLM_MASTER_KEY)$/;
+
+/** What stands for a value that is not there. */
+const noValue = /^(?:|none|empty|dummy|unused|changeme|\$\(.*\))$/i;
+
+/** Fields that have a check of their own, with a better remedy. */
+const toldElsewhere = /^(?:patches|machines\.[^[]*\.patches|workloads\.vllm\.args)\b/;
+
+export const plainSecret: Check = {
+  id: "plain-secret",
+  source: "a stack file is committed, and what it says is in Pulumi's state and in the objects that are made of it",
+  find: ({ spec }) => [...texts(spec, [])].flatMap(([path, text]) => complaint(path, text)),
+};
+
+function complaint(path: PropertyKey[], text: string): Complaint[] {
+  const isVariable = path.at(-2) === "env" && secretVariables.test(String(path.at(-1)));
+  const kind = secretIn(text) ?? (isVariable && !noValue.test(text) ? "a secret" : undefined);
+  if (kind === undefined) return [];
+  const field = fieldOf(path);
+  if (toldElsewhere.test(field)) return [];
+  return [
+    {
+      field,
+      problem: `holds ${kind}`,
+      why: "it would be kept in plain text, in the stack file, in Pulumi's state and in the cluster's objects",
+      remedy:
+        "take it out and make it anew, as others may have read it; keep it in a Kubernetes Secret that the container reads (vLLM: workloads.vllm.huggingFaceToken; a pod of your own with runtimeClassName and gpuResourceName of the cluster)",
+    },
+  ];
+}
+
+/** Every text of a value with its path. */
+function* texts(value: unknown, path: PropertyKey[]): Generator<[PropertyKey[], string]> {
+  if (typeof value === "string") yield [path, value];
+  else if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* texts(item, [...path, index]);
+  else if (typeof value === "object" && value !== null)
+    for (const [key, item] of Object.entries(value)) yield* texts(item, [...path, key]);
+}

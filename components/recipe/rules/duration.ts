@@ -1,0 +1,22 @@
+/** Milliseconds per unit of a duration, as Go writes durations and Pulumi's custom timeouts take them. */
+export const durationUnits: Readonly<Record<"ms" | "s" | "m" | "h", number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+/** Milliseconds of a duration such as `10m`, `90s`, `1h30m` or `1.5m`; undefined when the text is none. */
+export function durationValue(text: string): number | undefined {
+  if (text.length > 64 || !/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) return undefined;
+  return [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)].reduce(
+    (sum, [, amount, unit]) => sum + Number(amount) * durationUnits[unit as "s"],
+    0,
+  );
+}
+
+/** Shortest wait: limits are whole seconds in Kubernetes. */
+export const shortestWait = 1_000;
+
+/** Longest wait: a week. Node's timers end at 24.8 days, and an update that waits holds its stack's lock. */
+export const longestWait = 7 * 24 * durationUnits.h;

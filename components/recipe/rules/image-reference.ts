@@ -1,0 +1,54 @@
+/**
+ * Grammar of image references. Transcribed from distribution/reference v0.6.0: reference.go (the grammar), normalize.go
+ * (what of a name is its registry). The kubelet answers others with InvalidImageName.
+ */
+
+const host =
+  /^(?:\[[a-fA-F0-9:]+\]|[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*)(?::(\d+))?$/;
+const component = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
+const tagForm = /^\w[\w.-]{0,127}$/;
+const digests = new Map([
+  ["sha256", 64],
+  ["sha384", 96],
+  ["sha512", 128],
+]);
+
+/** Why a text is no image reference; undefined when it is one. */
+export function imageFlaw(text: string): string | undefined {
+  if (text.length > 600) return "it is longer than any reference";
+  if (/^[a-z]+:\/\//i.test(text)) return "it has a scheme";
+  if (/\s/.test(text)) return "it has white space in it";
+  const [named = "", digest, ...more] = text.split("@");
+  if (more.length > 0) return "it has two @";
+  if (digest !== undefined) {
+    const [algorithm = "", hex = "", ...rest] = digest.split(":");
+    if (rest.length > 0 || digests.get(algorithm) !== hex.length || !/^[a-f0-9]+$/.test(hex))
+      return "its digest is none, e.g. sha256: and 64 digits from 0 to f";
+  }
+  const slash = named.lastIndexOf("/");
+  const colon = named.indexOf(":", slash + 1);
+  const name = colon < 0 ? named : named.slice(0, colon);
+  if (colon >= 0 && !tagForm.test(named.slice(colon + 1))) return "its tag is none";
+  return nameFlaw(name);
+}
+
+function nameFlaw(name: string): string | undefined {
+  const [first = "", ...others] = name.split("/");
+  const hasHost = others.length > 0 && (/[.:]/.test(first) || first === "localhost" || first.toLowerCase() !== first);
+  if (hasHost) {
+    const parts = host.exec(first);
+    if (!parts) return `its registry "${first}" is no host`;
+    if (parts[1] !== undefined && (Number(parts[1]) < 1 || Number(parts[1]) > 65535)) return "its port is none";
+  }
+  const path = hasHost ? others : [first, ...others];
+  const wrong = path.find((part) => !component.test(part));
+  if (wrong === undefined)
+    return path.join("/").length > 255
+      ? "its name is longer than 255"
+      : /^[a-f0-9]{64}$/.test(name)
+        ? "it is an ID"
+        : undefined;
+  return wrong.toLowerCase() !== wrong && component.test(wrong.toLowerCase())
+    ? "upper-case letters are for the tag alone"
+    : `"${wrong}" cannot be part of a name`;
+}

@@ -1,0 +1,197 @@
+import { addressFlaw, urlFlaw } from "./address";
+import { durationValue, longestWait, shortestWait } from "./duration";
+import { ruleOf, shown, type Rule } from "./fault";
+import { imageFlaw } from "./image-reference";
+import { ollamaModelFlaw, vllmModelFlaw } from "./model-name";
+import { isDataKey, isDns1123Label, isDns1123Subdomain, isEnvName, isLabelValue, isQualifiedName } from "./names";
+import { quantityValue } from "./quantity";
+
+/**
+ * Rules of notation that others made, Kubernetes' above all, each in one place: stack files and components used alone are
+ * judged by the same ones.
+ */
+export { ruleOf, shown, type Fault, type Rule } from "./fault";
+export { canonicalAddress } from "./address";
+export { secretIn } from "./secret-text";
+
+const handedOn = "Kubernetes refuses the object, after the machines were upgraded";
+
+/** A rule from a function that says what is wrong. */
+function flawRule(flawOf: (text: string) => string | undefined, why: string, remedy: string): Rule {
+  return (text) => {
+    const flaw = flawOf(text);
+    return flaw === undefined ? undefined : { problem: `${shown(text)} ${flaw}`, why, remedy };
+  };
+}
+
+/** Name of a namespace. */
+export const namespaceName = ruleOf(
+  isDns1123Label,
+  "is not a Kubernetes name",
+  handedOn,
+  "use lower-case letters, digits and `-`, at most 63 of them, e.g. `gpu-operator`",
+);
+
+/** Name of most other objects, e.g. of a Secret or a StorageClass. */
+export const objectName = ruleOf(
+  isDns1123Subdomain,
+  "is not a Kubernetes name",
+  handedOn,
+  "use lower-case letters, digits, `-` and `.`, at most 253 of them, e.g. `hugging-face`",
+);
+
+/** Key of a label, a taint or a resource. */
+export const qualifiedName = ruleOf(
+  isQualifiedName,
+  "is no key of a label",
+  handedOn,
+  "write `name` or `domain/name`: letters, digits, `-`, `_` and `.`, at most 63 of them, e.g. `example.com/rack`",
+);
+
+/** Value of a label. */
+export const labelValue = ruleOf(
+  isLabelValue,
+  "is no value of a label",
+  handedOn,
+  "use letters, digits, `-`, `_` and `.`, at most 63 of them, with a letter or a digit at both ends",
+);
+
+/** Key of a Secret's data. */
+export const dataKey = ruleOf(
+  isDataKey,
+  "is no key of a Secret",
+  handedOn,
+  "use letters, digits, `-`, `_` and `.`, e.g. `token`",
+);
+
+/** Name of an environment variable. */
+export const envName = ruleOf(
+  isEnvName,
+  "is no name of an environment variable",
+  "Kubernetes before 1.32 refuses it, and no shell can read it",
+  "use letters, digits and `_`, with no digit first, e.g. `HF_HOME`",
+);
+
+/** Image of a container. */
+export const imageReference = flawRule(
+  (text) => {
+    const flaw = imageFlaw(text);
+    return flaw === undefined ? undefined : `is not an image: ${flaw}`;
+  },
+  "the kubelet answers with InvalidImageName, and the pod never starts",
+  "write `registry/name:tag`, e.g. `nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04`",
+);
+
+/** Amount of storage or memory. */
+export const bytes = flawRule(
+  (text) => {
+    const value = quantityValue(text);
+    if (value === undefined) return "is not an amount of storage";
+    return value >= 1 ? undefined : value > 0 ? "is less than one byte" : "is not more than nothing";
+  },
+  "Kubernetes refuses it, or makes nothing that anything fits into",
+  "write a Kubernetes quantity, e.g. `100Gi`, `500M`",
+);
+
+/** Limit of a wait. */
+export const wait = flawRule(
+  (text) => {
+    const value = durationValue(text);
+    if (value === undefined) return "is not a duration";
+    if (value < shortestWait) return "is no time to wait";
+    return value > longestWait ? "is longer than a week" : undefined;
+  },
+  "the wait would end at once, or hold the stack's update for ever",
+  "write hours, minutes and seconds, e.g. `10m`, `90s` or `1h30m`, from `1s` to `168h`",
+);
+
+/** Address of a machine. */
+export const machineAddress = flawRule(
+  addressFlaw,
+  "the Talos API is asked for a node by it",
+  "write one IP or one host name that others reach it by, without scheme and port, brackets and prefix length",
+);
+
+/** URL of the Kubernetes API. Source: talos v1.12.0, cmd/talosctl/cmd/mgmt/gen/config.go (validateClusterEndpoint). */
+export const clusterUrl = flawRule(
+  (text) => urlFlaw(text, ["https"]),
+  "machines and clients are given it as the address of the Kubernetes API",
+  "write it with its scheme, e.g. `https://10.0.10.10:6443`",
+);
+
+/** URL of a server of ours to ask. */
+export const serverUrl = flawRule(
+  (text) => urlFlaw(text, ["https", "http"]),
+  "it is asked for schematics, and is the registry of the installer images",
+  "write it with its scheme, e.g. `https://factory.talos.dev`",
+);
+
+/** URL of a server within the cluster. */
+export const otherServer = flawRule(
+  (text) => urlFlaw(text, ["http", "https"]),
+  "requests would go nowhere",
+  "write it with its scheme, e.g. `http://ollama.ollama.svc:11434`",
+);
+
+/** Model of ollama's. */
+export const ollamaModel = flawRule(
+  ollamaModelFlaw,
+  "ollama refuses to pull it",
+  "write it as `ollama pull` takes it, e.g. `llama3.2:3b` or `hf.co/bartowski/Llama-3.2-3B-Instruct-GGUF:Q4_K_M`",
+);
+
+/** Model of vLLM's. */
+export const vllmModel = flawRule(
+  vllmModelFlaw,
+  "vLLM stops before it serves anything",
+  "write it by its name on Hugging Face, e.g. `Qwen/Qwen2.5-7B-Instruct`",
+);
+
+/** Form of a MIG profile: `<slices>g.<memory>gb`, with attributes. Source: NVIDIA/go-nvlib v0.7.4, pkg/nvlib/device/mig_profile.go (ParseMigProfile). */
+const migForm = /^[1-9]\d?g\.[1-9]\d{0,3}gb(?:[+-][a-z]+(?:\.[a-z]+)?)?$/;
+
+/** MIG profile of one device. */
+export const migProfile = ruleOf(
+  (text) => text.length <= 32 && migForm.test(text.replace(/^all-/, "").replace(/\.(me|me\.all|gfx)$/, "+$1")),
+  "is not a MIG profile",
+  "no device has that name, so the MIG manager fails and the pod stays Pending",
+  "write one like `1g.12gb` or `1g.12gb+me`, as `nvidia-smi mig -lgip` lists them",
+);
+
+/** A folder of a machine. */
+export const absolutePath = ruleOf(
+  (text) => /^\/[^\0\s]*$/.test(text) && !text.split("/").includes(".."),
+  "is not the path of a folder",
+  "containerd looks for it from its own working directory, where nothing is",
+  "write it from the root, e.g. `/run/cdi`",
+);
+
+/** Resources that Kubernetes knows without a domain. Source: kubernetes v1.34.0, pkg/apis/core/helper/helpers.go (IsStandardContainerResourceName). */
+const standard = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
+
+/** A container's limit of a resource, by the resource's name. */
+export function resourceLimit(resource: string): Rule {
+  return flawRule(
+    (text) => {
+      const value = quantityValue(text);
+      if (value === undefined) return "is not a quantity";
+      if (value < 0) return "is less than nothing";
+      if (resource === "cpu" || value === 0) return undefined;
+      if (!standard.test(resource)) return Number.isInteger(value) ? undefined : "is not a whole number";
+      return value < 1 ? "is less than one byte" : undefined;
+    },
+    handedOn,
+    resource === "cpu" ? "write processors, e.g. `2` or `500m`" : "write a Kubernetes quantity, e.g. `4Gi`",
+  );
+}
+
+/** Name of a resource that a container may be limited in. */
+export const resourceName = flawRule(
+  (text) => {
+    if (!isQualifiedName(text)) return "is no resource";
+    if (!text.includes("/") && !standard.test(text)) return "is no resource of Kubernetes";
+    return /^nvidia\.com\/(?:gpu|mig-)/.test(text) ? "is what gpus and migProfile request" : undefined;
+  },
+  handedOn,
+  "take cpu, memory, ephemeral-storage, or a `domain/name` of a device plugin; leave GPUs to gpus",
+);

@@ -1,0 +1,43 @@
+/**
+ * Why a text is no model of ollama's; undefined when it is one: `[host/][namespace/]model[:tag]`.
+ * Source: ollama v0.12.0, types/model/name.go (ParseNameBare, isValidPart, isValidLen).
+ */
+export function ollamaModelFlaw(text: string): string | undefined {
+  if (text.length > 600) return "is too long for a model";
+  const bare = text.replace(/^https?:\/\//, "");
+  if (/\s/.test(bare)) return "has white space in it";
+  const slash = bare.lastIndexOf("/");
+  const [model = "", tag, ...more] = bare.slice(slash + 1).split(":");
+  const before = slash < 0 ? [] : bare.slice(0, slash).split("/");
+  const part = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}$/;
+  const fits =
+    more.length === 0 &&
+    part.test(model) &&
+    (tag === undefined || part.test(tag)) &&
+    before.length <= 2 &&
+    before.slice(-1).every((namespace) => /^[A-Za-z0-9_][A-Za-z0-9_-]{0,79}$/.test(namespace) || before.length === 1) &&
+    before.every((host) => /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,349}$/.test(host));
+  return fits ? undefined : "is not a model's name";
+}
+
+/**
+ * Why vLLM cannot load a model of this name; undefined when it may. A folder, an object store and a file in a repository are
+ * left to vLLM. Source: huggingface_hub v0.34, utils/_validators.py (validate_repo_id).
+ */
+export function vllmModelFlaw(text: string): string | undefined {
+  if (text.length > 512) return "is too long for a model";
+  if (text.startsWith("-")) return "would be read as an option";
+  if (/\s/.test(text)) return "has white space in it";
+  if (/^https?:/i.test(text)) return "is a web page";
+  if (/^[.~]?\//.test(text) || /^[a-z0-9]+:\/\//.test(text)) return undefined;
+  const [repository = ""] = text.split(":");
+  const parts = repository.split("/");
+  const file = parts.length > 2 && /\.gguf$/i.test(repository);
+  if (parts.length > 2 && !file) return "has more parts than a repository of Hugging Face";
+  const id = file ? parts.slice(0, 2).join("/") : repository;
+  const fits =
+    id.length <= 96 &&
+    !/--|\.\.|\.git$/.test(id) &&
+    parts.every((part) => /^[A-Za-z0-9_](?:[-A-Za-z0-9_.]*[A-Za-z0-9_])?$/.test(part));
+  return fits ? undefined : "is not a repository of Hugging Face";
+}

@@ -1,0 +1,45 @@
+/**
+ * Names of Kubernetes. Transcribed from kubernetes v1.34.0, staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go
+ * (IsDNS1123Label, IsDNS1123Subdomain, IsQualifiedName, IsValidLabelValue, IsConfigMapKey, IsEnvVarName). Each looks at the
+ * length first, so that no expression runs over a long text.
+ */
+
+const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
+const name = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+
+/** Whether a text is an RFC 1123 label: namespaces, containers. */
+export function isDns1123Label(text: string): boolean {
+  return text.length <= 63 && label.test(text);
+}
+
+/** Whether a text is an RFC 1123 subdomain: most objects, e.g. Secrets, StorageClasses, pods. */
+export function isDns1123Subdomain(text: string): boolean {
+  return text.length <= 253 && text.split(".").every((part) => label.test(part));
+}
+
+/** Whether a text is a qualified name, `[prefix/]name`: keys of labels and taints, resources. */
+export function isQualifiedName(text: string): boolean {
+  if (text.length > 317) return false;
+  const parts = text.split("/");
+  const last = parts.pop() ?? "";
+  if (last.length > 63 || !name.test(last)) return false;
+  return parts.length === 0 || (parts.length === 1 && isDns1123Subdomain(parts[0] ?? ""));
+}
+
+/** Whether a text may be the value of a label or of a taint. */
+export function isLabelValue(text: string): boolean {
+  return text === "" || (text.length <= 63 && name.test(text));
+}
+
+/** Whether a text may be a key of a Secret's or a ConfigMap's data. */
+export function isDataKey(text: string): boolean {
+  return text.length <= 253 && /^[-._a-zA-Z0-9]+$/.test(text) && text !== "." && !text.startsWith("..");
+}
+
+/**
+ * Whether a text may be the name of an environment variable. Kubernetes from 1.32 on takes any printable one without `=`
+ * (RelaxedEnvironmentVariableValidation); the older rule is kept, since shells read no others.
+ */
+export function isEnvName(text: string): boolean {
+  return text.length <= 1024 && /^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(text) && text !== "." && !text.startsWith("..");
+}

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import * as rules from "../rules";
+import type { Fault, Rule } from "../rules";
+
+/** A text by a rule, whose words go on with the issue. */
+export function ruled(...rules: Rule[]): z.ZodString {
+  return z.string().superRefine((text, context) => {
+    const fault = text.trim() === "" ? empty : rules.map((rule) => rule(text)).find((found) => found !== undefined);
+    if (fault) context.addIssue({ code: "custom", params: { ...fault } });
+  });
+}
+const empty: Fault = {
+  problem: "is empty",
+  why: "nothing can be planned without it",
+  remedy: "write a value or leave the field out",
+};
+
+/** A mapping of texts by rules for its keys and, by key, its values. */
+export function ruledMapping(keyRule: Rule, valueRule: (key: string) => Rule): z.ZodRecord<z.ZodString, z.ZodString> {
+  return z.record(z.string(), z.string()).superRefine((texts, context) => {
+    for (const [key, text] of Object.entries(texts)) {
+      const fault = keyRule(key) ?? valueRule(key)(text);
+      if (fault) context.addIssue({ code: "custom", params: { ...fault }, path: [key] });
+    }
+  });
+}
+
+/** A whole number from one on; a reason bounds it above. */
+export function counted(most: number, why: string): z.ZodNumber {
+  return z
+    .number()
+    .int()
+    .min(1)
+    .superRefine((count, context) => {
+      if (count <= most) return;
+      const params: Fault = { problem: `is ${count}`, why, remedy: `write 1 to ${most}` };
+      context.addIssue({ code: "custom", params: { ...params } });
+    });
+}
+
+/** A name, a version or an argument: none is longer than a kernel's command line. */
+export const text = ruled(
+  rules.ruleOf(
+    (said) => said.length <= 4096,
+    "is longer than 4096 characters",
+    "nothing here is",
+    "write a shorter one",
+  ),
+);
+/** Limit of a wait. */
+export const duration = ruled(rules.wait);
+/** Amount of storage or memory. */
+export const quantity = ruled(rules.bytes);
+/** Name of a namespace. */
+export const namespace = ruled(rules.namespaceName);
+/** Name of another object. */
+export const objectName = ruled(rules.objectName);
+/** Image of a container. */
+export const image = ruled(rules.imageReference);
+/** Number of things, from one on. */
+export const count = z.number().int().min(1);
+/** Values of a chart. */
+export const values = z.record(z.string(), z.any());
+/** Texts by key. */
+export const texts = z.record(z.string(), z.string());
+/** Labels by key. */
+export const labels = ruledMapping(rules.qualifiedName, () => rules.labelValue);
+
+/** NVIDIA's driver: open-gpu-kernel-modules, ctrl0000gpu.h, NV0000_CTRL_GPU_MAX_ATTACHED_GPUS. */
+export const cards = counted(32, "NVIDIA's driver attaches at most 32 cards to a machine");
+/** Of time slicing and MPS: each replica is an entry of some 60 bytes in a gRPC message of 4 MiB at most. */
+export const replicas = z.number().int().max(65_536);
