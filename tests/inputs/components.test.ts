@@ -1,0 +1,77 @@
+import * as pulumi from "@pulumi/pulumi";
+import { ComfyUi, GpuCluster, GpuMachine, GpuPod, LiteLlm, Ollama, Vllm } from "talos-gpu";
+import { record } from "../support/recorder";
+
+const access = { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" };
+type Make = (args: any) => unknown;
+/** Each component, what it needs, and one argument of its own that is wrong, with its field. */
+const components: [string, Make, object, object, string][] = [
+  ["Ollama", (args) => new Ollama("a", args), access, { storage: "100GB" }, "storage"],
+  ["ComfyUi", (args) => new ComfyUi("a", args), access, { image: "Upper/Case" }, "image"],
+  ["Vllm", (args) => new Vllm("a", args), { ...access, model: "a/b" }, { args: ["--port=1"] }, "args"],
+  ["GpuPod", (args) => new GpuPod("a", args), { ...access, image: "ubuntu" }, { env: { "1 A": "x" } }, "env.1 A"],
+  [
+    "LiteLlm",
+    (args) => new LiteLlm("a", args),
+    { models: ["a"], ollamaUrl: "http://ollama.ollama.svc:11434" },
+    { models: ["a b"] },
+    "models[0]",
+  ],
+  [
+    "GpuMachine",
+    (args) => new GpuMachine("a", args),
+    {
+      address: "10.0.0.1",
+      role: "worker",
+      configuration: "adopted",
+      talosVersion: "v1.13.9",
+      gpus: [{ model: "RTX 4090" }],
+      kubeconfig: "k",
+      talosconfig: "t",
+    },
+    { address: "10.0.0.256" },
+    "address",
+  ],
+];
+
+const errorOf = async (make: () => unknown): Promise<Error | undefined> => (await record(() => void make())).error;
+
+describe.each(components)("%s alone", (_name, make, right, wrong, field) => {
+  test.each([undefined, null, {}, [], "text", 1])("%j: is refused, with a field", async (args) => {
+    const error = await errorOf(() => make(args));
+    expect(pulumi.RunError.isInstance(error)).toBe(true);
+    expect(error?.message).toMatch(/^1\. \S+: .+; .+; /m);
+  });
+
+  test("a wrong argument is refused as in a stack file", async () => {
+    const error = await errorOf(() => make({ ...right, ...wrong }));
+    expect(error?.message).toContain(`\n1. ${field}: `);
+  });
+
+  test("an Output or a Promise where plain data is expected is refused, and says so", async () => {
+    const key = Object.keys(wrong)[0] ?? "";
+    for (const value of [pulumi.output("x"), Promise.resolve("x")]) {
+      const error = await errorOf(() => make({ ...right, [key]: value }));
+      expect(error?.message).toMatch(new RegExp(`1\\. ${key}: is an? (Output|Promise), not plain data; `));
+    }
+  });
+
+  test("a field that there is not is refused", async () => {
+    const error = await errorOf(() => make({ ...right, nonsense: 1 }));
+    expect(error?.message).toContain("nonsense: there is no such field; ");
+  });
+});
+
+test.each([undefined, null, {}, [], "text", 1, { machines: pulumi.output({}) }])(
+  "GpuCluster of %j is refused",
+  async (args) => {
+    const error = await errorOf(() => new GpuCluster("a", args as any));
+    expect(pulumi.RunError.isInstance(error)).toBe(true);
+    expect(error?.message).toMatch(/^1\. \S+: .+; .+; /m);
+  },
+);
+
+test("what comes later is an input only where it is said to be one", async () => {
+  const later = { runtimeClassName: pulumi.output("nvidia"), gpuResourceName: Promise.resolve("nvidia.com/gpu") };
+  expect(await errorOf(() => new Ollama("a", later))).toBeUndefined();
+});
