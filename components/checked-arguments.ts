@@ -7,7 +7,7 @@ import type { Finding } from "./recipe/types";
 /** Arguments that a cluster made of a stack that was checked as a whole. */
 const known = new WeakSet<object>();
 
-/** Says that arguments follow from a checked stack, so that they are not checked again (nor at all where it skips its checks). */
+/** Says that arguments follow from a checked stack, so that they are not checked again. */
 export function fromCheckedStack<T extends object>(args: T): T {
   known.add(args);
   return args;
