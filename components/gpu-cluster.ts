@@ -7,7 +7,8 @@ import { done, gpuMachines, type MachineReport, reports } from "./gpu-machines";
 import { behind, gpuStack, passed } from "./kubernetes";
 import { findingsOf, InvalidStackError, parseSpec, planCluster } from "./recipe";
 import { type ClusterSpec } from "./recipe/stack/spec/index";
-import { type Plan } from "./recipe/types";
+import type { Finding, Plan } from "./recipe/types";
+import { refusal } from "./refusal";
 import { gpuWorkloads } from "./workloads";
 
 /** Arguments of a GPU cluster: what it shall be, in plain data that the checks see at preview, and the credentials. */
@@ -75,16 +76,17 @@ export class GpuCluster extends pulumi.ComponentResource {
   /**
    * What a cluster with these arguments would do, computed without registering or contacting anything.
    *
+   * @param also what is wrong beside the arguments; told together with what is wrong with them.
    * @throws RunError with every finding, one per line as `field: what is wrong; why it matters; how to fix it`.
    */
-  public static plan(args: GpuClusterArgs): Plan {
-    if (!isMapping(args)) throw new pulumi.RunError(new InvalidStackError([noArguments]).message);
+  public static plan(args: GpuClusterArgs, also: Finding[] = []): Plan {
+    if (!isMapping(args)) throw refusal(new InvalidStackError([...also, noArguments]).message);
     const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey, ...said } = args;
     const given = { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey };
     const { spec } = parseSpec(said);
-    const found = [...findingsOf(said), ...missingCredentials(given, spec, process.env)];
-    // A RunError is printed as its message: a mistake in a stack is its user's to read, not a stack trace's.
-    if (!spec || found.length > 0) throw new pulumi.RunError(new InvalidStackError(found).message);
+    const missing = missingCredentials(given, spec, process.env);
+    const found = [...also, ...findingsOf(said), ...missing];
+    if (!spec || found.length > 0) throw refusal(new InvalidStackError(found).message);
     return planCluster(spec);
   }
 }

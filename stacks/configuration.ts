@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import type { GpuCluster } from "talos-gpu";
 
 /** What a stack's configuration holds besides the cluster: credentials, by key, with the variable that names a file. */
 const credentialFiles = {
@@ -22,7 +23,14 @@ export interface StackConfiguration {
   /** The cluster as the stack file says it, not yet checked: its keys are the fields of `ClusterSpec`. */
   spec: Record<string, unknown>;
   credentials: Credentials;
+  /** What is wrong with it already; the cluster's own mistakes are told with it. */
+  findings: Finding[];
 }
+
+/** A mistake, as the package tells it: `field: problem; why; remedy`. */
+type Finding = NonNullable<Parameters<typeof GpuCluster.plan>[1]>[number];
+
+const check = "configuration";
 
 /**
  * Reads a stack's whole configuration: no list of keys here that could miss one, so a misspelt key reaches the checks.
@@ -30,7 +38,7 @@ export interface StackConfiguration {
  * @param entries Every key (`project:key`) and its text, as Pulumi holds it: objects and lists are JSON.
  * @param isSecret Whether a key is encrypted in the stack file.
  * @param environment Variables that may name the files of credentials.
- * @throws Error for a secret outside the credentials, and for a file that cannot be read.
+ * @returns also what is wrong: a secret outside the credentials, a file of credentials that cannot be read.
  */
 export function readConfiguration(
   entries: Record<string, string>,
@@ -40,47 +48,70 @@ export function readConfiguration(
   const own = Object.entries(entries).filter(([key]) => key.startsWith("talos-gpu:"));
   const values = Object.fromEntries(own.map(([key, text]) => [key.slice("talos-gpu:".length), text]));
   const spec: Record<string, unknown> = {};
+  const findings: Finding[] = [];
   for (const [key, text] of Object.entries(values)) {
     if (credentialKeys.includes(key)) continue;
     if (isSecret(`talos-gpu:${key}`)) {
-      throw new Error(
-        `${key}: is a secret, but what a stack says of its cluster is shown in previews and written to manifests; ` +
-          "keep the secret in a Kubernetes Secret of your own and set the field in plain text",
-      );
+      findings.push({
+        check,
+        field: key,
+        problem: "is a secret",
+        why: "what a stack says of its cluster is shown in previews and written to manifests",
+        remedy: "keep the secret in a Kubernetes Secret of your own and set the field in plain text",
+      });
+      continue;
     }
     spec[key] = parse(text);
   }
   // What this shell has credentials of is not the cluster that is yet to be made.
-  return { spec, credentials: readCredentials(values, spec["bootstrap"] === true ? {} : environment) };
+  const credentials = readCredentials(values, spec["bootstrap"] === true ? {} : environment, findings);
+  return { spec, credentials, findings };
 }
 
-function readCredentials(values: Record<string, string>, environment: NodeJS.ProcessEnv): Credentials {
+function readCredentials(
+  values: Record<string, string>,
+  environment: NodeJS.ProcessEnv,
+  findings: Finding[],
+): Credentials {
   const credentials: Credentials = {};
   for (const [key, variable] of Object.entries(credentialFiles) as [keyof Credentials, string][]) {
     const content = values[key] ?? readNamedFile(key, variable, environment[variable]);
-    if (content !== undefined) credentials[key] = content;
+    if (content === undefined) continue;
+    if (typeof content === "string") credentials[key] = content;
+    else {
+      findings.push(content);
+      credentials[key] = ""; // it is there, so nobody need be told as well that it is missing
+    }
   }
   for (const key of omniCredentials) if (values[key] !== undefined) credentials[key] = values[key];
   return credentials;
 }
 
-function readNamedFile(key: string, variable: string, file: string | undefined): string | undefined {
+function readNamedFile(key: string, variable: string, file: string | undefined): string | Finding | undefined {
   if (file === undefined || file === "") return undefined;
   if (file.includes(path.delimiter)) {
-    throw new Error(`${key}: ${variable} names several files, and which one to use is not ours to guess; name one`);
+    const problem = `${variable} names several files`;
+    return { check, field: key, problem, why: "which one to use is not ours to guess", remedy: "name one" };
   }
   try {
     return fs.readFileSync(file, "utf8");
   } catch (error) {
-    throw new Error(
-      `${key}: the file that ${variable} names cannot be read (${(error as NodeJS.ErrnoException).code}: ${file}), ` +
-        `so the cluster cannot be reached; correct ${variable}, or set the secret talos-gpu:${key}`,
-      { cause: error },
-    );
+    return {
+      check,
+      field: key,
+      problem: `the file that ${variable} names cannot be read (${(error as NodeJS.ErrnoException).code}: ${file})`,
+      why: "the cluster cannot be reached",
+      remedy: `correct ${variable}, or set the secret talos-gpu:${key}`,
+    };
   }
 }
 
 /** Pulumi keeps objects and lists as JSON, and anything else as its text; no text of a stack is `true` or `false`. */
 function parse(text: string): unknown {
-  return /^\s*[[{]|^(true|false)$/.test(text) ? JSON.parse(text) : text;
+  if (!/^\s*[[{]|^(true|false)$/.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text; // written as a text that only begins so; the checks say what belongs there
+  }
 }

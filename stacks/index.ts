@@ -2,7 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
-import { readConfiguration, type StackConfiguration } from "./configuration";
+import { readConfiguration } from "./configuration";
 
 /**
  * The program of every stack: a stack is its file, `Pulumi.<stack>.yaml`, and nothing else. It keeps no state of its own,
@@ -11,26 +11,17 @@ import { readConfiguration, type StackConfiguration } from "./configuration";
  * @returns The outputs of the stack.
  */
 async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
-  const { spec, credentials } = configuration();
+  // Public at run time, but not in the SDK's types.
+  const { isConfigSecret } = pulumi.runtime as unknown as { isConfigSecret: (key: string) => boolean };
+  const { spec, credentials, findings } = readConfiguration(pulumi.runtime.allConfig(), isConfigSecret, process.env);
   const secret = Object.fromEntries(Object.entries(credentials).map(([key, content]) => [key, pulumi.secret(content)]));
   const args = { ...(spec as unknown as GpuClusterArgs), ...secret };
-  GpuCluster.plan(args); // a stack with mistakes ends here, before even a provider is registered
+  GpuCluster.plan(args, findings); // a stack with mistakes ends here, before even a provider is registered
   const cluster = new GpuCluster(pulumi.getStack(), args, { providers: providers(spec, secret.kubeconfig) });
   const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints, talosconfig, kubeconfig } = cluster;
   const outputs = { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints };
   // Of a cluster that the stack made, nobody else has them: `pulumi stack output --show-secrets kubeconfig`.
   return args.bootstrap ? { ...outputs, talosconfig, kubeconfig } : outputs;
-}
-
-function configuration(): StackConfiguration {
-  // Public at run time, but not in the SDK's types.
-  const { isConfigSecret } = pulumi.runtime as unknown as { isConfigSecret: (key: string) => boolean };
-  try {
-    return readConfiguration(pulumi.runtime.allConfig(), isConfigSecret, process.env);
-  } catch (error) {
-    // A mistake in a stack is its user's to read, not a stack trace's.
-    throw new pulumi.RunError((error as Error).message);
-  }
 }
 
 function providers(

@@ -118,6 +118,21 @@ test("a misspelt key is refused by name, without a stack trace and before any pr
   expect(findAll(ran, provider)).toEqual([]);
 });
 
+test("missing credentials hide no other mistake, and the error has no trace that would take long to render", async () => {
+  const before = process.env.TALOSCONFIG;
+  process.env.TALOSCONFIG = "/nowhere/talosconfig";
+  try {
+    const ran = await run("rtx5070ti", { "talos-gpu:gpuOperater": "{}", "talos-gpu:talosconfig": undefined as never });
+    expect(ran.error?.message).toMatch(/gpuOperater: .*did you mean "gpuOperator"/);
+    expect(ran.error?.message).toMatch(/talosconfig: the file that TALOSCONFIG names cannot be read/);
+    expect(ran.error?.message).not.toMatch(/talosconfig: is not set/);
+    expect(ran.error?.stack).toBe("");
+  } finally {
+    if (before === undefined) delete process.env.TALOSCONFIG;
+    else process.env.TALOSCONFIG = before;
+  }
+});
+
 test("another Image Factory is the Talos provider's too", async () => {
   const ran = await run("aarhus-h100", { "talos-gpu:factoryUrl": "https://factory.example" });
   expect(find(ran, "pulumi:providers:talos").inputs.imageFactoryUrl).toBe("https://factory.example");

@@ -1,0 +1,69 @@
+import { build } from "esbuild";
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import { repository } from "../../stacks/stack-file";
+
+/** Packages of this repository, by their name in `node_modules`: their folder, and what their build makes of which file. */
+const packages: Readonly<Record<string, string>> = {
+  "talos-gpu": "components",
+  "@pulumiverse/talos": "sdk/talos",
+};
+
+const machineProgram = "machine/program/main.ts";
+
+const copied = ["Pulumi.yaml", "package.json", "tsconfig.json", ".npmrc", "stacks", "examples"];
+
+/**
+ * The repository as its user has it: checked out, its dependencies installed, its packages built from the sources as they
+ * are now. A copy, so that `pulumi stack init`, which writes into stack files, writes into none of ours.
+ *
+ * @param folder that is to be made.
+ * @returns the folder.
+ */
+export async function makeCheckout(folder: string): Promise<string> {
+  await fs.mkdir(folder, { recursive: true });
+  await Promise.all([
+    ...copied.map((name) => copy(name, folder)),
+    ...Object.values(packages).map((name) => buildPackage(name, folder)),
+    linkDependencies(path.join(repository, "node_modules"), path.join(folder, "node_modules")),
+  ]);
+  for (const [name, at] of Object.entries(packages))
+    await fs.symlink(path.join(folder, at), path.join(folder, "node_modules", name));
+  return folder;
+}
+
+async function copy(name: string, folder: string): Promise<void> {
+  const from = path.join(repository, name);
+  const wanted = (file: string): boolean => !/(^|[\\/])(node_modules|bin)$/.test(file);
+  await fs.cp(from, path.join(folder, name), { recursive: true, filter: wanted }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  });
+}
+
+/** Sources, and what `npm run build` makes of them, but for the types: each file by itself, and the machine program as one. */
+async function buildPackage(name: string, folder: string): Promise<void> {
+  await copy(name, folder);
+  const at = path.join(folder, name);
+  const modules = path.join(repository, name, "node_modules");
+  await fs.symlink(modules, path.join(at, "node_modules"));
+  const common = { platform: "node", target: "node20", format: "cjs", logLevel: "error" } as const;
+  const files = (await fs.readdir(at, { recursive: true })).filter((file) => !file.startsWith("node_modules"));
+  const entryPoints = files.filter((file) => file.endsWith(".ts")).map((file) => path.join(at, file));
+  await build({ ...common, entryPoints, outdir: path.join(at, "bin"), outbase: at, sourcemap: true });
+  const data = files.filter((file) => file.includes("/") && file.endsWith(".json"));
+  await Promise.all(data.map((file) => fs.cp(path.join(at, file), path.join(at, "bin", file))));
+  if (!files.includes(machineProgram)) return;
+  const program = path.join(repository, name, machineProgram);
+  await build({ ...common, entryPoints: [program], bundle: true, outfile: path.join(at, "bin/program.js") });
+}
+
+/** The same packages, by links: scopes are folders of their own, as what this repository holds takes its place in one. */
+async function linkDependencies(from: string, to: string, scope = ""): Promise<void> {
+  await fs.mkdir(to, { recursive: true });
+  for (const entry of await fs.readdir(from)) {
+    const name = scope === "" ? entry : `${scope}/${entry}`;
+    if (name in packages) continue;
+    if (entry.startsWith("@")) await linkDependencies(path.join(from, entry), path.join(to, entry), entry);
+    else await fs.symlink(path.join(from, entry), path.join(to, entry));
+  }
+}

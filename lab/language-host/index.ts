@@ -1,0 +1,30 @@
+import { build } from "esbuild";
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+
+/**
+ * Puts `pulumi-language-nodejs` into a folder, where Pulumi's CLI finds it when the folder is on PATH. It stands in for
+ * Pulumi's own, which comes with Pulumi's releases and from no package registry: same protocol, same way to start the
+ * SDK's `cmd/run` and `cmd/run-plugin`, which run the program.
+ *
+ * @returns the folder.
+ */
+export async function installLanguageHost(folder: string): Promise<string> {
+  await fs.mkdir(folder, { recursive: true });
+  const program = path.join(folder, "language-host.js");
+  await build({
+    entryPoints: [path.join(__dirname, "main.ts")],
+    outfile: program,
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    format: "cjs",
+    minifySyntax: true,
+    logLevel: "error",
+  });
+  // Of this very Node: PATH may have another one, or none.
+  const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+  const launcher = `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(program)} "$@"\n`;
+  await fs.writeFile(path.join(folder, "pulumi-language-nodejs"), launcher, { mode: 0o755 });
+  return folder;
+}
