@@ -23,6 +23,11 @@ export interface LabOptions {
   keep: boolean;
   /** Print one JSON object on standard output; progress goes to standard error either way. */
   json: boolean;
+  /**
+   * `lab`: the stack's program runs in the lab's own process, which is quicker. `pulumi`: in one of its own, in a checkout
+   * of this repository, as Pulumi's Node host starts it.
+   */
+  host: "lab" | "pulumi";
   /** `lab`: our provider doubles. `real`: the installed provider plugins. */
   plugins: "lab" | "real";
   /** `lab`: charts of the lab's own repositories. `real`: from where the stack says. */
@@ -46,6 +51,7 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
   --omni-members      machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)
   --keep              leave the cluster running until Ctrl-C, and print KUBECONFIG and TALOSCONFIG
   --json              one JSON object on standard output, progress on standard error
+  --host pulumi       run the program as Pulumi's Node host does: in a process and a checkout of its own (default: lab)
   --plugins real      the installed provider plugins of Pulumi instead of the lab's own (default: lab)
   --charts real       charts from their own repositories, over the network (default lab: the real device plugin and Node
                       Feature Discovery out of their Go modules, an emulated GPU Operator)
@@ -72,6 +78,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       "omni-members": { type: "boolean", default: false },
       keep: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
+      host: { type: "string" },
       plugins: { type: "string", default: "lab" },
       charts: { type: "string", default: "lab" },
       "time-scale": { type: "string", default: "60" },
@@ -86,6 +93,11 @@ export function parseOptions(argv: readonly string[]): LabOptions {
   if (values.charts !== "lab" && values.charts !== "real") {
     throw new Error(`--charts: ${values.charts} is unknown; it decides which charts are installed; take lab or real`);
   }
+  const host = values.host ?? (values.plugins === "real" ? "pulumi" : "lab");
+  if (host !== "lab" && host !== "pulumi")
+    throw new Error(`--host: ${host} is unknown; it decides what runs the program; take lab or pulumi`);
+  if (host === "lab" && values.plugins === "real")
+    throw new Error("--host: with lab there is no program's folder for --plugins real to run commands in; take pulumi");
   if (values.repair && values.then.length > 0)
     throw new Error("--repair: it is an edit of its own, so --then has no place beside it; leave one of them out");
   if (values.repair && values.without.length === 0)
@@ -102,6 +114,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     omniMembers: values["omni-members"],
     keep: values.keep,
     json: values.json,
+    host,
     plugins: values.plugins,
     charts: values.charts,
     timeScale: wholeNumber("--time-scale", values["time-scale"], 1, 1000),

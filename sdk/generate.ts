@@ -8,8 +8,9 @@ const components = path.join(__dirname, "..", "components");
 export const schemaFile = path.join(__dirname, "schema.json");
 
 /**
- * The package's schema: what other languages see. Made by the very host that serves the package as a plugin, and so what
- * `pulumi package get-schema ./components` prints.
+ * The package's schema: what other languages see. Made by the very host that serves the package as a plugin. The CLI reads
+ * it into types of its own first, so `pulumi package get-schema ./components` prints it without `optional: true` and empty
+ * lists, in another order; tests/e2e/pulumi-host.test.ts compares the two.
  *
  * @returns Text of the schema file.
  * @throws Error where a type cannot be published; the message names it.

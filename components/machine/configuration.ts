@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
-import * as semver from "semver";
 import type { GpuMachineArgs, MachineInputs } from "./args";
+import { contractOf } from "../recipe/machine/hostname";
 import { omniResources } from "../recipe/machine/omni";
 import { endpointFor } from "./credentials";
 import { once } from "./gate";
@@ -37,7 +37,7 @@ function own(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.C
       clusterEndpoint: given.clusterEndpoint,
       machineType: args.role,
       machineSecrets: clusterSecretsOf(given.machineSecrets),
-      talosVersion: contractOf(args),
+      talosVersion: contractOf(args.talosVersion, args.runningVersion),
       kubernetesVersion: given.kubernetesVersion,
       docs: false,
       examples: false,
@@ -118,14 +118,6 @@ export function omniIdentity(node: string, { uuid, clusterName }: GpuMachineArgs
     );
   }
   return { uuid, cluster: clusterName };
-}
-
-/**
- * Release whose features a generated configuration may use. The machine gets it before its upgrade and refuses what its own
- * release does not know, so it is the older of the two.
- */
-function contractOf({ talosVersion, runningVersion }: Pick<GpuMachineArgs, "talosVersion" | "runningVersion">): string {
-  return runningVersion !== undefined && semver.lt(runningVersion, talosVersion) ? runningVersion : talosVersion;
 }
 
 /** What an owned configuration cannot do without. */

@@ -1,12 +1,13 @@
 import { LocalWorkspace, type OutputMap, PulumiCommand, Stack, type UpdateSummary } from "@pulumi/pulumi/automation";
 import { randomBytes } from "node:crypto";
-import { createWriteStream, existsSync } from "node:fs";
+import { createWriteStream } from "node:fs";
 import { mkdir, readdir, readFile, symlink } from "node:fs/promises";
 import * as path from "node:path";
 import { outputsOf } from "./checkpoint";
 import { type Changes, EventRecord, type Progress } from "./events";
 import { Passphrase } from "./passphrase";
 import type { Program } from "./program";
+import { projectSettings, type SettingsFile, workspaceSettings } from "./settings";
 import { limit } from "../session/limit";
 
 export type { Changes, Progress } from "./events";
@@ -22,8 +23,11 @@ export interface LabEngineOptions {
   readonly project: string;
   /** Name of the stack. */
   readonly stack: string;
-  /** The program. */
-  readonly program: Program;
+  /**
+   * The program: a function of this process, or the folder of a project that the CLI runs as it does for a user, by the
+   * language host on PATH of `environment`. Such a project keeps its own name, and its settings where it says.
+   */
+  readonly program: Program | string;
   /** Configuration by full key (`talos-gpu:machines`), as it stands in a settings file. Default: none. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Secret configuration by full key, e.g. `talos-gpu:kubeconfig`. Default: none. */
@@ -74,6 +78,7 @@ export class LabEngine {
   private constructor(
     private readonly stack: Stack,
     private readonly dir: string,
+    private readonly settings: SettingsFile,
   ) {}
 
   /** Makes the project and the stack, or opens those that `dir` has. Errors: the CLI's own words. */
@@ -81,39 +86,44 @@ export class LabEngine {
     const { dir, project, stack } = options;
     await mkdir(path.join(dir, "state"), { recursive: true, mode: 0o700 });
     const environment = environmentOf(options);
-    const settings = path.join(dir, `Pulumi.${stack}.yaml`);
+    const { program } = options;
     const workspace = await LocalWorkspace.create({
-      workDir: dir,
-      program: options.program as () => Promise<Record<string, unknown>>,
       pulumiCommand: await commandOf(options.pulumi, dir),
       envVars: environment,
       secretsProvider: "passphrase",
-      projectSettings: { name: project, runtime: "nodejs" },
+      ...(typeof program === "string"
+        ? { workDir: program }
+        : {
+            workDir: dir,
+            program: program as () => Promise<Record<string, unknown>>,
+            projectSettings: { name: project, runtime: "nodejs" },
+          }),
     });
-    const exists = existsSync(settings);
-    const known = exists ? await workspace.stackSettings(stack) : {};
+    const settings =
+      typeof program === "string" ? await projectSettings(program, stack) : workspaceSettings(workspace, stack);
+    const exists = settings.exists();
+    const known = exists ? await settings.read() : {};
     const passphrase = await Passphrase.of(environment["PULUMI_CONFIG_PASSPHRASE"]!, known.encryptionSalt);
     const entries = Object.entries(options.secrets ?? {}).map(([key, value]) => [
       key,
       { secure: passphrase.encrypt(value) },
     ]);
     // Written by us, and before the stack is made: as arguments of `pulumi config set`, secrets were everybody's to read.
-    await workspace.saveStackSettings(stack, {
+    await settings.write({
       encryptionSalt: passphrase.salt,
       config: { ...known.config, ...Object.fromEntries(entries), ...options.config } as StackConfig,
     });
     const outputs = (): Promise<OutputMap> => outputsOf(options, passphrase);
     const made = await (exists ? Stack.select(stack, workspace) : Stack.create(stack, workspace));
-    return new LabEngine(withoutQuestions(made, outputs), dir);
+    return new LabEngine(withoutQuestions(made, outputs), dir, settings);
   }
 
   /** Puts plain configuration, by full key, in the place of all that there is; secrets stay. */
   async configure(config: Readonly<Record<string, unknown>>): Promise<void> {
-    const { workspace, name } = this.stack;
-    const settings = await workspace.stackSettings(name);
+    const settings = await this.settings.read();
     const secret = Object.entries(settings.config ?? {}).filter(([, value]) => isSecret(value));
     const all = { ...Object.fromEntries(secret), ...config };
-    await workspace.saveStackSettings(name, { ...settings, config: all });
+    await this.settings.write({ ...settings, config: all });
   }
 
   /** Says what an update would do. */

@@ -1,6 +1,6 @@
-import { build } from "esbuild";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
+import { bundle } from "../bundle/bundle";
 
 /**
  * Puts `pulumi-language-nodejs` into a folder, where Pulumi's CLI finds it when the folder is on PATH. It stands in for
@@ -10,18 +10,8 @@ import * as path from "node:path";
  * @returns the folder.
  */
 export async function installLanguageHost(folder: string): Promise<string> {
+  const program = await bundle(path.join(__dirname, "main.ts"));
   await fs.mkdir(folder, { recursive: true });
-  const program = path.join(folder, "language-host.js");
-  await build({
-    entryPoints: [path.join(__dirname, "main.ts")],
-    outfile: program,
-    bundle: true,
-    platform: "node",
-    target: "node20",
-    format: "cjs",
-    minifySyntax: true,
-    logLevel: "error",
-  });
   // Of this very Node: PATH may have another one, or none.
   const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
   const launcher = `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(program)} "$@"\n`;

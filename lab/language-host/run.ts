@@ -53,10 +53,13 @@ function programArguments(request: RunRequest, folder: string, engine: string): 
 
 /** The stack's configuration, keys as SDKs of old had them: `project:config:key` (main.go, constructConfig). */
 function configuration(request: RunRequest): Record<string, string> {
-  const entries = (request.getConfigMap().toArray()).map(([key, value]) => {
-    const colon = key.indexOf(":");
-    return [`${key.slice(0, colon)}:config:${key.slice(colon + 1)}`, value];
-  });
+  const entries = request
+    .getConfigMap()
+    .toArray()
+    .map(([key, value]) => {
+      const colon = key.indexOf(":");
+      return [`${key.slice(0, colon)}:config:${key.slice(colon + 1)}`, value];
+    });
   return {
     PULUMI_CONFIG: JSON.stringify(Object.fromEntries(entries)),
     PULUMI_CONFIG_SECRET_KEYS: JSON.stringify(request.getConfigsecretkeysList()),

@@ -1,7 +1,9 @@
 import * as path from "node:path";
 import { bundle } from "../bundle/bundle";
 import type { Lab } from "../cluster/bring-up";
-import { type Changes, LabEngine, type Progress, programFromFile } from "../engine";
+import { type Changes, LabEngine, type Program, type Progress, programFromFile } from "../engine";
+import { installLanguageHost } from "../language-host";
+import { makeCheckout } from "../language-host/checkout";
 import { machineRequests } from "./gather";
 import { asOwner } from "../omni/owner";
 import type { Say } from "../phases";
@@ -24,7 +26,7 @@ export async function openEngine(lab: Lab): Promise<LabEngine> {
     dir: session.dir("engine"),
     project,
     stack: stackNameOf(options.stack),
-    program: programFromFile(await bundle(programOf(lab))),
+    program: await programOf(lab),
     config: engineConfig(lab),
     secrets:
       lab.existing === undefined
@@ -41,13 +43,32 @@ export async function openEngine(lab: Lab): Promise<LabEngine> {
                 }),
           },
     plugins: options.plugins === "real" ? "real" : await servePlugins(lab),
-    environment: commandEnvironment(lab),
+    environment: environmentOf(lab),
   });
 }
 
 /** The stacks' own program; where fixes are left out, the same with other plans. */
-const programOf = ({ options }: Lab): string =>
-  options.without.length > 0 ? path.join(repository, "lab", "without", "program.ts") : path.join(stacksDir, "index.ts");
+const mainOf = ({ without }: Lab["options"]): string =>
+  without.length > 0 ? path.join(repository, "lab", "without", "program.ts") : path.join(stacksDir, "index.ts");
+
+/** The stack's program: of this process, or a checkout for the language host. */
+async function programOf({ options, session }: Lab): Promise<Program | string> {
+  if (options.host === "lab") return programFromFile(await bundle(mainOf(options)));
+  await installLanguageHost(session.dir("language-host"));
+  const checkout = await makeCheckout(session.dir("checkout"));
+  // The lab's stack is the file that it was given, with limits of its own.
+  fs.rmSync(path.join(programFolder({ options, session }), `Pulumi.${stackNameOf(options.stack)}.yaml`), {
+    force: true,
+  });
+  return checkout;
+}
+
+/** Environment of the engine; it finds the language host on PATH. */
+function environmentOf(lab: Lab): Record<string, string> {
+  const environment = commandEnvironment(lab);
+  if (lab.options.host === "lab") return environment;
+  return { ...environment, PATH: [lab.session.dir("language-host"), environment["PATH"]].join(path.delimiter) };
+}
 
 /** Configuration by full key, as the engine knows it. */
 export function engineConfig({ config, without }: Pick<Lab, "config" | "without">): Record<string, unknown> {
@@ -68,7 +89,7 @@ async function servePlugins(lab: Lab): Promise<Record<string, number>> {
           return [chart, "--repo", address, ...(version === "" ? [] : ["--version", version])];
         },
       }),
-    command: () => new CommandProvider({ directory: stacksDir, environment: commandEnvironment(lab) }),
+    command: () => new CommandProvider({ directory: programFolder(lab), environment: commandEnvironment(lab) }),
     talos: () =>
       new TalosProvider({
         talosctl: tools.talosctl,
@@ -87,6 +108,14 @@ async function servePlugins(lab: Lab): Promise<Record<string, number>> {
   }
   return ports;
 }
+
+/**
+ * Folder of the program's main file. The engine starts plugins there (pulumi/pulumi v3.259.0, sdk/go/common/resource/plugin,
+ * `NewProvider` with the context's `Pwd`, which `ProjectInfoContext` takes from the project's `main`), so it is where the
+ * command plugin runs commands.
+ */
+const programFolder = ({ options, session }: Pick<Lab, "options" | "session">): string =>
+  options.host === "lab" ? stacksDir : session.dir("checkout", "stacks");
 
 /** The lab's talosctl and omnictl come first; a user's own credentials stay out. */
 function commandEnvironment(lab: Lab): Record<string, string> {

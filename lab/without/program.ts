@@ -11,7 +11,7 @@ import { leaveOut } from "./index";
 async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   const without = new pulumi.Config("lab").getObject<FixId[]>("without") ?? [];
   const { plan } = GpuCluster;
-  GpuCluster.plan = (args) => leaveOut(without, plan.call(GpuCluster, args));
+  GpuCluster.plan = (args, also) => leaveOut(without, plan.call(GpuCluster, args, also));
   return stack();
 }
 

@@ -1,5 +1,6 @@
 import { containerdPart } from "./containerd";
 import { nvidiaExtension } from "../facts/extension";
+import { contractOf, hostnamePatch } from "./hostname";
 import type { MachineFacts } from "../facts/machine-facts";
 import { ownPatch } from "./patches";
 import { eraOf, type Release } from "../facts/talos-release";
@@ -53,6 +54,10 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   };
   // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
   const taintContent = taints.length === 0 ? {} : { registerWithTaints: taints };
+  const hostname =
+    machine.configuration === "owned"
+      ? hostnamePatch(facts.name, contractOf(spec.talosVersion, machine.runningVersion), patches)
+      : undefined; // somebody else named the others
   return {
     name: facts.name,
     address: machine.address,
@@ -69,6 +74,7 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     ...content,
     patches: [
       ...patches.map((patch) => patch.text),
+      ...(hostname === undefined ? [] : [hostname]),
       ownPatch({ ...(byOmni ? {} : { installerImage: image }), ...content, ...taintContent }),
     ],
     ...(machine.uuid === undefined ? {} : { uuid: machine.uuid }),

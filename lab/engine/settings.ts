@@ -1,0 +1,37 @@
+import type { LocalWorkspace, StackSettings } from "@pulumi/pulumi/automation";
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import * as path from "node:path";
+import { parse, stringify } from "yaml";
+
+/** A stack's settings file, as the Automation API keeps it, or as a checked-out project does. */
+export interface SettingsFile {
+  exists(): boolean;
+  read(): Promise<StackSettings>;
+  write(settings: StackSettings): Promise<void>;
+}
+
+/** That of a program of this process, which lies in the workspace's folder. */
+export function workspaceSettings(workspace: LocalWorkspace, stack: string): SettingsFile {
+  return {
+    exists: () => existsSync(path.join(workspace.workDir, `Pulumi.${stack}.yaml`)),
+    read: () => workspace.stackSettings(stack),
+    write: (settings) => workspace.saveStackSettings(stack, settings),
+  };
+}
+
+/** That of a project: where its `stackConfigDir` says, of which the Automation API knows nothing. */
+export async function projectSettings(folder: string, stack: string): Promise<SettingsFile> {
+  const { stackConfigDir } = parse(await readFile(path.join(folder, "Pulumi.yaml"), "utf8")) as {
+    stackConfigDir?: string;
+  };
+  const file = path.join(folder, stackConfigDir ?? "", `Pulumi.${stack}.yaml`);
+  return {
+    exists: () => existsSync(file),
+    read: async () => {
+      const { encryptionsalt, config } = (parse(await readFile(file, "utf8")) ?? {}) as Record<string, never>;
+      return { ...(encryptionsalt ? { encryptionSalt: encryptionsalt } : {}), config: config ?? {} };
+    },
+    write: ({ encryptionSalt, config }) => writeFile(file, stringify({ encryptionsalt: encryptionSalt, config })),
+  };
+}

@@ -1,0 +1,30 @@
+import { parse } from "yaml";
+import { contractOf, hostnamePatch } from "../../../components/recipe/machine/hostname";
+import { readPatch } from "../../../components/recipe/machine/user-patches";
+
+// tests/machine/talosctl-validate.test.ts has the real talosctl judge what it makes of a generated configuration.
+
+test.each([
+  ["v1.11.6", { machine: { network: { hostname: "gpu-1" } } }],
+  ["v1.12.0", { apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: "gpu-1" }],
+  ["v1.14.3", { apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: "gpu-1" }],
+])("an owned machine is named by what the contract of %s has for it", (contract, expected) => {
+  expect(parse(hostnamePatch("gpu-1", contract, [])!)).toEqual(expected);
+});
+
+test.each([
+  "machine: {network: {hostname: mine}}",
+  "apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: mine\nauto: off\n",
+])("not where a patch names it: %s", (text) => {
+  expect(hostnamePatch("gpu-1", "v1.12.0", [readPatch(text, "patches[0]")])).toBeUndefined();
+});
+
+test("another patch of the network names nothing", () => {
+  const patch = readPatch("machine: {network: {nameservers: [192.0.2.1]}}", "patches[0]");
+  expect(hostnamePatch("gpu-1", "v1.12.0", [patch])).toBeDefined();
+});
+
+test("the contract is the older of what runs and what shall run", () => {
+  expect(contractOf("v1.13.0", "v1.11.5")).toBe("v1.11.5");
+  expect(contractOf("v1.13.0", undefined)).toBe("v1.13.0");
+});
