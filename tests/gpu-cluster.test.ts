@@ -1,3 +1,5 @@
+import type { FixId } from "../components/diagnosis";
+import { leaveOut } from "../lab/without";
 import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
@@ -194,11 +196,15 @@ describe("a stack with mistakes", () => {
   });
 });
 
-test.each([
+test.each<[FixId, string]>([
   ["kernelModules", "aarhus-h100"],
   ["bpfJitHarden", "aarhus-h100"],
 ])("without %s: nothing but the machine's configuration, what follows it and the gate change", async (fix, stack) => {
-  const [whole, less] = [await build(arguments_(stack)), await build(arguments_(stack, { without: [fix] }))];
+  const whole = await build(arguments_(stack));
+  const { plan } = GpuCluster;
+  const wrong = jest.spyOn(GpuCluster, "plan").mockImplementation((args) => leaveOut([fix], plan(args)));
+  const less = await build(arguments_(stack));
+  wrong.mockRestore();
   const inputs = (run: Run): Record<string, unknown> =>
     Object.fromEntries(run.resources.filter((each) => each.custom).map((each) => [each.name, each.inputs]));
   const [before, after] = [inputs(whole), inputs(less)];

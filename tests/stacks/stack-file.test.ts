@@ -31,6 +31,6 @@ config:
 });
 
 test("a stack that is not there is refused with those that are", () => {
-  expect(() => readStackFile("nowhere")).toThrow(`take one of ${stackNames().join(", ")}`);
+  expect(() => readStackFile("nowhere")).toThrow(`take the path of a stack file, or ${stackNames().join(", or ")}`);
   expect(() => readStackFile("./Pulumi.nowhere.yaml")).toThrow("there is no file ./Pulumi.nowhere.yaml");
 });

@@ -51,7 +51,7 @@ test("what disagrees is told, what cannot be read too", () => {
   expect(containerdPart({ nvidiaDefaultRuntime: true, extra }, "legacy").clashes).toEqual([
     `plugins.${runtime}.containerd.default_runtime_name`,
   ]);
-  expect(containerdPart({ extra: "[plugins" }, "legacy").error).toContain("TOML");
+  expect(containerdPart({ extra: "[plugins" }, "legacy").error).toContain("cannot find end of key (line 1)");
 });
 
 test("whatever the options, the part is TOML and says all of them", () => {
