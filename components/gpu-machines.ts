@@ -66,7 +66,7 @@ export function gpuMachines(
     );
     if (maintenance && kubernetes === undefined) {
       ({ kubeconfig } = machine);
-      kubernetes = new k8s.Provider(`${name}-kubernetes`, { kubeconfig }, opts);
+      kubernetes = new k8s.Provider(`${name}-kubernetes`, { kubeconfig, clusterIdentifier: name }, opts);
     }
     made.set(recipe.name, machine);
   }

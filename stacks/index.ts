@@ -29,8 +29,11 @@ function providers(
   kubeconfig: pulumi.Output<string> | undefined,
 ): Record<string, pulumi.ProviderResource> {
   return {
-    // Without a kubeconfig Pulumi's default provider uses the ambient one.
-    ...(kubeconfig === undefined ? {} : { kubernetes: new k8s.Provider("kubernetes", { kubeconfig }) }),
+    // Without a kubeconfig Pulumi's default provider uses the ambient one. With an identifier of its own the provider takes
+    // another server's URL for the same cluster; without, it would replace every object, and fail as they are there already.
+    ...(kubeconfig === undefined
+      ? {}
+      : { kubernetes: new k8s.Provider("kubernetes", { kubeconfig, clusterIdentifier: pulumi.getStack() }) }),
     ...(typeof spec.factoryUrl === "string"
       ? { talos: new talos.Provider("talos", { imageFactoryUrl: spec.factoryUrl }) }
       : {}),

@@ -31,6 +31,7 @@ export function gpuRelease(
       // A failed release stays, to be looked at; the next update goes on from it.
       atomic: false,
     },
-    pulumi.mergeOptions(opts, { customTimeouts: outlasting(limit) }),
+    // A chart's objects of the whole cluster, such as ClusterRoles, cannot belong to the old release and the new one at once.
+    pulumi.mergeOptions(opts, { customTimeouts: outlasting(limit), deleteBeforeReplace: true }),
   );
 }

@@ -42,5 +42,8 @@ export function bootstrapCluster(
     pulumi.mergeOptions({ dependsOn: bootstrapped }, opts),
   );
   const raw = pulumi.secret(kubeconfig.kubeconfigRaw);
-  return { kubeconfig: raw, provider: new Provider(`${name}-kubernetes`, { kubeconfig: raw }, opts) };
+  return {
+    kubeconfig: raw,
+    provider: new Provider(`${name}-kubernetes`, { kubeconfig: raw, clusterIdentifier: name }, opts),
+  };
 }

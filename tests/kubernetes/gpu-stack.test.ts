@@ -56,6 +56,10 @@ test("everything waits for the machines", async () => {
     ]);
 });
 
+test("a release in another namespace comes after the old one has gone: both would own the chart's ClusterRoles", async () => {
+  expect(find(await run(planOf("rtx5070ti")), types.release).deleteBeforeReplace).toBe(true);
+});
+
 test("the release is pinned, named and bounded", async () => {
   const { inputs } = find(await run(planOf("rtx5070ti", { timeouts: { release: "3m" } })), types.release);
   expect(inputs).toMatchObject({

@@ -11,7 +11,14 @@ import { keepsName, parseToken, releaseType, withName } from "./tokens";
 /** What the provider needs besides its configuration. */
 export type KubernetesOptions = HelmOptions;
 
-const settingsKnown = ["kubeconfig", "context", "namespace", "enableServerSideApply", "enablePatchForce"];
+const settingsKnown = [
+  "kubeconfig",
+  "clusterIdentifier",
+  "context",
+  "namespace",
+  "enableServerSideApply",
+  "enablePatchForce",
+];
 const settingsWithoutEffect = [
   "enableConfigMapMutable",
   "enableSecretMutable",
@@ -45,10 +52,18 @@ export class KubernetesProvider implements LabProvider {
       .map((property) => ({ property, reason: `the lab has no such setting; known: ${settingsKnown.join(", ")}` }));
   }
 
-  /** Another API server means other objects, and all of them are replaced (provider.go, DiffConfig). */
+  /**
+   * Another API server means other objects, and all of them are replaced; with a `clusterIdentifier`, only another one does
+   * (provider.go, DiffConfig).
+   */
   diffConfig(olds: Properties, news: Properties): DiffResult {
     const detailed = differences(olds, news);
     const changed = Object.keys(detailed);
+    const [was, is] = [olds["clusterIdentifier"], news["clusterIdentifier"]];
+    if (is !== undefined) {
+      const isOther = was !== undefined && was !== is;
+      return { changes: changed.length > 0, replaces: isOther ? ["clusterIdentifier"] : [], detailed };
+    }
     const server = (config: Properties): string | undefined => {
       try {
         return readKubeconfig(String(config["kubeconfig"]), text(config["context"])).server;
