@@ -9,6 +9,7 @@ import { findingsOf, InvalidStackError, parseSpec, planCluster } from "./recipe"
 import { type ClusterSpec } from "./recipe/stack/spec/index";
 import type { Finding, Plan } from "./recipe/types";
 import { refusal } from "./refusal";
+import { askFactory, type AskedStack } from "./release-facts";
 import { gpuWorkloads } from "./workloads";
 
 /** Arguments of a GPU cluster: what it shall be, in plain data that the checks see at preview, and the credentials. */
@@ -71,6 +72,16 @@ export class GpuCluster extends pulumi.ComponentResource {
       talosconfig: this.talosconfig,
       kubeconfig: this.kubeconfig,
     });
+  }
+
+  /**
+   * The arguments with what the Image Factory says of a Talos release that the tables do not have; as they are, when the
+   * tables do. Await it before `plan` and the constructor, where a program can: without it the release's drivers are assumed.
+   * Never fails; a Factory that does not answer costs half a minute at the most.
+   */
+  public static async withFacts<T extends AskedStack>(args: T): Promise<T> {
+    const releaseFacts = await askFactory(args);
+    return releaseFacts === undefined ? args : { ...args, releaseFacts };
   }
 
   /**

@@ -15,7 +15,8 @@ async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   const { isConfigSecret } = pulumi.runtime as unknown as { isConfigSecret: (key: string) => boolean };
   const { spec, credentials, findings } = readConfiguration(pulumi.runtime.allConfig(), isConfigSecret, process.env);
   const secret = Object.fromEntries(Object.entries(credentials).map(([key, content]) => [key, pulumi.secret(content)]));
-  const args = { ...(spec as unknown as GpuClusterArgs), ...secret };
+  // A Talos release that the tables do not have yet: the Image Factory knows what it brings.
+  const args = await GpuCluster.withFacts({ ...(spec as unknown as GpuClusterArgs), ...secret });
   GpuCluster.plan(args, findings); // a stack with mistakes ends here, before even a provider is registered
   const cluster = new GpuCluster(pulumi.getStack(), args, { providers: providers(spec, secret.kubeconfig) });
   const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints, talosconfig, kubeconfig } = cluster;

@@ -4,6 +4,7 @@ import type {
   DriverSpec,
   GpuOperatorSpec,
   MachineSpec,
+  ReleaseFactsSpec,
   SharingSpec,
   TimeoutsSpec,
   UpgradeSpec,
@@ -41,6 +42,8 @@ export interface GpuMachineRecipe {
   talosVersion: string;
   /** NVIDIA driver that the image brings; absent on a machine without a GPU. */
   driverVersion?: string;
+  /** Branch of it (`595`), where the very version is assumed: all that is verified then. */
+  driverBranch?: string;
   kernelModules: MachineKernelModule[];
   /** All patches of the machine's configuration (YAML text), in order. */
   patches: string[];
@@ -71,6 +74,8 @@ export interface GpuMachineArgs extends MachineSpec {
   nodeName?: string;
   /** Talos release that it shall run, e.g. `v1.12.6`. */
   talosVersion: string;
+  /** What a release brings that is newer than the tables. Default: what the tables say, else an assumption. */
+  releaseFacts?: ReleaseFactsSpec;
   /** Kubernetes release, e.g. `v1.35.0`. Required with an owned configuration. */
   kubernetesVersion?: string;
   /** Name of the Talos cluster. Required with an owned configuration, and with Omni's: its name there. */

@@ -31,7 +31,7 @@ export function awaitOmni(
       configurationHash: hash,
       extensions: recipe.extensions ?? [],
       modules: recipe.kernelModules.map((module) => module.name),
-      ...(recipe.driverVersion === undefined ? {} : { driverVersion: recipe.driverVersion }),
+      ...(recipe.driverVersion === undefined ? {} : { driverVersion: recipe.driverBranch ?? recipe.driverVersion }),
       extensionServices: recipe.extensionServices.map(({ name: service, state }) => ({ name: service, state })),
       files: filesOf(recipe),
       timeouts: { reboot, verify },

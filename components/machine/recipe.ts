@@ -123,6 +123,7 @@ const ofTheResource = [
 /** Arguments that a stack says of the cluster; the others it says of the machine. */
 const ofTheCluster = [
   "talosVersion",
+  "releaseFacts",
   "kubernetesVersion",
   "clusterName",
   "clusterEndpoint",

@@ -44,7 +44,7 @@ export function upgradeMachine(
       installerImage: recipe.installerImage,
       configurationHash,
       modules: recipe.kernelModules.map((module) => module.name),
-      ...(recipe.driverVersion === undefined ? {} : { driverVersion: recipe.driverVersion }),
+      ...(recipe.driverVersion === undefined ? {} : { driverVersion: recipe.driverBranch ?? recipe.driverVersion }),
       extensionServices: recipe.extensionServices.map(({ name: service, state }) => ({ name: service, state })),
       drain: args.upgrade?.drain ?? true,
       ...(args.maintenance ? { installs: true } : {}),

@@ -16,7 +16,7 @@ export function notesOf(spec: ClusterSpec, release: Release | undefined, facts: 
       eraOf(machine.runningVersion) === "legacy",
   );
   return [
-    ...(release?.assumption ? [release.assumption] : []),
+    ...(release?.note ? [release.note] : []),
     ...(fromLegacy.length > 0
       ? [
           `${fromLegacy.map(([name]) => name).join(", ")}: from Talos ≤ 1.12 to ≥ 1.13; what this stack offers the GPUs with goes before the machines and comes back after the last of them, so until then no new pod gets a GPU; a device plugin release or a RuntimeClass "nvidia" of somebody else's must be removed first (docs/migration.md)`,

@@ -32,7 +32,7 @@ export function planCluster(spec: ClusterSpec): Plan {
 export function planBasis(said: ClusterSpec): PlanBasis {
   // Nothing hangs on the order in which keys were written: neither a plan nor the hashes of what it makes.
   const spec = canonical(said);
-  const release = findRelease(spec.talosVersion);
+  const release = findRelease(spec.talosVersion, spec.releaseFacts);
   const era = release?.era ?? eraOf(spec.talosVersion);
   const mode: Mode = spec.devicePlugin && !spec.gpuOperator ? "devicePlugin" : "operator";
   const clusterPatches = (spec.patches ?? []).map((text, index) => readPatch(text, `patches[${index}]`));

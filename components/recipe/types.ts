@@ -1,6 +1,9 @@
 import type { ClusterSpec, MachineRole, ConfigurationOwner, ImagesSpec } from "./stack/spec/index";
 
-/** `legacy`: Talos ≤ 1.12, NVIDIA's libraries under a glibc prefix. `cdi`: Talos ≥ 1.13, standard layout and CDI. */
+/**
+ * Where NVIDIA's libraries are. `legacy`: Talos ≤ 1.12, under a glibc prefix. `cdi`: Talos ≥ 1.13, standard layout and a CDI
+ * specification. How the runtime brings a card into a container depends on the toolkit's version instead (`usesContainerCli`).
+ */
 export type Era = "legacy" | "cdi";
 
 /** Who exposes the GPUs to Kubernetes. */
@@ -48,6 +51,8 @@ export interface MachineRecipe {
   talosVersion: string;
   /** Driver that the extensions bring, e.g. `570.211.01`; undefined on a machine without a GPU. */
   driverVersion?: string;
+  /** Branch of it (`595`), where the very version is assumed: all that can be verified on the machine. */
+  driverBranch?: string;
   kernelModules: KernelModule[];
   sysctls: Record<string, string>;
   /** TOML of the machine's one containerd part; undefined when there is nothing to say. */

@@ -98,6 +98,11 @@ async function bringControlPlane(lab: Lab): Promise<string> {
 async function bringFactory(lab: Lab): Promise<string> {
   lab.factory = await startFactory();
   lab.session.onClose(() => lab.factory.close());
+  // The stack's program asks the Factory of a release that the tables do not have; a test may lead it elsewhere.
+  if (process.env.TALOS_GPU_FACTORY === undefined) {
+    process.env.TALOS_GPU_FACTORY = lab.factory.url;
+    lab.session.onClose(() => void delete process.env.TALOS_GPU_FACTORY);
+  }
   return lab.factory.url;
 }
 

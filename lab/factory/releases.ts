@@ -81,20 +81,31 @@ const aliases: Record<string, string> = {
   "siderolabs/amdgpu-firmware": "siderolabs/amdgpu",
 };
 
+/**
+ * Releases that the recipe's tables do not have, as the Factory of a day to come would list them. They exist, but their
+ * figures here are made up, so that a run on one of them shows that the recipe took them from this Factory alone.
+ */
+export const laterReleases: DriverRow[] = [
+  { minor: 13, from: 10, to: 10, lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" },
+  { minor: 14, from: 1, to: 4, lts: "580.190.14", production: "595.99.14", toolkit: "1.19.2" },
+];
+const allRows: DriverRow[] = [...driverRows, ...laterReleases];
+
 /** Talos releases whose drivers are known, oldest first, each with its `v`. */
 export function knownVersions(): string[] {
-  return driverRows.flatMap((row) =>
-    row.minor === 14 // its drivers were read at the release candidate: there is no later tag
-      ? ["v1.14.0-rc.1"]
-      : Array.from({ length: row.to - row.from + 1 }, (_, index) => `v1.${row.minor}.${row.from + index}`),
-  );
+  return [...allRows]
+    .sort((a, b) => a.minor - b.minor || a.from - b.from)
+    .flatMap((row) => [
+      ...(row.minor === 14 && row.from === 0 ? ["v1.14.0-rc.1"] : []),
+      ...Array.from({ length: row.to - row.from + 1 }, (_, index) => `v1.${row.minor}.${row.from + index}`),
+    ]);
 }
 
 /** Official extensions of a Talos release (with its `v`), by name. */
 export function officialExtensions(talosVersion: string): Extension[] {
   const { minor, patch } = new semver.SemVer(talosVersion);
   // A release newer than the last one read of its minor brings at least that one's drivers.
-  const rows = driverRows.filter((row) => row.minor === minor && row.from <= patch);
+  const rows = allRows.filter((row) => row.minor === minor && row.from <= patch);
   const drivers = rows.at(-1);
   return extensionRows
     .filter((row) => row.from <= minor && minor <= (row.to ?? Infinity))

@@ -23,6 +23,12 @@ test("what was assumed is noted", () => {
     expect.stringContaining("gpu-1: from Talos ≤ 1.12 to ≥ 1.13"),
     expect.stringContaining("machines.gpu-1.powerLimit: whether the RTX 4090 takes 400 W is not known here"),
   ]);
+  const newer = { ...(validStack("modern") as any), talosVersion: "v1.13.10" };
+  const told = { talosVersion: "v1.13.10", lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" };
+  const gpuMachine = (stack: any) => planCluster(stack).machines.find(({ gpuCount }) => gpuCount > 0);
+  expect(gpuMachine(newer)).toMatchObject({ driverVersion: "595.91.07", driverBranch: "595" });
+  expect(gpuMachine({ ...newer, releaseFacts: told })).toMatchObject({ driverVersion: "595.99.10" });
+  expect(gpuMachine({ ...newer, releaseFacts: told })).not.toHaveProperty("driverBranch");
   const withCard = (gpu: object, powerLimit?: number): string[] => {
     const stack: any = structuredClone(validStack("rtx5070ti"));
     const name = Object.keys(stack.machines)[0]!;

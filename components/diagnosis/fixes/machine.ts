@@ -1,3 +1,4 @@
+import { usesContainerCli } from "../../recipe/facts/talos-release";
 import { taintsOf } from "../../recipe/machine/taints";
 import { type Fixes, hasGpu } from "./fix";
 
@@ -19,14 +20,15 @@ export const machineFixes = {
     does: "machine.sysctls sets net.core.bpf_jit_harden to 1",
     symptom:
       "GPU containers are not created: bpf_prog_query / load program: invalid argument: last insn is not an exit or jmp",
-    cause: "Talos' kernel hardening (2) refuses the BPF device filter that nvidia-container-cli of Talos ≤ 1.12 loads",
+    cause:
+      "Talos' kernel hardening (2) refuses the BPF device filter that nvidia-container-cli of Talos ≤ 1.11 loads; later toolkits have none",
     errors: [
       "nvidia-container-cli: mount error: failed to create device filter",
       "load program: invalid argument: last insn is not an exit or jmp",
     ],
     source:
-      "siderolabs/extensions#101; siderolabs/extensions, nvidia-gpu/nvidia-container-toolkit/README.md at v1.11.5",
-    usedBy: (plan) => hasGpu(plan) && plan.era === "legacy",
+      "siderolabs/extensions#101; siderolabs/extensions, nvidia-gpu/nvidia-container-toolkit/README.md at v1.11.5; nvidia-container-toolkit v1.18.0, internal/info/auto.go",
+    usedBy: (plan) => hasGpu(plan) && usesContainerCli(plan.spec.talosVersion, plan.spec.releaseFacts),
   },
   taintThroughApi: {
     does: "taints go onto the node through the Kubernetes API, and by registerWithTaints onto one that registers anew",

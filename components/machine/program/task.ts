@@ -32,7 +32,7 @@ export const upgradeTask = z.strictObject({
   configurationHash: z.string(),
   /** Kernel modules that must be loaded, by name. */
   modules: z.array(z.string()),
-  /** NVIDIA driver that must be loaded, e.g. `570.211.01`. Absent on a machine without a GPU. */
+  /** NVIDIA driver that must be loaded, e.g. `570.211.01`, or only its branch, e.g. `570`. Absent on a machine without a GPU. */
   driverVersion: z.string().optional(),
   /** Extension services and the state each must reach. */
   extensionServices: z.array(z.strictObject({ name: z.string(), state: z.string() })),

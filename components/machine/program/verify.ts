@@ -64,7 +64,7 @@ export async function driverProblems(
   if (task.driverVersion !== undefined) {
     const driver = await loadedDriver(machine);
     if (driver === undefined) problems.push("no NVIDIA driver is loaded");
-    else if (driver !== task.driverVersion)
+    else if (!isDriver(driver, task.driverVersion))
       problems.push(`NVIDIA driver ${driver} is loaded, not ${task.driverVersion}`);
   }
   if (task.extensionServices.length > 0) {
@@ -74,6 +74,11 @@ export async function driverProblems(
     }
   }
   return problems;
+}
+
+/** Whether a driver is the wanted one: the very version, or one of the branch where only that is known. */
+function isDriver(driver: string, wanted: string): boolean {
+  return driver === wanted || (/^\d+$/.test(wanted) && driver.startsWith(`${wanted}.`));
 }
 
 /** What the wait for the driver needs. */

@@ -25,7 +25,7 @@ export const extensionName: Check = {
             },
           ];
         }
-        if (minorsWith(name).length > 0) return [];
+        if (minorsWith(name).length > 0 || release?.extensions?.includes(name)) return [];
         const known = release ? [...extensionsOf(release.minor.minor)].map(withoutPrefix) : [];
         const meant = closest(withoutPrefix(name), known);
         const advice = soundsLikeNvidia(name)

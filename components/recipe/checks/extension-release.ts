@@ -6,7 +6,7 @@ export const extensionRelease: Check = {
   source: "siderolabs/extensions, Makefile at each release; the Factory answers 400 when the image is pulled",
   find: ({ spec, machines, release }) => {
     if (!release) return [];
-    const available = extensionsOf(release.minor.minor);
+    const available = new Set(release.extensions ?? extensionsOf(release.minor.minor));
     return machines.flatMap((machine) =>
       (machine.spec.extensions ?? []).flatMap((name, index) => {
         const minors = minorsWith(name);

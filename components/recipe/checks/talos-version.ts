@@ -2,6 +2,12 @@ import type { Check } from "./check";
 import { knownMinors } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 
+/**
+ * First minor whose toolkit extension brings no NVIDIA Container Toolkit: the operator installs it.
+ * Source: siderolabs/extensions#1344; Talos 1.15's documentation, NVIDIA GPU.
+ */
+const firstWithoutToolkit = 15;
+
 export const talosVersion: Check = {
   id: "talos-version",
   source:
@@ -17,6 +23,26 @@ export const talosVersion: Check = {
           problem: `"${spec.talosVersion}" is not a release of Talos`,
           why: "drivers, extensions and images follow from it",
           remedy: "write one like `v1.12.6`",
+        },
+      ];
+    }
+    if (version.minor >= firstWithoutToolkit) {
+      return [
+        {
+          field,
+          problem: `Talos 1.${version.minor} is not supported yet`,
+          why: `from 1.${firstWithoutToolkit} on its toolkit extension holds the driver's libraries alone, and the NVIDIA Container Toolkit comes otherwise, which the recipe does not know`,
+          remedy: `take a release of 1.${minors.at(-1)?.split(".")[1]} or older`,
+        },
+      ];
+    }
+    if (spec.releaseFacts?.missing && spec.releaseFacts.talosVersion === spec.talosVersion) {
+      return [
+        {
+          field,
+          problem: `the Image Factory has no release ${spec.talosVersion}`,
+          why: "it makes the machines' image, so no machine could pull it",
+          remedy: "take a release that it lists at /versions",
         },
       ];
     }

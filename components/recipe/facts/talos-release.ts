@@ -1,8 +1,8 @@
 import { driverRows, firstCdiMinor, minorRows, type DriverRow, type MinorRow } from "./data/talos-releases";
 import { extensionRows } from "./data/extensions";
 import type { Era } from "../types";
-import type { DriverBranch } from "../stack/spec/index";
-import { parseTalosVersion, type TalosVersion } from "./version";
+import type { DriverBranch, ReleaseFactsSpec } from "../stack/spec/index";
+import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
 
 /** What is known of one Talos release. */
 export interface Release {
@@ -10,33 +10,66 @@ export interface Release {
   era: Era;
   minor: MinorRow;
   drivers: DriverRow;
-  /** What had to be assumed, in words; undefined when the very release was read. */
-  assumption?: string;
+  /** Where the drivers are from, in words; undefined when they are from the tables. */
+  note?: string;
+  /** Whether the drivers are a guess, so that only their branch can be verified. */
+  assumed?: boolean;
+  /** Official extensions as the Factory lists them; undefined: those of the minor. */
+  extensions?: string[];
+}
+
+/** Whether the tables have a release; `newer`: their minor has it not yet; `unknown`: they do not have its minor. */
+export function releaseInTables(text: string): "known" | "newer" | "unknown" {
+  const version = parseTalosVersion(text);
+  const newest = version && driverRows.filter((row) => row.minor === version.minor).at(-1);
+  if (!version || !newest) return "unknown";
+  return version.patch > newest.to ? "newer" : "known";
 }
 
 /**
- * What is known of a Talos release. A patch release newer than the tables takes the newest row of its minor, and says so.
- * Undefined for anything that is not a release of a known minor.
+ * What is known of a Talos release. A patch release newer than the tables brings what the Image Factory says (`facts`); where
+ * that says nothing, the drivers of the newest row of its minor are assumed. Undefined for anything that is not a release of a
+ * known minor.
  */
-export function findRelease(text: string): Release | undefined {
+export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | undefined {
   const version = parseTalosVersion(text);
   if (!version) return undefined;
   const minor = minorRows.find((row) => row.minor === version.minor);
   const rows = driverRows.filter((row) => row.minor === version.minor);
   const newest = rows.at(-1);
   if (!minor || !newest) return undefined;
-  const drivers = rows.find((row) => row.from <= version.patch && version.patch <= row.to) ?? newest;
+  const release = { version, era: eraOfMinor(version.minor), minor };
+  const row = rows.find((candidate) => candidate.from <= version.patch && version.patch <= candidate.to);
+  if (row || version.patch <= newest.to) return { ...release, drivers: row ?? newest };
+  const told = facts !== undefined && parseTalosVersion(facts.talosVersion)?.text === version.text ? facts : undefined;
+  if (told?.lts !== undefined && told.production !== undefined) {
+    const { lts, production, toolkit = newest.toolkit, extensions } = told;
+    return {
+      ...release,
+      drivers: { minor: version.minor, from: version.patch, to: version.patch, lts, production, toolkit },
+      note: `${version.text} is newer than the tables: by the Image Factory it brings drivers ${lts} (lts) and ${production} (production), toolkit ${toolkit}`,
+      ...(extensions === undefined ? {} : { extensions }),
+    };
+  }
+  const why = told?.silent === undefined ? "" : `, as the Image Factory says nothing (${told.silent})`;
   return {
-    version,
-    era: eraOfMinor(version.minor),
-    minor,
-    drivers,
-    ...(version.patch > newest.to
-      ? {
-          assumption: `${version.text} is newer than the tables: drivers of v1.${newest.minor}.${newest.to} are assumed (${newest.lts}, ${newest.production})`,
-        }
-      : {}),
+    ...release,
+    drivers: newest,
+    note: `${version.text} is newer than the tables: drivers of v1.${newest.minor}.${newest.to} are assumed (${newest.lts}, ${newest.production})${why}; of a machine's driver only the branch is verified`,
+    assumed: true,
   };
+}
+
+/** First toolkit whose runtime makes CDI devices by itself (mode `jit-cdi`). Source: nvidia-container-toolkit v1.18.0, internal/info/auto.go. */
+const firstJitCdi = "1.18.0";
+
+/**
+ * Whether a release's toolkit puts cards into containers by nvidia-container-cli, with its BPF device filter: up to 1.17, so
+ * up to Talos 1.11. A release that is not known is taken for what its era says.
+ */
+export function usesContainerCli(text: string, facts?: ReleaseFactsSpec): boolean {
+  const release = findRelease(text, facts);
+  return release ? compareDotted(release.drivers.toolkit, firstJitCdi) < 0 : eraOf(text) === "legacy";
 }
 
 /** Era of a Talos release; `legacy` when it cannot be told. */

@@ -3,14 +3,14 @@ import { nvidiaExtension } from "../facts/extension";
 import { contractOf, hostnamePatch } from "./hostname";
 import type { MachineFacts } from "../facts/machine-facts";
 import { ownPatch } from "./patches";
-import { eraOf, type Release } from "../facts/talos-release";
+import { eraOf, usesContainerCli, type Release } from "../facts/talos-release";
 import { installerImage, schematicOf } from "./schematic";
 import { allocatableOf, canSplit, migConfigName } from "../facts/sharing";
 import type { ClusterSpec } from "../stack/spec/index";
 import { taintsOf } from "./taints";
 import type { Era, ExtensionService, KernelModule, MachineRecipe, Mode } from "../types";
 import type { UserPatch } from "./user-patches";
-import { parseTalosVersion } from "../facts/version";
+import { majorOf, parseTalosVersion } from "../facts/version";
 
 /** What all machines of a plan have in common. */
 export interface RecipeContext {
@@ -42,7 +42,7 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     secureBoot: machine.secureBoot ?? false,
   });
   const kernelModules = isGpu ? kernelModulesOf(facts, patches) : [];
-  const sysctls = isGpu ? sysctlsOf(era) : {};
+  const sysctls = isGpu ? sysctlsOf(spec) : {};
   const part = containerdPart(machine.containerd, era).toml;
   // Omni makes the schematic with what it puts in by itself, and names the image (siderolabs/omni, cluster_machine_config.go).
   const byOmni = machine.configuration === "omni";
@@ -70,6 +70,9 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     schematicId: schematic.id,
     talosVersion: spec.talosVersion,
     ...(facts.driverVersion === undefined ? {} : { driverVersion: facts.driverVersion }),
+    ...(facts.driverVersion !== undefined && context.release?.assumed
+      ? { driverBranch: String(majorOf(facts.driverVersion)) }
+      : {}),
     installerImage: image,
     ...content,
     patches: [
@@ -104,9 +107,9 @@ function kernelModulesOf(facts: MachineFacts, patches: UserPatch[]): KernelModul
     .map((name) => ({ name }));
 }
 
-/** Talos ≤ 1.12: nvidia-container-cli loads a BPF device filter that the hardened JIT refuses (siderolabs/extensions#101). */
-function sysctlsOf(era: Era): Record<string, string> {
-  return era === "legacy" ? { "net.core.bpf_jit_harden": "1" } : {};
+/** Talos ≤ 1.11: nvidia-container-cli loads a BPF device filter that the hardened JIT refuses (siderolabs/extensions#101). */
+function sysctlsOf({ talosVersion, releaseFacts }: ClusterSpec): Record<string, string> {
+  return usesContainerCli(talosVersion, releaseFacts) ? { "net.core.bpf_jit_harden": "1" } : {};
 }
 
 /**

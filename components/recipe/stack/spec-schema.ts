@@ -26,6 +26,9 @@ import {
 } from "./spec/index";
 import { workloadsSchema } from "./workload-schemas";
 
+/** Version of a driver, e.g. `580.178.04`. */
+const driver = z.string().regex(/^\d+\.\d+(\.\d+)?$/, "driver");
+
 const containerd = z.strictObject({
   nvidiaDefaultRuntime: z.boolean().optional(),
   baseRuntimeSpec: z.boolean().optional(),
@@ -82,6 +85,17 @@ const timeouts = z.strictObject({
 export const specSchema = z.strictObject({
   talosVersion: text,
   kubernetesVersion: text.optional(),
+  releaseFacts: z
+    .strictObject({
+      talosVersion: text,
+      lts: driver.optional(),
+      production: driver.optional(),
+      toolkit: text.optional(),
+      extensions: z.array(text).optional(),
+      missing: z.boolean().optional(),
+      silent: text.optional(),
+    })
+    .optional(),
   clusterName: text.optional(),
   clusterEndpoint: ruled(rules.clusterUrl).optional(),
   bootstrap: z.boolean().optional(),

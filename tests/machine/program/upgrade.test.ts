@@ -123,6 +123,14 @@ describe("a machine that is as wanted", () => {
     expect([...machine.calls, ...cluster.calls]).toEqual(calls);
   });
 
+  test("is verified by the branch of its driver where the very version is assumed", async () => {
+    const { bench, wanted, run } = setup({ driverVersion: "570" });
+    expect(await run()).toMatchObject({ driverVersion: "570.211.01" });
+    expect(await upgrade(wanted, bench)).toMatchObject({ rebooted: false });
+    const other = { ...wanted, driverVersion: "57", configurationHash: "2" };
+    await expect(upgrade(other, bench)).rejects.toThrow("NVIDIA driver 570.211.01 is loaded, not 57");
+  });
+
   test("but whose driver is not up is verified, and never rebooted for it", async () => {
     const { machine, run } = setup();
     await run();

@@ -2,8 +2,8 @@ import { checkCluster, type MachineSpec } from "../../../components/recipe";
 import { oneMachine } from "../stacks";
 
 /** Checks that speak up on a patch of a worker with a GPU. */
-const said = (patch: string, machine: Partial<MachineSpec> = {}): string[] =>
-  checkCluster(oneMachine("v1.12.6", { gpus: [{ model: "L4" }], patches: [patch], ...machine })).map(
+const said = (patch: string, machine: Partial<MachineSpec> = {}, release = "v1.12.6"): string[] =>
+  checkCluster(oneMachine(release, { gpus: [{ model: "L4" }], patches: [patch], ...machine })).map(
     (finding) => finding.check,
   );
 
@@ -77,8 +77,10 @@ describe("labels that NodeRestriction lets a worker set", () => {
 });
 
 test("a sysctl that agrees with ours is nobody's mistake", () => {
-  expect(said("machine:\n  sysctls:\n    net.core.bpf_jit_harden: 1\n")).toEqual([]);
-  expect(said("machine:\n  sysctls:\n    net.core.bpf_jit_harden: 0\n")).toEqual(["patch-sysctl"]);
+  const harden = (value: number): string => `machine:\n  sysctls:\n    net.core.bpf_jit_harden: ${value}\n`;
+  expect(said(harden(1), {}, "v1.11.6")).toEqual([]);
+  expect(said(harden(0), {}, "v1.11.6")).toEqual(["patch-sysctl"]);
+  expect(said(harden(2))).toEqual([]); // from 1.12 on nothing of ours needs it
 });
 
 test("documents of a release that has them, on an adopted machine", () => {

@@ -4,6 +4,7 @@ import {
   findRelease,
   knownMinors,
   minorsWith,
+  releaseInTables,
 } from "../../../components/recipe/facts/talos-release";
 import { driverRows, minorRows } from "../../../components/recipe/facts/data/talos-releases";
 import { compareDotted, leastDotted, majorOf, parseTalosVersion } from "../../../components/recipe/facts/version";
@@ -21,10 +22,12 @@ test.each([
   ["v1.13.4", "580.159.04", "595.71.05", "1.19.1"],
   ["v1.13.9", "580.178.04", "595.91.07", "1.19.1"],
   ["v1.14.0-rc.1", "580.178.04", "595.91.07", "1.19.1"],
+  ["v1.14.0", "580.178.04", "595.91.07", "1.19.1"],
 ])("%s brings lts %s, production %s, toolkit %s", (version, lts, production, toolkit) => {
   const release = findRelease(version);
   expect(release?.drivers).toMatchObject({ lts, production, toolkit });
-  expect(release?.assumption).toBeUndefined();
+  expect(release).not.toHaveProperty("note");
+  expect(release).not.toHaveProperty("assumed");
 });
 
 test("on Talos 1.12 lts is newer than production", () => {
@@ -32,13 +35,35 @@ test("on Talos 1.12 lts is newer than production", () => {
   expect(compareDotted(drivers?.lts ?? "0", drivers?.production ?? "0")).toBeGreaterThan(0);
 });
 
-test("a newer patch release takes the newest row of its minor and says so", () => {
-  const release = findRelease("v1.12.99");
-  expect(release?.drivers.lts).toBe("580.126.20");
-  expect(release?.assumption).toBe(
-    "v1.12.99 is newer than the tables: drivers of v1.12.11 are assumed (580.126.20, 570.211.01)",
-  );
+test("a newer patch release brings what the Image Factory says", () => {
+  const facts = { talosVersion: "v1.13.10", lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" };
+  const release = findRelease("v1.13.10", { ...facts, extensions: ["siderolabs/new-one"] });
+  expect(release?.drivers).toMatchObject({ lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" });
+  expect(release).not.toHaveProperty("assumed");
+  expect(release).toMatchObject({ extensions: ["siderolabs/new-one"] });
+  expect(release?.note).toContain("by the Image Factory it brings drivers 580.190.10 (lts) and 595.99.10 (production)");
+  // What was said of another release, or of one that the tables know, counts for nothing.
+  expect(findRelease("v1.13.11", facts)).toMatchObject({ assumed: true });
+  expect(findRelease("v1.13.9", { ...facts, talosVersion: "v1.13.9" })?.drivers.lts).toBe("580.178.04");
 });
+
+test("a newer patch release of which nobody says anything takes the newest row of its minor, and says so", () => {
+  const release = findRelease("v1.12.99");
+  expect(release).toMatchObject({ assumed: true, drivers: { lts: "580.126.20" } });
+  expect(release?.note).toBe(
+    "v1.12.99 is newer than the tables: drivers of v1.12.11 are assumed (580.126.20, 570.211.01); of a machine's driver only the branch is verified",
+  );
+  const silent = findRelease("v1.12.99", { talosVersion: "v1.12.99", silent: "ECONNREFUSED" });
+  expect(silent?.note).toContain("as the Image Factory says nothing (ECONNREFUSED)");
+});
+
+test.each([
+  ["v1.14.0", "known"],
+  ["v1.13.10", "newer"],
+  ["v1.14.3", "newer"],
+  ["v1.15.0", "unknown"],
+  ["latest", "unknown"],
+])("the tables: %s is %s", (version, known) => expect(releaseInTables(version)).toBe(known));
 
 test.each(["v1.7.6", "v1.15.0", "v2.0.0", "latest", ""])("%j is not known", (version) =>
   expect(findRelease(version)).toBeUndefined(),

@@ -78,9 +78,16 @@ describe("driver", () => {
 });
 
 describe("by era", () => {
-  test("Talos 1.12: the sysctl, persistenced, the validator off", () => {
+  test.each([
+    ["v1.11.6", { "net.core.bpf_jit_harden": "1" }], // toolkit 1.17: nvidia-container-cli
+    ["v1.12.0", {}], // toolkit 1.18: jit-cdi
+    ["v1.13.0", {}],
+  ])("%s: sysctls %j, by its toolkit", (release, sysctls) => {
+    expect(recipe(release, { gpus: [{ model: "L4" }] }).sysctls).toEqual(sysctls);
+  });
+
+  test("Talos 1.12: persistenced, the validator off", () => {
     const machine = recipe("v1.12.6", { gpus: [{ model: "L4" }] });
-    expect(machine.sysctls).toEqual({ "net.core.bpf_jit_harden": "1" });
     expect(machine.extensionServices).toEqual([{ name: "ext-nvidia-persistenced", state: "Running" }]);
     expect(machine.nodeLabels).toEqual({ "nvidia.com/gpu.deploy.operator-validator": "false" });
   });
@@ -106,14 +113,13 @@ describe("by era", () => {
 });
 
 describe("our patch", () => {
-  test("sets the image, the modules in the order in which they need each other, the sysctl and one containerd part", () => {
+  test("sets the image, the modules in the order in which they need each other, and one containerd part", () => {
     const machine = planCluster(validStack("frank")).machines.find(({ name }) => name === "gpu-1");
     expect(own(machine as MachineRecipe).machine).toEqual({
       install: { image: machine?.installerImage },
       kernel: {
         modules: [{ name: "nvidia" }, { name: "nvidia_uvm" }, { name: "nvidia_drm" }, { name: "nvidia_modeset" }],
       },
-      sysctls: { "net.core.bpf_jit_harden": "1" },
       files: [{ op: "create", path: customizationPath, permissions: 0o644, content: machine?.containerdPart }],
     });
     expect(machine?.patches.at(-1)).toContain("permissions: 0o644");

@@ -1,7 +1,8 @@
 /**
  * What each Talos release brings: NVIDIA's drivers and container toolkit, containerd, and the Kubernetes releases it runs.
  * A new release is a new line here. Sources:
- * drivers and toolkit: siderolabs/extensions, nvidia-gpu/vars.yaml, read at every tag v1.8.0 to v1.14.0-rc.1;
+ * drivers and toolkit: siderolabs/extensions, nvidia-gpu/vars.yaml, read at every tag v1.8.0 to v1.14.0-rc.1, which 1.14.0
+ * (2026-09-03) brings unchanged (siderolabs/extensions#1228);
  * containerd: siderolabs/talos, hack/cri-plugin.part and the release notes of the minor;
  * Kubernetes: siderolabs/talos v1.14.0-rc.1, pkg/machinery/compatibility/talos1NN.
  */

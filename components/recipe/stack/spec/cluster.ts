@@ -95,12 +95,35 @@ export interface TimeoutsSpec {
   workload?: string;
 }
 
+/**
+ * What a Talos release brings that the tables do not know yet. The stacks' program asks the Image Factory for it once per
+ * preview; a program of one's own takes it from `GpuCluster.withFacts`; where no Factory can be asked, the stack may say it.
+ */
+export interface ReleaseFactsSpec {
+  /** Release that this is about, e.g. `v1.13.10`. Of another one than the stack's it counts for nothing. */
+  talosVersion: string;
+  /** Driver of the branch `lts`, e.g. `580.178.04`. */
+  lts?: string;
+  /** Driver of the branch `production`, e.g. `595.91.07`. */
+  production?: string;
+  /** NVIDIA container toolkit, e.g. `1.19.1`. */
+  toolkit?: string;
+  /** Names of its official extensions. */
+  extensions?: string[];
+  /** The Factory has no such release. */
+  missing?: boolean;
+  /** Why the Factory gave no answer; drivers are assumed then. */
+  silent?: string;
+}
+
 /** A GPU cluster: what one stack provisions. */
 export interface ClusterSpec {
   /** Talos release that the machines shall run, e.g. `v1.12.6`. */
   talosVersion: string;
   /** Kubernetes release of owned machines, e.g. `v1.35.0`. Required with an owned machine. */
   kubernetesVersion?: string;
+  /** What a release brings that is newer than the tables. Default: what the tables or the Image Factory say. */
+  releaseFacts?: ReleaseFactsSpec;
   /** Name of the Talos cluster. Required with an owned machine, and with one of Omni's: its name there. */
   clusterName?: string;
   /** URL of the Kubernetes API, e.g. `https://10.0.10.10:6443`. Required with an owned machine. */

@@ -45,7 +45,7 @@ type Clock interface {
 type Era string
 
 const (
-	// EraLegacy is Talos <= 1.12: libraries under /usr/local/glibc, nvidia-container-cli, no CDI.
+	// EraLegacy is Talos <= 1.12: libraries under /usr/local/glibc, no CDI specification.
 	EraLegacy Era = "legacy"
 	// EraCDI is Talos >= 1.13: libraries under /usr/local, CDI specification in /run/cdi/nvidia.yaml.
 	EraCDI Era = "cdi"

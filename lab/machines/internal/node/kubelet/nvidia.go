@@ -36,8 +36,9 @@ const createPrefix = "failed to create containerd task: failed to create shim ta
 // inject decides what the runtime puts into a container; an error means that the container cannot be created.
 //
 //   - runc knows no NVIDIA. It honours CDI devices, which containerd resolves.
-//   - nvidia, legacy era: nvidia-container-cli as an OCI hook, driven by NVIDIA_VISIBLE_DEVICES.
-//   - nvidia, cdi era: mode jit-cdi, without hook and without device filter (nvidia-container-toolkit internal/info/auto.go).
+//   - nvidia, toolkit up to 1.17 (Talos <= 1.11): nvidia-container-cli as an OCI hook, driven by NVIDIA_VISIBLE_DEVICES.
+//   - nvidia, toolkit from 1.18 on (Talos >= 1.12, whatever the layout of the libraries): mode jit-cdi, without hook and
+//     without device filter (nvidia-container-toolkit v1.18.0 internal/info/auto.go).
 func inject(cards []GPU, s host.Snapshot, r request) (injection, error) {
 	var wanted []GPU
 	var err error
@@ -54,10 +55,10 @@ func inject(cards []GPU, s host.Snapshot, r request) (injection, error) {
 	default:
 		wanted, err = selectGPUs(cards, r.visible)
 	}
-	if s.Era == host.EraLegacy {
+	if !jitCDI(s) {
 		// The hook reads the variable before nvidia-container-cli looks at the driver (nvidia-container-toolkit v1.17.8
 		// cmd/nvidia-container-runtime-hook/container_config.go, getNvidiaConfig). Mode jit-cdi, which 1.18 detects, has no hook.
-		if r.monitor != "" && !r.administrator && !jitCDI(s) {
+		if r.monitor != "" && !r.administrator {
 			return injection{}, fmt.Errorf("%serror during container init: error running hook #0: error running hook: exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\ncannot set MIG_MONITOR_DEVICES in non privileged container: unknown", createPrefix)
 		}
 		if failure := legacyFailure(s); failure != "" {
@@ -90,7 +91,7 @@ func jitCDI(s host.Snapshot) bool {
 			return major > 1 || minor >= 18
 		}
 	}
-	return false
+	return s.Era == host.EraCDI
 }
 
 // legacyFailure is what nvidia-container-cli says.

@@ -15,6 +15,9 @@ func twoCards() host.Snapshot {
 	}
 }
 
+// toolkit118 is what Talos 1.12 brings, in the layout of the releases before it.
+var toolkit118 = []host.Extension{{Name: "nvidia-container-toolkit-lts", Version: "580.126.20-v1.18.2"}}
+
 func TestInject(t *testing.T) {
 	uuid := GPUsOf("m", twoCards())[1].UUID
 	cases := []struct {
@@ -35,14 +38,14 @@ func TestInject(t *testing.T) {
 		{"libraries of another branch", func(s *host.Snapshot) { s.LibraryVersion = "535.1" }, request{handler: "nvidia", visible: "all"}, 0, "driver/library version mismatch"},
 		{"hardened", func(s *host.Snapshot) { s.Sysctls = nil }, request{handler: "nvidia", visible: "all"}, 0, "last insn is not an exit or jmp"},
 		{"hardening does not matter with CDI", func(s *host.Snapshot) { s.Sysctls, s.Era = nil, host.EraCDI }, request{handler: "nvidia", visible: "all"}, 2, ""},
+		{"hardening does not matter with toolkit 1.18", func(s *host.Snapshot) { s.Sysctls, s.Extensions = nil, toolkit118 }, request{handler: "nvidia", visible: "all"}, 2, ""},
+		{"driver not up with toolkit 1.18", func(s *host.Snapshot) { s.DriverVersion, s.Extensions = "", toolkit118 }, request{handler: "nvidia", visible: "all"}, 0, "failed to initialize NVML: Driver Not Loaded"},
 		{"CDI on legacy Talos", nil, request{handler: "runc", allocation: Allocation{CDI: []string{"k8s.device-plugin.nvidia.com/gpu=" + uuid}}}, 0, "/usr/bin/nvidia-ctk: no such file"},
 		{"CDI", func(s *host.Snapshot) { s.Era = host.EraCDI }, request{handler: "runc", allocation: Allocation{CDI: []string{"k8s.device-plugin.nvidia.com/gpu=" + uuid}}}, 1, ""},
 		{"monitors MIG without CAP_SYS_ADMIN", nil, request{handler: "nvidia", visible: "all", monitor: "all"}, 0, "cannot set MIG_MONITOR_DEVICES in non privileged container"},
 		{"monitors MIG with CAP_SYS_ADMIN", nil, request{handler: "nvidia", visible: "all", monitor: "all", administrator: true}, 2, ""},
 		{"monitors MIG and sees no card", nil, request{handler: "nvidia", visible: "void", monitor: "all"}, 0, ""},
-		{"monitors MIG in mode jit-cdi", func(s *host.Snapshot) {
-			s.Extensions = []host.Extension{{Name: "nvidia-container-toolkit-lts", Version: "580.126.20-v1.18.2"}}
-		}, request{handler: "nvidia", visible: "all", monitor: "all"}, 2, ""},
+		{"monitors MIG in mode jit-cdi", func(s *host.Snapshot) { s.Extensions = toolkit118 }, request{handler: "nvidia", visible: "all", monitor: "all"}, 2, ""},
 		{"volume mounts", nil, request{handler: "nvidia", visible: "/var/run/nvidia-container-devices", allocation: Allocation{VolumeMounts: []string{uuid}}}, 1, ""},
 	}
 	for _, test := range cases {

@@ -1,0 +1,31 @@
+import type { ReleaseFactsSpec } from "../stack/spec/index";
+
+/**
+ * Reads what the Image Factory lists of a release (`GET /version/<release>/extensions/official`): the tag of a reference
+ * tells the versions, `<driver>-<toolkit>` of the toolkit's extension and `<driver>-<release>` of the modules'. What is not
+ * there stays out. Source: siderolabs/image-factory, docs/api.md; siderolabs/extensions, nvidia-gpu, VERSION of each.
+ *
+ * @throws Error when the answer is no such list.
+ */
+export function readExtensions(answer: unknown): Omit<ReleaseFactsSpec, "talosVersion"> {
+  if (!Array.isArray(answer) || answer.length === 0)
+    throw new Error("it answers something else than a list of extensions");
+  const tags = new Map<string, string>();
+  for (const item of answer as { name?: unknown; ref?: unknown }[]) {
+    if (typeof item?.name !== "string" || typeof item.ref !== "string") continue;
+    tags.set(item.name, item.ref.replace(/@sha256:.*$/, "").replace(/^.*:/, ""));
+  }
+  const toolkit = (branch: string): { driver?: string; toolkit?: string } => {
+    const tag = tags.get(`siderolabs/nvidia-container-toolkit-${branch}`) ?? "";
+    const [, driver, version] = /^(\d+\.\d+(?:\.\d+)?)(?:-v?(\d+\.\d+\.\d+))?/.exec(tag) ?? [];
+    return { ...(driver === undefined ? {} : { driver }), ...(version === undefined ? {} : { toolkit: version }) };
+  };
+  const [lts, production] = [toolkit("lts"), toolkit("production")];
+  const version = production.toolkit ?? lts.toolkit;
+  return {
+    ...(lts.driver === undefined ? {} : { lts: lts.driver }),
+    ...(production.driver === undefined ? {} : { production: production.driver }),
+    ...(version === undefined ? {} : { toolkit: version }),
+    extensions: [...tags.keys()].sort(),
+  };
+}

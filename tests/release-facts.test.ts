@@ -1,0 +1,86 @@
+import * as http from "node:http";
+import type { AddressInfo } from "node:net";
+import { askFactory } from "../components/release-facts";
+import { startFactory } from "../lab/factory";
+import { laterReleases } from "../lab/factory/releases";
+
+const quickly = { timeout: 300, pauses: [1, 1] };
+const ask = (talosVersion: string, url: string, more: object = {}) =>
+  askFactory({ talosVersion, ...more }, { TALOS_GPU_FACTORY: url }, quickly);
+
+/** A server that answers each request in its turn; the last answer stays. */
+async function serve(answers: ((response: http.ServerResponse) => void)[]) {
+  const asked: string[] = [];
+  const server = http.createServer((request, response) => {
+    asked.push(request.url ?? "");
+    answers[Math.min(asked.length, answers.length) - 1]!(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    close: () => (server.closeAllConnections(), new Promise((resolve) => server.close(resolve))),
+  };
+}
+const status =
+  (code: number, body = "") =>
+  (response: http.ServerResponse) =>
+    void response.writeHead(code).end(body);
+
+test("what the Factory lists of a newer release: drivers, toolkit, extensions", async () => {
+  const factory = await startFactory();
+  try {
+    const facts = await ask("v1.13.10", factory.url);
+    const { lts, production, toolkit } = laterReleases[0]!;
+    expect(facts).toMatchObject({ talosVersion: "v1.13.10", lts, production, toolkit });
+    expect(facts?.extensions).toContain("siderolabs/nvidia-container-toolkit-production");
+    expect(await ask("v1.13.77", factory.url)).toEqual({ talosVersion: "v1.13.77", missing: true });
+    expect(factory.requests()).toMatchObject({ "GET /version/:version/extensions/official": 2 });
+    // Nothing to ask: the tables have it, the stack says it, or it is no release of a known minor.
+    expect(await ask("v1.13.9", factory.url)).toBeUndefined();
+    expect(await ask("v1.13.10", factory.url, { releaseFacts: { talosVersion: "v1.13.10" } })).toBeUndefined();
+    expect(await ask("v1.15.0", factory.url)).toBeUndefined();
+    expect(await ask("nonsense", factory.url)).toBeUndefined();
+    expect(factory.requests()).toMatchObject({ "GET /version/:version/extensions/official": 2 });
+  } finally {
+    await factory.close();
+  }
+});
+
+// As factory.talos.dev answers, by the issue's and image-factory's words.
+const real = JSON.stringify([
+  {
+    name: "siderolabs/nvidia-container-toolkit-production",
+    ref: "ghcr.io/siderolabs/nvidia-container-toolkit-production:595.91.07-v1.19.1@sha256:0123",
+  },
+  {
+    name: "siderolabs/nvidia-container-toolkit-lts",
+    ref: "ghcr.io/siderolabs/nvidia-container-toolkit-lts:580.178.04-v1.19.1",
+  },
+]);
+
+test("a Factory that stumbles is asked again", async () => {
+  const server = await serve([status(500), status(503), status(200, real)]);
+  expect(await ask("v1.14.3", server.url)).toEqual({
+    talosVersion: "v1.14.3",
+    lts: "580.178.04",
+    production: "595.91.07",
+    toolkit: "1.19.1",
+    extensions: ["siderolabs/nvidia-container-toolkit-lts", "siderolabs/nvidia-container-toolkit-production"],
+  });
+  expect(server.asked).toEqual(Array(3).fill("/version/v1.14.3/extensions/official"));
+  await server.close();
+});
+
+test.each([
+  ["is down", undefined, "ECONNREFUSED"],
+  ["answers errors", status(500), "it answers 500"],
+  ["never answers", () => undefined, "it does not answer in time"],
+  ["answers a page", status(200, "<html>sign in</html>"), "JSON"],
+  ["answers something else", status(200, "{}"), "something else than a list"],
+])("a Factory that %s is no failure, but said", async (_how, answer, why) => {
+  const server = await serve([answer ?? status(200)]);
+  if (answer === undefined) await server.close();
+  expect(await ask("v1.14.3", server.url)).toEqual({ talosVersion: "v1.14.3", silent: expect.stringContaining(why) });
+  if (answer !== undefined) await server.close();
+});
