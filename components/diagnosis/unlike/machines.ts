@@ -81,7 +81,7 @@ function driver(
   { driverVersion: loaded }: ObservedMachine,
 ): { problem: string }[] {
   if (planned === undefined || loaded === undefined || loaded === planned) return [];
-  const assumed = findRelease(talosVersion)?.assumption !== undefined;
+  const assumed = findRelease(talosVersion)?.assumed === true;
   if (assumed && loaded !== null && branchOf(loaded) === branchOf(planned)) return [];
   const is = loaded === null ? "no NVIDIA driver" : `NVIDIA driver ${loaded}`;
   return [{ problem: `${is} is loaded, the plan says ${planned}` }];
