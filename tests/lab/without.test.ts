@@ -19,7 +19,6 @@ test.each([
       "cudaImage",
       "privilegedNamespace",
       "kernelModules",
-      "bpfJitHarden",
       "deviceListStrategy",
     ],
   ],
