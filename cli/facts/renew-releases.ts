@@ -1,0 +1,61 @@
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import { driverRows, type DriverRow } from "../../components/recipe/facts/data/talos-releases";
+import { readExtensions } from "../../components/recipe/facts/factory-answer";
+import { parseTalosVersion } from "../../components/recipe/facts/version";
+
+const table = path.join(__dirname, "..", "..", "components", "recipe", "facts", "data", "talos-releases.ts");
+
+/** Where the rows stand in the table's file. */
+const rowsOfFile = /(export const driverRows: DriverRow\[\] = \[\n)[^\]]*(\];)/;
+
+/**
+ * Writes the drivers of releases that the tables do not have, as the Image Factory lists them; gives a line for each, and for
+ * each new minor, of which somebody has to read more than the Factory tells (containerd, Kubernetes, extensions).
+ *
+ * @param factory URL of it.
+ */
+export async function renewReleases(factory = "https://factory.talos.dev", file = table): Promise<string[]> {
+  const rows = driverRows.map((row) => ({ ...row }));
+  const said: string[] = [];
+  const versions = ((await read(`${factory}/versions`)) as string[]).flatMap((text) => parseTalosVersion(text) ?? []);
+  const stable = versions
+    .filter(({ prerelease }) => !prerelease)
+    .sort((a, b) => a.minor - b.minor || a.patch - b.patch);
+  for (const { text, minor, patch } of stable) {
+    const last = rows.findLastIndex((row) => row.minor === minor);
+    const newest = rows[last];
+    if (!newest) {
+      if (minor > rows.at(-1)!.minor) said.push(`${text}: a minor that the tables do not have; read its sources first`);
+      continue;
+    }
+    if (patch <= newest.to) continue;
+    const { lts, production, toolkit } = readExtensions(await read(`${factory}/version/${text}/extensions/official`));
+    if (lts === undefined || production === undefined || toolkit === undefined) {
+      said.push(`${text}: the Factory does not tell its drivers and toolkit`);
+      continue;
+    }
+    const isSame = newest.lts === lts && newest.production === production && newest.toolkit === toolkit;
+    if (isSame && patch === newest.to + 1) newest.to = patch;
+    else rows.splice(last + 1, 0, { minor, from: isSame ? patch : newest.to + 1, to: patch, lts, production, toolkit });
+    said.push(`${text}: ${lts} (lts), ${production} (production), toolkit ${toolkit}`);
+  }
+  const before = await fs.readFile(file, "utf8");
+  if (!rowsOfFile.test(before)) throw new Error(`${file}: has no table of drivers to renew`);
+  const lines = rows.map(lineOf).join("");
+  await fs.writeFile(
+    file,
+    before.replace(rowsOfFile, (_all, start: string, end: string) => `${start}${lines}${end}`),
+  );
+  return said;
+}
+
+function lineOf({ minor, from, to, lts, production, toolkit }: DriverRow): string {
+  return `  { minor: ${minor}, from: ${from}, to: ${to}, lts: "${lts}", production: "${production}", toolkit: "${toolkit}" },\n`;
+}
+
+async function read(url: string): Promise<unknown> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(30_000) });
+  if (!response.ok) throw new Error(`${url}: answers ${response.status}; name another Image Factory`);
+  return response.json();
+}
