@@ -1,5 +1,6 @@
 import { chartNotes } from "./chart-notes";
-import { migOf, powerRangeOf } from "./facts/card";
+import { mayHaveMig, migOf, powerRangeOf } from "./facts/card";
+import { canSplit } from "./facts/sharing";
 import type { MachineFacts } from "./facts/machine-facts";
 import { eraOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";
@@ -63,9 +64,18 @@ function powerNotes(facts: MachineFacts[]): string[] {
 /** What of MIG the lab shows by emulation alone, and no machine has shown to us. */
 function migNotes(spec: ClusterSpec, facts: MachineFacts[]): string[] {
   if (!spec.sharing?.mig) return [];
+  const whole = facts.filter((machine) => machine.gpuCount > 0 && !canSplit(machine));
+  const unknown = facts.flatMap(({ uses }) => uses.filter(({ card }) => card && !migOf(card) && mayHaveMig(card)));
   const withReset = facts.filter(({ cards }) => cards.some((card) => migOf(card)?.modeNeedsReset));
   return [
     `MIG: not tried on hardware by us; with this MIG manager (${migManagerRelease}) others split cards on Talos whose MIG mode was on already (NVIDIA/mig-parted#356). Slices end with every boot, and a workload that takes a card before it is split again makes the MIG manager fail`,
+    ...(whole.length > 0 && whole.length < facts.filter(({ gpuCount }) => gpuCount > 0).length
+      ? [`${whole.map(({ name }) => name).join(", ")}: no card with MIG, so its cards are offered whole`]
+      : []),
+    ...unknown.map(
+      ({ field, model }) =>
+        `${field}: which MIG profiles the ${model} has is not known here; the MIG manager says so by nvidia.com/mig.config.state, and one instance of the profile is counted on`,
+    ),
     ...(withReset.length > 0
       ? [
           `${withReset.map(({ name }) => name).join(", ")}: an Ampere card changes its MIG mode by a reset, which nvidia-persistenced keeps from happening (gpu-operator#118): where nvidia.com/mig.config.state becomes failed, reboot the machine once`,

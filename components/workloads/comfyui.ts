@@ -9,9 +9,9 @@ import { volume } from "./volume";
 
 const port = 8188;
 
-/** Images of yanwk/comfyui-boot (v6.0) by the CUDA they are built with, newest first. */
+/** Images of yanwk/comfyui-boot by the CUDA they are built with, newest first. cu128-slim is archived since 2026-05-19. */
 const images = [
-  { cuda: 13.0, image: "yanwk/comfyui-boot:cu130-slim" },
+  { cuda: 13.0, image: "yanwk/comfyui-boot:cu130-slim-v2" },
   { cuda: 12.8, image: "yanwk/comfyui-boot:cu128-slim" },
   { cuda: 12.6, image: "yanwk/comfyui-boot:cu126-slim" },
 ];

@@ -53,3 +53,15 @@ test("what was assumed is noted", () => {
     expect.stringContaining("dc-1: an Ampere card changes its MIG mode by a reset"),
   ]);
 });
+
+test("MIG on one machine beside whole cards on another", () => {
+  const { machines, notes } = planCluster(validStack("mig-beside-whole"));
+  expect(machines.map(({ name, allocatable }) => [name, allocatable])).toEqual([
+    ["dc-1", { "nvidia.com/mig-1g.18gb": 14 }],
+    ["home-1", { "nvidia.com/gpu": 1 }],
+  ]);
+  expect(machines[0]?.nodeLabels).toHaveProperty(["nvidia.com/mig.config"], "all-1g.18gb");
+  expect(machines[1]?.nodeLabels).not.toHaveProperty(["nvidia.com/mig.config"]);
+  expect(notes).toContainEqual(expect.stringContaining("home-1: no card with MIG"));
+  expect(planCluster(validStack("mig-disabled")).machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": 2 });
+});

@@ -51,7 +51,7 @@ test.each([
   ["12.2", "v0.8.5"],
   ["12.6", "v0.8.5"],
   ["12.8", "v0.10.2"],
-  ["13.2", "v0.10.2"],
+  ["13.2", "v0.22.1"],
 ])("a driver of CUDA %s runs the image %s", (cuda, tag) => expect(vllmImage(cuda)).toBe(`vllm/vllm-openai:${tag}`));
 
 test("the endpoint is the OpenAI API's, and resolves once the model is served", async () => {

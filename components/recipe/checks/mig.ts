@@ -1,4 +1,4 @@
-import { migOf } from "../facts/card";
+import { mayHaveMig, migOf } from "../facts/card";
 import type { Check, Complaint } from "./check";
 import { canSplit, instancesOf, profileName, splits } from "../facts/sharing";
 import { migProfile } from "../rules";
@@ -38,6 +38,7 @@ export const mig: Check = {
       for (const { card, field } of machine.uses) {
         if (!card) continue;
         const geometry = migOf(card);
+        if (!geometry && mayHaveMig(card)) continue; // its profiles are not known here, and a note says so
         if (!geometry) {
           complaints.push({
             field: "sharing.mig",

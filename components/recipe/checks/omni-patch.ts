@@ -20,14 +20,33 @@ const forbidden = [
   "machine.acceptedCAs",
 ];
 
+/** Documents that Omni does not take, since what they say is its own. */
+const forbiddenDocuments = [
+  "UnattendedInstallConfig",
+  "DiscoveryIdentityConfig",
+  "KubeClusterConfig",
+  "KubeEtcdEncryptionConfig",
+  "KubeAPIServerCAConfig",
+  "KubeAggregatorCAConfig",
+];
+
 export const omniPatch: Check = {
   id: "omni-patch",
-  source: "siderolabs/omni, client/pkg/omni/resources/omni/config_patch.go, forbiddenFields",
+  source:
+    "siderolabs/omni, client/pkg/omni/resources/omni/config_patch.go, forbiddenFields, forbiddenDocuments (v1.10.4)",
   find: (context) =>
     allPatches(context).flatMap(({ patch, machines }) => {
       const machine = machines.find(({ spec }) => spec.configuration === "omni");
       if (machine === undefined) return [];
-      return forbidden
+      const documents = patch.kinds
+        .filter((kind) => forbiddenDocuments.includes(kind))
+        .map((kind) => ({
+          field: patch.field,
+          problem: `is a ${kind}, and ${machine.name} is Omni's`,
+          why: "Omni says it itself, and refuses a patch that does",
+          remedy: "leave it out",
+        }));
+      const fields = forbidden
         .filter((path) => valueAt(patch.config, ...path.split(".")) !== undefined)
         .map((path) => ({
           field: patch.field,
@@ -35,5 +54,6 @@ export const omniPatch: Check = {
           why: "Omni sets it and refuses a patch that does",
           remedy: "leave it out",
         }));
+      return [...fields, ...documents];
     }),
 };

@@ -18,7 +18,7 @@ for (const branch of Object.values(DriverBranch)) {
   for (const flavour of Object.values(ModuleFlavour))
     named.set(modulesExtension(flavour, branch), { kind: "modules", branch, flavour });
   named.set(toolkitExtension(branch), { kind: "toolkit", branch });
-  named.set(`siderolabs/nvidia-fabricmanager-${branch}`, { kind: "fabricmanager", branch });
+  named.set(fabricManagerExtension(branch), { kind: "fabricmanager", branch });
 }
 
 /** Extension with the kernel modules. */
@@ -31,6 +31,11 @@ export function modulesExtension(flavour: ModuleFlavour, branch: DriverBranch): 
 /** Extension with the container toolkit and the driver's libraries. */
 export function toolkitExtension(branch: DriverBranch): string {
   return `siderolabs/nvidia-container-toolkit-${branch}`;
+}
+
+/** Extension with the fabric manager of NVSwitch systems. */
+export function fabricManagerExtension(branch: DriverBranch): string {
+  return `siderolabs/nvidia-fabricmanager-${branch}`;
 }
 
 /** What an extension of NVIDIA's is, by its exact name; undefined for others. */

@@ -1,6 +1,6 @@
 import { cardOf, drives, flavoursOf, openModulesRefuse } from "./card";
 import type { Card } from "./data/cards";
-import { modulesExtension, nvidiaExtension, toolkitExtension } from "./extension";
+import { fabricManagerExtension, modulesExtension, nvidiaExtension, toolkitExtension } from "./extension";
 import type { Release } from "./talos-release";
 import type { DriverBranch, ClusterSpec, MachineSpec, ModuleFlavour } from "../stack/spec/index";
 
@@ -57,9 +57,25 @@ export function machineFacts(name: string, spec: MachineSpec, cluster: ClusterSp
     ...own,
     ...(ownModules ? [] : [modulesExtension(flavour, branch)]),
     ...(ownToolkit ? [] : [toolkitExtension(branch)]),
+    ...(hasSwitches(uses) && !own.some((name) => nvidiaExtension(name)?.kind === "fabricmanager")
+      ? [fabricManagerExtension(branch)]
+      : []),
   ];
   return { ...facts, branch, flavour, ...(driverVersion ? { driverVersion } : {}), extensions: extensions.sort() };
 }
+
+/**
+ * Whether the cards are those of an HGX board with NVSwitches: eight modules of a kind that comes on one. Without the fabric
+ * manager no program can use them (CUDA error 802). Boards of four have no switch. Source: siderolabs/docs v1.13,
+ * nvidia-fabricmanager.mdx; NVIDIA Fabric Manager user guide, supported systems.
+ */
+function hasSwitches(uses: CardUse[]): boolean {
+  const modules = uses.filter(({ card }) => card !== undefined && onBoards.test(card.model));
+  return modules.reduce((sum, { count }) => sum + count, 0) >= 8;
+}
+
+/** Modules of HGX boards, by the name of their card. */
+const onBoards = /^(A[18]00[- ]SXM|H[128]00 SXM|H100 80GB HBM3$|H200$|H20$|H20 HBM3e$|H800$|B200$|B300 SXM)/;
 
 /**
  * `production`, unless only `lts` brings a driver that knows all cards: Maxwell to Volta on Talos ≥ 1.13 (580 is their last

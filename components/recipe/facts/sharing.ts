@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { migOf } from "./card";
+import { mayHaveMig, migOf } from "./card";
 import type { MachineFacts } from "./machine-facts";
 import { shortHash } from "../short-hash";
 import type { SharingSpec } from "../stack/spec/index";
@@ -51,7 +51,7 @@ export function splits(profile: string): boolean {
 
 /** Whether a machine has cards with MIG. Its other machines keep their whole cards: the MIG manager runs on nodes with such cards only. */
 export function canSplit({ cards }: MachineFacts): boolean {
-  return cards.some((card) => migOf(card) !== undefined);
+  return cards.some((card) => migOf(card) !== undefined || mayHaveMig(card));
 }
 
 /** With the strategy single, instances are `nvidia.com/gpu`, and time slicing shares them like cards. */
@@ -60,7 +60,12 @@ function migDevices(machine: MachineFacts, sharing: SharingSpec, profile: string
   const mixed = sharing.mig?.strategy === "mixed";
   const each = mixed ? 1 : (sharing.timeSlicing?.replicas ?? 1);
   for (const use of machine.uses) {
-    for (const [name, count] of Object.entries(instancesOf(use.card && migOf(use.card), profile))) {
+    const geometry = use.card && migOf(use.card);
+    // Of a card whose geometry is not known, one instance is what can be counted on.
+    const unknown = geometry === undefined && use.card !== undefined && mayHaveMig(use.card);
+    const instances =
+      unknown && profileName(profile) !== "balanced" ? { [profileName(profile)]: 1 } : instancesOf(geometry, profile);
+    for (const [name, count] of Object.entries(instances)) {
       const resource = mixed ? migResource(name) : resourceNameOf(sharing, []);
       devices[resource] = (devices[resource] ?? 0) + count * use.count * each;
     }

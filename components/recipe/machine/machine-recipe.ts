@@ -53,7 +53,10 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     ...(part === undefined ? {} : { containerdPart: part }),
   };
   // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
-  const taintContent = taints.length === 0 ? {} : { registerWithTaints: taints };
+  // Omni makes the configuration of Talos ≥ 1.14 with a KubeletConfig, beside which the field is an error; whether it did is
+  // not known here (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the API's taints do without.
+  const kubeletDocument = byOmni && (parseTalosVersion(spec.talosVersion)?.minor ?? 0) >= 14;
+  const taintContent = taints.length === 0 || kubeletDocument ? {} : { registerWithTaints: taints };
   const hostname =
     machine.configuration === "owned"
       ? hostnamePatch(facts.name, contractOf(spec.talosVersion, machine.runningVersion), patches)
@@ -100,8 +103,8 @@ function kernelArgsOf(facts: MachineFacts): string[] {
  */
 function kernelModulesOf(facts: MachineFacts, patches: UserPatch[]): KernelModule[] {
   const declared = new Set(patches.flatMap((patch) => patch.modules));
-  // B200: siderolabs/docs, nvidia-fabricmanager.
-  const infiniband = facts.cards.some((card) => card.model === "B200") ? ["ib_umad"] : [];
+  // siderolabs/docs, nvidia-fabricmanager (B200); NVIDIA Fabric Manager user guide (B200, B300: the subnet manager of their NVLinks).
+  const infiniband = facts.cards.some((card) => /^B[23]00\b/.test(card.model)) ? ["ib_umad"] : [];
   return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...infiniband]
     .filter((name) => !declared.has(name))
     .map((name) => ({ name }));

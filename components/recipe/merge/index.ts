@@ -8,7 +8,7 @@ import { identityOf, type Added } from "./added";
 import { Applier, hasDocument } from "./apply";
 import { readConfiguration, writeConfiguration } from "./documents";
 import { undo } from "./undo";
-import { intoInstallDocument, wantedOf } from "./wanted";
+import { intoOwnDocuments, wantedOf } from "./wanted";
 
 export type { Added, Addition, Place, Step } from "./added";
 
@@ -42,7 +42,7 @@ export function mergeConfiguration(live: string, patches: string[], previous?: A
   if (configuration.error !== undefined) return unchanged([unreadable(configuration.error)]);
 
   const wanted = wantedOf(patches);
-  intoInstallDocument(wanted, hasDocument(configuration, "UnattendedInstallConfig"));
+  intoOwnDocuments(wanted, (document) => hasDocument(configuration, document));
   const count = configuration.parts.length;
   const applier = new Applier(configuration, earlier);
   applier.apply(wanted);

@@ -23,23 +23,38 @@ export function wantedOf(patches: string[]): Wanted {
 }
 
 /**
- * Talos ≥ 1.14 may say how to install in a document of its own, beside which `machine.install` is an error
- * (talos v1.14.0-rc.1, pkg/machinery/config/types/runtime/unattended_install.go). The image then goes there.
+ * What Talos ≥ 1.14 may have in a document of its own, beside which the field of `machine` is an error. Kernel modules, sysctls
+ * and files have documents, too, but those stand beside the fields of old. Source: talos v1.14.0-rc.1,
+ * pkg/machinery/config/types, every V1Alpha1ConflictValidate: runtime/unattended_install.go, k8s/kubelet.go, k8s/node.go.
  */
-export function intoInstallDocument(wanted: Wanted, hasInstallDocument: boolean): void {
-  const machine = wanted.get(mainDocument)?.["machine"];
-  const install = isRecord(machine) ? machine["install"] : undefined;
-  if (!hasInstallDocument || !isRecord(machine) || !isRecord(install) || install["image"] === undefined) return;
-  const { image, ...rest } = install;
-  const { install: _, ...others } = machine;
-  wanted.set(mainDocument, {
-    ...wanted.get(mainDocument),
-    machine: Object.keys(rest).length > 0 ? { ...others, install: rest } : others,
-  });
-  wanted.set(
-    "UnattendedInstallConfig",
-    mergeMaps(wanted.get("UnattendedInstallConfig") ?? {}, { installer: { image } }, []),
-  );
+const moved: { field: string[]; document: string; to: string[] }[] = [
+  { field: ["install", "image"], document: "UnattendedInstallConfig", to: ["installer", "image"] },
+  { field: ["kubelet", "extraConfig"], document: "KubeletConfig", to: ["config"] },
+  { field: ["kubelet", "extraArgs"], document: "KubeletConfig", to: ["extraArgs"] },
+  { field: ["kubelet", "clusterDNS"], document: "KubeletConfig", to: ["clusterDNS"] },
+  { field: ["kubelet", "image"], document: "KubeletConfig", to: ["image"] },
+  { field: ["nodeLabels"], document: "KubeNodeConfig", to: ["labels"] },
+  { field: ["nodeAnnotations"], document: "KubeNodeConfig", to: ["annotations"] },
+  { field: ["nodeTaints"], document: "KubeNodeConfig", to: ["taints"] },
+];
+
+/** Moves what is wanted of `machine` into the documents that the configuration has for it. */
+export function intoOwnDocuments(wanted: Wanted, has: (document: string) => boolean): void {
+  for (const { field, document, to } of moved.filter((row) => has(row.document))) {
+    const main = wanted.get(mainDocument);
+    const value = field.reduce<unknown>((at, step) => (isRecord(at) ? at[step] : undefined), main?.["machine"]);
+    if (!isRecord(main) || value === undefined) continue;
+    wanted.set(mainDocument, without(main, ["machine", ...field]));
+    const moving = to.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
+    wanted.set(document, mergeMaps(wanted.get(document) ?? {}, moving as Record<string, unknown>, []));
+  }
+}
+
+/** A map without what is at a path, and without the maps on the way that hold nothing then. */
+function without(map: Record<string, unknown>, [step = "", ...rest]: string[]): Record<string, unknown> {
+  const { [step]: inner, ...others } = map;
+  const left = rest.length > 0 && isRecord(inner) ? without(inner, rest) : {};
+  return Object.keys(left).length > 0 ? { ...others, [step]: left } : others;
 }
 
 function mergeMaps(

@@ -112,6 +112,38 @@ describe("by era", () => {
   });
 });
 
+describe("HGX boards", () => {
+  const extensions = (gpus: { model: string; count: number }[], own: string[] = []): string[] =>
+    recipe("v1.13.9", { gpus, extensions: own }).extensions;
+  const manager = "siderolabs/nvidia-fabricmanager-production";
+
+  test.each(["NVIDIA H100 80GB HBM3", "H200", "A100-SXM4-80GB", "B200"])("8 x %s get the fabric manager", (model) => {
+    expect(extensions([{ model, count: 8 }])).toContain(manager);
+    expect(recipe("v1.13.9", { gpus: [{ model, count: 8 }] }).extensionServices).toContainEqual({
+      name: "ext-nvidia-fabricmanager",
+      state: "Running",
+    });
+  });
+
+  test("others do not, and a manager that the stack names stays the only one", () => {
+    expect(extensions([{ model: "H100 80GB HBM3", count: 4 }])).not.toContain(manager);
+    expect(extensions([{ model: "H100 NVL", count: 8 }])).not.toContain(manager);
+    const own = extensions([{ model: "H200", count: 8 }], [manager]);
+    expect(own.filter((name) => name.includes("fabricmanager"))).toEqual([manager]);
+  });
+});
+
+test("Omni's machines of Talos 1.14 register without taints: a KubeletConfig may be there", () => {
+  const omni: Parameters<typeof recipe>[1] = {
+    configuration: "omni",
+    uuid: "u",
+    taints: { gpu: "true:NoSchedule" },
+    gpus: [{ model: "L4" }],
+  };
+  expect(recipe("v1.14.0", omni).patches.join()).not.toContain("registerWithTaints");
+  expect(recipe("v1.13.9", omni).patches.join()).toContain("registerWithTaints");
+});
+
 describe("our patch", () => {
   test("sets the image, the modules in the order in which they need each other, and one containerd part", () => {
     const machine = planCluster(validStack("frank")).machines.find(({ name }) => name === "gpu-1");

@@ -173,6 +173,37 @@ describe("conflicts", () => {
     expect(merged.conflicts.map((conflict) => conflict.field)).toContain(field);
   });
 
+  // As Talos 1.14 generates them; it refuses the fields of `machine` beside them (v1.14.0-rc.1, V1Alpha1ConflictValidate).
+  test("what the configuration has a document for goes there, and comes out again", () => {
+    const live = [
+      "machine:\n  type: worker\n",
+      "apiVersion: v1alpha1\nkind: KubeletConfig\nimage: ghcr.io/siderolabs/kubelet:v1.36.0\n",
+      "apiVersion: v1alpha1\nkind: KubeNodeConfig\nlabels:\n  a: b\n",
+      "apiVersion: v1alpha1\nkind: UnattendedInstallConfig\ninstaller:\n  image: old\n",
+    ].join("---\n");
+    const taint = { key: "gpu", value: "true", effect: "NoSchedule" };
+    const patch = stringify({
+      machine: {
+        install: { image: "new" },
+        kubelet: { extraConfig: { registerWithTaints: [taint] } },
+        nodeTaints: { gpu: "true:NoSchedule" },
+        sysctls: { "vm.nr_hugepages": "1" },
+      },
+    });
+    const merged = mergeConfiguration(live, [patch]);
+    expect(merged.conflicts).toEqual([]);
+    expect(said(merged.configuration)).toEqual([
+      { machine: { type: "worker", sysctls: { "vm.nr_hugepages": "1" } } },
+      expect.objectContaining({ kind: "KubeletConfig", config: { registerWithTaints: [taint] } }),
+      expect.objectContaining({ kind: "KubeNodeConfig", labels: { a: "b" }, taints: { gpu: "true:NoSchedule" } }),
+      expect.objectContaining({ kind: "UnattendedInstallConfig", installer: { image: "new" } }),
+    ]);
+    expect(mergeConfiguration(merged.configuration, [patch], merged.added).changed).toBe(false);
+    const [, kubelet, node] = said(unmergeConfiguration(merged.configuration, merged.added)) as object[];
+    expect(kubelet).not.toHaveProperty("config.registerWithTaints");
+    expect(node).not.toHaveProperty("taints.gpu");
+  });
+
   test("a configuration that cannot be read", () => {
     expect(mergeConfiguration("machine: [", ours)).toMatchObject({
       changed: false,

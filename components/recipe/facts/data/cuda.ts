@@ -1,7 +1,7 @@
 /**
  * CUDA and drivers. Sources: docs.nvidia.com/deploy/cuda-compatibility, "minor version compatibility" (floors);
  * CUDA toolkit release notes (newest CUDA per driver branch); tags of nvcr.io/nvidia/k8s/cuda-sample (samples);
- * vllm#18813, vllm#5635 (CUDA that vLLM's images ask for).
+ * vllm#18813, vllm#5635, vllm#42738 (CUDA that vLLM's images ask for); vllm-omni#1386 (that v0.22.1 is served).
  */
 
 /** Oldest driver that runs any image of a CUDA major. */
@@ -46,6 +46,7 @@ export interface VllmCuda {
 
 /** Newest first. */
 export const cudaOfVllm: VllmCuda[] = [
+  { from: "0.20.0", cuda: "13.0", image: "v0.22.1" },
   { from: "0.9.0", cuda: "12.8", image: "v0.10.2" },
   { from: "0.5.0", cuda: "12.4", image: "v0.8.5" },
 ];

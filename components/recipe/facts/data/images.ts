@@ -20,6 +20,6 @@ export const workloadImages = {
   ollama: "ollama/ollama:0.32.15",
   // Any with sh, curl and grep. Source: curl/curl-container, releases.
   modelPull: "curlimages/curl:8.16.0",
-  // Source: BerriAI/litellm, releases.
-  litellm: "ghcr.io/berriai/litellm:main-v1.77.3-stable",
+  // Source: BerriAI/litellm-docs#417 (tags are plain versions from 1.84 on; that this one is served was seen there).
+  litellm: "ghcr.io/berriai/litellm:v1.89.4",
 } as const;
