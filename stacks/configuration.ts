@@ -47,7 +47,7 @@ export function readConfiguration(
 ): StackConfiguration {
   const own = Object.entries(entries).filter(([key]) => key.startsWith("talos-gpu:"));
   const values = Object.fromEntries(own.map(([key, text]) => [key.slice("talos-gpu:".length), text]));
-  const spec: Record<string, unknown> = {};
+  const said: [string, unknown][] = [];
   const findings: Finding[] = [];
   for (const [key, text] of Object.entries(values)) {
     if (credentialKeys.includes(key)) continue;
@@ -61,8 +61,9 @@ export function readConfiguration(
       });
       continue;
     }
-    spec[key] = parse(text);
+    said.push([key, parse(text)]);
   }
+  const spec: Record<string, unknown> = Object.fromEntries(said); // any key at all, `__proto__` too, is data here
   // What this shell has credentials of is not the cluster that is yet to be made.
   const credentials = readCredentials(values, spec["bootstrap"] === true ? {} : environment, findings);
   return { spec, credentials, findings };
@@ -106,12 +107,15 @@ function readNamedFile(key: string, variable: string, file: string | undefined):
   }
 }
 
-/** Pulumi keeps objects and lists as JSON, and anything else as its text; no text of a stack is `true` or `false`. */
+/**
+ * Pulumi keeps objects and lists as JSON, and anything else as its text; no text of a stack is `true` or `false`. What looks
+ * like JSON and is none stays a text, whose field the checks then name.
+ */
 function parse(text: string): unknown {
   if (!/^\s*[[{]|^(true|false)$/.test(text)) return text;
   try {
     return JSON.parse(text);
   } catch {
-    return text; // written as a text that only begins so; the checks say what belongs there
+    return text;
   }
 }

@@ -52,3 +52,11 @@ test("a secret outside the credentials is refused, and not shown", () => {
   expect(findings.map(renderFinding)).toEqual([expect.stringMatching(/^patches: is a secret; .*; keep the secret in/)]);
   expect(JSON.stringify([spec, findings])).not.toContain("hunter2");
 });
+
+test("what looks like JSON and is none stays a text; any key is data", () => {
+  const { spec } = readConfiguration({ "talos-gpu:machines": "{half", "talos-gpu:__proto__": "{}" }, notSecret, {});
+  expect(Object.entries(spec)).toEqual([
+    ["machines", "{half"],
+    ["__proto__", {}],
+  ]);
+});
