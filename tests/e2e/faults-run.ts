@@ -1,6 +1,7 @@
 import { parseAllDocuments, type Document } from "yaml";
 import { CORDONED_BY } from "../../components/machine/program/drain";
 import { openFaultStand, type FaultStand, type Ran } from "./faults-stand";
+import { killedPhases } from "./faults-phases";
 
 /** What came of one case. */
 export interface Outcome {
@@ -13,9 +14,6 @@ export interface Outcome {
   /** Its node at the end. */
   node: { unschedulable: boolean; marked: boolean };
 }
-
-/** Phases of an upgrade, in order, by the word that begins their line of progress. */
-const phases = ["reach", "compare", "precheck", "pull", "drain", "reboot", "verify", "uncordon"];
 
 /** Does something to a machine; gives the runs of the program, the last of which must end well. */
 type Case = (stand: FaultStand, machine: string) => Promise<Ran[]>;
@@ -86,7 +84,7 @@ const pausedBoot: Case = async (stand, name) => {
 };
 
 const cases: Record<string, Case> = {
-  ...Object.fromEntries(phases.map((phase) => [`kill-${phase}`, killed(phase)])),
+  ...Object.fromEntries(killedPhases.map((phase) => [`kill-${phase}`, killed(phase)])),
   "kill-going-down": killed("reboot", goesDown),
   rollback: async (stand, machine) => {
     await stand.lab.machines.fault(machine, { kind: "rollback" });

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { killedPhases } from "./faults-phases";
 import type { Outcome } from "./faults-run";
 import type { Ran } from "./faults-stand";
 
@@ -30,9 +31,7 @@ function endedWell(name: string, reboots = 1): Ran[] {
   return runs;
 }
 
-const phases = ["reach", "compare", "precheck", "pull", "drain", "reboot", "verify", "uncordon"];
-
-test.each([...phases.map((phase) => `kill-${phase}`), "kill-going-down"])(
+test.each([...killedPhases.map((phase) => `kill-${phase}`), "kill-going-down"])(
   "%s: run again, it ends well, with one reboot in all and the node uncordoned",
   (machine) => {
     const [first] = endedWell(machine);

@@ -34,7 +34,7 @@ export interface Diagnosis {
 }
 
 /** One per fix, from the machine up; each in a file of its own. */
-const rules: Rule[] = [
+const rules: Record<FixId, Rule> = {
   perMachinePatch,
   schematic,
   kernelModules,
@@ -52,7 +52,7 @@ const rules: Rule[] = [
   migManager,
   cudaImage,
   modelsPull,
-];
+};
 
 /**
  * Names what is wrong with a system: the causes, not what follows from them. Pure; empty when nothing known explains it.
@@ -61,7 +61,7 @@ const rules: Rule[] = [
  */
 export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
   const system = systemOf(seen, plan);
-  const found = rules
+  const found = Object.values(rules)
     .map((rule) => ({ ...rule, evidence: rule.sign(seen, system) }))
     .filter((rule) => rule.evidence.length > 0);
   const consequences = new Set(found.flatMap((rule) => rule.causes));

@@ -4,8 +4,8 @@ import type { Clock } from "./clock";
 export type Report = (line: string) => void;
 
 /** Names phases as they start and measures them. */
-export class Phases {
-  readonly done: { name: string; seconds: number }[] = [];
+export class Phases<Name extends string = string> {
+  readonly done: { name: Name; seconds: number }[] = [];
 
   constructor(
     private readonly clock: Clock,
@@ -13,7 +13,7 @@ export class Phases {
   ) {}
 
   /** Runs one phase. `says` is its line: what it does and how long it may take. */
-  async run<T>(name: string, says: string, work: () => Promise<T>): Promise<T> {
+  async run<T>(name: Name, says: string, work: () => Promise<T>): Promise<T> {
     this.report(`${name}: ${says}`);
     const start = this.clock.now();
     const value = await work();

@@ -13,6 +13,21 @@ import { Phases } from "./progress";
 import type { UpgradeResult, UpgradeTask } from "./task";
 import { driverProblems, imageFailure, loadedDriver, observe, runsImage, verifyDriver, type Observed } from "./verify";
 
+/** Phases of an upgrade, in order, by the word that begins their line of progress. Each is one at which it may be killed. */
+export const upgradePhases = [
+  "reach",
+  "join",
+  "compare",
+  "precheck",
+  "apply",
+  "pull",
+  "drain",
+  "reboot",
+  "verify",
+  "uncordon",
+] as const;
+type UpgradePhase = (typeof upgradePhases)[number];
+
 /** First release with LifecycleService.Upgrade. */
 const LIFECYCLE_SINCE = "1.13.0-beta.0";
 
@@ -27,7 +42,7 @@ const REACH_LIMIT = 300_000;
  */
 export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<UpgradeResult> {
   const { machine, cluster, clock, report } = bench;
-  const phases = new Phases(clock, report);
+  const phases = new Phases<UpgradePhase>(clock, report);
   const poll = task.pollSeconds * 1_000;
   const limits = limitsOf(task);
   const guard = new BootGuard(machine, {
@@ -204,7 +219,7 @@ async function result(
   bench: Workbench,
   seen: Observed,
   rebooted: boolean,
-  phases: Phases,
+  phases: Phases<UpgradePhase>,
 ): Promise<UpgradeResult> {
   const { machine } = bench;
   return {

@@ -1,6 +1,6 @@
 import type { PlanBasis } from "../plan";
 import type { MachineFacts } from "../facts/machine-facts";
-import type { ClusterSpec } from "../stack/spec/index";
+import type { ClusterSpec, WorkloadsSpec } from "../stack/spec/index";
 import type { Finding, MachineRecipe } from "../types";
 import type { UserPatch } from "../machine/user-patches";
 
@@ -64,21 +64,31 @@ export interface GpuRequest {
   nodeSelector?: Record<string, string>;
 }
 
+/** What a workload says of the GPUs that it requests. */
+type Said = Partial<Omit<GpuRequest, "field">>;
+
+/** What requests GPUs, by workload: by the name below it, if it has several. A workload that is missing here does not compile. */
+const requestsOf: { [W in keyof WorkloadsSpec]-?: (said: NonNullable<WorkloadsSpec[W]>) => Record<string, Said> } = {
+  ollama: (said) => ({ "": said }),
+  comfyui: (said) => ({ "": said }),
+  vllm: (said) => ({ "": said }),
+  litellm: () => ({}), // it routes requests, and computes nothing
+  pods: (said) => said,
+};
+
 /** What requests GPUs in a stack. */
-export function gpuRequests(spec: ClusterSpec): GpuRequest[] {
-  const { ollama, comfyui, vllm, pods } = spec.workloads ?? {};
-  const app = (field: string, app: Partial<Omit<GpuRequest, "field">>): GpuRequest => ({
-    field,
-    gpus: app.gpus ?? 1,
-    active: app.active ?? true,
-    ...(app.image === undefined ? {} : { image: app.image }),
-    ...(app.migProfile === undefined ? {} : { migProfile: app.migProfile }),
-    ...(app.nodeSelector === undefined ? {} : { nodeSelector: app.nodeSelector }),
+export function gpuRequests({ workloads = {} }: ClusterSpec): GpuRequest[] {
+  return (Object.keys(requestsOf) as (keyof WorkloadsSpec)[]).flatMap((workload) => {
+    const said = workloads[workload];
+    if (said === undefined) return [];
+    const requests = (requestsOf[workload] as (said: unknown) => Record<string, Said>)(said);
+    return Object.entries(requests).map(([name, app]): GpuRequest => ({
+      field: `workloads.${workload}${name === "" ? "" : `.${name}`}`,
+      gpus: app.gpus ?? 1,
+      active: app.active ?? true,
+      ...(app.image === undefined ? {} : { image: app.image }),
+      ...(app.migProfile === undefined ? {} : { migProfile: app.migProfile }),
+      ...(app.nodeSelector === undefined ? {} : { nodeSelector: app.nodeSelector }),
+    }));
   });
-  return [
-    ...(ollama ? [app("workloads.ollama", ollama)] : []),
-    ...(comfyui ? [app("workloads.comfyui", comfyui)] : []),
-    ...(vllm ? [app("workloads.vllm", vllm)] : []),
-    ...Object.entries(pods ?? {}).map(([name, pod]) => app(`workloads.pods.${name}`, pod)),
-  ];
 }

@@ -22,7 +22,6 @@ import {
   MigStrategy,
   ModuleFlavour,
   type ClusterSpec,
-  type MachineSpec,
 } from "./spec/index";
 import { workloadsSchema } from "./workload-schemas";
 
@@ -129,9 +128,19 @@ export const specSchema = z.strictObject({
     .optional(),
 });
 
-type SameKeys<A, B> = [keyof A, keyof B] extends [keyof B, keyof A] ? true : never;
-type Parsed = z.infer<typeof specSchema>;
-/** Fails to compile when the schema and ClusterSpec do not know the same fields. */
-export const schemaKnowsSpec: SameKeys<ClusterSpec, Parsed> = true;
-/** The same for a machine. */
-export const schemaKnowsMachine: SameKeys<MachineSpec, Parsed["machines"][string]> = true;
+/** Paths at which two shapes do not know the same fields, however deep; never where they do. */
+type Differing<A, B> = 0 extends 1 & A
+  ? never // `any`: somebody else's values
+  : A extends readonly (infer X)[]
+    ? B extends readonly (infer Y)[]
+      ? Differing<X, Y>
+      : "list"
+    : A extends object
+      ? [keyof A, keyof B] extends [keyof B, keyof A]
+        ? { [K in keyof A & keyof B]-?: Differing<NonNullable<A[K]>, NonNullable<B[K]>> }[keyof A & keyof B]
+        : Exclude<keyof A, keyof B> | Exclude<keyof B, keyof A>
+      : never;
+
+type Difference = Differing<ClusterSpec, z.infer<typeof specSchema>>;
+/** Fails to compile, naming the fields, when the schema and ClusterSpec do not know the same ones at any depth. */
+export const schemaKnowsSpec: [Difference] extends [never] ? true : Difference = true;
