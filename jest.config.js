@@ -16,8 +16,8 @@ module.exports = {
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },
   testTimeout: 30000,
-  // Labs mostly wait: two files at a time on two cores, and three labs of each.
+  // Labs mostly wait: on two cores two files at a time, and two labs of each.
   maxWorkers: "100%",
-  maxConcurrency: 3,
+  maxConcurrency: 2,
   testSequencer: "<rootDir>/tests/sequencer.js",
 };
