@@ -32,7 +32,9 @@ export function oneMachine(common: Common, index: number, before: pulumi.Resourc
   const own = `${name}-${node}`;
   const options = { parent: common.parent, dependsOn: [before] };
   const parent = new pulumi.ComponentResource("talos-gpu:index:GpuMachine", own, {}, options);
-  const configured = isOwned(index) ? owned(own, address, common, parent) : adopted(own, node, address, common, parent);
+  const configured = isOwned(index)
+    ? owned(own, node, address, common, parent)
+    : adopted(own, node, address, common, parent);
   const stdin = pulumi
     .all([common.schematicId, configured.hash, configured.resource.urn])
     .apply(([schematicId, configurationHash]) =>
@@ -67,12 +69,22 @@ export function oneMachine(common: Common, index: number, before: pulumi.Resourc
   return { node: patch, upgrade };
 }
 
+/** What GPUs need of a machine's configuration: the same on all. */
+const ours = machine.patches.at(-1)!;
+
 interface Configured {
   resource: pulumi.Resource;
   hash: pulumi.Output<string>;
 }
 
-function owned(own: string, address: string, { client, machineSecrets }: Common, parent: pulumi.Resource): Configured {
+function owned(
+  own: string,
+  node: string,
+  address: string,
+  { client, machineSecrets }: Common,
+  parent: pulumi.Resource,
+): Configured {
+  const patches = [`apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: ${node}\n`, ours];
   const generated = talos.machine.getConfigurationOutput(
     {
       clusterName: plan.spec.clusterName!,
@@ -94,13 +106,13 @@ function owned(own: string, address: string, { client, machineSecrets }: Common,
       endpoint: pulumi.unsecret(client.apply(({ endpoints }) => endpoints[0]!)),
       clientConfiguration: client.apply(({ configuration: current }) => current),
       machineConfigurationInput: configuration,
-      configPatches: machine.patches,
+      configPatches: patches,
       applyMode: "staged",
-      timeouts: { create: "5m", update: "5m" },
+      timeouts: { create: "5m", update: "5m", delete: "5m" },
     },
     { parent, customTimeouts: { create: "5m", update: "5m" } },
   );
-  const hash = configuration.apply((text) => hashOf(JSON.stringify([text, ...machine.patches])));
+  const hash = configuration.apply((text) => hashOf(JSON.stringify([text, ...patches])));
   return { resource, hash: pulumi.unsecret(hash) };
 }
 
@@ -117,11 +129,11 @@ function adopted(
       create: run("adopt"),
       update: run("adopt"),
       delete: run("release"),
-      stdin: JSON.stringify({ machine: node, address, patches: machine.patches }),
+      stdin: JSON.stringify({ machine: node, address, patches: [ours] }),
       environment: { TALOS_GPU_TALOSCONFIG: talosconfig },
       logging: "stderr",
     },
     { parent, customTimeouts: { create: "5m", update: "5m", delete: "5m" } },
   );
-  return { resource, hash: pulumi.output(hashOf(JSON.stringify(machine.patches))) };
+  return { resource, hash: pulumi.output(hashOf(JSON.stringify([ours]))) };
 }

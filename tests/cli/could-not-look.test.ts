@@ -6,7 +6,7 @@ import {
   bundled,
   consult,
   hangingProgram,
-  isRunning,
+  gone,
   kubeconfig,
   listen,
   type Listening,
@@ -124,7 +124,7 @@ describe("a part could not be looked at", () => {
     const { status, report } = await look({ TALOS_GPU_TALOSCTL: program });
     expect(status).toBe(2);
     expect(report.unseen[0]).toMatch(/talosctl version did not end within/);
-    expect(pids().filter(isRunning)).toEqual([]);
+    await gone(pids());
   });
 
   test("a credential plugin that hangs is ended, with what it started", async () => {
@@ -134,7 +134,7 @@ describe("a part could not be looked at", () => {
     const { status, report } = await consult(cli, ["--kubeconfig", file, "--within", "4"]);
     expect(status).toBe(2);
     expect(report.unseen[0]).toMatch(/the credential plugin `.*plugin` did not end within 1 s/);
-    expect(pids().filter(isRunning)).toEqual([]);
+    await gone(pids());
   });
 
   test("a credential plugin that works is used", async () => {

@@ -139,3 +139,14 @@ export function isRunning(pid: number): boolean {
     return false;
   }
 }
+
+/** Waits until processes are gone. Their end is sent before the command ends, and the system takes its moment to see to it. */
+export async function gone(pids: readonly number[]): Promise<void> {
+  const end = Date.now() + 5_000;
+  for (;;) {
+    const left = pids.filter(isRunning);
+    if (left.length === 0) return;
+    if (Date.now() > end) throw new Error(`still running: ${left.join(", ")}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -70,14 +70,14 @@ describe("Ollama", () => {
 
 describe("ComfyUI", () => {
   test.each([
-    ["12.2", "cu126"],
-    ["12.6", "cu126"],
-    ["12.8", "cu128"],
-    ["12.9", "cu128"],
-    ["13.0", "cu130"],
-    ["13.2", "cu130"],
+    ["12.2", "cu126-slim"],
+    ["12.6", "cu126-slim"],
+    ["12.8", "cu128-slim"],
+    ["12.9", "cu128-slim"],
+    ["13.0", "cu130-slim-v2"],
+    ["13.2", "cu130-slim-v2"],
   ])("a driver of CUDA %s runs the image of %s", (cuda, image) => {
-    expect(comfyUiImage(cuda)).toBe(`yanwk/comfyui-boot:${image}-slim`);
+    expect(comfyUiImage(cuda)).toBe(`yanwk/comfyui-boot:${image}`);
   });
 
   test("serves on 8188, from its volume", async () => {

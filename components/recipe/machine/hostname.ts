@@ -28,5 +28,8 @@ function namesHost({ config, kinds }: UserPatch): boolean {
 
 /** Release whose features a generated configuration may use: the machine gets it before its upgrade, so the older of the two. */
 export function contractOf(talosVersion: string, runningVersion: string | undefined): string {
-  return runningVersion !== undefined && semver.lt(runningVersion, talosVersion) ? runningVersion : talosVersion;
+  const running = semver.valid(runningVersion);
+  const wanted = semver.valid(talosVersion);
+  if (runningVersion === undefined || running === null || wanted === null) return talosVersion; // for a check to name
+  return semver.lt(running, wanted) ? runningVersion : talosVersion;
 }
