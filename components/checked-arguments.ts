@@ -3,6 +3,7 @@ import { renderFindings } from "./recipe";
 import { inputFindings, workloadArgumentFindings, type WorkloadKind } from "./recipe/checks/check-arguments";
 import type { Rule } from "./recipe/rules";
 import type { Finding } from "./recipe/types";
+import { isMapping } from "./recipe/mapping";
 
 /** Arguments that a cluster made of a stack that was checked as a whole. */
 const known = new WeakSet<object>();
@@ -51,11 +52,6 @@ export const noArguments: Finding = {
   why: "nothing can be made without them",
   remedy: "pass a mapping of arguments",
 };
-
-/** Whether a value is a mapping of arguments. */
-export function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Throws all findings as one error; nothing without any. */
 export function refuse(component: string, name: string, findings: Finding[]): void {

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type Credentials, missingCredentials } from "./credentials";
-import { isMapping, noArguments } from "./checked-arguments";
+import { noArguments } from "./checked-arguments";
 import { credentialsOf } from "./cluster-access";
 import { gpuExposure } from "./exposure";
 import { done, gpuMachines, type MachineReport, reports } from "./gpu-machines";
@@ -11,6 +11,7 @@ import type { Finding, Plan } from "./recipe/types";
 import { refusal } from "./refusal";
 import { askFactory, type AskedStack } from "./release-facts";
 import { gpuWorkloads } from "./workloads";
+import { isMapping } from "./recipe/mapping";
 
 /** Arguments of a GPU cluster: what it shall be, in plain data that the checks see at preview, and the credentials. */
 export interface GpuClusterArgs extends ClusterSpec, Credentials {}

@@ -1,4 +1,4 @@
-import { isFromCheckedStack, isMapping, noArguments, refuse } from "../checked-arguments";
+import { isFromCheckedStack, noArguments, refuse } from "../checked-arguments";
 import { findingsOf, planCluster } from "../recipe";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { ruleOf, serverUrl, type Rule } from "../recipe/rules";
@@ -7,6 +7,7 @@ import { readAs } from "../recipe/stack/parse";
 import type { ClusterSpec } from "../recipe/stack/spec/index";
 import type { Finding } from "../recipe/types";
 import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
+import { isMapping } from "../recipe/mapping";
 
 /**
  * What follows from the arguments of a machine that stands alone: it is planned and checked as a cluster of one.

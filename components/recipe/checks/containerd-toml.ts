@@ -3,7 +3,8 @@ import { containerdPart, parseToml } from "../machine/containerd";
 import { containerdKeys, containerdMinor } from "../facts/containerd-schema";
 import { parseTalosVersion } from "../facts/version";
 import { containerdFlaws } from "../machine/containerd-flaws";
-import { isRecord, valueAt } from "../machine/user-patches";
+import { valueAt } from "../machine/user-patches";
+import { isMapping } from "../mapping";
 
 export const containerdToml: Check = {
   id: "containerd-toml",
@@ -20,7 +21,7 @@ export const containerdToml: Check = {
       const grpc = valueAt(table, "plugins", "io.containerd.grpc.v1.cri");
       // The name stayed for the streaming server alone.
       const server = containerdKeys("cri.ServerConfig", minor);
-      const oldPlugin = grpc !== undefined && (!isRecord(grpc) || Object.keys(grpc).some((key) => !server.has(key)));
+      const oldPlugin = grpc !== undefined && (!isMapping(grpc) || Object.keys(grpc).some((key) => !server.has(key)));
       return [
         ...(error === undefined
           ? []

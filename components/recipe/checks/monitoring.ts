@@ -1,12 +1,12 @@
 import type { Check } from "./check";
-import { isRecord } from "../machine/user-patches";
+import { isMapping } from "../mapping";
 
 export const monitoring: Check = {
   id: "monitoring",
   source: "gpu-operator, values.yaml, dcgmExporter",
   find: ({ spec }) => {
     const exporter = spec.gpuOperator?.values?.dcgmExporter as unknown;
-    if (!spec.monitoring || !isRecord(exporter) || exporter.enabled !== false) return [];
+    if (!spec.monitoring || !isMapping(exporter) || exporter.enabled !== false) return [];
     return [
       {
         field: "monitoring",

@@ -2,7 +2,7 @@ import { allPatches, type Check } from "./check";
 import { parseToml } from "../machine/containerd";
 import { secretsIn } from "../machine/secrets";
 import { valueOfDocument } from "../machine/talos-yaml";
-import { isRecord } from "../machine/user-patches";
+import { isMapping } from "../mapping";
 
 const why = "patches are kept in plain text, in the stack file and in Pulumi's state";
 
@@ -14,7 +14,7 @@ export const patchSecret: Check = {
     ...allPatches(context).flatMap(({ patch }) =>
       patch.documents.flatMap((document) => {
         const value = valueOfDocument(document);
-        const kind = isRecord(value) && typeof value["kind"] === "string" ? value["kind"] : "";
+        const kind = isMapping(value) && typeof value["kind"] === "string" ? value["kind"] : "";
         return secretsIn(value, kind)
           .slice(0, 1)
           .map(({ path, remedy }) => ({ field: patch.field, problem: `holds a secret (${path})`, why, remedy }));

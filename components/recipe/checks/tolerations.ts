@@ -1,7 +1,8 @@
 import type { Check } from "./check";
 import { describeTaint, tolerates } from "../machine/taints";
 import type { PodToleration } from "../types";
-import { isRecord, valueAt } from "../machine/user-patches";
+import { valueAt } from "../machine/user-patches";
+import { isMapping } from "../mapping";
 
 export const tolerations: Check = {
   id: "tolerations",
@@ -22,7 +23,7 @@ export const tolerations: Check = {
     ]);
     return lists.flatMap(([field, list]) => {
       if (!Array.isArray(list)) return [];
-      const entries = list.filter(isRecord) as Partial<PodToleration>[];
+      const entries = list.filter(isMapping) as Partial<PodToleration>[];
       const missing = taints.find(
         ({ taint }) => taint.effect !== "PreferNoSchedule" && !entries.some((entry) => tolerates(entry, taint)),
       );

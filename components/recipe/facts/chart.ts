@@ -1,5 +1,6 @@
 import * as semver from "semver";
 import { charts, type ChartValues } from "./data/charts";
+import { isMapping } from "../mapping";
 
 /** Names of the charts. */
 export type ChartName = "gpu-operator" | "nvidia-device-plugin";
@@ -53,7 +54,7 @@ export function valueComplaints(chart: ChartValues, values: Record<string, unkno
       complaints.push({ path, kind: "unknown" });
       return;
     }
-    if (isRecord(value)) for (const [key, child] of Object.entries(value)) visit(child, `${path}.${key}`);
+    if (isMapping(value)) for (const [key, child] of Object.entries(value)) visit(child, `${path}.${key}`);
     else complaints.push({ path, kind: "object" });
   };
   for (const [key, value] of Object.entries(values)) {
@@ -84,8 +85,4 @@ function isOfType(value: unknown, type: string): boolean {
   // Templates print numbers and strings alike.
   if (type === "string" || type === "number") return typeof value === "string" || typeof value === "number";
   return typeof value === type;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,9 @@
 import { sharingConfig } from "../facts/sharing";
 import type { ClusterSpec, DevicePluginSpec } from "../stack/spec/index";
 import type { Era, PodToleration, ReleaseRecipe } from "../types";
-import { isRecord, valueAt } from "../machine/user-patches";
+import { valueAt } from "../machine/user-patches";
 import { mergeValues } from "./values";
+import { isMapping } from "../mapping";
 
 /** Device list strategies in a value of the chart, which takes them as one text; whoever writes a list is understood too. */
 export function strategiesIn(value: unknown): string[] {
@@ -46,7 +47,7 @@ export function pluginRelease(
 /** Whether one of the user's own configurations of the plugin says the strategy. */
 function saysMigStrategy(plugin: DevicePluginSpec): boolean {
   const map = valueAt(plugin.values, "config", "map");
-  return isRecord(map) && Object.values(map).some((text) => typeof text === "string" && /\bmigStrategy\b/.test(text));
+  return isMapping(map) && Object.values(map).some((text) => typeof text === "string" && /\bmigStrategy\b/.test(text));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isRecord } from "../machine/user-patches";
+import { isMapping } from "../mapping";
 
 /** Values of a chart. */
 export type ChartInput = Record<string, unknown>;
@@ -11,7 +11,7 @@ export function mergeValues(ours: ChartInput, theirs: ChartInput | undefined): C
   const merged: ChartInput = { ...ours };
   for (const [key, value] of Object.entries(theirs ?? {})) {
     const old = merged[key];
-    if (isRecord(old) && isRecord(value)) merged[key] = mergeValues(old, value);
+    if (isMapping(old) && isMapping(value)) merged[key] = mergeValues(old, value);
     else if (key === "env" && Array.isArray(old) && Array.isArray(value)) merged[key] = mergeByName(old, value);
     else merged[key] = value;
   }
@@ -19,7 +19,7 @@ export function mergeValues(ours: ChartInput, theirs: ChartInput | undefined): C
 }
 
 function mergeByName(ours: unknown[], theirs: unknown[]): unknown[] {
-  const nameOf = (item: unknown): unknown => (isRecord(item) ? item["name"] : undefined);
+  const nameOf = (item: unknown): unknown => (isMapping(item) ? item["name"] : undefined);
   const taken = new Set(theirs.map(nameOf));
   return [...ours.filter((item) => !taken.has(nameOf(item))), ...theirs];
 }
@@ -27,9 +27,9 @@ function mergeByName(ours: unknown[], theirs: unknown[]): unknown[] {
 /** A variable of an `env` list as text; undefined when the list has none of that name. */
 export function envOf(list: unknown, name: string): string | undefined {
   const item: unknown = Array.isArray(list)
-    ? list.find((entry) => isRecord(entry) && entry["name"] === name)
+    ? list.find((entry) => isMapping(entry) && entry["name"] === name)
     : undefined;
-  const value = isRecord(item) ? item["value"] : undefined;
+  const value = isMapping(item) ? item["value"] : undefined;
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
     ? String(value)
     : undefined;

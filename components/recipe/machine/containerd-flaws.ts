@@ -2,7 +2,7 @@ import type { TomlTable } from "smol-toml";
 import { containerdKeys, knownPlugins, structureOfPlugin } from "../facts/containerd-schema";
 import type { TypeText } from "../facts/talos-schema";
 import { closest } from "../stack/suggest";
-import { isRecord } from "./user-patches";
+import { isMapping } from "../mapping";
 
 /** Something in a part of containerd's configuration that it refuses or ignores. */
 export interface ContainerdFlaw {
@@ -22,8 +22,8 @@ export function containerdFlaws(table: TomlTable, minor: number): ContainerdFlaw
       flaws.push({ problem: `${path} is ${said(value)}`, why: refused, remedy: `write ${describe(type)}` });
       return;
     }
-    if (type.startsWith("@") && isRecord(value)) structure(value, type.slice(1), path);
-    else if (type.startsWith("{") && isRecord(value))
+    if (type.startsWith("@") && isMapping(value)) structure(value, type.slice(1), path);
+    else if (type.startsWith("{") && isMapping(value))
       for (const [key, one] of Object.entries(value)) visit(one, type.slice(1), `${path}.${quoted(key)}`);
     else if (type.startsWith("[") && Array.isArray(value))
       value.forEach((one, index) => visit(one, type.slice(1), `${path}[${index}]`));
@@ -41,16 +41,16 @@ export function containerdFlaws(table: TomlTable, minor: number): ContainerdFlaw
   };
   const { plugins, ...rest } = table;
   structure(rest, structureOfPlugin("")!, "");
-  if (plugins !== undefined && !isRecord(plugins))
+  if (plugins !== undefined && !isMapping(plugins))
     flaws.push({ problem: `plugins is ${said(plugins)}`, why: refused, remedy: "write tables of plugins" });
-  for (const [id, value] of Object.entries(isRecord(plugins) ? plugins : {})) {
+  for (const [id, value] of Object.entries(isMapping(plugins) ? plugins : {})) {
     const name = structureOfPlugin(id);
     const path = `plugins.${quoted(id)}`;
     if (name === undefined) {
       const near = closest(id, knownPlugins);
       if (near !== undefined && isNear(id, near))
         flaws.push({ problem: `${path} names no plugin`, why: ignored, remedy: `did you mean "${near}"?` });
-    } else if (!isRecord(value))
+    } else if (!isMapping(value))
       flaws.push({ problem: `${path} is ${said(value)}`, why: refused, remedy: "write a table" });
     else if (id !== "io.containerd.grpc.v1.cri") structure(value, name, path);
   }
@@ -61,12 +61,12 @@ export function containerdFlaws(table: TomlTable, minor: number): ContainerdFlaw
 function meaningFlaws(table: TomlTable): ContainerdFlaw[] {
   const plugin = (id: string, ...path: string[]): unknown =>
     path.reduce<unknown>(
-      (value, key) => (isRecord(value) ? value[key] : undefined),
-      isRecord(table["plugins"]) ? table["plugins"][id] : undefined,
+      (value, key) => (isMapping(value) ? value[key] : undefined),
+      isMapping(table["plugins"]) ? table["plugins"][id] : undefined,
     );
   const flaws: ContainerdFlaw[] = [];
   const registry = plugin("io.containerd.cri.v1.images", "registry");
-  if (isRecord(registry) && (registry["mirrors"] !== undefined || registry["config_path"] !== undefined)) {
+  if (isMapping(registry) && (registry["mirrors"] !== undefined || registry["config_path"] !== undefined)) {
     flaws.push({
       problem: "sets registry mirrors or their folder",
       why: "Talos sets config_path, beside which containerd refuses mirrors; another folder loses Talos' own",
@@ -75,7 +75,7 @@ function meaningFlaws(table: TomlTable): ContainerdFlaw[] {
   }
   const name = plugin("io.containerd.cri.v1.runtime", "containerd", "default_runtime_name");
   const runtimes = plugin("io.containerd.cri.v1.runtime", "containerd", "runtimes");
-  const own = isRecord(runtimes) ? Object.keys(runtimes) : [];
+  const own = isMapping(runtimes) ? Object.keys(runtimes) : [];
   const near = typeof name === "string" ? closest(name, ["nvidia", "runc"]) : undefined;
   if (typeof name === "string" && near !== undefined && ![near, ...own].includes(name)) {
     flaws.push({
@@ -84,8 +84,8 @@ function meaningFlaws(table: TomlTable): ContainerdFlaw[] {
       remedy: `did you mean "${near}"?`,
     });
   }
-  for (const [runtime, value] of Object.entries(isRecord(runtimes) ? runtimes : {})) {
-    const io = isRecord(value) ? value["io_type"] : undefined;
+  for (const [runtime, value] of Object.entries(isMapping(runtimes) ? runtimes : {})) {
+    const io = isMapping(value) ? value["io_type"] : undefined;
     if (typeof io === "string" && !["", "streaming", "named_pipe", "fifo"].includes(io))
       flaws.push({
         problem: `io_type of ${runtime} is none of its values`,
@@ -100,7 +100,7 @@ function fits(value: unknown, type: TypeText): boolean {
   if (type === "any") return true;
   if (type.startsWith("[")) return Array.isArray(value);
   if (type.startsWith("@") || type.startsWith("{") || type === "object")
-    return isRecord(value) && !(value instanceof Date);
+    return isMapping(value) && !(value instanceof Date);
   if (type === "integer") return typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
   return typeof value === type;
 }
@@ -108,7 +108,7 @@ function fits(value: unknown, type: TypeText): boolean {
 function said(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (value instanceof Date) return "a date";
-  return isRecord(value) ? "a table" : `a ${typeof value === "bigint" ? "number" : typeof value}`;
+  return isMapping(value) ? "a table" : `a ${typeof value === "bigint" ? "number" : typeof value}`;
 }
 
 function describe(type: TypeText): string {

@@ -1,4 +1,4 @@
-import { isRecord } from "./user-patches";
+import { isMapping } from "../mapping";
 
 /** A secret in a patch: where it stands, never what it is. */
 export interface Secret {
@@ -61,9 +61,10 @@ export function secretsIn(value: unknown, kind: string): Secret[] {
       if (isSecret(String(value), path, key, kind))
         found.push({ path: kind === "" ? path : `${kind}.${path}`, remedy: remedyOf(kind, path) });
     } else if (Array.isArray(value)) value.forEach((item, index) => visit(item, `${path}[${index}]`, ""));
-    else if (isRecord(value) && value["kind"] === "Secret" && path !== "") {
-      if (isRecord(value["data"]) || isRecord(value["stringData"])) found.push({ path, remedy: remedyOf(kind, path) });
-    } else if (isRecord(value))
+    else if (isMapping(value) && value["kind"] === "Secret" && path !== "") {
+      if (isMapping(value["data"]) || isMapping(value["stringData"]))
+        found.push({ path, remedy: remedyOf(kind, path) });
+    } else if (isMapping(value))
       for (const [step, child] of Object.entries(value)) visit(child, path === "" ? step : `${path}.${step}`, step);
   };
   visit(value, "", "");

@@ -1,6 +1,7 @@
 import { parseAllDocuments } from "yaml";
 import { isAddress, isPrefix } from "./talos-values";
-import { asText, isRecord } from "./user-patches";
+import { asText } from "./user-patches";
+import { isMapping } from "../mapping";
 
 /**
  * What Talos asks of single values beyond their type: its validation of a configuration, and what fails later, at boot.
@@ -89,14 +90,14 @@ function isBalanced(bare: string): boolean {
 }
 
 export const device: Rule = (value) => {
-  if (!isRecord(value) || value["ignore"] === true) return undefined;
+  if (!isMapping(value) || value["ignore"] === true) return undefined;
   const [named, selected] = [value["interface"], value["deviceSelector"]];
-  const [hasName, hasSelector] = [named !== undefined && named !== null && named !== "", isRecord(selected)];
+  const [hasName, hasSelector] = [named !== undefined && named !== null && named !== "", isMapping(selected)];
   if (!hasName && !hasSelector)
     return { problem: "names no interface", remedy: "write its interface or its deviceSelector" };
   if (hasName && hasSelector)
     return { problem: "has an interface and a deviceSelector", remedy: "leave one of the two out" };
-  if (isRecord(selected) && Object.keys(selected).length === 0)
+  if (isMapping(selected) && Object.keys(selected).length === 0)
     return { problem: "has an empty deviceSelector", remedy: "write e.g. deviceSelector: { physical: true }" };
   if (value["bond"] && value["bridge"])
     return { problem: "has a bond and a bridge", remedy: "leave one of the two out" };
@@ -104,7 +105,7 @@ export const device: Rule = (value) => {
 };
 
 export const cni: Rule = (value) => {
-  if (!isRecord(value)) return undefined;
+  if (!isMapping(value)) return undefined;
   const urls = Array.isArray(value["urls"]) ? value["urls"].length : 0;
   if ((value["name"] === "none" || value["name"] === "flannel") && urls > 0)
     return { problem: `has urls beside name: ${value["name"]}`, remedy: "leave urls out, or write name: custom" };
@@ -129,7 +130,7 @@ const kubeletOwn = [
 ];
 
 export const kubeletConfig: Rule = (value) => {
-  const own = isRecord(value) ? kubeletOwn.filter((key) => Object.hasOwn(value, key)) : [];
+  const own = isMapping(value) ? kubeletOwn.filter((key) => Object.hasOwn(value, key)) : [];
   return own.length === 0
     ? undefined
     : { problem: `sets ${own.join(", ")}, which Talos keeps for itself`, remedy: `leave ${own.join(", ")} out` };
@@ -143,9 +144,9 @@ const labelValue = new RegExp(`^(${name})?$`);
 const entries =
   (isKey: (key: string) => boolean, isValue: (value: string) => boolean, what: string, remedy: string): Rule =>
   (value) => {
-    if (!isRecord(value)) return undefined;
+    if (!isMapping(value)) return undefined;
     const wrong = Object.entries(value).find(
-      ([key, one]) => key !== "$patch" && !isRecord(one) && (!isKey(key) || !isValue(asText(one))),
+      ([key, one]) => key !== "$patch" && !isMapping(one) && (!isKey(key) || !isValue(asText(one))),
     );
     return wrong === undefined ? undefined : { problem: `has ${what} that Talos refuses (${wrong[0]})`, remedy };
   };
@@ -175,7 +176,7 @@ export const taints = entries(
 );
 
 export const manifests: Rule = (value) => {
-  const named = Array.isArray(value) ? value.filter(isRecord).map((item) => item["name"]) : [];
+  const named = Array.isArray(value) ? value.filter(isMapping).map((item) => item["name"]) : [];
   const twice = named.find((one, index) => one !== undefined && named.indexOf(one) < index);
   return twice === undefined
     ? undefined
@@ -191,7 +192,7 @@ export const manifest: Rule = (value) => {
 };
 
 export const hostname: Rule = (value) =>
-  isRecord(value) && value["hostname"] && value["auto"] && value["auto"] !== "off"
+  isMapping(value) && value["hostname"] && value["auto"] && value["auto"] !== "off"
     ? { problem: "has hostname and auto", remedy: "leave one of the two out" }
     : undefined;
 

@@ -1,6 +1,7 @@
 import type { Document } from "yaml";
 import { remember } from "../memory";
 import { talosDocuments, valueOfDocument } from "./talos-yaml";
+import { isMapping } from "../mapping";
 
 /** A file that a patch writes. */
 export interface PatchFile {
@@ -50,9 +51,9 @@ function read(text: string): Omit<UserPatch, "field"> {
   const values = documents.map(valueOfDocument).filter((value) => value !== null && value !== undefined);
   if (values.some((value) => Array.isArray(value)))
     return { ...nothing, flaw: { kind: "json6902", detail: "a list of operations" } };
-  const odd = values.find((value) => !isRecord(value));
+  const odd = values.find((value) => !isMapping(value));
   if (odd !== undefined) return { ...nothing, flaw: { kind: "shape", detail: `a ${typeof odd}` } };
-  const maps = values.filter(isRecord);
+  const maps = values.filter(isMapping);
   const config = maps.find((value) => value["kind"] === undefined) ?? {};
   return {
     text,
@@ -73,23 +74,18 @@ function read(text: string): Omit<UserPatch, "field"> {
 
 /** The value at a path of keys; undefined where there is none. */
 export function valueAt(value: unknown, ...path: string[]): unknown {
-  return path.reduce<unknown>((current, key) => (isRecord(current) ? current[key] : undefined), value);
+  return path.reduce<unknown>((current, key) => (isMapping(current) ? current[key] : undefined), value);
 }
 
 /** The mapping at a path of keys; empty where there is none. */
 export function recordAt(value: unknown, ...path: string[]): Record<string, unknown> {
   const found = valueAt(value, ...path);
-  return isRecord(found) ? found : {};
+  return isMapping(found) ? found : {};
 }
 
 function listAt(value: unknown, ...path: string[]): Record<string, unknown>[] {
   const found = valueAt(value, ...path);
-  return Array.isArray(found) ? found.filter(isRecord) : [];
-}
-
-/** Whether a value is a mapping. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return Array.isArray(found) ? found.filter(isMapping) : [];
 }
 
 /** A single value as text; nothing of anything else. */

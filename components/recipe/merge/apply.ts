@@ -1,11 +1,11 @@
 import { isMap, isSeq, type Document, type Node } from "yaml";
-import { isRecord } from "../machine/user-patches";
 import type { Finding } from "../types";
 import { identityOf, type Addition, type Step } from "./added";
 import { newPart, type Configuration, type Part } from "./documents";
 import { isReplaced, isWhole, keyOfList } from "./keyed-lists";
 import { appendTo, describePath, isNothing, memberOf, nodeAt, replaceItem, sameValue, setIn, valueOf } from "./tree";
 import type { Wanted } from "./wanted";
+import { isMapping } from "../mapping";
 
 /** Brings what is wanted into a configuration, and notes what it brought. */
 export class Applier {
@@ -42,7 +42,7 @@ export class Applier {
     for (const [key, value] of Object.entries(wanted)) {
       const here = [...path, key];
       if (isReplaced(here)) this.scalar(part, path, key, value);
-      else if (isRecord(value)) {
+      else if (isMapping(value)) {
         if (this.container(part, path, key, value)) this.map(part, here, value);
       } else if (Array.isArray(value)) {
         if (this.container(part, path, key, value)) this.list(part, here, value);
@@ -53,8 +53,8 @@ export class Applier {
   private list(part: Part, path: Step[], wanted: unknown[]): void {
     const key = keyOfList(path);
     for (const value of wanted) {
-      const id: unknown = key !== undefined && isRecord(value) ? value[key] : undefined;
-      if (key !== undefined && isRecord(value) && (typeof id === "string" || typeof id === "number"))
+      const id: unknown = key !== undefined && isMapping(value) ? value[key] : undefined;
+      if (key !== undefined && isMapping(value) && (typeof id === "string" || typeof id === "number"))
         this.item(part, path, { key, id: String(id) }, value);
       else this.member(part, path, value);
     }
@@ -159,7 +159,7 @@ export class Applier {
 /** Whether two file items do the same; permissions do not count, Talos ignores them where it matters. */
 function sameFile(current: unknown, wanted: Record<string, unknown>): boolean {
   return (
-    isRecord(current) &&
+    isMapping(current) &&
     sameValue(current["content"], wanted["content"]) &&
     sameValue(current["op"] ?? "create", wanted["op"] ?? "create")
   );

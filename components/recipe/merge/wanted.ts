@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { talosDocuments, valueOfDocument } from "../machine/talos-yaml";
-import { isRecord } from "../machine/user-patches";
 import type { Step } from "./added";
 import { mainDocument, nameOf } from "./documents";
 import { isReplaced, isWhole, keyOfList } from "./keyed-lists";
+import { isMapping } from "../mapping";
 
 /** What the patches want, by document name. */
 export type Wanted = Map<string, Record<string, unknown>>;
@@ -14,7 +14,7 @@ export function wantedOf(patches: string[]): Wanted {
   for (const patch of patches) {
     for (const document of talosDocuments(patch)) {
       const value = valueOfDocument(document);
-      if (!isRecord(value)) continue;
+      if (!isMapping(value)) continue;
       const name = nameOf(document);
       wanted.set(name, mergeMaps(wanted.get(name) ?? {}, value, []));
     }
@@ -42,8 +42,8 @@ const moved: { field: string[]; document: string; to: string[] }[] = [
 export function intoOwnDocuments(wanted: Wanted, has: (document: string) => boolean): void {
   for (const { field, document, to } of moved.filter((row) => has(row.document))) {
     const main = wanted.get(mainDocument);
-    const value = field.reduce<unknown>((at, step) => (isRecord(at) ? at[step] : undefined), main?.["machine"]);
-    if (!isRecord(main) || value === undefined) continue;
+    const value = field.reduce<unknown>((at, step) => (isMapping(at) ? at[step] : undefined), main?.["machine"]);
+    if (!isMapping(main) || value === undefined) continue;
     wanted.set(mainDocument, without(main, ["machine", ...field]));
     const moving = to.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
     wanted.set(document, mergeMaps(wanted.get(document) ?? {}, moving as Record<string, unknown>, []));
@@ -53,7 +53,7 @@ export function intoOwnDocuments(wanted: Wanted, has: (document: string) => bool
 /** A map without what is at a path, and without the maps on the way that hold nothing then. */
 function without(map: Record<string, unknown>, [step = "", ...rest]: string[]): Record<string, unknown> {
   const { [step]: inner, ...others } = map;
-  const left = rest.length > 0 && isRecord(inner) ? without(inner, rest) : {};
+  const left = rest.length > 0 && isMapping(inner) ? without(inner, rest) : {};
   return Object.keys(left).length > 0 ? { ...others, [step]: left } : others;
 }
 
@@ -72,10 +72,10 @@ function mergeMaps(
 
 function mergeValue(old: unknown, value: unknown, path: Step[]): unknown {
   if (isReplaced(path)) return value;
-  if (isRecord(old) && isRecord(value)) return mergeMaps(old, value, path);
+  if (isMapping(old) && isMapping(value)) return mergeMaps(old, value, path);
   if (Array.isArray(old) && Array.isArray(value)) return mergeLists(old, value, path);
   if (Array.isArray(value)) return mergeLists([], value, path);
-  if (isRecord(value)) return mergeMaps({}, value, path);
+  if (isMapping(value)) return mergeMaps({}, value, path);
   return value;
 }
 
@@ -84,13 +84,13 @@ function mergeLists(old: unknown[], items: unknown[], path: Step[]): unknown[] {
   const merged = [...old];
   for (const item of items) {
     const same = (other: unknown): boolean =>
-      key !== undefined && isRecord(item) && isRecord(other)
+      key !== undefined && isMapping(item) && isMapping(other)
         ? String(other[key]) === String(item[key])
         : isDeepStrictEqual(other, item);
     const index = merged.findIndex(same);
     const found = merged[index];
     if (index < 0) merged.push(item);
-    else if (isRecord(found) && isRecord(item)) {
+    else if (isMapping(found) && isMapping(item)) {
       const step = { key: key ?? "", id: String(item[key ?? ""]) };
       merged[index] = isWhole(path) ? item : mergeMaps(found, item, [...path, step]);
     }

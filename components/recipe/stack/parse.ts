@@ -2,9 +2,9 @@ import type { z } from "zod";
 import type { ClusterSpec } from "./spec/index";
 import { specSchema } from "./spec-schema";
 import type { Finding } from "../types";
-import { isRecord } from "../machine/user-patches";
 import { childAt, fieldOf, readPlain } from "./plain-data";
 import { shapeFindings } from "./shape-findings";
+import { isMapping } from "../mapping";
 
 export { fieldOf } from "./plain-data";
 
@@ -42,7 +42,7 @@ export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z
   const issues = first.error.issues.flatMap((issue) => shapeFindings(issue, plain.value, schema)).filter(isNew);
   const findings = [...plain.findings, ...issues];
   let rest: unknown = structuredClone(plain.value);
-  for (let round = 0; round < 8 && isRecord(rest); round++) {
+  for (let round = 0; round < 8 && isMapping(rest); round++) {
     const attempt = schema.safeParse(rest);
     if (attempt.success) return { spec: attempt.data, findings, pruned };
     for (const issue of attempt.error.issues) {
@@ -77,7 +77,7 @@ function repair(root: unknown, path: Path): Path {
 
 function compact(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((item) => item !== undefined).map(compact);
-  if (!isRecord(value)) return value;
+  if (!isMapping(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, child]) => child !== undefined)
