@@ -2,7 +2,7 @@ import { differences } from "../../components/diagnosis/unlike/index";
 import { systemOf } from "../../components/diagnosis/rules/system";
 import { diagnose } from "../../components/diagnosis";
 import { type Plan } from "../../components/recipe/index";
-import { observe, type Access } from "./observe";
+import { observe, type Access } from "./observe/observe";
 import { foreignCluster, remarks } from "./remarks";
 import { type DoctorReport, reportOf } from "./report";
 

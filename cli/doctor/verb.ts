@@ -1,6 +1,6 @@
 import { type Verb, valueOf } from "../verb";
 import { planOfStack } from "../stack";
-import { accessOf } from "./access";
+import { accessOf } from "./reach/access";
 import { examine } from "./examine";
 import { renderReport } from "./report";
 

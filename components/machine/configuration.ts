@@ -5,7 +5,7 @@ import type { GpuMachineArgs, MachineInputs } from "./args";
 import { contractOf } from "../recipe/machine/hostname";
 import { omniResources } from "../recipe/machine/omni";
 import { endpointFor } from "./credentials";
-import { once } from "./gate";
+import { once } from "./program-resource/once";
 import { runProgram } from "./program-resource";
 import type { AdoptTask, OmniTask } from "./program/task";
 import { clientOf, clusterSecretsOf } from "./shared";

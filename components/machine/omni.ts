@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { customizationPath } from "../recipe/machine/containerd";
+import { customizationPath } from "../recipe/machine/containerd/containerd";
 import type { GpuMachineRecipe, MachineInputs } from "./args";
 import { omniIdentity } from "./configuration";
 import { formatDuration, parseDuration } from "./duration";

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import type { TimeoutsSpec } from "../recipe/stack/spec/index";
 import type { MachineInputs } from "./args";
 import { formatDuration, parseDuration } from "./duration";
-import { once } from "./gate";
+import { once } from "./program-resource/once";
 import { answerOf, runProgram } from "./program-resource";
 import { upgradeResult, type upgradeTask, type UpgradeTask } from "./program/task";
 

@@ -11,7 +11,7 @@ export { InvalidStackError, renderFinding, renderFindings } from "./stack/findin
 export { mergeConfiguration, unmergeConfiguration, type Added, type Merged } from "./merge";
 export { checks } from "./checks";
 export type { Check, CheckContext, Complaint } from "./checks/check";
-export { customizationPath } from "./machine/containerd";
+export { customizationPath } from "./machine/containerd/containerd";
 export { schematicOf, installerImage } from "./machine/schematic";
 export { findRelease, extensionsOf, type Release } from "./facts/talos-release";
 export { cardOf, findCard, migOf, powerRangeOf } from "./facts/card";

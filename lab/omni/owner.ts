@@ -2,7 +2,7 @@ import type { Progress } from "../engine";
 import type { Say } from "../phases";
 import type { LabOmni } from ".";
 
-/** What the program asks of the owner (components/machine/program/omni-wait.ts, addToCluster). */
+/** What the program asks of the owner (components/machine/program/omni/wait.ts, addToCluster). */
 const asked = /add the machine (\S+) to the cluster (\S+) in Omni/;
 
 /**

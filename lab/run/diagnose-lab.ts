@@ -1,7 +1,7 @@
 import { type Difference, differences } from "../../components/diagnosis/unlike/index";
 import { diagnose, fixes } from "../../components/diagnosis";
 import { checkCluster, planCluster } from "../../components/recipe";
-import { observe } from "../../cli/doctor/observe";
+import { observe } from "../../cli/doctor/observe/observe";
 import type { Lab } from "../cluster/bring-up";
 import type { Say } from "../phases";
 import type { FailureReport } from "./report";

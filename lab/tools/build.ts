@@ -4,7 +4,8 @@ import * as path from "node:path";
 import * as readline from "node:readline";
 
 import { unfinishedPath } from "./cache";
-import { buildFlags, type ToolDefinition } from "./catalogue";
+import { buildFlags } from "./catalogue";
+import type { ToolDefinition } from "./definition";
 import { goEnvironment } from "./go";
 
 /** Lines of a failed build's output that its error quotes. */

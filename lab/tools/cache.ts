@@ -3,8 +3,9 @@ import * as fs from "node:fs/promises";
 import * as os from "node:os";
 import * as path from "node:path";
 
-import { buildFlags, type ToolDefinition } from "./catalogue";
-import type { Toolchain } from "./go";
+import { buildFlags } from "./catalogue";
+import type { ToolDefinition } from "./definition";
+import type { Toolchain } from "./definition";
 
 /** Versions of one tool that are kept: the one in use, and some for other branches and checkouts. */
 const KEPT = 12;

@@ -1,4 +1,4 @@
-import type { NodeToolName, ToolName } from "./catalogue";
+import type { NodeToolName, ToolName } from "./definition";
 
 /** What happens to a tool while it is provided. */
 export interface ToolEvent {

@@ -4,16 +4,7 @@ import * as path from "node:path";
 
 import * as semver from "semver";
 
-import type { ToolDefinition } from "./catalogue";
-
-/** The Go toolchain that builds a tool. */
-export interface Toolchain {
-  /** E.g. `go1.26.8`. */
-  version: string;
-  /** What it builds for: this machine. */
-  os: string;
-  arch: string;
-}
+import type { ToolDefinition, Toolchain } from "./definition";
 
 /**
  * The environment of every `go` the lab runs. Whatever the user has set for their own work (cross compilation, a

@@ -1,10 +1,11 @@
-import { catalogue, nodeCatalogue, type NodeToolName, type ToolDefinition, type ToolName } from "./catalogue";
+import { catalogue, nodeCatalogue } from "./catalogue";
+import type { NodeToolName, ToolDefinition, ToolName } from "./definition";
 import type { OnToolEvent } from "./events";
 import { locate, type ProvideOptions } from "./provide";
 import { talosctlRange } from "./talosctl-range";
 import { trimGoCaches } from "./trim";
 
-export type { ToolName } from "./catalogue";
+export type { ToolName } from "./definition";
 export type { ToolEvent } from "./events";
 export { trimGoCaches } from "./trim";
 

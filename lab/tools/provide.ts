@@ -2,9 +2,9 @@ import * as path from "node:path";
 
 import { build } from "./build";
 import { cachedPath, cacheFolder, cacheKey, forgetOldVersions, isCached } from "./cache";
-import type { ToolDefinition } from "./catalogue";
+import type { ToolDefinition, Toolchain } from "./definition";
 import type { OnToolEvent, ToolEvent } from "./events";
-import { type Toolchain, toolchainFor } from "./go";
+import { toolchainFor } from "./go";
 import { withLock } from "./lock";
 import { findOnPath } from "./on-path";
 import { download } from "./release";

@@ -4,20 +4,7 @@ import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
 
-import type { ToolDefinition } from "./catalogue";
-import type { Toolchain } from "./go";
-
-/** A release that a project publishes: files, and a list of their SHA-256 sums, in one folder. */
-export interface Release {
-  /** URL of the folder. */
-  folder: string;
-  /** Name of the file for a platform, as Go names it; undefined where the project publishes none. */
-  file(platform: Pick<Toolchain, "os" | "arch">): string | undefined;
-  /** Name of the file that lists the sums, one `SUM  NAME` a line. */
-  sums(file: string): string;
-  /** Path of the program in the file, which is a compressed tar archive then. Absent: the file is the program. */
-  member?(platform: Pick<Toolchain, "os" | "arch">): string;
-}
+import type { ToolDefinition, Toolchain } from "./definition";
 
 /** Set to `0` where nothing is to be downloaded but sources. */
 const VARIABLE = "TALOS_GPU_DOWNLOAD";

@@ -1,4 +1,4 @@
-import type { Release } from "./release";
+import type { Release } from "./definition";
 
 /** Node's and Pulumi's name of what Go calls amd64. */
 const x64 = (arch: string): string => (arch === "amd64" ? "x64" : arch);

@@ -1,5 +1,5 @@
 import { parseAllDocuments, type Document } from "yaml";
-import { CORDONED_BY } from "../../components/machine/program/drain";
+import { CORDONED_BY } from "../../components/machine/program/upgrade/drain";
 import { openFaultStand, type FaultStand, type Ran } from "./faults-stand";
 import { killedPhases } from "./faults-phases";
 

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { programCommand, programCommandHere, type Places } from "../../components/machine/program-command";
+import { programCommand, programCommandHere, type Places } from "../../components/machine/program-resource/command";
 
 const places = (more: Partial<Places> = {}): Places => ({
   packageRoot: "/src/talos-gpu/components",

@@ -1,4 +1,4 @@
-import { customizationPath } from "../../recipe/machine/containerd";
+import { customizationPath } from "../../recipe/machine/containerd/containerd";
 import { fixIds } from "../fix-ids";
 import type { Observations } from "../observations";
 import type { Rule } from "./rule";

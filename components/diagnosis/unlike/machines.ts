@@ -1,5 +1,5 @@
 import { parse, type TomlValue } from "smol-toml";
-import { customizationPath } from "../../recipe/machine/containerd";
+import { customizationPath } from "../../recipe/machine/containerd/containerd";
 import { findRelease } from "../../recipe/facts/talos-release";
 import type { MachineRecipe, Plan } from "../../recipe/types";
 import type { Observations, ObservedMachine } from "../observations";

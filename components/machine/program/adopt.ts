@@ -1,5 +1,5 @@
 import type { Finding } from "../../recipe/types";
-import { configurationHash, sameConfiguration } from "./configuration-text";
+import { configurationHash, sameConfiguration } from "./talos/configuration-text";
 import { Failure } from "./failure";
 import type { Machine } from "./machine";
 import type { Report } from "./progress";

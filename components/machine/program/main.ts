@@ -5,16 +5,16 @@ import { adopt, release, type Merger } from "./adopt";
 import { systemClock } from "./clock";
 import { SecretFiles, secretValues } from "./credentials";
 import { CallError, Failure, redact } from "./failure";
-import { KubernetesCluster } from "./kubernetes";
-import { applyToOmni, releaseFromOmni } from "./omni";
-import { OmniServer } from "./omni-server";
-import { waitForOmni } from "./omni-wait";
-import { awaitFree } from "./runtime-class";
-import { taint, untaint } from "./taint";
+import { KubernetesCluster } from "./kubernetes/kubernetes";
+import { applyToOmni, releaseFromOmni } from "./omni/apply";
+import { OmniServer } from "./omni/server";
+import { waitForOmni } from "./omni/wait";
+import { awaitFree } from "./kubernetes/runtime-class";
+import { taint, untaint } from "./kubernetes/taint";
 import { adoptResult, adoptTask, freeTask, omniTask, omniWaitTask, taintResult, taintTask, upgradeTask } from "./task";
-import { TalosMachine } from "./talos-machine";
-import { Talosctl } from "./talosctl";
-import { upgrade } from "./upgrade";
+import { TalosMachine } from "./talos/talos-machine";
+import { Talosctl } from "./talos/talosctl";
+import { upgrade } from "./upgrade/upgrade";
 
 /**
  * The machine program, a child of `@pulumi/command`: task as JSON on standard input, progress on standard error, the answer

@@ -1,5 +1,5 @@
 import type { Check } from "./check";
-import { customizationPath } from "../machine/containerd";
+import { customizationPath } from "../machine/containerd/containerd";
 
 export const containerdPartCheck: Check = {
   id: "containerd-part",

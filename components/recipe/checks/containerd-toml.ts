@@ -1,8 +1,8 @@
 import type { Check } from "./check";
-import { containerdPart, parseToml } from "../machine/containerd";
+import { containerdPart, parseToml } from "../machine/containerd/containerd";
 import { containerdKeys, containerdMinor } from "../facts/containerd-schema";
 import { parseTalosVersion } from "../facts/version";
-import { containerdFlaws } from "../machine/containerd-flaws";
+import { containerdFlaws } from "../machine/containerd/flaws";
 import { valueAt } from "../machine/user-patches";
 import { isMapping } from "../mapping";
 

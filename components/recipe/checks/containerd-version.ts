@@ -1,5 +1,5 @@
 import { allPatches, type Check } from "./check";
-import { customizationPath, parseToml } from "../machine/containerd";
+import { customizationPath, parseToml } from "../machine/containerd/containerd";
 
 const hasVersion = (toml: string): boolean => parseToml(toml).table?.["version"] !== undefined;
 

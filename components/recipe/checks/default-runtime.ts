@@ -1,5 +1,5 @@
 import type { Check } from "./check";
-import { parseToml } from "../machine/containerd";
+import { parseToml } from "../machine/containerd/containerd";
 import { valueAt } from "../machine/user-patches";
 
 export const defaultRuntime: Check = {

@@ -1,5 +1,5 @@
 import { allPatches, type Check } from "./check";
-import { customizationPath } from "../machine/containerd";
+import { customizationPath } from "../machine/containerd/containerd";
 
 const manifests = /^\/etc\/kubernetes\/manifests\//;
 

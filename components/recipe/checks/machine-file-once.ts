@@ -1,5 +1,5 @@
 import type { Check } from "./check";
-import { customizationPath } from "../machine/containerd";
+import { customizationPath } from "../machine/containerd/containerd";
 import type { UserPatch } from "../machine/user-patches";
 
 /** Paths that patches write more than once, with the last patch that does. The containerd part has checks of its own. */

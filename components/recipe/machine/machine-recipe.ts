@@ -1,4 +1,4 @@
-import { containerdPart } from "./containerd";
+import { containerdPart } from "./containerd/containerd";
 import { nvidiaExtension } from "../facts/extension";
 import { contractOf, hostnamePatch } from "./hostname";
 import type { MachineFacts } from "../facts/machine-facts";

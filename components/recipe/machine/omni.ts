@@ -1,4 +1,4 @@
-import { customizationPath } from "./containerd";
+import { customizationPath } from "./containerd/containerd";
 import { readPatch } from "./user-patches";
 
 /** A resource of Omni, as `omnictl apply` takes it and `omnictl get -o json` gives it. Source: siderolabs/omni, client/pkg/omnictl. */

@@ -9,9 +9,9 @@ import {
   type TypeText,
 } from "../facts/talos-schema";
 import { closest } from "../stack/suggest";
-import { describe, scalarFlaw } from "./talos-values";
+import { describe, scalarFlaw } from "./talos-schema/values";
 import { asText } from "./user-patches";
-import { valueFlaw } from "./talos-rules";
+import { valueFlaw } from "./talos-schema/rules";
 
 /** Something in a patch that Talos does not take. */
 export interface PatchFlaw {

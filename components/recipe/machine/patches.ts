@@ -1,5 +1,5 @@
 import { Document, Scalar, isMap, isSeq } from "yaml";
-import { customizationPath } from "./containerd";
+import { customizationPath } from "./containerd/containerd";
 import { remember } from "../memory";
 import type { KernelModule, NodeTaint } from "../types";
 

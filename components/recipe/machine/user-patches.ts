@@ -1,6 +1,6 @@
 import type { Document } from "yaml";
 import { remember } from "../memory";
-import { talosDocuments, valueOfDocument } from "./talos-yaml";
+import { talosDocuments, valueOfDocument } from "./talos-schema/yaml";
 import { isMapping } from "../mapping";
 
 /** A file that a patch writes. */

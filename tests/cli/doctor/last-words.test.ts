@@ -1,6 +1,6 @@
 import type { V1ContainerStatus, V1Node, V1Pod } from "@kubernetes/client-node";
-import { hearLastWords, idlePlugins, silentContainers } from "../../../cli/doctor/last-words";
-import { observedPod } from "../../../cli/doctor/observed";
+import { hearLastWords, idlePlugins, silentContainers } from "../../../cli/doctor/observe/last-words";
+import { observedPod } from "../../../cli/doctor/observe/observed";
 
 const ended = (exitCode: number, message?: string) => ({
   terminated: { exitCode, ...(message === undefined ? {} : { message }) },

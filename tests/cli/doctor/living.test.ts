@@ -1,5 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
-import { livingEvents, livingPods, type Objects } from "../../../cli/doctor/living";
+import { livingEvents, livingPods, type Objects } from "../../../cli/doctor/observe/living";
 
 const now = new Date("2026-11-21T12:00:00Z");
 const event = (uid: string, minutesAgo: number, kind = "Pod"): k8s.CoreV1Event => ({

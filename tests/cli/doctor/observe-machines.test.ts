@@ -1,4 +1,4 @@
-import { repeatedFilesOf } from "../../../cli/doctor/observe-machines";
+import { repeatedFilesOf } from "../../../cli/doctor/observe/observe-machines";
 
 test("files that a configuration has more than once, of the machine's own document", () => {
   const item = (path: string): string => `    - {path: ${path}, op: create, content: "x"}\n`;

@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 
 import { cachedPath, cacheFolder, cacheKey, forgetOldVersions } from "../../../lab/tools/cache";
-import type { ToolDefinition } from "../../../lab/tools/catalogue";
+import type { ToolDefinition } from "../../../lab/tools/definition";
 import { Sandbox } from "./fixture";
 
 const toolchain = { version: "go1.26.8", os: "linux", arch: "amd64" };

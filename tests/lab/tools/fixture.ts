@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 
-import type { ToolDefinition } from "../../../lab/tools/catalogue";
+import type { ToolDefinition } from "../../../lab/tools/definition";
 import type { ToolEvent } from "../../../lab/tools/events";
 
 /** Go's own cache, with what it has compiled of the standard library; it lies in the user's cache folder otherwise. */

@@ -1,4 +1,5 @@
-import { catalogue, type ToolName } from "../../../lab/tools/catalogue";
+import { catalogue } from "../../../lab/tools/catalogue";
+import type { ToolName } from "../../../lab/tools/definition";
 import { findOnPath } from "../../../lab/tools/on-path";
 import { locate } from "../../../lab/tools/provide";
 import { talosctlRange } from "../../../lab/tools/talosctl-range";

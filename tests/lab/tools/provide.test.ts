@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 
-import type { ToolDefinition } from "../../../lab/tools/catalogue";
+import type { ToolDefinition } from "../../../lab/tools/definition";
 import { locate, type ProvideOptions } from "../../../lab/tools/provide";
 import { Sandbox } from "./fixture";
 

@@ -5,7 +5,8 @@ import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import * as path from "node:path";
 
-import { catalogue, type ToolDefinition } from "../../../lab/tools/catalogue";
+import { catalogue } from "../../../lab/tools/catalogue";
+import type { ToolDefinition } from "../../../lab/tools/definition";
 import { download } from "../../../lab/tools/release";
 import { Sandbox } from "./fixture";
 

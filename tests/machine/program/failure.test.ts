@@ -1,5 +1,5 @@
 import { Failure, redact } from "../../../components/machine/program/failure";
-import { classify } from "../../../components/machine/program/talosctl";
+import { classify } from "../../../components/machine/program/talos/talosctl";
 
 test.each([
   [

@@ -1,4 +1,4 @@
-import type { Omni, OmniImageState, OmniMachineState } from "../../../components/machine/program/omni-server";
+import type { Omni, OmniImageState, OmniMachineState } from "../../../components/machine/program/omni/server";
 import { configPatchType, type OmniPatch, type OmniResource } from "../../../components/recipe";
 
 /** Omni in memory. */

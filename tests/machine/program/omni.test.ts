@@ -1,5 +1,5 @@
-import { applyToOmni, releaseFromOmni } from "../../../components/machine/program/omni";
-import { waitForOmni } from "../../../components/machine/program/omni-wait";
+import { applyToOmni, releaseFromOmni } from "../../../components/machine/program/omni/apply";
+import { waitForOmni } from "../../../components/machine/program/omni/wait";
 import { omniWaitTask, type OmniTask, type OmniWaitTask } from "../../../components/machine/program/task";
 import { customizationPath, omniResources } from "../../../components/recipe";
 import { FakeOmni } from "./fake-omni";

@@ -1,4 +1,4 @@
-import { awaitFree } from "../../../components/machine/program/runtime-class";
+import { awaitFree } from "../../../components/machine/program/kubernetes/runtime-class";
 import { FakeClock } from "./fakes";
 import { failure } from "./setup";
 

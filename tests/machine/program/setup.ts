@@ -1,6 +1,6 @@
-import type { Workbench } from "../../../components/machine/program/install";
+import type { Workbench } from "../../../components/machine/program/upgrade/install";
 import type { UpgradeTask } from "../../../components/machine/program/task";
-import { upgrade } from "../../../components/machine/program/upgrade";
+import { upgrade } from "../../../components/machine/program/upgrade/upgrade";
 import { FakeClock, FakeCluster, FakeMachine, task } from "./fakes";
 
 /** A configuration that waits for the next boot and asks for the driver. */

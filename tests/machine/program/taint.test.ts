@@ -1,4 +1,4 @@
-import { taint, untaint, type TaintedNodes } from "../../../components/machine/program/taint";
+import { taint, untaint, type TaintedNodes } from "../../../components/machine/program/kubernetes/taint";
 import type { NodeTaintState, TaintResult } from "../../../components/machine/program/task";
 
 /** A node in memory, whose version goes up with every write. `races` writes of somebody else come between. */

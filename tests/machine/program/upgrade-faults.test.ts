@@ -1,5 +1,5 @@
-import { CORDONED_BY } from "../../../components/machine/program/drain";
-import { upgrade } from "../../../components/machine/program/upgrade";
+import { CORDONED_BY } from "../../../components/machine/program/upgrade/drain";
+import { upgrade } from "../../../components/machine/program/upgrade/upgrade";
 import { FakeMachine, pod, schematics } from "./fakes";
 import { failure, setup } from "./setup";
 

@@ -1,5 +1,5 @@
-import type { Workbench } from "../../../components/machine/program/install";
-import { upgrade } from "../../../components/machine/program/upgrade";
+import type { Workbench } from "../../../components/machine/program/upgrade/install";
+import { upgrade } from "../../../components/machine/program/upgrade/upgrade";
 import { Killed, pod, schematics } from "./fakes";
 import { failure, setup, STAGED } from "./setup";
 

@@ -1,6 +1,6 @@
 import { checkCluster } from "../../../components/recipe";
 import { patchFlaws } from "../../../components/recipe/machine/patch-flaws";
-import { talosDocuments, valueOfDocument } from "../../../components/recipe/machine/talos-yaml";
+import { talosDocuments, valueOfDocument } from "../../../components/recipe/machine/talos-schema/yaml";
 import { secretsIn } from "../../../components/recipe/machine/secrets";
 import { harmlessPatches, secretPatches } from "./tables/secrets";
 import { rightPatches } from "./tables/patches-right";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { parse } from "smol-toml";
-import { containerdPart } from "../../../components/recipe/machine/containerd";
+import { containerdPart } from "../../../components/recipe/machine/containerd/containerd";
 
 const runtime = "io.containerd.cri.v1.runtime";
 

@@ -1,0 +1,81 @@
+import type * as k8s from "@kubernetes/client-node";
+import type { KubernetesApi } from "../reach/kubernetes-api";
+
+/** A container whose log must be asked. */
+export interface Silent {
+  namespace: string;
+  pod: string;
+  container: string;
+  /** Whether it has been started again since: then its last words are in the log of the run before. */
+  restarted: boolean;
+}
+
+/** What containers said, by `namespace/pod/container`. */
+export type Heard = ReadonlyMap<string, string>;
+
+/** Logs that are read at most: where more pods fail, they fail for the same reason. */
+const MOST = 20;
+
+/** Lines of a log that are read, as many as the kubelet takes for a termination message. */
+const LINES = 80;
+
+/**
+ * Containers that ended badly without a termination message, and so what they said is in their log alone. Charts seldom set
+ * `terminationMessagePolicy: FallbackToLogsOnError`, so that a pod's status says no more than an exit code.
+ */
+export function silentContainers(pods: readonly k8s.V1Pod[]): Silent[] {
+  return containersOf(pods, endedBadly).slice(0, MOST);
+}
+
+/**
+ * Device plugins that run on a node that offers no GPU: told to go on without a card (FAIL_ON_INIT_ERROR=false), a plugin
+ * runs, is ready, and says in its log alone what it lacks.
+ */
+export function idlePlugins(pods: readonly k8s.V1Pod[], nodes: readonly k8s.V1Node[]): Silent[] {
+  const without = new Set(nodes.filter((node) => !offersGpus(node)).map(({ metadata }) => metadata?.name));
+  const plugins = pods.filter(
+    ({ metadata, spec }) => /device-plugin/.test(metadata?.name ?? "") && without.has(spec?.nodeName),
+  );
+  return containersOf(plugins, ({ state }) => state?.running !== undefined)
+    .map((one) => ({ ...one, restarted: false }))
+    .slice(0, MOST);
+}
+
+function containersOf(pods: readonly k8s.V1Pod[], which: (status: k8s.V1ContainerStatus) => boolean): Silent[] {
+  return pods.flatMap(({ metadata, status }) =>
+    [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
+      .filter(which)
+      .map(({ name, state }) => ({
+        namespace: metadata?.namespace ?? "",
+        pod: metadata?.name ?? "",
+        container: name,
+        restarted: state?.running !== undefined,
+      })),
+  );
+}
+
+function endedBadly({ ready, state, lastState }: k8s.V1ContainerStatus): boolean {
+  if (ready) return false;
+  const end = state?.terminated ?? lastState?.terminated;
+  return end !== undefined && end.exitCode !== 0 && !end.message;
+}
+
+const offersGpus = ({ status }: k8s.V1Node): boolean =>
+  Object.entries(status?.allocatable ?? {}).some(([name, count]) => name.startsWith("nvidia.com/") && count !== "0");
+
+/** Reads the logs of such containers. One that cannot be read is not among what was heard: said less, not wrong. */
+export async function hearLastWords(
+  pods: readonly k8s.V1Pod[],
+  nodes: readonly k8s.V1Node[],
+  api: Pick<KubernetesApi, "text">,
+): Promise<Heard> {
+  const heard = new Map<string, string>();
+  const asked = [...silentContainers(pods), ...idlePlugins(pods, nodes)].map(async (silent) => {
+    const { namespace, pod, container, restarted } = silent;
+    const query = new URLSearchParams({ container, previous: String(restarted), tailLines: String(LINES) });
+    const log = await api.text(`/api/v1/namespaces/${namespace}/pods/${pod}/log?${query.toString()}`).catch(() => "");
+    if (log.trim() !== "") heard.set(`${namespace}/${pod}/${container}`, log.trim());
+  });
+  await Promise.all(asked);
+  return heard;
+}

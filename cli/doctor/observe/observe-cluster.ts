@@ -1,0 +1,91 @@
+import type * as k8s from "@kubernetes/client-node";
+import type { Observations } from "../../../components/diagnosis/observations";
+import { talosVersionOf } from "../../../components/diagnosis/rules/system";
+import { ApiError, type KubernetesApi } from "../reach/kubernetes-api";
+import { hearLastWords } from "./last-words";
+import { livingEvents, livingPods } from "./living";
+import * as observed from "./observed";
+import type { Seen } from "./seen";
+
+/** What of Kubernetes was seen. */
+export interface SeenCluster extends Seen {
+  /** Internal addresses of the Talos nodes, by name. */
+  addresses: Record<string, string>;
+}
+
+/** Kinds that are listed, with their paths. */
+const kinds = {
+  pods: "/api/v1/pods",
+  daemonSets: "/apis/apps/v1/daemonsets",
+  deployments: "/apis/apps/v1/deployments",
+  jobs: "/apis/batch/v1/jobs",
+  nodes: "/api/v1/nodes",
+  namespaces: "/api/v1/namespaces",
+  runtimeClasses: "/apis/node.k8s.io/v1/runtimeclasses",
+  events: "/api/v1/events",
+  // Helm keeps a Secret per revision of a release (helm, pkg/storage/driver/secrets.go).
+  releases: "/api/v1/secrets?labelSelector=owner%3Dhelm",
+} as const;
+
+type Kind = keyof typeof kinds;
+
+/** Lists what a diagnosis goes by. A kind that cannot be listed stays out, and is named with the reason. */
+export async function observeCluster(api: KubernetesApi, now: Date): Promise<SeenCluster> {
+  const failed: { kind: Kind; error: Error }[] = [];
+  const list = async <T>(kind: Kind): Promise<T[] | undefined> =>
+    api.list<T>(kinds[kind], kind === "releases").catch((error: Error) => {
+      failed.push({ kind, error });
+      return undefined;
+    });
+  const [pods, daemonSets, deployments, jobs, nodes, namespaces, runtimeClasses, events, releases] = await Promise.all([
+    list<k8s.V1Pod>("pods"),
+    list<k8s.V1DaemonSet>("daemonSets"),
+    list<k8s.V1Deployment>("deployments"),
+    list<k8s.V1Job>("jobs"),
+    list<k8s.V1Node>("nodes"),
+    list<k8s.V1Namespace>("namespaces"),
+    list<k8s.V1RuntimeClass>("runtimeClasses"),
+    list<k8s.CoreV1Event>("events"),
+    list<k8s.V1Secret>("releases"),
+  ]);
+  const living = livingPods(pods ?? [], jobs ?? []);
+  const heard = await hearLastWords(living, nodes ?? [], api);
+  const observations: Observations = {
+    ...(pods && { pods: living.map((pod) => observed.observedPod(pod, heard)) }),
+    ...(daemonSets && { daemonSets: daemonSets.map(observed.observedDaemonSet) }),
+    ...(deployments && { deployments: deployments.map(observed.observedDeployment) }),
+    ...(jobs && { jobs: jobs.map(observed.observedJob) }),
+    ...(nodes && { nodes: nodes.map(observed.observedNode) }),
+    ...(namespaces && { namespaces: namespaces.map(observed.observedNamespace) }),
+    ...(runtimeClasses && { runtimeClasses: runtimeClasses.map(observed.observedRuntimeClass) }),
+    ...(releases && { releases: observed.observedReleases(releases) }),
+    ...(events && {
+      events: livingEvents(events, { pods, deployments, daemonSets, jobs }, now).map(observed.observedEvent),
+    }),
+  };
+  return { observations, ...blindSpots(failed), addresses: addressesOf(nodes ?? []) };
+}
+
+/** Kinds that a role for looking usually leaves out; without them the rest can still be judged. */
+const oftenHidden: Kind[] = ["releases"];
+
+function blindSpots(failed: { kind: Kind; error: Error }[]): Pick<Seen, "unseen" | "leftOut"> {
+  const reasons = [...new Set(failed.map(({ error }) => error.message))];
+  if (failed.length === Object.keys(kinds).length && reasons.length === 1)
+    return { unseen: [`Kubernetes could not be looked at: ${reasons[0]}`], leftOut: [] };
+  const may = failed.filter(({ kind, error }) => isForbidden(error) && oftenHidden.includes(kind));
+  const say = ({ kind, error }: (typeof failed)[number]): string => `${kind} could not be listed: ${error.message}`;
+  return { unseen: failed.filter((one) => !may.includes(one)).map(say), leftOut: may.map(say) };
+}
+
+const isForbidden = (error: Error): boolean => error instanceof ApiError && error.code === 403;
+
+function addressesOf(nodes: k8s.V1Node[]): Record<string, string> {
+  const found = nodes
+    .filter(({ status }) => talosVersionOf({ osImage: status?.nodeInfo?.osImage ?? "" }) !== undefined)
+    .flatMap((node): [string, string][] => {
+      const address = node.status?.addresses?.find(({ type }) => type === "InternalIP")?.address;
+      return address === undefined ? [] : [[node.metadata?.name ?? "", address]];
+    });
+  return Object.fromEntries(found);
+}

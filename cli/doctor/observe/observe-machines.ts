@@ -1,0 +1,242 @@
+import { isMap, isSeq, parseDocument, type Document } from "yaml";
+import { systemClock, waitFor } from "../../../components/machine/program/clock";
+import { isStaged } from "../../../components/machine/program/talos/configuration-text";
+import { isTransient, lastLine } from "../../../components/machine/program/failure";
+import { SecretFiles } from "../../../components/machine/program/credentials";
+import { checkClient } from "../../../components/machine/program/upgrade/precheck";
+import { TalosMachine } from "../../../components/machine/program/talos/talos-machine";
+import { Talosctl } from "../../../components/machine/program/talos/talosctl";
+import { parseDriverVersion, parseModules } from "../../../components/machine/program/upgrade/verify";
+import { customizationPath } from "../../../components/recipe/machine/containerd/containerd";
+import type { ObservedMachine } from "../../../components/diagnosis/observations";
+import { endGroup, startGroup } from "../reach/children";
+
+/** How to look at the machines of a cluster. */
+export interface MachineAccess {
+  /** Program, by name or path. */
+  talosctl: string;
+  /** Path of the talosconfig. */
+  talosconfig: string;
+  /** Values of it that no message may hold. */
+  secrets: readonly string[];
+  /** Milliseconds to wait for a machine that does not answer, or ceases to: it may be rebooting. Default 0. */
+  patience?: number;
+  /** Milliseconds for all of it; machines that are not reached within it are named. Default: no limit of its own. */
+  limit?: number;
+  /** What is wrong with the talosconfig anyway, told in place of how machines refuse it. */
+  problem?: string;
+}
+
+/** What was seen of the machines, and what was not, one sentence each. */
+export interface SeenMachines {
+  machines: ObservedMachine[];
+  unseen: string[];
+  /** What the talosconfig's role may not read. */
+  leftOut: string[];
+}
+
+/** Part of the limit for all that one call has. */
+const ONE_CALL = 0.2;
+
+/** Milliseconds between two tries of a machine that does not answer. */
+const POLL = 250;
+
+/** Machines that are asked at a time. */
+const AT_A_TIME = 8;
+
+/**
+ * Asks each machine through talosctl; nothing is changed. One that does not answer stays out, with a note.
+ *
+ * @param addresses Talos API addresses by node name.
+ */
+export async function observeMachines(addresses: Record<string, string>, access: MachineAccess): Promise<SeenMachines> {
+  const end = access.limit === undefined ? Infinity : systemClock.now() + access.limit;
+  const talosctl = new Talosctl({
+    binary: access.talosctl,
+    talosconfig: access.talosconfig,
+    secrets: access.secrets,
+    processes: { start: startGroup, end: endGroup },
+    ...(access.limit === undefined ? {} : { most: ONE_CALL * access.limit }),
+  });
+  const files = new SecretFiles();
+  const stopping = access.limit === undefined ? undefined : setTimeout(() => talosctl.stop(), access.limit);
+  try {
+    const version = await clientVersion(talosctl);
+    const seen: SeenMachines = { machines: [], unseen: [], leftOut: [] };
+    const waiting = Object.entries(addresses);
+    const worker = async (): Promise<void> => {
+      for (let next = waiting.shift(); next; next = waiting.shift()) {
+        const [name, address] = next;
+        if (systemClock.now() >= end) {
+          seen.unseen.push(`machine ${name} (${address}) was not looked at: the time was over`);
+          continue;
+        }
+        const machine = new TalosMachine(talosctl, address, version, files);
+        const found = await observePatiently(name, machine, access.patience ?? 0);
+        seen.machines.push(found.machine);
+        if (found.failed.length > 0) seen.unseen.push(...unfit(version, found.machine.talosVersion));
+        for (const { what, error } of found.failed) {
+          const why = whyNot(error, access.problem);
+          const hidden = what === "configuration" && /PermissionDenied/.test(error.message);
+          const about = what === "release" ? `machine ${name} (${address})` : `machine ${name}: ${what}`;
+          seen[hidden ? "leftOut" : "unseen"].push(`${about} could not be looked at: ${why}`);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+    seen.unseen = [...new Set(seen.unseen)];
+    seen.machines.sort((a, b) => a.name.localeCompare(b.name));
+    return seen;
+  } catch (error) {
+    return {
+      machines: [],
+      unseen: [`the machines could not be looked at: ${whyNot(error as Error, undefined)}`],
+      leftOut: [],
+    };
+  } finally {
+    clearTimeout(stopping);
+    talosctl.stop();
+    files.close();
+  }
+}
+
+/** @throws Error when what is called talosctl does not say what it is. */
+async function clientVersion(talosctl: Talosctl): Promise<string> {
+  const version = await talosctl.version();
+  if (/^v\d+\.\d+\.\d+/.test(version)) return version;
+  throw new Error(
+    "talosctl: `talosctl version --client --short` tells no version, so it is no talosctl; install the one of the machines' minor release, or name it by TALOS_GPU_TALOSCTL",
+  );
+}
+
+/** Whether talosctl is too far from a machine that it could not be asked everything of. */
+function unfit(client: string, running: string | undefined): string[] {
+  if (running === undefined) return [];
+  return checkClient(client, running, running).map(
+    ({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`,
+  );
+}
+
+/** Why a machine was not looked at; a known problem of the talosconfig explains every refusal. */
+function whyNot({ message }: Error, problem: string | undefined): string {
+  if (/x509|tls: |broken pipe|authentication handshake|Unauthenticated/i.test(message)) {
+    if (problem !== undefined) return problem;
+    if (/unknown authority/i.test(message))
+      return `its certificate is not of the talosconfig's cluster: the talosconfig is of another cluster, or the machine was installed anew and waits in maintenance mode (${lastLine(new Error(message))})`;
+  }
+  return message;
+}
+
+/** Looks again when the machine went away meanwhile, as one does that boots again and again. */
+async function observePatiently(
+  name: string,
+  machine: TalosMachine,
+  patience: number,
+): ReturnType<typeof observeMachine> {
+  const end = systemClock.now() + patience;
+  for (;;) {
+    await answering(machine, end - systemClock.now());
+    const seen = await observeMachine(name, machine);
+    if (!seen.wentAway || systemClock.now() >= end) return seen;
+  }
+}
+
+/** Waits until a machine answers, for so long; one that goes on not answering is looked at all the same, to tell why. */
+async function answering(machine: TalosMachine, limit: number): Promise<void> {
+  const look = async (): Promise<{ done: true }> => {
+    await machine.version();
+    return { done: true };
+  };
+  if (limit > 0) {
+    await waitFor(systemClock, { what: "the machine to answer", limit, poll: POLL, look }).catch(() => {});
+  }
+}
+
+/** Each fact by itself: a talosconfig of role os:reader may not read the configuration, but all the rest. */
+async function observeMachine(
+  name: string,
+  machine: TalosMachine,
+): Promise<{ machine: ObservedMachine; failed: { what: string; error: Error }[]; wentAway: boolean }> {
+  let wentAway = false;
+  const seen: ObservedMachine = { name };
+  const failed: { what: string; error: Error }[] = [];
+  const facts: [string, () => Promise<void>][] = [
+    ["release", async () => void (seen.talosVersion = await machine.version())],
+    ["stage", async () => void (seen.stage = (await machine.status()).stage)],
+    [
+      "extensions",
+      async () => {
+        const { schematic, ...extensions } = await machine.extensions();
+        assign(seen, "schematicId", schematic);
+        seen.extensions = Object.keys(extensions);
+      },
+    ],
+    ["modules", async () => assign(seen, "modules", namesOf(await machine.read("/proc/modules")))],
+    ["driver", async () => void (seen.driverVersion = driverOf(await machine.read("/proc/driver/nvidia/version")))],
+    ["services", async () => void (seen.services = await machine.services())],
+    [
+      "configuration",
+      async () => {
+        const { active, persistent } = await machine.configurations();
+        assign(seen, "installImage", imageOf(active));
+        seen.repeatedFiles = repeatedFilesOf(active);
+        seen.staged = isStaged({ ...(active && { active }), ...(persistent && { persistent }) });
+        assign(seen, "containerdPart", active && fileOf(active, customizationPath));
+      },
+    ],
+    // One that is up has nothing to say of its boot.
+    ["kernel log", async () => void (seen.stage !== "running" && (seen.bootErrors = await machine.bootErrors()))],
+  ];
+  for (const [what, look] of facts) {
+    try {
+      await look();
+    } catch (error) {
+      wentAway ||= isTransient(error);
+      failed.push({ what, error: error as Error });
+      if (what === "release") seen.errors = [(error as Error).message];
+      // A machine that does not even tell its release, or does not answer any more, tells nothing else either.
+      if (what === "release" || isTransient(error)) break;
+    }
+  }
+  return { machine: seen, failed, wentAway };
+}
+
+function assign<K extends keyof ObservedMachine>(
+  seen: ObservedMachine,
+  key: K,
+  value: ObservedMachine[K] | undefined,
+): void {
+  if (value !== undefined) seen[key] = value;
+}
+
+const namesOf = (text: string | undefined): string[] | undefined =>
+  text === undefined ? undefined : [...parseModules(text)];
+
+const driverOf = (text: string | undefined): string | null => parseDriverVersion(text ?? "") ?? null;
+
+/** The machine's own document of a configuration; further ones may follow it. Little of it is kept: it is full of secrets. */
+function documentOf(configuration: string | undefined): Document.Parsed | undefined {
+  const first = configuration?.split(/^---\s*$/m).find((part) => part.trim() !== "");
+  return first === undefined ? undefined : parseDocument(first);
+}
+
+/** `machine.install.image` of a configuration. */
+function imageOf(configuration: string | undefined): string | undefined {
+  const image = documentOf(configuration)?.getIn(["machine", "install", "image"]);
+  return typeof image === "string" ? image : undefined;
+}
+
+/** Content of a file that a configuration writes; empty when it writes none. */
+export function fileOf(configuration: string, path: string): string {
+  const files = documentOf(configuration)?.getIn(["machine", "files"]);
+  const found = isSeq(files) ? files.items.find((file) => isMap(file) && file.get("path") === path) : undefined;
+  const content: unknown = isMap(found) ? found.get("content") : undefined;
+  return typeof content === "string" ? content : "";
+}
+
+/** Paths that a configuration has more than once under `machine.files`. */
+export function repeatedFilesOf(configuration: string | undefined): string[] {
+  const files = documentOf(configuration)?.getIn(["machine", "files"]);
+  const paths = isSeq(files) ? files.items.map((file) => (isMap(file) ? String(file.get("path")) : "")) : [];
+  return [...new Set(paths.filter((path, index) => path !== "" && paths.indexOf(path) !== index))];
+}

@@ -1,0 +1,81 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import * as k8s from "@kubernetes/client-node";
+import { parse } from "yaml";
+import { secretValues } from "../../../components/machine/program/credentials";
+import { certificateProblem } from "./certificates";
+import type { Looking } from "../examine";
+import type { MachineAccess } from "../observe/observe-machines";
+
+/**
+ * How to look at a cluster, from options and environment.
+ *
+ * @throws Error with a message for the user when a file cannot be read, or there is no kubeconfig at all.
+ */
+export function accessOf(
+  kubeconfig: string | undefined,
+  talosconfig: string | undefined,
+  environment: NodeJS.ProcessEnv,
+  now: Date,
+): Looking {
+  const machines = talosconfig ?? (environment.TALOSCONFIG || undefined);
+  return {
+    kubeconfig: readKubeconfig(kubeconfig, environment),
+    leftOut: machines === undefined ? [withoutMachines] : [],
+    ...(machines === undefined ? {} : { machines: machineAccess(machines, environment, now) }),
+  };
+}
+
+const withoutMachines =
+  "without a talosconfig the machines were not looked at: release, schematic, modules, driver, services";
+
+function readKubeconfig(file: string | undefined, environment: NodeJS.ProcessEnv): k8s.KubeConfig {
+  const config = new k8s.KubeConfig();
+  const inCluster = fs.existsSync("/var/run/secrets/kubernetes.io/serviceaccount/token");
+  const usual = path.join(os.homedir(), ".kube", "config");
+  if (file === undefined && !environment.KUBECONFIG && !fs.existsSync(usual) && !inCluster)
+    throw new Error(
+      "--kubeconfig: there is neither KUBECONFIG nor ~/.kube/config, so Kubernetes cannot be reached; name a file",
+    );
+  try {
+    if (file === undefined) config.loadFromDefault();
+    else config.loadFromFile(file);
+  } catch (error) {
+    throw new Error(
+      `--kubeconfig: cannot be read (${(error as Error).message.split("\n")[0]}), so Kubernetes cannot be reached; name another file`,
+      { cause: error },
+    );
+  }
+  return config;
+}
+
+interface Talosconfig {
+  context?: string;
+  contexts?: Record<string, { crt?: string } | undefined>;
+}
+
+function machineAccess(talosconfig: string, environment: NodeJS.ProcessEnv, now: Date): MachineAccess {
+  let content: string;
+  let config: Talosconfig | null;
+  try {
+    content = fs.readFileSync(talosconfig, "utf8");
+    config = parse(content) as Talosconfig | null;
+  } catch (error) {
+    throw new Error(
+      `--talosconfig: cannot be read (${(error as Error).message.split("\n")[0]}), so the machines cannot be reached; name another file, or leave it out`,
+      { cause: error },
+    );
+  }
+  const context = config?.context ?? "";
+  const crt = config?.contexts?.[context]?.crt;
+  const problem = crt === undefined ? undefined : certificateProblem(Buffer.from(crt, "base64").toString(), now);
+  return {
+    talosctl: environment.TALOS_GPU_TALOSCTL || "talosctl",
+    talosconfig,
+    secrets: secretValues(content),
+    ...(problem === undefined
+      ? {}
+      : { problem: `talosconfig ${talosconfig}: the certificate of context ${context} ${problem}` }),
+  };
+}

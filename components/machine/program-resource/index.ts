@@ -1,0 +1,53 @@
+import * as command from "@pulumi/command";
+import * as pulumi from "@pulumi/pulumi";
+import { programCommandHere } from "./command";
+import { secretOf } from "../shared";
+
+/** One use of the machine program. */
+export interface ProgramUse {
+  /** Verb on create and update. */
+  verb: string;
+  /** Verb on delete. Default: nothing is done. */
+  deleteVerb?: string;
+  /** Task as JSON text. Not secret: it shows in previews. */
+  task: pulumi.Input<string>;
+  /** Contents of credential files. Undefined ones are left to the files that TALOSCONFIG and KUBECONFIG name. */
+  talosconfig?: pulumi.Input<string> | undefined;
+  kubeconfig?: pulumi.Input<string> | undefined;
+  /** Access to Omni. Undefined parts are left to OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY of the environment. */
+  omni?: { endpoint: pulumi.Input<string> | undefined; serviceAccountKey: pulumi.Input<string> | undefined };
+  /** Limit of one run, a Go duration. */
+  limit: string;
+  /** Values whose change replaces the resource. Default none. */
+  triggers?: string[];
+}
+
+/** The machine program as a resource: runs when its task, its text or its credentials change. */
+export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomResourceOptions): command.local.Command {
+  const text = programCommandHere(use.verb);
+  return new command.local.Command(
+    name,
+    {
+      create: text,
+      update: text,
+      ...(use.deleteVerb === undefined ? {} : { delete: programCommandHere(use.deleteVerb) }),
+      ...(use.triggers === undefined ? {} : { triggers: use.triggers }),
+      stdin: use.task,
+      environment: {
+        ...(use.talosconfig === undefined ? {} : { TALOS_GPU_TALOSCONFIG: secretOf(use.talosconfig) }),
+        ...(use.kubeconfig === undefined ? {} : { TALOS_GPU_KUBECONFIG: secretOf(use.kubeconfig) }),
+        ...(use.omni?.endpoint === undefined ? {} : { TALOS_GPU_OMNI_ENDPOINT: secretOf(use.omni.endpoint) }),
+        ...(use.omni?.serviceAccountKey === undefined
+          ? {}
+          : { TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY: secretOf(use.omni.serviceAccountKey) }),
+      },
+      logging: command.local.Logging.Stderr,
+    },
+    pulumi.mergeOptions({ customTimeouts: { create: use.limit, update: use.limit, delete: use.limit } }, opts),
+  );
+}
+
+/** The program's answer: the last line of its standard output. Not secret, though the provider marks it so for its environment's sake. */
+export function answerOf<T>(program: command.local.Command, read: (answer: unknown) => T): pulumi.Output<T> {
+  return pulumi.unsecret(program.stdout).apply((stdout) => read(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")));
+}

@@ -1,0 +1,181 @@
+import {
+  CoreV1Api,
+  KubeConfig,
+  NodeV1Api,
+  PatchStrategy,
+  setHeaderOptions,
+  type V1Node,
+  type V1Pod,
+} from "@kubernetes/client-node";
+import { formatDuration } from "../../duration";
+import { CallError, redact } from "../failure";
+import type { Cluster, NodeState, PodState } from "../machine";
+import type { RuntimeClasses } from "./runtime-class";
+import type { TaintedNodes } from "./taint";
+import { nodeTaintState, type NodeTaintState } from "../task";
+
+/** Milliseconds for one request. */
+const REQUEST = 30_000;
+
+/** Kubernetes behind its API, with whatever a kubeconfig can authenticate by. */
+export class KubernetesCluster implements Cluster, TaintedNodes, RuntimeClasses {
+  private readonly api: CoreV1Api;
+  private readonly classes: NodeV1Api;
+
+  /** @param kubeconfig content. */
+  constructor(
+    kubeconfig: string,
+    private readonly secrets: readonly string[],
+  ) {
+    const config = new KubeConfig();
+    config.loadFromString(kubeconfig);
+    this.api = config.makeApiClient(CoreV1Api);
+    this.classes = config.makeApiClient(NodeV1Api);
+  }
+
+  async node(name: string): Promise<NodeState | undefined> {
+    const node = await this.call(`node ${name}`, () => this.api.readNode({ name }), { 404: undefined });
+    return node === undefined ? undefined : nodeState(node);
+  }
+
+  async isAlone(): Promise<boolean> {
+    return (await this.call("nodes", () => this.api.listNode({ limit: 2 })))!.items.length < 2;
+  }
+
+  async cordon(name: string, annotation: string, value: string): Promise<void> {
+    await this.patch(name, { metadata: { annotations: { [annotation]: value } }, spec: { unschedulable: true } });
+  }
+
+  async uncordon(name: string, annotation: string): Promise<void> {
+    await this.patch(name, { metadata: { annotations: { [annotation]: null } }, spec: { unschedulable: null } });
+  }
+
+  async pods(node: string): Promise<PodState[]> {
+    const list = await this.call(`pods of ${node}`, () =>
+      this.api.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${node}` }),
+    );
+    return list!.items.map(podState);
+  }
+
+  async evict({ namespace, name, uid }: PodState): Promise<{ refused?: string }> {
+    // The UID keeps a pod of the same name, made anew by a StatefulSet meanwhile, from being evicted in its place.
+    const body = { metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
+    const gone = { 404: {}, 409: {} };
+    try {
+      await this.call(
+        `eviction of ${namespace}/${name}`,
+        () => this.api.createNamespacedPodEviction({ namespace, name, body }),
+        gone,
+      );
+      return {};
+    } catch (error) {
+      if (error instanceof Refused && error.code === 429) return { refused: error.message };
+      throw error;
+    }
+  }
+
+  async taints(name: string): Promise<{ taints: NodeTaintState[]; version: string } | undefined> {
+    const node = await this.call(`node ${name}`, () => this.api.readNode({ name }), { 404: undefined });
+    if (node === undefined) return undefined;
+    const taints = (node.spec?.taints ?? []).map((taint) => nodeTaintState.parse(JSON.parse(JSON.stringify(taint))));
+    return { taints, version: node.metadata?.resourceVersion ?? "" };
+  }
+
+  async setTaints(name: string, taints: NodeTaintState[], version: string): Promise<boolean> {
+    const body = { metadata: { resourceVersion: version }, spec: { taints: taints.length > 0 ? taints : null } };
+    return (await this.patch(name, body, { 409: "conflict" })) !== "conflict";
+  }
+
+  async policyOf(name: string): Promise<string | undefined> {
+    const found = await this.call(`RuntimeClass ${name}`, () => this.classes.readRuntimeClass({ name }), {
+      404: undefined,
+    });
+    return found?.metadata?.ownerReferences?.find(({ kind }) => kind === "ClusterPolicy")?.name;
+  }
+
+  private async patch(name: string, body: object, instead: Record<number, any> = {}): Promise<unknown> {
+    const options = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
+    const request = () => this.api.patchNode({ name, body, fieldManager: "talos-gpu" }, options);
+    return this.call<unknown>(`node ${name}`, request, instead);
+  }
+
+  /** One request with a limit. `instead` gives values for HTTP codes that are answers rather than errors. */
+  private async call<T>(
+    what: string,
+    request: () => Promise<T>,
+    instead: Record<number, any> = {},
+  ): Promise<T | undefined> {
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(
+        () => reject(new CallError("unreachable", `Kubernetes: ${what}: no answer within ${formatDuration(REQUEST)}`)),
+        REQUEST,
+      );
+    });
+    try {
+      return await Promise.race([request(), limit]);
+    } catch (error) {
+      if (error instanceof CallError) throw error;
+      const code = (error as { code?: unknown }).code;
+      if (typeof code === "number" && code in instead) return instead[code];
+      throw this.translate(what, error, code);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private translate(what: string, error: unknown, code: unknown): CallError {
+    const message = redact(messageOf(error), this.secrets);
+    if (code === 429) return new Refused(429, message);
+    const transient = typeof code === "number" ? code >= 500 : !/certificate|self.signed|x509|ENOTFOUND/i.test(message);
+    return new CallError(transient ? "unreachable" : "refused", `Kubernetes: ${what}: ${message}`);
+  }
+}
+
+class Refused extends CallError {
+  constructor(
+    public readonly code: number,
+    message: string,
+  ) {
+    super("refused", message);
+  }
+}
+
+/** The API's own words when there are some. */
+function messageOf(error: unknown): string {
+  const body = (error as { body?: unknown }).body;
+  try {
+    const status = (typeof body === "string" ? JSON.parse(body) : body) as
+      { message?: string; details?: { causes?: { message?: string }[] } } | undefined;
+    const causes = (status?.details?.causes ?? [])
+      .map(({ message }) => message)
+      .filter((message) => message !== undefined);
+    if (status?.message !== undefined) return [status.message, ...causes].join(" ");
+  } catch {
+    // Not a Status object.
+  }
+  return error instanceof Error
+    ? (error.message.split("\n").find((line) => line.trim() !== "") ?? error.name)
+    : String(error);
+}
+
+function nodeState(node: V1Node): NodeState {
+  return {
+    unschedulable: node.spec?.unschedulable === true,
+    annotations: node.metadata?.annotations ?? {},
+    ready: node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true,
+  };
+}
+
+function podState(pod: V1Pod): PodState {
+  const controller = pod.metadata?.ownerReferences?.find((owner) => owner.controller === true)?.kind;
+  return {
+    namespace: pod.metadata?.namespace ?? "",
+    name: pod.metadata?.name ?? "",
+    uid: pod.metadata?.uid ?? "",
+    ...(controller === undefined ? {} : { controller }),
+    mirror: pod.metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined,
+    finished: pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed",
+    terminating: pod.metadata?.deletionTimestamp !== undefined,
+  };
+}

@@ -1,0 +1,145 @@
+import { parseAllDocuments, stringify } from "yaml";
+import type { OmniPatch, OmniResource } from "../../../recipe/machine/omni";
+import { configPatchType } from "../../../recipe/machine/omni";
+import { CallError, type CallProblem } from "../failure";
+import type { SecretFiles } from "../credentials";
+import type { Talosctl } from "../talos/talosctl";
+
+/** Milliseconds for one call; a deletion waits for Omni's controllers. */
+const LIMIT = 60_000;
+
+/** A resource as `omnictl get -o yaml` prints it: keys of `spec` are those of Omni's Go types in lower case. */
+interface Printed {
+  metadata: { type: string; id: string; phase?: string; labels?: Record<string, string> };
+  spec: Record<string, any>;
+}
+
+/** What Omni says of one of its machines. */
+export interface OmniMachineState {
+  cluster?: string | undefined;
+  machineSet?: string | undefined;
+  /** Why Omni could not bring the configuration onto the machine; empty when it could. */
+  configError: string;
+  /** Whether the machine has the configuration that Omni made for it last. */
+  configUpToDate: boolean;
+  ready: boolean;
+}
+
+/** What Omni sees of the image that a machine runs. */
+export interface OmniImageState {
+  talosVersion: string;
+  schematicId: string;
+  extensions: string[];
+}
+
+/** An Omni, as the verbs see it: through omnictl. Source of its forms: siderolabs/omni, client/pkg/omnictl and client/api/omni/specs. */
+export interface Omni {
+  patches(): Promise<OmniPatch[]>;
+  /** A resource of ours as it is there; undefined when it is not. */
+  resource(
+    type: string,
+    id: string,
+  ): Promise<{ spec: Record<string, unknown>; labels: Record<string, string> } | undefined>;
+  /** Whether there is a cluster of this name. */
+  hasCluster(name: string): Promise<boolean>;
+  /** IDs of the resources of a type. */
+  ids(type: string): Promise<string[]>;
+  /** Creates or updates, in this order. */
+  apply(resources: OmniResource[]): Promise<void>;
+  /** Deletes; one that is not there is no error. */
+  delete(type: string, id: string): Promise<void>;
+  /** State of a machine of a cluster; undefined when Omni has none of that ID in any. */
+  clusterMachine(uuid: string): Promise<OmniMachineState | undefined>;
+  image(uuid: string): Promise<OmniImageState | undefined>;
+  /** Whether Omni has changes for the machine that it has not brought there yet. */
+  pending(uuid: string): Promise<boolean>;
+}
+
+/** Omni behind omnictl. Credentials come by its environment; resources go in by a file, never by arguments. */
+export class OmniServer implements Omni {
+  constructor(
+    private readonly omnictl: Talosctl,
+    private readonly files: SecretFiles,
+  ) {}
+
+  async patches(): Promise<OmniPatch[]> {
+    const printed = await this.get(configPatchType);
+    return printed.map(({ metadata, spec }) => ({
+      id: metadata.id,
+      labels: metadata.labels ?? {},
+      data: String(spec["data"] ?? ""),
+    }));
+  }
+
+  async resource(type: string, id: string): ReturnType<Omni["resource"]> {
+    const [found] = await this.get(type, id);
+    return found === undefined ? undefined : { spec: found.spec, labels: found.metadata.labels ?? {} };
+  }
+
+  async hasCluster(name: string): Promise<boolean> {
+    return (await this.get("Clusters.omni.sidero.dev", name)).length > 0;
+  }
+
+  async ids(type: string): Promise<string[]> {
+    return (await this.get(type)).map(({ metadata }) => metadata.id);
+  }
+
+  async apply(resources: OmniResource[]): Promise<void> {
+    const text = resources.map((resource) => stringify(resource, { lineWidth: 0 })).join("---\n");
+    const file = this.files.write("omni.yaml", text);
+    try {
+      await this.omnictl.run(["apply", "-f", file], LIMIT);
+    } finally {
+      this.files.remove("omni.yaml");
+    }
+  }
+
+  async delete(type: string, id: string): Promise<void> {
+    await this.omnictl.run(["delete", type, id], LIMIT);
+  }
+
+  async clusterMachine(uuid: string): Promise<OmniMachineState | undefined> {
+    const [status] = await this.get("ClusterMachineStatuses.omni.sidero.dev", uuid);
+    if (status === undefined) return undefined;
+    const { labels = {} } = status.metadata;
+    return {
+      cluster: labels["omni.sidero.dev/cluster"],
+      machineSet: labels["omni.sidero.dev/machine-set"],
+      configError: String(status.spec["lastconfigerror"] ?? ""),
+      configUpToDate: status.spec["configuptodate"] === true,
+      ready: status.spec["ready"] === true,
+    };
+  }
+
+  async image(uuid: string): Promise<OmniImageState | undefined> {
+    const [status] = await this.get("MachineStatuses.omni.sidero.dev", uuid);
+    if (status === undefined) return undefined;
+    const schematic = (status.spec["schematic"] ?? {}) as { fullid?: string; extensions?: string[] | null };
+    return {
+      talosVersion: `v${String(status.spec["talosversion"] ?? "").replace(/^v/, "")}`,
+      schematicId: schematic.fullid ?? "",
+      extensions: schematic.extensions ?? [],
+    };
+  }
+
+  async pending(uuid: string): Promise<boolean> {
+    return (await this.get("MachinePendingUpdates.omni.sidero.dev", uuid)).length > 0;
+  }
+
+  private async get(type: string, ...id: string[]): Promise<Printed[]> {
+    try {
+      const text = await this.omnictl.run(["get", type, ...id, "-o", "yaml"], LIMIT);
+      const documents = parseAllDocuments(text);
+      const values = Array.isArray(documents) ? documents.map((document) => document.toJS() as Printed | null) : [];
+      return values.filter((value) => value !== null);
+    } catch (error) {
+      if (error instanceof CallError && problemOf(error) === "missing") return [];
+      throw error;
+    }
+  }
+}
+
+/** COSI's words for a resource that is not there: `resource T(n/id@undefined) doesn't exist` (cosi-project/runtime, pkg/state/errors.go). */
+function problemOf(error: CallError): CallProblem {
+  return /doesn't exist/.test(error.message) ? "missing" : error.problem;
+}

@@ -1,0 +1,143 @@
+import * as semver from "semver";
+import { bootErrorsOf } from "./boot-errors";
+import { CallError, lastLine } from "../failure";
+import type { SecretFiles } from "../credentials";
+import type { Configurations, EtcdMember, Machine, MachineStatus, UpgradeApi } from "../machine";
+import type { Talosctl } from "./talosctl";
+import { configurationText, parseResources, parseTable, parseVersion } from "./talosctl-output";
+
+/** Milliseconds for a call that only asks. */
+const ASK = 30_000;
+
+/** Milliseconds for a call that hands something over. */
+const HAND_OVER = 120_000;
+
+/** First release of talosctl whose `upgrade` knows the lifecycle API, and drains by itself unless told not to. */
+const DRAINING_CLIENT = "1.13.0-beta.0";
+
+/** A machine behind talosctl. */
+export class TalosMachine implements Machine {
+  constructor(
+    private readonly talosctl: Talosctl,
+    private readonly address: string,
+    private readonly clientVersion: string,
+    private readonly files: SecretFiles,
+  ) {}
+
+  async version(): Promise<string> {
+    return parseVersion(await this.ask("version", "--json"));
+  }
+
+  async status(): Promise<MachineStatus> {
+    const [status] = parseResources(await this.ask("get", "machinestatus", "-o", "json"));
+    const unmet: { name: string; reason: string }[] = status?.spec?.status?.unmetConditions ?? [];
+    return { stage: status?.spec?.stage ?? "unknown", unmet: unmet.map(({ name, reason }) => `${name}: ${reason}`) };
+  }
+
+  async bootId(): Promise<string> {
+    return (await this.ask("read", "/proc/sys/kernel/random/boot_id")).trim();
+  }
+
+  async schematic(): Promise<string | undefined> {
+    return (await this.extensions())["schematic"];
+  }
+
+  /** Versions of its image's extensions by name; the schematic is among them, as `schematic`. */
+  async extensions(): Promise<Record<string, string>> {
+    const resources = parseResources(await this.ask("get", "extensions", "-o", "json"));
+    return Object.fromEntries(
+      resources.map(({ spec }): [string, string] => [spec?.metadata?.name ?? "", spec?.metadata?.version ?? ""]),
+    );
+  }
+
+  async bootErrors(): Promise<string[]> {
+    return bootErrorsOf(await this.ask("dmesg")); // where Talos writes as well, and which is of this boot alone
+  }
+
+  async read(path: string): Promise<string | undefined> {
+    try {
+      return await this.ask("read", path);
+    } catch (error) {
+      if (error instanceof CallError && error.problem === "missing") return undefined;
+      throw error;
+    }
+  }
+
+  async services(): Promise<Record<string, string>> {
+    const rows = parseTable(await this.ask("services"));
+    return Object.fromEntries(rows.map((row) => [row["SERVICE"] ?? "", row["STATE"] ?? ""]));
+  }
+
+  async configurations(): Promise<Configurations> {
+    const resources = parseResources(await this.ask("get", "machineconfig", "-o", "json"));
+    const text = (id: string): string | undefined => {
+      const found = resources.find(({ metadata }) => metadata.id === id);
+      return found === undefined ? undefined : configurationText(found);
+    };
+    const [active, persistent] = [text("v1alpha1"), text("persistent")];
+    return { ...(active === undefined ? {} : { active }), ...(persistent === undefined ? {} : { persistent }) };
+  }
+
+  stage(configuration: string): Promise<void> {
+    return this.apply("staged", configuration);
+  }
+
+  activate(configuration: string): Promise<void> {
+    return this.apply("no-reboot", configuration);
+  }
+
+  async pull(image: string, limit: number): Promise<void> {
+    // The installer runs in the system containerd (talos v1.12.6 internal/pkg/install/pull.go); talosctl's default is the CRI's.
+    await this.call(limit, "image", "pull", image, "--namespace", "system");
+  }
+
+  async upgrade(image: string, api: UpgradeApi, limit: number): Promise<void> {
+    // We drain and track by ourselves. Talos reboots after the legacy call, talosctl asks for it after the new one.
+    const modern = semver.gte(this.clientVersion, DRAINING_CLIENT);
+    const flags = modern ? ["--drain=false", "--progress=plain", ...(api === "legacy" ? ["--legacy"] : [])] : [];
+    await this.call(limit, "upgrade", "--image", image, "--wait=false", ...flags);
+  }
+
+  async reboot(): Promise<void> {
+    await this.call(HAND_OVER, "reboot", "--wait=false");
+  }
+
+  async etcdMembers(): Promise<EtcdMember[]> {
+    return parseTable(await this.ask("etcd", "members")).map((row) => ({
+      id: row["ID"] ?? "",
+      hostname: row["HOSTNAME"] ?? "",
+      learner: row["LEARNER"] === "true",
+    }));
+  }
+
+  async etcdProblems(): Promise<string[]> {
+    try {
+      const [row] = parseTable(await this.ask("etcd", "status"));
+      if (row === undefined) return ["it gives no status"];
+      return [
+        ...(row["ERRORS"] ? [row["ERRORS"]] : []),
+        ...(/^0*$/.test(row["LEADER"] ?? "") ? ["it sees no leader"] : []),
+      ];
+    } catch (error) {
+      if (error instanceof CallError && error.problem === "refused") return [lastLine(error)];
+      throw error;
+    }
+  }
+
+  private async apply(mode: string, configuration: string): Promise<void> {
+    const file = this.files.write("machine.yaml", configuration);
+    try {
+      await this.call(HAND_OVER, "apply-config", "--mode", mode, "--file", file);
+    } finally {
+      this.files.remove("machine.yaml");
+    }
+  }
+
+  private ask(...args: string[]): Promise<string> {
+    return this.call(ASK, ...args);
+  }
+
+  private call(limit: number, ...args: string[]): Promise<string> {
+    return this.talosctl.run([...args, "--nodes", this.address], limit);
+  }
+}

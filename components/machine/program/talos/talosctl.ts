@@ -1,0 +1,143 @@
+import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
+import { formatDuration } from "../../duration";
+import { CallError, redact, type CallProblem } from "../failure";
+
+/** Lines of the program's standard error that an error quotes. */
+const QUOTED_LINES = 6;
+
+export interface TalosctlOptions {
+  /** Program to run. */
+  binary: string;
+  /** What it is called in messages. Default `talosctl`; Omni's client `omnictl` is run likewise. */
+  name?: string;
+  /** Path of the talosconfig; undefined lets talosctl find one. */
+  talosconfig: string | undefined;
+  /** Where to connect, whatever the talosconfig says: a tunnel, say. Default: its endpoints. */
+  endpoint?: string | undefined;
+  /** Further variables of its environment. Default none. */
+  environment?: Readonly<Record<string, string>>;
+  /** Values that no message may hold. */
+  secrets: readonly string[];
+  /** Milliseconds that any call has at most, whatever limit it is given. Default: its limit. */
+  most?: number;
+  /** How the program is started and ended. Default: as a child, ended by its id. */
+  processes?: Processes;
+}
+
+/** Starts and ends programs. */
+export interface Processes {
+  start(command: string, args: readonly string[], options: SpawnOptions): ChildProcess;
+  end(child: ChildProcess): void;
+}
+
+const asChild: Processes = { start: spawn, end: (child) => void child.kill("SIGKILL") };
+
+/** Runs talosctl. The only place that does: arguments as a list, no shell, no secret among them, each call with a limit. */
+export class Talosctl {
+  private readonly children = new Set<ChildProcess>();
+
+  constructor(private readonly options: TalosctlOptions) {}
+
+  /**
+   * Runs one command and returns its standard output.
+   *
+   * @param atMost milliseconds after which it is ended, and counts as unreachable.
+   * @throws CallError with the end of its standard error, free of secrets.
+   */
+  run(args: readonly string[], atMost: number): Promise<string> {
+    const { most = atMost, processes = asChild } = this.options;
+    const limit = Math.min(most, atMost);
+    return new Promise((resolve, reject) => {
+      const { TALOS_GPU_TALOSCONFIG: _talosconfig, TALOS_GPU_KUBECONFIG: _kubeconfig, ...inherited } = process.env;
+      const { name = "talosctl", talosconfig, endpoint, environment } = this.options;
+      const child = processes.start(
+        this.options.binary,
+        endpoint === undefined ? args : [...args, "--endpoints", endpoint],
+        {
+          env: { ...inherited, ...environment, ...(talosconfig === undefined ? {} : { TALOSCONFIG: talosconfig }) },
+          stdio: ["ignore", "pipe", "pipe"],
+        },
+      );
+      this.children.add(child);
+      const output: Buffer[] = [];
+      const errors: Buffer[] = [];
+      let late = false;
+      const timer = setTimeout(() => {
+        late = true;
+        processes.end(child);
+        // Whatever it started may still hold its output open; nobody waits for that.
+        child.stdout!.destroy();
+        child.stderr!.destroy();
+      }, limit);
+      child.stdout!.on("data", (chunk: Buffer) => output.push(chunk));
+      child.stderr!.on("data", (chunk: Buffer) => errors.push(chunk));
+      const end = (): void => {
+        clearTimeout(timer);
+        this.children.delete(child);
+      };
+      child.on("error", (error: NodeJS.ErrnoException) => {
+        end();
+        reject(new CallError("refused", startProblem(name, this.options.binary, error)));
+      });
+      child.on("close", (code, signal) => {
+        end();
+        const text = redact(Buffer.concat(errors).toString(), this.options.secrets);
+        if (late)
+          reject(
+            new CallError(
+              "unreachable",
+              `${name} ${args[0]} did not end within ${formatDuration(limit)}${quote(text)}`,
+            ),
+          );
+        else if (code === 0) resolve(Buffer.concat(output).toString());
+        else
+          reject(
+            new CallError(classify(text), `${name} ${args[0]} failed (${signal ?? `exit ${code}`})${quote(text)}`),
+          );
+      });
+    });
+  }
+
+  /** Release of the program, e.g. `v1.13.0`. */
+  async version(): Promise<string> {
+    const text = await this.run(["version", "--client", "--short"], 30_000);
+    return /\bv\d+\.\d+\.\d+\S*/.exec(text)?.[0] ?? text.trim();
+  }
+
+  /** Ends whatever runs. */
+  stop(): void {
+    for (const child of this.children) (this.options.processes ?? asChild).end(child);
+  }
+}
+
+function startProblem(name: string, binary: string, error: NodeJS.ErrnoException): string {
+  return error.code === "ENOENT"
+    ? `${name}: ${binary} is not there; the machine cannot be reached without it; install ${name === "talosctl" ? "talosctl of the machine's minor release" : `${name} of your server's release`}, or name it by TALOS_GPU_${name.toUpperCase()}`
+    : `${name}: ${binary} does not start: ${error.message}`;
+}
+
+function quote(text: string): string {
+  const lines = text.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("WARNING:"));
+  return lines.length === 0 ? "" : `: ${lines.slice(-QUOTED_LINES).join("\n").trim()}`;
+}
+
+/**
+ * Reads gRPC's code out of what talosctl says. Certificates come first: a failed handshake is reported as `Unavailable`
+ * too, but it does not heal by waiting, save a clock that is not set yet after a boot.
+ */
+const PROBLEMS: [RegExp, CallProblem][] = [
+  [/not yet valid/i, "unreachable"],
+  [/x509|tls: |code = (Unauthenticated|PermissionDenied)|no such host/i, "refused"],
+  [/code = Unimplemented/i, "unimplemented"],
+  [/code = (FailedPrecondition|Aborted)|locked|already in progress/i, "busy"],
+  [
+    /code = (Unavailable|DeadlineExceeded|Canceled)|connection (refused|reset)|i\/o timeout|deadline exceeded|no route to host|broken pipe|\bEOF\b/i,
+    "unreachable",
+  ],
+  [/no such file or directory|code = NotFound/i, "missing"],
+];
+
+/** What kind of failure a message of talosctl tells of. */
+export function classify(text: string): CallProblem {
+  return PROBLEMS.find(([pattern]) => pattern.test(text))?.[1] ?? "refused";
+}

@@ -1,0 +1,116 @@
+import { formatDuration } from "../../duration";
+import { LimitReached, waitFor, type Clock } from "../clock";
+import { CallError, Failure } from "../failure";
+import type { Cluster, PodState } from "../machine";
+
+/** Marks a node that this program cordoned. A node cordoned by anybody else does not have it, and is never uncordoned by us. */
+export const CORDONED_BY = "talos-gpu.dev/cordoned-by";
+
+/** Value of the mark. */
+const OURS = "talos-gpu";
+
+export interface Draining {
+  cluster: Cluster;
+  clock: Clock;
+  /** Node name. */
+  node: string;
+  /** Milliseconds. */
+  limit: number;
+  /** Milliseconds. */
+  poll: number;
+}
+
+/**
+ * Cordons the node unless somebody else has, and evicts its pods. Pods of DaemonSets and mirrors of static pods stay, as
+ * with kubectl's and Talos' own drain; bare pods and pods with emptyDir go, as with Talos' (talos v1.13.0
+ * cmd/talosctl/pkg/talos/nodedrain). A node that Kubernetes does not know has nothing to drain, and the only node of a cluster has
+ * nowhere to drain to. Where the node is not ready, nobody says that a pod has ended: one that was told to go counts as gone.
+ *
+ * @returns one line on what was done.
+ * @throws Failure when pods are left at the limit; it names them and the node that stays cordoned.
+ */
+export async function drain({ cluster, clock, node, limit, poll }: Draining): Promise<string> {
+  /** Whether somebody else cordoned it; undefined before it was looked at. */
+  let foreign: boolean | undefined;
+  const refusals = new Map<string, string>();
+  let left: PodState[] = [];
+  try {
+    return await waitFor(clock, {
+      what: `the pods on node ${node} to go`,
+      limit,
+      poll,
+      look: async () => {
+        const state = await cluster.node(node);
+        if (state === undefined) return { done: `node ${node} is not in Kubernetes, nothing to drain` };
+        if (foreign === undefined) {
+          if (await cluster.isAlone())
+            return { done: `node ${node} is the only one, its pods have nowhere to go: not drained` };
+          const cordoned = state.unschedulable && state.annotations[CORDONED_BY] === undefined;
+          if (!cordoned) await cluster.cordon(node, CORDONED_BY, OURS);
+          foreign = cordoned;
+        }
+        left = (await cluster.pods(node)).filter((pod) => mustGo(pod) && (state.ready || !pod.terminating));
+        if (left.length === 0) return { done: `node ${node} is drained` };
+        for (const pod of left) {
+          const { refused } = await cluster.evict(pod);
+          if (refused === undefined) refusals.delete(pod.uid);
+          else refusals.set(pod.uid, refused);
+        }
+        return { not: `${left.length} pods left` };
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
+    const pods = left.map((pod) => `${pod.namespace}/${pod.name} (${refusals.get(pod.uid) ?? "still terminating"})`);
+    throw new Failure([
+      {
+        field: `machines.${node}`,
+        problem:
+          error instanceof LimitReached
+            ? `these pods did not go within ${formatDuration(limit)}: ${pods.join(", ") || "unknown"} (last: ${error.missing})`
+            : `its pods could not be evicted: ${error.message}`,
+        why: `the machine was not upgraded and not rebooted${foreign === undefined ? "" : `; node ${node} is left cordoned`}`,
+        remedy: foreign
+          ? "make room for the pods (disruption budgets, replicas) and run again; it was cordoned before we came"
+          : "make room for the pods (disruption budgets, replicas) and run again, or `kubectl uncordon` it to give up",
+      },
+    ]);
+  }
+}
+
+/** Makes the node schedulable again if this program cordoned it, once it is ready. */
+export async function uncordon({ cluster, clock, node, limit, poll }: Draining): Promise<string> {
+  try {
+    return await waitFor(clock, {
+      what: `node ${node} to be ready`,
+      limit,
+      poll,
+      look: async () => {
+        const state = await cluster.node(node);
+        if (state === undefined) return { done: `node ${node} is not in Kubernetes` };
+        if (state.annotations[CORDONED_BY] === undefined) {
+          return {
+            done: `node ${node} ${state.unschedulable ? "stays cordoned: it was not cordoned by us" : "is not cordoned"}`,
+          };
+        }
+        if (!state.ready) return { not: "not ready" };
+        await cluster.uncordon(node, CORDONED_BY);
+        return { done: `node ${node} takes pods again` };
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof LimitReached)) throw error;
+    throw new Failure([
+      {
+        field: `machines.${node}`,
+        problem: `its node was not ready within ${formatDuration(limit)} after the reboot (last: ${error.missing})`,
+        why: "pods would not start there; it is left cordoned",
+        remedy: `look at \`kubectl describe node ${node}\`, then run again`,
+      },
+    ]);
+  }
+}
+
+function mustGo(pod: PodState): boolean {
+  return pod.controller !== "DaemonSet" && !pod.mirror && !pod.finished;
+}

@@ -1,0 +1,127 @@
+import { formatDuration } from "../../duration";
+import type { BootGuard } from "./boot-guard";
+import { LimitReached, waitFor, type Clock } from "../clock";
+import { CallError, Failure, isTransient, lastLine } from "../failure";
+import type { Cluster, Machine } from "../machine";
+import type { Report } from "../progress";
+import type { UpgradeTask } from "../task";
+
+/** Times that the reboot is asked for when the connection drops and the machine is seen to have gone on as before. */
+const STARTS = 3;
+
+/** What the upgrade works with. */
+export interface Workbench {
+  machine: Machine;
+  /** The other control planes by address. */
+  others: Map<string, Machine>;
+  /** Kubernetes; undefined without credentials. */
+  cluster: Cluster | undefined;
+  /** Version of talosctl. */
+  clientVersion: string;
+  clock: Clock;
+  report: Report;
+}
+
+/** Calls that a pull has time for: one that hangs, on a connection that died in silence, must leave time for another. */
+const PULLS = 2;
+
+/** Pulls before anything is disturbed: a registry that is down must not be found out on a drained node. */
+export async function pull(task: UpgradeTask, bench: Workbench, limit: number): Promise<void> {
+  const end = bench.clock.now() + limit;
+  const each = limit / PULLS;
+  try {
+    await waitFor(bench.clock, {
+      what: `installer ${task.installerImage}`,
+      limit,
+      poll: task.pollSeconds * 1_000,
+      look: async () => ({
+        done: await bench.machine.pull(task.installerImage, Math.max(Math.min(each, end - bench.clock.now()), 1_000)),
+      }),
+    });
+  } catch (error) {
+    if (error instanceof CallError && error.problem === "unimplemented") {
+      bench.report("pull: this release pulls the installer during the upgrade");
+      return;
+    }
+    if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
+    throw new Failure([
+      {
+        field: `machines.${task.machine}`,
+        problem: `it could not pull ${task.installerImage}: ${error.message}`,
+        why: "nothing was changed on it, and nothing drained",
+        remedy:
+          "check that the Image Factory has every extension for this release and that the machine reaches it, then run again",
+      },
+    ]);
+  }
+}
+
+export interface Rebooting {
+  task: UpgradeTask;
+  machine: Machine;
+  clock: Clock;
+  report: Report;
+  guard: BootGuard;
+  /** Asks for it, within so many milliseconds. */
+  start: (limit: number) => Promise<void>;
+  bootId: string;
+  limit: number;
+  poll: number;
+}
+
+/**
+ * Starts the reboot and waits until the machine runs after it. Talos tells neither whether it went well nor when.
+ *
+ * @returns whether it was asked for: a machine whose boot is paused may begin anew by itself before that.
+ */
+export async function reboot(rebooting: Rebooting): Promise<boolean> {
+  const { task, machine, clock, report, guard, start, bootId, limit, poll } = rebooting;
+  const end = clock.now() + limit;
+  let drops = 0;
+  let asked = false;
+  let accepted = false;
+  try {
+    return await waitFor(clock, {
+      what: `machine ${task.machine} to run after the reboot`,
+      limit,
+      poll,
+      look: async () => {
+        if ((await machine.bootId()) !== bootId) {
+          const { stage, unmet } = await machine.status();
+          if (stage === "running") return { done: asked };
+          const stopped = await guard.look(end - clock.now());
+          return { not: stopped ?? `booted, stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
+        }
+        if (accepted) return { not: "the boot id has not changed" };
+        const { stage } = await machine.status();
+        // A paused boot gives way to a reboot or an upgrade (talos, internal/app/machined/pkg/runtime/sequencer.go).
+        if (stage !== "running" && (await guard.paused()) === undefined) return { not: `stage ${stage}` };
+        if (drops >= STARTS)
+          throw new CallError("refused", `the connection dropped ${STARTS} times while it was asked`);
+        asked = true;
+        try {
+          await start(Math.max(end - clock.now(), poll));
+          accepted = true;
+        } catch (error) {
+          if (!isTransient(error)) throw error;
+          if ((error as CallError).problem === "unreachable") drops++;
+          report(`reboot: not taken on yet (${lastLine(error)}), looking at the machine`);
+        }
+        return { not: "the boot id has not changed" };
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
+    throw new Failure([
+      {
+        field: `machines.${task.machine}`,
+        problem:
+          error instanceof LimitReached
+            ? `it did not run within ${formatDuration(limit)} after the reboot was asked for (last: ${error.missing})`
+            : `it was not rebooted: ${error.message}`,
+        why: "it does not run the wanted image; its node stays cordoned if it was drained",
+        remedy: `look at \`talosctl -n ${task.address} dmesg\`, repair the cause and run again: the program goes on from what it finds`,
+      },
+    ]);
+  }
+}

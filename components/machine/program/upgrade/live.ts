@@ -1,0 +1,25 @@
+import { CallError, lastLine } from "../failure";
+import type { Workbench } from "./install";
+
+/**
+ * Puts the staged configuration into effect without a reboot, where Talos can: it refuses what needs a boot, such as
+ * `machine.files` (talos v1.13.9 internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_runtime.go, CanApplyImmediate).
+ *
+ * Not for a machine with NVIDIA's modules: a changed parameter of a loaded module is taken on and has no effect before the
+ * next boot (kernel_module_spec.go).
+ *
+ * @returns whether it is in effect.
+ */
+export async function applyLive({ machine, report }: Workbench): Promise<boolean> {
+  const { persistent } = await machine.configurations();
+  if (persistent === undefined) return false;
+  try {
+    await machine.activate(persistent);
+  } catch (error) {
+    if (!(error instanceof CallError) || error.problem !== "refused") throw error;
+    report(`apply: needs a reboot (${lastLine(error)})`);
+    return false;
+  }
+  report("apply: in effect without a reboot");
+  return true;
+}

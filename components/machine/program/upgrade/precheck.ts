@@ -1,0 +1,196 @@
+import * as semver from "semver";
+import { formatDuration } from "../../duration";
+import type { BootGuard } from "./boot-guard";
+import { LimitReached, waitFor, type Clock } from "../clock";
+import { CallError, Failure, lastLine } from "../failure";
+import type { Machine, MachineStatus } from "../machine";
+import type { UpgradeTask } from "../task";
+
+/**
+ * How far talosctl's minor release may be from the machine's: older misses methods, much newer asks for ones that are not
+ * there (talos#13581). Three ahead is what talosctl 1.13 is to Talos 1.10, whose API has every method that this program
+ * calls: between them only etcd's downgrade was added, and `upgrade` falls back to the old method by itself
+ * (talos v1.10.9 and v1.11.5 api/machine/machine.proto, v1.13.0 cmd/talosctl/cmd/talos/upgrade.go).
+ */
+const CLIENT_BEHIND = 1;
+export const CLIENT_AHEAD = 3;
+
+type Findings = ConstructorParameters<typeof Failure>[0];
+
+export interface Reaching {
+  machine: Machine;
+  clock: Clock;
+  task: Pick<UpgradeTask, "machine" | "address" | "installs">;
+  guard: BootGuard;
+  /** Milliseconds. */
+  limit: number;
+  /** Milliseconds. */
+  poll: number;
+}
+
+/**
+ * Waits until the machine answers and its stage is `running`. A machine that is in the middle of an upgrade or a boot, as
+ * after a run that was killed, gets the time to finish; one whose boot is paused, since it cannot go on, does not.
+ *
+ * @returns why the boot is paused, if it is.
+ */
+export async function reach({ machine, clock, task, guard, limit, poll }: Reaching): Promise<{ paused?: string }> {
+  try {
+    return await waitFor<{ paused?: string }>(clock, {
+      what: `machine ${task.machine} (${task.address}) to answer and run`,
+      limit,
+      poll,
+      look: async () => {
+        const { stage, unmet } = await machine.status().catch(unlessInstalling(task));
+        if (stage === "running") return { done: {} };
+        const paused = await guard.paused();
+        if (paused !== undefined) return { done: { paused } };
+        return { not: `stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof LimitReached)) throw error;
+    throw new Failure([
+      {
+        field: `machines.${task.machine}.address`,
+        problem: `the machine at ${task.address} was not up within ${formatDuration(limit)} (last: ${error.missing})`,
+        why: "nothing was changed on it",
+        remedy: `check the address, the endpoints of the talosconfig and \`talosctl -n ${task.address} dmesg\`, then run again`,
+      },
+    ]);
+  }
+}
+
+/** A machine that leaves maintenance mode still shows the certificate that it made for itself there, which nobody knows. */
+function unlessInstalling({ installs }: Reaching["task"]): (error: unknown) => MachineStatus {
+  return (error) => {
+    if (installs && error instanceof CallError && /unknown authority/.test(error.message))
+      return { stage: "maintenance", unmet: [] };
+    throw error;
+  };
+}
+
+/** Whether this talosctl can drive a machine of these releases. */
+export function checkClient(client: string, running: string, wanted: string): Findings {
+  const parsed = semver.parse(client);
+  if (parsed === null) {
+    return [
+      {
+        field: "talosctl",
+        problem: `its version ${JSON.stringify(client)} is not a release`,
+        why: "whether it speaks to the machine cannot be known",
+        remedy: `install talosctl ${running}`,
+      },
+    ];
+  }
+  const ahead = minorsBetween(running, client);
+  const behind = minorsBetween(client, wanted);
+  if (ahead <= CLIENT_AHEAD && behind <= CLIENT_BEHIND) return [];
+  return [
+    {
+      field: "talosctl",
+      problem: `${client} does not fit a machine that goes from ${running} to ${wanted}`,
+      why:
+        ahead > CLIENT_AHEAD
+          ? "it calls methods that the machine does not have"
+          : "it lacks methods that the machine expects",
+      remedy: `install talosctl ${running}, or name another by TALOS_GPU_TALOSCTL`,
+    },
+  ];
+}
+
+/** Whether Talos supports going from one release to the other in one step. */
+export function checkPath(machine: string, running: string, wanted: string): Findings {
+  if (semver.lt(wanted, running)) {
+    return [
+      {
+        field: `machines.${machine}.talosVersion`,
+        problem: `the machine runs ${running}, newer than the wanted ${wanted}`,
+        why: "Talos does not support downgrades: its state may be of a newer format",
+        remedy: `set talosVersion to ${running} or newer`,
+      },
+    ];
+  }
+  const minors = minorsBetween(running, wanted);
+  if (minors <= 1) return [];
+  const { major, minor } = semver.parse(running)!;
+  return [
+    {
+      field: `machines.${machine}.talosVersion`,
+      problem: `${running} to ${wanted} is ${minors} minor releases in one upgrade`,
+      why: "Talos supports one at a time: a skipped one leaves its migrations out",
+      remedy: `upgrade to the last v${major}.${minor + 1} release first`,
+    },
+  ];
+}
+
+/**
+ * Whether a control plane may go: every etcd member votes and is healthy, there are not exactly two, and every other
+ * control plane is up. LifecycleService.Upgrade and Reboot do not check any of it, MachineService.Upgrade checks etcd
+ * (talos v1.13.9 internal/app/lifecycle/lifecycle.go, internal/pkg/etcd).
+ */
+export async function checkControlPlanes(
+  task: UpgradeTask,
+  machine: Machine,
+  others: Map<string, Machine>,
+): Promise<Findings> {
+  if (task.role !== "controlplane") return [];
+  const findings: Findings = [];
+  const say = (problem: string, why: string, remedy: string): void => {
+    findings.push({ field: `machines.${task.machine}`, problem, why, remedy });
+  };
+  const members = await machine.etcdMembers();
+  if (members.length === 2) {
+    say(
+      "etcd has two members",
+      "while one reboots the other has no quorum, and the Kubernetes API stands still",
+      "add a third control plane, or remove one member with `talosctl etcd leave`",
+    );
+  }
+  for (const { hostname } of members.filter((member) => member.learner)) {
+    say(
+      `etcd member ${hostname} is a learner`,
+      "it does not vote yet, the quorum is smaller than it looks",
+      "wait until it has caught up and run again",
+    );
+  }
+  for (const problem of await machine.etcdProblems()) {
+    say(
+      `its etcd member complains: ${problem}`,
+      "an upgrade may lose the quorum",
+      "repair etcd (`talosctl etcd status`) and run again",
+    );
+  }
+  for (const [address, other] of others) {
+    try {
+      const { stage } = await other.status();
+      if (stage !== "running") {
+        say(
+          `control plane ${address} is in stage ${stage}`,
+          "two control planes down at a time may lose etcd's quorum",
+          "wait until it runs and run again",
+        );
+      }
+      for (const problem of await other.etcdProblems()) {
+        say(
+          `the etcd member at ${address} complains: ${problem}`,
+          "an upgrade may lose the quorum",
+          "repair etcd (`talosctl etcd status`) and run again",
+        );
+      }
+    } catch (error) {
+      say(
+        `control plane ${address} does not answer (${lastLine(error)})`,
+        "two control planes down at a time may lose etcd's quorum",
+        "bring it up and run again",
+      );
+    }
+  }
+  return findings;
+}
+
+/** Minor releases from one to the other; negative when it goes back. A new major counts as too many. */
+function minorsBetween(from: string, to: string): number {
+  const [a, b] = [semver.parse(from)!, semver.parse(to)!];
+  return a.major === b.major ? b.minor - a.minor : (b.major - a.major) * 1_000;
+}

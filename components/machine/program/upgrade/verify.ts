@@ -1,0 +1,140 @@
+import * as semver from "semver";
+import { formatDuration } from "../../duration";
+import type { BootGuard } from "./boot-guard";
+import { LimitReached, waitFor, type Clock } from "../clock";
+import { Failure } from "../failure";
+import { isStaged } from "../talos/configuration-text";
+import type { Machine } from "../machine";
+import type { UpgradeTask } from "../task";
+
+/** What a machine runs. */
+export interface Observed {
+  talosVersion: string;
+  schematicId: string | undefined;
+  /** Whether the next boot brings another configuration. */
+  staged: boolean;
+}
+
+export async function observe(machine: Machine): Promise<Observed> {
+  return {
+    talosVersion: await machine.version(),
+    schematicId: await machine.schematic(),
+    staged: isStaged(await machine.configurations()),
+  };
+}
+
+/** Whether the machine runs the wanted image: release and schematic, since either alone may be right by chance. */
+export function runsImage(observed: Observed, task: UpgradeTask): boolean {
+  const runsRelease = semver.eq(observed.talosVersion, task.talosVersion);
+  return runsRelease && observed.schematicId === task.schematicId;
+}
+
+/** Version of the loaded NVIDIA driver; undefined when none is loaded. */
+export async function loadedDriver(machine: Machine): Promise<string | undefined> {
+  return parseDriverVersion((await machine.read("/proc/driver/nvidia/version")) ?? "");
+}
+
+/** Reads the first line of `/proc/driver/nvidia/version`, of the open and of the proprietary modules. */
+export function parseDriverVersion(text: string): string | undefined {
+  return /Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)?)\b/.exec(text)?.[1];
+}
+
+/** Names of the modules that are loaded and live, from `/proc/modules`. */
+export function parseModules(text: string): Set<string> {
+  return new Set(
+    text
+      .split("\n")
+      .map((line) => line.split(" "))
+      .filter((fields) => fields[4] === "Live")
+      .map((fields) => fields[0]!),
+  );
+}
+
+/** What the driver lacks, in words; empty when modules, driver and extension services are as wanted. */
+export async function driverProblems(
+  machine: Machine,
+  task: Pick<UpgradeTask, "modules" | "driverVersion" | "extensionServices">,
+): Promise<string[]> {
+  const problems: string[] = [];
+  if (task.modules.length > 0) {
+    const loaded = parseModules((await machine.read("/proc/modules")) ?? "");
+    const missing = task.modules.filter((name) => !loaded.has(name.replaceAll("-", "_")));
+    if (missing.length > 0) problems.push(`kernel modules not loaded: ${missing.join(", ")}`);
+  }
+  if (task.driverVersion !== undefined) {
+    const driver = await loadedDriver(machine);
+    if (driver === undefined) problems.push("no NVIDIA driver is loaded");
+    else if (!isDriver(driver, task.driverVersion))
+      problems.push(`NVIDIA driver ${driver} is loaded, not ${task.driverVersion}`);
+  }
+  if (task.extensionServices.length > 0) {
+    const services = await machine.services();
+    for (const { name, state } of task.extensionServices) {
+      if (services[name] !== state) problems.push(`service ${name} is ${services[name] ?? "not there"}, not ${state}`);
+    }
+  }
+  return problems;
+}
+
+/** Whether a driver is the wanted one: the very version, or one of the branch where only that is known. */
+function isDriver(driver: string, wanted: string): boolean {
+  return driver === wanted || (/^\d+$/.test(wanted) && driver.startsWith(`${wanted}.`));
+}
+
+/** What the wait for the driver needs. */
+export interface Verifying {
+  machine: Machine;
+  task: UpgradeTask;
+  clock: Clock;
+  guard: BootGuard;
+  /** Milliseconds. */
+  limit: number;
+  /** Milliseconds. */
+  poll: number;
+}
+
+/** Waits until the driver is as wanted. */
+export async function verifyDriver({ machine, task, clock, guard, limit, poll }: Verifying): Promise<void> {
+  const end = clock.now() + limit;
+  let problems: string[] = [];
+  try {
+    await waitFor(clock, {
+      what: `the driver of ${task.machine}`,
+      limit,
+      poll,
+      look: async () => {
+        problems = await driverProblems(machine, task);
+        if (problems.length > 0) await guard.look(end - clock.now());
+        return problems.length === 0 ? { done: true } : { not: problems.join(", ") };
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof LimitReached)) throw error;
+    throw new Failure(
+      (problems.length > 0 ? problems : [error.missing]).map((problem) => ({
+        field: `machines.${task.machine}`,
+        problem: `${problem} (after ${formatDuration(limit)})`,
+        why: "pods would get no GPU there",
+        remedy: `look at \`talosctl -n ${task.address} dmesg\` and \`services\`, check the card, the modules' flavour and branch, then run again`,
+      })),
+    );
+  }
+}
+
+/** Says what is wrong when the machine came back with another image than the wanted one. */
+export function imageFailure(task: UpgradeTask, before: Observed, after: Observed): Failure {
+  const rolledBack = semver.eq(after.talosVersion, before.talosVersion) && after.schematicId === before.schematicId;
+  const now = `${after.talosVersion}, schematic ${after.schematicId ?? "none"}`;
+  return new Failure([
+    {
+      field: `machines.${task.machine}`,
+      problem: rolledBack
+        ? `Talos rolled back: after the reboot it runs the old image (${now})`
+        : `after the reboot it runs another image (${now}) than ${task.talosVersion}, schematic ${task.schematicId}`,
+      why: rolledBack
+        ? "the new image did not boot, so the boot loader went back to the other one"
+        : "somebody else changes the machine, or the installer image is not what its name says",
+      remedy: `look at \`talosctl -n ${task.address} dmesg\` and the console of that boot, and run again when the cause is gone; its node stays cordoned until then if it was drained`,
+    },
+  ]);
+}

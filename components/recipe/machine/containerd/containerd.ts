@@ -1,0 +1,103 @@
+import { parse, stringify, TomlError, type TomlTable } from "smol-toml";
+import { remember } from "../../memory";
+import type { ContainerdSpec } from "../../stack/spec/index";
+import type { Era } from "../../types";
+
+/** The one file from which Talos takes containerd settings. Source: talos, pkg/machinery/constants, CRICustomizationConfigPart. */
+export const customizationPath = "/etc/cri/conf.d/20-customization.part";
+
+/** Name of containerd's CRI runtime plugin in its configuration of version 3 (Talos ≥ 1.8). */
+const runtimePlugin = "io.containerd.cri.v1.runtime";
+
+/** Where containerd looks for CDI specifications when nobody says otherwise. Source: containerd 2, internal/cri/config. */
+const containerdCdiDirs = ["/etc/cdi", "/var/run/cdi"];
+
+/** Talos' base OCI specification, which it gives to `runc` only. Source: talos, hack/cri-plugin.part. */
+const baseSpec = "/etc/cri/conf.d/base-spec.json";
+
+/** A part, and where its fragments disagree. */
+export interface ContainerdPart {
+  /** TOML; undefined when there is nothing to say. */
+  toml?: string;
+  /** Dotted keys that two fragments set to different values; the later fragment stands. */
+  clashes: string[];
+  /** Why `extra` is no TOML. */
+  error?: string;
+}
+
+/** Composes the machine's containerd part from one fragment per option; `version` never gets in (a part's version overwrites Talos' own). */
+export function containerdPart(spec: ContainerdSpec | undefined, era: Era): ContainerdPart {
+  if (!spec) return { clashes: [] };
+  const key = JSON.stringify([spec, era]);
+  let part = knownParts.get(key);
+  if (!part) {
+    part = compose(spec, era);
+    remember(knownParts, key, part);
+  }
+  return part;
+}
+
+/** Machines of a kind have the same part. */
+const knownParts = new Map<string, ContainerdPart>();
+
+function compose(spec: ContainerdSpec, era: Era): ContainerdPart {
+  const clashes: string[] = [];
+  const table: TomlTable = {};
+  for (const fragment of typedFragments(spec, era)) merge(table, fragment, "", clashes);
+  const extra = parseToml(spec.extra ?? "");
+  if (extra.table) {
+    delete extra.table["version"];
+    merge(table, extra.table, "", clashes);
+  }
+  return {
+    ...(Object.keys(table).length > 0 ? { toml: `${stringify(table).trim()}\n` } : {}),
+    clashes,
+    ...(extra.error === undefined ? {} : { error: extra.error }),
+  };
+}
+
+function typedFragments(spec: ContainerdSpec, era: Era): TomlTable[] {
+  const runtime = (settings: TomlTable): TomlTable => ({ plugins: { [runtimePlugin]: settings } });
+  const dirs = spec.cdiSpecDirs ?? [];
+  return [
+    // Talos ≥ 1.13 sets the directories itself and arrays are concatenated; before, ours would take the place of containerd's own.
+    ...(dirs.length > 0
+      ? [runtime({ cdi_spec_dirs: [...new Set([...(era === "legacy" ? containerdCdiDirs : []), ...dirs])] })]
+      : []),
+    ...(spec.nvidiaDefaultRuntime ? [runtime({ containerd: { default_runtime_name: "nvidia" } })] : []),
+    ...(spec.baseRuntimeSpec
+      ? [runtime({ containerd: { runtimes: { nvidia: { base_runtime_spec: baseSpec } } } })]
+      : []),
+  ];
+}
+
+/** TOML, or why it is none. */
+export function parseToml(text: string): { table?: TomlTable; error?: string } {
+  if (text.trim() === "") return { table: {} };
+  try {
+    return { table: parse(text) };
+  } catch (error) {
+    const message = ((error as Error).message.split("\n")[0] ?? "not TOML").replace(/^Invalid TOML document: /, "");
+    return { error: error instanceof TomlError ? `${message} (line ${error.line})` : message };
+  }
+}
+
+/** Merges like Talos does (internal/pkg/toml/merge.go): tables by key, arrays one after the other, scalars by the later one. */
+function merge(into: TomlTable, from: TomlTable, path: string, clashes: string[]): void {
+  for (const [key, value] of Object.entries(from)) {
+    const here = path === "" ? key : `${path}.${key}`;
+    const old = into[key];
+    if (old === undefined) into[key] = value;
+    else if (isTable(old) && isTable(value)) merge(old, value, here, clashes);
+    else if (Array.isArray(old) && Array.isArray(value))
+      into[key] = [...old, ...value.filter((item) => !old.includes(item))];
+    else {
+      if (old !== value) clashes.push(here);
+      into[key] = value;
+    }
+  }
+}
+
+function isTable(value: unknown): value is TomlTable {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}

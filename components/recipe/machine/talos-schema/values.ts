@@ -1,0 +1,116 @@
+import { isIP } from "node:net";
+import type { Scalar } from "yaml";
+import type { TypeText } from "../../facts/talos-schema";
+import { asText } from "../user-patches";
+
+/** What is wrong with a single value of a type; undefined when nothing is. The value itself is never repeated: it may be secret. */
+export function scalarFlaw(scalar: Scalar, type: TypeText): string | undefined {
+  const text = scalar.source ?? asText(scalar.value);
+  const isQuoted = scalar.type === "QUOTE_DOUBLE" || scalar.type === "QUOTE_SINGLE";
+  const isNumber = typeof scalar.value === "number" || (!isQuoted && /^[-+]?\d[\d_]*$/.test(text));
+  switch (type) {
+    case "any":
+    case "string":
+      return undefined;
+    case "boolean":
+      // go-yaml takes the words of YAML 1.1 for a boolean, and no text "true".
+      return typeof scalar.value === "boolean" || /^(y|yes|on|n|no|off)$/i.test(text) ? undefined : "is no boolean";
+    case "integer":
+    case "unsigned":
+      if (!isNumber) return isQuoted ? "is a text" : "is no number";
+      if (typeof scalar.value === "number" && !Number.isInteger(scalar.value)) return "is no whole number";
+      return type === "unsigned" && Number(scalar.value) < 0 ? "is negative" : undefined;
+    case "number":
+      return isNumber ? undefined : "is no number";
+    case "duration":
+      if (isNumber) return "is a number without a unit";
+      return durationPattern.test(text) ? undefined : "is no duration";
+    case "base64":
+      return text === "" || isBase64(text) ? undefined : "is no base64";
+    default:
+      if (type.startsWith("=")) return isOneOf(text, type) ? undefined : "is none of its values";
+      if (type.startsWith("/")) return patternFlaw(text, type.slice(1));
+      return "is a single value";
+  }
+}
+
+const durationPattern = /^[-+]?(((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+|0)$/;
+
+/** Talos' newer documents take the words of an enumeration in any case (enumer), v1alpha1 as they stand; both are let be. */
+function isOneOf(text: string, type: TypeText): boolean {
+  const words = type.slice(1).split("|");
+  return (
+    words.includes(text) ||
+    (text !== "" && words.map((word) => word.toLowerCase()).includes(text.toLowerCase()) && !v1alpha1Words.has(type))
+  );
+}
+
+/** Enumerations of v1alpha1, which are case-sensitive. */
+const v1alpha1Words = new Set(["=controlplane|worker", "=flannel|custom|none", "=create|append|overwrite"]);
+
+function isBase64(text: string): boolean {
+  return /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text) && text.replace(/\s/g, "").length % 4 === 0;
+}
+
+const prefixPattern = "^[0-9a-f.:]+/\\d{1,3}$";
+const addressPattern = "^[0-9a-f.:]+$";
+const hardwarePattern = "^[0-9a-f:]+$";
+
+/** Patterns of the schema that mean more than they say are judged by what they mean. */
+function patternFlaw(text: string, pattern: string): string | undefined {
+  if (text === "") return undefined; // reads as not set
+  if (pattern === prefixPattern) return isPrefix(text) ? undefined : "is no network with a prefix length";
+  if (pattern === addressPattern) return isAddress(text) ? undefined : "is no IP address";
+  if (pattern === hardwarePattern) return isHardwareAddress(text) ? undefined : "is no hardware address";
+  return new RegExp(pattern, "u").test(text) ? undefined : `does not match ${pattern}`;
+}
+
+/** An IP address, with or without a zone. */
+export function isAddress(text: string): boolean {
+  return isIP(text) !== 0;
+}
+
+/** An IP address with a prefix length, e.g. `10.0.0.0/8`. */
+export function isPrefix(text: string): boolean {
+  const [address = "", bits = "", ...more] = text.split("/");
+  const family = isIP(address);
+  return (
+    family !== 0 && more.length === 0 && /^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128)
+  );
+}
+
+function isHardwareAddress(text: string): boolean {
+  return /^[0-9a-f]{2}([:-][0-9a-f]{2}){5}(([:-][0-9a-f]{2}){2}|([:-][0-9a-f]{2}){14})?$/i.test(text);
+}
+
+/** A type in words, for a remedy. */
+export function describe(type: TypeText): string {
+  if (type.startsWith("(")) return type.slice(1, -1).split(" ").map(describe).join(" or ");
+  if (type.startsWith("[")) return `a list, each item ${describe(type.slice(1))}`;
+  if (type.startsWith("{")) return `a mapping of names, each with ${describe(type.slice(1))}`;
+  if (type.startsWith("@") || type === "object") return "a mapping";
+  if (type.startsWith("=")) return `one of ${type.slice(1).split("|").join(", ")}`;
+  if (type.startsWith("/")) {
+    const pattern = type.slice(1);
+    if (pattern === prefixPattern) return "a network such as 10.0.0.0/8";
+    if (pattern === addressPattern) return "an IP address";
+    if (pattern === hardwarePattern) return "a hardware address such as 00:11:22:33:44:55";
+    return `what matches ${pattern}`;
+  }
+  switch (type) {
+    case "boolean":
+      return "true or false, without quotes";
+    case "integer":
+      return "a whole number, without quotes";
+    case "unsigned":
+      return "a whole number from 0 on, without quotes";
+    case "duration":
+      return "a duration such as 30s or 5m";
+    case "base64":
+      return "base64 of PEM";
+    case "number":
+      return "a number";
+    default:
+      return "a text";
+  }
+}

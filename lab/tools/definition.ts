@@ -1,0 +1,52 @@
+/** A program the lab runs. */
+export type ToolName = "pulumi" | "talosctl" | "helm" | "controlplane" | "machines";
+
+/** A family of programs of a real node: their path is the folder that holds them. */
+export type NodeToolName = "kubelet" | "containerd" | "runc" | "cni" | "nvidia-toolkit" | "nvidia-device-plugin";
+
+/** How a tool is recognised, and how it is built where it is not there. */
+export interface ToolDefinition {
+  name: ToolName | NodeToolName;
+  /** Folder of its `go.mod`. */
+  folder: string;
+  /** What `go build` is asked for: an import path of a pinned dependency, or the folder's own program. */
+  package: string;
+  /** Further programs of the same module. With this, also empty, the tool's path is a folder that holds all of them. */
+  more?: readonly string[];
+  /** What it needs of a C compiler: `static`, or `lazy`, a program that opens NVIDIA's libraries only where they are. Default none. */
+  c?: "static" | "lazy";
+  /** Build tags. */
+  tags?: readonly string[];
+  /** Variables the linker sets (`-X`): how each project stamps its version in its own release builds. */
+  stamps: readonly string[];
+  /** How one on PATH is judged. Absent: it is a program of this lab, always built from its sources. */
+  onPath?: {
+    /** Versions that behave as the lab needs them, as a semver range. */
+    range: string;
+    /** Arguments that print its version without contacting anything. */
+    args: readonly string[];
+  };
+  /** What its project publishes of the version that is pinned. Absent: it is a program of this lab. */
+  release?: Release;
+}
+
+/** The Go toolchain that builds a tool. */
+export interface Toolchain {
+  /** E.g. `go1.26.8`. */
+  version: string;
+  /** What it builds for: this machine. */
+  os: string;
+  arch: string;
+}
+
+/** A release that a project publishes: files, and a list of their SHA-256 sums, in one folder. */
+export interface Release {
+  /** URL of the folder. */
+  folder: string;
+  /** Name of the file for a platform, as Go names it; undefined where the project publishes none. */
+  file(platform: Pick<Toolchain, "os" | "arch">): string | undefined;
+  /** Name of the file that lists the sums, one `SUM  NAME` a line. */
+  sums(file: string): string;
+  /** Path of the program in the file, which is a compressed tar archive then. Absent: the file is the program. */
+  member?(platform: Pick<Toolchain, "os" | "arch">): string;
+}
