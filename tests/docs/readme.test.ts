@@ -9,7 +9,10 @@ const read = (file: string): string => fs.readFileSync(path.join(root, file), "u
 const pages = [
   "README.md",
   "CONTRIBUTING.md",
-  ...fs.readdirSync(path.join(root, "docs")).map((file) => `docs/${file}`),
+  ...fs
+    .readdirSync(path.join(root, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `docs/${file.split(path.sep).join("/")}`),
 ];
 
 test("the stack that README shows is a stack that the checks accept", () => {
@@ -26,6 +29,19 @@ test("the stack that README shows is a stack that the checks accept", () => {
 test("README has every stack in its table, and no other", () => {
   const named = [...read("README.md").matchAll(/^\| \[`([^`]+)`\]\(stacks\//gm)].map(([, name]) => name);
   expect(named.sort()).toEqual(stackNames());
+});
+
+test("every stack has a page of its own", () => {
+  const pagesOfStacks = pages.flatMap((page) => /^docs\/stacks\/(.+)\.md$/.exec(page)?.slice(1) ?? []);
+  expect(pagesOfStacks.sort()).toEqual(stackNames());
+});
+
+test("no cell of README's tables is longer than a reader can take in at once", () => {
+  const cells = read("README.md")
+    .split("\n")
+    .filter((line) => line.startsWith("|"))
+    .flatMap((line) => line.split("|").map((cell) => cell.trim()));
+  expect(cells.filter((cell) => cell.length > 160)).toEqual([]);
 });
 
 test.each(pages)("%s: every file that it links to exists", (page) => {
