@@ -1,7 +1,16 @@
 // Component classes and types only: Pulumi's host publishes every component class that it finds here.
 export { GpuCluster, type GpuClusterArgs } from "./gpu-cluster";
 export type { MachineReport } from "./gpu-machines";
-export { GpuMachine, type GpuMachineArgs } from "./machine";
+export {
+  GpuMachine,
+  type GpuMachineArgs,
+  type GpuMachineRecipe,
+  type MachineExtensionService,
+  type MachineKernelModule,
+  type MachineTaint,
+} from "./machine";
+export type { AskedStack } from "./release-facts";
+export type * from "./recipe/types";
 export { ComfyUi, type ComfyUiArgs } from "./workloads/comfyui";
 export type { GpuToleration } from "./kubernetes/toleration";
 export type { GpuAccess } from "./workloads/gpu-access";

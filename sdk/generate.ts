@@ -1,16 +1,23 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { ComponentProvider, getPulumiComponents } from "@pulumi/pulumi/provider/experimental/provider";
+import { renderStackSchema } from "./stack/json-schema";
+import { referencePage } from "./stack/page";
+import { type PackageSchema, withTags } from "./stack/tags";
 
 const components = path.join(__dirname, "..", "components");
 
 /** File of the committed schema. */
 export const schemaFile = path.join(__dirname, "schema.json");
 
+/** Files that say what a stack may say: to an editor, and to a reader. */
+export const stackSchemaFile = path.join(__dirname, "../stacks/stack.schema.json");
+export const referenceFile = path.join(__dirname, "../docs/reference.md");
+
 /**
  * The package's schema: what other languages see. Made by the very host that serves the package as a plugin. The CLI reads
  * it into types of its own first, so `pulumi package get-schema ./components` prints it without `optional: true` and empty
- * lists, in another order; tests/e2e/pulumi-host.test.ts compares the two.
+ * lists, in another order. The host reads no tags of docstrings, so what they say is added here.
  *
  * @returns Text of the schema file.
  * @throws Error where a type cannot be published; the message names it.
@@ -20,10 +27,12 @@ export async function renderSchema(): Promise<string> {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- by path, as the host loads a plugin
   const classes = getPulumiComponents(require(path.join(components, "index.ts")));
   const host = new ComponentProvider({ components: classes, dirname: components, name: manifest.name });
-  const schema: unknown = JSON.parse(await host.getSchema());
+  const schema = withTags(JSON.parse(await host.getSchema()) as PackageSchema);
   return `${JSON.stringify(schema, undefined, 2)}\n`;
 }
 
 if (require.main === module) {
   void renderSchema().then((schema) => fs.writeFileSync(schemaFile, schema));
+  fs.writeFileSync(stackSchemaFile, renderStackSchema());
+  fs.writeFileSync(referenceFile, referencePage());
 }

@@ -8,7 +8,16 @@ export interface Fault {
 }
 
 /** A rule about a text: what is wrong with it; undefined when nothing is. */
-export type Rule = (text: string) => Fault | undefined;
+export interface Rule {
+  (text: string): Fault | undefined;
+  /** Regular expression that fits every text which the rule takes, and others maybe: what an editor can check by. */
+  readonly pattern?: string;
+}
+
+/** A rule with the pattern that editors get. */
+export function withPattern(pattern: RegExp, rule: Rule): Rule {
+  return Object.assign((text: string) => rule(text), { pattern: pattern.source });
+}
 
 /** Longest piece of a user's text that a message repeats. */
 const shownLength = 80;

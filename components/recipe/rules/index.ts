@@ -1,6 +1,6 @@
 import { addressFlaw, urlFlaw } from "./address";
 import { durationValue, longestWait, shortestWait } from "./duration";
-import { ruleOf, shown, type Rule } from "./fault";
+import { ruleOf, shown, withPattern, type Rule } from "./fault";
 import { imageFlaw } from "./image-reference";
 import { ollamaModelFlaw, vllmModelFlaw } from "./model-name";
 import { isDataKey, isDns1123Label, isDns1123Subdomain, isEnvName, isLabelValue, isQualifiedName } from "./names";
@@ -25,19 +25,25 @@ function flawRule(flawOf: (text: string) => string | undefined, why: string, rem
 }
 
 /** Name of a namespace. */
-export const namespaceName = ruleOf(
-  isDns1123Label,
-  "is not a Kubernetes name",
-  handedOn,
-  "use lower-case letters, digits and `-`, at most 63 of them, e.g. `gpu-operator`",
+export const namespaceName = withPattern(
+  /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/,
+  ruleOf(
+    isDns1123Label,
+    "is not a Kubernetes name",
+    handedOn,
+    "use lower-case letters, digits and `-`, at most 63 of them, e.g. `gpu-operator`",
+  ),
 );
 
 /** Name of most other objects, e.g. of a Secret or a StorageClass. */
-export const objectName = ruleOf(
-  isDns1123Subdomain,
-  "is not a Kubernetes name",
-  handedOn,
-  "use lower-case letters, digits, `-` and `.`, at most 253 of them, e.g. `hugging-face`",
+export const objectName = withPattern(
+  /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/,
+  ruleOf(
+    isDns1123Subdomain,
+    "is not a Kubernetes name",
+    handedOn,
+    "use lower-case letters, digits, `-` and `.`, at most 253 of them, e.g. `hugging-face`",
+  ),
 );
 
 /** Key of a label, a taint or a resource. */
@@ -83,26 +89,32 @@ export const imageReference = flawRule(
 );
 
 /** Amount of storage or memory. */
-export const bytes = flawRule(
-  (text) => {
-    const value = quantityValue(text);
-    if (value === undefined) return "is not an amount of storage";
-    return value >= 1 ? undefined : value > 0 ? "is less than one byte" : "is not more than nothing";
-  },
-  "Kubernetes refuses it, or makes nothing that anything fits into",
-  "write a Kubernetes quantity, e.g. `100Gi`, `500M`",
+export const bytes = withPattern(
+  /^\+?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+|[KMGTPE]i|[numkMGTPE]?)$/,
+  flawRule(
+    (text) => {
+      const value = quantityValue(text);
+      if (value === undefined) return "is not an amount of storage";
+      return value >= 1 ? undefined : value > 0 ? "is less than one byte" : "is not more than nothing";
+    },
+    "Kubernetes refuses it, or makes nothing that anything fits into",
+    "write a Kubernetes quantity, e.g. `100Gi`, `500M`",
+  ),
 );
 
 /** Limit of a wait. */
-export const wait = flawRule(
-  (text) => {
-    const value = durationValue(text);
-    if (value === undefined) return "is not a duration";
-    if (value < shortestWait) return "is no time to wait";
-    return value > longestWait ? "is longer than a week" : undefined;
-  },
-  "the wait would end at once, or hold the stack's update for ever",
-  "write hours, minutes and seconds, e.g. `10m`, `90s` or `1h30m`, from `1s` to `168h`",
+export const wait = withPattern(
+  /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/,
+  flawRule(
+    (text) => {
+      const value = durationValue(text);
+      if (value === undefined) return "is not a duration";
+      if (value < shortestWait) return "is no time to wait";
+      return value > longestWait ? "is longer than a week" : undefined;
+    },
+    "the wait would end at once, or hold the stack's update for ever",
+    "write hours, minutes and seconds, e.g. `10m`, `90s` or `1h30m`, from `1s` to `168h`",
+  ),
 );
 
 /** Address of a machine. */
@@ -113,17 +125,23 @@ export const machineAddress = flawRule(
 );
 
 /** URL of the Kubernetes API. Source: talos v1.12.0, cmd/talosctl/cmd/mgmt/gen/config.go (validateClusterEndpoint). */
-export const clusterUrl = flawRule(
-  (text) => urlFlaw(text, ["https"]),
-  "machines and clients are given it as the address of the Kubernetes API",
-  "write it with its scheme, e.g. `https://10.0.10.10:6443`",
+export const clusterUrl = withPattern(
+  /^[hH][tT][tT][pP][sS]:\/\//,
+  flawRule(
+    (text) => urlFlaw(text, ["https"]),
+    "machines and clients are given it as the address of the Kubernetes API",
+    "write it with its scheme, e.g. `https://10.0.10.10:6443`",
+  ),
 );
 
 /** URL of a server of ours to ask. */
-export const serverUrl = flawRule(
-  (text) => urlFlaw(text, ["https", "http"]),
-  "it is asked for schematics, and is the registry of the installer images",
-  "write it with its scheme, e.g. `https://factory.talos.dev`",
+export const serverUrl = withPattern(
+  /^[hH][tT][tT][pP][sS]?:\/\//,
+  flawRule(
+    (text) => urlFlaw(text, ["https", "http"]),
+    "it is asked for schematics, and is the registry of the installer images",
+    "write it with its scheme, e.g. `https://factory.talos.dev`",
+  ),
 );
 
 /** URL of a server within the cluster. */
@@ -159,11 +177,14 @@ export const migProfile = ruleOf(
 );
 
 /** A folder of a machine. */
-export const absolutePath = ruleOf(
-  (text) => /^\/[^\0\s]*$/.test(text) && !text.split("/").includes(".."),
-  "is not the path of a folder",
-  "containerd looks for it from its own working directory, where nothing is",
-  "write it from the root, e.g. `/run/cdi`",
+export const absolutePath = withPattern(
+  /^\//,
+  ruleOf(
+    (text) => /^\/[^\0\s]*$/.test(text) && !text.split("/").includes(".."),
+    "is not the path of a folder",
+    "containerd looks for it from its own working directory, where nothing is",
+    "write it from the root, e.g. `/run/cdi`",
+  ),
 );
 
 /** Resources that Kubernetes knows without a domain. Source: kubernetes v1.34.0, pkg/apis/core/helper/helpers.go (IsStandardContainerResourceName). */

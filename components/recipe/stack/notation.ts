@@ -2,12 +2,15 @@ import { z } from "zod";
 import * as rules from "../rules";
 import type { Fault, Rule } from "../rules";
 
-/** A text by a rule, whose words go on with the issue. */
-export function ruled(...rules: Rule[]): z.ZodString {
-  return z.string().superRefine((text, context) => {
-    const fault = text.trim() === "" ? empty : rules.map((rule) => rule(text)).find((found) => found !== undefined);
-    if (fault) context.addIssue({ code: "custom", params: { ...fault } });
-  });
+/** A text by a rule, whose words go on with the issue, and whose pattern with the JSON schema. */
+export function ruled(rule: Rule): z.ZodString {
+  return z
+    .string()
+    .superRefine((text, context) => {
+      const fault = text.trim() === "" ? empty : rule(text);
+      if (fault) context.addIssue({ code: "custom", params: { ...fault } });
+    })
+    .meta({ pattern: rule.pattern ?? "\\S" });
 }
 const empty: Fault = {
   problem: "is empty",

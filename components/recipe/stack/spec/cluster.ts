@@ -12,19 +12,40 @@ export type ModuleFlavour = (typeof ModuleFlavour)[keyof typeof ModuleFlavour];
 
 /** NVIDIA driver of the cluster. */
 export interface DriverSpec {
-  /** Default `production`, or `lts` where the card or the release asks for it. */
+  /**
+   * Branch as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`.
+   * @default `production`, or `lts` where the card or the release asks for it
+   * @example `lts`
+   * @causes another image, and with it one reboot of each GPU machine
+   */
   branch?: DriverBranch;
-  /** Default follows from the card: `open` from Turing on, `proprietary` before. */
+  /**
+   * Flavour of the kernel modules: `open` (Turing and newer; the only one for Blackwell) or `proprietary`.
+   * @default follows from the card: `open` from Turing on, `proprietary` before
+   * @example `proprietary`
+   * @causes another image, and with it one reboot of each GPU machine
+   */
   flavour?: ModuleFlavour;
 }
 
 /** NVIDIA GPU Operator. Exclusive with `devicePlugin`. */
 export interface GpuOperatorSpec {
-  /** Chart release, e.g. `v25.10.1`. */
+  /**
+   * Chart release.
+   * @example `v25.10.1`
+   */
   version: string;
-  /** Default `gpu-operator`. */
+  /**
+   * Namespace of the release.
+   * @default `gpu-operator`
+   * @example `nvidia-gpu-operator`
+   */
   namespace?: string;
-  /** Further chart values, merged over ours. A value that the chart does not have is refused. */
+  /**
+   * Further chart values, merged over ours. A value that the chart does not have is refused.
+   * @default none
+   * @example `{ dcgmExporter: { enabled: false } }`
+   */
   values?: Record<string, any>;
 }
 
@@ -33,11 +54,22 @@ export interface GpuOperatorSpec {
  * alone; the plugin works there with what is emitted, as it does before.
  */
 export interface DevicePluginSpec {
-  /** Chart release, e.g. `0.17.4`. */
+  /**
+   * Chart release.
+   * @example `0.17.4`
+   */
   version: string;
-  /** Default `nvidia-device-plugin`. */
+  /**
+   * Namespace of the release.
+   * @default `nvidia-device-plugin`
+   * @example `kube-system`
+   */
   namespace?: string;
-  /** Further chart values, merged over ours. A value that the chart does not have is refused. */
+  /**
+   * Further chart values, merged over ours. A value that the chart does not have is refused.
+   * @default none
+   * @example `{ deviceIDStrategy: index }`
+   */
   values?: Record<string, any>;
 }
 
@@ -45,14 +77,28 @@ export interface DevicePluginSpec {
 export interface MonitoringSpec {
   /**
    * Make a ServiceMonitor. The cluster must have the Prometheus Operator's definition of it: a preview looks, and ends with
-   * `servicemonitors.monitoring.coreos.com does not exist` when it is not there. Default false.
+   * `servicemonitors.monitoring.coreos.com does not exist` when it is not there.
+   * @default `false`
+   * @example `true`
    */
   serviceMonitor?: boolean;
-  /** Make a ConfigMap with a Grafana dashboard, which the sidecar of Grafana's chart loads by its label. Default true. */
+  /**
+   * Make a ConfigMap with a Grafana dashboard, which the sidecar of Grafana's chart loads by its label.
+   * @default `true`
+   * @example `false`
+   */
   dashboard?: boolean;
-  /** Namespace of the dashboard; it must exist. Default: the release's, which Grafana's sidecar reads when it searches all. */
+  /**
+   * Namespace of the dashboard; it must exist.
+   * @default the release's, which Grafana's sidecar reads when it searches all
+   * @example `monitoring`
+   */
   namespace?: string;
-  /** Further labels of the ServiceMonitor, as Prometheus selects by, e.g. `release: kube-prometheus-stack`. Default none. */
+  /**
+   * Further labels of the ServiceMonitor, by which Prometheus selects it.
+   * @default none
+   * @example `{ release: kube-prometheus-stack }`
+   */
   labels?: Record<string, string>;
 }
 
@@ -61,37 +107,85 @@ export interface MonitoringSpec {
  * not verified: this package asks no registry.
  */
 export interface ImagesSpec {
-  /** Of the validation markers; any with sh, cmp and cp. Not verified; default `busybox:1.37`. */
+  /**
+   * Of the validation markers; any with sh, cmp and cp. That the default's tag is served is not verified.
+   * @default `busybox:1.37`
+   * @example `registry.example.org/busybox:1.37`
+   */
   validationMarkers?: string;
-  /** Of the power limit; any with bash, awk and glibc. Not verified; default `ubuntu:24.04`. */
+  /**
+   * Of the power limit; any with bash, awk and glibc. That the default's tag is served is not verified.
+   * @default `ubuntu:24.04`
+   * @example `registry.example.org/ubuntu:24.04`
+   */
   powerLimit?: string;
-  /** Of the DCGM exporter beside the device plugin. Not verified; default `nvcr.io/nvidia/k8s/dcgm-exporter` as GPU Operator v26.3.3 has it. */
+  /**
+   * Of the DCGM exporter beside the device plugin. That the default's tag is served is not verified.
+   * @default `nvcr.io/nvidia/k8s/dcgm-exporter` as GPU Operator v26.3.3 has it
+   * @example `registry.example.org/dcgm-exporter:4.5.3-4.8.2-distroless`
+   */
   dcgmExporter?: string;
 }
 
 /** How machines are brought to the wanted image. */
 export interface UpgradeSpec {
-  /** Workers that may be upgraded at a time. Default 1. Control planes always go one at a time, first. */
+  /**
+   * Workers that may be upgraded at a time. Control planes always go one at a time, first.
+   * @default `1`
+   * @example `4`
+   */
   maxParallel?: number;
-  /** Evict pods before the reboot. Default true; a cluster of one node has nowhere to go and is not drained. */
+  /**
+   * Evict pods before the reboot. A cluster of one node has nowhere to go and is not drained.
+   * @default `true`
+   * @example `false`
+   */
   drain?: boolean;
 }
 
 /** Limits of the waits, as durations like `10m`, `90s`. */
 export interface TimeoutsSpec {
-  /** A machine's installer pull. Default `10m`. */
+  /**
+   * A machine's installer pull.
+   * @default `10m`
+   * @example `20m`
+   */
   pull?: string;
-  /** Eviction of a machine's pods. Default `5m`. */
+  /**
+   * Eviction of a machine's pods.
+   * @default `5m`
+   * @example `15m`
+   */
   drain?: string;
-  /** A machine's install and reboot, until it runs the wanted image. Default `30m`. */
+  /**
+   * A machine's install and reboot, until it runs the wanted image.
+   * @default `30m`
+   * @example `45m`
+   */
   reboot?: string;
-  /** Modules, driver and extension services after the reboot. Default `5m`. */
+  /**
+   * Modules, driver and extension services after the reboot.
+   * @default `5m`
+   * @example `10m`
+   */
   verify?: string;
-  /** A release, until its objects are ready. Default `10m`. */
+  /**
+   * A release, until its objects are ready.
+   * @default `10m`
+   * @example `20m`
+   */
   release?: string;
-  /** A machine's smoke test. Default `10m`. */
+  /**
+   * A machine's smoke test.
+   * @default `10m`
+   * @example `20m`
+   */
   gate?: string;
-  /** A workload, until it is ready. Default `20m`. */
+  /**
+   * A workload, until it is ready.
+   * @default `20m`
+   * @example `1h`
+   */
   workload?: string;
 }
 
@@ -100,69 +194,172 @@ export interface TimeoutsSpec {
  * preview; a program of one's own takes it from `GpuCluster.withFacts`; where no Factory can be asked, the stack may say it.
  */
 export interface ReleaseFactsSpec {
-  /** Release that this is about, e.g. `v1.13.10`. Of another one than the stack's it counts for nothing. */
+  /**
+   * Release that this is about. Of another one than the stack's it counts for nothing.
+   * @example `v1.13.10`
+   */
   talosVersion: string;
-  /** Driver of the branch `lts`, e.g. `580.178.04`. */
+  /**
+   * Driver of the branch `lts`.
+   * @default unknown
+   * @example `580.178.04`
+   */
   lts?: string;
-  /** Driver of the branch `production`, e.g. `595.91.07`. */
+  /**
+   * Driver of the branch `production`.
+   * @default unknown
+   * @example `595.91.07`
+   */
   production?: string;
-  /** NVIDIA container toolkit, e.g. `1.19.1`. */
+  /**
+   * NVIDIA container toolkit.
+   * @default unknown
+   * @example `1.19.1`
+   */
   toolkit?: string;
-  /** Names of its official extensions. */
+  /**
+   * Names of its official extensions.
+   * @default unknown
+   * @example `[siderolabs/iscsi-tools]`
+   */
   extensions?: string[];
-  /** The Factory has no such release. */
+  /**
+   * The Factory has no such release.
+   * @default `false`
+   * @example `true`
+   */
   missing?: boolean;
-  /** Why the Factory gave no answer; drivers are assumed then. */
+  /**
+   * Why the Factory gave no answer; drivers are assumed then.
+   * @default it answered
+   * @example `connect ECONNREFUSED`
+   */
   silent?: string;
 }
 
 /** A GPU cluster: what one stack provisions. */
 export interface ClusterSpec {
-  /** Talos release that the machines shall run, e.g. `v1.12.6`. */
+  /**
+   * Talos release that the machines shall run.
+   * @example `v1.12.6`
+   * @causes one reboot of each machine that runs another release
+   */
   talosVersion: string;
-  /** Kubernetes release of owned machines, e.g. `v1.35.0`. Required with an owned machine. */
+  /**
+   * Kubernetes release of owned machines. Required with an owned machine.
+   * @default none
+   * @example `v1.35.0`
+   * @causes another configuration of owned machines, which a GPU machine takes with one reboot
+   */
   kubernetesVersion?: string;
-  /** What a release brings that is newer than the tables. Default: what the tables or the Image Factory say. */
+  /**
+   * What a release brings that is newer than the tables.
+   * @default what the tables or the Image Factory say
+   * @example `{ talosVersion: v1.13.10, production: 595.91.07 }`
+   */
   releaseFacts?: ReleaseFactsSpec;
-  /** Name of the Talos cluster. Required with an owned machine, and with one of Omni's: its name there. */
+  /**
+   * Name of the Talos cluster. Required with an owned machine, and with one of Omni's: its name there.
+   * @default none
+   * @example `home`
+   * @causes another configuration of owned machines, which a GPU machine takes with one reboot
+   */
   clusterName?: string;
-  /** URL of the Kubernetes API, e.g. `https://10.0.10.10:6443`. Required with an owned machine. */
+  /**
+   * URL of the Kubernetes API. Required with an owned machine.
+   * @default none
+   * @example `https://10.0.10.10:6443`
+   * @causes another configuration of owned machines, which a GPU machine takes with one reboot
+   */
   clusterEndpoint?: string;
   /**
    * Make the cluster: its machines are in maintenance mode when the first update begins, and it makes secrets, installs
    * Talos with the wanted image, bootstraps etcd on the first control plane by name, and fetches the kubeconfig. Stays as it
    * is afterwards: the secrets and the way to the cluster are the stack's. All machines are owned, and one at least is a
-   * control plane. Default false: the cluster is there.
+   * control plane.
+   * @default `false`: the cluster is there
+   * @example `true`
    */
   bootstrap?: boolean;
-  /** Machines by node name. */
+  /**
+   * Machines by node name.
+   * @example `{ gpu-1: { address: 192.168.1.224, role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }] } }`
+   */
   machines: Record<string, MachineSpec>;
-  /** Patches of every machine (YAML text), e.g. a registry mirror. Containerd parts are refused here. */
+  /**
+   * Patches of every machine (YAML text), e.g. a registry mirror. Containerd parts are refused here.
+   * @default none
+   * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
   patches?: string[];
-  /** NVIDIA driver of the machines. Default: see its fields. */
+  /**
+   * NVIDIA driver of the machines.
+   * @default see its fields
+   * @example `{ branch: lts }`
+   */
   driver?: DriverSpec;
-  /** Expose the GPUs by NVIDIA's GPU Operator. Exactly one of this and `devicePlugin`. */
+  /**
+   * Expose the GPUs by NVIDIA's GPU Operator. Exactly one of this and `devicePlugin`.
+   * @default none
+   * @example `{ version: v25.10.1 }`
+   */
   gpuOperator?: GpuOperatorSpec;
-  /** Expose the GPUs by NVIDIA's standalone device plugin. */
+  /**
+   * Expose the GPUs by NVIDIA's standalone device plugin. Exactly one of this and `gpuOperator`.
+   * @default none
+   * @example `{ version: 0.17.4 }`
+   */
   devicePlugin?: DevicePluginSpec;
-  /** Sharing or partitioning of the cards. Default none. */
+  /**
+   * Sharing or partitioning of the cards; at most one kind.
+   * @default none
+   * @example `{ timeSlicing: { replicas: 4 } }`
+   */
   sharing?: SharingSpec;
-  /** Metrics of the cards. Default none but what the GPU Operator exports by itself. */
+  /**
+   * Metrics of the cards.
+   * @default none but what the GPU Operator exports by itself
+   * @example `{ serviceMonitor: true }`
+   */
   monitoring?: MonitoringSpec;
-  /** What runs on the GPUs. Default nothing. */
+  /**
+   * What runs on the GPUs.
+   * @default nothing
+   * @example `{ ollama: { models: [llama3.2:3b] } }`
+   */
   workloads?: WorkloadsSpec;
-  /** How machines are brought to the wanted image. Default: see its fields. */
+  /**
+   * How machines are brought to the wanted image.
+   * @default see its fields
+   * @example `{ maxParallel: 4 }`
+   */
   upgrade?: UpgradeSpec;
-  /** Limits of the waits. Default: see its fields. */
+  /**
+   * Limits of the waits.
+   * @default see its fields
+   * @example `{ reboot: 45m }`
+   */
   timeouts?: TimeoutsSpec;
-  /** Image Factory. Default `https://factory.talos.dev`. */
+  /**
+   * Image Factory, asked for schematics; the installer images come from it too.
+   * @default `https://factory.talos.dev`
+   * @example `https://factory.example.org`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
   factoryUrl?: string;
   /**
-   * Image of the smoke test. Default: a CUDA sample that the driver can run. Not verified on Blackwell, for which the sample
-   * of CUDA 12.5 has no code of its own and leaves it to the driver to compile some.
-   * With MIG's strategy `single` it needs `sh` and `grep` too, which look for the slice before the test.
+   * Image of the smoke test. With MIG's strategy `single` it needs `sh` and `grep` too, which look for the slice before the
+   * test. The default is not verified on Blackwell, for which the sample of CUDA 12.5 has no code of its own and leaves it to
+   * the driver to compile some.
+   * @default a CUDA sample that the driver can run
+   * @example `nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0`
    */
   smokeTestImage?: string;
-  /** Images of what this package itself runs on GPU nodes. Default: see its fields. */
+  /**
+   * Images of what this package itself runs on GPU nodes.
+   * @default see its fields
+   * @example `{ powerLimit: registry.example.org/ubuntu:24.04 }`
+   */
   images?: ImagesSpec;
 }

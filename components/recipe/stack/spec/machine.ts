@@ -25,58 +25,164 @@ export type GpuArchitecture = (typeof GpuArchitecture)[keyof typeof GpuArchitect
 
 /** A kind of card in a machine. */
 export interface GpuSpec {
-  /** Name as `nvidia-smi -L` prints it, with or without vendor and family, e.g. `RTX 5070 Ti`, `NVIDIA H100 NVL`. */
+  /**
+   * Name as `nvidia-smi -L` prints it, with or without vendor and family, e.g. `NVIDIA H100 NVL`.
+   * @example `RTX 5070 Ti`
+   */
   model: string;
-  /** Architecture of a card that the tables do not have, e.g. `Blackwell`. Default: by the tables. */
+  /**
+   * Architecture of a card that the tables do not have.
+   * @default by the tables
+   * @example `Blackwell`
+   */
   architecture?: GpuArchitecture;
-  /** Memory of such a card, e.g. `48Gi`. Default unknown. */
+  /**
+   * Memory of a card that the tables do not have.
+   * @default by the tables, else unknown
+   * @example `48Gi`
+   */
   memory?: string;
-  /** Number of such cards in the machine. Default 1. */
+  /**
+   * Number of such cards in the machine.
+   * @default `1`
+   * @example `2`
+   */
   count?: number;
 }
 
 /** One Talos machine. Its key in `machines` is its node name. */
 export interface MachineSpec {
-  /** Address of the machine's Talos API: IP or host name. */
+  /**
+   * Address of the machine's Talos API: IP or host name.
+   * @example `192.168.1.224`
+   */
   address: string;
-  /** `controlplane` or `worker`. */
+  /**
+   * `controlplane` or `worker`.
+   * @example `worker`
+   */
   role: MachineRole;
-  /** Who holds its configuration: `owned`, `adopted` or `omni`. */
+  /**
+   * Who holds its configuration: `owned` (this stack, all of it), `adopted` (somebody else; the stack merges its part in) or
+   * `omni`.
+   * @example `adopted`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
   configuration: ConfigurationOwner;
-  /** ID of the machine in Omni, which is the UUID of its hardware (`omnictl get machines`). Required with `omni`, and only there. */
+  /**
+   * ID of the machine in Omni, which is the UUID of its hardware (`omnictl get machines`). Required with `omni`, and only
+   * there.
+   * @default none
+   * @example `919108f7-52d1-4320-9bac-f847db4148a8`
+   */
   uuid?: string;
-  /** Cards in the machine. Empty or absent: not a GPU machine; it gets no NVIDIA extension. */
+  /**
+   * Cards in the machine. A machine without any is no GPU machine, and gets no NVIDIA extension.
+   * @default none
+   * @example `[{ model: RTX 5070 Ti }]`
+   * @causes another image, and with it one reboot of the machine
+   */
   gpus?: GpuSpec[];
-  /** Further official extensions, e.g. `siderolabs/iscsi-tools`. NVIDIA's follow from the card and the driver. */
+  /**
+   * Further official extensions. NVIDIA's follow from the card and the driver.
+   * @default none
+   * @example `[siderolabs/iscsi-tools]`
+   * @causes another image, and with it one reboot of the machine
+   */
   extensions?: string[];
-  /** Further kernel arguments of the image. Default none. */
+  /**
+   * Further kernel arguments of the image.
+   * @default none
+   * @example `[pci=realloc]`
+   * @causes another image, and with it one reboot of the machine
+   */
   kernelArgs?: string[];
-  /** Image Factory platform of the installer, e.g. `metal`, `nocloud`. Default `metal`. */
+  /**
+   * Image Factory platform of the installer.
+   * @default `metal`
+   * @example `nocloud`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
   platform?: string;
-  /** Whether the machine boots with Secure Boot. Default false. */
+  /**
+   * Whether the machine boots with Secure Boot.
+   * @default `false`
+   * @example `true`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
   secureBoot?: boolean;
-  /** Further strategic-merge patches of this machine (YAML text), applied before ours. Nothing secret belongs here. */
+  /**
+   * Further strategic-merge patches of this machine (YAML text), applied before ours. Nothing secret belongs here.
+   * @default none
+   * @example `["machine: { sysctls: { vm.nr_hugepages: '1024' } }"]`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
   patches?: string[];
-  /** Further node labels. */
+  /**
+   * Further node labels.
+   * @default none
+   * @example `{ rack: b2 }`
+   * @causes the node's labels alone, without a reboot
+   */
   labels?: Record<string, string>;
-  /** Node taints: key to `value:Effect` (or `:Effect`), e.g. `gpu: "true:NoSchedule"`. */
+  /**
+   * Node taints: key to `value:Effect`, or to `:Effect` where there is no value. What this package runs tolerates them.
+   * @default none
+   * @example `{ gpu: "true:NoSchedule" }`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
   taints?: Record<string, string>;
-  /** Power limit of every card of the machine in watts. Default: the card's own. */
+  /**
+   * Power limit of every card of the machine in watts.
+   * @default the card's own
+   * @example `250`
+   * @causes a DaemonSet that sets it, without a reboot
+   */
   powerLimit?: number;
-  /** Release the machine runs today, e.g. `v1.11.5`; lets preview refuse a jump over a minor. Default unknown (the upgrade program checks). */
+  /**
+   * Release that the machine runs today; a preview then refuses a jump over a minor release.
+   * @default unknown: the upgrade itself looks
+   * @example `v1.11.5`
+   * @causes another configuration of an owned machine where a minor release writes it differently, with one reboot
+   */
   runningVersion?: string;
-  /** Sets one containerd option each; all end in the machine's single containerd part. */
+  /**
+   * Options of containerd; all of them end in the machine's single containerd part.
+   * @default none
+   * @example `{ cdiSpecDirs: [/var/cdi/static] }`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
   containerd?: ContainerdSpec;
 }
 
 /** Options of the machine's containerd part, `/etc/cri/conf.d/20-customization.part`. */
 export interface ContainerdSpec {
-  /** Make `nvidia` the default runtime. Default false: CUDA images would give GPUs to pods that request none. */
+  /**
+   * Make `nvidia` the default runtime. CUDA images then give GPUs to pods that request none.
+   * @default `false`
+   * @example `true`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
   nvidiaDefaultRuntime?: boolean;
-  /** Give the nvidia runtime Talos' base OCI specification. Default false. */
+  /**
+   * Give the nvidia runtime Talos' base OCI specification.
+   * @default `false`
+   * @example `true`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
   baseRuntimeSpec?: boolean;
-  /** CDI directories. Default none (Talos' own). On Talos ≥ 1.13 they are added to `/run/cdi`, before to containerd's own. */
+  /**
+   * CDI directories. On Talos ≥ 1.13 they are added to `/run/cdi`, before to containerd's own.
+   * @default none but Talos' own
+   * @example `[/var/cdi/static, /var/cdi/dynamic]`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
   cdiSpecDirs?: string[];
-  /** Further TOML of the part; no `version` key. Default none. */
+  /**
+   * Further TOML of the part; no `version` key.
+   * @default none
+   * @example `"[debug]\nlevel = \"debug\""`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
   extra?: string;
 }

@@ -4,28 +4,60 @@ export type MigStrategy = (typeof MigStrategy)[keyof typeof MigStrategy];
 
 /** GPU sharing by time slicing. */
 export interface TimeSlicingSpec {
-  /** Replicas per card, at least 2. */
+  /**
+   * Replicas per card, at least 2.
+   * @example `4`
+   */
   replicas: number;
-  /** Offer the slices as `nvidia.com/gpu.shared`. Default false. */
+  /**
+   * Offer the slices as `nvidia.com/gpu.shared`.
+   * @default `false`
+   * @example `true`
+   */
   renameByDefault?: boolean;
 }
 
 /** GPU sharing by MPS. */
 export interface MpsSpec {
-  /** Replicas per card, at least 2. */
+  /**
+   * Replicas per card, at least 2.
+   * @example `4`
+   */
   replicas: number;
 }
 
 /** Partitioning by MIG. */
 export interface MigSpec {
+  /**
+   * How the devices appear: `single` as `nvidia.com/gpu`, `mixed` as `nvidia.com/mig-<profile>`.
+   * @example `single`
+   */
   strategy: MigStrategy;
-  /** Profile of every card, e.g. `1g.12gb`, or `all-balanced`, `all-disabled`. */
+  /**
+   * Profile of every card, or `all-balanced`, `all-disabled`.
+   * @example `1g.12gb`
+   */
   profile: string;
 }
 
-/** Sharing or partitioning of the cards; at most one. Default none. */
+/** Sharing or partitioning of the cards; at most one. */
 export interface SharingSpec {
+  /**
+   * Replicas that take turns on a card.
+   * @default none
+   * @example `{ replicas: 4 }`
+   */
   timeSlicing?: TimeSlicingSpec;
+  /**
+   * Replicas that run on a card at the same time, by NVIDIA's MPS.
+   * @default none
+   * @example `{ replicas: 4 }`
+   */
   mps?: MpsSpec;
+  /**
+   * Devices that a card is split into.
+   * @default none
+   * @example `{ strategy: single, profile: 1g.12gb }`
+   */
   mig?: MigSpec;
 }

@@ -1,0 +1,91 @@
+import * as path from "node:path";
+import * as ts from "typescript";
+
+/** What the source says of a field of the stack: its docstring and the docstring's tags. */
+export interface Field {
+  /** Path as the JSON schema has it: keys, `*` for any key of a mapping, `[]` for any item of a list. */
+  path: string[];
+  /** First part of the docstring: what the field means. */
+  meaning: string;
+  required: boolean;
+  /** Tag `@default`: Markdown. */
+  default?: string;
+  /** Tag `@example`: the value as YAML. */
+  example?: string;
+  /** Tag `@causes`: what a change of it brings about. */
+  causes?: string;
+}
+
+const specFolder = path.join(__dirname, "../../components/recipe/stack/spec");
+
+/**
+ * Every field of a stack, in the order of its types, each followed by its own fields. Read by the TypeScript compiler, which
+ * is what sees docstrings; shapes and limits are the schema's to say.
+ *
+ * @throws Error naming the file when it cannot be read.
+ */
+export function fieldsOfStack(): Field[] {
+  const file = path.join(specFolder, "cluster.ts");
+  const options: ts.CompilerOptions = {
+    strict: true,
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    noLib: true,
+    types: [],
+  };
+  const program = ts.createProgram([file], options);
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(file);
+  const declaration = source?.statements.find(
+    (statement): statement is ts.InterfaceDeclaration =>
+      ts.isInterfaceDeclaration(statement) && statement.name.text === "ClusterSpec",
+  );
+  if (!declaration) throw new Error(`${file}: has no interface ClusterSpec, so nothing is known of a stack's fields`);
+  return fieldsOf(declaration, checker, []);
+}
+
+function fieldsOf(declaration: ts.InterfaceDeclaration, checker: ts.TypeChecker, above: string[]): Field[] {
+  return declaration.members.filter(ts.isPropertySignature).flatMap((member) => {
+    const at = [...above, member.name.getText()];
+    const { type, below } = innermost(member.type);
+    const inner = type && declarationOf(type, checker);
+    return [fieldOf(member, at), ...(inner ? fieldsOf(inner, checker, [...at, ...below]) : [])];
+  });
+}
+
+/** The type within lists and mappings of it, and the path to it. */
+function innermost(type: ts.TypeNode | undefined, below: string[] = []): { type?: ts.TypeNode; below: string[] } {
+  if (type && ts.isArrayTypeNode(type)) return innermost(type.elementType, [...below, "[]"]);
+  if (type && ts.isTypeReferenceNode(type) && type.typeName.getText() === "Record")
+    return innermost(type.typeArguments?.[1], [...below, "*"]);
+  return type ? { type, below } : { below };
+}
+
+function declarationOf(type: ts.TypeNode, checker: ts.TypeChecker): ts.InterfaceDeclaration | undefined {
+  if (!ts.isTypeReferenceNode(type)) return undefined;
+  const symbol = checker.getSymbolAtLocation(type.typeName);
+  const aliased = symbol && symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+  return aliased?.declarations?.find(ts.isInterfaceDeclaration);
+}
+
+function fieldOf(member: ts.PropertySignature, at: string[]): Field {
+  const text = (comment: string | ts.NodeArray<ts.JSDocComment> | undefined): string =>
+    (ts.getTextOfJSDocComment(comment) ?? "").replace(/\s*\n\s*/g, " ").trim();
+  const comments = ts.getJSDocCommentsAndTags(member).filter(ts.isJSDoc);
+  const tags = new Map(ts.getJSDocTags(member).map((tag) => [tag.tagName.text, text(tag.comment)]));
+  const tag = (name: "default" | "example" | "causes"): Partial<Field> =>
+    tags.has(name) ? { [name]: name === "example" ? unquoted(tags.get(name)!) : tags.get(name)! } : {};
+  return {
+    path: at,
+    meaning: comments.map(({ comment }) => text(comment)).join(" "),
+    required: member.questionToken === undefined,
+    ...tag("default"),
+    ...tag("example"),
+    ...tag("causes"),
+  };
+}
+
+/** An example stands in backticks, which keep editors and generators from reading its braces as something else. */
+function unquoted(text: string): string {
+  return /^`(.*)`$/.exec(text)?.[1] ?? text;
+}

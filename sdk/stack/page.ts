@@ -1,0 +1,86 @@
+import { clusterSchema, type JsonSchema, schemaAt } from "./json-schema";
+import { type Field, fieldsOfStack } from "./fields";
+
+const intro = `# Every field of a stack
+
+What a stack file (\`stacks/Pulumi.<stack>.yaml\`) says under \`config:\`, each key with \`talos-gpu:\` before it, and what a program gives
+\`GpuCluster\`. Credentials are not in it: \`talosconfig\`, \`kubeconfig\`, \`machineSecrets\`, \`omniEndpoint\` and
+\`omniServiceAccountKey\` are secrets of the stack, or come from the environment.
+
+This page is made from the schema and the docstrings of [components/recipe/stack](../components/recipe/stack) (\`npm run schema\`). An editor
+that has the YAML language server shows the same while you write: the first line of a stack file names
+[its schema](../stacks/stack.schema.json). A field marked * is required.
+`;
+
+/** The page of every field (Markdown): a section per mapping. */
+export function referencePage(fields: Field[] = fieldsOfStack()): string {
+  const schema = clusterSchema(fields);
+  const owners = [...new Set(fields.map(ownerOf))];
+  return [
+    intro,
+    ...owners.map((owner) =>
+      section(
+        owner,
+        fields.filter((field) => ownerOf(field) === owner),
+        schema,
+      ),
+    ),
+  ].join("\n");
+}
+
+/** The mapping that a field stands in, as a user writes its path. */
+function ownerOf({ path }: Field): string {
+  return written(path.slice(0, -1));
+}
+
+function written(path: string[]): string {
+  return path
+    .map((part) => (part === "*" ? "<name>" : part))
+    .join(".")
+    .replaceAll(".[]", "[]");
+}
+
+function section(owner: string, fields: Field[], schema: JsonSchema): string {
+  return [
+    `## ${owner === "" ? "The stack" : `\`${owner}\``}`,
+    "",
+    "| field | type | default | example | what it says, and what a change causes |",
+    "|---|---|---|---|---|",
+    ...fields.map((field) => row(field, schemaAt(schema, field.path))),
+    "",
+  ].join("\n");
+}
+
+function row(field: Field, schema: JsonSchema): string {
+  const { path, required, meaning, causes } = field;
+  return `| ${[
+    `\`${path.at(-1)!}\`${required ? "&nbsp;*" : ""}`,
+    typeOf(schema),
+    required ? "" : (field.default ?? ""),
+    field.example === undefined ? "" : `\`${field.example}\``,
+    `${meaning}${causes ? ` **Causes** ${causes}.` : ""}`,
+  ]
+    .map((cell) => cell.replaceAll("|", "\\|"))
+    .join(" | ")} |`;
+}
+
+/** A schema in words. */
+function typeOf(schema: JsonSchema): string {
+  if (schema.enum) return schema.enum.map((word) => `\`${word}\``).join(", ");
+  if (schema.type === "array") return `list of ${plural(typeOf(schema.items ?? {}))}`;
+  if (schema.type === "object") {
+    const items = schema.additionalProperties;
+    return typeof items === "object" && Object.keys(items).length > 0
+      ? `mapping of ${plural(typeOf(items))}`
+      : "mapping";
+  }
+  if (schema.type === "integer" || schema.type === "number") {
+    const word = schema.type === "integer" ? "whole number" : "number";
+    return schema.minimum === undefined ? word : `${word} from ${schema.minimum} on`;
+  }
+  return schema.type === "boolean" ? "`true`, `false`" : schema.type === "string" ? "text" : "anything";
+}
+
+function plural(type: string): string {
+  return type === "anything" ? type : `${type}s`;
+}

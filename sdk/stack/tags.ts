@@ -1,0 +1,38 @@
+import { type Field, fieldsOfStack } from "./fields";
+
+/** A package's schema, as far as its descriptions go. */
+export interface PackageSchema {
+  resources?: Record<string, Described>;
+  types?: Record<string, Described>;
+}
+
+interface Described {
+  inputProperties?: Record<string, { description?: string }>;
+  properties?: Record<string, { description?: string }>;
+}
+
+/**
+ * The package's schema with defaults and examples in its descriptions, for languages that do not see our docstrings' tags.
+ * A field is found by its name and its meaning, since a field of the same meaning has the same default wherever it stands.
+ */
+export function withTags(schema: PackageSchema, fields: Field[] = fieldsOfStack()): PackageSchema {
+  const known = new Map(fields.map((field) => [keyOf(field.path.at(-1)!, field.meaning), field]));
+  for (const owner of [...Object.values(schema.resources ?? {}), ...Object.values(schema.types ?? {})])
+    for (const [name, property] of Object.entries({ ...owner.properties, ...owner.inputProperties })) {
+      const field = known.get(keyOf(name, property.description ?? ""));
+      if (field) property.description = `${property.description}\n${tagsOf(field)}`.trimEnd();
+    }
+  return schema;
+}
+
+function keyOf(name: string, meaning: string): string {
+  return `${name}: ${meaning.replace(/\s+/g, " ").trim()}`;
+}
+
+function tagsOf({ default: unsaid, example, causes }: Field): string {
+  return [
+    ...(unsaid === undefined ? [] : [`Default: ${unsaid}.`]),
+    ...(example === undefined ? [] : [`Example: \`${example}\`.`]),
+    ...(causes === undefined ? [] : [`A change causes ${causes}.`]),
+  ].join(" ");
+}

@@ -1,0 +1,88 @@
+import * as fs from "node:fs";
+import Ajv from "ajv";
+import { parse } from "yaml";
+import { type ClusterSpec, findingsOf, planCluster } from "../../components/recipe";
+import { referenceFile } from "../../sdk/generate";
+import { type Field, fieldsOfStack } from "../../sdk/stack/fields";
+import { clusterSchema, type JsonSchema, schemaAt } from "../../sdk/stack/json-schema";
+import { referencePage } from "../../sdk/stack/page";
+import { validStack } from "../recipe/stacks";
+
+const fields = fieldsOfStack();
+const schema = clusterSchema(fields);
+const named = fields.map((field) => [field.path.join("."), field] as const);
+
+test("docs/reference.md is what the source says (npm run schema)", () => {
+  expect(fs.readFileSync(referenceFile, "utf8")).toBe(referencePage(fields));
+});
+
+test("every field that the schema knows is documented, and no other", () => {
+  const known = (at: JsonSchema, above: string[] = []): string[] => [
+    ...Object.entries(at.properties ?? {}).flatMap(([key, child]) => [
+      [...above, key].join("."),
+      ...known(child, [...above, key]),
+    ]),
+    ...(at.items ? known(at.items, [...above, "[]"]) : []),
+    ...(typeof at.additionalProperties === "object" ? known(at.additionalProperties, [...above, "*"]) : []),
+  ];
+  expect(named.map(([name]) => name).sort()).toEqual(known(schema).sort());
+});
+
+test.each(named)("%s: says what it means, its default if it may be left out, and an example", (_name, field) => {
+  expect(field.meaning).toMatch(/^[A-Z`].*\.$/s);
+  expect(field.example).toMatch(/\S/);
+  expect({ required: field.required, default: field.default }).toEqual({
+    required: field.required,
+    default: field.required ? undefined : expect.stringMatching(/\S/),
+  });
+});
+
+test.each(named)("%s: its example is a value that it takes", (_name, { path, example }) => {
+  const ajv = new Ajv({ allErrors: true });
+  ajv.validate(schemaAt(schema, path) as object, parse(example!));
+  expect(ajv.errors ?? []).toEqual([]);
+});
+
+test("what the schema requires is what the types require", () => {
+  const required = named.filter(([, { path }]) => schemaAt(schema, path.slice(0, -1)).required?.includes(path.at(-1)!));
+  expect(required.map(([name]) => name)).toEqual(named.filter(([, field]) => field.required).map(([name]) => name));
+});
+
+describe("what a change causes", () => {
+  const base = validStack("rtx5070ti");
+  /** What a machine is upgraded to, and what its configuration is made of. */
+  const machinesOf = (stack: ClusterSpec): unknown[] =>
+    planCluster(stack).machines.map(({ talosVersion, schematicId, patches, configuration }) => [
+      talosVersion,
+      schematicId,
+      patches,
+      ...(configuration === "owned" ? [stack.clusterName, stack.clusterEndpoint, stack.kubernetesVersion] : []),
+    ]);
+  const before = machinesOf(base);
+  /** The stack with a field's example in it; undefined where it is none of this stack's, or not without another one. */
+  const edited = ({ path, example }: Field): ClusterSpec | undefined => {
+    const stack = structuredClone(base);
+    let at = stack as unknown as Record<string, unknown>;
+    for (const part of path.slice(0, -1)) {
+      const key = part === "*" ? Object.keys(at)[0]! : part === "[]" ? "0" : part;
+      at[key] ??= {};
+      at = at[key] as Record<string, unknown>;
+    }
+    at[path.at(-1)!] =
+      { talosVersion: "v1.12.5", clusterName: "other", kubernetesVersion: "v1.34.0" }[path.join()] ?? parse(example!);
+    return findingsOf(stack).length === 0 ? stack : undefined;
+  };
+  const tried = named.flatMap(([name, field]) => {
+    const holdsOthers = fields.some(({ path }) => path.join(".").startsWith(`${name}.`)); // whose own words say it
+    const stack = holdsOthers && field.causes === undefined ? undefined : edited(field);
+    return stack && JSON.stringify(stack) !== JSON.stringify(base) ? [[name, field, stack] as const] : [];
+  });
+
+  test("most fields can be tried in one stack", () => expect(tried.length).toBeGreaterThan(45));
+
+  test.each(tried)("%s: says whether machines get another image or configuration", (_name, { causes }, stack) => {
+    expect(causes !== undefined && /\bone reboot\b/.test(causes)).toBe(
+      JSON.stringify(machinesOf(stack)) !== JSON.stringify(before),
+    );
+  });
+});

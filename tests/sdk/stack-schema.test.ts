@@ -1,0 +1,94 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import Ajv from "ajv";
+import fc from "fast-check";
+import { parse } from "yaml";
+import { findingsOf } from "../../components/recipe";
+import * as rules from "../../components/recipe/rules";
+import { stackSchemaFile } from "../../sdk/generate";
+import { renderStackSchema, stackFileSchema } from "../../sdk/stack/json-schema";
+import { repository, stackNames, stacksDir } from "../../stacks/stack-file";
+
+const ajv = new Ajv({ allErrors: true });
+const accepts = ajv.compile(stackFileSchema());
+const fixtures = path.join(repository, "tests/fixtures");
+const read = (file: string): unknown => parse(fs.readFileSync(file, "utf8"));
+const filesOf = (folder: string): string[] => fs.readdirSync(path.join(fixtures, folder)).sort();
+
+/** A stack file that says what a fixture does. */
+function fileOf(stack: unknown): unknown {
+  const config = Object.entries(stack as object).map(([key, value]): [string, unknown] => [`talos-gpu:${key}`, value]);
+  return { config: Object.fromEntries(config) };
+}
+
+/** What the schema says is wrong with a stack file. */
+function errorsOf(file: unknown): string[] {
+  accepts(file);
+  return (accepts.errors ?? []).map(({ schemaPath, message, params }) =>
+    [schemaPath, message, JSON.stringify(params)].join(" "),
+  );
+}
+
+test("the committed schema is what the source says (npm run schema)", () => {
+  expect(fs.readFileSync(stackSchemaFile, "utf8")).toBe(renderStackSchema());
+});
+
+test.each(stackNames())("%s: names the schema in its first line, and is right by it", (name) => {
+  const file = path.join(stacksDir, `Pulumi.${name}.yaml`);
+  const [, named] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(fs.readFileSync(file, "utf8"))!;
+  expect(path.join(stacksDir, named!)).toBe(stackSchemaFile);
+  expect(errorsOf(read(file))).toEqual([]);
+});
+
+test.each(filesOf("valid"))("%s is right by it", (file) => {
+  expect(errorsOf(fileOf(read(path.join(fixtures, "valid", file))))).toEqual([]);
+});
+
+// Both ways: what an editor marks is what a preview refuses for its shape, and mistakes of meaning are left to the preview.
+test.each(filesOf("invalid"))("%s: is wrong by it where its shape is wrong", (file) => {
+  const { stack } = read(path.join(fixtures, "invalid", file)) as { stack: unknown };
+  const shape = findingsOf(stack).filter(({ check }) => check === "shape");
+  expect({ shape: shape.length > 0, errors: errorsOf(fileOf(stack)) }).toEqual({
+    shape: shape.length > 0,
+    errors: shape.length > 0 ? expect.arrayContaining([expect.any(String)]) : [],
+  });
+});
+
+test("what Pulumi itself may keep in a stack file is let be", () => {
+  const { config } = fileOf(read(path.join(fixtures, "valid/frank.yaml"))) as { config: object };
+  const { "talos-gpu:talosVersion": talosVersion, ...others } = config as Record<string, unknown>;
+  const file = {
+    encryptionsalt: "v1:a2V5",
+    config: {
+      ...others,
+      talosVersion, // the project's own without its name
+      "kubernetes:context": "home",
+      "talos-gpu:talosconfig": { secure: "v1:c2VjcmV0" },
+    },
+  };
+  expect(errorsOf(file)).toEqual([]);
+  expect(errorsOf({ config: { ...config, "talos-gpu:talosconfg": "" } })).toHaveLength(1);
+  expect(errorsOf({ config: others })).not.toEqual([]);
+});
+
+const patterned = Object.entries(rules).filter(
+  (entry): entry is [string, rules.Rule & { pattern: string }] =>
+    typeof entry[1] === "function" && "pattern" in entry[1],
+);
+
+test.each(patterned)("the pattern of %s refuses no text that the rule takes", (_name, rule) => {
+  const pattern = new RegExp(rule.pattern, "u");
+  let taken = 0;
+  const near = fc
+    .stringMatching(new RegExp(rule.pattern))
+    .chain((text) => fc.constantFrom(text, text.toUpperCase(), `+${text}`, text.slice(1), `${text}.`));
+  fc.assert(
+    fc.property(fc.oneof(near, fc.string(), fc.webUrl()), (text) => {
+      if (rule(text) !== undefined) return;
+      taken++;
+      expect(text).toMatch(pattern);
+    }),
+    { numRuns: 500 },
+  );
+  expect(taken).toBeGreaterThan(0);
+});
