@@ -500,4 +500,24 @@ export const right: Inputs[] = [
       { a: machine({ gpus: [{ ...h100, count: 8 }], taints: { gpu: ":NoSchedule" } }) },
     ],
   },
+  {
+    base: "modern",
+    at: "workloads",
+    values: [
+      { ollama: { namespace: "ai" }, comfyui: { namespace: "art", active: false } },
+      { ollama: { models: ["llama3.2:3b"], namespace: "ai" }, litellm: { namespace: "ai", masterKeySecret: "key" } },
+      { ollama: { namespace: "ai" }, vllm: { model: "a/b", namespace: "ai", active: false } },
+      { pods: { one: { image: "busybox:1.36", namespace: "gpu-operator" } } },
+    ],
+  },
+  { base: "omni", at: "clusterName", values: ["frank", "my_cluster", "Heim-1", "büro"] },
+  {
+    base: "rtx5070ti",
+    at: "patches",
+    values: [
+      ['machine: {nodeLabels: {rack: "7", nvidia.com/gpu.present: "true"}}\n'],
+      ['machine: {nodeLabels: {nvidia.com/gpu.deploy.dcgm-exporter: "false"}}\n'],
+      ["machine: {kubelet: {extraArgs: {node-labels: rack=7}}}\n"],
+    ],
+  },
 ];

@@ -870,4 +870,44 @@ export const wrong: WrongInputs[] = [
       { vllm: { model: "a/b" }, pods: pods({ gpus: 2 }) },
     ],
   },
+  // Namespaces that are there already, or that two make.
+  {
+    base: "modern",
+    at: "workloads",
+    check: "workload-namespaces",
+    values: [
+      ...["default", "kube-system", "kube-public", "gpu-operator"].map((namespace) => ({ ollama: { namespace } })),
+      { ollama: { namespace: "ai" }, comfyui: { namespace: "ai", active: false } },
+      { ollama: {}, comfyui: { namespace: "ollama", active: false } },
+      { comfyui: { namespace: "gpu-pods" }, pods: { one: pod() } },
+      { ollama: { models: ["llama3.2:3b"], namespace: "ai" }, litellm: { namespace: "ai" } },
+    ],
+  },
+  { base: "omni", at: "clusterName", check: "omni-machine", values: ["my cluster", "a/b", "talos.example", "a:b"] },
+  // What a patch says of the node, and what Talos refuses beside it.
+  {
+    base: "rtx5070ti",
+    at: "patches",
+    check: "node-labels",
+    values: [
+      ['machine:\n  nodeLabels:\n    nvidia.com/gpu.deploy.device-plugin: "false"\n'],
+      ['machine: {nodeLabels: {nvidia.com/gpu.present: "false"}}\n'],
+      ['machine: {nodeLabels: {nvidia.com/gpu.deploy.operands: "false"}}\n'],
+      ["machine: {kubelet: {extraArgs: {node-labels: 'rack=7,nvidia.com/gpu.deploy.device-plugin=false'}}}\n"],
+    ],
+  },
+  {
+    base: "modern",
+    at: "patches",
+    check: "patch-conflict",
+    values: [
+      ["machine: {network: {hostname: a}}\n", "apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: a\n"],
+      [
+        "machine: {network: {nameservers: [1.1.1.1]}}\n---\napiVersion: v1alpha1\nkind: ResolverConfig\nnameservers: [{address: 9.9.9.9}]\n",
+      ],
+      [
+        "machine: {time: {servers: [a.example]}}\n---\napiVersion: v1alpha1\nkind: TimeSyncConfig\nntp: {servers: [b.example]}\n",
+      ],
+    ],
+  },
 ];

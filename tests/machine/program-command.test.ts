@@ -59,10 +59,13 @@ test("in this repository the text is the same from every folder of a program", (
   expect(new Set(texts)).toEqual(new Set([`node -e "require('talos-gpu/bin/program.js')" -- upgrade`]));
 });
 
-test("the text runs, from a shell, and hands over the verb", () => {
+test.each([
+  ["a plain folder", "plugins"],
+  ["a folder whose name a shell would read", "it's \"$HOME\" `id` 100% $(id)!"],
+])("the text runs, from a shell, in %s, and hands over the verb", (_what, plugins) => {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-test-"));
   try {
-    const bin = path.join(home, "plugins/resource-talos-gpu-v0.1.0/bin");
+    const bin = path.join(home, plugins, "resource-talos-gpu-v0.1.0/bin");
     fs.mkdirSync(bin, { recursive: true });
     fs.writeFileSync(path.join(bin, "program.js"), "process.stdout.write(process.argv.at(-1))");
     const text = programCommand(

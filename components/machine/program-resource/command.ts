@@ -25,14 +25,14 @@ const PROGRAM = "bin/program.js";
  */
 export function programCommand(verb: string, places: Places): string {
   const { packageRoot, workingDirectory, pulumiHome, resolve } = places;
-  if (resolve(workingDirectory) === packageRoot) return nodeCommand(`'talos-gpu/${PROGRAM}'`, verb);
+  if (resolve(workingDirectory) === packageRoot) return nodeCommand(literal(`talos-gpu/${PROGRAM}`), verb);
   const below = path.relative(pulumiHome, packageRoot);
   if (below !== "" && !below.startsWith("..") && !path.isAbsolute(below)) {
     const home = "process.env.PULUMI_HOME||require('path').join(require('os').homedir(),'.pulumi')";
-    return nodeCommand(`require('path').join(${home},'${posix(below)}/${PROGRAM}')`, verb);
+    return nodeCommand(`require('path').join(${home},${literal(`${posix(below)}/${PROGRAM}`)})`, verb);
   }
   const relative = posix(path.relative(workingDirectory, path.join(packageRoot, PROGRAM)));
-  return nodeCommand(`'${relative.startsWith(".") ? relative : `./${relative}`}'`, verb);
+  return nodeCommand(literal(relative.startsWith(".") ? relative : `./${relative}`), verb);
 }
 
 const texts = new Map<string, string>();
@@ -48,6 +48,12 @@ export function programCommandHere(verb: string): string {
 /** Double quotes around single ones: both sh and cmd take it. */
 function nodeCommand(module: string, verb: string): string {
   return `node -e "require(${module})" -- ${verb}`;
+}
+
+/** A text of JavaScript. What sh, cmd or JavaScript would read in it goes by its number: a folder may be called anything. */
+function literal(text: string): string {
+  const signs = /["'`$\\%!^]|[^\S ]/g;
+  return `'${text.replace(signs, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`)}'`;
 }
 
 function posix(file: string): string {

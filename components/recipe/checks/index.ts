@@ -43,6 +43,7 @@ import { openModulesCard } from "./open-modules-card";
 import { operatorValues } from "./operator-values";
 import { operatorVersion } from "./operator-version";
 import { ownedMachine } from "./owned-machine";
+import { patchConflict } from "./patch-conflict";
 import { patchDelete } from "./patch-delete";
 import { patchDocument } from "./patch-document";
 import { patchFormat } from "./patch-format";
@@ -67,6 +68,7 @@ import { upgradeStep } from "./upgrade-step";
 import { valuesWithoutGpus } from "./values-without-gpus";
 import { visibleDevices } from "./visible-devices";
 import { vllm } from "./vllm";
+import { workloadNamespaces } from "./workload-namespaces";
 
 /** Every check, in the order in which findings are told: machines and images, configuration, Kubernetes, workloads. */
 export const checks: Check[] = [
@@ -96,6 +98,7 @@ export const checks: Check[] = [
   patchFormat,
   patchSchema,
   patchDocument,
+  patchConflict,
   patchDelete,
   patchSecret,
   patchSysctl,
@@ -137,5 +140,6 @@ export const checks: Check[] = [
   liteLlm,
   vllm,
   podNodeSelector,
+  workloadNamespaces,
   plainSecret,
 ];

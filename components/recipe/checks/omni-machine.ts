@@ -1,8 +1,12 @@
 import type { Check, CheckedMachine, Complaint } from "./check";
+import { shown } from "../rules";
 import { parseTalosVersion } from "../facts/version";
 
 /** A UUID as Omni writes it: the machine's SMBIOS UUID in lower case. */
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** A cluster's name in Omni. Source: siderolabs/omni, client/pkg/omni/resources/omni/cluster.go (ClusterValidator, validateID). */
+const clusterForm = /^[\p{L}\p{Nd}_-]+$/u;
 
 /** What Omni decides, and a stack would say in vain. */
 const decidedByOmni = ["platform", "secureBoot", "kernelArgs"] as const;
@@ -17,6 +21,9 @@ export const omniMachine: Check = {
     return [
       ...machines.flatMap((machine) => uuidComplaints(machine, machines)),
       ...(first && spec.clusterName === undefined ? [clusterMissing(first)] : []),
+      ...(first && spec.clusterName !== undefined && !clusterForm.test(spec.clusterName)
+        ? [clusterMisnamed(spec.clusterName)]
+        : []),
       ...(first && (parseTalosVersion(spec.talosVersion)?.minor ?? 12) < 12 ? [tooOld(first)] : []),
       ...managed.flatMap((machine) =>
         decidedByOmni
@@ -75,6 +82,15 @@ function clusterMissing(machine: CheckedMachine): Complaint {
     problem: `is missing, but ${machine.name} is Omni's`,
     why: "a patch belongs to a cluster in Omni, and is labelled with its name",
     remedy: "add it, e.g. `frank`, as `omnictl get clusters` names it",
+  };
+}
+
+function clusterMisnamed(name: string): Complaint {
+  return {
+    field: "clusterName",
+    problem: `${shown(name)} cannot be a cluster of Omni's`,
+    why: "Omni takes letters, digits, dashes and underscores alone, so there is no cluster that the patches could belong to",
+    remedy: "write it as `omnictl get clusters` names it, e.g. `frank`",
   };
 }
 

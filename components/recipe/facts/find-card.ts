@@ -1,5 +1,6 @@
 import { architectureOfLetters, capabilities, chipsWithMig, minDriverOfChip } from "./data/chips";
 import { cardAliases, cards, type Card, type CardFamily } from "./data/cards";
+import { migOfListedCards } from "./data/mig";
 import pciCards from "./data/pci-cards.json";
 import type { GpuSpec } from "../stack/spec/index";
 
@@ -36,6 +37,7 @@ function cardOfChip(name: string, chip: string): Card | undefined {
   if (architecture === undefined || computeCapability === undefined) return undefined;
   const family = familyOf(name);
   const minDriver = minDriverOfChip[chip];
+  const mig = Object.hasOwn(migOfListedCards, name) ? migOfListedCards[name] : undefined;
   return {
     model: name.replace(/^(GeForce|Quadro|Tesla) /, ""),
     family,
@@ -43,7 +45,8 @@ function cardOfChip(name: string, chip: string): Card | undefined {
     computeCapability,
     pciDevice: family === "datacenter" ? "0302_10de" : "0300_10de",
     ...(minDriver === undefined ? {} : { minDriver }),
-    ...(chipsWithMig.includes(chip) && family !== "geforce" ? { mayHaveMig: true } : {}),
+    ...(mig === undefined ? {} : { mig }),
+    ...(mig === undefined && chipsWithMig.includes(chip) && family !== "geforce" ? { mayHaveMig: true } : {}),
   };
 }
 

@@ -22,7 +22,7 @@ export interface UserPatch {
   /** Kinds of its other documents, e.g. `KernelModuleConfig`. */
   kinds: string[];
   files: PatchFile[];
-  /** Names under machine.kernel.modules. */
+  /** Names under machine.kernel.modules, and those of KernelModuleConfig documents. */
   modules: string[];
   /** Keys and values under machine.sysctls. */
   sysctls: Record<string, string>;
@@ -65,7 +65,10 @@ function read(text: string): Omit<UserPatch, "field"> {
       path: asText(file["path"]),
       content: asText(file["content"]),
     })),
-    modules: listAt(config, "machine", "kernel", "modules").map((module) => asText(module["name"])),
+    modules: [
+      ...listAt(config, "machine", "kernel", "modules"),
+      ...maps.filter((value) => value["kind"] === "KernelModuleConfig"),
+    ].map((module) => asText(module["name"])),
     sysctls: Object.fromEntries(
       Object.entries(recordAt(config, "machine", "sysctls")).map(([key, value]) => [key, asText(value)]),
     ),

@@ -42,7 +42,7 @@ export function mergeConfiguration(live: string, patches: string[], previous?: A
   if (configuration.error !== undefined) return unchanged([unreadable(configuration.error)]);
 
   const wanted = wantedOf(patches);
-  intoOwnDocuments(wanted, (document) => hasDocument(configuration, document));
+  intoOwnDocuments(wanted, (document) => wanted.has(document) || hasDocument(configuration, document));
   const count = configuration.parts.length;
   const applier = new Applier(configuration, earlier);
   applier.apply(wanted);

@@ -88,3 +88,17 @@ test.each([
   });
   expect(plan.notes.join()).toContain("MIG");
 });
+
+test.each([
+  ["H20", "1g.12gb", 7],
+  ["NVIDIA GH200 480GB", "3g.48gb", 2],
+  ["NVIDIA GH200 144G HBM3e", "all-1g.18gb", 7],
+  ["NVIDIA B300 SXM6 AC", "1g.34gb", 7],
+  ["NVIDIA GB200", "1g.47gb", 4],
+  ["NVIDIA GB300", "2g.70gb", 3],
+])("an %s is split into %s", (model, profile, devices) => {
+  const sharing = { mig: { strategy: "single", profile } } as const;
+  const spec = oneMachine("v1.13.9", { gpus: [{ model }] }, { gpuOperator: { version: "v26.3.3" }, sharing });
+  expect(planCluster(spec).machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": devices });
+  expect(planCluster(spec).notes.filter((note) => /profiles/.test(note))).toEqual([]);
+});

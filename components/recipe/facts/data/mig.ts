@@ -1,6 +1,7 @@
 /**
- * MIG geometries. Sources: NVIDIA MIG user guide (profiles and counts); NVIDIA/mig-parted,
- * deployments/systemd/config-default.yaml (`all-balanced`); `nvidia-smi mig -lgip` of an H200 (its counts).
+ * MIG geometries. Sources: NVIDIA MIG user guide (profiles and counts); NVIDIA/mig-parted v0.15.0,
+ * deployments/systemd/config-default.yaml (`all-balanced`; every profile of H20, GH200, B300, GB200 and GB300, which the
+ * guide has no tables of); `nvidia-smi mig -lgip` of an H200 (its counts).
  */
 
 export interface MigGeometry {
@@ -53,9 +54,47 @@ export const migGeometries = {
     balanced: { "1g.18gb": 2, "2g.35gb": 1, "3g.71gb": 1 },
     minDriver: "550.90.07",
   },
+  // H20, GH200 with 96 GB, H100 with 96 GB.
+  "H100-96": {
+    profiles: { "1g.12gb": 7, "1g.24gb": 4, "2g.24gb": 3, "3g.48gb": 2, "4g.48gb": 1, "7g.96gb": 1 },
+    balanced: { "1g.12gb": 2, "2g.24gb": 1, "3g.48gb": 1 },
+    minDriver: "525.85.12",
+  },
+  "GH200-144": {
+    profiles: { "1g.18gb": 7, "1g.36gb": 4, "2g.36gb": 3, "3g.72gb": 2, "4g.72gb": 1, "7g.144gb": 1 },
+    balanced: { "1g.18gb": 2, "2g.36gb": 1, "3g.72gb": 1 },
+    minDriver: "550.90.07",
+  },
   B200: {
     profiles: { "1g.23gb": 7, "1g.45gb": 4, "2g.45gb": 3, "3g.90gb": 2, "4g.90gb": 1, "7g.180gb": 1 },
     balanced: { "1g.23gb": 2, "2g.45gb": 1, "3g.90gb": 1 },
+    minDriver: "570.133.20",
+  },
+  B300: {
+    profiles: { "1g.34gb": 7, "1g.67gb": 4, "2g.67gb": 3, "3g.135gb": 2, "4g.135gb": 1, "7g.269gb": 1 },
+    balanced: { "1g.34gb": 2, "2g.67gb": 1, "3g.135gb": 1 },
+    minDriver: "570.133.20",
+  },
+  // Two lists are in use for it: mig-parted's balanced one has 3g.93gb, and its single profiles name 3g.95gb and 7g.189gb, too.
+  GB200: {
+    profiles: {
+      "1g.23gb": 7,
+      "1g.24gb": 7,
+      "1g.47gb": 4,
+      "2g.47gb": 3,
+      "3g.93gb": 2,
+      "3g.95gb": 2,
+      "4g.93gb": 1,
+      "4g.95gb": 1,
+      "7g.186gb": 1,
+      "7g.189gb": 1,
+    },
+    balanced: { "1g.23gb": 2, "2g.47gb": 1, "3g.93gb": 1 },
+    minDriver: "570.133.20",
+  },
+  GB300: {
+    profiles: { "1g.35gb": 7, "1g.70gb": 4, "2g.70gb": 3, "3g.139gb": 2, "4g.139gb": 1, "7g.278gb": 1 },
+    balanced: { "1g.35gb": 2, "2g.70gb": 1, "3g.139gb": 1 },
     minDriver: "570.133.20",
   },
   "RTX PRO 6000 Server": {
@@ -74,3 +113,16 @@ export const migGeometries = {
 
 /** Name of a geometry, as the table of cards refers to it. */
 export type MigGeometryName = keyof typeof migGeometries;
+
+/** Geometry of cards that stand in the list of PCI IDs alone, by their name there. */
+export const migOfListedCards: Readonly<Record<string, MigGeometryName>> = {
+  H20: "H100-96",
+  "H100 96GB": "H100-96",
+  "H100 SXM5 96GB": "H100-96",
+  "GH200 120GB": "H100-96",
+  "GH200 480GB": "H100-96",
+  "GH200 144G HBM3e": "GH200-144",
+  "B300 SXM6 AC": "B300",
+  GB200: "GB200",
+  GB300: "GB300",
+};
