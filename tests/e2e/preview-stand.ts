@@ -1,0 +1,162 @@
+import * as fs from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { clusterOf, readStackFile, stackNameOf } from "../../stacks/stack-file";
+import { serveCharts } from "../../lab/charts/repository";
+import { makeExistingCluster } from "../../lab/cluster/existing-cluster";
+import { startControlPlane } from "../../lab/controlplane";
+import { LabEngine, type Progress, type RunResult } from "../../lab/engine";
+import { startFactory } from "../../lab/factory";
+import { installLanguageHost } from "../../lab/language-host";
+import { makeCheckout } from "../../lab/language-host/checkout";
+import { CommandProvider } from "../../lab/providers/command";
+import { KubernetesProvider } from "../../lab/providers/kubernetes";
+import { serveProvider } from "../../lab/providers/serve";
+import { TalosProvider } from "../../lab/providers/talos";
+import { provideTools } from "../../lab/tools";
+
+/** What one preview by the CLI showed and took. */
+export interface Previewed extends RunResult {
+  /** Resources that it would make, `type name`. */
+  creates: string[];
+  /** Seconds of CPU of the CLI and of all that it started and saw end, the program's process with them. */
+  cpuSeconds: number;
+}
+
+/** A project that the CLI previews. */
+export interface Project {
+  /** Folder of its Pulumi.yaml, from the checkout's root. Default: the root. */
+  folder?: string;
+  name: string;
+  stack: string;
+  config?: Record<string, unknown>;
+}
+
+/** A checkout, a cluster and the providers, shared by previews of several projects. No machine listens anywhere. */
+export interface PreviewStand {
+  /** Folder of the checkout. */
+  readonly checkout: string;
+  /** A stack of this repository, as its file is. */
+  stack(nameOrFile: string): Promise<Previewed>;
+  project(project: Project): Promise<Previewed>;
+  close(): Promise<void>;
+}
+
+/** Nobody listens there: a preview that asked a machine would fail. */
+const nowhere = "127.0.0.1:1";
+
+/** Brings it up; whatever it starts ends with `close`. */
+export async function openPreviewStand(): Promise<PreviewStand> {
+  const tools = await provideTools({ only: ["pulumi", "talosctl", "helm", "controlplane"] });
+  const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-previews-"));
+  const at = (...parts: string[]): string => path.join(dir, ...parts);
+  const [controlPlane, factory, charts, checkout, owner] = await Promise.all([
+    startControlPlane({ dir: at("controlplane"), binary: tools.controlplane }),
+    startFactory(),
+    serveCharts({ dir: at("charts"), helm: tools.helm }),
+    makeCheckout(at("checkout")),
+    makeExistingCluster(at("talos"), tools.talosctl, { talosVersion: "v1.13.0", machines: {} }),
+    installLanguageHost(at("language-host")),
+  ]);
+  const served = {
+    kubernetes: await serveProvider(
+      () =>
+        new KubernetesProvider({
+          helm: tools.helm,
+          charts: (repository, chart, version) => {
+            charts.offer(chart, version);
+            return [chart, "--repo", charts.addressOf(repository), ...(version === "" ? [] : ["--version", version])];
+          },
+        }),
+    ),
+    command: await serveProvider(() => new CommandProvider({ directory: checkout })),
+    talos: await serveProvider(
+      () =>
+        new TalosProvider({
+          talosctl: tools.talosctl,
+          factory: factory.url,
+          machineApi: nowhere,
+          tempDir: at("talos"),
+        }),
+    ),
+  };
+  const plugins = Object.fromEntries(Object.entries(served).map(([name, { port }]) => [name, port]));
+  const credentials = {
+    talosconfig: owner.talosconfig(nowhere),
+    machineSecrets: fs.readFileSync(owner.secrets, "utf8"),
+    kubeconfig: fs.readFileSync(controlPlane.adminKubeconfig, "utf8"),
+    omniEndpoint: "https://omni.example",
+    omniServiceAccountKey: "omni-service-account-key",
+  };
+  const environment = {
+    ...inherited(),
+    PATH: [at("language-host"), path.dirname(tools.talosctl), process.env["PATH"]].join(path.delimiter),
+    TALOS_GPU_FACTORY: factory.url,
+  };
+  fs.writeFileSync(at("pulumi"), measured(tools.pulumi, at("cpu")), { mode: 0o755 });
+
+  const project = async ({ folder = "", name, stack, config = {} }: Project): Promise<Previewed> => {
+    const wanted = ["kubeconfig", "talosconfig", ...(folder === "" ? Object.keys(credentials) : [])];
+    const given = config[`${name}:bootstrap`] === true ? [] : [...new Set(wanted)];
+    const engine = await LabEngine.open({
+      pulumi: at("pulumi"),
+      dir: at("engines", `${name}-${stack}`),
+      project: name,
+      stack,
+      program: path.join(checkout, folder),
+      config,
+      secrets: Object.fromEntries(given.map((key) => [`${name}:${key}`, credentials[key as keyof typeof credentials]])),
+      plugins,
+      environment,
+    });
+    fs.rmSync(at("cpu"), { force: true });
+    const creates: string[] = [];
+    const onEvent = (progress: Progress): void => {
+      if (progress.kind === "resource" && progress.op === "create" && progress.state === "started")
+        creates.push(`${progress.type} ${progress.name}`);
+    };
+    const result = await engine.preview({ onEvent });
+    return { ...result, creates, cpuSeconds: spent(at("cpu")) };
+  };
+
+  return {
+    checkout,
+    project,
+    stack: (nameOrFile) => {
+      const stack = stackNameOf(nameOrFile);
+      const said = readStackFile(nameOrFile);
+      clusterOf(said); // a file that is no stack at all is a mistake of the test
+      fs.rmSync(path.join(checkout, "stacks", `Pulumi.${stack}.yaml`), { force: true }); // written anew, with credentials
+      const config = Object.fromEntries(Object.entries(said).map(([key, value]) => [`talos-gpu:${key}`, value]));
+      return project({ name: "talos-gpu", stack, config });
+    },
+    close: async () => {
+      await Promise.all([...Object.values(served).map((each) => each.close()), controlPlane.stop()]);
+      await Promise.all([factory.close(), charts.close()]);
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** This process' environment without what is of its user: credentials, and other clusters'. */
+function inherited(): Record<string, string> {
+  const own = /^(TALOSCONFIG|TALOS_SECRETS|KUBECONFIG|OMNI_.*|PULUMI_.*)$/;
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([key, value]) => (value === undefined || own.test(key) ? [] : [[key, value]])),
+  );
+}
+
+/** The CLI, with the CPU time of all that it waited for written to a file, by a shell's `times`. */
+const measured = (pulumi: string, file: string): string => `#!/bin/bash
+"${pulumi}" "$@"
+status=$?
+times >> "${file}"
+exit $status
+`;
+
+/** Seconds in lines such as `0m3.200s 0m0.640s`: the shell's own, and its children's. */
+function spent(file: string): number {
+  const times = fs.readFileSync(file, "utf8").matchAll(/(\d+)m([\d.]+)s/g);
+  return [...times].reduce((sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds), 0);
+}

@@ -1,0 +1,74 @@
+import * as path from "node:path";
+import { planCluster } from "../../components/recipe";
+import { clusterOf, readStackFile, stackNames } from "../../stacks/stack-file";
+import { openPreviewStand, type PreviewStand } from "./preview-stand";
+
+// By the real CLI, in a checkout, each program in a process of its own by the SDK's cmd/run, which checks its types: what a
+// user's first `pulumi preview` does. One cluster for all of them, as a preview changes nothing.
+
+/** Has its preview and its whole life in pulumi-host.test.ts. */
+const elsewhere = "aarhus-h100";
+const limit = 5 * 60_000;
+
+let stand: PreviewStand;
+beforeAll(async () => {
+  stand = await openPreviewStand();
+}, limit);
+afterAll(() => stand?.close());
+
+/** What went wrong, and what the user is warned of; the CLI's word on where it found the language host is not of them. */
+const told = (diagnostics: readonly string[]): string[] =>
+  diagnostics.filter(
+    (line) => /^(error|warning)/.test(line) && !line.includes("using pulumi-language-nodejs from $PATH"),
+  );
+
+test.each(stackNames().filter((name) => name !== elsewhere))(
+  "the first preview of %s shows its machines and what runs on them",
+  async (name) => {
+    const { result, diagnostics, creates } = await stand.stack(name);
+    const { machines, notes } = planCluster(clusterOf(readStackFile(name)));
+    const noted = notes.map((note) => `warning ${name} (talos-gpu:index:GpuCluster): ${note}`);
+    expect([result, ...told(diagnostics)]).toEqual(["succeeded", ...noted]);
+    for (const machine of machines) expect(creates).toContain(`talos-gpu:index:GpuMachine ${name}-${machine.name}`);
+    expect(creates).toContainEqual(expect.stringMatching(/^kubernetes:helm.sh\/v3:Release /));
+  },
+  limit,
+);
+
+test(
+  "the example beside resources of one's own shows both",
+  async () => {
+    const { result, diagnostics, creates } = await stand.project({
+      folder: "examples/compose",
+      name: "gpu-compose",
+      stack: "dev",
+    });
+    // The API server warns of the user's own Deployment, which is not `restricted`.
+    const errors = told(diagnostics).filter((line) => line.startsWith("error"));
+    expect([result, ...errors]).toEqual(["succeeded"]);
+    for (const one of [
+      "talos-gpu:index:GpuMachine lab-gpu-1",
+      "talos-gpu:index:Ollama chat",
+      "kubernetes:apps/v1:Deployment training",
+    ])
+      expect(creates).toContain(one);
+  },
+  limit,
+);
+
+test(
+  "a refused stack costs little: no resource is asked for, and no error is inspected in colour",
+  async () => {
+    const { result, creates, cpuSeconds } = await stand.stack(
+      path.join(__dirname, "stacks/Pulumi.aarhus-h100-mixed.yaml"),
+    );
+    expect({ result, creates }).toEqual({
+      result: "failed",
+      creates: ["pulumi:pulumi:Stack talos-gpu-aarhus-h100-mixed"],
+    });
+    // CPU of the CLI, its host and the program, whatever else this computer does; cmd/run alone took 17 s over such an error.
+    expect(cpuSeconds).toBeLessThan(8);
+    expect(cpuSeconds).toBeGreaterThan(1);
+  },
+  limit,
+);
