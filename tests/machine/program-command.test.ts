@@ -61,7 +61,7 @@ test("in this repository the text is the same from every folder of a program", (
 
 test.each([
   ["a plain folder", "plugins"],
-  ["a folder whose name a shell would read", "it's \"$HOME\" `id` 100% $(id)!"],
+  ["a folder whose name a shell would read", 'it\'s "$HOME" `id` 100% $(id)!'],
 ])("the text runs, from a shell, in %s, and hands over the verb", (_what, plugins) => {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-test-"));
   try {
