@@ -2,7 +2,7 @@ import { isFromCheckedStack, noArguments, refuse } from "../checked-arguments";
 import { findingsOf, planCluster } from "../recipe";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { ruleOf, serverUrl, type Rule } from "../recipe/rules";
-import { machineArgumentSchema } from "../recipe/stack/argument-schemas";
+import { machineArgumentSchema } from "../recipe/stack/machine-arguments";
 import { readAs } from "../recipe/stack/parse";
 import type { ClusterSpec } from "../recipe/stack/spec/index";
 import type { Finding } from "../recipe/types";

@@ -2,19 +2,14 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
 import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
+import { comfyUiImage } from "../recipe/facts/cuda";
 import { type ComfyUiSpec } from "../recipe/stack/spec/index";
+import { comfyui as kind } from "../recipe/stack/workloads/comfyui";
 import { accessRules, type GpuAccess } from "./gpu-access";
 import { patient, server } from "./server";
 import { volume } from "./volume";
 
-const port = 8188;
-
-/** Images of yanwk/comfyui-boot by the CUDA they are built with, newest first. cu128-slim is archived since 2026-05-19. */
-const images = [
-  { cuda: 13.0, image: "yanwk/comfyui-boot:cu130-slim-v2" },
-  { cuda: 12.8, image: "yanwk/comfyui-boot:cu128-slim" },
-  { cuda: 12.6, image: "yanwk/comfyui-boot:cu126-slim" },
-];
+const { name: ownName, port } = kind.server;
 
 /** Arguments of a ComfyUI server. */
 export interface ComfyUiArgs extends ComfyUiSpec, GpuAccess {
@@ -35,7 +30,7 @@ export class ComfyUi extends pulumi.ComponentResource {
 
     const namespace = new k8s.core.v1.Namespace(
       `${name}-namespace`,
-      { metadata: { name: args.namespace ?? "comfyui" } },
+      { metadata: { name: args.namespace ?? ownName } },
       child,
     );
     const within = namespace.metadata.name;
@@ -47,7 +42,7 @@ export class ComfyUi extends pulumi.ComponentResource {
     const comfyUi = server(
       name,
       {
-        name: "comfyui",
+        name: ownName,
         namespace: within,
         port,
         active: args.active ?? true,
@@ -61,15 +56,6 @@ export class ComfyUi extends pulumi.ComponentResource {
     this.endpoint = comfyUi.endpoint;
     this.registerOutputs({ endpoint: this.endpoint });
   }
-}
-
-/**
- * The newest image that a driver of this CUDA runs. CUDA 12's minor versions are compatible with every driver from 525 on
- * (docs.nvidia.com/deploy/cuda-compatibility), so the oldest image is the answer below 12.6 too.
- */
-export function comfyUiImage(cudaVersion: string): string {
-  const fitting = images.find(({ cuda }) => cuda <= Number(cudaVersion));
-  return fitting?.image ?? "yanwk/comfyui-boot:cu126-slim";
 }
 
 function pod(

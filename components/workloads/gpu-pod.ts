@@ -34,7 +34,7 @@ export class GpuPod extends pulumi.ComponentResource {
   public readonly namespace: pulumi.Output<string>;
 
   constructor(name: string, args: GpuPodArgs, opts?: pulumi.ComponentResourceOptions) {
-    checkWorkloadArguments("GpuPod", name, "pod", args, accessRules);
+    checkWorkloadArguments("GpuPod", name, "pods", args, accessRules);
     super("talos-gpu:index:GpuPod", name, args, opts);
     const pod = new k8s.core.v1.Pod(
       `${name}-pod`,

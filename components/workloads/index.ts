@@ -3,12 +3,13 @@ import * as pulumi from "@pulumi/pulumi";
 import { fromCheckedStack } from "../checked-arguments";
 import { clusterLimits } from "../kubernetes/timeouts";
 import { workloadResource } from "../recipe/facts/sharing";
-import { type GpuPodSpec } from "../recipe/stack/spec/index";
+import { type GpuPodSpec, type WorkloadsSpec } from "../recipe/stack/spec/index";
+import { type WorkloadKind } from "../recipe/stack/workloads";
 import { type Plan } from "../recipe/types";
 import { ComfyUi } from "./comfyui";
 import { type GpuAccess } from "./gpu-access";
 import { GpuPod } from "./gpu-pod";
-import { LiteLlm, type LiteLlmArgs } from "./litellm";
+import { LiteLlm } from "./litellm";
 import { Ollama } from "./ollama";
 import { Vllm } from "./vllm";
 
@@ -24,8 +25,7 @@ export function gpuWorkloads(
   access: Pick<GpuAccess, "runtimeClassName" | "gpuResourceName">,
   opts: pulumi.ComponentResourceOptions,
 ): pulumi.Output<Record<string, string>> {
-  const { ollama, comfyui, vllm, litellm, pods = {} } = plan.spec.workloads ?? {};
-  const { cudaVersion, era, mode } = plan.kubernetes;
+  const { era, mode } = plan.kubernetes;
   const common: GpuAccess = {
     ...access,
     tolerations: plan.kubernetes.tolerations,
@@ -40,29 +40,56 @@ export function gpuWorkloads(
       .output(access.gpuResourceName)
       .apply((resource) => workloadResource(plan.spec.sharing, workload.migProfile, resource)),
   });
-  const endpoints: Record<string, pulumi.Output<string>> = {};
-  if (ollama !== undefined) {
-    const { endpoint } = new Ollama(`${name}-ollama`, fromCheckedStack(of(ollama)), opts);
-    if (ollama.active !== false) endpoints.ollama = endpoint;
-  }
-  if (comfyui !== undefined) {
-    const { endpoint } = new ComfyUi(`${name}-comfyui`, fromCheckedStack({ ...of(comfyui), cudaVersion }), opts);
-    if (comfyui.active !== false) endpoints.comfyui = endpoint;
-  }
-  if (vllm !== undefined) {
-    const { endpoint } = new Vllm(`${name}-vllm`, fromCheckedStack({ ...of(vllm), cudaVersion }), opts);
-    if (vllm.active !== false) endpoints.vllm = endpoint;
-  }
-  if (litellm !== undefined) {
-    const { tolerations = [], readyWithin = 1200 } = common;
-    const routed = { models: ollama?.models ?? [], ollamaUrl: endpoints.ollama ?? "" };
-    const args: LiteLlmArgs = { ...litellm, ...routed, tolerations, readyWithin };
-    const { endpoint } = new LiteLlm(`${name}-litellm`, fromCheckedStack(args), opts);
-    if (litellm.active !== false) endpoints.litellm = endpoint;
-  }
-  const withAccess = Object.entries(pods).map(([pod, spec]): [string, GpuPodSpec & GpuAccess] => [pod, of(spec)]);
+  const endpoints = serve(name, plan, { of, common, opts });
+  const withAccess = Object.entries(plan.spec.workloads?.pods ?? {}).map(
+    ([pod, spec]): [string, GpuPodSpec & GpuAccess] => [pod, of(spec)],
+  );
   gpuPods(name, withAccess, opts);
   return pulumi.all(endpoints);
+}
+
+/** What the servers are made of. */
+interface Surroundings {
+  /** A workload's spec with its access to the GPUs. */
+  of: <T extends { migProfile?: string }>(workload: T) => T & GpuAccess;
+  common: GpuAccess;
+  opts: pulumi.ComponentResourceOptions;
+}
+
+/** A kind of server: a function that makes its component. */
+type ServerKind = Exclude<WorkloadKind, "pods">;
+type Maker<W extends ServerKind> = (
+  name: string,
+  said: NonNullable<WorkloadsSpec[W]>,
+  around: Surroundings & { cudaVersion: string; spec: WorkloadsSpec; endpoints: Endpoints },
+) => { endpoint: pulumi.Output<string> };
+type Endpoints = Partial<Record<ServerKind, pulumi.Output<string>>>;
+
+/** The component of every kind of server, in the order in which they need each other. One that is missing does not compile. */
+const makers: { [W in ServerKind]: Maker<W> } = {
+  ollama: (name, said, { of, opts }) => new Ollama(name, fromCheckedStack(of(said)), opts),
+  comfyui: (name, said, { of, cudaVersion, opts }) =>
+    new ComfyUi(name, fromCheckedStack({ ...of(said), cudaVersion }), opts),
+  vllm: (name, said, { of, cudaVersion, opts }) => new Vllm(name, fromCheckedStack({ ...of(said), cudaVersion }), opts),
+  litellm: (name, said, { common: { tolerations = [], readyWithin = 1200 }, spec, endpoints, opts }) => {
+    const routed = { models: spec.ollama?.models ?? [], ollamaUrl: endpoints.ollama ?? "" };
+    return new LiteLlm(name, fromCheckedStack({ ...said, ...routed, tolerations, readyWithin }), opts);
+  },
+};
+
+/** Makes the servers of a stack; gives the URLs of those that run. */
+function serve(name: string, plan: Plan, around: Surroundings): Endpoints {
+  const spec = plan.spec.workloads ?? {};
+  const { cudaVersion } = plan.kubernetes;
+  const endpoints: Endpoints = {};
+  for (const kind of Object.keys(makers) as ServerKind[]) {
+    const said = spec[kind];
+    if (said === undefined) continue;
+    const make = makers[kind] as Maker<ServerKind>;
+    const { endpoint } = make(`${name}-${kind}`, said, { ...around, cudaVersion, spec, endpoints });
+    if (said.active !== false) endpoints[kind] = endpoint;
+  }
+  return endpoints;
 }
 
 /** The default namespace of pods is ours to make; one that the stack names must exist. */

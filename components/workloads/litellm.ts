@@ -6,11 +6,12 @@ import { stringify } from "yaml";
 import { labels, podTolerations, unprivileged } from "../kubernetes/pods";
 import { workloadImages } from "../recipe/facts/data/images";
 import { type LiteLlmSpec } from "../recipe/stack/spec/index";
+import { litellm as kind } from "../recipe/stack/workloads/litellm";
 import { shortHash } from "../recipe/short-hash";
 import type { GpuToleration } from "../kubernetes/toleration";
 import { server } from "./server";
 
-const port = 4000;
+const { name: ownName, port } = kind.server;
 const configFile = "/etc/litellm/config.yaml";
 
 /** Arguments of a LiteLLM proxy. */
@@ -49,7 +50,7 @@ export class LiteLlm extends pulumi.ComponentResource {
     const active = args.active ?? true;
     const proxy = server(
       name,
-      { name: "litellm", namespace: within, port, active, readyWithin, pod: pod(args, config, hashOf(text)) },
+      { name: ownName, namespace: within, port, active, readyWithin, pod: pod(args, config, hashOf(text)) },
       child,
     );
 
@@ -60,7 +61,7 @@ export class LiteLlm extends pulumi.ComponentResource {
 
 /** A namespace with somebody's Secret in it is not ours to make. */
 function namespace(name: string, args: LiteLlmArgs, opts: pulumi.CustomResourceOptions): pulumi.Input<string> {
-  const wanted = args.namespace ?? "litellm";
+  const wanted = args.namespace ?? ownName;
   if (args.masterKeySecret !== undefined) return wanted;
   return new k8s.core.v1.Namespace(`${name}-namespace`, { metadata: { name: wanted } }, opts).metadata.name;
 }

@@ -4,12 +4,13 @@ import { checkWorkloadArguments } from "../checked-arguments";
 import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
 import { workloadImages } from "../recipe/facts/data/images";
 import { type OllamaSpec } from "../recipe/stack/spec/index";
+import { ollama as kind } from "../recipe/stack/workloads/ollama";
 import { accessRules, type GpuAccess } from "./gpu-access";
 import { ollamaModels, pullHook } from "./ollama-models";
 import { server } from "./server";
 import { volume } from "./volume";
 
-const port = 11434;
+const { name: ownName, port } = kind.server;
 const home = "/var/lib/ollama";
 
 /** Arguments of an Ollama server. */
@@ -31,7 +32,7 @@ export class Ollama extends pulumi.ComponentResource {
 
     const namespace = new k8s.core.v1.Namespace(
       `${name}-namespace`,
-      { metadata: { name: args.namespace ?? "ollama" } },
+      { metadata: { name: args.namespace ?? ownName } },
       child,
     );
     const within = namespace.metadata.name;
@@ -43,7 +44,7 @@ export class Ollama extends pulumi.ComponentResource {
     const ollama = server(
       name,
       {
-        name: "ollama",
+        name: ownName,
         namespace: within,
         port,
         active: args.active ?? true,

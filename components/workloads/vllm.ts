@@ -4,12 +4,13 @@ import { checkWorkloadArguments } from "../checked-arguments";
 import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
 import { vllmImage } from "../recipe/facts/cuda";
 import { type VllmSpec } from "../recipe/stack/spec/index";
+import { vllm as kind } from "../recipe/stack/workloads/vllm";
 import { vllmSplit } from "../recipe/facts/vllm";
 import { accessRules, type GpuAccess } from "./gpu-access";
 import { patient, server } from "./server";
 import { volume } from "./volume";
 
-const port = 8000;
+const { name: ownName, port } = kind.server;
 
 /** Arguments of a vLLM server. */
 export interface VllmArgs extends VllmSpec, GpuAccess {
@@ -40,7 +41,7 @@ export class Vllm extends pulumi.ComponentResource {
     const vllm = server(
       name,
       {
-        name: "vllm",
+        name: ownName,
         namespace: within,
         port,
         active: args.active ?? true,
@@ -57,7 +58,7 @@ export class Vllm extends pulumi.ComponentResource {
 }
 
 function ownNamespace(name: string, opts: pulumi.CustomResourceOptions): pulumi.Output<string> {
-  return new k8s.core.v1.Namespace(`${name}-namespace`, { metadata: { name: "vllm" } }, opts).metadata.name;
+  return new k8s.core.v1.Namespace(`${name}-namespace`, { metadata: { name: ownName } }, opts).metadata.name;
 }
 
 function pod(args: VllmArgs, cache: k8s.core.v1.PersistentVolumeClaim): pulumi.Input<k8s.types.input.core.v1.PodSpec> {

@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { ComfyUi, GpuPod, Ollama, type OllamaArgs } from "talos-gpu";
-import { comfyUiImage } from "../../components/workloads/comfyui";
+import { comfyUiImage } from "../../components/recipe/facts/cuda";
 import { find, findAll, waitsFor } from "../support/graph";
 import { record, type Run } from "../support/recorder";
 

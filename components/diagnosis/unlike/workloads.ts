@@ -1,3 +1,4 @@
+import { plannedServers } from "../../recipe/stack/workloads";
 import type { Plan } from "../../recipe/types";
 import type { Observations } from "../observations";
 import { difference, type Difference } from "./difference";
@@ -9,13 +10,10 @@ export function unlikeWorkloads(plan: Plan, seen: Observations): Difference[] {
   return [...servers(plan, seen), ...pods(plan, seen)];
 }
 
-/** Servers by the name of their Deployment, which is that of their namespace too unless the stack names another. */
 function servers({ spec }: Plan, seen: Observations): Difference[] {
   if (seen.deployments === undefined) return [];
-  const { ollama, comfyui, vllm, litellm } = spec.workloads ?? {};
-  return Object.entries({ ollama, comfyui, vllm, litellm }).flatMap(([name, workload]) => {
-    if (workload === undefined || workload.active === false) return [];
-    const namespace = workload.namespace ?? name;
+  return plannedServers(spec).flatMap(({ name, namespace, active }) => {
+    if (!active) return [];
     const found = seen.deployments!.find((candidate) => candidate.namespace === namespace && candidate.name === name);
     if (found === undefined) return [difference(`Deployment ${namespace}/${name}`, "is not there")];
     if (found.desired === 0) return [difference(`Deployment ${namespace}/${name}`, "is scaled to 0")];

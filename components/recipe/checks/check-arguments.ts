@@ -1,37 +1,25 @@
 import type { z } from "zod";
 import { knownMinors } from "../facts/talos-release";
 import type { Rule } from "../rules";
-import { argumentSchemas } from "../stack/argument-schemas";
 import { readAs } from "../stack/parse";
-import type { WorkloadsSpec } from "../stack/spec/index";
+import { type WorkloadKind, workloadDescriptors } from "../stack/workloads";
 import type { Finding } from "../types";
 import { checkCluster } from "./check-cluster";
 
-/** Kinds of workloads that are components too. */
-export type WorkloadKind = keyof typeof argumentSchemas;
-
 /** Everything that is wrong with the arguments of a workload that is used alone: the checks of a stack, as far as they are about it alone. */
 export function workloadArgumentFindings(kind: WorkloadKind, args: Record<string, unknown>): Finding[] {
-  const schema: z.ZodType = argumentSchemas[kind];
-  const { spec, findings, pruned } = readAs(schema, args);
+  const { argumentsSchema, asStack } = workloadDescriptors[kind];
+  const { spec, findings, pruned } = readAs(argumentsSchema as z.ZodType, args);
   if (spec === undefined) return findings;
   const said = spec as Record<string, unknown>;
-  const { workloads, field } = asWorkloads(kind, said);
+  const { tolerations: _tolerations, exposure: _exposure, readyWithin: _readyWithin, ...ofStack } = said;
+  const { workloads, field } = asStack(ofStack);
   const alone = { talosVersion: `v${knownMinors().at(-1) ?? "1.13"}.0`, machines: {}, workloads };
   const own = checkCluster(alone)
     .filter((finding) => finding.field === field || finding.field.startsWith(`${field}.`))
     .map((finding) => ({ ...finding, field: finding.field.slice(field.length + 1) || "args" }))
     .filter((finding) => !pruned.includes(finding.field));
   return [...findings, ...own, ...tolerationFindings(said["tolerations"])];
-}
-
-function asWorkloads(kind: WorkloadKind, said: Record<string, unknown>): { workloads: WorkloadsSpec; field: string } {
-  const { tolerations: _tolerations, exposure: _exposure, readyWithin: _readyWithin, ...spec } = said;
-  if (kind === "pod")
-    return { workloads: { pods: { pod: spec } } as unknown as WorkloadsSpec, field: "workloads.pods.pod" };
-  // Its models are told to LiteLLM itself.
-  const beside = kind === "litellm" ? { ollama: { models: ["any"] } } : {};
-  return { workloads: { ...beside, [kind]: spec }, field: `workloads.${kind}` };
 }
 
 /** Source: kubernetes v1.34.0, pkg/apis/core/validation/validation.go (ValidateTolerations). */

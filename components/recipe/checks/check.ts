@@ -1,6 +1,6 @@
 import type { PlanBasis } from "../plan";
 import type { MachineFacts } from "../facts/machine-facts";
-import type { ClusterSpec, WorkloadsSpec } from "../stack/spec/index";
+import type { ClusterSpec } from "../stack/spec/index";
 import type { Finding, MachineRecipe } from "../types";
 import type { UserPatch } from "../machine/user-patches";
 
@@ -49,46 +49,4 @@ export function allPatches(context: CheckContext): { patch: UserPatch; machines:
     ...context.clusterPatches.map((patch) => ({ patch, machines: context.machines })),
     ...context.machines.flatMap((machine) => machine.patches.map((patch) => ({ patch, machines: [machine] }))),
   ];
-}
-
-/** A workload that requests GPUs, whatever its kind. */
-export interface GpuRequest {
-  /** Path in the stack, e.g. `workloads.ollama`. */
-  field: string;
-  gpus: number;
-  active: boolean;
-  image?: string;
-  /** Profile of the MIG devices that it requests. */
-  migProfile?: string;
-  /** Labels of the machines that it may run on. Default: any machine. */
-  nodeSelector?: Record<string, string>;
-}
-
-/** What a workload says of the GPUs that it requests. */
-type Said = Partial<Omit<GpuRequest, "field">>;
-
-/** What requests GPUs, by workload: by the name below it, if it has several. A workload that is missing here does not compile. */
-const requestsOf: { [W in keyof WorkloadsSpec]-?: (said: NonNullable<WorkloadsSpec[W]>) => Record<string, Said> } = {
-  ollama: (said) => ({ "": said }),
-  comfyui: (said) => ({ "": said }),
-  vllm: (said) => ({ "": said }),
-  litellm: () => ({}), // it routes requests, and computes nothing
-  pods: (said) => said,
-};
-
-/** What requests GPUs in a stack. */
-export function gpuRequests({ workloads = {} }: ClusterSpec): GpuRequest[] {
-  return (Object.keys(requestsOf) as (keyof WorkloadsSpec)[]).flatMap((workload) => {
-    const said = workloads[workload];
-    if (said === undefined) return [];
-    const requests = (requestsOf[workload] as (said: unknown) => Record<string, Said>)(said);
-    return Object.entries(requests).map(([name, app]): GpuRequest => ({
-      field: `workloads.${workload}${name === "" ? "" : `.${name}`}`,
-      gpus: app.gpus ?? 1,
-      active: app.active ?? true,
-      ...(app.image === undefined ? {} : { image: app.image }),
-      ...(app.migProfile === undefined ? {} : { migProfile: app.migProfile }),
-      ...(app.nodeSelector === undefined ? {} : { nodeSelector: app.nodeSelector }),
-    }));
-  });
 }

@@ -1,5 +1,6 @@
 import { architectureOf } from "../facts/card";
-import { gpuRequests, type Check } from "./check";
+import type { Check } from "./check";
+import { gpuRequests } from "../stack/workloads";
 import { machinesFor } from "./placement";
 import { cudaOfImage } from "../facts/cuda";
 import { compareDotted } from "../facts/version";

@@ -1,4 +1,5 @@
-import { gpuRequests, type Check } from "./check";
+import type { Check } from "./check";
+import { gpuRequests } from "../stack/workloads";
 import { lastCudaOf } from "../facts/card";
 import { machinesFor } from "./placement";
 import { cudaFloor, cudaOfImage } from "../facts/cuda";

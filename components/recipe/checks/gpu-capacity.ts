@@ -1,4 +1,5 @@
-import { gpuRequests, type Check, type CheckContext, type Complaint, type GpuRequest } from "./check";
+import type { Check, CheckContext, Complaint } from "./check";
+import { gpuRequests, type GpuRequest } from "../stack/workloads";
 import { fitTogether, machinesFor, offers, resourceOf } from "./placement";
 
 /** Most requests that are put into places one by one; of more, only the sums are compared. */

@@ -1,4 +1,5 @@
-import { gpuRequests, type Check, type Complaint } from "./check";
+import type { Check, Complaint } from "./check";
+import { gpuRequests } from "../stack/workloads";
 import { mayMatch, offers, resourceOf } from "./placement";
 import { didYouMean } from "../stack/suggest";
 

@@ -1,4 +1,5 @@
-import type { CheckContext, CheckedMachine, GpuRequest } from "./check";
+import type { CheckContext, CheckedMachine } from "./check";
+import type { GpuRequest } from "../stack/workloads";
 import { workloadResource } from "../facts/sharing";
 
 /** Labels that Kubernetes, Talos, Node Feature Discovery and NVIDIA set themselves. */

@@ -1,4 +1,5 @@
-import { gpuRequests, type Check } from "./check";
+import type { Check } from "./check";
+import { gpuRequests } from "../stack/workloads";
 
 export const sharingRequests: Check = {
   id: "sharing-requests",

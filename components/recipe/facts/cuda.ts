@@ -1,5 +1,5 @@
 import { lastCudaOf } from "./card";
-import { cudaFloors, cudaOfBranch, cudaOfVllm, cudaSamples } from "./data/cuda";
+import { cudaFloors, cudaOfBranch, cudaOfComfyUi, cudaOfVllm, cudaSamples } from "./data/cuda";
 import type { MachineFacts } from "./machine-facts";
 import { compareDotted, leastDotted, majorOf } from "./version";
 
@@ -52,9 +52,18 @@ function cudaOfVllmImage(image: string): string | undefined {
   return release && cudaOfVllm.find(({ from }) => compareDotted(release, from) >= 0)?.cuda;
 }
 
-/** vLLM's image for a driver's CUDA: the newest of the table that it runs; the oldest one when none does. */
-export function vllmImage(cuda: string): string {
-  const fitting = cudaOfVllm.find((row) => compareDotted(row.cuda, cuda) <= 0) ?? cudaOfVllm.at(-1);
-  if (!fitting) throw new Error("data/cuda.ts: no release of vLLM");
-  return `vllm/vllm-openai:${fitting.image}`;
+/** vLLM's image for a driver's CUDA. */
+export const vllmImage = (cuda: string): string => `vllm/vllm-openai:${newestImage(cudaOfVllm, cuda)}`;
+
+/**
+ * ComfyUI's image for a driver's CUDA. CUDA 12's minor versions are compatible with every driver from 525 on
+ * (docs.nvidia.com/deploy/cuda-compatibility), so the oldest image is the answer below 12.6 too.
+ */
+export const comfyUiImage = (cuda: string): string => newestImage(cudaOfComfyUi, cuda);
+
+/** The newest image of a table that a CUDA runs; the oldest one when none does. */
+function newestImage(table: { cuda: string; image: string }[], cuda: string): string {
+  const fitting = table.find((row) => compareDotted(row.cuda, cuda) <= 0) ?? table.at(-1);
+  if (!fitting) throw new Error("data/cuda.ts: a table without an image");
+  return fitting.image;
 }

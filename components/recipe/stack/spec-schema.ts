@@ -23,7 +23,7 @@ import {
   ModuleFlavour,
   type ClusterSpec,
 } from "./spec/index";
-import { workloadsSchema } from "./workload-schemas";
+import { workloadsSchema } from "./workloads";
 
 /** Version of a driver, e.g. `580.178.04`. */
 const driver = z.string().regex(/^\d+\.\d+(\.\d+)?$/, "driver");

@@ -50,3 +50,10 @@ export const cudaOfVllm: VllmCuda[] = [
   { from: "0.9.0", cuda: "12.8", image: "v0.10.2" },
   { from: "0.5.0", cuda: "12.4", image: "v0.8.5" },
 ];
+
+/** Images of yanwk/comfyui-boot by the CUDA they are built with, newest first. cu128-slim is archived since 2026-05-19. */
+export const cudaOfComfyUi: { cuda: string; image: string }[] = [
+  { cuda: "13.0", image: "yanwk/comfyui-boot:cu130-slim-v2" },
+  { cuda: "12.8", image: "yanwk/comfyui-boot:cu128-slim" },
+  { cuda: "12.6", image: "yanwk/comfyui-boot:cu126-slim" },
+];

@@ -4,7 +4,7 @@ import type { ImagesSpec } from "../../stack/spec/index";
  * Images that a stack gets when it names none. The tags are those of the projects' releases as read in their sources; that
  * a registry still serves each of them is not verified, since this package asks no registry. So each can be overridden: the
  * first group by `images` of a cluster, the second by `image` of its workload, `smokeTestImage` and ollama's `pullImage`.
- * Images that follow from a driver's CUDA are in data/cuda.ts and workloads/comfyui.ts.
+ * Images that follow from a driver's CUDA are in data/cuda.ts.
  */
 export const helperImages: Required<ImagesSpec> = {
   // Any with sh, cmp and cp. Source: docker-library/official-images, library/busybox.

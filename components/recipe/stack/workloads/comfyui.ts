@@ -1,0 +1,13 @@
+import { z } from "zod";
+import { cudaVersion, describeWorkload, gpuAccess, gpuServer, underItsName } from "./descriptor";
+
+const schema = z.strictObject(gpuServer);
+
+/** ComfyUI. */
+export const comfyui = describeWorkload("comfyui", {
+  schema,
+  argumentsSchema: schema.extend({ ...gpuAccess, cudaVersion: cudaVersion.optional() }),
+  asStack: underItsName("comfyui"),
+  gpuRequests: (said) => ({ "": said }),
+  server: { name: "comfyui", port: 8188 },
+});

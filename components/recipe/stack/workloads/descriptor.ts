@@ -1,0 +1,99 @@
+import { z } from "zod";
+import * as rules from "../../rules";
+import { count, image, namespace, objectName, quantity, ruled, text } from "../notation";
+import type { WorkloadsSpec } from "../spec/index";
+
+/** What a workload says of the GPUs that it requests. */
+export interface SaidOfGpus {
+  /** Default 1. */
+  gpus?: number;
+  /** Default true. */
+  active?: boolean;
+  image?: string;
+  /** Profile of the MIG devices that it requests. */
+  migProfile?: string;
+  /** Labels of the machines that it may run on. Default: any machine. */
+  nodeSelector?: Record<string, string>;
+}
+
+/** Everything about a kind of workload that is not its Kubernetes objects. The rest of the package follows from it. */
+export interface WorkloadDescriptor<Spec> {
+  /** Shape in a stack. */
+  readonly schema: z.ZodType;
+  /** Shape of its component's arguments, without those that may be yet to come. */
+  readonly argumentsSchema: z.ZodType;
+  /** A stack with nothing but the arguments of its component, so that the checks of a stack can judge them, and their field in it. */
+  asStack(said: Record<string, unknown>): { workloads: WorkloadsSpec; field: string };
+  /** What requests GPUs, by its name below the workload's field; `""` is the workload itself. */
+  gpuRequests(said: Spec): Record<string, SaidOfGpus>;
+  /** Name of its Deployment, its Service and, unless the stack names another, its namespace; and its port. Absent: it is no server. */
+  readonly server?: { readonly name: string; readonly port: number };
+}
+
+/** Checks a descriptor against what a stack may say of its workload; keeps its own type, so that those of its schemas stay known. */
+export const describeWorkload = <
+  W extends keyof WorkloadsSpec,
+  D extends WorkloadDescriptor<NonNullable<WorkloadsSpec[W]>>,
+>(
+  _workload: W,
+  descriptor: D,
+): D => descriptor;
+
+/** A workload that stands in a stack under its own name. */
+export const underItsName =
+  (workload: keyof WorkloadsSpec, beside: WorkloadsSpec = {}) =>
+  (said: Record<string, unknown>): { workloads: WorkloadsSpec; field: string } => ({
+    workloads: { ...beside, [workload]: said },
+    field: `workloads.${workload}`,
+  });
+
+/** Profile of MIG devices. */
+export const migProfile = ruled(rules.migProfile);
+
+/** Fields of every server that computes on a GPU. */
+export const gpuServer = {
+  active: z.boolean().optional(),
+  image: image.optional(),
+  storage: quantity.optional(),
+  storageClass: objectName.optional(),
+  gpus: count.optional(),
+  migProfile: migProfile.optional(),
+  namespace: namespace.optional(),
+};
+
+/** Effects of a taint. */
+export const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const;
+
+const tolerations = z.array(
+  z.strictObject({
+    key: ruled(rules.qualifiedName),
+    operator: z.enum(["Exists", "Equal"]),
+    value: z
+      .string()
+      .superRefine((value, context) => {
+        const fault = rules.labelValue(value);
+        if (fault) context.addIssue({ code: "custom", params: { ...fault } });
+      })
+      .optional(),
+    effect: z.enum(taintEffects).optional(),
+  }),
+);
+
+/** What every component of a workload takes of a cluster. Pulumi and Kubernetes wait for whole seconds, and a week is long enough. */
+export const ofCluster = {
+  tolerations: tolerations.optional(),
+  readyWithin: z.number().int().min(1).max(604_800).optional(),
+};
+
+/** What one with GPUs takes besides, but for its inputs. */
+export const gpuAccess = { ...ofCluster, exposure: text.optional() };
+
+/** `12.8`: CUDA as the driver says it. */
+export const cudaVersion = ruled(
+  rules.ruleOf(
+    (version) => /^\d{1,2}\.\d{1,2}$/.test(version),
+    "is no release of CUDA",
+    "the image is chosen by it",
+    "write what the head of `nvidia-smi` says, e.g. `12.8`",
+  ),
+);

@@ -1,0 +1,21 @@
+import { z } from "zod";
+import * as rules from "../../rules";
+import { image, namespace, objectName, ruled } from "../notation";
+import { describeWorkload, ofCluster, underItsName } from "./descriptor";
+
+const schema = z.strictObject({
+  active: z.boolean().optional(),
+  image: image.optional(),
+  masterKeySecret: objectName.optional(),
+  namespace: namespace.optional(),
+});
+
+/** LiteLLM. */
+export const litellm = describeWorkload("litellm", {
+  schema,
+  argumentsSchema: schema.extend({ ...ofCluster, models: z.array(ruled(rules.ollamaModel)) }),
+  // In a stack its models are ollama's; alone it is told them.
+  asStack: underItsName("litellm", { ollama: { models: ["any"] } }),
+  gpuRequests: () => ({}), // it routes requests, and computes nothing
+  server: { name: "litellm", port: 4000 },
+});

@@ -1,0 +1,21 @@
+import { z } from "zod";
+import * as rules from "../../rules";
+import { image, ruled } from "../notation";
+import { ModelPull } from "../spec/index";
+import { describeWorkload, gpuAccess, gpuServer, underItsName } from "./descriptor";
+
+const schema = z.strictObject({
+  ...gpuServer,
+  models: z.array(ruled(rules.ollamaModel)).optional(),
+  pullBy: z.enum(ModelPull).optional(),
+  pullImage: image.optional(),
+});
+
+/** Ollama. */
+export const ollama = describeWorkload("ollama", {
+  schema,
+  argumentsSchema: schema.extend(gpuAccess),
+  asStack: underItsName("ollama"),
+  gpuRequests: (said) => ({ "": said }),
+  server: { name: "ollama", port: 11434 },
+});

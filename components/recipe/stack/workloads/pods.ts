@@ -1,0 +1,31 @@
+import { z } from "zod";
+import * as rules from "../../rules";
+import { count, image, labels, namespace, objectName, ruledMapping } from "../notation";
+import type { GpuPodSpec } from "../spec/index";
+import { describeWorkload, gpuAccess, migProfile } from "./descriptor";
+
+const pod = z.strictObject({
+  image,
+  command: z.array(z.string()).optional(),
+  args: z.array(z.string()).optional(),
+  env: ruledMapping(rules.envName, () => () => undefined).optional(),
+  gpus: count.optional(),
+  migProfile: migProfile.optional(),
+  namespace: namespace.optional(),
+  nodeSelector: labels.optional(),
+  limits: ruledMapping(rules.resourceName, rules.resourceLimit).optional(),
+  restricted: z.boolean().optional(),
+});
+
+const name = z.string().superRefine((said, context) => {
+  const fault = rules.objectName(said);
+  if (fault) context.addIssue({ code: "custom", params: { ...fault } });
+});
+
+/** Pods of the user's own. */
+export const pods = describeWorkload("pods", {
+  schema: z.record(name, pod),
+  argumentsSchema: pod.extend({ ...gpuAccess, podName: objectName.optional() }),
+  asStack: (said) => ({ workloads: { pods: { pod: said as unknown as GpuPodSpec } }, field: "workloads.pods.pod" }),
+  gpuRequests: (said) => said,
+});

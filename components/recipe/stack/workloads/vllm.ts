@@ -1,0 +1,21 @@
+import { z } from "zod";
+import * as rules from "../../rules";
+import { objectName, quantity, ruled, text } from "../notation";
+import { cudaVersion, describeWorkload, gpuAccess, gpuServer, underItsName } from "./descriptor";
+
+const schema = z.strictObject({
+  ...gpuServer,
+  model: ruled(rules.vllmModel),
+  args: z.array(text).optional(),
+  huggingFaceToken: z.strictObject({ name: objectName, key: ruled(rules.dataKey) }).optional(),
+  sharedMemory: quantity.optional(),
+});
+
+/** vLLM. */
+export const vllm = describeWorkload("vllm", {
+  schema,
+  argumentsSchema: schema.extend({ ...gpuAccess, cudaVersion: cudaVersion.optional() }),
+  asStack: underItsName("vllm"),
+  gpuRequests: (said) => ({ "": said }),
+  server: { name: "vllm", port: 8000 },
+});
