@@ -10,7 +10,7 @@ import { addressOf, clusterOf, isOwned, nodeName } from "./cluster";
 /** The texts that a user would have found out and typed, read off the plan of one machine before any clock starts. */
 export const plan = planCluster(clusterOf(1));
 const machine = plan.machines[0]!;
-const run = (verb: string): string => `node -e "require('talos-gpu/bin/program.js')" -- ${verb}`;
+export const run = (verb: string): string => `node -e "require('talos-gpu/bin/program.js')" -- ${verb}`;
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** What a machine's resources are made with besides its index. */

@@ -4,7 +4,7 @@ import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 import * as read from "../components/machine/credentials";
 import { credentials, nodeName, window } from "./cluster";
-import { type Common, oneMachine, plan } from "./handwritten-machine";
+import { type Common, oneMachine, plan, run } from "./handwritten-machine";
 
 const { kubernetes } = plan;
 const machine = plan.machines[0]!;
@@ -36,12 +36,14 @@ export function handwritten(name: string, count: number): Record<string, pulumi.
     upgrades.push(made.upgrade);
   }
   const tests = cluster(name, parent, nodes, exposure, count);
-  const gate = pulumi.all(tests.map((test) => test.urn));
+  const gate = passing(name, parent, tests, kubeconfig);
   return {
     machines: pulumi.all(upgrades.map((upgrade) => upgrade.stdout.apply((text) => JSON.parse(text) as unknown))),
-    gpuReady: pulumi.all(tests.map((test) => test.status.succeeded)).apply((all) => all.every((done) => done >= 1)),
-    runtimeClassName: gate.apply(() => kubernetes.runtimeClass.name),
-    gpuResourceName: gate.apply(() => kubernetes.resourceName),
+    gpuReady: gate.stdout.apply(
+      (text) => Object.keys((JSON.parse(text) as { untested: object }).untested).length === 0,
+    ),
+    runtimeClassName: gate.urn.apply(() => kubernetes.runtimeClass.name),
+    gpuResourceName: gate.urn.apply(() => kubernetes.resourceName),
     endpoints: pulumi.output({}),
   };
 }
@@ -95,10 +97,57 @@ function cluster(
     },
     { parent, dependsOn: [space, content, keeper], replaceWith: [exposure] },
   );
-  return Array.from({ length: count }, (_, index) => smokeTest(name, nodeName(index), parent, chart));
+  const priority = new k8s.scheduling.v1.PriorityClass(
+    `${name}-smoke-test-priority`,
+    {
+      metadata: { name: "gpu-smoke-test" },
+      value: 0,
+      preemptionPolicy: "Never",
+    },
+    { parent, dependsOn: chart },
+  );
+  const { name: priorityClassName } = priority.metadata;
+  return Array.from({ length: count }, (_, index) =>
+    smokeTest(name, nodeName(index), parent, chart, priorityClassName),
+  );
 }
 
-function smokeTest(name: string, node: string, parent: pulumi.Resource, release: pulumi.Resource): k8s.batch.v1.Job {
+/** Waits for all tests. */
+function passing(
+  name: string,
+  parent: pulumi.Resource,
+  tests: k8s.batch.v1.Job[],
+  kubeconfig: pulumi.Output<string>,
+): command.local.Command {
+  const made = tests.map(({ metadata }) => pulumi.output({ job: metadata.name, uid: metadata.uid }));
+  const stdin = pulumi.all(made).apply((jobs) =>
+    JSON.stringify({
+      namespace,
+      tests: jobs.map((job, index) => ({ machine: nodeName(index), ...job, resource: kubernetes.resourceName })),
+      limit: "600s",
+      patience: "60s",
+    }),
+  );
+  return new command.local.Command(
+    `${name}-gate`,
+    {
+      create: run("gate"),
+      update: run("gate"),
+      stdin,
+      environment: { TALOS_GPU_KUBECONFIG: kubeconfig },
+      logging: "stderr",
+    },
+    { parent, dependsOn: tests, customTimeouts: { create: "660s", update: "660s", delete: "660s" } },
+  );
+}
+
+function smokeTest(
+  name: string,
+  node: string,
+  parent: pulumi.Resource,
+  release: pulumi.Resource,
+  priorityClassName: pulumi.Output<string>,
+): k8s.batch.v1.Job {
   const labels = { "app.kubernetes.io/managed-by": "talos-gpu", "app.kubernetes.io/name": "gpu-smoke-test" };
   return new k8s.batch.v1.Job(
     `${name}-smoke-test-${node}`,
@@ -109,6 +158,7 @@ function smokeTest(name: string, node: string, parent: pulumi.Resource, release:
         labels,
         annotations: {
           "pulumi.com/replaceUnready": "true",
+          "pulumi.com/waitFor": "jsonpath={.metadata.uid}",
           "talos-gpu/talos": machine.talosVersion,
           "talos-gpu/driver": machine.driverVersion!,
           "talos-gpu/release": `${kubernetes.release.chart} ${kubernetes.release.version}`,
@@ -116,13 +166,13 @@ function smokeTest(name: string, node: string, parent: pulumi.Resource, release:
       },
       spec: {
         backoffLimit: 3,
-        activeDeadlineSeconds: 600,
+        activeDeadlineSeconds: 660,
         template: {
           metadata: { labels },
           spec: {
             restartPolicy: "Never",
             runtimeClassName: kubernetes.runtimeClass.name,
-            priorityClassName: "system-cluster-critical",
+            priorityClassName,
             automountServiceAccountToken: false,
             nodeSelector: { "kubernetes.io/hostname": node },
             tolerations: [{ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }],

@@ -29,7 +29,10 @@ export interface GpuClusterArgs extends ClusterSpec, Credentials {}
 export class GpuCluster extends pulumi.ComponentResource {
   /** What each machine runs, by node name. Resolves once every machine is done. */
   public readonly machines: pulumi.Output<Record<string, MachineReport>>;
-  /** True once a smoke test has computed on every GPU machine, through the device plugin. */
+  /**
+   * True once a smoke test has computed on every GPU machine, through the device plugin. False when the update could not test
+   * one, since other pods use all its units.
+   */
   public readonly gpuReady: pulumi.Output<boolean>;
   /** RuntimeClass for pods that want a GPU, e.g. `nvidia`. Resolves only after the gate. */
   public readonly runtimeClassName: pulumi.Output<string>;
@@ -54,7 +57,9 @@ export class GpuCluster extends pulumi.ComponentResource {
     const { machines, kubernetes } = gpuMachines(name, plan, credentials, exposure, child);
     const withGpus = machines.filter(({ recipe }) => recipe.gpuCount > 0).map(({ machine }) => machine);
     const within = kubernetes === undefined ? child : { ...child, provider: kubernetes };
-    const gate = gpuStack(name, plan, done(withGpus), within, exposure);
+    this.kubeconfig = machines[0]?.machine.kubeconfig ?? pulumi.secret("");
+    const access = plan.spec.bootstrap ? this.kubeconfig : credentials.kubeconfig;
+    const gate = gpuStack(name, plan, done(withGpus), within, exposure, access);
     this.runtimeClassName = behind(gate, plan.kubernetes.runtimeClass.name);
     this.gpuResourceName = behind(gate, plan.kubernetes.resourceName);
     const { runtimeClassName, gpuResourceName } = this;
@@ -63,7 +68,6 @@ export class GpuCluster extends pulumi.ComponentResource {
     this.machines = reports(machines);
     this.gpuReady = passed(gate);
     this.talosconfig = pulumi.secret(credentials.talosconfig ?? "");
-    this.kubeconfig = machines[0]?.machine.kubeconfig ?? pulumi.secret("");
     this.registerOutputs({
       machines: this.machines,
       gpuReady: this.gpuReady,

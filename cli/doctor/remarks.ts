@@ -29,9 +29,15 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
       !["void", "none", ""].includes(pod.visibleDevices ?? "all") &&
       (pod.visibleDevices !== undefined || (pod.images ?? []).some((image) => cudaImages.test(image))),
   );
-  return uninvited.map(
+  const sees = uninvited.map(
     ({ namespace: where, name }) =>
       `Pod ${where}/${name} sees every card without having asked for one: RuntimeClass nvidia gives a container what its image's NVIDIA_VISIBLE_DEVICES says, which is "all" in CUDA images; ` +
       "request nvidia.com/gpu, or set NVIDIA_VISIBLE_DEVICES to void",
   );
+  const untested = (seen.jobs ?? []).flatMap(({ namespace: where, name, untested: why }) =>
+    why === undefined
+      ? []
+      : [`Job ${where}/${name} could not test its machine: ${why}; pulumi up tries again, once a unit is free`],
+  );
+  return [...sees, ...untested];
 }

@@ -112,6 +112,8 @@ export interface ObservedJob {
   name: string;
   /** Pods that succeeded; undefined when nobody looked. */
   succeeded?: number;
+  /** Why the gate gave a smoke test up that could have no unit: who uses them all. */
+  untested?: string;
   /** Messages of its events. */
   events?: string[];
 }

@@ -1,3 +1,4 @@
+import type * as command from "@pulumi/command";
 import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { Plan } from "../recipe/types";
@@ -6,13 +7,16 @@ import { gpuNamespace } from "./namespace";
 import { powerLimits } from "./power-limit";
 import { gpuRelease } from "./release";
 import { runtimeClass } from "./runtime-class";
-import { smokeTest } from "./smoke-test";
+import { smokeTest, testPriority } from "./smoke-test";
+import { testsPassed, untested } from "./tests-passed";
 import { clusterLimits } from "./timeouts";
 import { validationMarkers } from "./validation-markers";
 
 /** What must be seen to hold before a workload may have a GPU: every resource of it is ready only then. */
 export interface Gate {
   smokeTests: k8s.batch.v1.Job[];
+  /** Ready once every smoke test is over; undefined without a GPU machine. */
+  tests: command.local.Command | undefined;
   powerLimits: k8s.apps.v1.DaemonSet[];
 }
 
@@ -23,6 +27,7 @@ export interface Gate {
  *
  * @param machines What the first step waits for: the machines, with their drivers up.
  * @param exposure With it, what offers the GPUs is replaced. Default: with nothing.
+ * @param kubeconfig Content of the kubeconfig that the gate looks with. Default: of the file that KUBECONFIG names.
  */
 export function gpuStack(
   name: string,
@@ -30,6 +35,7 @@ export function gpuStack(
   machines: pulumi.Input<pulumi.Resource[]>,
   opts: pulumi.CustomResourceOptions,
   exposure?: pulumi.Resource,
+  kubeconfig?: pulumi.Input<string>,
 ): Gate {
   const recipe = plan.kubernetes;
   const limits = clusterLimits(plan.spec.timeouts);
@@ -48,10 +54,14 @@ export function gpuStack(
   );
   const released = { ...opts, dependsOn: release };
   gpuMonitoring(name, plan.spec.monitoring, recipe, released);
-  return {
-    powerLimits: powerLimits(name, recipe, gpuMachines, released),
-    smokeTests: gpuMachines.map((machine) => smokeTest(name, recipe, machine, limits.gate, released)),
-  };
+  const limited = powerLimits(name, recipe, gpuMachines, released);
+  if (gpuMachines.length === 0) return { powerLimits: limited, smokeTests: [], tests: undefined };
+  const priority = testPriority(name, released);
+  const smokeTests = gpuMachines.map((machine) =>
+    smokeTest(name, recipe, machine, limits.gate, priority.metadata.name, released),
+  );
+  const tests = testsPassed(name, { recipe, machines: gpuMachines, smokeTests, limit: limits.gate, kubeconfig }, opts);
+  return { powerLimits: limited, smokeTests, tests };
 }
 
 /**
@@ -59,12 +69,12 @@ export function gpuStack(
  * hangs on the URNs of the gate's resources, not on what their provider will say.
  */
 export function behind<T>(gate: Gate, value: T): pulumi.Output<T> {
-  const urns = [...gate.smokeTests, ...gate.powerLimits].map((resource) => resource.urn);
+  const urns = [...(gate.tests ? [gate.tests] : []), ...gate.powerLimits].map((resource) => resource.urn);
   return pulumi.all(urns).apply((): unknown => value) as pulumi.Output<T>;
 }
 
 /** Whether every smoke test has passed; false without a GPU machine. */
-export function passed(gate: Gate): pulumi.Output<boolean> {
-  const succeeded = gate.smokeTests.map((test) => test.status.succeeded);
-  return pulumi.all(succeeded).apply((counts) => counts.length > 0 && counts.every((count) => count >= 1));
+export function passed({ tests }: Gate): pulumi.Output<boolean> {
+  if (tests === undefined) return pulumi.output(false);
+  return untested(tests).apply((machines) => Object.keys(machines).length === 0);
 }

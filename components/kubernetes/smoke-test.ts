@@ -6,6 +6,23 @@ import { anewUnlessDone, kubernetesName, labels, onNode, podTolerations, unprivi
 import { outlasting } from "./timeouts";
 
 /**
+ * The priority of the tests: everybody's, and it evicts nobody. Without a class of its own a test would still take the unit of a
+ * pod whose priority is below the cluster's default.
+ */
+export function testPriority(name: string, opts: pulumi.CustomResourceOptions): k8s.scheduling.v1.PriorityClass {
+  return new k8s.scheduling.v1.PriorityClass(
+    `${name}-smoke-test-priority`,
+    {
+      metadata: { name: "gpu-smoke-test", labels: labels("gpu-smoke-test") },
+      value: 0,
+      preemptionPolicy: "Never",
+      description: "Smoke tests of GPU machines: they take a free unit, and never another pod's",
+    },
+    opts,
+  );
+}
+
+/**
  * The gate of one machine: a Job that requests one unit of the GPU resource through the device plugin, on that machine,
  * and computes on it. Its image must exit with 0 only when the card computed right.
  *
@@ -14,12 +31,14 @@ import { outlasting } from "./timeouts";
  * leaves what waits for the gate alone.
  *
  * @param limit Seconds until the test must have passed, with the wait for the device plugin and the image.
+ * @param priorityClassName The class of `testPriority`.
  */
 export function smokeTest(
   name: string,
   recipe: KubernetesRecipe,
   machine: MachineRecipe,
   limit: number,
+  priorityClassName: pulumi.Input<string>,
   opts: pulumi.CustomResourceOptions,
 ): k8s.batch.v1.Job {
   const tested = whatIsTested(recipe, machine);
@@ -33,6 +52,8 @@ export function smokeTest(
         labels: labels("gpu-smoke-test"),
         annotations: {
           ...anewUnlessDone,
+          // The gate waits for the tests of all machines, and says what keeps them from passing.
+          "pulumi.com/waitFor": "jsonpath={.metadata.uid}",
           "talos-gpu/talos": machine.talosVersion,
           "talos-gpu/driver": machine.driverVersion ?? "none",
           "talos-gpu/release": `${recipe.release.chart} ${recipe.release.version}`,
@@ -42,8 +63,11 @@ export function smokeTest(
         // A pod that comes between the plugin's restarts fails at admission (UnexpectedAdmissionError), and one that comes
         // before the MIG manager has split the card again fails on it.
         backoffLimit: splitOf(recipe, machine) ? 6 : 3,
-        activeDeadlineSeconds: limit,
-        template: { metadata: { labels: labels("gpu-smoke-test") }, spec: testPod(recipe, machine) },
+        activeDeadlineSeconds: limit + 60, // behind the gate, which says more of what is wrong than the deadline does
+        template: {
+          metadata: { labels: labels("gpu-smoke-test") },
+          spec: { ...testPod(recipe, machine), priorityClassName },
+        },
       },
     },
     pulumi.mergeOptions(opts, { customTimeouts: outlasting(limit) }),
@@ -66,7 +90,7 @@ function splitOf({ mig }: KubernetesRecipe, { nodeLabels }: MachineRecipe): Kube
 }
 
 /** The cluster's resource, or the machine's own where it does not offer that: whole cards beside slices. */
-function resourceOf({ resourceName }: KubernetesRecipe, { allocatable }: MachineRecipe): string {
+export function resourceOf({ resourceName }: KubernetesRecipe, { allocatable }: MachineRecipe): string {
   return resourceName in allocatable ? resourceName : (Object.keys(allocatable).sort()[0] ?? resourceName);
 }
 
@@ -85,9 +109,6 @@ function testPod(recipe: KubernetesRecipe, machine: MachineRecipe): k8s.types.in
     runtimeClassName: recipe.runtimeClass.name,
     nodeSelector: { ...onNode(machine.name), ...(mig ? split : {}) },
     tolerations: podTolerations(recipe.tolerations),
-    // After an upgrade the workloads hold the cards again: the test borrows one of theirs for its minute (preemption),
-    // instead of waiting for a card that never comes free.
-    priorityClassName: "system-cluster-critical",
     restartPolicy: "Never", // keeps a failed pod's log
     automountServiceAccountToken: false,
     ...(mig?.only === undefined ? {} : { initContainers: [sliceCheck(mig.only, container)] }),

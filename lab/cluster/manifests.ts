@@ -9,7 +9,7 @@ const readySeconds = 60;
 
 /**
  * Applies what a cluster has before a stack comes, file by file and in each file's order: definitions of kinds, a secret that
- * a workload reads, a storage class. Nothing of it is the stack's, so a destroy must leave it.
+ * a workload reads, a storage class. What says `pulumi.com/skipAwait: "true"` is not waited for. Nothing of it is the stack's, so a destroy must leave it.
  *
  * @param files YAML files, each with any number of documents
  * @returns the objects as `Kind name`
@@ -57,6 +57,10 @@ async function apply(cluster: Cluster, object: KubernetesObject, signal: AbortSi
   const options = { fieldManager: "lab", force: false, dryRun: false, signal };
   const { object: applied } = await cluster.apply(object, options);
   const context = { signal, log: () => {} };
-  const { reasons } = await waitUntilReady(cluster, {}, applied, { seconds: readySeconds, existed: false, context });
+  const { reasons } = await waitUntilReady(cluster, object, applied, {
+    seconds: readySeconds,
+    existed: false,
+    context,
+  });
   if (reasons.length > 0) throw new Error(reasons.join("; "));
 }

@@ -96,7 +96,7 @@ test("without privilegedNamespace the namespace stays, its labels go", async () 
   expect(await labels(["privilegedNamespace"])).toEqual({});
 });
 
-test("what comes behind the gate depends on every smoke test, and is known at preview", async () => {
+test("what comes behind the gate depends on it, and the gate on every smoke test; it is known at preview", async () => {
   const { core } = await import("@pulumi/kubernetes");
   const machines = {
     "gpu-1": { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] },
@@ -113,16 +113,18 @@ test("what comes behind the gate depends on every smoke test, and is known at pr
   expect(user.inputs.data.runtimeClass).toBe("nvidia");
   const tests = findAll(ran, types.job);
   expect(tests).toHaveLength(2);
-  expect(user.dependencies).toEqual(expect.arrayContaining(tests.map((test) => test.urn)));
+  const gate = find(ran, "command:local:Command", "-gate");
+  expect(user.dependencies).toContain(gate.urn);
+  expect(gate.dependencies).toEqual(expect.arrayContaining(tests.map((test) => test.urn)));
 });
 
 test.each([
-  [1, true],
-  [0, false],
-])("a smoke test that succeeded %d times: passed is %s", async (succeeded, expected) => {
+  [{}, true],
+  [{ "aarhus-h100": "all 2 units of nvidia.com/gpu are in use by default/train (2)" }, false],
+])("machines that could not be tested are %j: passed is %s", async (untested, expected) => {
   let result: boolean | undefined;
   await record(() => passed(gpuStack("lab", planOf("aarhus-h100"), [], {})).apply((value) => void (result = value)), {
-    outputs: ({ type }) => (type === types.job ? { status: { succeeded } } : {}),
+    outputs: ({ name }) => (name === "lab-gate" ? { stdout: JSON.stringify({ passed: [], untested }) } : {}),
   });
   expect(result).toBe(expected);
 });

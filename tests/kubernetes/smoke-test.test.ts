@@ -14,7 +14,7 @@ const smokeTest = async (changes: Record<string, unknown> = {}): Promise<any> =>
 
 test("requests one unit through the device plugin, on its machine, within the gate's limit", async () => {
   const { spec } = await smokeTest({ timeouts: { gate: "5m" } });
-  expect(spec.activeDeadlineSeconds).toBe(300);
+  expect(spec.activeDeadlineSeconds).toBeGreaterThan(300); // the gate ends first, and says more
   const pod = spec.template.spec;
   expect(pod).toMatchObject({ runtimeClassName: "nvidia", nodeSelector: { "kubernetes.io/hostname": "aarhus-h100" } });
   expect(pod.nodeName).toBeUndefined(); // it would pass the scheduler by, and with it the count of free cards
@@ -25,6 +25,26 @@ test("requests one unit through the device plugin, on its machine, within the ga
   });
   expect(pod.containers[0].resources.limits).toEqual({ "nvidia.com/gpu": "1" });
   expect(pod.containers[0].env).toBeUndefined(); // NVIDIA_VISIBLE_DEVICES would override the device plugin's
+});
+
+test("its priority is everybody's, and it evicts nobody", async () => {
+  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100"), [], {}));
+  const priority = find(run, "kubernetes:scheduling.k8s.io/v1:PriorityClass").inputs;
+  expect(priority).toMatchObject({ value: 0, preemptionPolicy: "Never" });
+  expect(find(run, "kubernetes:batch/v1:Job").inputs.spec.template.spec.priorityClassName).toBe(priority.metadata.name);
+});
+
+test("the gate waits for it as long as the stack says, and a tenth of that for a unit that others have", async () => {
+  const changes = { timeouts: { gate: "5m" } };
+  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100", changes), [], {}));
+  const [gate, job] = [find(run, "command:local:Command", "-gate"), find(run, "kubernetes:batch/v1:Job")];
+  expect(JSON.parse(gate.inputs.stdin as string)).toEqual({
+    namespace: job.inputs.metadata.namespace,
+    tests: [{ machine: "aarhus-h100", job: job.inputs.metadata.name, resource: "nvidia.com/gpu" }],
+    limit: "300s",
+    patience: "30s",
+  });
+  expect(gate.dependencies).toContain(job.urn);
 });
 
 test("its last words are in the pod's status, where the doctor reads them", async () => {

@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { MockMonitor } from "@pulumi/pulumi/runtime/mocks";
 import * as state from "@pulumi/pulumi/runtime/state";
+import { gateOutputs } from "./talos";
 
 /** The SDK's own state, which its types keep to themselves. */
 const { getStore } = state as unknown as { getStore(): Record<string, unknown> };
@@ -45,7 +46,7 @@ export interface RunOptions {
   stack?: string;
   config?: Record<string, string>;
   secretKeys?: string[];
-  /** Outputs that a provider would add, by resource. Default none. A preview leaves them unknown. */
+  /** Outputs that a provider would add, by resource. Default: a gate's alone. A preview leaves them unknown. */
   outputs?: (resource: { type: string; name: string; inputs: Record<string, any> }) => Record<string, any>;
   /** ID that a provider would give. Default: one made of the name. */
   ids?: (resource: { type: string; name: string; inputs: Record<string, any> }) => string | undefined;
@@ -100,10 +101,11 @@ class RecordingMonitor extends MockMonitor {
  */
 export async function record(program: () => unknown, options: RunOptions = {}): Promise<Run> {
   const calls: Run["calls"] = [];
+  const { outputs = gateOutputs } = options;
   const monitor = new RecordingMonitor({
     newResource: ({ type, name, inputs }) => ({
       id: options.preview ? undefined : (options.ids?.({ type, name, inputs }) ?? `${name}-id`),
-      state: { ...inputs, ...(options.preview ? {} : options.outputs?.({ type, name, inputs })) },
+      state: { ...inputs, ...(options.preview ? {} : outputs({ type, name, inputs })) },
     }),
     call: (args) => {
       calls.push({ token: args.token, inputs: args.inputs });

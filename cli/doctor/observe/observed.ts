@@ -12,6 +12,7 @@ import type {
   ObservedRelease,
   ObservedRuntimeClass,
 } from "../../../components/diagnosis/observations";
+import { UNTESTED } from "../../../components/machine/program/gate/untested";
 import type { Heard } from "./last-words";
 
 /** Kubernetes objects as a diagnosis sees them. */
@@ -91,10 +92,10 @@ export function observedDeployment({ metadata, spec, status }: k8s.V1Deployment)
   };
 }
 
-export const observedJob = ({ metadata, status }: k8s.V1Job): ObservedJob => ({
-  ...named(metadata),
-  succeeded: status?.succeeded ?? 0,
-});
+export const observedJob = ({ metadata, spec, status }: k8s.V1Job): ObservedJob => {
+  const untested = spec?.suspend === true ? metadata?.annotations?.[UNTESTED] : undefined;
+  return { ...named(metadata), succeeded: status?.succeeded ?? 0, ...(untested === undefined ? {} : { untested }) };
+};
 
 export const observedNamespace = ({ metadata }: k8s.V1Namespace): ObservedNamespace => ({
   name: metadata?.name ?? "",

@@ -1,17 +1,30 @@
 import * as fs from "node:fs";
+import { KubeConfig } from "@kubernetes/client-node";
 import { z } from "zod";
 import { mergeConfiguration, unmergeConfiguration } from "../../recipe/merge";
 import { adopt, release, type Merger } from "./adopt";
 import { systemClock } from "./clock";
 import { SecretFiles, secretValues } from "./credentials";
 import { CallError, Failure, redact } from "./failure";
+import { awaitTests } from "./gate/await-tests";
+import { GateCluster } from "./gate/gate-cluster";
 import { KubernetesCluster } from "./kubernetes/kubernetes";
 import { applyToOmni, releaseFromOmni } from "./omni/apply";
 import { OmniServer } from "./omni/server";
 import { waitForOmni } from "./omni/wait";
 import { awaitFree } from "./kubernetes/runtime-class";
 import { taint, untaint } from "./kubernetes/taint";
-import { adoptResult, adoptTask, freeTask, omniTask, omniWaitTask, taintResult, taintTask, upgradeTask } from "./task";
+import {
+  adoptResult,
+  adoptTask,
+  freeTask,
+  gateTask,
+  omniTask,
+  omniWaitTask,
+  taintResult,
+  taintTask,
+  upgradeTask,
+} from "./task";
 import { TalosMachine } from "./talos/talos-machine";
 import { Talosctl } from "./talos/talosctl";
 import { upgrade } from "./upgrade/upgrade";
@@ -71,9 +84,18 @@ async function main(verb: string | undefined): Promise<void> {
       process.stdout.write(`${JSON.stringify(answer)}\n`);
       return;
     }
+    if (verb === "gate") {
+      const access = kubeconfigOf(kubeconfig);
+      if (access === undefined) throw gateWithoutCluster();
+      const task = read(gateTask, input, pollFromEnvironment());
+      const answer = await awaitTests(task, new GateCluster(access, secrets), systemClock, report);
+      process.stdout.write(`${JSON.stringify(answer)}\n`);
+      return;
+    }
     const clientVersion = await talosctl.version();
     const machineAt = (address: string): TalosMachine => new TalosMachine(talosctl, address, clientVersion, files);
-    const answer = await run(verb, input, machineAt, clientVersion, clusterOf(kubeconfig, secrets), server, report);
+    const access = kubeconfigOf(kubeconfig);
+    const answer = await run(verb, input, machineAt, clientVersion, access, secrets, server, report);
     process.stdout.write(`${JSON.stringify(answer)}\n`);
   } catch (error) {
     report(describe(error, input));
@@ -86,11 +108,13 @@ async function run(
   input: string,
   machineAt: (address: string) => TalosMachine,
   clientVersion: string,
-  cluster: KubernetesCluster | undefined,
+  access: KubeConfig | undefined,
+  secrets: string[],
   omni: OmniServer,
   report: (line: string) => void,
 ): Promise<unknown> {
   const prefixed = (name: string) => (line: string) => report(`${name}: ${line}`);
+  const cluster = access && new KubernetesCluster(access, secrets);
   if (verb === "upgrade") {
     const task = read(upgradeTask, input, pollFromEnvironment());
     return upgrade(task, {
@@ -124,7 +148,7 @@ async function run(
     report(`no kubeconfig: whether RuntimeClass ${task.runtimeClass} is an operator's is not looked at`);
     return {};
   }
-  const verbs = "upgrade, adopt, release, taint, untaint, await-free, omni-apply, omni-release, omni-wait";
+  const verbs = "upgrade, adopt, release, taint, untaint, await-free, gate, omni-apply, omni-release, omni-wait";
   throw new Error(`verb ${JSON.stringify(verb)} is not one of ${verbs}`);
 }
 
@@ -141,9 +165,23 @@ function noCluster(machine: string): Failure {
   ]);
 }
 
-/** Kubernetes, when there are credentials. `~/.kube/config` is left alone: it may be of any cluster. */
-function clusterOf(kubeconfig: string | undefined, secrets: string[]): KubernetesCluster | undefined {
-  return kubeconfig === undefined ? undefined : new KubernetesCluster(kubeconfig, secrets);
+function gateWithoutCluster(): Failure {
+  return new Failure([
+    {
+      field: "kubeconfig",
+      problem: "there is none",
+      why: "whether the smoke tests passed is seen through the Kubernetes API",
+      remedy: "give the kubeconfig, or name its file by KUBECONFIG",
+    },
+  ]);
+}
+
+/** Access to Kubernetes, when there are credentials. `~/.kube/config` is left alone: it may be of any cluster. */
+function kubeconfigOf(content: string | undefined): KubeConfig | undefined {
+  if (content === undefined) return undefined;
+  const config = new KubeConfig();
+  config.loadFromString(content);
+  return config;
 }
 
 /** Omni's credentials as its own clients expect them; those that the environment has already are inherited. */

@@ -28,6 +28,14 @@ test.each<[string, Partial<Pod>, boolean]>([
   expect(remarks({ pods: [pod(more)] }, planOf("rtx5070ti"))).toHaveLength(told ? 1 : 0);
 });
 
+test("a machine that could not be tested, since others use its cards", () => {
+  const untested = "all 2 units of nvidia.com/gpu are in use by default/train (2)";
+  const job = { namespace: "nvidia-gpu-operator", name: "gpu-smoke-test-k8s-worker4-1", succeeded: 0 };
+  expect(remarks({ jobs: [{ ...job, untested }, job] }, planOf("rtx5070ti"))).toEqual([
+    `Job nvidia-gpu-operator/gpu-smoke-test-k8s-worker4-1 could not test its machine: ${untested}; pulumi up tries again, once a unit is free`,
+  ]);
+});
+
 test("a cluster without any machine of the stack is another one; an empty one may yet become it", () => {
   const plan = planOf("rtx5070ti");
   const nodes = (...names: string[]): Observations => ({ nodes: names.map((name) => ({ name, labels: {} })) });

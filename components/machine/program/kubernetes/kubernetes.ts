@@ -1,34 +1,25 @@
 import {
   CoreV1Api,
-  KubeConfig,
+  type KubeConfig,
   NodeV1Api,
   PatchStrategy,
   setHeaderOptions,
   type V1Node,
   type V1Pod,
 } from "@kubernetes/client-node";
-import { formatDuration } from "../../duration";
-import { CallError, redact } from "../failure";
 import type { Cluster, NodeState, PodState } from "../machine";
+import { KubernetesApi, Refused } from "./kubernetes-api";
 import type { RuntimeClasses } from "./runtime-class";
 import type { TaintedNodes } from "./taint";
 import { nodeTaintState, type NodeTaintState } from "../task";
 
-/** Milliseconds for one request. */
-const REQUEST = 30_000;
-
 /** Kubernetes behind its API, with whatever a kubeconfig can authenticate by. */
-export class KubernetesCluster implements Cluster, TaintedNodes, RuntimeClasses {
+export class KubernetesCluster extends KubernetesApi implements Cluster, TaintedNodes, RuntimeClasses {
   private readonly api: CoreV1Api;
   private readonly classes: NodeV1Api;
 
-  /** @param kubeconfig content. */
-  constructor(
-    kubeconfig: string,
-    private readonly secrets: readonly string[],
-  ) {
-    const config = new KubeConfig();
-    config.loadFromString(kubeconfig);
+  constructor(config: KubeConfig, secrets: readonly string[]) {
+    super(config, secrets);
     this.api = config.makeApiClient(CoreV1Api);
     this.classes = config.makeApiClient(NodeV1Api);
   }
@@ -98,65 +89,6 @@ export class KubernetesCluster implements Cluster, TaintedNodes, RuntimeClasses 
     const request = () => this.api.patchNode({ name, body, fieldManager: "talos-gpu" }, options);
     return this.call<unknown>(`node ${name}`, request, instead);
   }
-
-  /** One request with a limit. `instead` gives values for HTTP codes that are answers rather than errors. */
-  private async call<T>(
-    what: string,
-    request: () => Promise<T>,
-    instead: Record<number, any> = {},
-  ): Promise<T | undefined> {
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(
-        () => reject(new CallError("unreachable", `Kubernetes: ${what}: no answer within ${formatDuration(REQUEST)}`)),
-        REQUEST,
-      );
-    });
-    try {
-      return await Promise.race([request(), limit]);
-    } catch (error) {
-      if (error instanceof CallError) throw error;
-      const code = (error as { code?: unknown }).code;
-      if (typeof code === "number" && code in instead) return instead[code];
-      throw this.translate(what, error, code);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  private translate(what: string, error: unknown, code: unknown): CallError {
-    const message = redact(messageOf(error), this.secrets);
-    if (code === 429) return new Refused(429, message);
-    const transient = typeof code === "number" ? code >= 500 : !/certificate|self.signed|x509|ENOTFOUND/i.test(message);
-    return new CallError(transient ? "unreachable" : "refused", `Kubernetes: ${what}: ${message}`);
-  }
-}
-
-class Refused extends CallError {
-  constructor(
-    public readonly code: number,
-    message: string,
-  ) {
-    super("refused", message);
-  }
-}
-
-/** The API's own words when there are some. */
-function messageOf(error: unknown): string {
-  const body = (error as { body?: unknown }).body;
-  try {
-    const status = (typeof body === "string" ? JSON.parse(body) : body) as
-      { message?: string; details?: { causes?: { message?: string }[] } } | undefined;
-    const causes = (status?.details?.causes ?? [])
-      .map(({ message }) => message)
-      .filter((message) => message !== undefined);
-    if (status?.message !== undefined) return [status.message, ...causes].join(" ");
-  } catch {
-    // Not a Status object.
-  }
-  return error instanceof Error
-    ? (error.message.split("\n").find((line) => line.trim() !== "") ?? error.name)
-    : String(error);
 }
 
 function nodeState(node: V1Node): NodeState {

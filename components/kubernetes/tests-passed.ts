@@ -1,0 +1,59 @@
+import type * as command from "@pulumi/command";
+import type * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import { answerOf, runProgram } from "../machine/program-resource";
+import { gateResult, type GateTask } from "../machine/program/task";
+import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
+import { resourceOf } from "./smoke-test";
+import { outlasting } from "./timeouts";
+
+/** What the gate waits for, and for how long. */
+export interface Tests {
+  recipe: KubernetesRecipe;
+  /** Machines with GPUs, and the smoke test of each. */
+  machines: MachineRecipe[];
+  smokeTests: k8s.batch.v1.Job[];
+  /** Seconds. */
+  limit: number;
+  kubeconfig: pulumi.Input<string> | undefined;
+}
+
+/** Part of the limit for which a test waits for a unit that other pods have: most of them do not end within an update. */
+const PATIENCE = 1 / 10;
+
+/**
+ * The gate: our program, which waits for the smoke tests of all machines. It runs again when a test is made anew. A machine whose
+ * units are all in use is not tested, and the update warns of it.
+ */
+export function testsPassed(
+  name: string,
+  { recipe, machines, smokeTests, limit, kubeconfig }: Tests,
+  { parent }: pulumi.CustomResourceOptions,
+): command.local.Command {
+  const made = smokeTests.map(({ metadata }) => pulumi.output({ job: metadata.name, uid: metadata.uid }));
+  const task = pulumi.all(made).apply((jobs) =>
+    JSON.stringify({
+      namespace: recipe.release.namespace,
+      tests: jobs.map((job, index) => {
+        const machine = machines[index]!;
+        return { machine: machine.name, ...job, resource: resourceOf(recipe, machine) };
+      }),
+      limit: `${limit}s`,
+      patience: `${Math.ceil(limit * PATIENCE)}s`,
+    } satisfies Omit<GateTask, "pollSeconds">),
+  );
+  const use = { verb: "gate", task, kubeconfig, limit: outlasting(limit).create };
+  const gate = runProgram(`${name}-gate`, use, { ...(parent && { parent }), dependsOn: smokeTests });
+  untested(gate).apply((found) => {
+    for (const [machine, why] of Object.entries(found)) {
+      const effect = "its cards were not tested; nobody's work is evicted for a test, and the next update tries again";
+      void pulumi.log.warn(`machines.${machine}: ${why}; ${effect}`, gate);
+    }
+  });
+  return gate;
+}
+
+/** Machines that could not be tested, and why. */
+export function untested(gate: command.local.Command): pulumi.Output<Record<string, string>> {
+  return answerOf(gate, (answer) => gateResult.parse(answer).untested);
+}

@@ -1,0 +1,130 @@
+import type { V1Job, V1Pod } from "@kubernetes/client-node";
+import { formatDuration, parseDuration } from "../../duration";
+import { LimitReached, waitFor, type Clock } from "../clock";
+import { Failure } from "../failure";
+import type { Report } from "../progress";
+import type { GateResult, GateTask } from "../task";
+import type { TestedCluster } from "./gate-cluster";
+import { isReady, podWords, schedulerWords } from "./pod-words";
+import { allInUse, namesOf, unitsOf } from "./units";
+
+type Test = GateTask["tests"][number];
+type Finding = Failure["findings"][number];
+
+/**
+ * Waits for the smoke test of every machine. A test takes a free unit and never another pod's: where pods that run have all
+ * units for as long as `patience`, it is given up as untested, with the pods' names. That is no failure: what runs there
+ * shows that the machine gives its cards to pods, and an update of a cluster in use would never end otherwise.
+ *
+ * @throws Failure with every test that failed, or did not pass within the limit: what its pods say, what the node offers,
+ *   who has it, and how the device plugin is.
+ */
+export async function awaitTests(
+  task: GateTask,
+  cluster: TestedCluster,
+  clock: Clock,
+  report: Report,
+): Promise<GateResult> {
+  const { namespace } = task;
+  const [limit, patience] = [parseDuration(task.limit), parseDuration(task.patience)];
+  const result: GateResult = { passed: [], untested: {} };
+  const failed: Finding[] = [];
+  const busySince = new Map<string, number>();
+  const told = new Map<string, string>();
+  let left = [...task.tests];
+
+  const say = (machine: string, line: string): void => {
+    if (told.get(machine) !== line) report(`${machine}: ${line}`);
+    told.set(machine, line);
+  };
+
+  /** Looks at one test; true when it is over. */
+  const look = async (test: Test, job: V1Job | undefined): Promise<boolean> => {
+    const { machine, resource } = test;
+    if (has(job, "Complete")) {
+      result.passed.push(machine);
+      say(machine, "its smoke test passed");
+      return true;
+    }
+    if (has(job, "Failed")) {
+      failed.push(await explained(test, `failed: ${condition(job, "Failed")?.message ?? "no reason given"}`));
+      return true;
+    }
+    const waiting = (await cluster.podsOfJob(namespace, test.job)).map(schedulerWords);
+    const { users, plugin, ...units } = await seen(test);
+    const busy = waiting.some((words) => words.includes(`Insufficient ${resource}`));
+    if (!busy || !allInUse({ users, ...units }) || !plugin.every(isReady)) {
+      busySince.delete(machine);
+      return false;
+    }
+    const since = busySince.get(machine) ?? clock.now();
+    busySince.set(machine, since);
+    const inUse = `all ${units.allocatable} units of ${resource} are in use by ${namesOf(users)}`;
+    say(machine, `its smoke test waits up to ${formatDuration(patience)} for a free unit: ${inUse}`);
+    if (clock.now() - since < patience) return false;
+    await cluster.suspend(namespace, test.job, inUse);
+    result.untested[machine] = inUse;
+    say(machine, `not tested: ${inUse}; nobody's work is evicted for a test, and the next update tries again`);
+    return true;
+  };
+
+  const seen = async ({ machine, resource }: Test) => {
+    const [node, pods] = await Promise.all([cluster.node(machine), cluster.podsOn(machine)]);
+    const plugin = pods.filter(
+      ({ metadata }) => metadata?.namespace === namespace && /device-plugin/.test(metadata.name ?? ""),
+    );
+    return { ...unitsOf(resource, node, pods), plugin };
+  };
+
+  const explained = async (test: Test, outcome: string): Promise<Finding> => {
+    const { machine, job, resource } = test;
+    const pods = await cluster.podsOfJob(namespace, job);
+    const { allocatable, users, plugin } = await seen(test);
+    const others = users.filter(({ pod }) => !pods.some(({ metadata }) => metadata?.uid === pod.metadata?.uid));
+    const facts = [
+      ...pods.map(podWords).filter((words) => words !== ""),
+      `the node offers ${allocatable ?? 0} of ${resource}`,
+      others.length === 0 ? "no other pod uses it" : `in use by ${namesOf(others)}`,
+      ...pluginWords(plugin),
+    ];
+    return {
+      field: `machines.${machine}`,
+      problem: `its smoke test (Job ${namespace}/${job}) ${outcome} (${facts.join(", ")})`,
+      why: "no workload may have a GPU before a test has computed on it",
+      remedy: "mend what that says, or ask `talos-gpu doctor`, then run again",
+    };
+  };
+
+  try {
+    await waitFor<true>(clock, {
+      what: "the smoke tests",
+      limit,
+      poll: task.pollSeconds * 1_000,
+      look: async () => {
+        const jobs = await cluster.jobs(namespace);
+        for (const test of left) {
+          const job = jobs.find(({ metadata }) => metadata?.name === test.job);
+          if (await look(test, job)) left = left.filter((other) => other !== test);
+        }
+        return left.length === 0 ? { done: true } : { not: left.map(({ machine }) => machine).join(", ") };
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof LimitReached)) throw error;
+    for (const test of left) failed.push(await explained(test, `did not pass within ${formatDuration(limit)}`));
+  }
+  if (failed.length > 0) throw new Failure(failed);
+  return result;
+}
+
+function pluginWords(plugin: V1Pod[]): string[] {
+  if (plugin.length === 0) return ["no pod of the device plugin is on the node"];
+  return plugin.map(
+    (pod) => podWords(pod) || `Pod ${pod.metadata?.name}: ${isReady(pod) ? "ready" : (pod.status?.phase ?? "unknown")}`,
+  );
+}
+
+const condition = (job: V1Job | undefined, type: string) =>
+  job?.status?.conditions?.find((each) => each.type === type && each.status === "True");
+
+const has = (job: V1Job | undefined, type: string): boolean => condition(job, type) !== undefined;

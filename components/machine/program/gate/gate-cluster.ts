@@ -1,0 +1,73 @@
+import {
+  BatchV1Api,
+  CoreV1Api,
+  PatchStrategy,
+  setHeaderOptions,
+  type KubeConfig,
+  type V1Job,
+  type V1Node,
+  type V1Pod,
+} from "@kubernetes/client-node";
+import { KubernetesApi } from "../kubernetes/kubernetes-api";
+import { UNTESTED } from "./untested";
+
+/** The cluster as the gate sees it. */
+export interface TestedCluster {
+  /** The Jobs of a namespace that this package made. */
+  jobs(namespace: string): Promise<V1Job[]>;
+  /** Pods that a Job of this name made. */
+  podsOfJob(namespace: string, job: string): Promise<V1Pod[]>;
+  /** A node; undefined when there is none of this name. */
+  node(name: string): Promise<V1Node | undefined>;
+  /** All pods of a node. */
+  podsOn(node: string): Promise<V1Pod[]>;
+  /** Suspends a Job, which takes its pods away, and notes why on it. */
+  suspend(namespace: string, job: string, why: string): Promise<void>;
+}
+
+/** The real cluster behind its API. */
+export class GateCluster extends KubernetesApi implements TestedCluster {
+  private readonly core: CoreV1Api;
+  private readonly batch: BatchV1Api;
+
+  constructor(config: KubeConfig, secrets: readonly string[]) {
+    super(config, secrets);
+    this.core = config.makeApiClient(CoreV1Api);
+    this.batch = config.makeApiClient(BatchV1Api);
+  }
+
+  async jobs(namespace: string): Promise<V1Job[]> {
+    const labelSelector = "app.kubernetes.io/managed-by=talos-gpu";
+    const list = await this.call(`Jobs of ${namespace}`, () =>
+      this.batch.listNamespacedJob({ namespace, labelSelector }),
+    );
+    return list!.items;
+  }
+
+  async podsOfJob(namespace: string, job: string): Promise<V1Pod[]> {
+    const labelSelector = `batch.kubernetes.io/job-name=${job}`;
+    const list = await this.call(`pods of Job ${namespace}/${job}`, () =>
+      this.core.listNamespacedPod({ namespace, labelSelector }),
+    );
+    return list!.items;
+  }
+
+  node(name: string): Promise<V1Node | undefined> {
+    return this.call(`node ${name}`, () => this.core.readNode({ name }), { 404: undefined });
+  }
+
+  async podsOn(node: string): Promise<V1Pod[]> {
+    const list = await this.call(`pods of ${node}`, () =>
+      this.core.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${node}` }),
+    );
+    return list!.items;
+  }
+
+  async suspend(namespace: string, name: string, why: string): Promise<void> {
+    const body = { metadata: { annotations: { [UNTESTED]: why } }, spec: { suspend: true } };
+    const options = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
+    await this.call(`Job ${namespace}/${name}`, () =>
+      this.batch.patchNamespacedJob({ namespace, name, body, fieldManager: "talos-gpu-gate" }, options),
+    );
+  }
+}

@@ -1,0 +1,168 @@
+import { awaitTests } from "../../../components/machine/program/gate/await-tests";
+import type { TestedCluster } from "../../../components/machine/program/gate/gate-cluster";
+import { FakeClock } from "./fakes";
+import { failure } from "./setup";
+
+const GPU = "nvidia.com/gpu";
+/** What kube-scheduler v1.36 says of a pod that finds no unit and evicts nobody. */
+const INSUFFICIENT = `0/1 nodes are available: 1 Insufficient ${GPU}. preemption: not eligible due to preemptionPolicy=Never.`;
+
+type Pod = Record<string, any>;
+
+const pod = (name: string, units: number, status: Pod = running): Pod => ({
+  metadata: { name, namespace: name.includes("device-plugin") ? "gpu" : "default", uid: name },
+  spec: { containers: [{ name: "main", resources: units > 0 ? { limits: { [GPU]: String(units) } } : {} }] },
+  status,
+});
+const running = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
+const plugin = pod("nvidia-device-plugin-x", 0);
+const unscheduled = pod("gpu-smoke-test-gpu-1-abc", 1, {
+  phase: "Pending",
+  conditions: [{ type: "PodScheduled", status: "False", message: INSUFFICIENT }],
+});
+
+/** A machine with so many units, its pods, and a test whose Job has these conditions. */
+class Cluster implements TestedCluster {
+  conditions: Pod[] = [];
+  suspended: string[] = [];
+  allocatable: Record<string, string> = { [GPU]: "2" };
+  tests: Pod[] = [unscheduled];
+  pods: Pod[] = [plugin];
+
+  jobs = async () => [{ metadata: { name: "test-1" }, status: { conditions: this.conditions } }] as any;
+  podsOfJob = async () => this.tests as any;
+  node = async () => ({ status: { allocatable: this.allocatable } }) as any;
+  podsOn = async () => this.pods as any;
+  suspend = async (_namespace: string, job: string, why: string): Promise<void> => {
+    this.suspended.push(`${job}: ${why}`);
+  };
+  pass = (): void => void (this.conditions = [{ type: "Complete", status: "True" }]);
+}
+
+const task = {
+  namespace: "gpu",
+  tests: [{ machine: "gpu-1", job: "test-1", resource: GPU }],
+  limit: "10m",
+  patience: "1m",
+  pollSeconds: 1,
+};
+
+function gate(cluster: Cluster) {
+  const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
+  return { clock, lines, run: () => awaitTests(task, cluster, clock, (line) => lines.push(line)) };
+}
+
+/** Two units, four pods: as after 4 -> 2 slices, when nobody has been evicted. */
+const four = [1, 2, 3, 4].map((n) => pod(`train-${n}`, 1));
+
+test("a test that passes opens the gate at once", async () => {
+  const cluster = new Cluster();
+  cluster.pass();
+  const { clock, run } = gate(cluster);
+  expect(await run()).toEqual({ passed: ["gpu-1"], untested: {} });
+  expect(clock.now()).toBe(0);
+});
+
+test("with every unit in use it waits for its patience, evicts nobody, and names who uses them", async () => {
+  const cluster = new Cluster();
+  cluster.pods.push(...four);
+  const { clock, lines, run } = gate(cluster);
+  const inUse =
+    "all 2 units of nvidia.com/gpu are in use by default/train-1 (1), default/train-2 (1), default/train-3 (1), default/train-4 (1)";
+  expect(await run()).toEqual({ passed: [], untested: { "gpu-1": inUse } });
+  expect(cluster.suspended).toEqual([`test-1: ${inUse}`]);
+  expect(clock.now()).toBe(60_000);
+  expect(lines).toEqual([
+    `gpu-1: its smoke test waits up to 1m for a free unit: ${inUse}`,
+    `gpu-1: not tested: ${inUse}; nobody's work is evicted for a test, and the next update tries again`,
+  ]);
+});
+
+test("a unit that comes free within its patience is taken", async () => {
+  const cluster = new Cluster();
+  cluster.pods.push(...four);
+  const { clock, run } = gate(cluster);
+  clock.after(30, () => {
+    cluster.pods = [plugin];
+    cluster.tests = [];
+  });
+  clock.after(40, cluster.pass);
+  expect(await run()).toEqual({ passed: ["gpu-1"], untested: {} });
+  expect(cluster.suspended).toEqual([]);
+});
+
+test.each<[string, (cluster: Cluster) => void, RegExp]>([
+  [
+    "a plugin that crashes",
+    (cluster) => {
+      const crash = { ready: false, lastState: { terminated: { exitCode: 1, message: "nvml init failed" } } };
+      const state = { waiting: { reason: "CrashLoopBackOff" } };
+      cluster.pods = [pod("nvidia-device-plugin-x", 0, { phase: "Running", containerStatuses: [{ ...crash, state }] })];
+      cluster.pods.push(...four);
+    },
+    /offers 2 of .*in use by default\/train-1.*Pod nvidia-device-plugin-x: CrashLoopBackOff, exit 1, nvml init failed/,
+  ],
+  [
+    "no plugin, and nothing offered",
+    (cluster) => {
+      cluster.pods = [...four];
+      cluster.allocatable = {};
+    },
+    /Insufficient nvidia.com\/gpu.*the node offers 0 of nvidia.com\/gpu, in use by .*no pod of the device plugin is on the node/,
+  ],
+  [
+    "units that are held by a pod that does not run",
+    (cluster) => void cluster.pods.push(pod("stuck", 2, { phase: "Pending" })),
+    /in use by default\/stuck \(2\)/,
+  ],
+  [
+    "free units, and a scheduler with another reason",
+    (cluster) => {
+      const message = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.";
+      const conditions = [{ type: "PodScheduled", status: "False", message }];
+      cluster.tests = [pod("gpu-smoke-test-gpu-1-abc", 1, { phase: "Pending", conditions })];
+      cluster.pods.push(...four);
+    },
+    /didn't match Pod's node affinity/,
+  ],
+])("%s is no excuse: at the limit it says what is wrong", async (_what, arrange, message) => {
+  const cluster = new Cluster();
+  arrange(cluster);
+  const { clock, run } = gate(cluster);
+  const said = await failure(run());
+  expect(said).toMatch(/^machines\.gpu-1: its smoke test \(Job gpu\/test-1\) did not pass within 10m \(/);
+  expect(said).toMatch(message);
+  expect([clock.now(), cluster.suspended]).toEqual([600_000, []]);
+});
+
+test("a test that failed is told with its pods' words, without waiting for the limit", async () => {
+  const cluster = new Cluster();
+  const message = "Job has reached the specified backoff limit";
+  cluster.conditions = [{ type: "Failed", status: "True", message }];
+  const admission = "Pod was rejected: Allocate failed due to requested number of devices unavailable";
+  cluster.tests = [
+    pod("t-1", 1, { phase: "Failed", reason: "UnexpectedAdmissionError", message: admission }),
+    pod("t-2", 1, {
+      phase: "Failed",
+      containerStatuses: [{ state: { terminated: { exitCode: 2, message: "cuda error\nTest FAILED\n" } } }],
+    }),
+  ];
+  const { clock, run } = gate(cluster);
+  expect(await failure(run())).toBe(
+    `machines.gpu-1: its smoke test (Job gpu/test-1) failed: ${message} (Pod t-1: UnexpectedAdmissionError: ${admission}, ` +
+      "Pod t-2: exit 2, cuda error | Test FAILED, the node offers 2 of nvidia.com/gpu, no other pod uses it, " +
+      "Pod nvidia-device-plugin-x: ready); no workload may have a GPU before a test has computed on it; " +
+      "mend what that says, or ask `talos-gpu doctor`, then run again",
+  );
+  expect(clock.now()).toBe(0);
+});
+
+test("devices of an init container are counted once, and pods that ended hold none", async () => {
+  const cluster = new Cluster();
+  const both = pod("both", 1);
+  both["spec"].initContainers = both["spec"].containers;
+  cluster.pods.push(both, pod("done", 2, { phase: "Succeeded" }));
+  const { clock, run } = gate(cluster);
+  clock.after(90, cluster.pass); // a unit is free all the time: this is no busy machine
+  expect(await run()).toEqual({ passed: ["gpu-1"], untested: {} });
+});
