@@ -6,7 +6,7 @@ import { gpuExposure } from "./exposure";
 import { done, gpuMachines, type MachineReport, reports } from "./gpu-machines";
 import { behind, gpuStack, passed } from "./kubernetes";
 import { findingsOf, InvalidStackError, parseSpec, planCluster } from "./recipe";
-import { type ClusterSpec } from "./recipe/stack/spec/index";
+import type { StackSpec } from "./recipe/stack/spec/index";
 import type { Finding, Plan } from "./recipe/types";
 import { refusal } from "./refusal";
 import { askFactory, type AskedStack } from "./release-facts";
@@ -14,7 +14,7 @@ import { gpuWorkloads } from "./workloads";
 import { isMapping } from "./recipe/mapping";
 
 /** Arguments of a GPU cluster: what it shall be, in plain data that the checks see at preview, and the credentials. */
-export interface GpuClusterArgs extends ClusterSpec, Credentials {}
+export interface GpuClusterArgs extends StackSpec, Credentials {}
 
 /**
  * Talos machines with NVIDIA cards, made GPU nodes and kept so: image, configuration, upgrade and node of each machine,

@@ -7,8 +7,9 @@ import { parseTalosVersion } from "./facts/version";
 import { migManagerRelease } from "./kubernetes/mig-manager";
 import type { ClusterSpec } from "./stack/spec/index";
 
-/** What was assumed, or should be known before going on: one sentence each. */
-export function notesOf(spec: ClusterSpec, release: Release | undefined, facts: MachineFacts[]): string[] {
+/** What was assumed, or should be known before going on: one sentence each. The first release is the stack's. */
+export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], facts: MachineFacts[]): string[] {
+  const [release] = releases;
   const fromLegacy = Object.entries(spec.machines).filter(
     ([, machine]) =>
       release?.era === "cdi" &&
@@ -17,7 +18,7 @@ export function notesOf(spec: ClusterSpec, release: Release | undefined, facts: 
       eraOf(machine.runningVersion) === "legacy",
   );
   return [
-    ...(release?.note ? [release.note] : []),
+    ...releases.flatMap((one) => one?.note ?? []),
     ...(fromLegacy.length > 0
       ? [
           `${fromLegacy.map(([name]) => name).join(", ")}: from Talos ≤ 1.12 to ≥ 1.13; what this stack offers the GPUs with goes before the machines and comes back after the last of them, so until then no new pod gets a GPU; a device plugin release or a RuntimeClass "nvidia" of somebody else's must be removed first (docs/migration.md)`,

@@ -3,9 +3,10 @@ import { machineFacts, type MachineFacts } from "./facts/machine-facts";
 import { machineRecipe } from "./machine/machine-recipe";
 import { needsMarkers } from "./kubernetes/markers";
 import { notesOf } from "./notes";
+import { seenBy } from "./machine/apart";
 import { inUpgradeOrder, upgradeWindows } from "./machine/order";
 import { eraOf, findRelease, type Release } from "./facts/talos-release";
-import type { ClusterSpec } from "./stack/spec/index";
+import type { ClusterSpec, MachineSpec } from "./stack/spec/index";
 import type { Mode, Plan } from "./types";
 import { canonical } from "./stack/plain-data";
 import { readPatch, type UserPatch } from "./machine/user-patches";
@@ -33,12 +34,17 @@ export function planBasis(said: ClusterSpec): PlanBasis {
   // Nothing hangs on the order in which keys were written: neither a plan nor the hashes of what it makes.
   const spec = canonical(said);
   const release = findRelease(spec.talosVersion, spec.releaseFacts);
+  const releases = new Map([[spec.talosVersion, release]]);
+  const releaseOf = ({ talosVersion = spec.talosVersion }: MachineSpec): Release | undefined => {
+    if (!releases.has(talosVersion)) releases.set(talosVersion, findRelease(talosVersion, spec.releaseFacts));
+    return releases.get(talosVersion);
+  };
   const era = release?.era ?? eraOf(spec.talosVersion);
   const mode: Mode = spec.devicePlugin && !spec.gpuOperator ? "devicePlugin" : "operator";
   const clusterPatches = (spec.patches ?? []).map((text, index) => readPatch(text, `patches[${index}]`));
   const facts = inUpgradeOrder(
     Object.entries(spec.machines).map(([name, machine]) => ({
-      ...machineFacts(name, machine, spec, release),
+      ...machineFacts(name, machine, seenBy(spec, machine), releaseOf(machine)),
       role: machine.role,
     })),
   );
@@ -55,14 +61,18 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     markers: needsMarkers(era, mode),
     clusterPatches,
   };
-  const machines = facts.map((machine) => machineRecipe(machine, machinePatches.get(machine.name) ?? [], context));
+  const machines = facts.map((machine) => {
+    const own = releaseOf(machine.spec);
+    const seen = { ...context, spec: seenBy(spec, machine.spec), ...(own ? { release: own } : {}) };
+    return machineRecipe(machine, machinePatches.get(machine.name) ?? [], seen);
+  });
   const plan: Plan = {
     spec,
     era,
     machines,
     kubernetes: kubernetesRecipe(spec, facts, era, mode),
     after: upgradeWindows(machines, spec.upgrade?.maxParallel ?? 1),
-    notes: notesOf(spec, release, facts),
+    notes: notesOf(spec, [...releases.values()], facts),
   };
   return { plan, ...(release ? { release } : {}), facts, clusterPatches, machinePatches };
 }

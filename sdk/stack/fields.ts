@@ -38,14 +38,20 @@ export function fieldsOfStack(): Field[] {
   const source = program.getSourceFile(file);
   const declaration = source?.statements.find(
     (statement): statement is ts.InterfaceDeclaration =>
-      ts.isInterfaceDeclaration(statement) && statement.name.text === "ClusterSpec",
+      ts.isInterfaceDeclaration(statement) && statement.name.text === "StackSpec",
   );
-  if (!declaration) throw new Error(`${file}: has no interface ClusterSpec, so nothing is known of a stack's fields`);
+  if (!declaration) throw new Error(`${file}: has no interface StackSpec, so nothing is known of a stack's fields`);
   return fieldsOf(declaration, checker, []);
 }
 
 function fieldsOf(declaration: ts.InterfaceDeclaration, checker: ts.TypeChecker, above: string[]): Field[] {
-  return declaration.members.filter(ts.isPropertySignature).flatMap((member) => {
+  // Those of the interfaces that it extends come first, unless it says them anew.
+  const inherited = (declaration.heritageClauses ?? [])
+    .flatMap(({ types }) => types)
+    .flatMap(({ expression }) => declarationOf(expression, checker)?.members ?? []);
+  const own = new Set(declaration.members.map((member) => member.name?.getText()));
+  const members = [...inherited.filter((member) => !own.has(member.name?.getText())), ...declaration.members];
+  return members.filter(ts.isPropertySignature).flatMap((member) => {
     const at = [...above, member.name.getText()];
     const { type, below } = innermost(member.type);
     const inner = type && declarationOf(type, checker);
@@ -61,9 +67,8 @@ function innermost(type: ts.TypeNode | undefined, below: string[] = []): { type?
   return type ? { type, below } : { below };
 }
 
-function declarationOf(type: ts.TypeNode, checker: ts.TypeChecker): ts.InterfaceDeclaration | undefined {
-  if (!ts.isTypeReferenceNode(type)) return undefined;
-  const symbol = checker.getSymbolAtLocation(type.typeName);
+function declarationOf(type: ts.Node, checker: ts.TypeChecker): ts.InterfaceDeclaration | undefined {
+  const symbol = checker.getSymbolAtLocation(ts.isTypeReferenceNode(type) ? type.typeName : type);
   const aliased = symbol && symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
   return aliased?.declarations?.find(ts.isInterfaceDeclaration);
 }

@@ -15,17 +15,24 @@ that has the YAML language server shows the same while you write: the first line
 /** The page of every field (Markdown): a section per mapping. */
 export function referencePage(fields: Field[] = fieldsOfStack()): string {
   const schema = clusterSchema(fields);
-  const owners = [...new Set(fields.map(ownerOf))];
+  const shown = fields.filter((field) => !isOfMachines(field, fields));
+  const owners = [...new Set(shown.map(ownerOf))];
   return [
     intro,
     ...owners.map((owner) =>
       section(
         owner,
-        fields.filter((field) => ownerOf(field) === owner),
+        shown.filter((field) => ownerOf(field) === owner),
         schema,
       ),
     ),
   ].join("\n");
+}
+
+/** Whether a field of all machines, or of a pool's, is that of one machine, where it is shown. */
+function isOfMachines({ path, meaning }: Field, fields: Field[]): boolean {
+  const rest = /^(?:machineDefaults|pools\.\*)\.(.+)$/.exec(path.join("."))?.[1];
+  return fields.some((other) => other.path.join(".") === `machines.*.${rest}` && other.meaning === meaning);
 }
 
 /** The mapping that a field stands in, as a user writes its path. */
@@ -44,6 +51,7 @@ function section(owner: string, fields: Field[], schema: JsonSchema): string {
   return [
     `## ${owner === "" ? "The stack" : `\`${owner}\``}`,
     "",
+    ...(owner.startsWith("pools") ? ["Every field of `machines.<name>` too, save `address` and `uuid`.", ""] : []),
     "| field | type | default | example | what it says, and what a change causes |",
     "|---|---|---|---|---|",
     ...fields.map((field) => row(field, schemaAt(schema, field.path))),

@@ -62,6 +62,7 @@ import { sharing } from "./sharing";
 import { sharingConfigCheck } from "./sharing-config";
 import { sharingRequests } from "./sharing-requests";
 import { taints } from "./taints";
+import { machineRelease } from "./machine-release";
 import { talosVersion } from "./talos-version";
 import { tolerations } from "./tolerations";
 import { upgradeStep } from "./upgrade-step";
@@ -73,6 +74,7 @@ import { workloadNamespaces } from "./workload-namespaces";
 /** Every check, in the order in which findings are told: machines and images, configuration, Kubernetes, workloads. */
 export const checks: Check[] = [
   talosVersion,
+  machineRelease,
   kubernetesVersion,
   ownedMachine,
   omniMachine,

@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import type { ClusterSpec } from "./spec/index";
+import { expandStack } from "./pools";
+import type { ClusterSpec, StackSpec } from "./spec/index";
 import { specSchema } from "./spec-schema";
 import type { Finding } from "../types";
 import { childAt, fieldOf, readPlain } from "./plain-data";
@@ -19,15 +20,25 @@ export interface ReadData<T> {
   pruned: string[];
 }
 
+/** A stack as far as it could be read, with the machines of its pools. */
+export interface ReadStack extends ReadData<ClusterSpec> {
+  /** Pool of each machine that comes from one, by node name. */
+  poolOf: Map<string, string>;
+}
+
 /** Reads a stack. Every mistake of shape is a finding; `spec` is there only when there is none. Never throws. */
 export function parseSpec(raw: unknown): { spec?: ClusterSpec; findings: Finding[] } {
   const read = readSpec(raw);
   return read.findings.length === 0 && read.spec ? { spec: read.spec, findings: [] } : { findings: read.findings };
 }
 
-/** Reads a stack, going on past mistakes of shape so that the checks can look at the rest. */
-export function readSpec(raw: unknown): ReadData<ClusterSpec> {
-  return readAs(specSchema, raw) as ReadData<ClusterSpec>;
+/** Reads a stack, going on past mistakes of shape so that the checks can look at the rest. Its pools become machines here. */
+export function readSpec(raw: unknown): ReadStack {
+  const { spec, findings, pruned } = readAs(specSchema, raw) as ReadData<StackSpec>;
+  if (spec === undefined) return { findings, pruned, poolOf: new Map() };
+  const { spec: expanded, findings: more, filled, poolOf } = expandStack(spec);
+  const isNew = ({ field }: Finding): boolean => !pruned.includes(field); // of what was left out, all is said
+  return { spec: expanded, findings: [...findings, ...more.filter(isNew)], pruned: [...pruned, ...filled], poolOf };
 }
 
 /** Reads data by a schema, going on past mistakes of shape. Keys of what it gives are in order. */
@@ -57,8 +68,7 @@ export function readAs<S extends z.ZodType>(schema: S, raw: unknown): ReadData<z
 /** What takes the place of a required field, so that the rest of what it belongs to can be checked. Nothing is said about the field itself. */
 function placeholderFor([first, second, third]: Path): string | undefined {
   if (first === "machines") {
-    if (third === "address") return String(second);
-    return third === "role" ? "worker" : third === "configuration" ? "adopted" : undefined;
+    return third === "address" ? String(second) : undefined;
   }
   return (first === "gpuOperator" || first === "devicePlugin") && second === "version" ? "999.0.0" : undefined;
 }

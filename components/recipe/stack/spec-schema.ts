@@ -21,7 +21,7 @@ import {
   MachineRole,
   MigStrategy,
   ModuleFlavour,
-  type ClusterSpec,
+  type StackSpec,
 } from "./spec/index";
 import { workloadsSchema } from "./workloads";
 
@@ -35,11 +35,16 @@ const containerd = z.strictObject({
   extra: z.string().optional(),
 });
 
-const machine = z.strictObject({
-  address: text,
-  role: z.enum(MachineRole),
-  configuration: z.enum(ConfigurationOwner),
-  uuid: text.optional(),
+const driverSpec = z.strictObject({
+  branch: z.enum(DriverBranch).optional(),
+  flavour: z.enum(ModuleFlavour).optional(),
+});
+
+const machineDefaults = z.strictObject({
+  talosVersion: text.optional(),
+  driver: driverSpec.optional(),
+  role: z.enum(MachineRole).optional(),
+  configuration: z.enum(ConfigurationOwner).optional(),
   gpus: z
     .array(
       z.strictObject({
@@ -60,6 +65,15 @@ const machine = z.strictObject({
   powerLimit: z.number().positive().optional(),
   runningVersion: text.optional(),
   containerd: containerd.optional(),
+});
+
+const machine = z.strictObject({ address: text, uuid: text.optional(), ...machineDefaults.shape });
+
+const pool = z.strictObject({
+  names: text,
+  addresses: z.array(text),
+  first: z.number().int().min(0).optional(),
+  ...machineDefaults.shape,
 });
 
 const release = z.strictObject({ version: text, namespace: namespace.optional(), values: values.optional() });
@@ -98,11 +112,11 @@ export const specSchema = z.strictObject({
   clusterName: text.optional(),
   clusterEndpoint: ruled(rules.clusterUrl).optional(),
   bootstrap: z.boolean().optional(),
-  machines: z.record(z.string(), machine),
+  machines: z.record(z.string(), machine).optional(),
+  machineDefaults: machineDefaults.optional(),
+  pools: z.record(z.string(), pool).optional(),
   patches: z.array(z.string()).optional(),
-  driver: z
-    .strictObject({ branch: z.enum(DriverBranch).optional(), flavour: z.enum(ModuleFlavour).optional() })
-    .optional(),
+  driver: driverSpec.optional(),
   gpuOperator: release.optional(),
   devicePlugin: release.optional(),
   sharing: sharing.optional(),
@@ -141,6 +155,6 @@ type Differing<A, B> = 0 extends 1 & A
         : Exclude<keyof A, keyof B> | Exclude<keyof B, keyof A>
       : never;
 
-type Difference = Differing<ClusterSpec, z.infer<typeof specSchema>>;
-/** Fails to compile, naming the fields, when the schema and ClusterSpec do not know the same ones at any depth. */
+type Difference = Differing<StackSpec, z.infer<typeof specSchema>>;
+/** Fails to compile, naming the fields, when the schema and StackSpec do not know the same ones at any depth. */
 export const schemaKnowsSpec: [Difference] extends [never] ? true : Difference = true;

@@ -1,32 +1,7 @@
-import type { MachineSpec } from "./machine";
+import type { DriverSpec } from "./driver";
+import type { MachineDefaultsSpec, MachineEntrySpec, MachineSpec, PoolSpec } from "./machine";
 import type { SharingSpec } from "./sharing";
 import type { WorkloadsSpec } from "./workloads";
-
-/** Branch of NVIDIA's driver as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`. */
-export const DriverBranch = { lts: "lts", production: "production" } as const;
-export type DriverBranch = (typeof DriverBranch)[keyof typeof DriverBranch];
-
-/** Flavour of the kernel modules: `open` (Turing and newer; the only one for Blackwell) or `proprietary`. */
-export const ModuleFlavour = { open: "open", proprietary: "proprietary" } as const;
-export type ModuleFlavour = (typeof ModuleFlavour)[keyof typeof ModuleFlavour];
-
-/** NVIDIA driver of the cluster. */
-export interface DriverSpec {
-  /**
-   * Branch as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`.
-   * @default `production`, or `lts` where the card or the release asks for it
-   * @example `lts`
-   * @causes another image, and with it one reboot of each GPU machine
-   */
-  branch?: DriverBranch;
-  /**
-   * Flavour of the kernel modules: `open` (Turing and newer; the only one for Blackwell) or `proprietary`.
-   * @default follows from the card: `open` from Turing on, `proprietary` before
-   * @example `proprietary`
-   * @causes another image, and with it one reboot of each GPU machine
-   */
-  flavour?: ModuleFlavour;
-}
 
 /** NVIDIA GPU Operator. Exclusive with `devicePlugin`. */
 export interface GpuOperatorSpec {
@@ -237,8 +212,8 @@ export interface ReleaseFactsSpec {
   silent?: string;
 }
 
-/** A GPU cluster: what one stack provisions. */
-export interface ClusterSpec {
+/** What a stack says of its cluster, besides its machines. */
+export interface ClusterOptionsSpec {
   /**
    * Talos release that the machines shall run.
    * @example `v1.12.6`
@@ -281,11 +256,6 @@ export interface ClusterSpec {
    * @example `true`
    */
   bootstrap?: boolean;
-  /**
-   * Machines by node name.
-   * @example `{ gpu-1: { address: 192.168.1.224, role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }] } }`
-   */
-  machines: Record<string, MachineSpec>;
   /**
    * Patches of every machine (YAML text), e.g. a registry mirror. Containerd parts are refused here.
    * @default none
@@ -362,4 +332,36 @@ export interface ClusterSpec {
    * @example `{ powerLimit: registry.example.org/ubuntu:24.04 }`
    */
   images?: ImagesSpec;
+}
+
+/** A GPU cluster with every machine of it: what one stack provisions. */
+export interface ClusterSpec extends ClusterOptionsSpec {
+  /**
+   * Machines by node name.
+   * @example `{ gpu-1: { address: 192.168.1.224, role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }] } }`
+   */
+  machines: Record<string, MachineSpec>;
+}
+
+/** A stack as it is written. Its pools become machines before anything else is looked at. */
+export interface StackSpec extends ClusterOptionsSpec {
+  /**
+   * Machines by node name.
+   * @default none but the pools'
+   * @example `{ gpu-1: { address: 192.168.1.224, role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }] } }`
+   */
+  machines?: Record<string, MachineEntrySpec>;
+  /**
+   * What all machines have, unless a pool or a machine says something else: every field of a machine but `address` and `uuid`. Labels, taints, containerd's options and the driver
+   * are taken together key by key; of anything else the nearest counts.
+   * @default none
+   * @example `{ role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }] }`
+   */
+  machineDefaults?: MachineDefaultsSpec;
+  /**
+   * Machines that are alike, by the name of their pool.
+   * @default none
+   * @example `{ canary: { names: "canary-#", addresses: [10.1.0.1-10.1.0.3], role: worker, configuration: adopted, talosVersion: v1.12.7 } }`
+   */
+  pools?: Record<string, PoolSpec>;
 }

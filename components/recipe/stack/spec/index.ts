@@ -3,6 +3,7 @@
  * types, so they keep to what Pulumi's schema analyzer accepts (interfaces of data, `as const` enums, no unions).
  * They are plain values and not `Input`s on purpose: the checks must see all of them at preview.
  */
+export * from "./driver";
 export * from "./machine";
 export * from "./sharing";
 export * from "./workloads";

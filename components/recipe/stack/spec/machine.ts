@@ -1,3 +1,5 @@
+import type { DriverSpec } from "./driver";
+
 /** Role of a machine in its cluster. Control planes are upgraded one at a time. */
 export const MachineRole = { controlplane: "controlplane", worker: "worker" } as const;
 export type MachineRole = (typeof MachineRole)[keyof typeof MachineRole];
@@ -50,32 +52,37 @@ export interface GpuSpec {
   count?: number;
 }
 
-/** One Talos machine. Its key in `machines` is its node name. */
-export interface MachineSpec {
-  /**
-   * Address of the machine's Talos API: IP or host name.
-   * @example `192.168.1.224`
-   */
-  address: string;
+/** What a stack may say of its machines: of all of them, of a pool's, or of one. The nearest to the machine counts. */
+export interface MachineDefaultsSpec {
   /**
    * `controlplane` or `worker`.
+   * @default what the pool or `machineDefaults` says; one of the three must
    * @example `worker`
    */
-  role: MachineRole;
+  role?: MachineRole;
   /**
    * Who holds its configuration: `owned` (this stack, all of it), `adopted` (somebody else; the stack merges its part in) or
    * `omni`.
+   * @default what the pool or `machineDefaults` says; one of the three must
    * @example `adopted`
    * @causes another configuration, which a GPU machine takes with one reboot
    */
-  configuration: ConfigurationOwner;
+  configuration?: ConfigurationOwner;
   /**
-   * ID of the machine in Omni, which is the UUID of its hardware (`omnictl get machines`). Required with `omni`, and only
-   * there.
-   * @default none
-   * @example `919108f7-52d1-4320-9bac-f847db4148a8`
+   * Talos release of these machines, where it is another one than the stack's, e.g. of a pool that goes ahead. It must expose
+   * GPUs as the stack's does: either both before Talos 1.13, or both from there on.
+   * @default the stack's
+   * @example `v1.12.7`
+   * @causes one reboot of each machine that runs another release
    */
-  uuid?: string;
+  talosVersion?: string;
+  /**
+   * NVIDIA driver of these machines; what it does not say is the stack's.
+   * @default the stack's
+   * @example `{ branch: lts }`
+   * @causes another image, and with it one reboot of each GPU machine
+   */
+  driver?: DriverSpec;
   /**
    * Cards in the machine. A machine without any is no GPU machine, and gets no NVIDIA extension.
    * @default none
@@ -153,6 +160,70 @@ export interface MachineSpec {
    * @causes another configuration, which a GPU machine takes with one reboot
    */
   containerd?: ContainerdSpec;
+}
+
+/** One Talos machine, with all that is needed of it. Its key in `machines` is its node name. */
+export interface MachineSpec extends MachineDefaultsSpec {
+  /**
+   * Address of the machine's Talos API: IP or host name.
+   * @example `192.168.1.224`
+   */
+  address: string;
+  /**
+   * `controlplane` or `worker`.
+   * @example `worker`
+   */
+  role: MachineRole;
+  /**
+   * Who holds its configuration: `owned` (this stack, all of it), `adopted` (somebody else; the stack merges its part in) or
+   * `omni`.
+   * @example `adopted`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
+  configuration: ConfigurationOwner;
+  /**
+   * ID of the machine in Omni, which is the UUID of its hardware (`omnictl get machines`). Required with `omni`, and only
+   * there.
+   * @default none
+   * @example `919108f7-52d1-4320-9bac-f847db4148a8`
+   */
+  uuid?: string;
+}
+
+/** One Talos machine as a stack says it: beside what the stack says of all of them. Its key in `machines` is its node name. */
+export interface MachineEntrySpec extends MachineDefaultsSpec {
+  /**
+   * Address of the machine's Talos API: IP or host name.
+   * @example `192.168.1.224`
+   */
+  address: string;
+  /**
+   * ID of the machine in Omni, which is the UUID of its hardware (`omnictl get machines`). Required with `omni`, and only
+   * there.
+   * @default none
+   * @example `919108f7-52d1-4320-9bac-f847db4148a8`
+   */
+  uuid?: string;
+}
+
+/** Machines that are alike but for name and address. */
+export interface PoolSpec extends MachineDefaultsSpec {
+  /**
+   * Node names: the run of `#` becomes the machine's number, with as many digits at least.
+   * @example `gpu-###`
+   */
+  names: string;
+  /**
+   * Addresses of the machines' Talos APIs, in the order of their numbers: IPs, host names, and ranges of IPv4 addresses.
+   * @example `[10.1.0.1-10.1.0.200]`
+   */
+  addresses: string[];
+  /**
+   * Number of the first machine.
+   * @default `1`
+   * @example `0`
+   */
+  first?: number;
 }
 
 /** Options of the machine's containerd part, `/etc/cri/conf.d/20-customization.part`. */

@@ -1,0 +1,173 @@
+import { isIPv4 } from "node:net";
+import { shown } from "../rules";
+import type { Finding } from "../types";
+import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from "./spec/index";
+
+/** A stack with every machine of its pools, and what could not be made of them. */
+export interface Expanded {
+  spec: ClusterSpec;
+  findings: Finding[];
+  /** Fields of machines that were filled in, so that the rest of the machine can be checked. */
+  filled: string[];
+  /** Pool of each machine that comes from one, by node name. */
+  poolOf: Map<string, string>;
+}
+
+/** Most machines of a pool: what a Talos cluster has at most is far below. */
+const most = 10_000;
+
+/**
+ * Makes the machines of pools, and gives every machine what the stack says of all. Pure. Machines of their own keep their place
+ * before those of pools; nothing hangs on it.
+ */
+export function expandStack({ machines = {}, machineDefaults = {}, pools = {}, ...cluster }: StackSpec): Expanded {
+  const findings: Finding[] = [];
+  const filled: string[] = [];
+  const poolOf = new Map<string, string>();
+  const finding = (field: string, problem: string, why: string, remedy: string): void =>
+    void findings.push({ check: "pools", field, problem, why, remedy });
+  const made: [string, MachineSpec][] = Object.entries(machines).map(([name, { address, uuid, ...own }]) => {
+    const said = merge(machineDefaults, own);
+    const missing = tellMissing(`machines.${name}`, said, findings);
+    filled.push(...missing.map((key) => `machines.${name}.${key}`));
+    return [name, complete(said, address, uuid)];
+  });
+  const taken = new Map(Object.keys(machines).map((name) => [name, `machines.${name}`]));
+  for (const [pool, { names, addresses, first = 1, ...own }] of Object.entries(pools)) {
+    const field = `pools.${pool}`;
+    const said = merge(machineDefaults, own);
+    const missing = tellMissing(field, said, findings);
+    const all = addresses.flatMap((text, index) => addressesOf(text, `${field}.addresses[${index}]`, finding));
+    if (all.length === 0 && addresses.length === 0)
+      finding(`${field}.addresses`, "is empty", "the pool has no machine", "name addresses, or leave the pool out");
+    if (!namesAreMany(names) && all.length > 1) {
+      finding(
+        `${field}.names`,
+        `${shown(names)} has no run of \`#\`, or several`,
+        "each of its machines needs a name of its own, and the run is its number's place",
+        "write one like `gpu-###`",
+      );
+      continue;
+    }
+    for (const [index, address] of all.slice(0, most).entries()) {
+      const name = nameOf(names, first + index);
+      const other = taken.get(name);
+      if (other !== undefined)
+        finding(
+          `${field}.names`,
+          `its machine ${name} has the name of ${other}`,
+          "a node's name is what Kubernetes knows it by, and there can be one of it",
+          "take another pattern, or another `first`",
+        );
+      else {
+        taken.set(name, `${field} (${name})`);
+        poolOf.set(name, pool);
+        filled.push(...missing.map((key) => `machines.${name}.${key}`));
+        made.push([name, complete(said, address)]);
+      }
+    }
+  }
+  if (made.length === 0 && findings.length > 0) filled.push("machines"); // why there is none is said
+  return { spec: { ...cluster, machines: Object.fromEntries(made) }, findings, filled, poolOf };
+}
+
+const needed = ["role", "configuration"] as const;
+
+/** What machines need and neither they nor the stack says of them. */
+function tellMissing(field: string, said: MachineDefaultsSpec, findings: Finding[]): string[] {
+  const missing = needed.filter((key) => said[key] === undefined);
+  for (const key of missing)
+    findings.push({
+      check: "shape",
+      field: `${field}.${key}`,
+      problem: "is missing",
+      why: "nothing can be planned without it",
+      remedy: `add it, here or in machineDefaults: ${key === "role" ? "controlplane or worker" : "owned, adopted or omni"}`,
+    });
+  return missing;
+}
+
+/** A machine; where nobody says its role or owner, with some that let the checks look at the rest. */
+function complete(said: MachineDefaultsSpec, address: string, uuid?: string): MachineSpec {
+  const { role = "worker", configuration = "adopted" } = said;
+  return { ...said, address, role, configuration, ...(uuid === undefined ? {} : { uuid }) };
+}
+
+/** Mappings that are taken together key by key. */
+const merged = ["labels", "taints", "containerd", "driver"] as const;
+
+function merge(further: MachineDefaultsSpec, nearer: MachineDefaultsSpec): MachineDefaultsSpec {
+  const together = merged.flatMap((key) =>
+    further[key] !== undefined && nearer[key] !== undefined
+      ? [[key, { ...further[key], ...nearer[key] }] as const]
+      : [],
+  );
+  return { ...further, ...nearer, ...Object.fromEntries(together) };
+}
+
+type Tell = (field: string, problem: string, why: string, remedy: string) => void;
+
+/** The addresses that an entry stands for; none where it is a range that is none. */
+function addressesOf(text: string, field: string, tell: Tell): string[] {
+  const [from = "", to] = text.split("-").map((part) => part.trim());
+  if (to === undefined || !isIPv4(from) || !isIPv4(to)) return [text];
+  const count = numberOf(to) - numberOf(from) + 1;
+  if (count >= 1 && count <= most) return Array.from({ length: count }, (_, index) => textOf(numberOf(from) + index));
+  tell(
+    field,
+    count < 1 ? `${shown(text)} ends before it begins` : `${shown(text)} is ${count} addresses`,
+    count < 1 ? "it holds no address" : `a pool has ${most} machines at most`,
+    "write the first and the last address, e.g. `10.1.0.1-10.1.0.200`",
+  );
+  return [];
+}
+
+const numberOf = (address: string): number => address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
+const textOf = (number: number): string => [24, 16, 8, 0].map((bits) => Math.floor(number / 2 ** bits) % 256).join(".");
+
+const run = /#+/g;
+const namesAreMany = (names: string): boolean => names.match(run)?.length === 1;
+const nameOf = (names: string, number: number): string =>
+  names.replace(run, (place) => String(number).padStart(place.length, "0"));
+
+/**
+ * Findings with the pools that their machines come from. What is wrong with each machine of a pool alike is said once.
+ */
+export function findingsOfPools(findings: Finding[], poolOf: Map<string, string>): Finding[] {
+  if (poolOf.size === 0) return findings;
+  const alike = new Map<string, { finding: Finding; machine: string; pool: string; others: number }>();
+  const told: (Finding | { key: string })[] = [];
+  for (const finding of findings) {
+    const machine = machineOf(finding.field, poolOf);
+    const pool = machine === undefined ? undefined : poolOf.get(machine);
+    if (machine === undefined || pool === undefined) {
+      told.push(finding);
+      continue;
+    }
+    const key = JSON.stringify([pool, ...Object.values(finding).map((part: string) => part.replaceAll(machine, "#"))]);
+    const first = alike.get(key);
+    if (first) first.others++;
+    else {
+      alike.set(key, { finding, machine, pool, others: 0 });
+      told.push({ key });
+    }
+  }
+  return told.map((one) => {
+    if (!("key" in one)) return one;
+    const { finding, pool, others } = alike.get(one.key)!;
+    const more = others === 0 ? "" : `, and ${others} more of it`;
+    return { ...finding, field: `${finding.field} (pool ${pool}${more})` };
+  });
+}
+
+function machineOf(field: string, poolOf: Map<string, string>): string | undefined {
+  const rest = /^machines\.(.+)$/.exec(field)?.[1];
+  if (rest === undefined) return undefined;
+  // Names may have dots in them: the longest that fits.
+  const parts = rest.split(/[.[]/);
+  for (let end = parts.length; end > 0; end--) {
+    const name = rest.slice(0, parts.slice(0, end).join(".").length);
+    if (poolOf.has(name)) return name;
+  }
+  return undefined;
+}

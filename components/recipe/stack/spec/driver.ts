@@ -1,0 +1,25 @@
+/** Branch of NVIDIA's driver as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`. */
+export const DriverBranch = { lts: "lts", production: "production" } as const;
+export type DriverBranch = (typeof DriverBranch)[keyof typeof DriverBranch];
+
+/** Flavour of the kernel modules: `open` (Turing and newer; the only one for Blackwell) or `proprietary`. */
+export const ModuleFlavour = { open: "open", proprietary: "proprietary" } as const;
+export type ModuleFlavour = (typeof ModuleFlavour)[keyof typeof ModuleFlavour];
+
+/** NVIDIA driver of the cluster. */
+export interface DriverSpec {
+  /**
+   * Branch as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`.
+   * @default `production`, or `lts` where the card or the release asks for it
+   * @example `lts`
+   * @causes another image, and with it one reboot of each GPU machine
+   */
+  branch?: DriverBranch;
+  /**
+   * Flavour of the kernel modules: `open` (Turing and newer; the only one for Blackwell) or `proprietary`.
+   * @default follows from the card: `open` from Turing on, `proprietary` before
+   * @example `proprietary`
+   * @causes another image, and with it one reboot of each GPU machine
+   */
+  flavour?: ModuleFlavour;
+}

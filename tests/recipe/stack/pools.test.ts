@@ -1,0 +1,134 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parse } from "yaml";
+import { checkCluster, findingsOf, parseSpec, planCluster, renderFinding } from "../../../components/recipe";
+import type { StackSpec } from "../../../components/recipe/stack/spec/index";
+import { repository } from "../../../stacks/stack-file";
+
+const page = fs.readFileSync(path.join(repository, "docs/fleets.md"), "utf8");
+const text = /```yaml\n([\s\S]*?)```/.exec(page)![1]!;
+const { config } = parse(text) as { config: Record<string, unknown> };
+const fleet = Object.fromEntries(
+  Object.entries(config).map(([key, value]) => [key.replace("talos-gpu:", ""), value]),
+) as unknown as StackSpec;
+
+/** The fleet with something else in it. */
+const withPools = (pools: Record<string, object>, more: object = {}): unknown => ({ ...fleet, ...more, pools });
+const pool = { names: "gpu-#", addresses: ["10.1.0.1-10.1.0.12"] };
+const fieldsOf = (stack: unknown): string[] => findingsOf(stack).map(({ field }) => field);
+
+test("200 machines and a pool ahead of them are fewer than 12 lines", () => {
+  expect(text.trim().split("\n").length).toBeLessThanOrEqual(12);
+  const { spec, findings } = parseSpec(fleet);
+  expect(findings).toEqual([]);
+  expect(checkCluster(spec!)).toEqual([]);
+  const names = Object.keys(spec!.machines);
+  expect(names).toHaveLength(203);
+  expect([spec!.machines["gpu-001"]!.address, spec!.machines["gpu-200"]!.address]).toEqual(["10.1.1.1", "10.1.2.100"]);
+  expect(Object.keys(spec!)).not.toEqual(expect.arrayContaining(["pools"]));
+});
+
+test("a plan of a pool is that of its machines written one by one", () => {
+  const { pools: _pools, machineDefaults, ...rest } = fleet;
+  const machines = Object.fromEntries(
+    Array.from({ length: 12 }, (_, index) => [
+      `gpu-${index + 1}`,
+      { ...machineDefaults, address: `10.1.0.${index + 1}`, labels: { rack: "a1", row: "2" } },
+    ]),
+  );
+  const [pooled, written] = [
+    withPools(
+      { gpu: { ...pool, labels: { rack: "a1" } } },
+      { machineDefaults: { ...machineDefaults, labels: { rack: "b", row: "2" } } },
+    ),
+    { ...rest, machines },
+  ].map((stack) => planCluster(parseSpec(stack).spec!));
+  expect(pooled).toEqual(written);
+});
+
+test("a range goes over the end of a byte; single addresses and host names may stand beside it; first moves the numbers", () => {
+  const addresses = ["10.1.0.254-10.1.1.1", "gpu-x.example.org", "fd00::1"];
+  const { spec } = parseSpec(withPools({ gpu: { names: "n##.lab", addresses, first: 9 } }));
+  expect(Object.entries(spec!.machines).map(([name, { address }]) => [name, address])).toEqual([
+    ["n09.lab", "10.1.0.254"],
+    ["n10.lab", "10.1.0.255"],
+    ["n11.lab", "10.1.1.0"],
+    ["n12.lab", "10.1.1.1"],
+    ["n13.lab", "gpu-x.example.org"],
+    ["n14.lab", "fd00::1"],
+  ]);
+});
+
+describe("a pool ahead of the others", () => {
+  const machinesOf = (stack: unknown) => {
+    const { machines } = planCluster(parseSpec(stack).spec!);
+    return Object.fromEntries(machines.map((machine) => [machine.name, machine]));
+  };
+
+  test("gets its own release and driver, and the others keep theirs", () => {
+    const machines = machinesOf(fleet);
+    const alone = machinesOf({ ...fleet, talosVersion: "v1.12.7", driver: { branch: "lts" } });
+    expect(machines["canary-1"]).toEqual(alone["canary-1"]);
+    expect(machines["canary-1"]!.driverVersion).not.toBe(machines["gpu-001"]!.driverVersion);
+    expect(machines["gpu-001"]).toEqual(machinesOf(withPools({ gpu: fleet.pools!["gpu"]! }))["gpu-001"]);
+  });
+
+  test("is checked by its own release, and the others by theirs", () => {
+    // The extension is there from Talos 1.12 on.
+    const pools = (of: string, canary: string): string[] =>
+      fieldsOf({
+        ...fleet,
+        talosVersion: of,
+        pools: {
+          gpu: pool,
+          canary: { names: "c-#", addresses: ["10.2.0.1"], talosVersion: canary, extensions: [newer] },
+        },
+      });
+    const newer = "siderolabs/netbird";
+    expect(pools("v1.11.5", "v1.12.6")).toEqual([]);
+    expect(pools("v1.12.6", "v1.11.5")).toEqual(["machines.c-1.extensions[0] (pool canary)"]);
+  });
+
+  test("may not be on the other side of Talos 1.13, nor on a release that is none", () => {
+    const canary = (talosVersion: string): string[] =>
+      fieldsOf(withPools({ gpu: pool, canary: { names: "c-#", addresses: ["10.2.0.1"], talosVersion } }));
+    expect(canary("v1.13.0")).toEqual(["machines.c-1.talosVersion (pool canary)"]);
+    expect(canary("1.12")).toEqual(["machines.c-1.talosVersion (pool canary)"]);
+  });
+});
+
+describe("what is wrong with a pool", () => {
+  test("is said once of all its machines, with the pool's name", () => {
+    const findings = findingsOf(withPools({ gpu: { ...pool, extensions: ["siderolabs/iscsi-tool"] } }));
+    expect(findings.map(renderFinding)).toEqual([
+      expect.stringMatching(
+        /^machines\.gpu-1\.extensions\[0\] \(pool gpu, and 11 more of it\): there is no official extension/,
+      ),
+    ]);
+  });
+
+  test.each([
+    ["names that are alike", { gpu: { ...pool, names: "gpu" } }, ["pools.gpu.names"]],
+    ["a range that goes back", { gpu: { ...pool, addresses: ["10.0.0.9-10.0.0.1"] } }, ["pools.gpu.addresses[0]"]],
+    [
+      "a range of a whole network",
+      { gpu: { ...pool, addresses: ["10.0.0.0-10.255.0.0"] } },
+      ["pools.gpu.addresses[0]"],
+    ],
+    ["no address", { gpu: pool, none: { names: "x-#", addresses: [] } }, ["pools.none.addresses"]],
+    ["an address that is none", { gpu: { ...pool, addresses: ["10.0.0.300"] } }, ["machines.gpu-1.address (pool gpu)"]],
+    [
+      "two pools with one name",
+      { a: { ...pool, addresses: ["10.9.0.1"] }, gpu: { ...pool, addresses: ["10.9.0.2"] } },
+      ["pools.gpu.names"],
+    ],
+    ["a misspelt field", { gpu: { ...pool, lables: {} } }, ["pools.gpu.lables"]],
+  ])("%s", (_name, pools, fields) => {
+    expect(fieldsOf(withPools(pools))).toEqual(fields);
+  });
+
+  test("a role that nobody says", () => {
+    const { role: _role, ...machineDefaults } = fleet.machineDefaults!;
+    expect(fieldsOf(withPools({ gpu: pool }, { machineDefaults }))).toEqual(["pools.gpu.role"]);
+  });
+});
