@@ -1,4 +1,6 @@
-import { durationUnits, durationValue } from "../recipe/rules/duration";
+import { durationValue } from "../recipe/rules/duration";
+
+export { formatDuration } from "../recipe/rules/duration";
 
 /**
  * Reads a duration such as `10m`, `90s`, `1h30m` or `1.5m`.
@@ -14,16 +16,4 @@ export function parseDuration(text: string, field = "duration"): number {
     );
   }
   return milliseconds;
-}
-
-/** Writes milliseconds the way `parseDuration` reads them, e.g. `1h30m`; zero is `0s`. */
-export function formatDuration(milliseconds: number): string {
-  let rest = Math.round(milliseconds);
-  const parts: string[] = [];
-  for (const unit of ["h", "m", "s", "ms"] as const) {
-    const amount = Math.floor(rest / durationUnits[unit]);
-    rest -= amount * durationUnits[unit];
-    if (amount > 0) parts.push(`${amount}${unit}`);
-  }
-  return parts.join("") || "0s";
 }

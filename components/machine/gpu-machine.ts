@@ -2,6 +2,8 @@ import * as pulumi from "@pulumi/pulumi";
 import type { GpuMachineArgs } from "./args";
 import { bootstrapCluster } from "./bootstrap";
 import { configureMachine } from "./configuration";
+import { machineState } from "../recipe/effect";
+import { withForetelling } from "./foretell";
 import { patchNode } from "./node";
 import { awaitOmni } from "./omni";
 import { recipeOf } from "./recipe";
@@ -28,7 +30,13 @@ export class GpuMachine extends pulumi.ComponentResource {
   constructor(name: string, args: GpuMachineArgs, opts?: pulumi.ComponentResourceOptions) {
     const node = nodeNameOf(name, args);
     const recipe = recipeOf(name, node, args);
-    super("talos-gpu:index:GpuMachine", name, {}, opts);
+    const state = machineState(recipe, args);
+    super(
+      "talos-gpu:index:GpuMachine",
+      name,
+      state,
+      withForetelling(name, state, () => this, opts),
+    );
     const child = { parent: this };
 
     const configuration = configureMachine(`${name}-configuration`, { node, args, recipe }, child);

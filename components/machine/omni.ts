@@ -1,11 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
+import { upgradeTimeouts } from "../recipe/effect";
 import { customizationPath } from "../recipe/machine/containerd/containerd";
 import type { GpuMachineRecipe, MachineInputs } from "./args";
 import { omniIdentity } from "./configuration";
 import { formatDuration, parseDuration } from "./duration";
 import { runProgram } from "./program-resource";
 import type { OmniWaitTask } from "./program/task";
-import { upgradedBy, upgradeTimeouts, type Upgraded } from "./upgrade";
+import { upgradedBy, type Upgraded } from "./upgrade";
 
 /**
  * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration: with a machine of

@@ -1,7 +1,7 @@
 import type { Command } from "@pulumi/command/local";
 import * as pulumi from "@pulumi/pulumi";
 import type { z } from "zod";
-import type { TimeoutsSpec } from "../recipe/stack/spec/index";
+import { upgradeTimeouts } from "../recipe/effect";
 import type { MachineInputs } from "./args";
 import { formatDuration, parseDuration } from "./duration";
 import { once } from "./program-resource/once";
@@ -70,11 +70,6 @@ export function upgradedBy(program: Command, node: string): Upgraded {
     talosVersion: result.talosVersion,
     schematicId: result.schematicId,
   };
-}
-
-/** The limits of a machine's upgrade, defaults (as `TimeoutsSpec` states them) filled in. */
-export function upgradeTimeouts({ pull, drain, reboot, verify }: TimeoutsSpec = {}): UpgradeTask["timeouts"] {
-  return { pull: pull ?? "10m", drain: drain ?? "5m", reboot: reboot ?? "30m", verify: verify ?? "5m" };
 }
 
 /**

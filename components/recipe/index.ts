@@ -18,3 +18,4 @@ export { cardOf, findCard, migOf, powerRangeOf } from "./facts/card";
 export type { Card } from "./facts/data/cards";
 export { cudaOfDriver, smokeTestImage } from "./facts/cuda";
 export * from "./machine/omni";
+export * from "./effect";

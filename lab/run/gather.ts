@@ -22,10 +22,27 @@ export async function gatherMachines(
   return Object.fromEntries(reports);
 }
 
-/** Calls that the machines' API has received so far, all machines together. */
-export async function machineRequests(machines: Machines): Promise<number> {
-  const states = Object.values(await machines.state());
-  return states.reduce((sum, { requests }) => sum + requests, 0);
+/** What has happened to the machines so far. */
+export interface Count {
+  /** Calls that their API has received, all machines together. */
+  requests: number;
+  /** By node name. */
+  reboots: Record<string, number>;
+}
+
+export async function countOf(machines: Machines): Promise<Count> {
+  const states = Object.entries(await machines.state());
+  return {
+    requests: states.reduce((sum, [, { requests }]) => sum + requests, 0),
+    reboots: Object.fromEntries(states.map(([name, { reboots }]) => [name, reboots])),
+  };
+}
+
+/** What has happened since. */
+export async function countSince(before: Count, machines: Machines): Promise<Count> {
+  const now = await countOf(machines);
+  const reboots = Object.entries(now.reboots).map(([name, count]) => [name, count - (before.reboots[name] ?? 0)]);
+  return { requests: now.requests - before.requests, reboots: Object.fromEntries(reboots) as Count["reboots"] };
 }
 
 /** Everything of ours that has this label is a workload when it is a Deployment or a pod without an owner. */

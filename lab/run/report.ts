@@ -1,4 +1,5 @@
 import Table from "cli-table3";
+import type { Foretold } from "./foretold";
 
 /** Counts of an update's resource operations. */
 export interface Changes {
@@ -17,10 +18,15 @@ export interface UpdateReport {
   seconds: number;
   /** Calls that the machines' API received meanwhile. */
   machineRequests: number;
+  /** Reboots that came of it, by node name. */
+  reboots: Record<string, number>;
 }
 
 /** What a preview says, and how many calls the machines' API received for it. */
-export type PreviewReport = Omit<UpdateReport, "seconds">;
+export interface PreviewReport extends Omit<UpdateReport, "seconds" | "reboots"> {
+  /** What it says of the machines that something changes for. */
+  foretold: Foretold;
+}
 
 /** A machine at the end of the run. */
 export interface MachineReport {

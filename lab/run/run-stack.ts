@@ -5,6 +5,7 @@ import { talosconfigVia } from "../cluster/existing-cluster";
 import { lookAround } from "./look-around";
 import { applyManifests } from "../cluster/manifests";
 import { Failed, type Phase, runPhases, type Say } from "../phases";
+import { unforetold } from "./foretold";
 import { outcomePhase } from "./outcome";
 import type { LabReport } from "./report";
 import type { Running } from "./running";
@@ -93,6 +94,7 @@ async function look(lab: Running, say: Say): Promise<string | Failed> {
   const { report, diagnostics } = await preview(lab, lab.engine, say);
   lab.session.signal.throwIfAborted();
   lab.report.previews.push(report);
+  lab.foretold = report.foretold;
   lab.diagnostics.push(...diagnostics);
   lab.failed ||= report.result === "failed";
   const summary = `${report.result}, ${inWords(report.changes)}, ${report.machineRequests} machine calls`;
@@ -112,8 +114,12 @@ function updatePhases(count: number): Phase<Running>[] {
       lab.report.updates.push(report);
       lab.diagnostics.push(...diagnostics);
       lab.failed ||= report.result === "failed";
-      const summary = `${report.result}, ${inWords(report.changes)}`;
-      return report.result === "succeeded" ? summary : new Failed(summary);
+      const wrong = lab.foretold === undefined || lab.failed ? [] : unforetold(lab.foretold, report.reboots);
+      lab.foretold = undefined;
+      lab.failed ||= wrong.length > 0;
+      lab.diagnostics.push(...wrong);
+      const summary = [`${report.result}, ${inWords(report.changes)}`, ...wrong].join("; ");
+      return !lab.failed && report.result === "succeeded" ? summary : new Failed(summary);
     },
   }));
 }

@@ -1,6 +1,7 @@
 import type { Plan } from "../../components/recipe";
 import type { Lab } from "../cluster/bring-up";
 import type { LabEngine } from "../engine";
+import type { Foretold } from "./foretold";
 import type { LabReport } from "./report";
 import type { Standing } from "./standing";
 
@@ -14,6 +15,8 @@ export interface Running extends Lab {
   report: LabReport;
   /** Whether a preview or an update of the stack, as it is now, did not come to its end. */
   failed: boolean;
+  /** What the preview has said that the next update comes after. */
+  foretold?: Foretold | undefined;
   /** What the engine said when something failed. */
   diagnostics: string[];
 }

@@ -4,7 +4,8 @@ import type { Lab } from "../cluster/bring-up";
 import { type Changes, LabEngine, type Program, type Progress, programFromFile } from "../engine";
 import { installLanguageHost } from "../language-host";
 import { makeCheckout } from "../language-host/checkout";
-import { machineRequests } from "./gather";
+import { foretoldBy } from "./foretold";
+import { countOf, countSince } from "./gather";
 import { asOwner } from "../omni/owner";
 import type { Say } from "../phases";
 import { CommandProvider } from "../providers/command";
@@ -138,17 +139,19 @@ export async function update(
   engine: LabEngine,
   say: Say,
 ): Promise<{ report: UpdateReport; diagnostics: string[] }> {
-  const before = await machineRequests(lab.machines);
+  const before = await countOf(lab.machines);
   const { result, changes, seconds, diagnostics } = await engine.up({
     signal: lab.session.signal,
     onEvent: asOwner(lab.omni, say, narrate(say)),
   });
+  const { requests, reboots } = await countSince(before, lab.machines);
   return {
     report: {
       result: result === "succeeded" ? "succeeded" : "failed",
       changes,
       seconds: Math.round(seconds * 10) / 10,
-      machineRequests: (await machineRequests(lab.machines)) - before,
+      machineRequests: requests,
+      reboots,
     },
     diagnostics: [...diagnostics],
   };
@@ -160,7 +163,7 @@ export async function preview(
   engine: LabEngine,
   say: Say,
 ): Promise<{ report: PreviewReport; diagnostics: string[] }> {
-  const before = await machineRequests(lab.machines);
+  const before = await countOf(lab.machines);
   const { result, changes, diagnostics } = await engine.preview({
     signal: lab.session.signal,
     onEvent: narrate((line) => say(`preview: ${line}`)),
@@ -169,7 +172,8 @@ export async function preview(
     report: {
       result: result === "succeeded" ? "succeeded" : "failed",
       changes,
-      machineRequests: (await machineRequests(lab.machines)) - before,
+      machineRequests: (await countSince(before, lab.machines)).requests,
+      foretold: foretoldBy(diagnostics, stackNameOf(lab.options.stack)),
     },
     diagnostics: [...diagnostics],
   };

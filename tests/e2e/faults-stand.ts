@@ -4,7 +4,7 @@ import * as readline from "node:readline";
 import { SecretFiles } from "../../components/machine/program/credentials";
 import { TalosMachine } from "../../components/machine/program/talos/talos-machine";
 import { Talosctl } from "../../components/machine/program/talos/talosctl";
-import { upgradeTimeouts } from "../../components/machine/upgrade";
+import { upgradeTimeouts } from "../../components/recipe/effect";
 import type { AdoptTask, UpgradeResult, UpgradeTask } from "../../components/machine/program/task";
 import { planCluster, type MachineRecipe } from "../../components/recipe";
 import { bringUp, type Lab } from "../../lab/cluster/bring-up";

@@ -4,6 +4,7 @@ import type { Step } from "./added";
 import { mainDocument, nameOf } from "./documents";
 import { isReplaced, isWhole, keyOfList } from "./keyed-lists";
 import { isMapping } from "../mapping";
+import { remember } from "../memory";
 
 /** What the patches want, by document name. */
 export type Wanted = Map<string, Record<string, unknown>>;
@@ -12,14 +13,25 @@ export type Wanted = Map<string, Record<string, unknown>>;
 export function wantedOf(patches: string[]): Wanted {
   const wanted: Wanted = new Map();
   for (const patch of patches) {
-    for (const document of talosDocuments(patch)) {
-      const value = valueOfDocument(document);
-      if (!isMapping(value)) continue;
-      const name = nameOf(document);
-      wanted.set(name, mergeMaps(wanted.get(name) ?? {}, value, []));
-    }
+    for (const [name, value] of documentsOf(patch)) wanted.set(name, mergeMaps(wanted.get(name) ?? {}, value, []));
   }
   return wanted;
+}
+
+/** Machines of a kind have the same patches. */
+const known = new Map<string, [string, Record<string, unknown>][]>();
+
+/** The documents of a patch that say something, by name. Nobody changes them. */
+function documentsOf(patch: string): [string, Record<string, unknown>][] {
+  let documents = known.get(patch);
+  if (documents === undefined) {
+    documents = talosDocuments(patch).flatMap((document): [string, Record<string, unknown>][] => {
+      const value = valueOfDocument(document);
+      return isMapping(value) ? [[nameOf(document), value]] : [];
+    });
+    remember(known, patch, documents);
+  }
+  return documents;
 }
 
 /**

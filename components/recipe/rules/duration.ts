@@ -15,6 +15,18 @@ export function durationValue(text: string): number | undefined {
   );
 }
 
+/** Writes milliseconds the way `durationValue` reads them, e.g. `1h30m`; zero is `0s`. */
+export function formatDuration(milliseconds: number): string {
+  let rest = Math.round(milliseconds);
+  const parts: string[] = [];
+  for (const unit of ["h", "m", "s", "ms"] as const) {
+    const amount = Math.floor(rest / durationUnits[unit]);
+    rest -= amount * durationUnits[unit];
+    if (amount > 0) parts.push(`${amount}${unit}`);
+  }
+  return parts.join("") || "0s";
+}
+
 /** Shortest wait: limits are whole seconds in Kubernetes. */
 export const shortestWait = 1_000;
 

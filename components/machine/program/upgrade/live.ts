@@ -5,8 +5,7 @@ import type { Workbench } from "./install";
  * Puts the staged configuration into effect without a reboot, where Talos can: it refuses what needs a boot, such as
  * `machine.files` (talos v1.13.9 internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_runtime.go, CanApplyImmediate).
  *
- * Not for a machine with NVIDIA's modules: a changed parameter of a loaded module is taken on and has no effect before the
- * next boot (kernel_module_spec.go).
+ * Not for a machine with NVIDIA's modules (`wayOf` says why).
  *
  * @returns whether it is in effect.
  */

@@ -1,4 +1,5 @@
 import * as semver from "semver";
+import { wayOf } from "../../../recipe/effect/way";
 import { formatDuration, parseDuration } from "../../duration";
 import { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor } from "../clock";
@@ -72,14 +73,19 @@ export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<Upgr
     () => patiently(bench, task, () => observe(machine)),
   );
   const rightImage = runsImage(before, task);
-  const changes = !rightImage || before.staged;
+  const way = wayOf({
+    image: !rightImage,
+    configuration: before.staged,
+    gpu: task.modules.length > 0,
+    paused: paused !== undefined,
+  });
   if (paused !== undefined) {
     if (!before.staged) throw guard.failure(paused);
     report(`reach: ${paused}; the configuration that waits for the next boot is another one, so it gets that boot`);
   }
   let rebooted = false;
   if (
-    !changes &&
+    way === "none" &&
     !earlier.cordoned &&
     (await patiently(bench, task, () => driverProblems(machine, task))).length === 0
   ) {
@@ -87,14 +93,12 @@ export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<Upgr
     return result(task, bench, before, false, phases);
   }
 
-  if (changes) {
+  if (way !== "none") {
     await phases.run("precheck", "talosctl, upgrade path, etcd, credentials", () =>
       patiently(bench, task, () => precheck(task, bench, before)),
     );
     rebooted =
-      !rightImage ||
-      paused !== undefined ||
-      task.modules.length > 0 ||
+      way === "reboot" ||
       !(await phases.run("apply", "the staged configuration, without a reboot if Talos can", () =>
         patiently(bench, task, () => applyLive(bench)),
       ));

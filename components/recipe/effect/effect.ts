@@ -1,0 +1,238 @@
+import { isDeepStrictEqual } from "node:util";
+import type { MachineState } from "./state";
+
+/** Whether something comes: for certain, not at all, or on a condition. */
+export type Word = "yes" | "no" | "only if";
+
+/** What an update does to a machine. */
+export interface MachineEffect {
+  reboots: Word;
+  /** Why it does or does not; with `only if`, the condition. */
+  because: string;
+  /** What changes for it, e.g. `talosVersion: v1.12.6 → v1.12.7`; empty where nothing is known of before. */
+  changes: string[];
+  /** Whether it is drained, should it reboot: `for at most 5m`, `no`, `by Omni`. Absent where it does not reboot. */
+  drained?: string;
+  /** How long no pod can run there, should it reboot, e.g. `45m`. Absent where it does not reboot. */
+  awayForAtMost?: string;
+}
+
+/**
+ * What an update will do to a machine, if the machine is as the update before has left it. The upgrade program decides when
+ * it sees the machine, by the same rule (`wayOf`).
+ *
+ * @param before undefined when nothing is known of it: the stack has not had the machine until now.
+ * @param after undefined when the stack gives the machine up.
+ */
+export function effectOf(before: MachineState | undefined, after: MachineState | undefined): MachineEffect {
+  if (after === undefined) return before === undefined ? quiet("it is in no stack", []) : givenUp(before);
+  const effect = before === undefined ? taken(after) : changed(before, after);
+  if (effect.reboots === "no") return effect;
+  return { ...effect, drained: after.drainedBeforeReboot, awayForAtMost: after.awayForAtMost };
+}
+
+/** The effect in one line, as a preview says it. */
+export function describeEffect({ reboots, because, drained, awayForAtMost }: MachineEffect): string {
+  const drain =
+    drained === undefined ? "" : drained === "no" ? "; it is not drained" : `; it is then drained ${drained}`;
+  const away = awayForAtMost === undefined ? "" : `, and takes no pods for at most ${awayForAtMost}`;
+  return `reboots: ${reboots}${reboots === "only if" ? " " : ": "}${because}${drain}${away}`;
+}
+
+const quiet = (because: string, changes: string[]): MachineEffect => ({ reboots: "no", because, changes });
+
+/** The stack gives it up. */
+function givenUp({ configuration }: MachineState): MachineEffect {
+  if (configuration === "omni")
+    return {
+      reboots: "yes",
+      because: "Omni makes its image and its configuration without our part",
+      changes: [],
+      drained: "by Omni",
+    };
+  return quiet(
+    configuration === "adopted"
+      ? "our part of its configuration is taken out, and is gone with its next boot"
+      : "it is left as it is",
+    [],
+  );
+}
+
+/** The stack has not had it until now. */
+function taken({ configuration, runningVersion, installs, rebootsIfChanged }: MachineState): MachineEffect {
+  const { talosVersion = "", schematicId } = rebootsIfChanged;
+  if (installs) return { reboots: "yes", because: `Talos ${talosVersion} is installed on it`, changes: [] };
+  if (runningVersion !== undefined && runningVersion !== talosVersion)
+    return { reboots: "yes", because: `it goes from Talos ${runningVersion} to ${talosVersion}`, changes: [] };
+  const image =
+    schematicId === undefined
+      ? `Talos ${talosVersion} with its extensions`
+      : `Talos ${talosVersion} with schematic ${schematicId.slice(0, 12)}`;
+  const by = configuration === "omni" ? "Omni has not brought it to" : "it does not run";
+  return { reboots: "only if", because: `${by} ${image} and this configuration already`, changes: [] };
+}
+
+/** One field that is not as before. */
+interface Change {
+  text: string;
+  field?: string;
+  /** Part of the configuration that is new, or there no longer. */
+  comesOrGoes?: string;
+}
+
+function changed(before: MachineState, after: MachineState): MachineEffect {
+  const boot = changesOf(before, after, "rebootsIfChanged");
+  const perhaps = changesOf(before, after, "mayRebootIfChanged");
+  const live = changesOf(before, after, "changesWithoutReboot");
+  const changes = [...identityChanges(before, after), ...boot, ...perhaps, ...live].map(({ text }) => text);
+  const certain = boot.filter(({ comesOrGoes }) => comesOrGoes === undefined || isOurs(comesOrGoes, after));
+  if (certain.length > 0) {
+    const driver = before.driver === after.driver ? "" : `driver: ${said(before.driver)} → ${said(after.driver)}, `;
+    return { reboots: "yes", because: driver + reasons(boot) + byOmni(before, after, boot), changes };
+  }
+  const condition = conditionOf(before, after, boot, perhaps);
+  if (condition !== undefined) return { reboots: "only if", because: condition, changes };
+  return quiet(
+    live.length > 0 ? `none is needed for ${reasons(live)}` : "its image and its configuration stay",
+    changes,
+  );
+}
+
+/** Changes of what the machine is known by. */
+function identityChanges(before: MachineState, after: MachineState): Change[] {
+  return (["configuration", "address"] as const)
+    .filter((field) => before[field] !== after[field])
+    .map((field) => ({ text: `${field}: ${before[field]} → ${after[field]}` }));
+}
+
+/** On what it hangs whether the machine reboots; undefined where it does not. */
+function conditionOf(before: MachineState, after: MachineState, boot: Change[], perhaps: Change[]): string | undefined {
+  if (before.configuration !== after.configuration)
+    return "what comes of its configuration with another owner is not what it has now";
+  if (boot.length > 0) {
+    const who = after.configuration === "owned" ? "what Talos generates" : "somebody else";
+    return `${who} does not say the same already: ${reasons(boot)}`;
+  }
+  if (perhaps.length > 0) return `Talos generates another configuration for it: ${reasons(perhaps)}`;
+  if (before.address !== after.address) return `another machine answers at ${after.address}`;
+  return undefined;
+}
+
+/** Changes as a reason: what follows from another of them is left out. */
+function reasons(changes: Change[]): string {
+  const has = (field: string): boolean => changes.some(({ field: other }) => other === field);
+  const image = has("talosVersion") || has("schematicId");
+  const implied = (field: string | undefined): boolean =>
+    (field === "schematicId" && (has("extensions") || has("kernelArgs"))) ||
+    (field === "machine.install.image" && image);
+  return changes
+    .filter(({ field }) => !implied(field))
+    .map(({ text }) => text)
+    .join(", ");
+}
+
+/** What is special where Omni upgrades: its own order, and whose the release is. */
+function byOmni(before: MachineState, after: MachineState, boot: Change[]): string {
+  if (after.configuration !== "omni") return "";
+  const isImage = ({ field }: Change): boolean => field === "talosVersion" || field === "extensions";
+  const twice = boot.some(isImage) && boot.some((change) => !isImage(change));
+  const release = before.rebootsIfChanged.talosVersion !== after.rebootsIfChanged.talosVersion;
+  return (
+    (twice ? "; twice, since Omni upgrades the image first and applies the configuration then" : "") +
+    (release ? "; a cluster's release is Omni's to upgrade, and the update waits for it" : "")
+  );
+}
+
+type Group = "rebootsIfChanged" | "mayRebootIfChanged" | "changesWithoutReboot";
+
+/** Changes of a group. A part that moved between groups, as with a first card, counts where it is now. */
+function changesOf(before: MachineState, after: MachineState, group: Group): Change[] {
+  const now = after[group] ?? {};
+  const all = (state: MachineState): Record<string, unknown> => ({
+    ...state.changesWithoutReboot,
+    ...state.mayRebootIfChanged,
+    ...state.rebootsIfChanged,
+  });
+  const was = all(before);
+  const is = all(after);
+  const plain = [...new Set([...Object.keys(now), ...Object.keys(before[group] ?? {})])].filter(
+    (key) => !isListOfNames(key) && (key in now || !(key in is)),
+  );
+  return [
+    ...plain
+      .filter((key) => !isDeepStrictEqual(was[key], is[key]))
+      .map((key) => ({ field: key, text: `${key}: ${difference(was[key], is[key])}` })),
+    ...(["parts", "labels", "taints"] as const).flatMap((list) => namedChanges(before, after, group, list)),
+  ];
+}
+
+const isListOfNames = (key: string): boolean => ["parts", "labels", "taints"].includes(key);
+
+function namedChanges(
+  before: MachineState,
+  after: MachineState,
+  group: Group,
+  list: "parts" | "labels" | "taints",
+): Change[] {
+  const everywhere = (state: MachineState): Record<string, string> => ({
+    ...state.changesWithoutReboot[list],
+    ...state.rebootsIfChanged[list],
+  });
+  const [was, is] = [everywhere(before), everywhere(after)];
+  const here = (state: MachineState): string[] => Object.keys(state[group]?.[list] ?? {});
+  const names = [...here(after), ...here(before).filter((name) => !Object.hasOwn(is, name))];
+  return names
+    .filter((name) => was[name] !== is[name])
+    .map((name) => {
+      const verb = !Object.hasOwn(was, name) ? "added" : !Object.hasOwn(is, name) ? "gone" : "changed";
+      const kind = list === "parts" ? "" : list === "labels" ? "label " : "taint ";
+      return {
+        field: name,
+        text: `${kind}${name} ${verb}`,
+        ...(list === "parts" && verb !== "changed" ? { comesOrGoes: name } : {}),
+      };
+    });
+}
+
+/**
+ * What Talos writes into a configuration that it generates, so that a patch may say what is there anyway (talos,
+ * pkg/machinery/config/generate/init.go and worker.go).
+ */
+const generated = [
+  "cluster",
+  "machine.ca",
+  "machine.certSANs",
+  "machine.features",
+  "machine.install",
+  "machine.kubelet.image",
+  "machine.kubelet.defaultRuntimeSeccompProfileEnabled",
+  "machine.kubelet.disableManifestsDirectory",
+  "machine.nodeLabels",
+  "machine.token",
+  "machine.type",
+  "debug",
+  "persist",
+  "version",
+  "HostnameConfig",
+];
+
+/** Whether nobody but us says a part of the configuration, so that it comes and goes with our patches. */
+function isOurs(part: string, { configuration }: MachineState): boolean {
+  return configuration === "owned" && !generated.some((other) => part === other || part.startsWith(`${other}.`));
+}
+
+function difference(was: unknown, is: unknown): string {
+  if (!Array.isArray(was ?? []) || !Array.isArray(is ?? [])) return `${said(was)} → ${said(is)}`;
+  const [before, after] = [(was ?? []) as string[], (is ?? []) as string[]];
+  const signed = [
+    ...before.filter((item) => !after.includes(item)).map((item) => `- ${item}`),
+    ...after.filter((item) => !before.includes(item)).map((item) => `+ ${item}`),
+  ];
+  return signed.length > 0 ? signed.join(", ") : "in another order";
+}
+
+function said(value: unknown): string {
+  if (value === undefined) return "(none)";
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return /^[0-9a-f]{64}$/.test(text) ? text.slice(0, 12) : text;
+}

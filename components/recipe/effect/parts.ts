@@ -1,0 +1,35 @@
+import { mainDocument } from "../merge/documents";
+import { wantedOf } from "../merge/wanted";
+import { isMapping } from "../mapping";
+import { shortHash } from "../short-hash";
+import { canonical } from "../stack/plain-data";
+
+/** Keys of the main document that one part of a configuration is told by: `machine.kernel.modules`. */
+const depth = 3;
+
+/** What patches say of a configuration, part by part: `machine.files`, `machine.sysctls.vm.swappiness`, `KmsgLogConfig/remote`. */
+export function partsOf(patches: string[]): Map<string, unknown> {
+  const parts = new Map<string, unknown>();
+  const take = (value: unknown, path: string[]): void => {
+    if (isMapping(value) && path.length < depth && Object.keys(value).length > 0) {
+      for (const [key, inner] of Object.entries(value)) take(inner, [...path, key]);
+    } else if (path.length > 0) parts.set(path.join("."), value);
+  };
+  for (const [name, document] of wantedOf(patches)) {
+    if (name === mainDocument) take(document, []);
+    else parts.set(name, document);
+  }
+  return parts;
+}
+
+/**
+ * The same with a hash in place of each value: enough to see that something changes, without saying it all again. Neither
+ * comments nor the order of keys count, as they do not for Talos.
+ */
+export function partHashes(patches: string[]): Record<string, string> {
+  const hashes = [...partsOf(patches)].map(([part, value]): [string, string] => [
+    part,
+    shortHash(JSON.stringify(canonical({ value })), 8),
+  ]);
+  return Object.fromEntries(hashes.sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,181 @@
+import { parse } from "yaml";
+import { contractOf } from "../machine/hostname";
+import { remember } from "../memory";
+import { formatDuration, durationValue } from "../rules/duration";
+import type { ClusterSpec, MachineSpec, TimeoutsSpec } from "../stack/spec/index";
+import { parseTalosVersion } from "../facts/version";
+import type { MachineRecipe } from "../types";
+import { partHashes } from "./parts";
+import { needsBoot, wayOf } from "./way";
+
+/**
+ * What a machine shall be, sorted by what a change of it does to the machine. These are the inputs of the component
+ * `GpuMachine`, so a preview shows a change under the words that say what comes of it. All of it follows from the stack:
+ * an update that changes nothing shows nothing.
+ */
+export interface MachineState {
+  address: string;
+  /** `owned`, `adopted` or `omni`. */
+  configuration: string;
+  /** Release that the stack says it runs today. */
+  runningVersion?: string;
+  /** NVIDIA driver of its image; only its branch where the very version is assumed. */
+  driver?: string;
+  /** A change of any of these reboots the machine. */
+  rebootsIfChanged: Changeable;
+  /** A change of these reboots it where it turns out that the machine's configuration changes by it. */
+  mayRebootIfChanged?: Changeable;
+  /** A change of these does not reboot it. */
+  changesWithoutReboot: Changeable;
+  /** `for at most 5m`; `no` where the stack says so; `by Omni` on its machines. */
+  drainedBeforeReboot: string;
+  /** From the drain to the node that takes pods again, e.g. `40m`: what the update's waits allow, for a machine that is up when it begins. */
+  awayForAtMost: string;
+  /** The machine is installed from maintenance mode. */
+  installs?: true;
+}
+
+/** Fields of a machine, and hashes of the parts of its configuration. */
+export interface Changeable {
+  talosVersion?: string;
+  schematicId?: string;
+  extensions?: string[];
+  kernelArgs?: string[];
+  /** Minor release whose features a generated configuration uses. */
+  contract?: string;
+  clusterName?: string;
+  clusterEndpoint?: string;
+  kubernetesVersion?: string;
+  role?: string;
+  /** Hashes of what the patches say, by part, e.g. `machine.files`. */
+  parts?: Record<string, string>;
+  labels?: Record<string, string>;
+  taints?: Record<string, string>;
+}
+
+/** What of a recipe the state follows from. */
+export type StateRecipe = Pick<
+  MachineRecipe,
+  "talosVersion" | "schematic" | "schematicId" | "patches" | "nodeLabels" | "driverVersion" | "driverBranch"
+> & {
+  extensions?: string[];
+  kernelModules: { name: string }[];
+  nodeTaints: { key: string; value?: string; effect: string }[];
+};
+
+/** What a stack says of a machine, and of all of its machines. */
+export type StateSpec = Pick<MachineSpec, "address" | "role" | "configuration" | "runningVersion"> &
+  Pick<ClusterSpec, "clusterName" | "clusterEndpoint" | "kubernetesVersion" | "upgrade" | "timeouts"> & {
+    maintenance?: boolean;
+  };
+
+/** The limits of a machine's upgrade, defaults (as `TimeoutsSpec` states them) filled in. */
+export function upgradeTimeouts({ pull, drain, reboot, verify }: TimeoutsSpec = {}) {
+  return { pull: pull ?? "10m", drain: drain ?? "5m", reboot: reboot ?? "30m", verify: verify ?? "5m" };
+}
+
+/** The state of a machine. Pure, and told alike by a preview, by a plan on paper and by the lab. */
+export function machineState(recipe: StateRecipe, spec: StateSpec): MachineState {
+  const omni = spec.configuration === "omni";
+  const gpu = recipe.kernelModules.length > 0;
+  const driver = recipe.driverBranch ?? recipe.driverVersion;
+  const bootsForAll = wayOf({ image: false, configuration: true, gpu: gpu && !appliesLive(spec) }) === "reboot";
+  const boot: Record<string, string> = {};
+  const live: Record<string, string> = {};
+  for (const [part, hash] of Object.entries(partHashes(recipe.patches))) {
+    (bootsForAll || needsBoot(part, recipe.talosVersion) ? boot : live)[part] = hash;
+  }
+  const { extensions, kernelArgs } = imageOf(recipe);
+  const generated = spec.configuration === "owned" ? generatedOf(spec) : {};
+  const contract = spec.configuration === "owned" ? contractMinor(recipe, spec) : undefined;
+  return {
+    address: spec.address,
+    configuration: spec.configuration,
+    ...(spec.runningVersion === undefined ? {} : { runningVersion: spec.runningVersion }),
+    ...(driver === undefined ? {} : { driver }),
+    rebootsIfChanged: {
+      talosVersion: recipe.talosVersion,
+      // Omni makes the schematic from the extensions.
+      ...(omni ? {} : { schematicId: recipe.schematicId }),
+      extensions,
+      ...(kernelArgs.length > 0 && !omni ? { kernelArgs } : {}),
+      ...(bootsForAll ? generated : {}),
+      ...partsIn(boot),
+    },
+    ...(contract === undefined ? {} : { mayRebootIfChanged: { contract } }),
+    changesWithoutReboot: {
+      ...(bootsForAll ? {} : generated),
+      ...partsIn(live),
+      ...(Object.keys(recipe.nodeLabels).length > 0 ? { labels: recipe.nodeLabels } : {}),
+      ...(recipe.nodeTaints.length > 0
+        ? {
+            taints: Object.fromEntries(
+              recipe.nodeTaints.map(({ key, value, effect }) => [key, `${value ?? ""}:${effect}`]),
+            ),
+          }
+        : {}),
+    },
+    drainedBeforeReboot: drainOf(spec),
+    awayForAtMost: awayOf(spec),
+    ...(spec.maintenance ? { installs: true as const } : {}),
+  };
+}
+
+/**
+ * Whether a configuration is applied as Talos takes it before the upgrade program looks, with a GPU too: Omni's (siderolabs/
+ * omni, machineconfig/status.go: mode auto), and that of a machine which was installed from maintenance mode
+ * (`staged_if_needing_reboot`).
+ */
+function appliesLive({ configuration, maintenance }: StateSpec): boolean {
+  return configuration === "omni" || maintenance === true;
+}
+
+/** What the generated part of an owned configuration is made of. */
+function generatedOf({ clusterName, clusterEndpoint, kubernetesVersion, role }: StateSpec): Changeable {
+  return {
+    ...(clusterName === undefined ? {} : { clusterName }),
+    ...(clusterEndpoint === undefined ? {} : { clusterEndpoint }),
+    ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
+    role,
+  };
+}
+
+/** Talos' generator goes by the minor (talos, pkg/machinery/config/contract.go). */
+function contractMinor(recipe: StateRecipe, { runningVersion }: StateSpec): string {
+  const contract = contractOf(recipe.talosVersion, runningVersion);
+  const minor = parseTalosVersion(contract)?.minor;
+  return minor === undefined ? contract : `v1.${minor}`;
+}
+
+const partsIn = (parts: Record<string, string>): Changeable => (Object.keys(parts).length > 0 ? { parts } : {});
+
+const images = new Map<string, { extensions: string[]; kernelArgs: string[] }>();
+
+/** What an image is made of, out of its schematic. */
+function imageOf({ schematic, schematicId }: StateRecipe): { extensions: string[]; kernelArgs: string[] } {
+  let image = images.get(schematicId);
+  if (image === undefined) {
+    const { customization } = (parse(schematic) ?? {}) as {
+      customization?: { extraKernelArgs?: string[]; systemExtensions?: { officialExtensions?: string[] } } | null;
+    };
+    image = {
+      extensions: customization?.systemExtensions?.officialExtensions ?? [],
+      kernelArgs: customization?.extraKernelArgs ?? [],
+    };
+    remember(images, schematicId, image);
+  }
+  return image;
+}
+
+function drainOf({ configuration, upgrade, timeouts }: StateSpec): string {
+  if (configuration === "omni") return "by Omni";
+  return upgrade?.drain === false ? "no" : `for at most ${upgradeTimeouts(timeouts).drain}`;
+}
+
+/** The waits of the program while pods cannot run there: drain, reboot, driver, and the node's readiness (`upgrade`; with Omni's `waitForOmni`). */
+function awayOf({ configuration, upgrade, timeouts }: StateSpec): string {
+  const { drain, reboot, verify } = upgradeTimeouts(timeouts);
+  const ms = (text: string): number => durationValue(text) ?? 0; // a check names what is no duration
+  if (configuration === "omni") return formatDuration(2 * ms(reboot) + ms(verify));
+  return formatDuration((upgrade?.drain === false ? 0 : ms(drain)) + ms(reboot) + 2 * ms(verify));
+}

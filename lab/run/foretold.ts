@@ -1,0 +1,25 @@
+/** What a preview says of a machine, by node name, e.g. `reboots: no: none is needed for label slot changed`. */
+export type Foretold = Record<string, string>;
+
+/** The words of a preview, out of what the engine says. */
+export function foretoldBy(diagnostics: readonly string[], stack: string): Foretold {
+  const lines = diagnostics.map((line) => /^info (\S+) \(talos-gpu:index:GpuMachine\): (reboots: .*)$/.exec(line));
+  return Object.fromEntries(
+    lines.flatMap((match): [string, string][] => (match ? [[match[1]!.slice(stack.length + 1), match[2]!]] : [])),
+  );
+}
+
+/**
+ * Machines with which something else happened than what the preview had said. Of one that nothing changes for it says
+ * nothing, and that is a no.
+ *
+ * @param reboots by node name, of the update.
+ */
+export function unforetold(foretold: Foretold, reboots: Record<string, number>): string[] {
+  return Object.entries(reboots).flatMap(([name, count]) => {
+    const said = foretold[name] ?? "nothing, so that it does not reboot";
+    const word = /^reboots: (yes|no|only if)\b/.exec(said)?.[1] ?? "no";
+    const right = word === "only if" || (word === "yes" ? count > 0 : count === 0);
+    return right ? [] : [`${name}: the preview said ${said}; ${count} reboots came`];
+  });
+}
