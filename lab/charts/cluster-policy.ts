@@ -1,6 +1,8 @@
 // The kind ClusterPolicy. Source: gpu-operator, deployments/gpu-operator/crds/nvidia.com_clusterpolicies.yaml: what is
 // required, the states, and the types that decide whether the API server takes a chart's values. The rest is kept as it is.
 
+import type { OperatorFacts } from "./facts";
+
 type Schema = Record<string, unknown>;
 
 const open = { "x-kubernetes-preserve-unknown-fields": true };
@@ -71,6 +73,26 @@ const spec: Schema = {
     "toolkit",
   ],
 };
+
+/** A definition of which the lab knows no fields: it takes anything. */
+export function openDefinition(
+  name: string,
+  { versions, ...kind }: Omit<OperatorFacts["definitions"][number], "releases" | "name">,
+): object {
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name },
+    spec: {
+      ...kind,
+      versions: versions.map(({ subresources, ...version }) => ({
+        ...version,
+        subresources: Object.fromEntries(subresources.map((each) => [each, {}])),
+        schema: { openAPIV3Schema: { type: "object", ...open } },
+      })),
+    },
+  };
+}
 
 /** The custom resource definition, as the chart brings it in `crds/`. */
 export const clusterPolicyDefinition = {

@@ -3,7 +3,8 @@ import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { stringify } from "yaml";
 import { charts } from "../../components/recipe/facts/data/charts";
-import { clusterPolicyDefinition } from "./cluster-policy";
+import { clusterPolicyDefinition, openDefinition } from "./cluster-policy";
+import { operatorFacts, recordedObjects } from "./facts";
 import { moduleChart } from "./modules";
 import { stampedCopy } from "./stamp";
 import { discoveryModule, nearest } from "./releases";
@@ -51,7 +52,8 @@ export async function writeOperatorChart(folder: string, version: string): Promi
     "Chart.yaml": yaml11(description),
     "values.yaml": yaml11(found.values),
     "values.schema.json": JSON.stringify(valuesSchema(names), undefined, 2),
-    "crds/nvidia.com_clusterpolicies.yaml": yaml11(clusterPolicyDefinition),
+    ...Object.fromEntries(definitionsOf(`v${known}`).map(([file, text]) => [`crds/${file}`, text])),
+    "facts.json": JSON.stringify(factsOf(`v${known}`)),
   };
   await Promise.all(Object.entries(files).map(([file, text]) => writeFile(path.join(folder, file), text)));
   const templates = path.join(__dirname, "gpu-operator");
@@ -63,6 +65,30 @@ export async function writeOperatorChart(folder: string, version: string): Promi
     discovery,
     `v${discovery}`,
   );
+}
+
+/** What the templates take as it was recorded: rules of the roles, and Node Feature Discovery's. */
+function factsOf(release: string): Record<string, unknown> {
+  const [plain, all] = ["defaults", "rich"].map((variant) => recordedObjects(release, variant));
+  return {
+    clusterRules: plain?.get("ClusterRole/gpu-operator")?.["rules"],
+    rules: plain?.get("Role/gpu-operator")?.["rules"],
+    featureRule: [...(all?.values() ?? [])].find(({ kind }) => kind === "NodeFeatureRule"),
+  };
+}
+
+/** The definitions of its kinds: ClusterPolicy's with what the API server refuses, of the others what there is of them. */
+function definitionsOf(release: string): [file: string, text: string][] {
+  return operatorFacts.definitions
+    .filter(({ releases }) => releases.includes(release))
+    .map(({ name, group, scope, names, versions }) => [
+      `${group}_${names["plural"] as string}.yaml`,
+      yaml11(
+        name === clusterPolicyDefinition.metadata.name
+          ? clusterPolicyDefinition
+          : openDefinition(name, { group, scope, names, versions }),
+      ),
+    ]);
 }
 
 /** Helm reads YAML 1.1, where a plain `off` is a boolean: such strings need quotes. */

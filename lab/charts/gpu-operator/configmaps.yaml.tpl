@@ -8,7 +8,7 @@ metadata:
   name: {{ .name }}
   namespace: {{ $.Release.Namespace }}
   labels:
-    {{- include "gpu-operator.labels" $ | nindent 4 }}
+    {{- include "gpu-operator.common-labels" $ | nindent 4 }}
 data:
   {{- toYaml .data | nindent 2 }}
 {{- end }}

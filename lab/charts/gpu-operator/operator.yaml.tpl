@@ -2,7 +2,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: gpu-operator
-  namespace: {{ .Release.Namespace }}
+  {{- include "gpu-operator.namespace" . | nindent 2 }}
   labels:
     {{- include "gpu-operator.labels" . | nindent 4 }}
     nvidia.com/gpu-driver-upgrade-drain.skip: "true"
@@ -29,18 +29,50 @@ spec:
       {{- end }}
       containers:
         - name: gpu-operator
-          image: {{ .Values.operator.repository }}/{{ .Values.operator.image }}:{{ .Values.operator.version | default .Chart.AppVersion }}
+          image: {{ include "gpu-operator.image" . }}
           imagePullPolicy: {{ .Values.operator.imagePullPolicy }}
           command: ["gpu-operator"]
-          args: ["--leader-elect"]
+          args:
+            - --leader-elect
+            {{- with .Values.operator.logging }}
+            {{- if .develMode }}
+            - --zap-devel
+            {{- else }}
+            {{- with .timeEncoding }}
+            - --zap-time-encoding={{ . }}
+            {{- end }}
+            {{- with .level }}
+            - --zap-log-level={{ . }}
+            {{- end }}
+            {{- end }}
+            {{- end }}
           env:
+            - name: WATCH_NAMESPACE
+              value: ""
             - name: OPERATOR_NAMESPACE
               valueFrom:
                 fieldRef:
                   fieldPath: metadata.namespace
+            {{- with .Values.driver.manager }}
+            - name: DRIVER_MANAGER_IMAGE
+              value: {{ .repository }}/{{ .image }}:{{ .version }}
+            {{- end }}
+            {{- if semverCompare ">=26.7.0-0" .Chart.AppVersion }}
+            {{- with .Values.validator }}
+            - name: VALIDATOR_IMAGE
+              value: {{ .repository }}/{{ .image }}:{{ .version | default $.Chart.AppVersion }}
+            {{- end }}
+            {{- with .Values.operator.env }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+            {{- end }}
           ports:
             - name: metrics
               containerPort: 8080
+          livenessProbe:
+            httpGet: { path: /healthz, port: 8081 }
+            initialDelaySeconds: 15
+            periodSeconds: 20
           readinessProbe:
             httpGet: { path: /readyz, port: 8081 }
             initialDelaySeconds: 5
@@ -49,6 +81,7 @@ spec:
           resources:
             {{- toYaml . | nindent 12 }}
           {{- end }}
+          {{- if semverCompare "<26.0.0-0" .Chart.AppVersion }}
           volumeMounts:
             - name: host-os-release
               mountPath: /host-etc/os-release
@@ -58,6 +91,7 @@ spec:
         - name: host-os-release
           hostPath:
             path: /etc/os-release
+          {{- end }}
       {{- with .Values.operator.nodeSelector }}
       nodeSelector:
         {{- toYaml . | nindent 8 }}

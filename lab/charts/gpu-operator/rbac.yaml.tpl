@@ -1,8 +1,9 @@
+{{- $facts := include "gpu-operator.facts" . | fromJson }}
 apiVersion: v1
 kind: ServiceAccount
 metadata:
   name: gpu-operator
-  namespace: {{ .Release.Namespace }}
+  {{- include "gpu-operator.namespace" . | nindent 2 }}
   labels:
     {{- include "gpu-operator.labels" . | nindent 4 }}
 ---
@@ -13,33 +14,11 @@ metadata:
   labels:
     {{- include "gpu-operator.labels" . | nindent 4 }}
 rules:
-  - apiGroups: ["nvidia.com"]
-    resources: ["*"]
-    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"]
-  - apiGroups: [""]
-    resources: ["nodes"]
-    verbs: ["get", "list", "watch", "update", "patch"]
-  - apiGroups: [""]
-    resources: ["namespaces"]
-    verbs: ["get", "list", "watch", "create", "update", "patch"]
-  - apiGroups: [""]
-    resources: ["pods", "pods/eviction", "configmaps", "services", "serviceaccounts", "events"]
-    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"]
-  - apiGroups: ["apps"]
-    resources: ["daemonsets", "deployments", "controllerrevisions"]
-    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"]
-  - apiGroups: ["rbac.authorization.k8s.io"]
-    resources: ["roles", "rolebindings", "clusterroles", "clusterrolebindings"]
-    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"]
-  - apiGroups: ["node.k8s.io"]
-    resources: ["runtimeclasses"]
-    verbs: ["get", "list", "watch", "create", "update", "delete"]
-  - apiGroups: ["coordination.k8s.io"]
-    resources: ["leases"]
-    verbs: ["get", "list", "watch", "create", "update", "patch", "delete"]
-  - apiGroups: ["apiextensions.k8s.io"]
-    resources: ["customresourcedefinitions"]
-    verbs: ["get", "list", "watch"]
+  {{- range $facts.clusterRules }}
+  {{- $verbs := .verbs }}
+  {{- if and $.Values.operator.cleanupCRD (has "apiextensions.k8s.io" .apiGroups) }}{{ $verbs = append .verbs "delete" }}{{ end }}
+  - {{ toJson (merge (dict "verbs" $verbs) .) }}
+  {{- end }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -54,4 +33,29 @@ subjects:
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: ClusterRole
+  name: gpu-operator
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: gpu-operator
+  {{- include "gpu-operator.namespace" . | nindent 2 }}
+  labels:
+    {{- include "gpu-operator.labels" . | nindent 4 }}
+rules: {{ toJson $facts.rules }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: gpu-operator
+  {{- include "gpu-operator.namespace" . | nindent 2 }}
+  labels:
+    {{- include "gpu-operator.labels" . | nindent 4 }}
+subjects:
+  - kind: ServiceAccount
+    name: gpu-operator
+    namespace: {{ .Release.Namespace }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
   name: gpu-operator

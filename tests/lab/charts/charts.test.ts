@@ -38,7 +38,7 @@ test("is written once, whole, however many ask for it at a time", async () => {
   expect(new Set(await Promise.all(asked))).toEqual(new Set([path.join(apart, "gpu-operator-v26.3.3")]));
   expect(readdirSync(apart)).toEqual(["gpu-operator-v26.3.3"]);
   expect(readdirSync(path.join(apart, "gpu-operator-v26.3.3")).sort()).toEqual(
-    ["Chart.yaml", "charts", "crds", "templates", "values.schema.json", "values.yaml"].sort(),
+    ["Chart.yaml", "charts", "crds", "facts.json", "templates", "values.schema.json", "values.yaml"].sort(),
   );
 });
 

@@ -45,7 +45,10 @@ func (o *Operator) Rules() []kubelet.Rule {
 		{
 			Image: regexp.MustCompile(`(^|/)gpu-operator(-validator)?(:|@|$)`), About: "gpu-operator cmd/gpu-operator, cmd/nvidia-validator",
 			Env: void, Pull: 12 * time.Second, Entrypoint: []string{"gpu-operator"},
-			Programs: programs{"gpu-operator": o.operate, "nvidia-validator": o.validate},
+			Programs: programs{
+				"gpu-operator": o.operate, "nvidia-validator": o.validate,
+				"manage-crds": o.manageDefinitions, "kubectl": o.kubectl, "cleanup-gpuclusters": o.cleanUpClusters,
+			},
 		},
 		{
 			Image: regexp.MustCompile(`(^|/)node-feature-discovery(:|@|$)`), About: "node-feature-discovery cmd/nfd-worker, cmd/nfd-master",

@@ -1,0 +1,100 @@
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { parseAllDocuments, parseDocument } from "yaml";
+import type { Manifest, OperatorFacts } from ".";
+
+/**
+ * Records what the real chart of the GPU Operator renders to: `npx tsx lab/charts/facts/record.ts HELM v25.3.4=FOLDER …`.
+ * FOLDER is `deployments/gpu-operator` of github.com/NVIDIA/gpu-operator at that tag. Its Chart.yaml gets the release written
+ * into it, as the release process does. Node Feature Discovery's objects are left out: the lab has the real subchart.
+ */
+
+const file = path.join(__dirname, "gpu-operator.json");
+
+function main([helm = "helm", ...sources]: string[]): void {
+  const { variants } = JSON.parse(fs.readFileSync(file, "utf8")) as OperatorFacts;
+  const objects = new Map<string, OperatorFacts["objects"][number]>();
+  const definitions = new Map<string, OperatorFacts["definitions"][number]>();
+  for (const source of sources) {
+    const [release = "", folder = ""] = source.split("=");
+    const chart = stamped(folder, release);
+    for (const [variant, values] of Object.entries(variants))
+      for (const object of rendered(helm, chart, values)) {
+        const text = JSON.stringify(object).replaceAll(release, "VERSION");
+        const entry = objects.get(text) ?? { in: {}, object: JSON.parse(text) as Manifest };
+        (entry.in[release] ??= []).push(variant);
+        objects.set(text, entry);
+      }
+    for (const { name, spec } of fs.readdirSync(path.join(chart, "crds")).map((crd) => definition(chart, crd))) {
+      const entry = definitions.get(JSON.stringify(spec)) ?? { releases: [], name, ...spec };
+      entry.releases.push(release);
+      definitions.set(JSON.stringify(spec), entry);
+    }
+    fs.rmSync(chart, { recursive: true });
+  }
+  const facts: OperatorFacts = {
+    source: "github.com/NVIDIA/gpu-operator, deployments/gpu-operator at each tag, by lab/charts/facts/record.ts",
+    variants,
+    objects: [...objects.values()],
+    definitions: [...definitions.values()],
+  };
+  // A line for each object: a difference shows which one.
+  const lines = (of: object[]): string => `[\n${of.map((one) => JSON.stringify(one)).join(",\n")}\n]`;
+  const [origin, said] = [JSON.stringify(facts.source), JSON.stringify(variants)];
+  fs.writeFileSync(
+    file,
+    `{"source":${origin},\n"variants":${said},\n"objects":${lines(facts.objects)},\n"definitions":${lines(facts.definitions)}}\n`,
+  );
+}
+
+function stamped(folder: string, release: string): string {
+  const chart = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-chart-"));
+  fs.cpSync(folder, chart, { recursive: true });
+  const description = parseDocument(fs.readFileSync(path.join(chart, "Chart.yaml"), "utf8"));
+  description.set("version", release);
+  description.set("appVersion", release);
+  fs.writeFileSync(path.join(chart, "Chart.yaml"), description.toString());
+  return chart;
+}
+
+function rendered(helm: string, chart: string, values: object): Manifest[] {
+  const file = path.join(chart, "recorded-values.json");
+  fs.writeFileSync(file, JSON.stringify(values));
+  const env = { HOME: os.tmpdir(), PATH: process.env["PATH"] };
+  const text = execFileSync(helm, ["template", "it", chart, "-n", "gpu", "-f", file], {
+    env,
+    encoding: "utf8",
+    maxBuffer: 2 ** 26,
+  });
+  return parseAllDocuments(text)
+    .map((document) => (document as { toJS(): unknown }).toJS() as Manifest | null)
+    .filter(
+      (object): object is Manifest => object !== null && !object.metadata.name.includes("node-feature-discovery"),
+    );
+}
+
+function definition(
+  chart: string,
+  crd: string,
+): { name: string; spec: Omit<OperatorFacts["definitions"][number], "releases" | "name"> } {
+  const { metadata, spec } = parseDocument(fs.readFileSync(path.join(chart, "crds", crd), "utf8")).toJS() as {
+    metadata: { name: string };
+    spec: {
+      group: string;
+      scope: string;
+      names: Record<string, unknown>;
+      versions: { name: string; served: boolean; storage: boolean; subresources?: object }[];
+    };
+  };
+  const versions = spec.versions.map(({ name, served, storage, subresources = {} }) => ({
+    name,
+    served,
+    storage,
+    subresources: Object.keys(subresources),
+  }));
+  return { name: metadata.name, spec: { group: spec.group, scope: spec.scope, names: spec.names, versions } };
+}
+
+main(process.argv.slice(2));
