@@ -45,6 +45,7 @@ export function oneMachine(common: Common, index: number, before: pulumi.Resourc
         talosVersion: machine.talosVersion,
         schematicId,
         installerImage: machine.installerImage,
+        image: { extensions: machine.extensions, kernelArgs: [] },
         configurationHash,
         modules: machine.kernelModules.map((module) => module.name),
         driverVersion: machine.driverVersion,

@@ -13,6 +13,8 @@ export interface LabOptions {
   updates: number;
   /** Files of Kubernetes objects that the cluster has before the stack comes. */
   manifests: string[];
+  /** File: what machines run before the stack comes, by name. Default: a plain image. */
+  image?: string;
   /** Fixes to leave out. */
   without: FixId[];
   /** Put the left-out fixes in place afterwards. */
@@ -46,6 +48,8 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
   --preview           show the preview before the first update
   --updates N         run the stack's program N times; from the second on nothing changes (default 1)
   --manifest FILE     Kubernetes objects (YAML) that the cluster has before the stack comes; may be repeated
+  --image FILE        what machines run before the stack comes (YAML): extensions, kernelArgs, overlay, platform and
+                      secureBoot by machine name (default: a plain image)
   --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
   --repair            then put the left-out fixes in place, as the remedy says, and see the failure go
   --omni-members      machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)
@@ -73,6 +77,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       preview: { type: "boolean", default: false },
       updates: { type: "string", default: "1" },
       manifest: { type: "string", multiple: true, default: [] },
+      image: { type: "string" },
       without: { type: "string", multiple: true, default: [] },
       repair: { type: "boolean", default: false },
       "omni-members": { type: "boolean", default: false },
@@ -109,6 +114,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     preview: values.preview,
     updates: wholeNumber("--updates", values.updates, 1, 100),
     manifests: values.manifest,
+    ...(values.image === undefined ? {} : { image: values.image }),
     without: fixesOf(values.without),
     repair: values.repair,
     omniMembers: values["omni-members"],

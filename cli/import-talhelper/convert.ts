@@ -95,6 +95,7 @@ function machineOf({ node, image, patches, gpus }: ReadNode): MachineSpec {
         ? { platform: image.platform }
         : {}),
     ...(secureboot === true || image.secureBoot ? { secureBoot: true } : {}),
+    ...(image.overlay ? { overlay: image.overlay } : {}),
     ...(texts.length > 0 ? { patches: texts } : {}),
   };
 }

@@ -1,4 +1,11 @@
-import { DriverBranch, ModuleFlavour, schematicOf } from "../../components/recipe/index";
+import { stringify } from "yaml";
+import {
+  DriverBranch,
+  ModuleFlavour,
+  readSchematic,
+  schematicOf,
+  type OverlaySpec,
+} from "../../components/recipe/index";
 import {
   modulesExtension,
   nvidiaExtension,
@@ -21,6 +28,7 @@ export interface ImageContent {
   /** Platform and Secure Boot, where the installer's name tells them. */
   platform?: string;
   secureBoot?: boolean;
+  overlay?: OverlaySpec;
   notes: Note[];
 }
 
@@ -64,6 +72,7 @@ export function imageOf(node: TalconfigNode): ImageContent {
     extensions: extensions.filter((name) => !follows(name)),
     kernelArgs: customization.extraKernelArgs ?? [],
     ...installer.image,
+    ...(overlayOf(node) === undefined ? {} : { overlay: overlayOf(node)! }),
     notes: [...installer.notes, ...beside(node)],
   };
 }
@@ -98,11 +107,17 @@ function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
   };
 }
 
+/** Overlay of a schematic; undefined without one, and where its image or its name is missing. */
+function overlayOf({ schematic }: TalconfigNode): OverlaySpec | undefined {
+  return schematic === undefined ? undefined : readSchematic(stringify(schematic))?.overlay;
+}
+
 /** Parts of a schematic that a stack has no word for. */
-function beside({ hostname, schematic }: TalconfigNode): Note[] {
+function beside(node: TalconfigNode): Note[] {
+  const { hostname, schematic } = node;
   const customization = (schematic?.customization ?? {}) as Record<string, unknown>;
   const parts = [
-    ...(schematic?.["overlay"] === undefined ? [] : ["overlay"]),
+    ...(schematic?.["overlay"] === undefined || overlayOf(node) !== undefined ? [] : ["overlay"]),
     ...Object.keys(customization)
       .filter((key) => !["extraKernelArgs", "systemExtensions"].includes(key))
       .map((key) => `customization.${key}`),

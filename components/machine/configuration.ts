@@ -95,7 +95,8 @@ function giveToOmni(
   const { uuid, cluster } = omniIdentity(node, args);
   const { patches, extensions = [] } = recipe;
   const resources = omniResources({ cluster, uuid, patches, extensions });
-  const given: OmniTask = { machine: node, uuid, cluster, resources };
+  const drop = args.drop?.extensions ?? [];
+  const given: OmniTask = { machine: node, uuid, cluster, resources, ...(drop.length > 0 ? { drop } : {}) };
   const applied = runProgram(
     name,
     {

@@ -2,7 +2,8 @@ import type { Command } from "@pulumi/command/local";
 import * as pulumi from "@pulumi/pulumi";
 import type { z } from "zod";
 import { upgradeTimeouts } from "../recipe/effect";
-import type { MachineInputs } from "./args";
+import { readSchematic } from "../recipe/machine/schematic";
+import type { GpuMachineRecipe, MachineInputs } from "./args";
 import { formatDuration, parseDuration } from "./duration";
 import { once } from "./program-resource/once";
 import { answerOf, runProgram } from "./program-resource";
@@ -42,6 +43,8 @@ export function upgradeMachine(
       talosVersion: recipe.talosVersion,
       schematicId,
       installerImage: recipe.installerImage,
+      image: imageOf(recipe),
+      ...(args.drop === undefined ? {} : { drop: args.drop }),
       configurationHash,
       modules: recipe.kernelModules.map((module) => module.name),
       ...(recipe.driverVersion === undefined ? {} : { driverVersion: recipe.driverBranch ?? recipe.driverVersion }),
@@ -59,6 +62,17 @@ export function upgradeMachine(
     opts,
   );
   return upgradedBy(program, node);
+}
+
+/** What the machine's image has, as its schematic says. */
+export function imageOf({ schematic }: Pick<GpuMachineRecipe, "schematic">): UpgradeTask["image"] {
+  const read = readSchematic(schematic);
+  if (read === undefined)
+    throw new Error(
+      `recipe.schematic: is no schematic; it says what the image has; write it as the Image Factory does`,
+    );
+  const { extensions, kernelArgs, overlay } = read;
+  return { extensions, kernelArgs, ...(overlay === undefined ? {} : { overlay }) };
 }
 
 /** What a program that brought a machine there has seen on it. */

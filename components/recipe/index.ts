@@ -12,7 +12,8 @@ export { mergeConfiguration, unmergeConfiguration, type Added, type Merged } fro
 export { checks } from "./checks";
 export type { Check, CheckContext, Complaint } from "./checks/check";
 export { customizationPath } from "./machine/containerd/containerd";
-export { schematicOf, installerImage } from "./machine/schematic";
+export * from "./machine/losses";
+export { installerImage, installerKind, readSchematic, schematicOf } from "./machine/schematic";
 export { findRelease, extensionsOf, type Release } from "./facts/talos-release";
 export { cardOf, findCard, migOf, powerRangeOf } from "./facts/card";
 export type { Card } from "./facts/data/cards";

@@ -14,9 +14,10 @@ import type { FixId } from "../../components/diagnosis";
 import { startControlPlane, type ControlPlane } from "../controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "../factory";
+import { initialSchematic, readInitialImages, type InitialImage } from "./initial-image";
 import { isReady, KubernetesView } from "./kubernetes-view";
 import { startMachines, type LabGpu, type LabMachine, type Machines } from "../machines";
-import { omniSchematic, startOmni, type LabOmni } from "../omni";
+import { startOmni, type LabOmni } from "../omni";
 import { foreignResources } from "../omni/foreign";
 import type { LabOptions } from "../options";
 import type { Phase, Say } from "../phases";
@@ -47,9 +48,6 @@ export interface Lab {
   /** Omni, when it holds a machine of the stack. */
   omni?: LabOmni;
 }
-
-/** Schematic of an image without extensions: what the machines run before the stack comes. */
-const plainSchematic = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
 
 /** The phases that bring up a Talos cluster as it is before the stack comes. */
 export const bringUp: Phase<Lab>[] = [
@@ -119,13 +117,15 @@ async function bringCharts(lab: Lab): Promise<string> {
 
 async function bringMachines(lab: Lab, say: Say): Promise<string> {
   const { spec, session, existing } = lab;
+  const images = readInitialImages(lab.options.image, spec.machines);
   const machines: LabMachine[] = Object.entries(spec.machines).map(([name, machine]) => ({
     name,
     address: machine.address,
     role: machine.role,
     talosVersion: spec.talosVersion,
-    schematicId: machine.configuration === "omni" ? lab.factory.register(omniSchematic([])) : plainSchematic,
-    platform: machine.platform ?? "metal",
+    schematicId: initialSchematic(images[name] ?? {}, machine, lab.factory),
+    platform: images[name]?.platform ?? machine.platform ?? "metal",
+    secureBoot: images[name]?.secureBoot ?? machine.secureBoot ?? false,
     config: joins(lab, machine) ? "" : (existing?.configurations[name] ?? ""),
     gpus: (machine.gpus ?? []).map(labGpu),
   }));
@@ -153,7 +153,7 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
   const names = machines.map(({ name }) => name).join(", ");
   if (existing === undefined) return `${names} in maintenance mode, from a boot medium of ${spec.talosVersion}`;
   fs.writeFileSync(session.dir("talosconfig"), existing.talosconfig(lab.machines.api), { mode: 0o600 });
-  await bringOmni(lab, existing);
+  await bringOmni(lab, existing, images);
   const members = machines.filter(({ config }) => config !== "").map(({ name }) => name);
   const waiting = machines.filter(({ config }) => config === "").map(({ name }) => name);
   if (members.length > 0) {
@@ -176,7 +176,7 @@ function joins({ options }: Lab, { configuration }: MachineSpec): boolean {
 }
 
 /** Omni manages the machines that the stack says it does, in a machine set of workers and one of control planes. */
-async function bringOmni(lab: Lab, existing: ExistingCluster): Promise<void> {
+async function bringOmni(lab: Lab, existing: ExistingCluster, images: Record<string, InitialImage>): Promise<void> {
   const { spec, session, tools, factory, machines } = lab;
   const cluster = spec.clusterName ?? "lab";
   const managed = Object.entries(spec.machines).flatMap(([name, machine]) => {
@@ -194,6 +194,7 @@ async function bringOmni(lab: Lab, existing: ExistingCluster): Promise<void> {
         talosVersion: spec.talosVersion,
         config,
         member: !joins(lab, machine),
+        initial: images[name] ?? {},
       },
     ];
   });

@@ -8,6 +8,9 @@ export interface LabGpu {
   architecture: string;
   /** Class and vendor of its PCI device as Node Feature Discovery writes it, e.g. `0300_10de`. */
   pciDevice: string;
+  /** Device ID, e.g. `2c05`, and the name in the list of PCI IDs. Default: none that a machine could tell. */
+  pciId?: string;
+  pciName?: string;
   count: number;
   memoryMiB: number;
   computeCapability: string;
@@ -26,6 +29,8 @@ export interface LabMachine {
   talosVersion: string;
   schematicId: string;
   platform: string;
+  /** Whether its firmware starts signed images alone. Default false. */
+  secureBoot?: boolean;
   /** File: its machine configuration; empty: it has none and waits in maintenance mode. */
   config: string;
   gpus: LabGpu[];

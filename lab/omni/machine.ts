@@ -19,6 +19,8 @@ export interface ManagedMachine extends Target {
   config: string;
   /** Whether it is in the cluster when the lab begins; else it waits in maintenance mode until somebody adds it. */
   member: boolean;
+  /** What its boot medium or its first image had. Default: a plain image. */
+  initial?: { extensions?: string[]; kernelArgs?: string[]; platform?: string; secureBoot?: boolean };
 }
 
 /** What Omni works with. */
@@ -96,7 +98,11 @@ export class OmniMachine {
   private async reconcile(): Promise<void> {
     const { managed, parts } = this;
     parts.signal.throwIfAborted();
-    const schematicId = parts.factory.register(omniSchematic(parts.resources.extensionsOf(managed)));
+    // Without a list of extensions anywhere the initial ones stay; one takes their place. What else the machine's image has
+    // Omni keeps (siderolabs/omni, schematic_configuration.go).
+    const { extensions: initial = [], kernelArgs } = managed.initial ?? {};
+    const extensions = parts.resources.extensionsOf(managed) ?? initial;
+    const schematicId = parts.factory.register(omniSchematic(extensions, kernelArgs));
     const before = await this.state();
     const image = imageOf(managed, schematicId);
     if (before.stage === "maintenance") {
@@ -174,24 +180,25 @@ export class OmniMachine {
   }
 }
 
-function imageOf({ talosVersion }: ManagedMachine, schematicId: string): string {
+/** The installer of the machine's own platform, signed where it boots with Secure Boot (siderolabs/omni, cluster_machine_config.go). */
+function imageOf({ talosVersion, initial = {} }: ManagedMachine, schematicId: string): string {
   return installerImage({
     factoryUrl: "https://factory.talos.dev",
     schematicId,
     talosVersion,
     minor: Number(talosVersion.split(".")[1]),
-    platform: "metal",
-    secureBoot: false,
+    platform: initial.platform ?? "metal",
+    secureBoot: initial.secureBoot ?? false,
   });
 }
 
 /** Schematic (YAML) that Omni makes of a machine's extensions; of none: that of the medium that machines are booted from. */
-export function omniSchematic(extensions: string[]): string {
+export function omniSchematic(extensions: string[], kernelArgs: string[] = []): string {
   const { customization } = parse("customization: {}") as { customization: object };
   return stringify({
     customization: {
       ...customization,
-      extraKernelArgs: siderolink,
+      extraKernelArgs: [...siderolink, ...kernelArgs],
       ...(extensions.length > 0 ? { systemExtensions: { officialExtensions: [...extensions].sort() } } : {}),
     },
   });

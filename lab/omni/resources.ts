@@ -47,10 +47,10 @@ export class Resources {
     );
   }
 
-  /** Extensions of a machine: the most specific list alone (siderolabs/omni, machine_extensions.go). */
-  extensionsOf(target: Target): string[] {
+  /** Extensions of a machine: the most specific list alone (siderolabs/omni, machine_extensions.go); undefined without any. */
+  extensionsOf(target: Target): string[] | undefined {
     const lists = this.scoped(extensionsType, target).flat();
-    return (lists.at(-1)?.spec["extensions"] as string[] | undefined) ?? [];
+    return lists.at(-1)?.spec["extensions"] as string[] | undefined;
   }
 
   private scoped(type: string, { cluster, machineSet, uuid }: Target): Resource[][] {

@@ -5,6 +5,7 @@ import { SecretFiles } from "../../components/machine/program/credentials";
 import { TalosMachine } from "../../components/machine/program/talos/talos-machine";
 import { Talosctl } from "../../components/machine/program/talos/talosctl";
 import { upgradeTimeouts } from "../../components/recipe/effect";
+import { imageOf } from "../../components/machine/upgrade";
 import type { AdoptTask, UpgradeResult, UpgradeTask } from "../../components/machine/program/task";
 import { planCluster, type MachineRecipe } from "../../components/recipe";
 import { bringUp, type Lab } from "../../lab/cluster/bring-up";
@@ -104,6 +105,7 @@ function taskOf(recipe: MachineRecipe, timeouts: Lab["spec"]["timeouts"]): Omit<
     talosVersion: recipe.talosVersion,
     schematicId: recipe.schematicId,
     installerImage: recipe.installerImage,
+    image: imageOf(recipe),
     configurationHash: "any",
     modules: recipe.kernelModules.map(({ name }) => name),
     ...(recipe.driverVersion === undefined ? {} : { driverVersion: recipe.driverVersion }),

@@ -1,3 +1,5 @@
+import type { RunningImage } from "../../recipe/machine/losses";
+
 /** One Talos machine, as the phases see it. Behind it: talosctl; in tests: a machine in memory. */
 export interface Machine {
   /** Release that runs, e.g. `v1.12.6`. */
@@ -7,6 +9,8 @@ export interface Machine {
   bootId(): Promise<string>;
   /** Schematic that runs; undefined when the image was not made by an Image Factory. */
   schematic(): Promise<string | undefined>;
+  /** What the running image has that another one may lack. */
+  image(): Promise<RunningImage>;
   /** Content of a file; undefined when it is not there. */
   read(path: string): Promise<string | undefined>;
   /** State of every service by name, e.g. `Running`. */
@@ -92,4 +96,12 @@ export interface PodState {
   finished: boolean;
   /** Whether it was told to go. */
   terminating: boolean;
+  /** Whether it keeps something in an emptyDir, which goes with it. */
+  localStorage?: boolean;
+  /** Cards, or parts of them, that it holds (`nvidia.com/…`). Default none. */
+  gpus?: number;
+  /** Seconds that it may take to end. */
+  grace?: number;
+  /** What else must happen before it is gone, in the words of its metadata. Default nothing. */
+  finalizers?: string[];
 }

@@ -23,6 +23,7 @@ import {
   omniWaitTask,
   taintResult,
   taintTask,
+  upgradeResult,
   upgradeTask,
 } from "./task";
 import { TalosMachine } from "./talos/talos-machine";
@@ -117,14 +118,15 @@ async function run(
   const cluster = access && new KubernetesCluster(access, secrets);
   if (verb === "upgrade") {
     const task = read(upgradeTask, input, pollFromEnvironment());
-    return upgrade(task, {
+    const bench = {
       machine: machineAt(task.address),
       others: new Map(task.otherControlPlanes.map((address) => [address, machineAt(address)])),
       cluster,
       clientVersion,
       clock: systemClock,
       report: prefixed(task.machine),
-    });
+    };
+    return upgrade(task, bench, previousAnswer(upgradeResult));
   }
   if (verb === "adopt" || verb === "release") {
     const task = read(adoptTask, input);

@@ -16,6 +16,15 @@ const duration = z.string().check(
   }, "not a duration like 90s or 10m"),
 );
 
+/** What is lost on purpose. */
+const drop = z.strictObject({
+  extensions: z.array(z.string()).optional(),
+  kernelArgs: z.array(z.string()).optional(),
+  overlay: z.boolean().optional(),
+  platform: z.boolean().optional(),
+  embeddedMachineConfiguration: z.boolean().optional(),
+});
+
 /** Task of `upgrade`. */
 export const upgradeTask = z.strictObject({
   /** Node name of the machine. */
@@ -28,6 +37,16 @@ export const upgradeTask = z.strictObject({
   /** Schematic it shall run. */
   schematicId: z.string().regex(/^[0-9a-f]{64}$/),
   installerImage: z.string().min(1),
+  /** What that image has: whatever a machine that is taken over runs beside it would be lost. */
+  image: z.strictObject({
+    extensions: z.array(z.string()),
+    kernelArgs: z.array(z.string()),
+    overlay: z
+      .strictObject({ image: z.string(), name: z.string(), options: z.record(z.string(), z.any()).optional() })
+      .optional(),
+  }),
+  /** What of the machine's image may be lost. Default nothing. */
+  drop: drop.optional(),
   /** Hash of the configuration that shall be active. Only its change matters: it makes the program run again. */
   configurationHash: z.string(),
   /** Kernel modules that must be loaded, by name. */
@@ -94,6 +113,8 @@ export const omniTask = z.strictObject({
   cluster: z.string().min(1),
   /** What Omni shall hold for this machine: all that is ours there. */
   resources: z.array(omniResource),
+  /** Extensions of its image that may be lost. Default none. */
+  drop: z.array(z.string()).optional(),
 });
 export type OmniTask = z.infer<typeof omniTask>;
 

@@ -9,7 +9,7 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const clusterForm = /^[\p{L}\p{Nd}_-]+$/u;
 
 /** What Omni decides, and a stack would say in vain. */
-const decidedByOmni = ["platform", "secureBoot", "kernelArgs"] as const;
+const decidedByOmni = ["platform", "secureBoot", "kernelArgs", "overlay"] as const;
 
 export const omniMachine: Check = {
   id: "omni-machine",

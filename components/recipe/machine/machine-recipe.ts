@@ -32,7 +32,11 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   const era = context.release?.era ?? eraOf(spec.talosVersion);
   const isGpu = facts.gpuCount > 0;
   const patches = [...context.clusterPatches, ...ownPatches];
-  const schematic = schematicOf({ extensions: facts.extensions, kernelArgs: kernelArgsOf(facts) });
+  const schematic = schematicOf({
+    extensions: facts.extensions,
+    kernelArgs: kernelArgsOf(facts),
+    ...(machine.overlay === undefined ? {} : { overlay: machine.overlay }),
+  });
   const image = installerImage({
     factoryUrl: spec.factoryUrl ?? defaultFactoryUrl,
     schematicId: schematic.id,

@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
-import { stringify } from "yaml";
+import { parse, stringify } from "yaml";
+import { z } from "zod";
 import { remember } from "../memory";
+import type { OverlaySpec } from "../stack/spec/index";
 
 /** What a machine's image is made of. */
 export interface SchematicContent {
   /** Official extensions, in the order in which they shall stand: the order is part of the ID. */
   extensions: string[];
   kernelArgs: string[];
+  overlay?: OverlaySpec;
 }
 
 /** A schematic as the Image Factory stores it. */
@@ -28,10 +31,13 @@ export function schematicOf(content: SchematicContent): Schematic {
     ...(content.kernelArgs.length > 0 ? { extraKernelArgs: content.kernelArgs } : {}),
     ...(content.extensions.length > 0 ? { systemExtensions: { officialExtensions: content.extensions } } : {}),
   };
-  const key = JSON.stringify(customization);
+  const { image, name, options = {} } = content.overlay ?? {};
+  const written = Object.keys(options).length > 0 ? { options } : {};
+  const whole = { ...(content.overlay ? { overlay: { image, name, ...written } } : {}), customization };
+  const key = JSON.stringify(whole);
   let schematic = known.get(key);
   if (!schematic) {
-    const yaml = stringify({ customization }, { indent: 4, lineWidth: 0, singleQuote: true });
+    const yaml = stringify(whole, { indent: 4, lineWidth: 0, singleQuote: true });
     schematic = { yaml, id: createHash("sha256").update(yaml).digest("hex") };
     remember(known, key, schematic);
   }
@@ -60,4 +66,63 @@ export function installerImage(args: InstallerArgs): string {
   const host = args.factoryUrl.replace(/^[a-z]+:\/\//, "").replace(/\/+$/, "");
   const installer = args.minor >= firstPlatformInstaller ? `${args.platform}-installer` : "installer";
   return `${host}/${installer}${args.secureBoot ? "-secureboot" : ""}/${args.schematicId}:${args.talosVersion}`;
+}
+
+/** What an installer image's name says of the machines that it fits. */
+export interface InstallerKind {
+  /** Undefined before Talos 1.10, whose installers leave the machine's platform as it is. */
+  platform?: string;
+  secureBoot: boolean;
+}
+
+/** The opposite of `installerImage`; undefined for an image of another form. */
+export function installerKind(image: string): InstallerKind | undefined {
+  const found = /(?:^|\/)(?:([A-Za-z][A-Za-z-]*)-)?installer(-secureboot)?(?:\/[0-9a-f]{64})?(?:[:@]|$)/.exec(image);
+  if (found === null) return undefined;
+  const [, platform, secure] = found;
+  return { ...(platform === undefined ? {} : { platform }), secureBoot: secure !== undefined };
+}
+
+const strings = z.array(z.string()).nullish();
+
+/** A schematic as the Factory writes it; fields that no installer carries are left out (internal/profile/profile.go: META values are for disk images alone). */
+const written = z.object({
+  overlay: z
+    .object({ image: z.string(), name: z.string(), options: z.record(z.string(), z.any()).nullish() })
+    .nullish(),
+  customization: z
+    .object({
+      embeddedMachineConfiguration: z.string().nullish(),
+      extraKernelArgs: strings,
+      systemExtensions: z.object({ officialExtensions: strings }).nullish(),
+    })
+    .nullish(),
+});
+
+/** A schematic, read: what an installer image of it brings onto a machine. */
+export interface ReadSchematic extends SchematicContent {
+  /** Whether a machine configuration is embedded in the image. */
+  embeddedMachineConfiguration: boolean;
+}
+
+/** Reads a schematic (YAML); undefined when the text is none. */
+export function readSchematic(text: string): ReadSchematic | undefined {
+  let value: unknown;
+  try {
+    value = parse(text);
+  } catch {
+    return undefined;
+  }
+  const read = written.safeParse(value);
+  if (!read.success) return undefined;
+  const { overlay, customization } = read.data;
+  const options = overlay?.options ?? undefined;
+  return {
+    extensions: customization?.systemExtensions?.officialExtensions ?? [],
+    kernelArgs: customization?.extraKernelArgs ?? [],
+    ...(overlay?.name
+      ? { overlay: { image: overlay.image, name: overlay.name, ...(options ? { options } : {}) } }
+      : {}),
+    embeddedMachineConfiguration: (customization?.embeddedMachineConfiguration ?? "") !== "",
+  };
 }

@@ -59,6 +59,16 @@ const machineDefaults = z.strictObject({
   kernelArgs: z.array(text).optional(),
   platform: text.optional(),
   secureBoot: z.boolean().optional(),
+  overlay: z.strictObject({ image: text, name: text, options: values.optional() }).optional(),
+  drop: z
+    .strictObject({
+      extensions: z.array(text).optional(),
+      kernelArgs: z.array(text).optional(),
+      overlay: z.boolean().optional(),
+      platform: z.boolean().optional(),
+      embeddedMachineConfiguration: z.boolean().optional(),
+    })
+    .optional(),
   patches: z.array(z.string()).optional(),
   labels: texts.optional(),
   taints: texts.optional(),

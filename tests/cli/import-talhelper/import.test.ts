@@ -153,6 +153,12 @@ describe("nothing is lost in silence", () => {
     expect(convert(nodes({ hostname: "gpu", talosImageURL }), gpu).spec.machines.gpu).toMatchObject(says);
   });
 
+  test("an overlay comes along", () => {
+    const overlay = { image: "siderolabs/sbc-rockchip", name: "turingrk1" };
+    const imported = convert(nodes({ hostname: "gpu", schematic: { overlay, customization: {} } }), gpu);
+    expect(imported.spec.machines.gpu?.overlay).toEqual(overlay);
+  });
+
   test.each([
     [{ schematic: { overlay: { name: "rpi" }, customization: {} } }, "overlay"],
     [{ schematic: { customization: { meta: [] } } }, "customization.meta"],

@@ -53,6 +53,28 @@ describe("omni-apply", () => {
     expect(omni.calls).toEqual([]);
   });
 
+  test("extensions that its image has and the stack's list lacks are named; nothing is written", async () => {
+    const omni = new FakeOmni();
+    omni.seen!.extensions = ["siderolabs/iscsi-tools", "siderolabs/util-linux-tools", "siderolabs/x"];
+    const message = await failure(applyToOmni(task(), omni, quiet));
+    expect(message).toMatch(
+      /^machines\.gpu-1\.extensions: the machine runs siderolabs\/iscsi-tools, siderolabs\/util-linux-tools, /,
+    );
+    expect(omni.calls).toEqual([]);
+    const drop = ["siderolabs/iscsi-tools", "util-linux-tools"];
+    await applyToOmni({ ...task(), drop }, omni, quiet);
+    expect(omni.calls).toHaveLength(2);
+  });
+
+  test("what our own list brought may be taken out of the stack", async () => {
+    const omni = new FakeOmni();
+    await applyToOmni(task(), omni, quiet);
+    omni.seen!.extensions = ["siderolabs/iscsi-tools", "siderolabs/x"];
+    expect(await applyToOmni(task([part, "machine: {}\n"]), omni, quiet)).toMatchObject({
+      written: [`511-talos-gpu-${uuid}`],
+    });
+  });
+
   test("a machine without a containerd part has no rival", async () => {
     const omni = new FakeOmni();
     omni.put("300-cdi-containerd", { "omni.sidero.dev/cluster": "frank" }, part);

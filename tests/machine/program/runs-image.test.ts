@@ -8,6 +8,7 @@ const task = (more: object = {}) =>
     role: "worker",
     talosVersion: "v1.12.6",
     schematicId: "a".repeat(64),
+    image: { extensions: [], kernelArgs: [] },
     installerImage: "factory.talos.dev/metal-installer/x:v1.12.6",
     configurationHash: "",
     modules: [],

@@ -9,7 +9,9 @@ describe("faults", () => {
     cluster.podList = [pod("db"), pod("app")];
     cluster.budgets["db"] = "Cannot evict pod as it would violate the pod's disruption budget.";
     const message = await failure(run());
-    expect(message).toContain("default/db (Cannot evict pod as it would violate the pod's disruption budget.)");
+    expect(message).toContain(
+      "pod default/db did not go within 5m: Cannot evict pod as it would violate the pod's disruption budget.",
+    );
     expect(message).not.toContain("default/app");
     expect(message).toContain("node gpu-1 is left cordoned");
     expect(machine.calls.filter((call) => call.startsWith("upgrade"))).toEqual([]);
@@ -30,7 +32,7 @@ describe("faults", () => {
     strict.cluster.state!.ready = false;
     strict.cluster.podList = [pod("db")];
     strict.cluster.budgets["db"] = "Cannot evict pod";
-    expect(await failure(strict.run())).toContain("default/db (Cannot evict pod)");
+    expect(await failure(strict.run())).toContain("pod default/db did not go within 5m: Cannot evict pod");
   });
 
   test("an installer that cannot be pulled stops it before anything is disturbed", async () => {

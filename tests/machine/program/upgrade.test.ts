@@ -204,3 +204,41 @@ describe("a node cordoned by somebody else", () => {
     expect(cluster.calls).not.toContain("uncordon");
   });
 });
+
+describe("a machine that runs more than the stack lists", () => {
+  const rich = {
+    schematic:
+      "customization:\n    extraKernelArgs:\n        - intel_iommu=on\n    systemExtensions:\n        officialExtensions:\n            - siderolabs/iscsi-tools\n",
+    extensions: { "iscsi-tools": "v0.2.0" },
+    configuredArgs: [],
+    platform: "metal",
+    secureBoot: true,
+  };
+
+  test("is left as it is: all of it is named before anything is pulled or drained", async () => {
+    const { machine, cluster, run } = setup();
+    machine.running = rich;
+    const message = await failure(run());
+    expect(message).toContain("machines.gpu-1.extensions: the machine runs siderolabs/iscsi-tools v0.2.0");
+    expect(message).toContain("machines.gpu-1.kernelArgs: the machine's kernel was started with intel_iommu=on");
+    expect(message).toContain("machines.gpu-1.secureBoot: ");
+    expect(machine.calls).toEqual([]);
+    expect(cluster.calls).toEqual([]);
+  });
+
+  test("is upgraded when all of it is listed or dropped", async () => {
+    const { machine, run, wanted } = setup({
+      installerImage: `factory.talos.dev/metal-installer-secureboot/${schematics.gpu}:v1.12.6`,
+      drop: { kernelArgs: ["intel_iommu=on"] },
+    });
+    wanted.image.extensions.push("siderolabs/iscsi-tools");
+    machine.running = rich;
+    expect(await run()).toMatchObject({ rebooted: true });
+  });
+
+  test("may lose what this stack brought and does not list any more", async () => {
+    const { machine, bench, wanted } = setup();
+    machine.running = { ...rich, secureBoot: false };
+    expect(await upgrade(wanted, bench, { schematicId: schematics.plain })).toMatchObject({ rebooted: true });
+  });
+});

@@ -109,5 +109,16 @@ function podState(pod: V1Pod): PodState {
     mirror: pod.metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined,
     finished: pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed",
     terminating: pod.metadata?.deletionTimestamp !== undefined,
+    localStorage: (pod.spec?.volumes ?? []).some(
+      ({ emptyDir }) => emptyDir !== undefined && emptyDir.medium !== "Memory",
+    ),
+    gpus: gpusOf(pod),
+    finalizers: pod.metadata?.finalizers ?? [],
+    ...(pod.spec?.terminationGracePeriodSeconds === undefined ? {} : { grace: pod.spec.terminationGracePeriodSeconds }),
   };
+}
+
+function gpusOf({ spec }: V1Pod): number {
+  const limits = (spec?.containers ?? []).flatMap(({ resources }) => Object.entries(resources?.limits ?? {}));
+  return limits.filter(([name]) => name.startsWith("nvidia.com/")).reduce((sum, [, count]) => sum + Number(count), 0);
 }

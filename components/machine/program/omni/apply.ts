@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { customizationPath } from "../../../recipe/machine/containerd/containerd";
+import { soundsLikeNvidia } from "../../../recipe/facts/extension";
+import { losses } from "../../../recipe/machine/losses";
 import { configPatchType, extensionsType, rivalPatches } from "../../../recipe/machine/omni";
 import { Failure } from "../failure";
 import type { Omni, OmniMachineState } from "./server";
@@ -29,6 +31,7 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): P
   const state = await omni.clusterMachine(task.uuid);
   await refuseStrangers(task, omni, state);
   await refuseRivals(task, omni, state?.machineSet);
+  await refuseLosses(task, omni);
 
   const wanted = new Set(task.resources.map(({ metadata }) => `${metadata.type}/${metadata.id}`));
   const stale = (await ours(task, omni)).filter(({ type, id }) => !wanted.has(`${type}/${id}`));
@@ -122,6 +125,23 @@ async function refuseRivals(task: OmniTask, omni: Omni, machineSet: string | und
       remedy: `say what it sets under machines.<name>.containerd of each machine, delete it first (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
     })),
   );
+}
+
+/**
+ * Refuses to take extensions away. A list of the one machine takes the place of the cluster's and the machine set's, and of
+ * what the medium brought that it was booted from; everything else of the image Omni keeps (siderolabs/omni,
+ * machine_extensions.go and schematic_configuration.go). A machine that has our list already has lost nothing that was not
+ * taken out of the stack on purpose.
+ */
+async function refuseLosses(task: OmniTask, omni: Omni): Promise<void> {
+  const wanted = task.resources.flatMap(({ spec }) => ("extensions" in spec ? spec.extensions : []));
+  if (wanted.length === 0 || (await omni.ids(extensionsType)).some((id) => isOurs(id, task.uuid))) return;
+  const image = await omni.image(task.uuid);
+  const extensions = Object.fromEntries((image?.extensions ?? []).map((name) => [name, ""]));
+  const gpu = wanted.some(soundsLikeNvidia);
+  const next = { extensions: wanted, kernelArgs: [], gpu };
+  const lost = losses(task.machine, { extensions, configuredArgs: [] }, next, { extensions: task.drop ?? [] });
+  if (lost.length > 0) throw new Failure(lost);
 }
 
 /** Everything of ours in Omni that is for this machine. */

@@ -29,3 +29,14 @@ export function sameConfiguration(a: string, b: string): boolean {
 export function isStaged({ active, persistent }: Configurations): boolean {
   return active !== undefined && persistent !== undefined && !sameConfiguration(active, persistent);
 }
+
+/** Kernel arguments that a configuration gives the boot loader (`machine.install.extraKernelArgs`). */
+export function installArgs(text: string): string[] {
+  const documents = parseAllDocuments(text);
+  const values = (Array.isArray(documents) ? documents : []).map((document) => document.toJS() as unknown);
+  return values.flatMap((value) => {
+    const { machine } = (value ?? {}) as { machine?: { install?: { extraKernelArgs?: unknown } } | null };
+    const args = machine?.install?.extraKernelArgs;
+    return Array.isArray(args) ? args.map(String) : [];
+  });
+}

@@ -1,5 +1,7 @@
 import * as semver from "semver";
+import type { RunningImage } from "../../../recipe/machine/losses";
 import { bootErrorsOf } from "./boot-errors";
+import { installArgs } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../credentials";
 import type { Configurations, EtcdMember, Machine, MachineStatus, UpgradeApi } from "../machine";
@@ -48,6 +50,27 @@ export class TalosMachine implements Machine {
     return Object.fromEntries(
       resources.map(({ spec }): [string, string] => [spec?.metadata?.name ?? "", spec?.metadata?.version ?? ""]),
     );
+  }
+
+  async image(): Promise<RunningImage> {
+    const layers = parseResources(await this.ask("get", "extensions", "-o", "json"));
+    const metadata = layers.map(
+      ({ spec }) => (spec?.metadata ?? {}) as { name?: string; version?: string; extraInfo?: string },
+    );
+    // The Factory's virtual extension: its version is the schematic's ID, and what it says besides is its text (image-factory, internal/artifacts).
+    const schematic = metadata.find(({ name }) => name === "schematic")?.extraInfo;
+    const [platform] = parseResources(await this.ask("get", "platformmetadata", "-o", "json"));
+    const [security] = parseResources(await this.ask("get", "securitystate", "-o", "json"));
+    const { active = "", persistent = active } = await this.configurations();
+    const commandLine = await this.read("/proc/cmdline");
+    return {
+      ...(schematic ? { schematic } : {}),
+      extensions: Object.fromEntries(metadata.map(({ name = "", version = "" }) => [name, version])),
+      ...(commandLine === undefined ? {} : { commandLine: commandLine.trim() }),
+      configuredArgs: installArgs(persistent),
+      ...(platform?.spec?.platform === undefined ? {} : { platform: String(platform.spec.platform) }),
+      ...(security?.spec?.secureBoot === undefined ? {} : { secureBoot: security.spec.secureBoot === true }),
+    };
   }
 
   async bootErrors(): Promise<string[]> {

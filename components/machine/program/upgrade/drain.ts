@@ -1,7 +1,9 @@
 import { formatDuration } from "../../duration";
 import { LimitReached, waitFor, type Clock } from "../clock";
 import { CallError, Failure } from "../failure";
+import { costOf, holding } from "./leaving-pods";
 import type { Cluster, PodState } from "../machine";
+import type { Report } from "../progress";
 
 /** Marks a node that this program cordoned. A node cordoned by anybody else does not have it, and is never uncordoned by us. */
 export const CORDONED_BY = "talos-gpu.dev/cordoned-by";
@@ -18,6 +20,8 @@ export interface Draining {
   limit: number;
   /** Milliseconds. */
   poll: number;
+  /** Told of pods with which more goes than a process. */
+  report?: Report;
 }
 
 /**
@@ -29,10 +33,11 @@ export interface Draining {
  * @returns one line on what was done.
  * @throws Failure when pods are left at the limit; it names them and the node that stays cordoned.
  */
-export async function drain({ cluster, clock, node, limit, poll }: Draining): Promise<string> {
+export async function drain({ cluster, clock, node, limit, poll, report }: Draining): Promise<string> {
   /** Whether somebody else cordoned it; undefined before it was looked at. */
   let foreign: boolean | undefined;
   const refusals = new Map<string, string>();
+  const told = new Set<string>();
   let left: PodState[] = [];
   try {
     return await waitFor(clock, {
@@ -52,6 +57,8 @@ export async function drain({ cluster, clock, node, limit, poll }: Draining): Pr
         left = (await cluster.pods(node)).filter((pod) => mustGo(pod) && (state.ready || !pod.terminating));
         if (left.length === 0) return { done: `node ${node} is drained` };
         for (const pod of left) {
+          if (!told.has(pod.uid)) for (const cost of costOf(pod)) report?.(`drain: ${cost}`);
+          told.add(pod.uid);
           const { refused } = await cluster.evict(pod);
           if (refused === undefined) refusals.delete(pod.uid);
           else refusals.set(pod.uid, refused);
@@ -61,20 +68,32 @@ export async function drain({ cluster, clock, node, limit, poll }: Draining): Pr
     });
   } catch (error) {
     if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
-    const pods = left.map((pod) => `${pod.namespace}/${pod.name} (${refusals.get(pod.uid) ?? "still terminating"})`);
-    throw new Failure([
-      {
-        field: `machines.${node}`,
-        problem:
-          error instanceof LimitReached
-            ? `these pods did not go within ${formatDuration(limit)}: ${pods.join(", ") || "unknown"} (last: ${error.missing})`
-            : `its pods could not be evicted: ${error.message}`,
-        why: `the machine was not upgraded and not rebooted${foreign === undefined ? "" : `; node ${node} is left cordoned`}`,
-        remedy: foreign
-          ? "make room for the pods (disruption budgets, replicas) and run again; it was cordoned before we came"
-          : "make room for the pods (disruption budgets, replicas) and run again, or `kubectl uncordon` it to give up",
-      },
-    ]);
+    const why = `the machine was not upgraded and not rebooted${foreign === undefined ? "" : `; node ${node} is left cordoned`}`;
+    const then = foreign
+      ? "then run again; the node was cordoned before we came"
+      : `then run again, or \`kubectl uncordon ${node}\` to give up`;
+    const field = `machines.${node}`;
+    if (!(error instanceof LimitReached) || left.length === 0) {
+      const problem =
+        error instanceof LimitReached
+          ? `its pods did not go within ${formatDuration(limit)} (last: ${error.missing})`
+          : `its pods could not be evicted: ${error.message}`;
+      throw new Failure([
+        {
+          field,
+          problem,
+          why,
+          remedy: `look at \`kubectl get pods -A --field-selector spec.nodeName=${node}\`, ${then}`,
+        },
+      ]);
+    }
+    throw new Failure(
+      left.map((pod) => {
+        const { reason, decides } = holding(pod, refusals.get(pod.uid));
+        const problem = `pod ${pod.namespace}/${pod.name} did not go within ${formatDuration(limit)}: ${reason}`;
+        return { field, problem, why, remedy: `${decides}; ${then}` };
+      }),
+    );
   }
 }
 

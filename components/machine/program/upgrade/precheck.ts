@@ -1,4 +1,5 @@
 import * as semver from "semver";
+import { losses, type NextImage } from "../../../recipe/machine/losses";
 import { formatDuration } from "../../duration";
 import type { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor, type Clock } from "../clock";
@@ -187,6 +188,30 @@ export async function checkControlPlanes(
     }
   }
   return findings;
+}
+
+/**
+ * What the machine would lose with the image of the stack. Asked only of a machine that the stack takes over: where it runs
+ * the image that an earlier update brought, what is missing now was taken out of the stack on purpose.
+ *
+ * @param brought schematic of the last update that ended well; undefined on the first.
+ */
+export async function checkLosses(
+  task: Pick<UpgradeTask, "machine" | "image" | "installerImage" | "drop" | "modules">,
+  machine: Machine,
+  running: string | undefined,
+  brought: string | undefined,
+): Promise<Findings> {
+  if (running !== undefined && running === brought) return [];
+  const { extensions, kernelArgs, overlay } = task.image;
+  const next: NextImage = {
+    extensions,
+    kernelArgs,
+    ...(overlay === undefined ? {} : { overlay }),
+    installer: task.installerImage,
+    gpu: task.modules.length > 0,
+  };
+  return losses(task.machine, await machine.image(), next, task.drop);
 }
 
 /** Minor releases from one to the other; negative when it goes back. A new major counts as too many. */

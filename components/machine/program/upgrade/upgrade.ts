@@ -9,7 +9,7 @@ import { Failure, isTransient } from "../failure";
 import { join } from "./join";
 import { applyLive } from "./live";
 import type { Cluster, UpgradeApi } from "../machine";
-import { checkClient, checkControlPlanes, checkPath, reach } from "./precheck";
+import { checkClient, checkControlPlanes, checkLosses, checkPath, reach } from "./precheck";
 import { Phases } from "../progress";
 import type { UpgradeResult, UpgradeTask } from "../task";
 import { driverProblems, imageFailure, loadedDriver, observe, runsImage, verifyDriver, type Observed } from "./verify";
@@ -39,9 +39,14 @@ const REACH_LIMIT = 300_000;
  * Brings the machine to the wanted image and configuration, with one reboot or none. May be killed at any moment and run
  * again: every step looks at the machine first, and the cordon carries our mark.
  *
+ * @param previous answer of the last update of this machine that ended well; undefined on the first.
  * @throws Failure with everything that is wrong.
  */
-export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<UpgradeResult> {
+export async function upgrade(
+  task: UpgradeTask,
+  bench: Workbench,
+  previous?: Pick<UpgradeResult, "schematicId">,
+): Promise<UpgradeResult> {
   const { machine, cluster, clock, report } = bench;
   const phases = new Phases<UpgradePhase>(clock, report);
   const poll = task.pollSeconds * 1_000;
@@ -52,7 +57,7 @@ export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<Upgr
     report,
   });
   const draining: Draining | undefined =
-    cluster === undefined ? undefined : { cluster, clock, node: task.machine, limit: limits.drain, poll };
+    cluster === undefined ? undefined : { cluster, clock, node: task.machine, limit: limits.drain, poll, report };
 
   const earlier = await earlierRun(task, cluster);
   const reachLimit = earlier.maybeDown || task.installs ? limits.reboot : Math.min(REACH_LIMIT, limits.reboot);
@@ -94,8 +99,8 @@ export async function upgrade(task: UpgradeTask, bench: Workbench): Promise<Upgr
   }
 
   if (way !== "none") {
-    await phases.run("precheck", "talosctl, upgrade path, etcd, credentials", () =>
-      patiently(bench, task, () => precheck(task, bench, before)),
+    await phases.run("precheck", "talosctl, upgrade path, etcd, credentials, what the machine would lose", () =>
+      patiently(bench, task, () => precheck(task, bench, before, previous?.schematicId)),
     );
     rebooted =
       way === "reboot" ||
@@ -190,11 +195,17 @@ async function patiently<T>(bench: Workbench, task: UpgradeTask, ask: () => Prom
   }
 }
 
-async function precheck(task: UpgradeTask, bench: Workbench, before: Observed): Promise<void> {
+async function precheck(
+  task: UpgradeTask,
+  bench: Workbench,
+  before: Observed,
+  brought: string | undefined,
+): Promise<void> {
   const findings = [
     ...checkClient(bench.clientVersion, before.talosVersion, task.talosVersion),
     ...checkPath(task.machine, before.talosVersion, task.talosVersion),
     ...(await checkControlPlanes(task, bench.machine, bench.others)),
+    ...(runsImage(before, task) ? [] : await checkLosses(task, bench.machine, before.schematicId, brought)),
   ];
   if (task.drain && bench.cluster === undefined) {
     findings.push({

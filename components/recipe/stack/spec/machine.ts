@@ -52,6 +52,63 @@ export interface GpuSpec {
   count?: number;
 }
 
+/** An overlay of the Image Factory: what a board needs beside Talos itself, such as its boot loader. */
+export interface OverlaySpec {
+  /**
+   * Image of the overlay.
+   * @example `siderolabs/sbc-rockchip`
+   */
+  image: string;
+  /**
+   * Name of the overlay in it.
+   * @example `turingrk1`
+   */
+  name: string;
+  /**
+   * Options of the overlay.
+   * @default none
+   * @example `{ configTxt: "gpu_mem=128" }`
+   */
+  options?: Record<string, any>;
+}
+
+/**
+ * What a machine runs and shall lose, on purpose. Whatever its image has beyond what the stack lists is refused otherwise,
+ * before the machine is drained.
+ */
+export interface DropSpec {
+  /**
+   * Extensions.
+   * @default none
+   * @example `[siderolabs/iscsi-tools]`
+   */
+  extensions?: string[];
+  /**
+   * Kernel arguments as the machine has them.
+   * @default none
+   * @example `[intel_iommu=on]`
+   */
+  kernelArgs?: string[];
+  /**
+   * The overlay.
+   * @default `false`
+   * @example `true`
+   */
+  overlay?: boolean;
+  /**
+   * The platform: the machine gets the stack's instead.
+   * @default `false`
+   * @example `true`
+   */
+  platform?: boolean;
+  /**
+   * The machine configuration that is embedded in the image; a stack cannot carry one on.
+   * @default `false`
+   * @example `true`
+   */
+  embeddedMachineConfiguration?: boolean;
+}
+
 /** What a stack may say of its machines: of all of them, of a pool's, or of one. The nearest to the machine counts. */
 export interface MachineDefaultsSpec {
   /**
@@ -118,6 +175,20 @@ export interface MachineDefaultsSpec {
    * @causes another configuration, which a GPU machine takes with one reboot
    */
   secureBoot?: boolean;
+  /**
+   * Overlay of the image, which a single-board computer needs to boot.
+   * @default none
+   * @example `{ image: siderolabs/sbc-rockchip, name: turingrk1 }`
+   * @causes another image, and with it one reboot of the machine
+   */
+  overlay?: OverlaySpec;
+  /**
+   * What the machine's image has today and shall lose, on purpose.
+   * @default nothing: an update that would lose any of it ends before the drain
+   * @example `{ extensions: [siderolabs/iscsi-tools] }`
+   * @causes nothing by itself: it allows the next image to lack it
+   */
+  drop?: DropSpec;
   /**
    * Further strategic-merge patches of this machine (YAML text), applied before ours. Nothing secret belongs here.
    * @default none

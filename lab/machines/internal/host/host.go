@@ -63,9 +63,12 @@ type Extension struct {
 
 // GPU is a kind of card in the machine.
 type GPU struct {
-	Model             string  `json:"model"`
-	Architecture      string  `json:"architecture"`
-	PCIDevice         string  `json:"pciDevice"` // NFD's class and vendor, e.g. 0300_10de
+	Model        string `json:"model"`
+	Architecture string `json:"architecture"`
+	PCIDevice    string `json:"pciDevice"` // NFD's class and vendor, e.g. 0300_10de
+	// PCIID is its device ID, e.g. 2c05; "" where the tables do not have it. PCIName is what pci.ids calls it.
+	PCIID             string  `json:"pciId"`
+	PCIName           string  `json:"pciName"`
 	Count             int     `json:"count"`
 	MemoryMiB         int     `json:"memoryMiB"`
 	ComputeCapability string  `json:"computeCapability"`

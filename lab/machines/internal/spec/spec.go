@@ -49,6 +49,8 @@ type Machine struct {
 	TalosVersion string `json:"talosVersion"`
 	SchematicID  string `json:"schematicId"`
 	Platform     string `json:"platform"`
+	// SecureBoot says that its firmware starts signed images alone. The image that it begins with is signed then.
+	SecureBoot bool `json:"secureBoot"`
 	// Config is the path of its machine configuration; "": the machine has none, and waits in maintenance mode, for a new
 	// cluster or to join the one that is there.
 	Config string     `json:"config"`

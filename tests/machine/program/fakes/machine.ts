@@ -6,6 +6,7 @@ import type {
   MachineStatus,
   UpgradeApi,
 } from "../../../../components/machine/program/machine";
+import type { RunningImage } from "../../../../components/recipe/machine/losses";
 import type { FakeClock } from "./clock";
 import { MODULES, schematics } from "./task";
 
@@ -17,6 +18,7 @@ const NVIDIA: Record<string, string> = { [schematics.gpu]: "570.211.01", [schema
  */
 export class FakeMachine implements Machine {
   talosVersion = "v1.12.4";
+  running: RunningImage = { extensions: {}, configuredArgs: [], platform: "metal", secureBoot: false };
   schematicId: string | undefined = schematics.plain;
   boots = 1;
   stageName = "running";
@@ -60,6 +62,9 @@ export class FakeMachine implements Machine {
   }
   async schematic(): Promise<string | undefined> {
     return this.ask("schematic", () => this.schematicId);
+  }
+  async image(): Promise<RunningImage> {
+    return this.ask("image", () => this.running);
   }
   async read(path: string): Promise<string | undefined> {
     const driver = this.loadedDriver();

@@ -15,6 +15,13 @@ export function task(more: Partial<UpgradeTask> = {}): UpgradeTask {
     talosVersion,
     schematicId,
     installerImage: `factory.talos.dev/metal-installer/${schematicId}:${talosVersion}`,
+    image: {
+      extensions: [
+        "siderolabs/nvidia-container-toolkit-production",
+        "siderolabs/nvidia-open-gpu-kernel-modules-production",
+      ],
+      kernelArgs: [],
+    },
     configurationHash: "1",
     modules: MODULES,
     driverVersion: "570.211.01",

@@ -130,19 +130,32 @@ func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
 	return body, nil
 }
 
-// officialExtensions reads a schematic's list (image-factory pkg/schematic/schematic.go).
-func officialExtensions(schematic string) ([]string, error) {
-	var document struct {
-		Customization struct {
-			SystemExtensions struct {
-				OfficialExtensions []string `yaml:"officialExtensions"`
-			} `yaml:"systemExtensions"`
-		} `yaml:"customization"`
-	}
+// customization of a schematic, as far as an installer carries it (image-factory pkg/schematic/schematic.go).
+type customization struct {
+	Customization struct {
+		ExtraKernelArgs  []string `yaml:"extraKernelArgs"`
+		SystemExtensions struct {
+			OfficialExtensions []string `yaml:"officialExtensions"`
+		} `yaml:"systemExtensions"`
+	} `yaml:"customization"`
+}
 
+// officialExtensions reads a schematic's list.
+func officialExtensions(schematic string) ([]string, error) {
+	var document customization
 	if err := yaml.Unmarshal([]byte(schematic), &document); err != nil {
 		return nil, fmt.Errorf("schematic: %w", err)
 	}
 
 	return document.Customization.SystemExtensions.OfficialExtensions, nil
+}
+
+// KernelArgs that the image's schematic adds.
+func (i Image) KernelArgs() []string {
+	var document customization
+	if err := yaml.Unmarshal([]byte(i.Schematic), &document); err != nil {
+		return nil
+	}
+
+	return document.Customization.ExtraKernelArgs
 }

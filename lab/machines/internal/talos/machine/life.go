@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -90,12 +91,24 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 
 // brokenSlot is the fault `rollback`: the new slot doesn't boot, and the boot loader goes back to the old one.
 func (m *Machine) brokenSlot(ctx context.Context) {
-	broken := look(m, func(s *state) bool { return s.slots.Unconfirmed() && s.take("rollback") })
-	if !broken {
+	broken := look(m, func(s *state) string {
+		switch {
+		case !s.slots.Unconfirmed():
+			return ""
+		case m.spec.SecureBoot && !s.slots.Next().SecureBoot:
+			// An UKI without a signature that the firmware trusts is not started (UEFI specification, Secure Boot).
+			return "the firmware refuses the new image, which is not signed for Secure Boot"
+		case s.take("rollback"):
+			return "the new slot didn't boot"
+		}
+
+		return ""
+	})
+	if broken == "" {
 		return
 	}
 
-	m.Event("the new slot didn't boot: reverting to the previous image")
+	m.Event("%s: reverting to the previous image", broken)
 	m.update(func(s *state) { s.slots.Revert(); s.reboots++ })
 	m.sleep(ctx, firmwareTime)
 }
@@ -104,6 +117,7 @@ func (m *Machine) brokenSlot(ctx context.Context) {
 func (m *Machine) baseFiles(image factory.Image, bootID string) error {
 	for path, content := range map[string]string{
 		"/proc/sys/kernel/random/boot_id": bootID + "\n",
+		"/proc/cmdline":                   commandLine(image) + "\n",
 		"/proc/modules":                   "",
 		"/proc/version":                   "Linux version (talos@buildkitsandbox) SMP\n",
 		"/etc/os-release":                 fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%s\nPRETTY_NAME=\"Talos (%s)\"\n", image.Version, image.Version),
@@ -121,6 +135,21 @@ func (m *Machine) baseFiles(image factory.Image, bootID string) error {
 	}
 
 	return nil
+}
+
+// commandLine of an image that boots as UKI: what Talos starts its kernel with, and what the schematic adds (talos v1.13.0
+// pkg/machinery/kernel/kernel.go, DefaultArgs and SecureBootArgs; pkg/imager/imager.go, buildCmdline).
+func commandLine(image factory.Image) string {
+	args := []string{
+		"talos.platform=" + image.Platform, "console=tty0", "init_on_alloc=1", "slab_nomerge=", "pti=on", "consoleblank=0",
+		"nvme_core.io_timeout=4294967295", "printk.devkmsg=on", "selinux=1", "module.sig_enforce=1", "proc_mem.force_override=never",
+	}
+
+	if image.SecureBoot {
+		args = append(args, "lockdown=confidentiality")
+	}
+
+	return strings.Join(append(args, image.KernelArgs()...), " ")
 }
 
 // powerOff stops what runs, in the order of the sequence that the machine goes down by.

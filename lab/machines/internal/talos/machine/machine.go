@@ -111,7 +111,7 @@ type boot struct {
 
 // New makes a machine that is off: installed, or with a boot medium alone where it has no configuration.
 func New(ctx context.Context, description spec.Machine, env Environment) (*Machine, error) {
-	installer := factory.Installer{Platform: description.Platform, SchematicID: description.SchematicID, Version: description.TalosVersion}
+	installer := factory.Installer{Platform: description.Platform, SecureBoot: description.SecureBoot, SchematicID: description.SchematicID, Version: description.TalosVersion}
 	if installer.Platform == "" {
 		installer.Platform = "metal"
 	}

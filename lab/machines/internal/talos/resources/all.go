@@ -52,6 +52,7 @@ func status(view View) []resource.Resource {
 	platform.TypedSpec().Hostname = view.Name
 
 	security := runtime.NewSecurityStateSpec(runtime.NamespaceName)
+	// Whether the firmware enforces it, not whether the image is signed (talos v1.13.0 controllers/runtime/security_state.go).
 	security.TypedSpec().SecureBoot = view.SecureBoot
 	security.TypedSpec().BootedWithUKI = true
 	security.TypedSpec().ModuleSignatureEnforced = true
@@ -205,9 +206,15 @@ func devices(view View) []resource.Resource {
 
 		for range nvidia.Count(gpu) {
 			r := hardware.NewPCIDeviceInfo(nvidia.BusID(index))
+			// The names are those of pci.ids (talos v1.13.0 controllers/hardware/pcidevices.go, go-pcidb); a card that is
+			// younger than the release has none.
 			*r.TypedSpec() = hardware.PCIDeviceSpec{
-				Class: "Display controller", Subclass: subclasses[class[2:]], Vendor: "NVIDIA Corporation", Product: gpu.Model,
+				Class: "Display controller", Subclass: subclasses[class[2:]], Vendor: "NVIDIA Corporation", Product: gpu.PCIName,
 				ClassID: "0x" + class[:2], SubclassID: "0x" + class[2:], VendorID: "0x" + vendor,
+			}
+
+			if gpu.PCIID != "" {
+				r.TypedSpec().ProductID = "0x" + gpu.PCIID
 			}
 
 			if view.DriverVersion != "" {

@@ -32,6 +32,9 @@ func (p *Pair[T]) Boot() T {
 	return p.running
 }
 
+// Next is the image of the next boot.
+func (p *Pair[T]) Next() T { return p.next }
+
 // Unconfirmed says that the last upgrade can still be taken back.
 func (p *Pair[T]) Unconfirmed() bool { return p.previous != nil }
 

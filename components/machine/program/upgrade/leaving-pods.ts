@@ -1,0 +1,45 @@
+import type { PodState } from "../machine";
+
+/** What goes with a pod that is evicted, beside its processes; nothing for one that its controller makes again elsewhere. */
+export function costOf(pod: PodState): string[] {
+  const name = `${pod.namespace}/${pod.name}`;
+  return [
+    ...(pod.controller === undefined
+      ? [`pod ${name} has no controller: nobody makes it again once it is evicted`]
+      : []),
+    ...(pod.localStorage ? [`pod ${name} loses what it keeps in an emptyDir`] : []),
+    ...((pod.gpus ?? 0) > 0
+      ? [`pod ${name} holds ${pod.gpus === 1 ? "a GPU" : `${pod.gpus} GPUs`}: what it computes is cut off`]
+      : []),
+  ];
+}
+
+/**
+ * Why a pod is still there, and who decides.
+ *
+ * @param refused the API's words, where it refused the eviction.
+ */
+export function holding(pod: PodState, refused: string | undefined): { reason: string; decides: string } {
+  if (refused !== undefined) {
+    const budget = /disruption budget (\S+)/.exec(refused)?.[1];
+    return {
+      reason: refused,
+      decides:
+        budget === undefined
+          ? `whoever owns the namespace ${pod.namespace} decides`
+          : `whoever owns the disruption budget ${pod.namespace}/${budget} decides: let them add replicas elsewhere, or loosen it`,
+    };
+  }
+  const finalizers = pod.finalizers ?? [];
+  if (finalizers.length > 0) {
+    return {
+      reason: `it was told to go, and waits for ${finalizers.join(", ")}`,
+      decides: `whoever put the finalizer there decides: look at \`kubectl -n ${pod.namespace} get pod ${pod.name} -o yaml\``,
+    };
+  }
+  const grace = pod.grace === undefined ? "" : `, and may take ${pod.grace} s`;
+  return {
+    reason: `it is still terminating${grace}`,
+    decides: `whoever owns the pod decides how long it takes: raise timeouts.drain above its grace period, or end it`,
+  };
+}

@@ -1,0 +1,192 @@
+import { isDeepStrictEqual } from "node:util";
+import { soundsLikeNvidia } from "../facts/extension";
+import type { DropSpec, OverlaySpec } from "../stack/spec/index";
+import type { Finding } from "../types";
+import { installerKind, readSchematic, type SchematicContent } from "./schematic";
+
+/** What a machine runs, as far as another image would take it away. What could not be seen is undefined, and not missed. */
+export interface RunningImage {
+  /** Schematic as the image has it (YAML); undefined for an image of no Image Factory. */
+  schematic?: string;
+  /** Extensions of the image by the names in their manifests, with their versions. */
+  extensions: Record<string, string>;
+  /** Kernel's command line. */
+  commandLine?: string;
+  /** Arguments that the machine's configuration gives the boot loader (`machine.install.extraKernelArgs`); they stay. */
+  configuredArgs: string[];
+  /** E.g. `metal`. */
+  platform?: string;
+  secureBoot?: boolean;
+}
+
+/** The same with fields that may be undefined, as a task that was read has them. */
+type Loose<T> = { [field in keyof T]: T[field] | undefined };
+
+/** What the machine's next image is. */
+export interface NextImage extends Omit<SchematicContent, "overlay"> {
+  overlay?: Loose<OverlaySpec>;
+  /** Installer image; undefined where somebody else names it, and sees to platform, Secure Boot, arguments and overlay. */
+  installer?: string;
+  /** Whether the stack sees to NVIDIA's modules and toolkit of the machine. */
+  gpu: boolean;
+}
+
+/** Extensions that are none: the schematic's own, and the modules' dependencies (talos, pkg/imager and pkg/machinery/extensions). */
+const virtual = new Set(["schematic", "modules.dep"]);
+
+/** Names in a manifest that are not those of the official list (image-factory, internal/profile/profile.go, extensionNameAlias). */
+const renamed: Record<string, string> = {
+  "siderolabs/v4l-uvc": "siderolabs/v4l-uvc-drivers",
+  "siderolabs/usb-modem": "siderolabs/usb-modem-drivers",
+  "siderolabs/gasket": "siderolabs/gasket-driver",
+  "siderolabs/talos-vmtoolsd": "siderolabs/vmtoolsd-guest-agent",
+  "siderolabs/xe-guest-utilities": "siderolabs/xen-guest-agent",
+};
+
+/**
+ * Arguments that images of Talos have by themselves, by their keys, and those that a boot loader adds (talos, pkg/machinery/kernel/kernel.go,
+ * pkg/machinery/platforms; `lockdown` and the sysctl with Secure Boot).
+ */
+const talosArgs =
+  /^(talos\.platform|console|init_on_alloc|slab_nomerge|pti|consoleblank|nvme_core\.io_timeout|random\.trust_cpu|printk\.devkmsg|ima_template|ima_appraise|ima_hash|selinux|module\.sig_enforce|proc_mem\.force_override|lockdown|sysctl\.kernel\.kexec_load_disabled|page_poison|slub_debug|BOOT_IMAGE|initrd)(=|$)/;
+
+/** Cloud platforms have the old names of network interfaces (talos, pkg/machinery/platforms). */
+const isOfTalos = (arg: string, platform = "metal"): boolean =>
+  talosArgs.test(arg) || (arg === "net.ifnames=0" && !["metal", "nocloud"].includes(platform));
+
+/** An extension's official name. */
+export function officialName(name: string): string {
+  const full = name.includes("/") ? name : `siderolabs/${name}`;
+  return renamed[full] ?? full;
+}
+
+/** Names of the extensions that a machine runs: the schematic's where it has one, else those of the manifests. */
+export function runningExtensions({ schematic, extensions }: Pick<RunningImage, "schematic" | "extensions">): string[] {
+  const read = schematic === undefined ? undefined : readSchematic(schematic);
+  const names = read?.extensions ?? Object.keys(extensions).filter((name) => !virtual.has(name));
+  return [...new Set(names.map(officialName))].sort();
+}
+
+/**
+ * Kernel arguments of a machine's own: the schematic's, or, without one, what its command line has beyond what Talos
+ * brings. Those of its configuration are not among them, since they stay with it.
+ */
+export function runningKernelArgs({ schematic, commandLine, configuredArgs, platform }: RunningImage): string[] {
+  const read = schematic === undefined ? undefined : readSchematic(schematic);
+  const args =
+    read === undefined
+      ? words(commandLine ?? "").filter((arg) => !isOfTalos(arg, platform))
+      : read.kernelArgs.flatMap(words);
+  const configured = new Set(configuredArgs.flatMap(words));
+  return [...new Set(args)].filter((arg) => !configured.has(arg));
+}
+
+/**
+ * What a machine would lose with its next image: it was there before this stack came, and the stack neither lists nor
+ * drops it.
+ *
+ * @param machine node name.
+ */
+export function losses(
+  machine: string,
+  running: RunningImage,
+  next: NextImage,
+  drop: Loose<DropSpec> = {},
+): Omit<Finding, "check">[] {
+  const field = `machines.${machine}`;
+  const extensions = lostExtensions(running, next, drop);
+  return [
+    ...(extensions.length === 0
+      ? []
+      : [
+          {
+            field: `${field}.extensions`,
+            problem: `the machine runs ${extensions.map((name) => named(name, running.extensions)).join(", ")}, and its next image has ${extensions.length === 1 ? "it" : "them"} not`,
+            why: "what they bring (storage, network, microcode) would be gone after the reboot",
+            remedy: `list them under ${field}.extensions, or under ${field}.drop.extensions to lose them on purpose: [${extensions.join(", ")}]`,
+          },
+        ]),
+    ...(next.installer === undefined ? [] : lostBeside(field, running, next, next.installer, drop)),
+  ];
+}
+
+function lostBeside(
+  field: string,
+  running: RunningImage,
+  next: NextImage,
+  installer: string,
+  drop: Loose<DropSpec>,
+): Omit<Finding, "check">[] {
+  const findings: Omit<Finding, "check">[] = [];
+  const say = (name: string, problem: string, why: string, remedy: string): void =>
+    void findings.push({ field: `${field}.${name}`, problem, why, remedy });
+  const kept = new Set([...next.kernelArgs, ...(drop.kernelArgs ?? [])].flatMap(words));
+  const args = runningKernelArgs(running).filter((arg) => !kept.has(arg));
+  if (args.length > 0) {
+    say(
+      "kernelArgs",
+      `the machine's kernel was started with ${args.join(" ")}, and its next image has ${args.length === 1 ? "that" : "those"} not`,
+      "the kernel would start without, and what was set by it (devices, consoles, memory) be otherwise",
+      `list them under ${field}.kernelArgs, or under ${field}.drop.kernelArgs to lose them on purpose: ${JSON.stringify(args)}`,
+    );
+  }
+  const read = running.schematic === undefined ? undefined : readSchematic(running.schematic);
+  const { overlay } = read ?? {};
+  if (overlay !== undefined && !drop.overlay && !isDeepStrictEqual(overlay, next.overlay)) {
+    say(
+      "overlay",
+      `the machine's image has the overlay ${overlay.name} of ${overlay.image}, and its next image has ${next.overlay === undefined ? "none" : `${next.overlay.name} of ${next.overlay.image}, or other options`}`,
+      "the overlay brings what the board needs to boot",
+      `set ${field}.overlay to ${JSON.stringify(overlay)}, or ${field}.drop.overlay: true to lose it on purpose`,
+    );
+  }
+  if (read?.embeddedMachineConfiguration && !drop.embeddedMachineConfiguration) {
+    say(
+      "drop",
+      "a machine configuration is embedded in the machine's image, and its next image has none",
+      "what only the embedded one says would be gone after the reboot, and a stack cannot carry it on",
+      `put what it says into ${field}.patches, and set ${field}.drop.embeddedMachineConfiguration: true`,
+    );
+  }
+  const kind = installerKind(installer);
+  if (
+    kind?.platform !== undefined &&
+    running.platform !== undefined &&
+    running.platform !== kind.platform &&
+    !drop.platform
+  ) {
+    say(
+      "platform",
+      `the machine runs on platform ${running.platform}, and its next image is for ${kind.platform}`,
+      "it would look for its network and its metadata where they are not",
+      `set ${field}.platform: ${running.platform}, or ${field}.drop.platform: true to change it on purpose`,
+    );
+  }
+  if (kind !== undefined && running.secureBoot === true && !kind.secureBoot) {
+    say(
+      "secureBoot",
+      "the machine boots with Secure Boot, and its next image is not signed for it",
+      "the firmware would refuse to start it",
+      `set ${field}.secureBoot: true, or switch Secure Boot off in the machine's firmware first`,
+    );
+  }
+  return findings;
+}
+
+/** NVIDIA's modules and toolkit of a GPU machine are the stack's to choose, whichever branch and flavour were there. */
+function lostExtensions(running: RunningImage, next: NextImage, drop: Loose<DropSpec>): string[] {
+  const kept = new Set([...next.extensions, ...(drop.extensions ?? [])].map(officialName));
+  const fabric = [...kept].some((name) => /fabric-?manager/.test(name));
+  return runningExtensions(running).filter((name) => {
+    if (kept.has(name)) return false;
+    if (/fabric-?manager/.test(name)) return !fabric;
+    return !(next.gpu && soundsLikeNvidia(name) && !/gdrdrv/.test(name));
+  });
+}
+
+function named(official: string, manifests: Record<string, string>): string {
+  const name = Object.keys(manifests).find((each) => officialName(each) === official);
+  return name === undefined ? official : `${official} ${manifests[name]}`.trim();
+}
+
+const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== "");

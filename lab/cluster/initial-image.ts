@@ -1,0 +1,40 @@
+import * as fs from "node:fs";
+import { parse } from "yaml";
+import { schematicOf, type MachineSpec, type OverlaySpec } from "../../components/recipe";
+import type { Factory } from "../factory";
+import { omniSchematic } from "../omni";
+
+/** What a machine runs before the stack comes, in the words of a stack. */
+export interface InitialImage extends Pick<MachineSpec, "extensions" | "kernelArgs" | "platform" | "secureBoot"> {
+  overlay?: OverlaySpec;
+}
+
+/** Schematic of an image without extensions. */
+const plainSchematic = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
+
+/**
+ * Reads the file of `--image`: images by machine name.
+ *
+ * @throws Error when it names a machine that the stack does not have.
+ */
+export function readInitialImages(
+  file: string | undefined,
+  machines: Record<string, unknown>,
+): Record<string, InitialImage> {
+  if (file === undefined) return {};
+  const images = parse(fs.readFileSync(file, "utf8")) as Record<string, InitialImage>;
+  const strange = Object.keys(images).filter((name) => !Object.hasOwn(machines, name));
+  if (strange.length > 0)
+    throw new Error(
+      `--image: the stack has no machine ${strange.join(", ")}, so its image is nobody's; take ${Object.keys(machines).join(", ")}`,
+    );
+  return images;
+}
+
+/** ID of the schematic that a machine begins with, which the Factory then knows. */
+export function initialSchematic(image: InitialImage, machine: MachineSpec, factory: Factory): string {
+  const { extensions = [], kernelArgs = [], overlay } = image;
+  if (machine.configuration === "omni") return factory.register(omniSchematic(extensions, kernelArgs));
+  if (extensions.length === 0 && kernelArgs.length === 0 && overlay === undefined) return plainSchematic;
+  return factory.register(schematicOf({ extensions, kernelArgs, ...(overlay ? { overlay } : {}) }).yaml);
+}

@@ -1,0 +1,58 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parse } from "yaml";
+import { planCluster } from "../../components/recipe";
+import { omniSchematic } from "../../lab/omni";
+import { readSchematic } from "../../lab/factory/schematic";
+import { clusterOf, readStackFile } from "../../stacks/stack-file";
+import { assertOk, runLab } from "./support";
+
+/** Each machine begins with six extensions, two kernel arguments and Secure Boot; the lab's firmware starts no unsigned image. */
+const at = (name: string): string => path.join(__dirname, "stacks", name);
+const image = ["--image", at("images.yaml"), "--omni-members"];
+const { adopted } = parse(fs.readFileSync(at("images.yaml"), "utf8")) as {
+  adopted: { extensions: string[]; kernelArgs: string[] };
+};
+
+test.concurrent(
+  "a stack that does not list what its machines run ends before any drain or reboot, naming all of it, for each owner",
+  async () => {
+    const { status, report, lines } = await runLab(["--stack", at("Pulumi.losses.yaml"), ...image]);
+    expect(status).toBe(1);
+    for (const owner of ["adopted", "omni", "owned"]) {
+      const found = lines.filter((line) => line.includes(`machines.${owner}.extensions: the machine runs`));
+      expect(found).not.toEqual([]);
+      for (const name of adopted.extensions) expect(found[0]).toContain(name);
+      expect(report.machines[owner]).toMatchObject({ reboots: 0, driverVersion: null });
+    }
+    for (const owner of ["adopted", "owned"]) {
+      const said = lines.join("\n");
+      expect(said).toContain(
+        `machines.${owner}.kernelArgs: the machine's kernel was started with ${adopted.kernelArgs.join(" ")}`,
+      );
+      expect(said).toContain(`machines.${owner}.secureBoot: the machine boots with Secure Boot`);
+    }
+    expect(lines.filter((line) => /: (pull|drain|reboot): /.test(line))).toEqual([]);
+  },
+  10 * 60_000,
+);
+
+test.concurrent(
+  "one that lists it keeps it: extensions, arguments and a signed image",
+  async () => {
+    const stack = at("Pulumi.losses-listed.yaml");
+    const { status, report, lines } = await runLab(["--stack", stack, ...image]);
+    assertOk({ status, report, lines });
+    for (const recipe of planCluster(clusterOf(readStackFile(stack))).machines) {
+      const byOmni = readSchematic(omniSchematic(recipe.extensions, adopted.kernelArgs)).id;
+      expect(report.machines[recipe.name]).toMatchObject({
+        schematicId: recipe.configuration === "omni" ? byOmni : recipe.schematicId,
+        driverVersion: "570.211.01",
+        allocatable: { "nvidia.com/gpu": "1" },
+      });
+      for (const name of adopted.extensions) expect(recipe.extensions).toContain(name);
+      if (recipe.configuration !== "omni") expect(recipe.schematic).toContain("intel_iommu=on");
+    }
+  },
+  10 * 60_000,
+);

@@ -1,0 +1,155 @@
+import {
+  losses,
+  runningExtensions,
+  runningKernelArgs,
+  type NextImage,
+  type RunningImage,
+} from "../../../components/recipe/machine/losses";
+import {
+  installerImage,
+  installerKind,
+  readSchematic,
+  schematicOf,
+} from "../../../components/recipe/machine/schematic";
+import type { DropSpec } from "../../../components/recipe";
+
+const six = ["i915", "intel-ucode", "iscsi-tools", "qemu-guest-agent", "thunderbolt", "util-linux-tools"].map(
+  (name) => `siderolabs/${name}`,
+);
+const overlay = { image: "siderolabs/sbc-rockchip", name: "turingrk1", options: { configTxt: "a" } };
+
+/** A machine out of the Image Factory with six extensions, two arguments, an overlay and Secure Boot, on another platform. */
+const rich: RunningImage = {
+  schematic: schematicOf({ extensions: six, kernelArgs: ["intel_iommu=on", "iommu=pt"], overlay }).yaml,
+  extensions: { "iscsi-tools": "v0.2.0", schematic: "abc" },
+  configuredArgs: [],
+  platform: "nocloud",
+  secureBoot: true,
+};
+const gpu = ["siderolabs/nvidia-container-toolkit-production", "siderolabs/nvidia-open-gpu-kernel-modules-production"];
+const next = (more: Partial<NextImage> & { platform?: string; secureBoot?: boolean } = {}): NextImage => ({
+  extensions: gpu,
+  kernelArgs: [],
+  gpu: true,
+  installer: installerImage({
+    factoryUrl: "https://factory.talos.dev",
+    schematicId: "a".repeat(64),
+    talosVersion: "v1.12.6",
+    minor: 12,
+    platform: more.platform ?? "metal",
+    secureBoot: more.secureBoot ?? false,
+  }),
+  ...more,
+});
+const lost = (running: RunningImage, image: NextImage, drop?: DropSpec): Record<string, string> =>
+  Object.fromEntries(
+    losses("gpu-1", running, image, drop).map(({ field, problem }) => [field.replace("machines.gpu-1.", ""), problem]),
+  );
+
+describe("a machine that is taken over", () => {
+  test("would lose whatever the stack does not list, each named", () => {
+    const found = lost(rich, next());
+    expect(Object.keys(found).sort()).toEqual(["extensions", "kernelArgs", "overlay", "platform", "secureBoot"]);
+    for (const name of six) expect(found["extensions"]).toContain(name);
+    expect(found["extensions"]).toContain("siderolabs/iscsi-tools v0.2.0");
+    expect(found["kernelArgs"]).toContain("intel_iommu=on iommu=pt");
+    expect(found["overlay"]).toContain("turingrk1 of siderolabs/sbc-rockchip");
+    expect(found["platform"]).toContain("nocloud");
+  });
+
+  test("loses nothing where the stack lists it all", () => {
+    const all = next({
+      extensions: [...six, ...gpu],
+      kernelArgs: ["iommu=pt", "intel_iommu=on"],
+      overlay,
+      platform: "nocloud",
+      secureBoot: true,
+    });
+    expect(lost(rich, all)).toEqual({});
+  });
+
+  test("loses on purpose what is dropped; Secure Boot only in the firmware", () => {
+    const drop = {
+      extensions: ["iscsi-tools", ...six.slice(0, 2), ...six.slice(3)],
+      kernelArgs: ["intel_iommu=on", "iommu=pt"],
+      overlay: true,
+      platform: true,
+    };
+    expect(Object.keys(lost(rich, next(), drop))).toEqual(["secureBoot"]);
+  });
+
+  test("keeps what Omni sees to: only the extensions are ours to replace", () => {
+    const { installer: _installer, ...byOmni } = next();
+    expect(Object.keys(lost(rich, byOmni))).toEqual(["extensions"]);
+  });
+});
+
+test.each<[string, string[], boolean, string[]]>([
+  [
+    "another branch and flavour of the driver is the stack's choice",
+    ["siderolabs/nonfree-kmod-nvidia-lts", "siderolabs/nvidia-container-toolkit-lts"],
+    true,
+    [],
+  ],
+  [
+    "a driver on a machine without a card in the stack is not",
+    ["siderolabs/nonfree-kmod-nvidia-lts"],
+    false,
+    ["siderolabs/nonfree-kmod-nvidia-lts"],
+  ],
+  ["a fabric manager is not", ["siderolabs/nvidia-fabricmanager-lts"], true, ["siderolabs/nvidia-fabricmanager-lts"]],
+  ["GDRCopy's device is not", ["siderolabs/nvidia-gdrdrv-device"], true, ["siderolabs/nvidia-gdrdrv-device"]],
+])("%s", (_title, extensions, withCard, named) => {
+  const running = { schematic: schematicOf({ extensions, kernelArgs: [] }).yaml, extensions: {}, configuredArgs: [] };
+  const found = lost(running, next({ gpu: withCard, ...(withCard ? {} : { extensions: [] }) }))["extensions"] ?? "";
+  expect(named.filter((name) => found.includes(name))).toEqual(named);
+  if (named.length === 0) expect(found).toBe("");
+});
+
+describe("an image of no Image Factory", () => {
+  const stock: RunningImage = {
+    extensions: { "iscsi-tools": "v0.2.0", "v4l-uvc": "1", "modules.dep": "6.18.1-talos" },
+    commandLine:
+      "BOOT_IMAGE=/A/vmlinuz talos.platform=metal console=tty0 init_on_alloc=1 slab_nomerge= pti=on consoleblank=0 nvme_core.io_timeout=4294967295 printk.devkmsg=on selinux=1 module.sig_enforce=1 proc_mem.force_override=never pci=noaer intel_iommu=on",
+    configuredArgs: ["pci=noaer"],
+    platform: "metal",
+    secureBoot: false,
+  };
+
+  test("is known by its manifests and its command line; the configuration's arguments stay", () => {
+    expect(runningExtensions(stock)).toEqual(["siderolabs/iscsi-tools", "siderolabs/v4l-uvc-drivers"]);
+    expect(runningKernelArgs(stock)).toEqual(["intel_iommu=on"]);
+    expect(Object.keys(lost(stock, next()))).toEqual(["extensions", "kernelArgs"]);
+  });
+
+  test("with nothing of its own loses nothing", () => {
+    expect(lost({ extensions: {}, configuredArgs: [] }, next())).toEqual({});
+  });
+});
+
+test("a configuration in the image cannot be carried on, and is dropped by name", () => {
+  const schematic = "customization:\n    embeddedMachineConfiguration: |\n        kind: HostnameConfig\n";
+  const running = { schematic, extensions: {}, configuredArgs: [] };
+  expect(Object.keys(lost(running, next()))).toEqual(["drop"]);
+  expect(lost(running, next(), { embeddedMachineConfiguration: true })).toEqual({});
+});
+
+describe("a schematic", () => {
+  test("is read as it was written", () => {
+    const content = { extensions: six, kernelArgs: ["iommu=pt"], overlay };
+    expect(readSchematic(schematicOf(content).yaml)).toEqual({ ...content, embeddedMachineConfiguration: false });
+    expect(readSchematic("customization: {}\n")).toMatchObject({ extensions: [], kernelArgs: [] });
+    expect(readSchematic("a: [")).toBeUndefined();
+  });
+
+  test.each([
+    ["factory.talos.dev/metal-installer/" + "a".repeat(64) + ":v1.12.6", { platform: "metal", secureBoot: false }],
+    [
+      "f/digital-ocean-installer-secureboot/" + "a".repeat(64) + ":v1.12.6",
+      { platform: "digital-ocean", secureBoot: true },
+    ],
+    ["f/installer-secureboot/" + "a".repeat(64) + ":v1.9.0", { secureBoot: true }],
+    ["ghcr.io/siderolabs/installer:v1.12.6", { secureBoot: false }],
+    ["docker.io/library/busybox:1.37", undefined],
+  ])("and the installer of its image: %s", (image, kind) => expect(installerKind(image)).toEqual(kind));
+});
