@@ -27,6 +27,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
     ...cardNotes(facts),
     ...powerNotes(facts),
     ...chartNotes(spec),
+    ...mpsNotes(spec),
     ...migNotes(spec, facts),
   ];
 }
@@ -60,6 +61,14 @@ function powerNotes(facts: MachineFacts[]): string[] {
           ];
     });
   });
+}
+
+/** With the releases that are known MPS is refused (check `sharing`). */
+function mpsNotes(spec: ClusterSpec): string[] {
+  if (!spec.sharing?.mps) return [];
+  return [
+    "MPS: this release is in no table of ours; with every one that is, programs end with CUDA error 805 on Talos (NVIDIA/k8s-device-plugin#1614); see a program compute before you rely on it",
+  ];
 }
 
 /** What of MIG the lab shows by emulation alone, and no machine has shown to us. */

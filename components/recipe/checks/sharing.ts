@@ -22,10 +22,34 @@ function olderCards(machines: CheckContext["gpuMachines"], replicas: number): Co
   );
 }
 
+/**
+ * Releases whose MPS control daemon is started with an environment of its pipe's folders alone, and so without PATH: of the device
+ * plugin every one up to these, and of the operator every one, as it brings those plugins. nvidia-cuda-mps-control then looks for
+ * its server in /bin and /usr/bin. Later ones are unknown, and not refused.
+ */
+const lastWithoutServer = { devicePlugin: "0.20.0", gpuOperator: "26.7.0" };
+
+function withoutServer(spec: CheckContext["spec"]): Complaint[] {
+  const [mode, last] = spec.devicePlugin
+    ? (["devicePlugin", lastWithoutServer.devicePlugin] as const)
+    : (["gpuOperator", lastWithoutServer.gpuOperator] as const);
+  const version = semver.coerce(spec[mode]?.version ?? "");
+  if (!version || version.compare(last) > 0) return [];
+  return [
+    {
+      field: "sharing.mps",
+      problem: `does not work on Talos with any release of the device plugin that we know (this stack's ${mode} is ${spec[mode]!.version})`,
+      why: "the plugin starts nvidia-cuda-mps-control without PATH, which then does not find its server in Talos' /usr/local/bin: the node offers units, and every program on them ends with CUDA error 805",
+      remedy:
+        "share by timeSlicing; the plugin has to be mended (NVIDIA/k8s-device-plugin#1614, docs/upstream/mps-server-path.md)",
+    },
+  ];
+}
+
 export const sharing: Check = {
   id: "sharing",
   source:
-    'k8s-device-plugin v0.20.0, api/config/v1/replicas.go, README "Shared Access to GPUs", internal/plugin/mps.go, cmd/mps-control-daemon/mps/device.go, PR#1045 (hostPID); kubernetes-sigs/dra-driver-nvidia-gpu#115',
+    'k8s-device-plugin v0.20.0, api/config/v1/replicas.go, README "Shared Access to GPUs", internal/plugin/mps.go, cmd/mps-control-daemon/mps/device.go, PR#1045 (hostPID), cmd/mps-control-daemon/mps/daemon.go (Start); device plugin 0.18.2 and 0.19.3 on an H100; kubernetes-sigs/dra-driver-nvidia-gpu#115',
   find: ({ spec, gpuMachines }) => {
     const { timeSlicing, mps, mig } = spec.sharing ?? {};
     const complaints: (Complaint | false)[] = [
@@ -62,18 +86,7 @@ export const sharing: Check = {
           remedy: "leave one out",
         },
     ];
-    if (
-      mps !== undefined &&
-      spec.devicePlugin &&
-      (semver.coerce(spec.devicePlugin.version)?.compare("0.18.0") ?? 0) < 0
-    ) {
-      complaints.push({
-        field: "devicePlugin.version",
-        problem: `${spec.devicePlugin.version} with mps`,
-        why: "its MPS control daemon does not see the host's processes, and the MPS server does not find itself among them: clients get no card",
-        remedy: "take 0.18.2 or newer, or leave mps out",
-      });
-    }
+    if (mps !== undefined) complaints.push(...withoutServer(spec));
     const found = complaints.filter((complaint) => complaint !== false);
     return mps === undefined || mps.replicas > mostClients
       ? found

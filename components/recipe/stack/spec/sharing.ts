@@ -49,7 +49,8 @@ export interface SharingSpec {
    */
   timeSlicing?: TimeSlicingSpec;
   /**
-   * Replicas that run on a card at the same time, by NVIDIA's MPS.
+   * Replicas that run on a card at the same time, by NVIDIA's MPS. Refused with every release of the device plugin that we know:
+   * on Talos its server is not found (docs/upstream/mps-server-path.md).
    * @default none
    * @example `{ replicas: 4 }`
    */
