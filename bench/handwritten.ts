@@ -123,7 +123,12 @@ function passing(
   const stdin = pulumi.all(made).apply((jobs) =>
     JSON.stringify({
       namespace,
-      tests: jobs.map((job, index) => ({ machine: nodeName(index), ...job, resource: kubernetes.resourceName })),
+      tests: jobs.map((job, index) => ({
+        machine: nodeName(index),
+        ...job,
+        resource: kubernetes.resourceName,
+        units: 1,
+      })),
       limit: "600s",
       patience: "60s",
     }),

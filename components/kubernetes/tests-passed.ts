@@ -36,7 +36,9 @@ export function testsPassed(
       namespace: recipe.release.namespace,
       tests: jobs.map((job, index) => {
         const machine = machines[index]!;
-        return { machine: machine.name, ...job, resource: resourceOf(recipe, machine) };
+        const resource = resourceOf(recipe, machine);
+        const units = machine.allocatable[resource];
+        return { machine: machine.name, ...job, resource, ...(units === undefined ? {} : { units }) };
       }),
       limit: `${limit}s`,
       patience: `${Math.ceil(limit * PATIENCE)}s`,

@@ -40,7 +40,7 @@ test("the gate waits for it as long as the stack says, and a tenth of that for a
   const [gate, job] = [find(run, "command:local:Command", "-gate"), find(run, "kubernetes:batch/v1:Job")];
   expect(JSON.parse(gate.inputs.stdin as string)).toEqual({
     namespace: job.inputs.metadata.namespace,
-    tests: [{ machine: "aarhus-h100", job: job.inputs.metadata.name, resource: "nvidia.com/gpu" }],
+    tests: [{ machine: "aarhus-h100", job: job.inputs.metadata.name, resource: "nvidia.com/gpu", units: 2 }],
     limit: "300s",
     patience: "30s",
   });

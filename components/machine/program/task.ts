@@ -197,11 +197,13 @@ export const gateTask = z.strictObject({
       uid: z.string().optional(),
       /** GPU resource that it requests one unit of. */
       resource: z.string().min(1),
+      /** Units of it that the node shall offer. Default: whatever it offers. */
+      units: z.number().int().positive().optional(),
     }),
   ),
   /** How long the tests may take. */
   limit: duration,
-  /** How long a test waits for a unit while other pods run on all of them. */
+  /** How long a test waits for a unit while other pods run on all of them, and for the node to offer what it shall. */
   patience: duration,
   /** Seconds between two looks. Default 1. */
   pollSeconds: z.number().positive().default(1),

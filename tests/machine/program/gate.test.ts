@@ -47,10 +47,34 @@ const task = {
   pollSeconds: 1,
 };
 
-function gate(cluster: Cluster) {
+function gate(cluster: Cluster, units?: number) {
   const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
-  return { clock, lines, run: () => awaitTests(task, cluster, clock, (line) => lines.push(line)) };
+  const wanted = units === undefined ? task : { ...task, tests: task.tests.map((one) => ({ ...one, units })) };
+  return { clock, lines, run: () => awaitTests(wanted, cluster, clock, (line) => lines.push(line)) };
 }
+
+test("it stays shut until the kubelet tells what the node offers: a pod before that ends with UnexpectedAdmissionError", async () => {
+  const cluster = new Cluster();
+  cluster.pass();
+  cluster.allocatable = { [GPU]: "4" }; // as before the change to two slices
+  const { clock, lines, run } = gate(cluster, 2);
+  clock.after(8, () => (cluster.allocatable = { [GPU]: "2" }));
+  expect(await run()).toEqual({ passed: ["gpu-1"], untested: {} });
+  expect(clock.now()).toBeGreaterThanOrEqual(8_000);
+  expect(clock.now()).toBeLessThan(10_000);
+  expect(lines[0]).toBe(
+    "gpu-1: its smoke test passed; the node offers 4 of nvidia.com/gpu, the plan says 2: waits up to 1m",
+  );
+});
+
+test("a card that stays away does not keep it shut for longer than its patience", async () => {
+  const cluster = new Cluster();
+  cluster.pass();
+  const { clock, lines, run } = gate(cluster, 3);
+  expect(await run()).toEqual({ passed: ["gpu-1"], untested: {} });
+  expect(clock.now()).toBe(60_000);
+  expect(lines.at(-1)).toBe("gpu-1: its smoke test passed; the node offers 2 of nvidia.com/gpu, the plan says 3");
+});
 
 /** Two units, four pods: as after 4 -> 2 slices, when nobody has been evicted. */
 const four = [1, 2, 3, 4].map((n) => pod(`train-${n}`, 1));

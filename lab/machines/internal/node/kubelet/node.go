@@ -3,6 +3,7 @@ package kubelet
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"strconv"
 	"time"
 
@@ -58,7 +59,7 @@ func (s *session) renewLease() {
 	}
 }
 
-// nodeReporter writes the node's status when it changes.
+// nodeReporter writes the node's status when it changed, at the kubelet's next sync.
 type nodeReporter struct {
 	session *session
 	wake    chan struct{}
@@ -78,6 +79,18 @@ func (r *nodeReporter) changed() {
 // startUp is how long a kubelet takes from registration to ready: its runtime and network checks.
 const startUp = 3 * time.Second
 
+// statusFrequency is the time between two syncs of the node's status (kubernetes pkg/kubelet/apis/config/v1beta1/defaults.go,
+// nodeStatusUpdateFrequency). In between the scheduler sees what the node offered before, while pods are admitted by what
+// it has: seen on a real kubelet v1.36.3, which published a change of slices after 7 to 8 s, and refused a pod in between with
+// UnexpectedAdmissionError.
+const statusFrequency = 10 * time.Second
+
+// untilSync is how long it is to the next sync.
+func untilSync(sinceFirst float64) time.Duration {
+	frequency := statusFrequency.Seconds()
+	return time.Duration((frequency - math.Mod(sinceFirst, frequency)) * float64(time.Second))
+}
+
 func (r *nodeReporter) run(ctx context.Context) {
 	s := r.session
 	r.report(ctx, false, notYet)
@@ -85,9 +98,11 @@ func (r *nodeReporter) run(ctx context.Context) {
 		return
 	}
 	s.recorder.Eventf(nodeReference(s.machine.Name()), corev1.EventTypeNormal, "NodeReady", "Node %s status is now: NodeReady", s.machine.Name())
+	first := s.machine.Clock().Now()
+	toSync := func() error { return s.machine.Clock().Sleep(ctx, untilSync(s.machine.Clock().Now()-first)) }
 	for {
 		for r.report(ctx, true, "") != nil {
-			if s.machine.Clock().Sleep(ctx, 10*time.Second) != nil {
+			if toSync() != nil {
 				return
 			}
 		}
@@ -95,6 +110,9 @@ func (r *nodeReporter) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-r.wake:
+		}
+		if toSync() != nil {
+			return
 		}
 	}
 }
