@@ -7,7 +7,7 @@ import tseslint from "typescript-eslint";
  * `[object Object]`.
  */
 export default tseslint.config(
-  { ignores: ["**/bin/**", "**/node_modules/**", "coverage/**", "sdk/schema.json"] },
+  { ignores: ["examples/typescript/**", "**/bin/**", "**/node_modules/**", "coverage/**", "sdk/schema.json"] },
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
   {

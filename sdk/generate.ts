@@ -7,6 +7,9 @@ import { type PackageSchema, withTags } from "./stack/tags";
 
 const components = path.join(__dirname, "..", "components");
 
+/** Schema of the last release; until there is one, the schema that it is going to have. */
+const releasedFile = path.join(__dirname, "released.json");
+
 /** File of the committed schema. */
 export const schemaFile = path.join(__dirname, "schema.json");
 
@@ -32,7 +35,9 @@ export async function renderSchema(): Promise<string> {
 }
 
 if (require.main === module) {
-  void renderSchema().then((schema) => fs.writeFileSync(schemaFile, schema));
+  // After a release: what the next schema is compared with (tests/sdk/gate.test.ts).
+  const files = [schemaFile, ...(process.argv.includes("--released") ? [releasedFile] : [])];
+  void renderSchema().then((schema) => files.forEach((file) => fs.writeFileSync(file, schema)));
   fs.writeFileSync(stackSchemaFile, renderStackSchema());
   fs.writeFileSync(referenceFile, referencePage());
 }

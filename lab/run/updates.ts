@@ -77,8 +77,12 @@ export function engineConfig({ config, without }: Pick<Lab, "config" | "without"
   return { ...Object.fromEntries(own), ...(without.length > 0 ? { "lab:without": without } : {}) };
 }
 
-/** Serves the lab's providers; gives their ports. */
-async function servePlugins(lab: Lab): Promise<Record<string, number>> {
+/**
+ * Serves the lab's providers; gives their ports.
+ *
+ * @param directory where commands run. Default: the folder of the stacks' program.
+ */
+export async function servePlugins(lab: Lab, directory = programFolder(lab)): Promise<Record<string, number>> {
   const { tools, session } = lab;
   const makers = {
     kubernetes: () =>
@@ -90,7 +94,7 @@ async function servePlugins(lab: Lab): Promise<Record<string, number>> {
           return [chart, "--repo", address, ...(version === "" ? [] : ["--version", version])];
         },
       }),
-    command: () => new CommandProvider({ directory: programFolder(lab), environment: commandEnvironment(lab) }),
+    command: () => new CommandProvider({ directory, environment: commandEnvironment(lab) }),
     talos: () =>
       new TalosProvider({
         talosctl: tools.talosctl,
@@ -119,7 +123,7 @@ const programFolder = ({ options, session }: Pick<Lab, "options" | "session">): 
   options.host === "lab" ? stacksDir : session.dir("checkout", "stacks");
 
 /** The lab's talosctl and omnictl come first; a user's own credentials stay out. */
-function commandEnvironment(lab: Lab): Record<string, string> {
+export function commandEnvironment(lab: Lab): Record<string, string> {
   const {
     TALOSCONFIG: _t,
     KUBECONFIG: _k,

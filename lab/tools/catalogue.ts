@@ -65,6 +65,18 @@ const linked = {
   lazy: "-extldflags=-Wl,--unresolved-symbols=ignore-in-object-files,-z,lazy",
 };
 
+/**
+ * What serves other languages than TypeScript: Pulumi's YAML host, and the generators of SDKs. At the CLI's version, so that most
+ * of it is compiled already.
+ */
+export const languageTool: ToolDefinition = {
+  name: "languages",
+  folder: path.join(lab, "tools/languages"),
+  package: "github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml",
+  more: ["./generate-sdk"],
+  stamps: ["github.com/pulumi/pulumi-yaml/pkg/version.Version=v1.38.1"],
+};
+
 const toolkit = "github.com/NVIDIA/nvidia-container-toolkit/cmd";
 const plugin = "github.com/NVIDIA/k8s-device-plugin/cmd";
 const cni = "github.com/containernetworking/plugins/plugins";

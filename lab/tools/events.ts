@@ -1,8 +1,8 @@
-import type { NodeToolName, ToolName } from "./definition";
+import type { ToolDefinition } from "./definition";
 
 /** What happens to a tool while it is provided. */
 export interface ToolEvent {
-  tool: ToolName | NodeToolName;
+  tool: ToolDefinition["name"];
   /**
    * `found` on PATH; `cached` from an earlier run; `downloaded` as its project publishes it; `building`, several times; then
    * `built` or `failed`.

@@ -1,5 +1,5 @@
-import { catalogue, nodeCatalogue } from "./catalogue";
-import type { NodeToolName, ToolDefinition, ToolName } from "./definition";
+import { catalogue, languageTool, nodeCatalogue } from "./catalogue";
+import type { ToolDefinition, ToolName } from "./definition";
 import type { OnToolEvent } from "./events";
 import { locate, type ProvideOptions } from "./provide";
 import { talosctlRange } from "./talosctl-range";
@@ -68,12 +68,23 @@ export async function provideNodePrograms(
   return Object.values(await provide(nodeCatalogue, options));
 }
 
+/**
+ * Provides Pulumi's YAML host (`pulumi-language-yaml`) and the generators of SDKs (`generate-sdk`), as {@link provideTools} does the
+ * lab's programs.
+ *
+ * @returns the folder that holds them.
+ */
+export async function provideLanguages(options: Pick<ProvideToolsOptions, "onEvent" | "signal"> = {}): Promise<string> {
+  const { languages } = await provide([languageTool], options);
+  return languages!;
+}
+
 async function provide(
   tools: readonly ToolDefinition[],
   options: ProvideOptions,
-): Promise<Partial<Record<ToolName | NodeToolName, string>>> {
+): Promise<Partial<Record<ToolDefinition["name"], string>>> {
   const located = await Promise.all(tools.map(async (tool) => ({ tool, found: await locate(tool, options) })));
-  const paths: Partial<Record<ToolName | NodeToolName, string>> = {};
+  const paths: Partial<Record<ToolDefinition["name"], string>> = {};
   let built = false;
   for (const { tool, found } of located) {
     if ("build" in found) built = true;

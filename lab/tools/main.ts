@@ -1,4 +1,4 @@
-import { provideTools } from "./index";
+import { provideLanguages, provideTools } from "./index";
 import { narrateTools } from "./narrate";
 
 // `npm run tools`: provides every tool and prints the paths as one JSON object, progress on standard error.
@@ -7,10 +7,13 @@ for (const name of ["SIGINT", "SIGTERM"] as const)
   process.once(name, () => stop.abort(new Error(`stopped by ${name}`)));
 
 const onEvent = narrateTools((line) => console.error(line), false);
-provideTools({ signal: stop.signal, onEvent }).then(
-  (tools) => process.stdout.write(`${JSON.stringify(tools)}\n`),
-  (error: unknown) => {
-    console.error(error instanceof Error ? error.message : String(error));
-    process.exitCode = 1;
-  },
-);
+async function main(): Promise<void> {
+  const tools = await provideTools({ signal: stop.signal, onEvent });
+  const languages = await provideLanguages({ signal: stop.signal, onEvent });
+  process.stdout.write(`${JSON.stringify({ ...tools, languages })}\n`);
+}
+
+main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+});

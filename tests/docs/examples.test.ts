@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
 
-// tests/e2e/pulumi-host.test.ts runs examples/compose; Pulumi's YAML host is not built here, so its rules are tested one by one.
+// tests/e2e brings examples/yaml up and previews examples/compose; what a reader sees of them first is told here at once.
 
 interface Template {
   resources: Record<string, { type: string; properties: Record<string, unknown>; options?: Record<string, unknown> }>;

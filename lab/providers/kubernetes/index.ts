@@ -28,6 +28,13 @@ const settingsWithoutEffect = [
   "pluginDownloadURL",
 ];
 
+/** Types as pulumi-kubernetes v4.34 has them (provider/pkg/gen/schema.go, `Provider.InputProperties`). */
+const settingTypes = Object.fromEntries(
+  [...settingsKnown, ...settingsWithoutEffect]
+    .filter((name) => name !== "version" && name !== "pluginDownloadURL") // options, no properties
+    .map((name) => [name, { type: /^(enable|suppress)/.test(name) ? "boolean" : "string" }]),
+);
+
 /**
  * Objects of any kind, patches, and Helm releases against a real API server, by the rules of `@pulumi/kubernetes` 4
  * (github.com/pulumi/pulumi-kubernetes, named where they stand). Make one per provider resource.
@@ -35,6 +42,12 @@ const settingsWithoutEffect = [
 export class KubernetesProvider implements LabProvider {
   readonly name = "kubernetes";
   readonly version = "4.34.2";
+  /** Settings of the provider alone: a program in YAML is judged by them before it runs. Objects are judged by the API server. */
+  readonly schema = JSON.stringify({
+    name: this.name,
+    version: this.version,
+    provider: { inputProperties: settingTypes },
+  });
   private settings: ObjectSettings | undefined;
   private answers: Promise<void> | undefined;
   private unreachable = "provider kubernetes: not configured";

@@ -1,0 +1,65 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import * as semver from "semver";
+import { breakingChanges, type ApiSchema } from "../../sdk/breaking";
+
+const root = path.resolve(__dirname, "../..");
+const read = (file: string): string => fs.readFileSync(path.join(root, file), "utf8");
+const schema = JSON.parse(read("sdk/schema.json")) as ApiSchema;
+const released = JSON.parse(read("sdk/released.json")) as ApiSchema;
+
+/** Whether a version may break what another one promised: the next major, before 1.0 the next minor (semver.org, 4 and 8). */
+const mayBreak = (was: string, is: string): boolean =>
+  semver.major(is) > semver.major(was) || (semver.major(was) === 0 && semver.minor(is) > semver.minor(was));
+
+test("what breaks programs of the last release comes with a version and a changelog that say so", () => {
+  const { version } = JSON.parse(read("components/package.json")) as { version: string };
+  const breaking = breakingChanges(released, schema);
+  // The remedy: another version in components/package.json and a "### Breaking" in CHANGELOG.md that names what is gone. After
+  // a release `npm run schema -- --released` makes its schema the one that is compared with.
+  if (mayBreak(released.version ?? "0.0.0", version)) {
+    const [, said = ""] = /### Breaking\n([\s\S]*?)(?:\n#|$)/.exec(read("CHANGELOG.md")) ?? [];
+    expect(breaking.length === 0 || said.trim() !== "").toBe(true);
+  } else expect(breaking).toEqual([]);
+});
+
+describe("what breaks a program", () => {
+  const [resource, machine] = ["talos-gpu:index:Ollama", "talos-gpu:index:MachineEntrySpec"];
+  const edited = (edit: (copy: any) => void): string[] => {
+    const copy = structuredClone(schema);
+    edit(copy);
+    return breakingChanges(schema, copy);
+  };
+
+  test.each<[string, (copy: any) => void, string[]]>([
+    ["nothing", () => {}, []],
+    ["a new resource", (copy) => (copy.resources["talos-gpu:index:New"] = {}), []],
+    ["a new input", (copy) => (copy.resources[resource].inputProperties.more = { type: "string" }), []],
+    [
+      "an input that is gone",
+      (copy) => delete copy.resources[resource].inputProperties.models,
+      ["Ollama.models is gone"],
+    ],
+    [
+      "an output that is gone",
+      (copy) => delete copy.resources[resource].properties.endpoint,
+      ["Ollama (output).endpoint is gone"],
+    ],
+    [
+      "an input that is required now",
+      (copy) => (copy.resources[resource].requiredInputs = [...copy.resources[resource].requiredInputs, "models"]),
+      ["Ollama.models has become required"],
+    ],
+    ["a resource that is gone", (copy) => delete copy.resources[resource], ["Ollama is gone"]],
+    [
+      "another type",
+      (copy) => (copy.types[machine].properties.address = { type: "number", plain: true }),
+      ["MachineEntrySpec.address is plain number, and was plain string"],
+    ],
+    [
+      "a value that is gone",
+      (copy) => (copy.types["talos-gpu:index:MachineRole"].enum = [{ value: "worker" }]),
+      ["MachineRole has no controlplane any more"],
+    ],
+  ])("%s", (_what, edit, said) => expect(edited(edit)).toEqual(said));
+});

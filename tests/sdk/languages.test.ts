@@ -1,0 +1,131 @@
+import { execFile } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import { parse } from "yaml";
+import { provideLanguages } from "../../lab/tools";
+
+// SDKs by Pulumi's own generators from sdk/schema.json, as `pulumi package gen-sdk` makes them, and the examples on top of them,
+// judged by each language's own compiler.
+
+const root = path.resolve(__dirname, "../..");
+const limit = 10 * 60_000;
+const run = promisify(execFile);
+const made = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-sdk-"));
+afterAll(() => fs.rmSync(made, { recursive: true, force: true }));
+
+let languages: string;
+beforeAll(async () => {
+  languages = await provideLanguages();
+}, limit);
+
+async function generated(language: "nodejs" | "python" | "go"): Promise<string> {
+  const folder = path.join(made, language);
+  await run(path.join(languages, "generate-sdk"), [language, path.join(root, "sdk/schema.json"), folder]);
+  return folder;
+}
+
+/** What a program said when it refused; empty when it did not. */
+async function complaints(
+  program: string,
+  args: string[],
+  options: { cwd: string; env?: NodeJS.ProcessEnv },
+): Promise<string> {
+  try {
+    await run(program, args, { ...options, maxBuffer: 2 ** 26 });
+    return "";
+  } catch (error) {
+    const { stdout = "", stderr = "", message } = error as { stdout?: string; stderr?: string; message: string };
+    return `${stdout}${stderr}` || message;
+  }
+}
+
+test.each(["typescript", "python", "go"])("the %s example takes the package from this repository", (language) => {
+  const file = path.join(root, "examples", language, "Pulumi.yaml");
+  expect(parse(fs.readFileSync(file, "utf8"))).toMatchObject({ packages: { "talos-gpu": "../../components" } });
+});
+
+test(
+  "the TypeScript SDK and its example pass the compiler",
+  async () => {
+    const sdk = await generated("nodejs");
+    fs.symlinkSync(path.join(root, "node_modules"), path.join(made, "node_modules"));
+    fs.copyFileSync(path.join(root, "examples/typescript/index.ts"), path.join(made, "index.ts"));
+    const compilerOptions = {
+      ...{ target: "ES2022", module: "nodenext", moduleResolution: "nodenext", types: ["node"], strict: true },
+      ...{ noEmit: true, skipLibCheck: true, paths: { "@pulumi/talos-gpu": [`${sdk}/index.ts`] } },
+    };
+    fs.writeFileSync(path.join(made, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["index.ts"] }));
+    expect(
+      await complaints(process.execPath, [path.join(root, "node_modules/typescript/bin/tsc"), "-p", made], {
+        cwd: made,
+      }),
+    ).toBe("");
+  },
+  limit,
+);
+
+test(
+  "the Go SDK and its example pass the compiler",
+  async () => {
+    const sdk = await generated("go");
+    const module = "example.com/pulumi-talos-gpu/sdk/go/talos-gpu";
+    const pinned = path.join(root, "lab/tools/languages");
+    const [mod, sum] = [
+      fs.readFileSync(path.join(pinned, "go.mod"), "utf8"),
+      fs.readFileSync(path.join(pinned, "go.sum"), "utf8"),
+    ];
+    // The same pins as the generators', of which everything is there.
+    const pins = mod.replace(/^module .*$/m, "module gpu-go").replace(/^tool .*$/m, "");
+    const folder = path.join(made, "go-example");
+    fs.mkdirSync(folder);
+    fs.copyFileSync(path.join(root, "examples/go/main.go"), path.join(folder, "main.go"));
+    fs.writeFileSync(
+      path.join(folder, "go.mod"),
+      `${pins}\nrequire ${module} v0.1.0\nreplace ${module} => ${sdk}/talosgpu\n`,
+    );
+    fs.writeFileSync(path.join(folder, "go.sum"), sum);
+    fs.writeFileSync(path.join(sdk, "talosgpu/go.mod"), pins.replace("module gpu-go", `module ${module}`));
+    fs.writeFileSync(path.join(sdk, "talosgpu/go.sum"), sum);
+    const env = { ...process.env, GOWORK: "off", GOFLAGS: "-mod=mod", CGO_ENABLED: "0" };
+    const args = ["build", "-trimpath", "-buildvcs=false", "-o", path.join(made, "example"), "."];
+    expect(await complaints("go", args, { cwd: folder, env })).toBe("");
+  },
+  limit,
+);
+
+/** Reads SDK and example, and says which arguments of the example no constructor takes, or one lacks. */
+const judge = `
+import ast, pathlib, sys
+sdk, example = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+takes, needs = {}, {}
+for file in sdk.rglob("*.py"):
+    for node in ast.walk(ast.parse(file.read_text())):
+        if not isinstance(node, ast.ClassDef): continue
+        for one in node.body:
+            if isinstance(one, ast.FunctionDef) and one.name == "__init__" and one.args.vararg is None:
+                named = one.args.kwonlyargs + one.args.args
+                takes.setdefault(node.name, set()).update(each.arg for each in named)
+                needs[node.name] = {each.arg for each, default in zip(one.args.kwonlyargs, one.args.kw_defaults) if default is None}
+for node in ast.walk(ast.parse(example.read_text())):
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == "gpu"): continue
+    name, given = node.func.attr, {each.arg for each in node.keywords}
+    if name not in takes: print(f"no {name}")
+    else:
+        for wrong in sorted(given - takes[name]): print(f"{name} takes no {wrong}")
+        for lacking in sorted(needs.get(name, set()) - given): print(f"{name} needs {lacking}")
+`;
+
+test(
+  "the Python SDK compiles, and takes what its example gives",
+  async () => {
+    const sdk = await generated("python");
+    const example = path.join(root, "examples/python/__main__.py");
+    const cache = { ...process.env, PYTHONPYCACHEPREFIX: path.join(made, "pycache") };
+    expect(await complaints("python3", ["-m", "compileall", "-q", sdk, example], { cwd: made, env: cache })).toBe("");
+    const { stdout } = await run("python3", ["-c", judge, sdk, example]);
+    expect(stdout).toBe("");
+  },
+  limit,
+);
