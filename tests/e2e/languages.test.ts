@@ -28,7 +28,8 @@ const told = ({ result, diagnostics }: RunResult): string[] => [
 /** In a process of its own: what it starts ends with it. */
 function runYaml(): Promise<YamlRun> {
   const child = spawn(process.execPath, ["lab/bundle/run.js", "tests/e2e/yaml-run.ts"], { cwd: repository });
-  const [stdout, stderr]: Buffer[][] = [[], []];
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
   return new Promise((resolve, reject) =>
