@@ -1,4 +1,3 @@
-import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { fromCheckedStack } from "../checked-arguments";
 import { clusterLimits } from "../kubernetes/timeouts";
@@ -12,6 +11,7 @@ import { GpuPod } from "./gpu-pod";
 import { LiteLlm } from "./litellm";
 import { Ollama } from "./ollama";
 import { Vllm } from "./vllm";
+import { workloadNamespace } from "./namespace";
 
 /**
  * The workloads of a stack.
@@ -95,9 +95,7 @@ function serve(name: string, plan: Plan, around: Surroundings): Endpoints {
 /** The default namespace of pods is ours to make; one that the stack names must exist. */
 function gpuPods(name: string, pods: [string, GpuPodSpec & GpuAccess][], opts: pulumi.ComponentResourceOptions): void {
   const needsNamespace = pods.some(([, pod]) => pod.namespace === undefined);
-  const namespace = needsNamespace
-    ? new k8s.core.v1.Namespace(`${name}-gpu-pods`, { metadata: { name: "gpu-pods" } }, opts)
-    : undefined;
+  const namespace = needsNamespace ? workloadNamespace(`${name}-gpu-pods`, "gpu-pods", opts) : undefined;
   for (const [pod, spec] of pods) {
     const dependsOn = spec.namespace === undefined && namespace ? [namespace] : [];
     new GpuPod(`${name}-${pod}`, fromCheckedStack({ ...spec, podName: pod }), pulumi.mergeOptions(opts, { dependsOn }));

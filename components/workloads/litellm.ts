@@ -10,6 +10,7 @@ import { litellm as kind } from "../recipe/stack/workloads/litellm";
 import { shortHash } from "../recipe/short-hash";
 import type { GpuToleration } from "../kubernetes/toleration";
 import { server } from "./server";
+import { workloadNamespace } from "./namespace";
 
 const { name: ownName, port } = kind.server;
 const configFile = "/etc/litellm/config.yaml";
@@ -63,7 +64,7 @@ export class LiteLlm extends pulumi.ComponentResource {
 function namespace(name: string, args: LiteLlmArgs, opts: pulumi.CustomResourceOptions): pulumi.Input<string> {
   const wanted = args.namespace ?? ownName;
   if (args.masterKeySecret !== undefined) return wanted;
-  return new k8s.core.v1.Namespace(`${name}-namespace`, { metadata: { name: wanted } }, opts).metadata.name;
+  return workloadNamespace(`${name}-namespace`, wanted, opts).metadata.name;
 }
 
 /** Its configuration: every model by the chat interface of ollama (litellm, docs/my-website/docs/providers/ollama.md). */

@@ -1,4 +1,4 @@
-import * as k8s from "@pulumi/kubernetes";
+import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
 import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
@@ -9,6 +9,7 @@ import { accessRules, type GpuAccess } from "./gpu-access";
 import { ollamaModels, pullHook } from "./ollama-models";
 import { server } from "./server";
 import { volume } from "./volume";
+import { workloadNamespace } from "./namespace";
 
 const { name: ownName, port } = kind.server;
 const home = "/var/lib/ollama";
@@ -30,11 +31,7 @@ export class Ollama extends pulumi.ComponentResource {
     const child = { parent: this };
     const readyWithin = args.readyWithin ?? 1200;
 
-    const namespace = new k8s.core.v1.Namespace(
-      `${name}-namespace`,
-      { metadata: { name: args.namespace ?? ownName } },
-      child,
-    );
+    const namespace = workloadNamespace(`${name}-namespace`, args.namespace ?? ownName, child);
     const within = namespace.metadata.name;
     const models = volume(
       `${name}-models`,

@@ -1,4 +1,4 @@
-import * as k8s from "@pulumi/kubernetes";
+import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
 import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
@@ -9,6 +9,7 @@ import { vllmSplit } from "../recipe/facts/vllm";
 import { accessRules, type GpuAccess } from "./gpu-access";
 import { patient, server } from "./server";
 import { volume } from "./volume";
+import { workloadNamespace } from "./namespace";
 
 const { name: ownName, port } = kind.server;
 
@@ -58,7 +59,7 @@ export class Vllm extends pulumi.ComponentResource {
 }
 
 function ownNamespace(name: string, opts: pulumi.CustomResourceOptions): pulumi.Output<string> {
-  return new k8s.core.v1.Namespace(`${name}-namespace`, { metadata: { name: ownName } }, opts).metadata.name;
+  return workloadNamespace(`${name}-namespace`, ownName, opts).metadata.name;
 }
 
 function pod(args: VllmArgs, cache: k8s.core.v1.PersistentVolumeClaim): pulumi.Input<k8s.types.input.core.v1.PodSpec> {

@@ -1,44 +1,9 @@
-import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
-import program from "../../stacks";
 import { find, findAll, isSecret, waitsFor } from "../support/graph";
-import { record, type Run, type RunOptions } from "../support/recorder";
-import { stackConfig, stacks } from "../support/stacks";
-import { kubeconfig, machineConfiguration, machineOutputs, machineSecrets, talosconfig } from "../support/talos";
-
-const secrets = {
-  "talos-gpu:talosconfig": talosconfig,
-  "talos-gpu:machineSecrets": machineSecrets,
-  "talos-gpu:kubeconfig": kubeconfig,
-  "talos-gpu:omniEndpoint": "https://omni.example",
-  "talos-gpu:omniServiceAccountKey": "omni-service-account-key",
-};
-
-/** A stack that makes its cluster has no credentials before. */
-const bootstraps = (stack: string): boolean => stackConfig(stack)["talos-gpu:bootstrap"] === "true";
-
-async function run(
-  stack: string,
-  changes: Record<string, string> = {},
-  options: RunOptions = {},
-): Promise<Run & { outputs?: object }> {
-  let outputs: object | undefined;
-  const ran = await record(async () => void (outputs = await program()), {
-    stack,
-    config: { ...stackConfig(stack), ...(bootstraps(stack) ? {} : secrets), ...changes },
-    secretKeys: Object.keys(secrets),
-    outputs: machineOutputs as NonNullable<RunOptions["outputs"]>,
-    ids: ({ type, inputs }) =>
-      type.endsWith(":Schematic")
-        ? createHash("sha256")
-            .update(inputs.schematic as string)
-            .digest("hex")
-        : undefined,
-    call: machineConfiguration,
-    ...options,
-  });
-  return { ...ran, ...(outputs === undefined ? {} : { outputs }) };
-}
+import type { Run } from "../support/recorder";
+import { bootstraps, run } from "../support/stack-run";
+import { stacks } from "../support/stacks";
+import { kubeconfig, talosconfig } from "../support/talos";
 
 const cluster = "talos-gpu:index:GpuCluster";
 const provider = "pulumi:providers:kubernetes";

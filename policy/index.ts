@@ -1,0 +1,24 @@
+import { PolicyPack, type StackValidationPolicy } from "@pulumi/policy";
+import { policies } from "./policies";
+import type { Policy } from "./policies/policy";
+
+/** A policy as CrossGuard runs it: over the whole stack, since what is wrong is seen between resources. */
+function asStackValidation(policy: Policy): StackValidationPolicy {
+  return {
+    name: policy.name,
+    description: policy.description,
+    enforcementLevel: "mandatory",
+    configSchema: {
+      properties: {
+        privilegedNamespaces: { type: "array", items: { type: "string" }, default: ["kube-system"] },
+      },
+    },
+    validateStack: (args, report) => {
+      const { privilegedNamespaces = ["kube-system"] } = args.getConfig<{ privilegedNamespaces?: string[] }>();
+      for (const { resource, message } of policy.find(args.resources, { privilegedNamespaces }))
+        report(message, resource.urn);
+    },
+  };
+}
+
+new PolicyPack("talos-gpu", { policies: policies.map(asStackValidation) });

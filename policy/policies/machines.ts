@@ -1,0 +1,50 @@
+import { parseAllDocuments } from "yaml";
+import type { Resource } from "./policy";
+
+/** What the machine program was told, by the verb that it was called with. */
+export interface Task {
+  verb: string;
+  /** Node name of the machine, where the verb is about one. */
+  machine?: string;
+  role?: string;
+  /** Kernel modules that must be loaded; NVIDIA's on a GPU machine. */
+  modules?: string[];
+  patches?: string[];
+  /** Of Omni: patches and extensions. */
+  resources?: { spec?: { data?: string } }[];
+  /** Of the gate: the smoke tests that it waits for. */
+  tests?: { machine: string; job: string }[];
+}
+
+/** The task of a resource that runs the package's machine program; undefined for any other resource. */
+export function taskOf({ type, props }: Resource): Task | undefined {
+  if (type !== "command:local:Command" || typeof props["create"] !== "string") return undefined;
+  const verb = /talos-gpu\/bin\/program\.js.* -- ([a-z-]+)$/.exec(props["create"])?.[1];
+  if (verb === undefined || typeof props["stdin"] !== "string") return undefined;
+  try {
+    return { ...(JSON.parse(props["stdin"]) as object), verb };
+  } catch {
+    return undefined; // a task that is yet unknown
+  }
+}
+
+/** A machine, by how its configuration is brought to it, and the patches that it gets by this resource. */
+export function patchesOf(resource: Resource): { machine: string; patches: string[] } | undefined {
+  if (resource.type === "talos:machine/configurationApply:ConfigurationApply") {
+    const { node, configPatches = [] } = resource.props as { node?: string; configPatches?: string[] };
+    return node === undefined ? undefined : { machine: node, patches: configPatches };
+  }
+  const task = taskOf(resource);
+  if (task?.machine === undefined || !/^(?:adopt|omni-apply)$/.test(task.verb)) return undefined;
+  const omni = (task.resources ?? []).flatMap(({ spec }) => spec?.data ?? []);
+  return { machine: task.machine, patches: [...(task.patches ?? []), ...omni] };
+}
+
+/** Paths of the files that a patch writes; none of a patch that is no YAML. */
+export function filesOf(patch: string): string[] {
+  return parseAllDocuments(patch).flatMap((document) => {
+    const data: unknown = document.errors.length > 0 ? undefined : document.toJS();
+    const files = (data as { machine?: { files?: { path?: string }[] } } | null | undefined)?.machine?.files;
+    return Array.isArray(files) ? files.flatMap(({ path }) => path ?? []) : [];
+  });
+}

@@ -1,0 +1,43 @@
+/** A resource as a policy sees it: what is looked at of `PolicyResource` (@pulumi/policy). */
+export interface Resource {
+  urn: string;
+  name: string;
+  type: string;
+  props: Record<string, any>;
+  parent?: Resource;
+  /** What it was told to wait for, or takes its inputs from. */
+  dependencies: readonly Resource[];
+}
+
+/** What the pack's configuration says. */
+export interface Settings {
+  /** Namespaces whose pods may be privileged beside those that the stack itself labels so. */
+  privilegedNamespaces: readonly string[];
+}
+
+/** A resource that breaks a policy. */
+export interface Violation {
+  resource: Resource;
+  /** What is wrong; why it matters; how to fix it. */
+  message: string;
+}
+
+/** One policy of the pack. Pure: it looks at a stack's resources, and at nothing else. */
+export interface Policy {
+  name: string;
+  description: string;
+  find(resources: readonly Resource[], settings: Settings): Violation[];
+}
+
+/** Whether a resource waits for another one, directly or through others. It also waits for what its parents wait for. */
+export function waitsFor(resource: Resource, other: Resource): boolean {
+  const seen = new Set<string>();
+  const pending: Resource[] = [...resource.dependencies, ...(resource.parent ? [resource.parent] : [])];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (next.urn === other.urn) return true;
+    if (seen.has(next.urn)) continue;
+    seen.add(next.urn);
+    pending.push(...next.dependencies, ...(next.parent ? [next.parent] : []));
+  }
+  return false;
+}

@@ -1,0 +1,41 @@
+import { createHash } from "node:crypto";
+import program from "../../stacks";
+import { record, type Run, type RunOptions } from "./recorder";
+import { stackConfig } from "./stacks";
+import { kubeconfig, machineConfiguration, machineOutputs, machineSecrets, talosconfig } from "./talos";
+
+/** Credentials of a stack, made up. */
+export const secrets = {
+  "talos-gpu:talosconfig": talosconfig,
+  "talos-gpu:machineSecrets": machineSecrets,
+  "talos-gpu:kubeconfig": kubeconfig,
+  "talos-gpu:omniEndpoint": "https://omni.example",
+  "talos-gpu:omniServiceAccountKey": "omni-service-account-key",
+};
+
+/** A stack that makes its cluster has no credentials before. */
+export const bootstraps = (stack: string): boolean => stackConfig(stack)["talos-gpu:bootstrap"] === "true";
+
+/** Runs the stacks' program for one stack of this repository, and records what it registers. */
+export async function run(
+  stack: string,
+  changes: Record<string, string> = {},
+  options: RunOptions = {},
+): Promise<Run & { outputs?: object }> {
+  let outputs: object | undefined;
+  const ran = await record(async () => void (outputs = await program()), {
+    stack,
+    config: { ...stackConfig(stack), ...(bootstraps(stack) ? {} : secrets), ...changes },
+    secretKeys: Object.keys(secrets),
+    outputs: machineOutputs as NonNullable<RunOptions["outputs"]>,
+    ids: ({ type, inputs }) =>
+      type.endsWith(":Schematic")
+        ? createHash("sha256")
+            .update(inputs.schematic as string)
+            .digest("hex")
+        : undefined,
+    call: machineConfiguration,
+    ...options,
+  });
+  return { ...ran, ...(outputs === undefined ? {} : { outputs }) };
+}
