@@ -1,10 +1,12 @@
 import { completion } from "./completion";
+import { discover } from "./discover/verb";
 import { doctor } from "./doctor/verb";
 import { importTalhelper } from "./import-talhelper/main";
 import type { Verb } from "./verb";
 
 /** Everything that `talos-gpu` does, by name, in the order of its help. */
 export const verbs: Record<string, Verb> = {
+  discover,
   doctor,
   "import-talhelper": importTalhelper,
   completion: completion(() => verbs),

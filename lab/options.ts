@@ -15,6 +15,8 @@ export interface LabOptions {
   manifests: string[];
   /** File: what machines run before the stack comes, by name. Default: a plain image. */
   image?: string;
+  /** Look at the cluster in the end as `talos-gpu discover` does, and report what comes of it. */
+  discover: boolean;
   /** Fixes to leave out. */
   without: FixId[];
   /** Put the left-out fixes in place afterwards. */
@@ -50,6 +52,7 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
   --manifest FILE     Kubernetes objects (YAML) that the cluster has before the stack comes; may be repeated
   --image FILE        what machines run before the stack comes (YAML): extensions, kernelArgs, overlay, platform and
                       secureBoot by machine name (default: a plain image)
+  --discover          in the end, write a stack of the cluster as \`talos-gpu discover\` does, and compare its plan
   --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
   --repair            then put the left-out fixes in place, as the remedy says, and see the failure go
   --omni-members      machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)
@@ -78,6 +81,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       updates: { type: "string", default: "1" },
       manifest: { type: "string", multiple: true, default: [] },
       image: { type: "string" },
+      discover: { type: "boolean", default: false },
       without: { type: "string", multiple: true, default: [] },
       repair: { type: "boolean", default: false },
       "omni-members": { type: "boolean", default: false },
@@ -114,6 +118,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     preview: values.preview,
     updates: wholeNumber("--updates", values.updates, 1, 100),
     manifests: values.manifest,
+    discover: values.discover,
     ...(values.image === undefined ? {} : { image: values.image }),
     without: fixesOf(values.without),
     repair: values.repair,

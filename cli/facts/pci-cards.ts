@@ -28,10 +28,9 @@ export function pciCards(text: string): PciCards {
     if (/^[0-9a-f]{4} {2}/.test(line)) isNvidia = line.startsWith("10de ");
     const device = isNvidia ? /^\t[0-9a-f]{4} {2}(.+)$/.exec(line)?.[1] : undefined;
     const chip = device && chipName.exec(device)?.[1];
-    const name = device && /\[([^\]]+)\]\s*$/.exec(device)?.[1];
-    if (!chip || !name || otherDrivers.has(chip)) continue;
+    if (!chip) continue;
     const known = names.get(chip) ?? new Set<string>();
-    for (const printed of printedNames(name, chip)) if (!noCard.test(printed)) known.add(printed);
+    for (const printed of deviceNames(device)) known.add(printed);
     if (known.size > 0) names.set(chip, known);
   }
   if (version === undefined || names.size === 0) {
@@ -39,6 +38,14 @@ export function pciCards(text: string): PciCards {
   }
   const chips = [...names].sort(([a], [b]) => (a < b ? -1 : 1)).map(([chip, known]) => [chip, [...known].sort()]);
   return { version, chips: Object.fromEntries(chips) as Record<string, string[]> };
+}
+
+/** The names that a driver prints for a device as the list names it, e.g. `GB203 [GeForce RTX 5070 Ti]`; none for what is no card. */
+export function deviceNames(device: string): string[] {
+  const chip = chipName.exec(device)?.[1];
+  const name = /\[([^\]]+)\]\s*$/.exec(device)?.[1];
+  if (!chip || !name || otherDrivers.has(chip)) return [];
+  return printedNames(name, chip).filter((printed) => !noCard.test(printed));
 }
 
 /** The names that a driver prints for one name of the list. */

@@ -15,6 +15,7 @@ import { startControlPlane, type ControlPlane } from "../controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "../factory";
 import { initialSchematic, readInitialImages, type InitialImage } from "./initial-image";
+import { pciNameOf } from "./pci-name";
 import { isReady, KubernetesView } from "./kubernetes-view";
 import { startMachines, type LabGpu, type LabMachine, type Machines } from "../machines";
 import { startOmni, type LabOmni } from "../omni";
@@ -220,10 +221,12 @@ function labGpu(gpu: GpuSpec): LabGpu {
     throw new Error(`gpus: the tables have no ${gpu.model}, so it cannot be emulated; add it to data/cards.ts`);
   const power = powerRangeOf(card);
   const mig = migOf(card);
+  const pciName = pciNameOf(card);
   return {
     model: card.model,
     architecture: card.architecture,
     pciDevice: card.pciDevice,
+    ...(pciName === undefined ? {} : { pciName }),
     count: gpu.count ?? 1,
     memoryMiB: card.memoryMiB ?? 8192, // the tables do not say it of every card
     computeCapability: card.computeCapability,

@@ -1,4 +1,5 @@
 import Table from "cli-table3";
+import type { DiscoveredReport } from "./discovered";
 import type { Foretold } from "./foretold";
 
 /** Counts of an update's resource operations. */
@@ -71,6 +72,8 @@ export interface LabReport {
   failures: FailureReport[];
   /** What was wrong before the stack was repaired; absent when it was not to be. */
   mended?: FailureReport[];
+  /** What `talos-gpu discover` makes of the cluster, where that was asked for. */
+  discovered?: DiscoveredReport;
   /** What the destroy left behind; empty when it is clean, absent when the lab was kept or failed before. */
   left?: string[];
 }

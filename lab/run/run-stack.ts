@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import { planCluster } from "../../components/recipe";
 import type { Lab } from "../cluster/bring-up";
 import { talosconfigVia } from "../cluster/existing-cluster";
+import { discoverLab } from "./discovered";
 import { lookAround } from "./look-around";
 import { applyManifests } from "../cluster/manifests";
 import { Failed, type Phase, runPhases, type Say } from "../phases";
@@ -39,6 +40,7 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
   const manifests = options.manifests.length > 0 ? [manifestsPhase] : [];
   const first = [...manifests, openPhase, ...(options.preview ? [previewPhase] : [])];
   await runPhases([...first, ...updates, ...edits, ...repair, outcomePhase], running);
+  if (report.ok && options.discover) await runPhases([discoverPhase], running);
   if (report.ok && !options.keep) await runPhases([downPhase], running);
   return report;
 }
@@ -48,6 +50,15 @@ const manifestsPhase: Phase<Running> = {
   run: async ({ controlPlane, options, session }) => {
     const applied = await applyManifests(controlPlane.adminKubeconfig, options.manifests, session.signal);
     return applied.join(", ");
+  },
+};
+
+const discoverPhase: Phase<Running> = {
+  title: "a stack of the cluster, as `talos-gpu discover` writes it",
+  run: async (lab) => {
+    lab.report.discovered = await discoverLab(lab);
+    const { unlike } = lab.report.discovered;
+    return unlike.length === 0 ? "its plan is the stack's" : `its plan differs in ${unlike.join(", ")}`;
   },
 };
 

@@ -6,7 +6,7 @@ import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../credentials";
 import type { Configurations, EtcdMember, Machine, MachineStatus, UpgradeApi } from "../machine";
 import type { Talosctl } from "./talosctl";
-import { configurationText, parseResources, parseTable, parseVersion } from "./talosctl-output";
+import { configurationText, parseResources, parseTable, parseVersion, type Resource } from "./talosctl-output";
 
 /** Milliseconds for a call that only asks. */
 const ASK = 30_000;
@@ -50,6 +50,11 @@ export class TalosMachine implements Machine {
     return Object.fromEntries(
       resources.map(({ spec }): [string, string] => [spec?.metadata?.name ?? "", spec?.metadata?.version ?? ""]),
     );
+  }
+
+  /** Resources of a type, as Talos shows them. */
+  async resources(type: string): Promise<Resource[]> {
+    return parseResources(await this.ask("get", type, "-o", "json"));
   }
 
   async image(): Promise<RunningImage> {

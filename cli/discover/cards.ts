@@ -1,0 +1,37 @@
+import { findCard, type GpuSpec } from "../../components/recipe/index";
+import { deviceNames } from "../facts/pci-cards";
+import type { PciDevice } from "./seen";
+
+/** Cards of a machine, as a stack says them, and what could not be told. */
+export interface SeenCards {
+  gpus: GpuSpec[];
+  notes: string[];
+}
+
+/** What stands for a card that nobody has a name for; a check refuses it, and the reader replaces it. */
+export const unnamedCard = "unknown";
+
+/** NVIDIA's cards among a machine's PCI devices: display controllers (class 03) of vendor 10de. */
+export function cardsOf(devices: readonly PciDevice[]): SeenCards {
+  const cards = devices.filter(({ vendorId, classId }) => hex(vendorId) === "10de" && hex(classId) === "03");
+  const notes: string[] = [];
+  const counts = new Map<string, number>();
+  for (const device of cards) {
+    const id = `10de:${hex(device.productId) ?? "?"}`;
+    const names = (device.product === undefined ? [] : deviceNames(device.product)).filter((name) => findCard(name));
+    const [model = unnamedCard, ...others] = names;
+    if (names.length === 0)
+      notes.push(
+        `card ${id}${device.product ? ` (${device.product})` : ""}: the tables have no name for it; write what \`nvidia-smi -L\` or its box says as model`,
+      );
+    else if (others.length > 0)
+      notes.push(`card ${id} (${device.product}): it may also be ${others.join(" or ")}; look which`);
+    const short = findCard(model)?.model ?? model;
+    counts.set(short, (counts.get(short) ?? 0) + 1);
+  }
+  const gpus = [...counts].map(([model, count]): GpuSpec => ({ model, ...(count > 1 ? { count } : {}) }));
+  return { gpus, notes: [...new Set(notes)] };
+}
+
+/** Last digits of a PCI number, without `0x` and in lower case. */
+const hex = (text: string | undefined): string | undefined => text?.toLowerCase().replace(/^0x/, "");

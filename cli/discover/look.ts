@@ -1,0 +1,184 @@
+import type * as k8s from "@kubernetes/client-node";
+import { parse, parseAllDocuments } from "yaml";
+import { customizationPath } from "../../components/recipe/machine/containerd/containerd";
+import { SecretFiles } from "../../components/machine/program/credentials";
+import { TalosMachine } from "../../components/machine/program/talos/talos-machine";
+import { Talosctl } from "../../components/machine/program/talos/talosctl";
+import { endGroup, startGroup } from "../doctor/reach/children";
+import { kubernetesApi, type KubernetesApi } from "../doctor/reach/kubernetes-api";
+import { reachOf } from "../doctor/reach/reach";
+import type { Access } from "../doctor/observe/observe";
+import type { MachineAccess } from "../doctor/observe/observe-machines";
+import type { PciDevice, Seen, SeenMachine, SeenRelease } from "./seen";
+
+/** Machines that are asked at a time. */
+const AT_A_TIME = 8;
+
+/** Parts of the limit that one request of Kubernetes, and one call of a machine, has. */
+const [ONE_REQUEST, ONE_CALL] = [0.2, 0.2];
+
+/**
+ * Looks at a cluster and its machines for what a stack would say of them; changes nothing.
+ *
+ * @param within Milliseconds after which whatever does not answer is given up.
+ * @param say told what is looked at.
+ */
+export async function look(access: Access, within: number, say: (line: string) => void): Promise<Seen> {
+  const start = performance.now();
+  const reach = await reachOf(access.kubeconfig, new Date(), ONE_REQUEST * within);
+  say(`looking at ${reach.server}`);
+  const api = kubernetesApi(reach, ONE_REQUEST * within);
+  const unseen: string[] = [];
+  const nodes = await api.list<k8s.V1Node>("/api/v1/nodes");
+  const releases = await releasesOf(api, unseen);
+  const machines = nodes.filter(isTalos).map(fromNode);
+  if (machines.length === 0) unseen.push(`${reach.server} has no node of Talos`);
+  if (access.machines === undefined) {
+    unseen.push("without a talosconfig no machine was looked at: its cards, its image and its configuration");
+    return { machines, releases, unseen };
+  }
+  say(`looking at ${machines.length} machines`);
+  const left = 0.95 * within - (performance.now() - start);
+  return { machines: await askMachines(machines, access.machines, left, unseen), releases, unseen };
+}
+
+const isTalos = ({ status }: k8s.V1Node): boolean => /^Talos\b/.test(status?.nodeInfo?.osImage ?? "");
+
+function fromNode({ metadata, spec, status }: k8s.V1Node): SeenMachine {
+  const labels = metadata?.labels ?? {};
+  const uuid = status?.nodeInfo?.systemUUID;
+  const taint = ({ key, value, effect }: k8s.V1Taint): string => `${key}${value ? `=${value}` : ""}:${effect}`;
+  return {
+    name: metadata?.name ?? "",
+    address: status?.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "",
+    controlPlane: labels["node-role.kubernetes.io/control-plane"] !== undefined,
+    labels,
+    taints: (spec?.taints ?? []).map(taint),
+    ...(uuid ? { uuid: uuid.toLowerCase() } : {}),
+  };
+}
+
+/** Releases by the labels that both charts give their own objects (`helm.sh/chart`, `app.kubernetes.io/instance`). */
+async function releasesOf(api: KubernetesApi, unseen: string[]): Promise<SeenRelease[]> {
+  const list = async (path: string): Promise<k8s.V1Deployment[]> =>
+    api.list<k8s.V1Deployment>(path).catch((error: Error) => {
+      unseen.push(`what offers GPUs could not be looked at: ${error.message}`);
+      return [];
+    });
+  const objects = [...(await list("/apis/apps/v1/deployments")), ...(await list("/apis/apps/v1/daemonsets"))];
+  const found = new Map<string, SeenRelease>();
+  for (const { metadata } of objects) {
+    const { labels = {}, namespace = "" } = metadata ?? {};
+    const [, chart, version] =
+      /^(gpu-operator|nvidia-device-plugin)-(v?\d.*)$/.exec(labels["helm.sh/chart"] ?? "") ?? [];
+    const bare = /^(gpu-operator|nvidia-device-plugin)$/.exec(labels["app.kubernetes.io/name"] ?? "")?.[1];
+    const which = (chart ?? bare) as SeenRelease["chart"] | undefined;
+    if (which === undefined) continue;
+    const name = labels["app.kubernetes.io/managed-by"] === "Helm" ? labels["app.kubernetes.io/instance"] : undefined;
+    const release = { chart: which, namespace, ...(version ? { version } : {}), ...(name ? { name } : {}) };
+    if (found.get(which)?.version === undefined) found.set(which, release);
+  }
+  return [...found.values()];
+}
+
+async function askMachines(
+  machines: SeenMachine[],
+  access: MachineAccess,
+  limit: number,
+  unseen: string[],
+): Promise<SeenMachine[]> {
+  const end = performance.now() + limit;
+  const talosctl = new Talosctl({
+    binary: access.talosctl,
+    talosconfig: access.talosconfig,
+    secrets: access.secrets,
+    processes: { start: startGroup, end: endGroup },
+    most: Math.max(ONE_CALL * limit, 1_000),
+  });
+  const files = new SecretFiles();
+  const stopping = setTimeout(() => talosctl.stop(), Math.max(limit, 1_000));
+  try {
+    const version = await talosctl.version();
+    const waiting = machines.map((machine, index) => ({ machine, index }));
+    const asked: SeenMachine[] = [...machines];
+    const worker = async (): Promise<void> => {
+      for (let next = waiting.shift(); next; next = waiting.shift()) {
+        const { machine, index } = next;
+        if (performance.now() >= end) {
+          unseen.push(`machine ${machine.name} (${machine.address}) was not looked at: the time was over`);
+          continue;
+        }
+        asked[index] = await ask(machine, new TalosMachine(talosctl, machine.address, version, files), (what, error) =>
+          unseen.push(
+            `machine ${machine.name} (${machine.address}): ${what} could not be looked at: ${access.problem ?? error.message}`,
+          ),
+        );
+      }
+    };
+    await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+    return asked;
+  } catch (error) {
+    unseen.push(`the machines could not be looked at: ${(error as Error).message}`);
+    return machines;
+  } finally {
+    clearTimeout(stopping);
+    talosctl.stop();
+    files.close();
+  }
+}
+
+/** Each fact by itself: what a role may not read, or a release does not have, leaves the others. */
+async function ask(
+  seen: SeenMachine,
+  machine: TalosMachine,
+  missing: (what: string, error: Error) => void,
+): Promise<SeenMachine> {
+  const attempt = async <T>(what: string, look: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await look();
+    } catch (error) {
+      missing(what, error as Error);
+      return undefined;
+    }
+  };
+  const talosVersion = await attempt("its release", () => machine.version());
+  if (talosVersion === undefined) return seen; // one that does not tell its release tells nothing else either
+  const image = await attempt("its image", () => machine.image());
+  const devices = await attempt("its cards", () => machine.resources("pcidevices"));
+  const part = await attempt("containerd's options", () => machine.read(customizationPath));
+  const { active } = (await attempt("its configuration", () => machine.configurations())) ?? {};
+  const cluster = active === undefined ? {} : clusterOf(active);
+  return {
+    ...seen,
+    ...cluster,
+    talosVersion,
+    ...(image === undefined ? {} : { image }),
+    ...(devices === undefined ? {} : { devices: devices.map(({ spec }) => deviceOf(spec)) }),
+    containerdPart: part ?? "",
+  };
+}
+
+function deviceOf(spec: Record<string, string>): PciDevice {
+  // Keys of the resource's YAML (talos, pkg/machinery/resources/hardware/pci_device.go).
+  const { class_id, subclass_id, vendor_id, product_id, product } = spec;
+  return {
+    ...(class_id ? { classId: class_id } : {}),
+    ...(subclass_id ? { subclassId: subclass_id } : {}),
+    ...(vendor_id ? { vendorId: vendor_id } : {}),
+    ...(product_id ? { productId: product_id } : {}),
+    ...(product ? { product } : {}),
+  };
+}
+
+/** Of a configuration, which is full of secrets, two names are kept. */
+function clusterOf(configuration: string): Pick<SeenMachine, "clusterName" | "clusterEndpoint"> {
+  const [first] = parseAllDocuments(configuration);
+  const document = (first === undefined ? {} : (parse(String(first)) as object)) as {
+    cluster?: { clusterName?: string; controlPlane?: { endpoint?: string } };
+  };
+  const { clusterName, controlPlane } = document?.cluster ?? {};
+  return {
+    ...(clusterName ? { clusterName } : {}),
+    ...(controlPlane?.endpoint ? { clusterEndpoint: controlPlane.endpoint } : {}),
+  };
+}

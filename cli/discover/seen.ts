@@ -1,0 +1,50 @@
+import type { RunningImage } from "../../components/recipe/machine/losses";
+
+/** A device on a machine's PCI bus, as Talos shows it (`talosctl get pcidevices`); IDs with `0x`. */
+export interface PciDevice {
+  classId?: string;
+  subclassId?: string;
+  vendorId?: string;
+  productId?: string;
+  /** Name in the list of PCI IDs that the Talos release has; undefined for a device that is younger than the release. */
+  product?: string;
+}
+
+/** What was seen of a machine; what could not be looked at stays out. */
+export interface SeenMachine {
+  /** Name of its node. */
+  name: string;
+  address: string;
+  controlPlane: boolean;
+  /** ID of its hardware, which is its name in Omni. */
+  uuid?: string;
+  talosVersion?: string;
+  image?: RunningImage;
+  devices?: PciDevice[];
+  labels: Record<string, string>;
+  /** As kubectl writes them, e.g. `gpu=true:NoSchedule`. */
+  taints: string[];
+  /** Content of the file that holds what somebody told containerd; empty without one. */
+  containerdPart?: string;
+  /** Name of its Talos cluster, and the URL of its Kubernetes API. */
+  clusterName?: string;
+  clusterEndpoint?: string;
+}
+
+/** A release of a chart of NVIDIA's that is in the cluster. */
+export interface SeenRelease {
+  chart: "gpu-operator" | "nvidia-device-plugin";
+  /** Version of the chart; undefined where its label does not tell. */
+  version?: string;
+  /** Name of the Helm release; undefined where it was not Helm that brought it. */
+  name?: string;
+  namespace: string;
+}
+
+/** What was seen of a cluster. */
+export interface Seen {
+  machines: SeenMachine[];
+  releases: SeenRelease[];
+  /** What could not be looked at, with the reason, one sentence each. */
+  unseen: string[];
+}

@@ -1,0 +1,117 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { accessOf } from "../doctor/reach/access";
+import { type Verb, valueOf } from "../verb";
+import { look } from "./look";
+import { renderDiscovered } from "./render";
+import { stackOf } from "./stack-of";
+
+/** Seconds in which everything that does not answer is given up, where nobody says otherwise. */
+const WITHIN = 55;
+
+/** `talos-gpu discover`. */
+export const discover: Verb = {
+  summary: "looks at a live cluster and writes the stack file of it; changes nothing in the cluster",
+  options: {
+    kubeconfig: {
+      value: { name: "FILE", completes: "file" },
+      help: "how to reach Kubernetes (default: KUBECONFIG, or ~/.kube/config)",
+    },
+    talosconfig: {
+      value: { name: "FILE", completes: "file" },
+      help: "how to reach the machines, through talosctl (default: TALOSCONFIG; without either, cards and images stay out)",
+    },
+    name: {
+      value: { name: "NAME", completes: "nothing" },
+      help: "name of the stack (default: the cluster's name)",
+    },
+    machine: {
+      value: { name: "NODE", completes: "nothing" },
+      multiple: true,
+      help: "a machine that the stack is to have; may be repeated (default: all of them)",
+    },
+    out: {
+      value: { name: "FILE", completes: "file" },
+      help: "write the stack there; - writes to standard output (default: Pulumi.NAME.yaml in stacks/, or here)",
+    },
+    force: { help: "overwrite the file if it is there" },
+    within: {
+      value: { name: "SECONDS", completes: "nothing" },
+      help: `give up what does not answer, so that all ends within this time (default: ${WITHIN})`,
+    },
+  },
+  more: "talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL. What could not be told is a comment of the file.\n",
+  run: async (given, output) => {
+    const within = secondsOf(valueOf(given, "within")) * 1000;
+    const access = accessOf(valueOf(given, "kubeconfig"), valueOf(given, "talosconfig"), given.environment, new Date());
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const message = `the look at the cluster did not end within ${within / 1000} s`;
+      timer = setTimeout(() => reject(new Error(message)), within);
+    });
+    const seen = await Promise.race([look(access, within, (line) => output.remark(line)), late]).finally(() =>
+      clearTimeout(timer),
+    );
+    if (seen.machines.length === 0) throw new Error(seen.unseen.join("\n"));
+    const only = given.values.machine;
+    const strange = (only ?? []).filter((name) => !seen.machines.some((machine) => machine.name === name));
+    if (strange.length > 0)
+      throw new Error(
+        `--machine: the cluster has no machine ${strange.join(", ")}; take ${seen.machines.map(({ name }) => name).join(", ")}`,
+      );
+
+    const discovered = stackOf(seen, only);
+    const name = nameOf(
+      valueOf(given, "name") ?? seen.machines.find(({ clusterName }) => clusterName)?.clusterName ?? "discovered",
+    );
+    const source = access.kubeconfig.getCurrentCluster()?.server ?? "an unknown address";
+    const text = renderDiscovered(discovered, seen.unseen, source);
+    const out = valueOf(given, "out") ?? path.join(fs.existsSync("stacks") ? "stacks" : ".", `Pulumi.${name}.yaml`);
+    const json = given.switches.has("json");
+    if (out !== "-") write(out, text, given.switches.has("force"));
+    const status = seen.unseen.length > 0 ? 2 : discovered.findings.length > 0 ? 1 : 0;
+    if (json)
+      output.result(
+        `${JSON.stringify({ status, file: out === "-" ? null : out, stack: text, spec: discovered.spec, findings: discovered.findings, unseen: seen.unseen })}\n`,
+      );
+    else if (out === "-") output.result(text);
+    else
+      output.result(
+        `${out} is written: look through its comments, then \`pulumi stack init ${name}\` and \`pulumi preview -s ${name}\`\n`,
+      );
+    for (const line of seen.unseen) output.remark(`could not look: ${line}`);
+    for (const { field, problem, remedy } of discovered.findings) output.remark(`${field}: ${problem}; ${remedy}`);
+    return status;
+  },
+};
+
+/** A stack that is there is somebody's work. */
+function write(file: string, text: string, force: boolean): void {
+  try {
+    fs.writeFileSync(file, text, { flag: force ? "w" : "wx" });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST")
+      throw new Error(
+        `${file}: is there already, and was not overwritten; give --force, or name another by --name or --out`,
+        { cause: error },
+      );
+    throw new Error(`${file}: cannot be written (${message}); name another file by --out`, { cause: error });
+  }
+}
+
+/** A name that Pulumi takes for a stack. */
+function nameOf(text: string): string {
+  if (/^[A-Za-z0-9_.-]{1,100}$/.test(text)) return text;
+  throw new Error(
+    `--name: ${JSON.stringify(text)} is no name of a stack; write letters, digits, dots, dashes and underscores`,
+  );
+}
+
+function secondsOf(text: string | undefined): number {
+  const seconds = text === undefined ? WITHIN : Number(text);
+  if (seconds >= 1 && seconds <= 3600) return seconds;
+  throw new Error(
+    `--within: ${text} is no number of seconds from 1 to 3600, so nobody knows when to give up; write e.g. 30`,
+  );
+}

@@ -1,0 +1,52 @@
+import { isDeepStrictEqual } from "node:util";
+import { look } from "../../cli/discover/look";
+import { renderDiscovered } from "../../cli/discover/render";
+import { stackOf } from "../../cli/discover/stack-of";
+import { parseSpec, planCluster, type Plan } from "../../components/recipe";
+import { parse } from "yaml";
+import type { Lab } from "../cluster/bring-up";
+
+/** What `talos-gpu discover` makes of the lab's cluster. */
+export interface DiscoveredReport {
+  /** Where the plan of the stack that it writes is another one than that of the lab's stack, sorted paths. */
+  unlike: string[];
+  /** What it could not look at. */
+  unseen: string[];
+  /** The file. */
+  stack: string;
+}
+
+/** Looks at the lab's cluster as somebody would who has no stack of it, and compares the plan of what comes of it. */
+export async function discoverLab({ kubernetes, tools, session, spec }: Lab): Promise<DiscoveredReport> {
+  const access = {
+    kubeconfig: kubernetes.config,
+    machines: { talosctl: tools.talosctl, talosconfig: session.dir("talosconfig"), secrets: [] },
+  };
+  const seen = await look(access, 60_000, () => {});
+  const stack = renderDiscovered(stackOf(seen), seen.unseen, "the lab");
+  // What is compared is the file, read again.
+  const { config } = parse(stack) as { config: Record<string, unknown> };
+  const said = Object.fromEntries(Object.entries(config).map(([key, value]) => [key.replace("talos-gpu:", ""), value]));
+  const read = parseSpec(said);
+  if (read.spec === undefined) throw new Error(`discover: its file is none: ${JSON.stringify(read.findings)}`);
+  return { unlike: unlike(planCluster(spec), planCluster(read.spec)), unseen: seen.unseen, stack };
+}
+
+function unlike(kept: Plan, found: Plan): string[] {
+  const paths = [
+    ...differing("kubernetes", kept.kubernetes, found.kubernetes),
+    ...kept.machines.flatMap((machine) =>
+      differing(`machines.${machine.name}`, machine, found.machines.find(({ name }) => name === machine.name) ?? {}),
+    ),
+    ...found.machines
+      .filter(({ name }) => !kept.machines.some((one) => one.name === name))
+      .map(({ name }) => `machines.${name}`),
+  ];
+  return paths.sort();
+}
+
+function differing(path: string, kept: object, found: object): string[] {
+  const [a, b] = [kept, found] as Record<string, unknown>[];
+  const keys = [...new Set([...Object.keys(a!), ...Object.keys(b!)])];
+  return keys.filter((key) => !isDeepStrictEqual(a![key], b![key])).map((key) => `${path}.${key}`);
+}

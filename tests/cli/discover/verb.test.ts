@@ -1,0 +1,82 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import {
+  apiServer,
+  bundled,
+  gone,
+  hangingProgram,
+  kubeconfig,
+  listen,
+  type Listening,
+  offering,
+  runCommand,
+  scratch,
+} from "../stand";
+
+const folder = scratch();
+const listening: Listening[] = [];
+let cli: string;
+beforeAll(() => void (cli = bundled(folder)));
+afterAll(() => {
+  for (const one of listening) one.close();
+  fs.rmSync(folder, { recursive: true });
+});
+
+async function access(server: Promise<Listening>): Promise<string[]> {
+  const opened = await server;
+  listening.push(opened);
+  return ["--kubeconfig", kubeconfig(folder, opened.url)];
+}
+
+test("writes the stack's file, never over one that is there unless it is told to", async () => {
+  const args = ["discover", ...(await access(apiServer(offering))), "--name", "home"];
+  const file = path.join(folder, "Pulumi.home.yaml");
+  const first = await runCommand(cli, args);
+  expect([first.status, first.stdout]).toEqual([2, expect.stringContaining("Pulumi.home.yaml is written")]);
+  expect(first.stderr).toContain("could not look: without a talosconfig no machine was looked at");
+  expect(fs.readFileSync(file, "utf8")).toContain("    gpu-1:\n      address: 127.0.0.1\n");
+  fs.writeFileSync(file, "mine\n");
+  const again = await runCommand(cli, args);
+  expect([again.status, again.stderr]).toEqual([
+    2,
+    expect.stringContaining("is there already, and was not overwritten; give --force"),
+  ]);
+  expect(fs.readFileSync(file, "utf8")).toBe("mine\n");
+  expect((await runCommand(cli, [...args, "--force", "--json"])).stdout).toContain('"file":"Pulumi.home.yaml"');
+  expect(fs.readFileSync(file, "utf8")).toContain("talos-gpu:machines");
+});
+
+test("a machine that the cluster does not have, and a name that no stack may have, are told", async () => {
+  const args = ["discover", ...(await access(apiServer(offering))), "--out", "-"];
+  expect((await runCommand(cli, [...args, "--machine", "gpu-9"])).stderr).toContain("has no machine gpu-9; take gpu-1");
+  expect((await runCommand(cli, [...args, "--name", "a b"])).stderr).toContain("is no name of a stack");
+});
+
+test.each([
+  ["a server that never answers", () => listen(() => {}), "does not answer within 0.6 s"],
+  ["a cluster without Talos", () => apiServer({}), "has no node of Talos"],
+])("%s ends it with status 2, in its time", async (_, server, said) => {
+  const { status, stderr, seconds } = await runCommand(cli, ["discover", ...(await access(server())), "--within", "3"]);
+  expect([status, stderr]).toEqual([2, expect.stringContaining(said)]);
+  expect(seconds).toBeLessThan(30);
+});
+
+test("a talosctl that hangs is ended with whatever it started, and the rest is written", async () => {
+  const { program, pids } = hangingProgram(folder, "talosctl-hangs");
+  const talosconfig = path.join(folder, "talosconfig");
+  fs.writeFileSync(talosconfig, "context: a\ncontexts: {a: {endpoints: [127.0.0.1]}}\n");
+  const args = [
+    "discover",
+    ...(await access(apiServer(offering))),
+    "--talosconfig",
+    talosconfig,
+    "--within",
+    "3",
+    "--out",
+    "-",
+  ];
+  const { status, stdout, stderr } = await runCommand(cli, args, { TALOS_GPU_TALOSCTL: program });
+  expect([status, stdout]).toEqual([2, expect.stringContaining("gpu-1:")]);
+  expect(stderr).toContain("the machines could not be looked at: talosctl version did not end within");
+  await gone(pids());
+});
