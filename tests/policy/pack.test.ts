@@ -13,6 +13,7 @@ import { asResources } from "./resources";
 // pack is made, of which resources it sees, and of what becomes of its findings.
 // Messages must be of the very library that the SDK's own are of.
 const messagesOf = (name: string): any =>
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- found from the SDK's place
   require(
     require.resolve(`google-protobuf/google/protobuf/${name}_pb`, { paths: [require.resolve("@pulumi/pulumi")] }),
   );
