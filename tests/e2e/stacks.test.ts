@@ -3,6 +3,8 @@ import { assertOk, runLab } from "./support";
 interface Expected {
   machines: Record<string, { talosVersion: string; driverVersion: string | null; gpus?: string; taints?: string[] }>;
   workloads: string[];
+  /** Where the plan of what `talos-gpu discover` writes of the cluster is another one: what cannot be seen in a cluster. */
+  unseen?: string[];
 }
 
 /** What each stack must come to, as its owner describes it. */
@@ -10,6 +12,7 @@ const expected: Record<string, Expected> = {
   rtx5070ti: {
     machines: { "k8s-worker4": { talosVersion: "v1.12.6", driverVersion: "570.211.01", gpus: "1" } },
     workloads: ["comfyui/comfyui", "ollama/ollama"],
+    unseen: ["machines.k8s-worker4.configuration", "machines.k8s-worker4.patches"], // whether a stack owns it
   },
   "aarhus-h100": {
     machines: { "aarhus-h100": { talosVersion: "v1.11.5", driverVersion: "570.172.08", gpus: "2" } },
@@ -19,6 +22,13 @@ const expected: Record<string, Expected> = {
   rtx3090: {
     machines: { rtx3090: { talosVersion: "v1.10.9", driverVersion: "570.148.08", gpus: "8" } },
     workloads: ["gpu-pods/gpu-test-1", "gpu-pods/gpu-test-2", "gpu-pods/gpu-test-3", "gpu-pods/gpu-test-4"],
+    // Sharing is in the release's values, the power limit in a DaemonSet of the stack's own.
+    unseen: [
+      "kubernetes.release",
+      "kubernetes.sharingConfig",
+      "machines.rtx3090.allocatable",
+      "machines.rtx3090.powerLimit",
+    ],
   },
   velaryon: {
     machines: {
@@ -37,19 +47,21 @@ const expected: Record<string, Expected> = {
       gpu: { talosVersion: "v1.13.0", driverVersion: "595.58.03", gpus: "1" },
     },
     workloads: ["ollama/ollama"],
+    unseen: ["control", "gpu"].flatMap((name) => [`machines.${name}.configuration`, `machines.${name}.patches`]),
   },
   // Its machine waits for Omni's owner, who adds it to the cluster when its patches and extensions are there.
   frank: {
     machines: { "gpu-1": { talosVersion: "v1.12.6", driverVersion: "570.211.01", gpus: "1" } },
     workloads: ["litellm/litellm", "ollama/ollama"],
+    unseen: ["machines.gpu-1.uuid"], // the lab's hardware has an ID of its own
   },
 };
 
 // Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(Object.entries(expected))(
   "%s comes up as previewed: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the destroy leaves nothing",
-  async (stack, { machines, workloads }) => {
-    const { status, report, lines } = await runLab(["--stack", stack, "--preview", "--updates", "2"]);
+  async (stack, { machines, workloads, unseen = [] }) => {
+    const { status, report, lines } = await runLab(["--stack", stack, "--preview", "--updates", "2", "--discover"]);
     assertOk({ status, report, lines });
     expect(report.failures).toEqual([]);
     expect(report.stack).toBe(stack);
@@ -72,6 +84,7 @@ test.concurrent.each(Object.entries(expected))(
     }
     expect(report.workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(workloads);
     expect(report.workloads.every(({ ready }) => ready)).toBe(true);
+    expect(report.discovered).toMatchObject({ unlike: unseen, unseen: [] });
     expect(report.left).toEqual([]);
   },
   10 * 60_000,

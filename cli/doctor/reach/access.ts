@@ -4,7 +4,7 @@ import * as path from "node:path";
 import * as k8s from "@kubernetes/client-node";
 import { parse } from "yaml";
 import { secretValues } from "../../../components/machine/program/credentials";
-import { certificateProblem } from "./certificates";
+import { certificateProblem } from "../../../components/machine/program/certificates";
 import type { Looking } from "../examine";
 import type { MachineAccess } from "../observe/observe-machines";
 

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { mergeConfiguration, unmergeConfiguration } from "../../recipe/merge";
 import { adopt, release, type Merger } from "./adopt";
 import { systemClock } from "./clock";
+import { credentialFindings } from "./certificates";
 import { SecretFiles, secretValues } from "./credentials";
 import { CallError, Failure, redact } from "./failure";
 import { awaitTests } from "./gate/await-tests";
@@ -93,6 +94,12 @@ async function main(verb: string | undefined): Promise<void> {
       process.stdout.write(`${JSON.stringify(answer)}\n`);
       return;
     }
+    const expired = credentialFindings(
+      asksMachines.includes(verb ?? "") ? (talosconfig ?? readable("TALOSCONFIG")) : undefined,
+      asksKubernetes.includes(verb ?? "") ? kubeconfig : undefined,
+      new Date(),
+    );
+    if (expired.length > 0) throw new Failure(expired);
     const clientVersion = await talosctl.version();
     const machineAt = (address: string): TalosMachine => new TalosMachine(talosctl, address, clientVersion, files);
     const access = kubeconfigOf(kubeconfig);
@@ -154,6 +161,10 @@ async function run(
   throw new Error(`verb ${JSON.stringify(verb)} is not one of ${verbs}`);
 }
 
+/** Verbs that ask machines, and those that ask Kubernetes. */
+const asksMachines = ["upgrade", "adopt", "release", "omni-wait"];
+const asksKubernetes = ["upgrade", "taint", "untaint", "await-free"];
+
 const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguration };
 
 function noCluster(machine: string): Failure {
@@ -202,6 +213,15 @@ function take(name: string): string | undefined {
   const value = process.env[name];
   delete process.env[name];
   return value === undefined || value === "" ? undefined : value;
+}
+
+/** The same, where it can be read: whoever is to read it says otherwise. */
+function readable(name: string): string | undefined {
+  try {
+    return fileOf(name);
+  } catch {
+    return undefined;
+  }
 }
 
 function fileOf(name: string): string | undefined {

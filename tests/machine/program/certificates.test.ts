@@ -1,0 +1,36 @@
+import { stringify } from "yaml";
+import { credentialFindings } from "../../../components/machine/program/certificates";
+import { expired } from "../../cli/expired-certificate";
+
+const crt = Buffer.from(expired).toString("base64");
+const talosconfig = stringify({ context: "home", contexts: { home: { crt }, other: {} } });
+const kubeconfig = stringify({
+  "current-context": "admin@home",
+  contexts: [{ name: "admin@home", context: { cluster: "home", user: "me" } }],
+  users: [{ name: "me", user: { "client-certificate-data": crt } }],
+});
+const now = new Date("2026-01-01");
+
+test("certificates that are not in force are named with their date, both at once", () => {
+  expect(credentialFindings(talosconfig, kubeconfig, now).map(({ field, problem }) => `${field}: ${problem}`)).toEqual([
+    "talosconfig: the client certificate of context home expired on 2021-01-01",
+    "kubeconfig: the client certificate of user me (context admin@home) expired on 2021-01-01",
+  ]);
+  expect(credentialFindings(talosconfig, undefined, new Date("2019-06-01"))[0]?.problem).toContain(
+    "is valid from 2020-01-01 only",
+  );
+});
+
+test.each([
+  ["in force", talosconfig, kubeconfig, new Date("2020-06-01")],
+  ["not given", undefined, undefined, now],
+  [
+    "by token, of Omni, or of another context",
+    stringify({ context: "other", contexts: { other: {} } }),
+    stringify({ users: [] }),
+    now,
+  ],
+  ["no YAML at all: whoever takes it says so", "a: [", "\t", now],
+])("nothing is said of credentials %s", (_, talos, kube, at) => {
+  expect(credentialFindings(talos, kube, at)).toEqual([]);
+});
