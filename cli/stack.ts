@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { type Plan, InvalidStackError, findingsOf, parseSpec, planCluster } from "../components/recipe/index";
-import { readStackFile } from "../stacks/stack-file";
+import { readStackFile, stacksDir } from "../stacks/stack-file";
 
 /**
  * The plan of a stack.
@@ -10,9 +10,22 @@ import { readStackFile } from "../stacks/stack-file";
  * @throws Error when there is no such stack, or when its shape is wrong.
  */
 export function planOfStack(nameOrFile: string): Plan {
-  const here = [".", "stacks"].map((folder) => path.join(folder, `Pulumi.${nameOrFile}.yaml`));
-  const config = readStackFile(here.find((file) => fs.existsSync(file)) ?? nameOrFile);
+  const config = readStackFile(localFile(nameOrFile) ?? nameOrFile);
   const { spec } = parseSpec(config);
   if (spec === undefined) throw new InvalidStackError(findingsOf(config));
   return planCluster(spec);
+}
+
+/** Path of a stack's file. Errors: as `planOfStack`, where there is no such stack. */
+export function stackFileOf(nameOrFile: string): string {
+  const file = localFile(nameOrFile) ?? (fs.existsSync(nameOrFile) ? nameOrFile : undefined);
+  if (file !== undefined) return file;
+  readStackFile(nameOrFile); // says what there is, or finds it among the stacks of this repository
+  return path.join(stacksDir, `Pulumi.${nameOrFile}.yaml`);
+}
+
+/** A stack's file where one works. */
+function localFile(name: string): string | undefined {
+  const here = [".", "stacks"].map((folder) => path.join(folder, `Pulumi.${name}.yaml`));
+  return here.find((file) => fs.existsSync(file));
 }

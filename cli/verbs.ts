@@ -2,11 +2,13 @@ import { completion } from "./completion";
 import { discover } from "./discover/verb";
 import { doctor } from "./doctor/verb";
 import { importTalhelper } from "./import-talhelper/main";
+import { plan } from "./plan/verb";
 import type { Verb } from "./verb";
 
 /** Everything that `talos-gpu` does, by name, in the order of its help. */
 export const verbs: Record<string, Verb> = {
   discover,
+  plan,
   doctor,
   "import-talhelper": importTalhelper,
   completion: completion(() => verbs),

@@ -42,7 +42,16 @@ export function readStackFile(nameOrFile: string): Record<string, unknown> {
       `--stack: there is no ${isPath ? "file" : "stack"} ${nameOrFile}, so nothing is known of it; take ${["the path of a stack file", ...stackNames()].join(", or ")}`,
     );
   }
-  const document = readYaml(file) as { config?: Record<string, unknown> } | null;
+  return configurationOf(fs.readFileSync(file, "utf8"), file);
+}
+
+/**
+ * The same of a text that a stack file has, or had.
+ *
+ * @throws Error naming the file when it is no YAML.
+ */
+export function configurationOf(text: string, file: string): Record<string, unknown> {
+  const document = readYaml(text, file) as { config?: Record<string, unknown> } | null;
   return Object.fromEntries(
     Object.entries(document?.config ?? {})
       .filter(([key]) => !key.includes(":") || key.startsWith(`${project}:`)) // without a name it is this project's
@@ -51,9 +60,9 @@ export function readStackFile(nameOrFile: string): Record<string, unknown> {
   );
 }
 
-function readYaml(file: string): unknown {
+function readYaml(text: string, file: string): unknown {
   try {
-    return parse(fs.readFileSync(file, "utf8"));
+    return parse(text);
   } catch (error) {
     throw new Error(`${file}: is not YAML, so the stack is unknown; mend it: ${(error as Error).message}`, {
       cause: error,

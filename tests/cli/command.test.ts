@@ -107,6 +107,6 @@ test("packed and unpacked into an empty folder, the command runs there", async (
   const unknown = await runCommand(cli, ["docter"]);
   expect([unknown.status, unknown.stderr]).toEqual([
     2,
-    "docter: there is no such verb; take one of discover, doctor, import-talhelper, completion\n",
+    "docter: there is no such verb; take one of discover, plan, doctor, import-talhelper, completion\n",
   ]);
 });

@@ -1,0 +1,123 @@
+import { effectsOf, partsOf, cudaOfDriver, type Finding, type MachineEffect, type Plan } from "../../components/recipe";
+import type { MachineRecipe } from "../../components/recipe";
+import { configurationDifference, fieldChanges, redacted, type FieldChange } from "./differences";
+
+/** What a machine runs, before or after. */
+export interface Runs {
+  talosVersion: string;
+  schematicId: string;
+  /** Empty on a machine without a GPU. */
+  driver: string;
+  /** Newest CUDA of that driver; empty without. */
+  cuda: string;
+}
+
+/** A machine of either plan. */
+export interface MachineComparison extends MachineEffect {
+  name: string;
+  before?: Runs;
+  after?: Runs;
+  /** Lines of its patches that are not as before; secrets are hidden. */
+  configuration: string[];
+}
+
+/** What an update from one plan to another does: everything that `talos-gpu plan` says, and its `--json`. */
+export interface Comparison {
+  stack: string;
+  /** What the stack is compared with, e.g. `origin/main`; absent where nothing is known of before. */
+  base?: string;
+  /** Fields of the stack that are not as in the base. */
+  stackChanges: FieldChange[];
+  machines: MachineComparison[];
+  /** Helm release, as text, before and after. */
+  release: { before?: string; after: string };
+  /** Values of the release that are not as before. */
+  valueChanges: FieldChange[];
+  /** What cannot be used meanwhile, and for how long. */
+  away: string[];
+  /** Machines by wave: those of a wave go once those before it are done. */
+  waves: string[][];
+  notes: { text: string; isNew: boolean }[];
+  findings: Finding[];
+}
+
+/** One side of a comparison. */
+export interface Side {
+  plan: Plan;
+  findings: Finding[];
+}
+
+/** Compares two plans of a stack. Pure. */
+export function compare(stack: string, base: string | undefined, before: Side | undefined, after: Side): Comparison {
+  const effects = effectsOf(before?.plan, after.plan);
+  const { release, mode, era } = after.plan.kubernetes;
+  const was = before?.plan.kubernetes.release;
+  return {
+    stack,
+    ...(base === undefined ? {} : { base }),
+    stackChanges: before === undefined ? [] : fieldChanges(redacted(before.plan.spec), redacted(after.plan.spec)),
+    machines: Object.entries(effects).map(([name, effect]) => {
+      const [old, fresh] = [before?.plan, after.plan].map((plan) => plan?.machines.find((one) => one.name === name));
+      return {
+        name,
+        ...effect,
+        ...(old === undefined ? {} : { before: runs(old) }),
+        ...(fresh === undefined ? {} : { after: runs(fresh) }),
+        configuration: configurationDifference(partsOf(old?.patches ?? []), partsOf(fresh?.patches ?? [])),
+      };
+    }),
+    release: { ...(was === undefined ? {} : { before: releaseText(was) }), after: releaseText(release) },
+    valueChanges: before === undefined ? [] : fieldChanges(redacted(was?.values ?? {}), redacted(release.values)),
+    away: awayOf(before?.plan, after.plan, effects),
+    waves: wavesOf(after.plan),
+    notes: after.plan.notes.map((text) => ({
+      text,
+      isNew: before !== undefined && !before.plan.notes.includes(text),
+    })),
+    findings: after.findings,
+  };
+
+  function awayOf(from: Plan | undefined, to: Plan, all: Record<string, MachineEffect>): string[] {
+    const machines = Object.entries(all)
+      .filter(([, { reboots }]) => reboots !== "no")
+      .map(
+        ([name, { reboots, awayForAtMost }]) =>
+          `${name}: its pods, ${reboots === "yes" ? "" : "should it reboot, "}for at most ${awayForAtMost ?? "an unknown time"}`,
+      );
+    if (from === undefined) return machines;
+    const old = from.kubernetes;
+    const limit = to.spec.timeouts?.release ?? "10m";
+    if (old.mode !== mode || old.era !== era)
+      return [
+        ...machines,
+        `GPUs for new pods: from the beginning of the update until ${release.chart} is ready, which may take ${limit} after the last machine`,
+      ];
+    const changes =
+      releaseText(old.release) !== releaseText(release) || fieldChanges(old.release.values, release.values).length > 0;
+    return changes
+      ? [...machines, `GPUs for new pods: while ${release.chart} is upgraded, for at most ${limit}`]
+      : machines;
+  }
+}
+
+function runs({ talosVersion, schematicId, driverVersion, driverBranch }: MachineRecipe): Runs {
+  return {
+    talosVersion,
+    schematicId,
+    driver: driverBranch ?? driverVersion ?? "",
+    cuda: driverVersion === undefined ? "" : cudaOfDriver(driverVersion),
+  };
+}
+
+const releaseText = ({ chart, version, name, namespace }: Plan["kubernetes"]["release"]): string =>
+  `${chart} ${version} (release ${name} in ${namespace})`;
+
+/** A machine's wave is after those of all that it waits for. */
+function wavesOf({ machines, after }: Plan): string[][] {
+  const wave = new Map<string, number>();
+  for (const { name } of machines)
+    wave.set(name, Math.max(-1, ...(after[name] ?? []).map((earlier) => wave.get(earlier) ?? -1)) + 1);
+  const waves: string[][] = [];
+  for (const [name, index] of wave) (waves[index] ??= []).push(name);
+  return waves;
+}

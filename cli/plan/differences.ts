@@ -1,0 +1,96 @@
+import { isDeepStrictEqual } from "node:util";
+import { stringify } from "yaml";
+import { isMapping } from "../../components/recipe/mapping";
+import { secretsIn } from "../../components/recipe/machine/secrets";
+import { secretIn } from "../../components/recipe/rules/secret-text";
+
+/** A value that is not as before. */
+export interface FieldChange {
+  /** E.g. `machines.gpu-1.gpus[0].count`. */
+  field: string;
+  /** As text; undefined where it is new. */
+  before?: string;
+  /** As text; undefined where it is gone. */
+  after?: string;
+}
+
+/** What stands in the place of a secret. */
+const hidden = "(hidden)";
+
+/** The same data without its secrets: a plan is written into pull requests. */
+export function redacted(value: unknown, kind = ""): unknown {
+  const prefix = kind === "" ? "" : `${kind}.`;
+  const paths = new Set(secretsIn(value, kind).map(({ path }) => path.slice(prefix.length)));
+  const visit = (inner: unknown, path: string): unknown => {
+    if (paths.has(path)) return hidden;
+    if (Array.isArray(inner)) return inner.map((item, index) => visit(item, `${path}[${index}]`));
+    if (isMapping(inner))
+      return Object.fromEntries(
+        Object.entries(inner).map(([key, child]) => [key, visit(child, path === "" ? key : `${path}.${key}`)]),
+      );
+    return typeof inner === "string" && secretIn(inner) !== undefined ? hidden : inner;
+  };
+  return visit(value, "");
+}
+
+/** What of two trees of plain data is not the same, leaf by leaf; what is new or gone as a whole is told as a whole. */
+export function fieldChanges(before: unknown, after: unknown, field = ""): FieldChange[] {
+  if (isDeepStrictEqual(before, after)) return [];
+  if (isMapping(before) && isMapping(after)) {
+    const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+    return keys.flatMap((key) => fieldChanges(before[key], after[key], field === "" ? key : `${field}.${key}`));
+  }
+  if (Array.isArray(before) && Array.isArray(after) && before.length === after.length)
+    return before.flatMap((item, index) => fieldChanges(item, after[index], `${field}[${index}]`));
+  const told = (value: unknown): string =>
+    typeof value === "string" && value.includes("\n") ? "(a text of several lines)" : JSON.stringify(value);
+  return [
+    {
+      field,
+      ...(before === undefined ? {} : { before: told(before) }),
+      ...(after === undefined ? {} : { after: told(after) }),
+    },
+  ];
+}
+
+/** Parts of a configuration that are not as before, as lines that begin with `-`, `+` or a space. */
+export function configurationDifference(before: Map<string, unknown>, after: Map<string, unknown>): string[] {
+  const names = [...new Set([...before.keys(), ...after.keys()])].sort();
+  return names.flatMap((name) => {
+    const [was, is] = [before.get(name), after.get(name)];
+    if (isDeepStrictEqual(was, is)) return [];
+    return [`@@ ${name} @@`, ...lineDifference(linesOf(was, name), linesOf(is, name))];
+  });
+}
+
+function linesOf(value: unknown, part: string): string[] {
+  if (value === undefined) return [];
+  const [kind, ...rest] = part.split(/[./]/);
+  const isDocument = /^[A-Z]/.test(part);
+  // Judged where it stands in its document, for a secret is told by its path.
+  const path = [kind!, ...rest];
+  const whole = isDocument ? value : path.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
+  const clean = redacted(whole, isDocument ? kind : "");
+  const own = isDocument ? clean : path.reduce<unknown>((at, step) => (isMapping(at) ? at[step] : at), clean);
+  return stringify(own, { lineWidth: 0 }).trimEnd().split("\n");
+}
+
+/** The shortest way from one list of lines to the other (longest common subsequence). */
+export function lineDifference(before: string[], after: string[]): string[] {
+  const lengths = Array.from({ length: before.length + 1 }, () => new Array<number>(after.length + 1).fill(0));
+  for (let i = before.length - 1; i >= 0; i--)
+    for (let j = after.length - 1; j >= 0; j--)
+      lengths[i]![j] =
+        before[i] === after[j] ? lengths[i + 1]![j + 1]! + 1 : Math.max(lengths[i + 1]![j]!, lengths[i]![j + 1]!);
+  const lines: string[] = [];
+  let [i, j] = [0, 0];
+  while (i < before.length || j < after.length) {
+    if (i < before.length && j < after.length && before[i] === after[j]) {
+      lines.push(`  ${before[i++]!}`);
+      j++;
+    } else if (i < before.length && (j === after.length || lengths[i + 1]![j]! >= lengths[i]![j + 1]!))
+      lines.push(`- ${before[i++]!}`);
+    else lines.push(`+ ${after[j++]!}`);
+  }
+  return lines;
+}

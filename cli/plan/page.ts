@@ -1,0 +1,161 @@
+import type { Comparison, MachineComparison, Runs } from "./comparison";
+import type { FieldChange } from "./differences";
+
+/** A piece of the plan as people read it. Texts may have `code` and **strong** words. */
+export type Block =
+  | { kind: "heading"; level: 2 | 3 | 4; text: string }
+  | { kind: "text"; text: string }
+  | { kind: "list"; items: string[] }
+  | { kind: "table"; head: string[]; rows: string[][] }
+  | { kind: "difference"; title: string; lines: string[] }
+  | { kind: "order"; waves: Wave[]; then: string };
+
+/** Machines that go at the same time. */
+export interface Wave {
+  machines: { name: string; reboots: string }[];
+}
+
+/** Machines of a wave that a graph draws one by one. */
+const drawn = 8;
+
+/** The plan as blocks: what matters to a reviewer first. */
+export function pageOf(comparison: Comparison): Block[] {
+  const { stack, base, machines, findings } = comparison;
+  const same = base !== undefined && isUnchanged(comparison);
+  return [
+    { kind: "heading", level: 2, text: `Plan of ${stack}` },
+    {
+      kind: "text",
+      text:
+        base === undefined
+          ? "Nothing is compared: this is what the first update does, as far as it is told without a look at the machines."
+          : same
+            ? `Nothing changes against \`${base}\`.`
+            : `Against \`${base}\`, if machines and cluster are as its last update has left them. **${summary(machines)}**`,
+    },
+    ...list(
+      "Findings: the stack is refused",
+      findings.map(({ field, problem, why, remedy }) => `\`${field}\`: ${problem}; ${why}; ${remedy}`),
+    ),
+    ...changes("What changes in the stack", comparison.stackChanges),
+    ...(same ? [] : details(comparison)),
+    ...list(
+      "Notes",
+      comparison.notes.map(({ text, isNew }) => (isNew ? `**new**: ${text}` : text)),
+    ),
+  ];
+}
+
+function details(comparison: Comparison): Block[] {
+  const { machines, release, valueChanges, away, waves } = comparison;
+  const releaseChanges = release.before !== release.after;
+  return [
+    { kind: "heading", level: 3, text: "Machines" },
+    {
+      kind: "table",
+      head: ["machine", "reboots", "why", "drained", "away for at most"],
+      rows: machines.map(({ name, reboots, because, drained, awayForAtMost }) => [
+        name,
+        `**${reboots}**`,
+        because,
+        drained ?? "no",
+        awayForAtMost ?? "not at all",
+      ]),
+    },
+    {
+      kind: "table",
+      head: ["machine", "Talos", "schematic", "driver", "CUDA"],
+      rows: machines.map(({ name, before, after }) => [
+        name,
+        ...(["talosVersion", "schematicId", "driver", "cuda"] as const).map((field) => step(before, after, field)),
+      ]),
+    },
+    ...machines
+      .filter(({ configuration }) => configuration.length > 0)
+      .map(({ name, configuration }): Block => ({
+        kind: "difference",
+        title: `Configuration of ${name}`,
+        lines: configuration,
+      })),
+    { kind: "heading", level: 3, text: "In Kubernetes" },
+    {
+      kind: "text",
+      text: releaseChanges && release.before !== undefined ? `${release.before} → ${release.after}` : release.after,
+    },
+    ...changes("Helm values", valueChanges),
+    ...list("What is away meanwhile", away),
+    { kind: "heading", level: 3, text: "Order" },
+    {
+      kind: "order",
+      waves: waves.map((names) => ({
+        machines: names.map((name) => ({
+          name,
+          reboots: machines.find((machine) => machine.name === name)?.reboots ?? "no",
+        })),
+      })),
+      then: release.after,
+    },
+  ];
+}
+
+/** Whether nothing at all is done. */
+function isUnchanged({ stackChanges, machines, valueChanges, release }: Comparison): boolean {
+  return (
+    stackChanges.length === 0 &&
+    valueChanges.length === 0 &&
+    release.before === release.after &&
+    machines.every(
+      ({ reboots, changes, configuration }) => reboots === "no" && changes.length + configuration.length === 0,
+    )
+  );
+}
+
+function summary(machines: MachineComparison[]): string {
+  const named = (word: string): string[] => machines.filter(({ reboots }) => reboots === word).map(({ name }) => name);
+  const say = (names: string[]): string => (names.length > drawn ? `${names.length} machines` : names.join(", "));
+  const [yes, perhaps] = [named("yes"), named("only if")];
+  if (yes.length + perhaps.length === 0) return "No machine reboots.";
+  return [
+    ...(yes.length > 0 ? [`Reboots: ${say(yes)}.`] : []),
+    ...(perhaps.length > 0 ? [`May reboot: ${say(perhaps)}.`] : []),
+  ].join(" ");
+}
+
+function step(before: Runs | undefined, after: Runs | undefined, field: keyof Runs): string {
+  const said = (runs: Runs | undefined): string =>
+    runs === undefined ? "(none)" : runs[field] === "" ? "none" : `\`${runs[field].slice(0, 12)}\``;
+  return before === undefined || said(before) === said(after) ? said(after) : `${said(before)} → ${said(after)}`;
+}
+
+function list(title: string, items: string[]): Block[] {
+  return items.length === 0
+    ? []
+    : [
+        { kind: "heading", level: 3, text: title },
+        { kind: "list", items },
+      ];
+}
+
+function changes(title: string, all: FieldChange[]): Block[] {
+  return list(
+    title,
+    all.map(({ field, before, after }) =>
+      after === undefined
+        ? `\`${field}\` goes; it was \`${before}\``
+        : before === undefined
+          ? `\`${field}\` comes: \`${after}\``
+          : `\`${field}\`: \`${before}\` → \`${after}\``,
+    ),
+  );
+}
+
+/** What a box of the graph says: each machine of a wave, or their number where they are many. */
+export function boxesOf({ machines }: Wave): { lines: string[]; reboots: string }[] {
+  if (machines.length <= drawn)
+    return machines.map(({ name, reboots }) => ({ lines: [name, `reboots: ${reboots}`], reboots }));
+  const words = [...new Set(machines.map(({ reboots }) => reboots))].sort();
+  return words.map((word) => {
+    const count = machines.filter(({ reboots }) => reboots === word).length;
+    return { lines: [`${count} machines`, `reboots: ${word}`], reboots: word };
+  });
+}

@@ -1,0 +1,65 @@
+import { type Finding, findingsOf, parseSpec, planCluster } from "../../components/recipe/index";
+import { configurationOf, stackNameOf } from "../../stacks/stack-file";
+import * as fs from "node:fs";
+import { stackFileOf } from "../stack";
+import { type Verb, valueOf } from "../verb";
+import { fileAt } from "./base";
+import { compare, type Side } from "./comparison";
+import { toHtml } from "./html";
+import { toMarkdown } from "./markdown";
+import { pageOf } from "./page";
+
+/** `talos-gpu plan`. */
+export const plan: Verb = {
+  summary: "says on paper what an update of a stack does: what reboots and why, what changes, in which order",
+  options: {
+    stack: { value: { name: "NAME", completes: "file" }, help: "the stack, by its name or its file" },
+    base: {
+      value: { name: "REF", completes: "nothing" },
+      help: "compare with the stack file of this commit, branch or tag (default: with nothing)",
+    },
+    html: { help: "one page with the order drawn, instead of Markdown" },
+  },
+  more: "Looks at files and at git, and at nothing else: no network, no credentials.\n",
+  run: async (given, output) => {
+    const stack = valueOf(given, "stack");
+    if (stack === undefined)
+      throw new Error("--stack: is missing, so it is not known what to plan; give a stack's name, or its file");
+    const file = stackFileOf(stack);
+    const base = valueOf(given, "base");
+    const after = sideOf(fs.readFileSync(file, "utf8"), file);
+    if (after.side === undefined) {
+      const { findings } = after;
+      if (given.switches.has("json")) output.result(`${JSON.stringify({ stack: stackNameOf(file), findings })}\n`);
+      else
+        output.result(
+          toMarkdown([
+            { kind: "text", text: "The stack is refused:" },
+            { kind: "list", items: findings.map(said) },
+          ]),
+        );
+      return 1;
+    }
+    const earlier = base === undefined ? undefined : fileAt(base, file);
+    const before = earlier === undefined ? undefined : sideOf(earlier, `${base}:${file}`);
+    if (base !== undefined && before?.side === undefined)
+      output.remark(`${base} has no ${before ? "right " : ""}stack ${stackNameOf(file)}: nothing is known of before`);
+    const known = before?.side === undefined ? undefined : base;
+    const comparison = compare(stackNameOf(file), known, before?.side, after.side);
+    const page = pageOf(comparison);
+    if (given.switches.has("json")) output.result(`${JSON.stringify(comparison)}\n`);
+    else if (given.switches.has("html")) output.result(toHtml(`Plan of ${comparison.stack}`, page));
+    else output.result(toMarkdown(page));
+    return comparison.findings.length > 0 ? 1 : 0;
+  },
+};
+
+/** A stack file's plan; none where its shape is wrong. */
+function sideOf(text: string, file: string): { side?: Side; findings: Finding[] } {
+  const config = configurationOf(text, file);
+  const findings = findingsOf(config);
+  const { spec } = parseSpec(config);
+  return spec === undefined ? { findings } : { side: { plan: planCluster(spec), findings }, findings };
+}
+
+const said = ({ field, problem, why, remedy }: Finding): string => `\`${field}\`: ${problem}; ${why}; ${remedy}`;

@@ -1,0 +1,159 @@
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { stringify } from "yaml";
+import { compare, type Comparison } from "../../../cli/plan/comparison";
+import { configurationDifference, lineDifference, redacted } from "../../../cli/plan/differences";
+import { toHtml } from "../../../cli/plan/html";
+import { toMarkdown } from "../../../cli/plan/markdown";
+import { pageOf } from "../../../cli/plan/page";
+import { plan as verb } from "../../../cli/plan/verb";
+import { findingsOf, parseSpec, planCluster } from "../../../components/recipe";
+import { edited, edits, type Said } from "../../support/edits";
+import { stacks, stackSpec } from "../../support/stacks";
+import { scratch } from "../stand";
+
+const golden = path.join(__dirname, "..", "..", "fixtures", "plan-pages");
+
+/** `UPDATE_GOLDEN=1 npx jest tests/cli/plan` writes the pages anew. */
+function expectGolden(name: string, text: string): void {
+  const file = path.join(golden, `${name}.md`);
+  if (process.env.UPDATE_GOLDEN) {
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, text);
+  }
+  expect(text).toBe(fs.readFileSync(file, "utf8"));
+}
+
+const side = (said: Said) => ({ plan: planCluster(parseSpec(said).spec!), findings: findingsOf(said) });
+const of = (stack: string, after: Said): Comparison => compare(stack, "main", side(stackSpec(stack)), side(after));
+
+test.each(stacks)("the page of %s alone", (stack) => {
+  expectGolden(stack, toMarkdown(pageOf(compare(stack, undefined, undefined, side(stackSpec(stack))))));
+});
+
+test.each(stacks)("%s against itself changes nothing", (stack) => {
+  const comparison = of(stack, stackSpec(stack));
+  expect(comparison).toMatchObject({ stackChanges: [], valueChanges: [], away: [] });
+  expect(toMarkdown(pageOf(comparison))).toContain("Nothing changes against `main`.");
+});
+
+describe.each(edits)("$name of $stack", ({ name, stack, edit, reboots }) => {
+  const comparison = of(stack, edited({ stack, edit }));
+
+  test("the page", () => expectGolden(`edits/${name}`, toMarkdown(pageOf(comparison))));
+
+  test("one line is one change, and its word on reboots", () => {
+    // From operator to plugin is one choice, and two fields.
+    expect(comparison.stackChanges).toHaveLength(/-to-(plugin|operator)$/.test(name) ? 2 : 1);
+    expect(Object.fromEntries(comparison.machines.map((machine) => [machine.name, machine.reboots]))).toEqual(reboots);
+  });
+
+  test("the page in HTML needs nothing else", () => {
+    const html = toHtml("plan", pageOf(comparison));
+    expect(html).toContain("<svg ");
+    expect(html).not.toMatch(/<script|<link|src=|href=|url\((?!#)|@import/);
+  });
+});
+
+test("a graph of many machines draws their number", () => {
+  const machines = Object.fromEntries(
+    Array.from({ length: 30 }, (_, index) => [
+      `gpu-${index}`,
+      { address: `10.0.0.${index + 1}`, role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] },
+    ]),
+  );
+  const said = { talosVersion: "v1.12.6", machines, devicePlugin: { version: "0.17.4" }, upgrade: { maxParallel: 15 } };
+  const page = toMarkdown(pageOf(compare("fleet", undefined, undefined, side(said))));
+  expect(page.match(/15 machines<br\/>reboots: only if/g)).toHaveLength(2);
+});
+
+test("lines that stay are kept", () => {
+  expect(lineDifference(["a", "b", "c"], ["a", "x", "c", "d"])).toEqual(["  a", "- b", "+ x", "  c", "+ d"]);
+});
+
+test("secrets are hidden, wherever they stand", () => {
+  expect(redacted({ machine: { token: "abc.def" }, list: [{ env: "hf_abcdefghijklmnopqrstuvwx" }] })).toEqual({
+    machine: { token: "(hidden)" },
+    list: [{ env: "(hidden)" }],
+  });
+  const parts = new Map<string, unknown>([
+    ["machine.token", "abc.def"],
+    ["WireguardConfig/wg0", { privateKey: "c2VjcmV0" }],
+  ]);
+  const lines = configurationDifference(new Map(), parts).join("\n");
+  expect(lines).toContain("(hidden)");
+  expect(lines).not.toMatch(/abc\.def|c2VjcmV0/);
+});
+
+describe("the verb", () => {
+  const folder = scratch();
+  const file = path.join(folder, "Pulumi.velaryon.yaml");
+  const git = (...args: string[]): string =>
+    execFileSync("git", ["-C", folder, "-c", "user.name=t", "-c", "user.email=t@example.net", ...args], {
+      encoding: "utf8",
+    });
+  const write = (said: Said): void =>
+    fs.writeFileSync(
+      file,
+      stringify({
+        config: Object.fromEntries(Object.entries(said).map(([key, value]) => [`talos-gpu:${key}`, value])),
+      }),
+    );
+  const run = async (values: Record<string, string[]>, ...switches: string[]) => {
+    const said = { result: "", remark: "" };
+    const given = {
+      values: { stack: [file], ...values },
+      switches: new Set(switches),
+      positionals: [],
+      environment: {},
+    };
+    const status = await verb.run(given, {
+      result: (text) => void (said.result += text),
+      remark: (text) => void (said.remark += text),
+      colour: false,
+    });
+    return { status, ...said };
+  };
+
+  beforeAll(() => {
+    git("init", "-q");
+    write(stackSpec("velaryon"));
+    git("add", ".");
+    git("commit", "-qm", "stack");
+    write(edited(edits.find(({ name }) => name === "label")!));
+  });
+  afterAll(() => fs.rmSync(folder, { recursive: true }));
+
+  test("compares the file with what git has of it", async () => {
+    const { status, result } = await run({ base: ["HEAD"] }, "json");
+    expect(status).toBe(0);
+    expect(JSON.parse(result)).toMatchObject({
+      stack: "velaryon",
+      base: "HEAD",
+      stackChanges: [{ field: "machines.velaryon.labels.slot", before: '"X"', after: '"Y"' }],
+      machines: [{ name: "velaryon", reboots: "no", configuration: [] }],
+    });
+  });
+
+  test("a commit that is not there is said", async () => {
+    await expect(run({ base: ["nowhere"] })).rejects.toThrow(/--base: git knows no commit nowhere/);
+    await expect(run({ base: ["--help"] })).rejects.toThrow(/--base: git knows no commit/);
+  });
+
+  test("a stack that the base does not have is new", async () => {
+    git("checkout", "-q", "--orphan", "empty");
+    git("rm", "-q", "-f", "--cached", "Pulumi.velaryon.yaml");
+    git("commit", "-q", "--allow-empty", "-m", "nothing");
+    const { status, remark, result } = await run({ base: ["empty"] });
+    expect([status, remark]).toEqual([0, "empty has no stack velaryon: nothing is known of before"]);
+    expect(result).toContain("Nothing is compared");
+  });
+
+  test("a refused stack is a finding", async () => {
+    write({ ...stackSpec("velaryon"), talosVersion: "v1.11" });
+    expect(await run({})).toMatchObject({ status: 1, result: expect.stringContaining("`talosVersion`") });
+    write({ ...stackSpec("velaryon"), machines: 5 });
+    expect(await run({})).toMatchObject({ status: 1, result: expect.stringContaining("`machines`") });
+  });
+});
