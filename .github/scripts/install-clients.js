@@ -1,0 +1,23 @@
+// Installs what the machines of a stack are driven with: talosctl of its Talos release, and omnictl where a machine is
+// Omni's, of the release that OMNI_VERSION names, since it has to fit the server.
+const { execFileSync } = require("node:child_process");
+const fs = require("node:fs");
+const path = require("node:path");
+const { parse } = require("yaml");
+
+const stack = process.argv[2] ?? "";
+if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(stack)) throw new Error(`${stack} is no name of a stack`);
+const { config } = parse(fs.readFileSync(path.join("stacks", `Pulumi.${stack}.yaml`), "utf8"));
+const install = (...args) =>
+  execFileSync("bash", [path.join(__dirname, "install-tool.sh"), ...args], { stdio: "inherit" });
+
+install("talos", String(config["talos-gpu:talosVersion"]), "talosctl");
+const machines = Object.values(config["talos-gpu:machines"] ?? {});
+if (machines.some(({ configuration }) => configuration === "omni")) {
+  const version = process.env.OMNI_VERSION;
+  if (!version)
+    throw new Error(
+      `stack ${stack} has machines of Omni's; set the variable OMNI_VERSION to the server's release, e.g. v1.4.3`,
+    );
+  install("omni", version, "omnictl");
+}

@@ -1,0 +1,58 @@
+// Which stacks a run is about, and whether a machine of each may reboot: what the workflows' matrices are made of.
+//
+//   node .github/scripts/stacks.js all       every stack, against the commit of its last successful update
+//   node .github/scripts/stacks.js changed BASE   the stacks whose files are not as in that commit
+//
+// Prints `stacks=[…]`, for GITHUB_OUTPUT. A stack of which the last update is not known counts as one that reboots: the
+// approval is then asked for once too often, and not once too little.
+const { execFileSync } = require("node:child_process");
+const fs = require("node:fs");
+
+const pattern = /^stacks\/Pulumi\.([A-Za-z0-9][A-Za-z0-9._-]*)\.yaml$/;
+const run = (command, ...args) =>
+  execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+
+/** Names of the stacks whose files are in a list that `git … -z` prints. */
+const named = (list) => list.split("\0").flatMap((file) => pattern.exec(file)?.[1] ?? []);
+
+/** Commit of the last successful update, as GitHub keeps the deployments of the stack's two environments. */
+function lastUpdate(stack) {
+  const found = [stack, `${stack}-reboots`].flatMap((environment) => {
+    const query = `repos/${process.env.GITHUB_REPOSITORY}/deployments?environment=${encodeURIComponent(environment)}&per_page=20`;
+    for (const { id, sha, created_at } of JSON.parse(run("gh", "api", query))) {
+      const statuses = JSON.parse(
+        run("gh", "api", `repos/${process.env.GITHUB_REPOSITORY}/deployments/${id}/statuses`),
+      );
+      if (statuses.some(({ state }) => state === "success")) return [{ sha, created_at }];
+    }
+    return [];
+  });
+  return found.sort((a, b) => (a.created_at < b.created_at ? 1 : -1))[0]?.sha;
+}
+
+/** Whether the plan says that a machine may reboot. */
+function mayReboot(stack, base) {
+  if (base === undefined || !/^[0-9a-f]{40}$/.test(base)) return true;
+  try {
+    const plan = JSON.parse(run("npm", "run", "--silent", "plan", "--", "--stack", stack, "--base", base, "--json"));
+    return plan.base === undefined || plan.machines.some(({ reboots }) => reboots !== "no");
+  } catch {
+    return true; // refused, or a commit that is not there any more: somebody looks
+  }
+}
+
+const [what, base] = process.argv.slice(2);
+let stacks;
+if (what === "changed") {
+  stacks = named(run("git", "diff", "--name-only", "--diff-filter=d", "-z", base, "HEAD", "--", "stacks/")).map(
+    (stack) => ({
+      stack,
+    }),
+  );
+} else {
+  stacks = named(run("git", "ls-files", "-z", "--", "stacks/")).map((stack) => {
+    const reboots = mayReboot(stack, lastUpdate(stack));
+    return { stack, reboots, environment: reboots ? `${stack}-reboots` : stack };
+  });
+}
+fs.writeSync(1, `stacks=${JSON.stringify(stacks)}\n`);

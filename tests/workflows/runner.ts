@@ -1,0 +1,89 @@
+import { spawnSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parse } from "yaml";
+
+export const repository = path.join(__dirname, "..", "..");
+export const folder = path.join(repository, ".github", "workflows");
+
+export interface Step {
+  name?: string;
+  id?: string;
+  uses?: string;
+  run?: string;
+  with?: Record<string, unknown>;
+  env?: Record<string, string>;
+}
+export interface Job {
+  permissions?: Record<string, string>;
+  environment?: string;
+  strategy?: { "max-parallel"?: number };
+  steps: Step[];
+}
+export interface Workflow {
+  name: string;
+  on: Record<string, unknown>;
+  permissions: Record<string, string>;
+  concurrency?: unknown;
+  jobs: Record<string, Job>;
+}
+
+export const read = (file: string): Workflow => parse(fs.readFileSync(path.join(folder, file), "utf8")) as Workflow;
+
+/** The step of a job whose command has a text. */
+export const stepOf = (workflow: Workflow, job: string, text: string): Step =>
+  workflow.jobs[job]!.steps.find(({ run }) => run?.includes(text))!;
+
+/** What a run leaves: its status, what it wrote, and what it told the runner. */
+export interface Ran {
+  status: number | null;
+  said: string;
+  output: string;
+}
+
+/**
+ * Runs a step as GitHub's runner does (`bash -e`), with stand-ins in front of PATH. Expressions are looked up; one that
+ * is not in the table fails the test.
+ */
+export function runStep(
+  step: Step,
+  where: {
+    cwd: string;
+    tools: string;
+    temp: string;
+    expressions: Record<string, string>;
+    environment?: NodeJS.ProcessEnv;
+  },
+): Ran {
+  const resolved = (text: string): string =>
+    text.replace(/\$\{\{\s*(.+?)\s*\}\}/g, (_, expression: string) => {
+      const value = where.expressions[expression];
+      if (value === undefined) throw new Error(`no value for the expression ${expression}`);
+      return value;
+    });
+  const files = ["GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH"].map(
+    (name) => [name, path.join(where.temp, name)] as const,
+  );
+  for (const [, file] of files) fs.writeFileSync(file, "");
+  const { status, stdout, stderr } = spawnSync("bash", ["-e", "-o", "pipefail", "-c", resolved(step.run!)], {
+    cwd: where.cwd,
+    encoding: "utf8",
+    env: {
+      ...process.env,
+      ...Object.fromEntries(files),
+      GITHUB_REPOSITORY: "owner/gpus",
+      RUNNER_TEMP: where.temp,
+      ...Object.fromEntries(Object.entries(step.env ?? {}).map(([key, text]) => [key, resolved(text)])),
+      ...where.environment,
+      PATH: `${where.tools}${path.delimiter}${process.env["PATH"]}`,
+    },
+  });
+  const output = files.map(([, file]) => fs.readFileSync(file, "utf8")).join("");
+  return { status, said: `${stdout}${stderr}`, output };
+}
+
+/** A program of the test's own, under a name on PATH. */
+export function standIn(tools: string, name: string, source: string): void {
+  fs.mkdirSync(tools, { recursive: true });
+  fs.writeFileSync(path.join(tools, name), `#!${process.execPath}\n${source}`, { mode: 0o755 });
+}

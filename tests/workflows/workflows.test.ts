@@ -1,0 +1,278 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { folder, read, repository, runStep, standIn, stepOf } from "./runner";
+
+const files = fs.readdirSync(folder);
+
+describe.each(files)("%s", (file) => {
+  const workflow = read(file);
+  const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
+
+  test("says what it may do", () => {
+    expect(workflow.permissions).toEqual(expect.objectContaining({ contents: "read" }));
+  });
+
+  // An expression in a script is text that somebody else may have written, put into a shell.
+  test("puts no expression into a script", () => {
+    for (const { run } of steps) expect(run ?? "").not.toContain("${{");
+  });
+
+  test("runs scripts that are there", () => {
+    const scripts = steps.flatMap(({ run }) =>
+      [...(run ?? "").matchAll(/\.github\/\S+\.(?:js|sh)/g)].map(([script]) => script),
+    );
+    for (const script of scripts) expect(fs.existsSync(path.join(repository, script))).toBe(true);
+  });
+
+  test("has a token and others' code never at once", () => {
+    const privileged = ["pull_request_target", "workflow_run"].some((event) => event in workflow.on);
+    if (!privileged) return;
+    const text = fs.readFileSync(path.join(folder, file), "utf8");
+    expect(text).not.toMatch(/head\.(sha|ref|repo)|head_ref|secrets\./);
+    const checkouts = steps.filter(({ uses }) => uses?.startsWith("actions/checkout"));
+    expect(checkouts).not.toEqual([]);
+    for (const { with: given } of checkouts) {
+      expect(given).not.toHaveProperty("ref");
+      expect(given).toMatchObject({ "persist-credentials": false });
+    }
+    expect(text).not.toMatch(/git (checkout|switch|merge|reset|pull)\b/);
+  });
+});
+
+test("an update goes one stack at a time, in an environment that follows from its plan", () => {
+  const { concurrency, jobs } = read("up.yml");
+  expect(concurrency).toEqual({ group: "up", "cancel-in-progress": false });
+  expect(jobs["up"]).toMatchObject({
+    strategy: { "max-parallel": 1 },
+    environment: "${{ matrix.environment }}",
+  });
+});
+
+describe("the steps", () => {
+  const temp = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-workflows-"));
+  const [work, origin, tools] = ["work", "origin", "tools"].map((name) => path.join(temp, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const git = (...args: string[]): string =>
+    execFileSync("git", ["-C", work, "-c", "user.name=t", "-c", "user.email=t@example.net", ...args], {
+      encoding: "utf8",
+    }).trim();
+  const stack = (name: string): string => path.join(work, "stacks", `Pulumi.${name}.yaml`);
+  const change = (name: string, from: string, to: string): void =>
+    fs.writeFileSync(stack(name), fs.readFileSync(stack(name), "utf8").replace(from, to));
+  const calls = (): { args: string[]; input: string }[] => {
+    const file = path.join(temp, "calls.jsonl");
+    const text = fs.existsSync(file) ? fs.readFileSync(file, "utf8") : "";
+    fs.rmSync(file, { force: true });
+    return text
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as { args: string[]; input: string });
+  };
+  const answers = (given: Record<string, unknown>): void =>
+    fs.writeFileSync(path.join(temp, "answers.json"), JSON.stringify(given));
+  const expressions = {
+    "github.event.pull_request.number": "7",
+    "github.server_url": temp,
+    "github.repository": "origin",
+    "github.token": "token-of-the-job",
+    "matrix.stack": "velaryon",
+    "vars.OMNI_VERSION": "v1.4.3",
+  };
+  const where = { cwd: work, tools, temp, expressions };
+  let first: string;
+
+  beforeAll(() => {
+    fs.mkdirSync(path.join(work, "stacks"), { recursive: true });
+    for (const name of ["velaryon", "rtx3090", "frank"])
+      fs.copyFileSync(path.join(repository, "stacks", `Pulumi.${name}.yaml`), stack(name));
+    fs.cpSync(path.join(repository, ".github"), path.join(work, ".github"), { recursive: true });
+    fs.symlinkSync(path.join(repository, "node_modules"), path.join(work, "node_modules"));
+    const plan = `node ${repository}/lab/bundle/run.js ${repository}/cli/main.ts plan`;
+    fs.writeFileSync(path.join(work, "package.json"), JSON.stringify({ name: "gpus", scripts: { plan } }));
+    git("init", "-q", "-b", "main");
+    git("add", "stacks", ".github", "package.json");
+    git("commit", "-qm", "main");
+    first = git("rev-parse", "HEAD");
+    standIn(
+      tools,
+      "gh",
+      `const fs = require("node:fs");
+const args = process.argv.slice(2);
+const input = args.includes("--input") ? fs.readFileSync(0, "utf8") : "";
+fs.appendFileSync(${JSON.stringify(path.join(temp, "calls.jsonl"))}, JSON.stringify({ args, input }) + "\\n");
+const answers = JSON.parse(fs.readFileSync(${JSON.stringify(path.join(temp, "answers.json"))}, "utf8"));
+const place = args.find((arg) => arg.startsWith("repos/"));
+process.stdout.write(JSON.stringify(answers[place] ?? []));`,
+    );
+  });
+  afterAll(() => fs.rmSync(temp, { recursive: true }));
+
+  describe("of plan.yml, on a fork's pull request", () => {
+    const workflow = read("plan.yml");
+    const comments = "repos/owner/gpus/issues/7/comments?per_page=100";
+
+    beforeAll(() => {
+      // The fork's branch: a stack is edited, another one is no file, and its code would leave a mark.
+      git("checkout", "-qb", "fork");
+      change("velaryon", "slot: X", 'slot: "<!-- @everyone"');
+      fs.rmSync(stack("rtx3090"));
+      fs.symlinkSync("/etc/passwd", stack("rtx3090"));
+      const mark = `touch ${temp}/foreign-code`;
+      fs.writeFileSync(path.join(work, "package.json"), JSON.stringify({ scripts: { plan: mark, prepare: mark } }));
+      fs.writeFileSync(
+        path.join(work, ".github", "scripts", "plan-comment.js"),
+        `require("fs").writeFileSync("${temp}/foreign-code", "")`,
+      );
+      git("add", ".github", "stacks", "package.json");
+      git("commit", "-qm", "edit");
+      execFileSync("git", ["clone", "-q", "--bare", work, origin]);
+      execFileSync("git", ["-C", origin, "update-ref", "refs/pull/7/head", "refs/heads/fork"]);
+      git("checkout", "-q", "main");
+      git("branch", "-qD", "fork");
+      expect(runStep(stepOf(workflow, "plan", "fetch"), where)).toMatchObject({ status: 0 });
+    });
+    afterEach(() => void git("checkout", "-q", "--", "."));
+
+    const comment = () => runStep(stepOf(workflow, "plan", "plan-comment.js"), where);
+
+    test("comment on each changed stack, by the base branch's code", () => {
+      answers({ [comments]: [[]] });
+      expect(comment()).toMatchObject({ status: 0, said: "commented\n" });
+      const post = calls().at(-1)!;
+      expect(post.args).toEqual(expect.arrayContaining(["POST", "repos/owner/gpus/issues/7/comments"]));
+      const { body } = JSON.parse(post.input) as { body: string };
+      expect(body).toMatch(/^<!-- talos-gpu plan -->\n## Plan of rtx3090\n\nIts file is no plain file/);
+      expect(body).toContain("## Plan of velaryon");
+      expect(body).not.toContain("@everyone");
+      expect(body).not.toContain("root:");
+      expect(body.match(/<!--/g)).toHaveLength(1);
+      expect(fs.existsSync(path.join(temp, "foreign-code"))).toBe(false);
+    });
+
+    test("bring that comment up to date, and nobody else's", () => {
+      const marked = "<!-- talos-gpu plan -->\nold";
+      answers({
+        [comments]: [
+          [{ id: 1, body: marked, user: { type: "User" } }],
+          [{ id: 2, body: marked, user: { type: "Bot" } }],
+        ],
+      });
+      expect(comment()).toMatchObject({ status: 0, said: "comment brought up to date\n" });
+      expect(calls().at(-1)!.args).toEqual(expect.arrayContaining(["PATCH", "repos/owner/gpus/issues/comments/2"]));
+    });
+  });
+
+  describe("of preview.yml", () => {
+    test("are about the stacks that change", () => {
+      git("checkout", "-qb", "edit");
+      change("velaryon", "slot: X", "slot: Y");
+      git("commit", "-qam", "edit");
+      const step = stepOf(read("preview.yml"), "stacks", "stacks.js");
+      const { status, output } = runStep(step, {
+        ...where,
+        expressions: { "github.event.pull_request.base.sha": "main" },
+      });
+      git("checkout", "-q", "main");
+      git("branch", "-qD", "edit");
+      expect([status, output]).toEqual([0, 'stacks=[{"stack":"velaryon"}]\n']);
+    });
+  });
+
+  describe("of up.yml", () => {
+    const workflow = read("up.yml");
+    const deployments = (environment: string): string =>
+      `repos/owner/gpus/deployments?environment=${environment}&per_page=20`;
+
+    test("ask for approval where a machine may reboot since the last successful update", () => {
+      change("velaryon", "slot: X", "slot: Y");
+      change("rtx3090", "v1.10.9", "v1.10.8");
+      git("commit", "-qam", "edit");
+      const deployed = [
+        { id: 2, sha: "f".repeat(40), created_at: "2026-02-02" },
+        { id: 1, sha: first, created_at: "2026-01-01" },
+      ];
+      answers({
+        [deployments("velaryon")]: deployed,
+        [deployments("rtx3090-reboots")]: deployed,
+        "repos/owner/gpus/deployments/1/statuses": [{ state: "inactive" }, { state: "success" }],
+        "repos/owner/gpus/deployments/2/statuses": [{ state: "failure" }],
+      });
+      const { status, output, said } = runStep(stepOf(workflow, "stacks", "stacks.js"), where);
+      expect([status, said]).toEqual([0, ""]);
+      expect(JSON.parse(output.replace("stacks=", ""))).toEqual([
+        { stack: "frank", reboots: true, environment: "frank-reboots" }, // nobody knows of an update of it
+        { stack: "rtx3090", reboots: true, environment: "rtx3090-reboots" },
+        { stack: "velaryon", reboots: false, environment: "velaryon" },
+      ]);
+    });
+
+    const client = (name: string): string => `client ${name}`;
+    const served = (sum: (text: string) => string): void =>
+      standIn(
+        tools,
+        "curl",
+        `const fs = require("node:fs");
+const url = process.argv.at(-1), file = process.argv[process.argv.indexOf("-o") + 1];
+fs.appendFileSync(${JSON.stringify(path.join(temp, "urls"))}, url + "\\n");
+fs.writeFileSync(file, url.endsWith("sha256sum.txt") ? ${JSON.stringify(
+          ["talosctl", "omnictl"].map((name) => `${sum(client(name))}  ${name}-linux-amd64\n`).join(""),
+        )} : "client " + url.split("/").at(-1).replace("-linux-amd64", ""));`,
+      );
+    const install = (stackName: string, environment: NodeJS.ProcessEnv = {}) => {
+      fs.rmSync(path.join(temp, "bin"), { recursive: true, force: true });
+      fs.rmSync(path.join(temp, "urls"), { force: true });
+      const step = stepOf(workflow, "up", "install-clients.js");
+      const all = { ...where, environment, expressions: { ...expressions, "matrix.stack": stackName } };
+      const ran = runStep(step, all);
+      const bin = path.join(temp, "bin");
+      return { ...ran, there: fs.existsSync(bin) ? fs.readdirSync(bin).sort() : [] };
+    };
+    const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+    test("install the clients that a stack needs, of its release", () => {
+      served(sha256);
+      expect(install("velaryon")).toMatchObject({ status: 0, there: ["talosctl"], output: `${temp}/bin\n` });
+      expect(fs.readFileSync(path.join(temp, "urls"), "utf8")).toContain(
+        "https://github.com/siderolabs/talos/releases/download/v1.11.1/talosctl-linux-amd64",
+      );
+      expect(install("frank")).toMatchObject({ status: 0, there: ["omnictl", "talosctl"] });
+      expect(fs.readFileSync(path.join(temp, "urls"), "utf8")).toContain(
+        "siderolabs/omni/releases/download/v1.4.3/omnictl",
+      );
+    });
+
+    test("install nothing whose checksum is another, or that has none", () => {
+      served((text) => sha256(`${text}!`));
+      expect(install("velaryon")).toMatchObject({ status: 1, there: [] });
+      served(() => "no checksum");
+      expect(install("velaryon")).toMatchObject({ status: 1, there: [] });
+    });
+
+    test("say which variable a stack of Omni's needs", () => {
+      served(sha256);
+      expect(install("frank", { OMNI_VERSION: "" })).toMatchObject({
+        status: 1,
+        said: expect.stringContaining("set the variable OMNI_VERSION"),
+      });
+    });
+
+    test("write credentials for the runner's user alone", () => {
+      const { status, output } = runStep(stepOf(workflow, "up", "write-credentials.js"), {
+        ...where,
+        expressions: {
+          "secrets.TALOSCONFIG": "context: a",
+          "secrets.TALOS_SECRETS": "",
+          "secrets.KUBECONFIG": "kind: Config",
+        },
+      });
+      expect([status, output]).toEqual([0, `TALOSCONFIG=${temp}/talosconfig\nKUBECONFIG=${temp}/kubeconfig\n`]);
+      expect(fs.statSync(path.join(temp, "kubeconfig")).mode & 0o777).toBe(0o600);
+    });
+  });
+});
