@@ -30,10 +30,14 @@ function lastUpdate(stack) {
   return found.sort((a, b) => (a.created_at < b.created_at ? 1 : -1))[0]?.sha;
 }
 
+/** What else a plan follows from than the stack's file; the plan computes both sides by the code that is there now. */
+const code = ["components", "stacks/*.ts", "package-lock.json"];
+
 /** Whether the plan says that a machine may reboot. */
 function mayReboot(stack, base) {
   if (base === undefined || !/^[0-9a-f]{40}$/.test(base)) return true;
   try {
+    if (run("git", "diff", "--name-only", base, "HEAD", "--", ...code) !== "") return true;
     const plan = JSON.parse(run("npm", "run", "--silent", "plan", "--", "--stack", stack, "--base", base, "--json"));
     return plan.base === undefined || plan.machines.some(({ reboots }) => reboots !== "no");
   } catch {

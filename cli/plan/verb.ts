@@ -20,7 +20,7 @@ export const plan: Verb = {
     },
     html: { help: "one page with the order drawn, instead of Markdown" },
   },
-  more: "Looks at files and at git, and at nothing else: no network, no credentials.\n",
+  more: "Looks at files and at git, and at nothing else: no network, no credentials. Of a base it takes the stack file: what follows\nfrom it is computed by this release of talos-gpu, on both sides.\n",
   run: async (given, output) => {
     const stack = valueOf(given, "stack");
     if (stack === undefined)

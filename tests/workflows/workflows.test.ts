@@ -212,6 +212,15 @@ process.stdout.write(JSON.stringify(answers[place] ?? []));`,
       ]);
     });
 
+    test("ask for approval where the code has changed by which a plan is computed", () => {
+      fs.mkdirSync(path.join(work, "components"), { recursive: true });
+      fs.writeFileSync(path.join(work, "components", "recipe.ts"), "");
+      git("add", "components");
+      git("commit", "-qm", "code");
+      const { output } = runStep(stepOf(workflow, "stacks", "stacks.js"), where);
+      expect(output).toContain('{"stack":"velaryon","reboots":true,"environment":"velaryon-reboots"}');
+    });
+
     const client = (name: string): string => `client ${name}`;
     const served = (sum: (text: string) => string): void =>
       standIn(
