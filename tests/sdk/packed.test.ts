@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
+import * as os from "node:os";
 import * as path from "node:path";
 import { repository } from "../../stacks/stack-file";
 
@@ -37,4 +38,27 @@ test("the packed package holds what a consumer needs, and nothing else", () => {
     )
     .filter((one) => one !== undefined);
   expect(missing).toEqual([]);
+}, 120_000);
+
+test("what was packed loads, and its command runs, from where it is installed", () => {
+  const consumer = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-consumer-"));
+  try {
+    const modules = path.join(consumer, "node_modules");
+    const installed = path.join(modules, "talos-gpu");
+    fs.mkdirSync(installed, { recursive: true });
+    execFileSync("npm", ["pack", "--ignore-scripts", "--pack-destination", consumer], { cwd: folder, stdio: "ignore" });
+    const [tarball] = fs.readdirSync(consumer).filter((file) => file.endsWith(".tgz"));
+    execFileSync("tar", ["-xzf", path.join(consumer, tarball!), "-C", installed, "--strip-components=1"]);
+    const run = (...args: string[]): string =>
+      execFileSync(process.execPath, args, {
+        cwd: consumer,
+        encoding: "utf8",
+        // Its dependencies are those of this repository; `@pulumiverse/talos` is the stand-in of sdk/talos.
+        env: { ...process.env, NODE_PATH: path.join(repository, "node_modules") },
+      });
+    expect(run("-p", 'Object.keys(require("talos-gpu")).sort().join()')).toContain("ComfyUi,GpuCluster,GpuMachine");
+    expect(run(path.join(installed, "bin/cli.js"), "doctor", "--help")).toContain("--kubeconfig");
+  } finally {
+    fs.rmSync(consumer, { recursive: true });
+  }
 }, 120_000);
