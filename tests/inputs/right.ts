@@ -520,4 +520,13 @@ export const right: Inputs[] = [
       ["machine: {kubelet: {extraArgs: {node-labels: rack=7}}}\n"],
     ],
   },
+  {
+    base: "rtx5070ti",
+    at: "gpuOperator values",
+    values: [
+      { dcgmExporter: { env: [{ name: "DCGM_EXPORTER_INTERVAL", value: "15000" }] } },
+      { dcgmExporter: { env: [{ name: "NODE", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } }] } },
+      { daemonsets: { updateStrategy: "OnDelete" } },
+    ],
+  },
 ];

@@ -183,7 +183,6 @@ export const wrong: WrongInputs[] = [
     at: "machines",
     check: "shape",
     values: [
-      undefined,
       null,
       [],
       "gpu",
@@ -910,4 +909,23 @@ export const wrong: WrongInputs[] = [
       ],
     ],
   },
+  {
+    base: "rtx5070ti",
+    at: "gpuOperator values",
+    check: "chart-values",
+    values: [
+      { devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: ["envvar"] }] } },
+      { devicePlugin: { env: [{ name: "PASS_DEVICE_SPECS", value: true }] } },
+      { validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: 1 }] } } },
+      { mig: { strategy: "both" } },
+      { daemonsets: { updateStrategy: "Recreate" } },
+    ],
+  },
+  {
+    base: "velaryon",
+    at: "devicePlugin values",
+    check: "chart-values",
+    values: [{ migStrategy: "all" }, { migStrategy: true }],
+  },
+  { base: "three-generations", at: "machines", check: "gpu-machine", values: [undefined] },
 ];

@@ -1,5 +1,7 @@
 import { judgesOf, valueComplaints, type ChartName } from "../facts/chart";
-import type { Check } from "./check";
+import { isMapping } from "../mapping";
+import { valueAt } from "../machine/user-patches";
+import type { Check, Complaint } from "./check";
 import { didYouMean } from "../stack/suggest";
 
 const hints: [RegExp, string][] = [
@@ -9,6 +11,49 @@ const hints: [RegExp, string][] = [
   ],
   [/\.tolerations$/, "all operands share daemonsets.tolerations; the machines' own taints are tolerated without it"],
 ];
+
+/** Values that take one of a few words. Source: k8s-device-plugin, api/config/v1/consts.go (MigStrategyNone, -Single, -Mixed); the ClusterPolicy's definition. */
+const words: readonly { of: "gpuOperator" | "devicePlugin"; path: string; takes: readonly string[] }[] = [
+  { of: "gpuOperator", path: "mig.strategy", takes: ["none", "single", "mixed"] },
+  { of: "gpuOperator", path: "daemonsets.updateStrategy", takes: ["RollingUpdate", "OnDelete"] },
+  { of: "devicePlugin", path: "migStrategy", takes: ["none", "single", "mixed"] },
+];
+
+function wrongWords(of: "gpuOperator" | "devicePlugin", values: unknown): Complaint[] {
+  return words.flatMap(({ of: chart, path, takes }) => {
+    const said = valueAt(values, ...path.split("."));
+    if (chart !== of || said === undefined || said === null || takes.includes(said as string)) return [];
+    const problem = `must be one of ${takes.join(", ")}`;
+    return [
+      {
+        field: `${of}.values.${path}`,
+        problem,
+        why: "NVIDIA's program refuses anything else",
+        remedy: "write one of them",
+      },
+    ];
+  });
+}
+
+/** Variables of the operator's parts: a list, and each value a text. Source: gpu-operator, api/nvidia/v1/clusterpolicy_types.go (EnvVar). */
+function wrongVariables(values: unknown, path: readonly string[] = []): Complaint[] {
+  if (!isMapping(values)) return [];
+  return Object.entries(values).flatMap(([key, value]) => {
+    if (key !== "env" || !Array.isArray(value)) return wrongVariables(value, [...path, key]);
+    const odd = value.find(
+      (item) => isMapping(item) && item["value"] !== undefined && typeof item["value"] !== "string",
+    ) as Record<string, unknown> | undefined;
+    if (odd === undefined) return [];
+    return [
+      {
+        field: `gpuOperator.values.${[...path, key].join(".")}`,
+        problem: `${String(odd["name"])} has a value that is no text`,
+        why: "the API server refuses the ClusterPolicy, and the release with it",
+        remedy: "write it in quotes",
+      },
+    ];
+  });
+}
 
 export const chartValues: Check = {
   id: "chart-values",
@@ -28,7 +73,7 @@ export const chartValues: Check = {
       const complaints = valueComplaints(chart, release.values).filter(({ path }) =>
         refusedToo.every((paths) => paths.includes(path)),
       );
-      return complaints.map(({ path, kind }) =>
+      const told = complaints.map(({ path, kind }): Complaint =>
         kind === "unknown"
           ? {
               field: `${field}.values.${path}`,
@@ -49,5 +94,7 @@ export const chartValues: Check = {
                 kind === "boolean" ? "write it without quotes" : "write it in the shape that `helm show values` has",
             },
       );
+      const shapes = field === "gpuOperator" ? wrongVariables(release.values) : [];
+      return [...told, ...wrongWords(field, release.values), ...shapes];
     }),
 };

@@ -1,7 +1,7 @@
 import type { Check } from "./check";
 import type { WorkloadsSpec } from "../stack/spec/index";
 
-/** Namespaces that every cluster has. Source: kubernetes v1.34.0, pkg/controlplane/controller/systemnamespaces. */
+/** Namespaces that every cluster has. Source: kubernetes v1.36.3, pkg/controlplane/controller/systemnamespaces. */
 const given = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
 /** The namespace that each workload makes; undefined where it takes one that is there. One that is missing here does not compile. */

@@ -124,7 +124,7 @@ export const machineAddress = flawRule(
   "write one IP or one host name that others reach it by, without scheme and port, brackets and prefix length",
 );
 
-/** URL of the Kubernetes API. Source: talos v1.12.0, cmd/talosctl/cmd/mgmt/gen/config.go (validateClusterEndpoint). */
+/** URL of the Kubernetes API. Source: talos v1.13.0, cmd/talosctl/cmd/mgmt/gen/config.go (validateClusterEndpoint). */
 export const clusterUrl = withPattern(
   /^[hH][tT][tT][pP][sS]:\/\//,
   flawRule(
@@ -165,7 +165,7 @@ export const vllmModel = flawRule(
   "write it by its name on Hugging Face, e.g. `Qwen/Qwen2.5-7B-Instruct`",
 );
 
-/** Form of a MIG profile: `<slices>g.<memory>gb`, with attributes. Source: NVIDIA/go-nvlib v0.7.4, pkg/nvlib/device/mig_profile.go (ParseMigProfile). */
+/** Form of a MIG profile: `<slices>g.<memory>gb`, with attributes. Sources: NVIDIA/go-nvlib, pkg/nvlib/device/mig_profile.go (parseMigProfile); mig-parted v0.15.0, config-default.yaml (`-me`, `+me.all`). */
 const migForm = /^[1-9]\d?g\.[1-9]\d{0,3}gb(?:[+-][a-z]+(?:\.[a-z]+)?)?$/;
 
 /** MIG profile of one device. */
@@ -187,7 +187,7 @@ export const absolutePath = withPattern(
   ),
 );
 
-/** Resources that Kubernetes knows without a domain. Source: kubernetes v1.34.0, pkg/apis/core/helper/helpers.go (IsStandardContainerResourceName). */
+/** Resources that Kubernetes knows without a domain. Source: kubernetes v1.36.3, pkg/apis/core/helper/helpers.go (IsStandardContainerResourceName). */
 const standard = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
 
 /** A container's limit of a resource, by the resource's name. */

@@ -1,4 +1,4 @@
-/** Factor of a suffix. Source: kubernetes v1.34.0, staging/src/k8s.io/apimachinery/pkg/api/resource/suffix.go. */
+/** Factor of a suffix. Source: kubernetes v1.36.3, staging/src/k8s.io/apimachinery/pkg/api/resource/suffix.go. */
 const factors = new Map<string, number>([
   ...["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].map((suffix, index): [string, number] => [suffix, 1024 ** (index + 1)]),
   ...["n", "u", "m", "", "k", "M", "G", "T", "P", "E"].map((suffix, index): [string, number] => [
@@ -9,7 +9,7 @@ const factors = new Map<string, number>([
 
 /**
  * Value of a Kubernetes quantity, e.g. `100Gi`, `0.5Gi`, `500m`, `1e3`; undefined when it is none. Near enough for comparisons;
- * Kubernetes cuts it at 2^63-1. Source: kubernetes v1.34.0, staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go (parseQuantityString).
+ * Kubernetes cuts it at 2^63-1. Source: kubernetes v1.36.3, staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go (parseQuantityString).
  */
 export function quantityValue(text: string): number | undefined {
   if (text.length > 64) return undefined;
