@@ -1,7 +1,9 @@
+import { execFile } from "node:child_process";
 import * as fs from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
+import { promisify } from "node:util";
 import { clusterOf, readStackFile, stackNameOf } from "../../stacks/stack-file";
 import { serveCharts } from "../../lab/charts/repository";
 import { makeExistingCluster } from "../../lab/cluster/existing-cluster";
@@ -40,6 +42,8 @@ export interface PreviewStand {
   /** A stack of this repository, as its file is. */
   stack(nameOrFile: string): Promise<Previewed>;
   project(project: Project): Promise<Previewed>;
+  /** Runs the CLI in the checkout; gives its standard output. */
+  pulumi(...args: string[]): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -123,6 +127,11 @@ export async function openPreviewStand(): Promise<PreviewStand> {
   return {
     checkout,
     project,
+    pulumi: async (...args) => {
+      const env = { ...environment, PULUMI_HOME: at("home"), PULUMI_SKIP_UPDATE_CHECK: "true" };
+      const { stdout } = await promisify(execFile)(tools.pulumi, args, { cwd: checkout, env, maxBuffer: 2 ** 26 });
+      return stdout;
+    },
     stack: (nameOrFile) => {
       const stack = stackNameOf(nameOrFile);
       const said = readStackFile(nameOrFile);

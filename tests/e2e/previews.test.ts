@@ -1,6 +1,7 @@
+import * as fs from "node:fs";
 import * as path from "node:path";
 import { planCluster } from "../../components/recipe";
-import { clusterOf, readStackFile, stackNames } from "../../stacks/stack-file";
+import { clusterOf, readStackFile, repository, stackNames } from "../../stacks/stack-file";
 import { openPreviewStand, type PreviewStand } from "./preview-stand";
 
 // By the real CLI, in a checkout, each program in a process of its own by the SDK's cmd/run, which checks its types: what a
@@ -72,3 +73,32 @@ test(
   },
   limit,
 );
+
+test(
+  "the CLI's get-schema prints what sdk/schema.json publishes",
+  async () => {
+    const printed = comparable(JSON.parse(await stand.pulumi("package", "get-schema", "./components")));
+    const published = comparable(JSON.parse(fs.readFileSync(path.join(repository, "sdk/schema.json"), "utf8")));
+    expect(printed).toEqual(published);
+  },
+  limit,
+);
+
+/**
+ * A schema without what the CLI's own types drop when it prints one, `optional: true` and what is empty, and without default,
+ * example and effect of a field, which sdk/generate.ts adds to its description.
+ */
+function comparable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(comparable);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value)
+    .filter(([key, inner]) => !(key === "optional" && inner === true))
+    .map(([key, inner]) => [key, key === "description" ? untagged(inner) : comparable(inner)] as const)
+    .filter(([, inner]) => typeof inner !== "object" || inner === null || Object.keys(inner).length > 0);
+  return Object.fromEntries(entries);
+}
+
+const untagged = (description: unknown): unknown =>
+  typeof description === "string"
+    ? description.replace(/(?:^|\n)(?:Default|Example): [\s\S]*$/, "")
+    : comparable(description);
