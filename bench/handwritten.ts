@@ -2,6 +2,7 @@ import * as command from "@pulumi/command";
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
+import { namedByPulumi } from "../components/kubernetes/pods";
 import * as read from "../components/machine/credentials";
 import { credentials, nodeName, window } from "./cluster";
 import { type Common, oneMachine, plan, run } from "./handwritten-machine";
@@ -155,10 +156,9 @@ function smokeTest(
 ): k8s.batch.v1.Job {
   const labels = { "app.kubernetes.io/managed-by": "talos-gpu", "app.kubernetes.io/name": "gpu-smoke-test" };
   return new k8s.batch.v1.Job(
-    `${name}-smoke-test-${node}`,
+    namedByPulumi(name, "gpu-smoke-test", node),
     {
       metadata: {
-        name: `gpu-smoke-test-${node}`,
         namespace,
         labels,
         annotations: {

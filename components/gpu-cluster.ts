@@ -4,6 +4,7 @@ import { noArguments } from "./checked-arguments";
 import { credentialsOf } from "./cluster-access";
 import { gpuExposure } from "./exposure";
 import { done, gpuMachines, type MachineReport, reports } from "./gpu-machines";
+import { guarded } from "./kubernetes/guard";
 import { behind, gpuStack, passed } from "./kubernetes";
 import { findingsOf, InvalidStackError, parseSpec, planCluster } from "./recipe";
 import type { StackSpec } from "./recipe/stack/spec/index";
@@ -56,8 +57,9 @@ export class GpuCluster extends pulumi.ComponentResource {
     const exposure = gpuExposure(name, plan, credentials, child);
     const { machines, kubernetes } = gpuMachines(name, plan, credentials, exposure, child);
     const withGpus = machines.filter(({ recipe }) => recipe.gpuCount > 0).map(({ machine }) => machine);
-    const within = kubernetes === undefined ? child : { ...child, provider: kubernetes };
     this.kubeconfig = machines[0]?.machine.kubeconfig ?? pulumi.secret("");
+    const inCluster = kubernetes === undefined ? child : { ...child, provider: kubernetes };
+    const within = { ...inCluster, transformations: [guarded(name, this.kubeconfig)] };
     const access = plan.spec.bootstrap ? this.kubeconfig : credentials.kubeconfig;
     const gate = gpuStack(name, plan, done(withGpus), within, exposure, access);
     this.runtimeClassName = behind(gate, plan.kubernetes.runtimeClass.name);

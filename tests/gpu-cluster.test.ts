@@ -1,8 +1,8 @@
 import type { FixId } from "../components/diagnosis";
 import { leaveOut } from "../lab/without";
-import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
+import { namedByPulumi } from "../components/kubernetes/pods";
 import { arguments_, build, machines, types } from "./support/gpu-cluster";
 import { find, findAll, isSecret, waitsFor } from "./support/graph";
 import type { Registered, Run, RunOptions } from "./support/recorder";
@@ -18,7 +18,7 @@ describe("order", () => {
       find(run, types.node),
       find(run, types.namespace, "lab-namespace"),
       find(run, types.release),
-      find(run, types.job, "smoke-test-k8s-worker4"),
+      find(run, types.job, namedByPulumi("lab", "gpu-smoke-test", "k8s-worker4")),
       find(run, types.deployment, "ollama-deployment"),
       find(run, types.job, pullJob),
     ];
@@ -111,7 +111,9 @@ describe("resources", () => {
     for (const resource of run.resources.filter(
       (each) => !["pulumi:pulumi:Stack", types.cluster].includes(each.type),
     )) {
-      expect([resource.name, resource.name.startsWith("lab-")]).toEqual([resource.name, true]);
+      // A Job's resource names its object, so the cluster is only a hash in it.
+      const named = resource.name.startsWith("lab-") || resource.type === types.job;
+      expect([resource.name, named]).toEqual([resource.name, true]);
       expect([resource.name, [...ancestors(run, resource)]]).toEqual([
         resource.name,
         expect.arrayContaining([cluster!.urn]),
@@ -210,11 +212,11 @@ test.each<[FixId, string]>([
   const [before, after] = [inputs(whole), inputs(less)];
   expect(Object.keys(after)).toEqual(Object.keys(before));
   const changed = Object.keys(before).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
-  const follow = ["lab-gate", `lab-smoke-test-${stack}`];
-  expect(changed.sort()).toEqual([`lab-${stack}-configuration`, `lab-${stack}-upgrade`, ...follow].sort());
+  const follow = [`lab-${stack}-configuration`, `lab-${stack}-upgrade`];
+  expect(changed.sort()).toEqual([expect.stringMatching(`^gpu-smoke-test-${stack}-`), ...follow.sort()]);
 });
 
-const pullJob = "pull-llama3-2-3b-".concat(createHash("sha256").update("llama3.2:3b").digest("hex").slice(0, 6));
+const pullJob = namedByPulumi("lab-ollama llama3.2:3b", "pull", "llama3.2:3b");
 
 function expectWait(run: Run, later: Registered, earlier: Registered): void {
   expect([later.name, [...waitsFor(run, later)]]).toEqual([later.name, expect.arrayContaining([earlier.urn])]);

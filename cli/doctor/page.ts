@@ -19,8 +19,46 @@ hardware.
 
 /** The troubleshooting page (Markdown): a section per failure. */
 export function troubleshootingPage(fixes: readonly Fix[]): string {
-  return [intro, ...fixes.map(section), others, ...Object.entries(causes).map(causeSection)].join("\n");
+  return [intro, ...fixes.map(section), stopped, others, ...Object.entries(causes).map(causeSection)].join("\n");
 }
+
+/** Every command in here is run by tests/e2e/killed.test.ts. */
+const stopped = `# Killed, locked, pending, stuck in Helm
+
+An update may be stopped anywhere, by Ctrl-C or by a computer that goes off: \`pulumi up\` goes on where it was, with no reboot
+more than one. What a killed update left in the cluster and Pulumi did not write down, it knows by its mark (the annotation
+\`talos-gpu/owner\`), takes it away and makes it anew; nothing of anybody else's is touched.
+
+### error: the stack is currently locked by 1 lock(s)
+
+**Cause.** Pulumi was killed, and a backend of files or a bucket keeps its lock; or somebody else's update goes on.
+
+**Remedy.** See that nobody's does. \`pulumi cancel --yes\`, then \`pulumi up\`.
+
+### warning: Attempting to deploy or update resources with 5 pending operations
+
+**Cause.** What Pulumi was at when it was killed; it says so at every update, also when all is well again.
+
+**Remedy.** \`pulumi up\`; when that has ended well, \`pulumi refresh --clear-pending-creates --yes\`.
+
+### was left by an update that was killed, and holds …
+
+**Cause.** A namespace or a volume that Pulumi lost, and in which there is something since; it is not deleted.
+
+**Remedy.** Take it into the stack: \`pulumi refresh --import-pending-creates 'URN' --import-pending-creates 'NAMESPACE/NAME' --yes\`, with the URN from the warning of pending operations, then \`pulumi up\`.
+
+### is in the cluster already, made by …; or: and is not this stack's
+
+**Cause.** Another stack, another state of the same stack, or a person made an object of that name.
+
+**Remedy.** Give one of the two another name or namespace. Of a renamed resource, an alias.
+
+### Helm release …: pending-install or pending-upgrade, left by an update that was killed
+
+**Cause.** Helm was killed in the middle, and its record says that it goes on; by itself Helm would refuse for ever.
+
+**Remedy.** Nothing more than \`pulumi up\`, which says this: it goes on from the revision before, over what is there.
+`;
 
 const others = `# What no fix of a stack prevents
 

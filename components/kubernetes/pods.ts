@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { shortHash } from "../recipe/short-hash";
 import type { GpuToleration } from "./toleration";
 
 /** Labels of everything that this package makes in a cluster, `component` telling its kinds apart. */
@@ -48,6 +49,16 @@ export function kubernetesName(...words: string[]): string {
     .toLowerCase()
     .replace(/[^a-z0-9-]+/g, "-");
   return name.slice(0, 63).replace(/^-+|-+$/g, "");
+}
+
+/**
+ * Name of a resource whose object Pulumi names: it adds eight hexadecimal digits, another eight for every replacement, and the
+ * result fits into a label. So one that Pulumi lost, because it was killed, does not stand in the way of the next.
+ *
+ * @param owner Tells resources apart that have the same words.
+ */
+export function namedByPulumi(owner: string, ...words: string[]): string {
+  return `${kubernetesName(...words).slice(0, 47)}-${shortHash(owner, 6)}`;
 }
 
 /**

@@ -2,7 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
 import { shortHash } from "../recipe/short-hash";
-import { anewUnlessDone, kubernetesName, labels, onNode, podTolerations, unprivileged } from "./pods";
+import { anewUnlessDone, labels, namedByPulumi, onNode, podTolerations, unprivileged } from "./pods";
 import { outlasting } from "./timeouts";
 
 /**
@@ -26,9 +26,9 @@ export function testPriority(name: string, opts: pulumi.CustomResourceOptions): 
  * The gate of one machine: a Job that requests one unit of the GPU resource through the device plugin, on that machine,
  * and computes on it. Its image must exit with 0 only when the card computed right.
  *
- * A Job cannot be changed, so it runs again exactly when it failed or what it tests is another: its name ends in a hash of
- * the driver, the machine's GPU configuration and the release. A new name also lets the new Job run before the old one goes, and
- * leaves what waits for the gate alone.
+ * A Job cannot be changed, so it runs again exactly when it failed or what it tests is another: its pod bears a hash of
+ * the driver, the machine's GPU configuration and the release. Its name is Pulumi's, another one each time: the new Job runs
+ * before the old one goes, and what waits for the gate is left alone.
  *
  * @param limit Seconds until the test must have passed, with the wait for the device plugin and the image.
  * @param priorityClassName The class of `testPriority`.
@@ -44,10 +44,9 @@ export function smokeTest(
   const tested = whatIsTested(recipe, machine);
   const hash = shortHash(JSON.stringify(tested), 8);
   return new k8s.batch.v1.Job(
-    `${name}-smoke-test-${machine.name}`,
+    namedByPulumi(name, "gpu-smoke-test", machine.name),
     {
       metadata: {
-        name: `${kubernetesName("gpu-smoke-test", machine.name).slice(0, 54)}-${hash}`,
         namespace: recipe.release.namespace,
         labels: labels("gpu-smoke-test"),
         annotations: {
@@ -65,7 +64,7 @@ export function smokeTest(
         backoffLimit: splitOf(recipe, machine) ? 6 : 3,
         activeDeadlineSeconds: limit + 60, // behind the gate, which says more of what is wrong than the deadline does
         template: {
-          metadata: { labels: labels("gpu-smoke-test") },
+          metadata: { labels: labels("gpu-smoke-test"), annotations: { "talos-gpu/tests": hash } },
           spec: { ...testPod(recipe, machine), priorityClassName },
         },
       },

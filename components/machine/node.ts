@@ -1,6 +1,7 @@
 import { NodePatch } from "@pulumi/kubernetes/core/v1";
 import * as pulumi from "@pulumi/pulumi";
 import type { GpuMachineRecipe, MachineInputs } from "./args";
+import { shortHash } from "../recipe/short-hash";
 import { runProgram } from "./program-resource";
 import type { TaintTask } from "./program/task";
 
@@ -32,14 +33,18 @@ export function patchNode(
   return pulumi.all([node, ...done.map((resource) => resource.urn)]).apply(([first]) => first!);
 }
 
-/** Forced: Talos, the operator and kubectl may hold the same labels, and the stack's word is the last. */
+/**
+ * Forced: Talos, the operator and kubectl may hold the same labels, and the stack's word is the last. By a field manager of its
+ * own name: one that Pulumi draws would be another after a kill, and the labels of the lost one would outlast the stack.
+ */
 function labelled(
   name: string,
   node: pulumi.Output<string>,
   labels: GpuMachineRecipe["nodeLabels"],
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Resource {
-  const annotations = { "pulumi.com/patchForce": "true" };
+  const manager = `talos-gpu-${shortHash([pulumi.getProject(), pulumi.getStack(), name].join("/"), 12)}`;
+  const annotations = { "pulumi.com/patchForce": "true", "pulumi.com/patchFieldManager": manager };
   return new NodePatch(name, { metadata: { name: node, annotations, labels } }, opts);
 }
 

@@ -1,9 +1,8 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { anewUnlessDone, kubernetesName, labels, unprivileged } from "../kubernetes/pods";
+import { anewUnlessDone, labels, namedByPulumi, unprivileged } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
 import { workloadImages } from "../recipe/facts/data/images";
-import { shortHash } from "../recipe/short-hash";
 import { type OllamaSpec } from "../recipe/stack/spec/index";
 
 /** Whether the server lists the model: `/api/tags` names every model with its tag. */
@@ -38,13 +37,11 @@ export function ollamaModels(
   if (spec.active === false || spec.pullBy === "postStart") return [];
   const limit = spec.readyWithin ?? 1200;
   return [...new Set((spec.models ?? []).map(fullName))].sort().map((model) => {
-    // Two models may differ only in what a Kubernetes name cannot hold.
-    const hash = shortHash(model, 6);
-    const job = `${kubernetesName("pull", model).slice(0, 56)}-${hash}`;
     return new k8s.batch.v1.Job(
-      `${name}-${job}`,
+      // Two models may differ only in what a Kubernetes name cannot hold.
+      namedByPulumi(`${name} ${model}`, "pull", model),
       {
-        metadata: { name: job, namespace, labels: labels("ollama-model"), annotations: anewUnlessDone },
+        metadata: { namespace, labels: labels("ollama-model"), annotations: anewUnlessDone },
         spec: {
           backoffLimit: 4, // a download may break off; ollama goes on where it stopped
           activeDeadlineSeconds: limit,

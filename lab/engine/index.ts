@@ -69,7 +69,7 @@ export interface RunResult {
   readonly diagnostics: readonly string[];
 }
 
-type Verb = "preview" | "up" | "destroy";
+type Verb = "preview" | "up" | "destroy" | "refresh";
 
 /** Pulumi's own engine on a file backend, with a program that runs in this process. */
 export class LabEngine {
@@ -146,6 +146,24 @@ export class LabEngine {
     for (const controller of this.cancellations) controller.abort();
   }
 
+  /** Brings the state up to what is there, and forgets what was pending: `pulumi refresh --clear-pending-creates`. */
+  refresh(options: RunOptions = {}): Promise<RunResult> {
+    return this.run("refresh", options);
+  }
+
+  /** Takes what was made before a kill into the state: `pulumi refresh --import-pending-creates`. */
+  async importPending(urn: string, id: string): Promise<void> {
+    const pending = ["--import-pending-creates", urn, "--import-pending-creates", id];
+    // The SDK's own `refresh` has no such option, and this method is not among its types.
+    const stack = this.stack as unknown as { runPulumiCmd(args: string[]): Promise<unknown> };
+    await stack.runPulumiCmd(["refresh", "--yes", "--skip-preview", ...pending]);
+  }
+
+  /** Takes away the lock of an update that was killed: `pulumi cancel`. */
+  async unlock(): Promise<void> {
+    await this.stack.cancel();
+  }
+
   /** Outputs of the last update, with a flag for the secret ones. */
   outputs(): Promise<OutputMap> {
     return this.stack.outputs();
@@ -184,6 +202,7 @@ export class LabEngine {
         suppressProgress: true,
         ...(options.parallel === undefined ? {} : { parallel: options.parallel }),
         ...(options.refresh === undefined ? {} : { refresh: options.refresh }),
+        ...(verb === "refresh" ? { clearPendingCreates: true } : {}),
       });
     } catch (error) {
       failure = error instanceof Error ? error.message : String(error);

@@ -9,7 +9,11 @@ const packages: Readonly<Record<string, string>> = {
   "@pulumiverse/talos": "sdk/talos",
 };
 
-const machineProgram = "machine/program/main.ts";
+/** What the build bundles with its dependencies, by what becomes of it (components/package.json). */
+const bundles: Readonly<Record<string, string>> = {
+  "machine/program/main.ts": "program.js",
+  "kubernetes/guard/cluster-objects.ts": "cluster-objects.js",
+};
 
 const copied = ["Pulumi.yaml", "package.json", "tsconfig.json", ".npmrc", "stacks", "examples"];
 
@@ -40,7 +44,7 @@ async function copy(name: string, folder: string): Promise<void> {
   });
 }
 
-/** Sources, and what `npm run build` makes of them, but for the types: each file by itself, and the machine program as one. */
+/** Sources, and what `npm run build` makes of them, but for the types: each file by itself, and the bundles. */
 async function buildPackage(name: string, folder: string): Promise<void> {
   await copy(name, folder);
   const at = path.join(folder, name);
@@ -52,9 +56,10 @@ async function buildPackage(name: string, folder: string): Promise<void> {
   await build({ ...common, entryPoints, outdir: path.join(at, "bin"), outbase: at, sourcemap: true });
   const data = files.filter((file) => file.includes("/") && file.endsWith(".json"));
   await Promise.all(data.map((file) => fs.cp(path.join(at, file), path.join(at, "bin", file))));
-  if (!files.includes(machineProgram)) return;
-  const program = path.join(repository, name, machineProgram);
-  await build({ ...common, entryPoints: [program], bundle: true, outfile: path.join(at, "bin/program.js") });
+  for (const [source, made] of Object.entries(bundles).filter(([source]) => files.includes(source))) {
+    const entry = path.join(repository, name, source);
+    await build({ ...common, entryPoints: [entry], bundle: true, outfile: path.join(at, "bin", made) });
+  }
 }
 
 /** The same packages, by links: scopes are folders of their own, as what this repository holds takes its place in one. */

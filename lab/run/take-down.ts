@@ -48,7 +48,7 @@ function downFailed({ report }: Running, symptom: string, causes: readonly strin
 const settleSeconds = 90;
 
 /** What the destroy left, once nothing of it goes by itself any more. */
-async function whatIsLeft(lab: Running, up: Standing): Promise<Leftovers> {
+export async function whatIsLeft(lab: Running, up: Standing): Promise<Leftovers> {
   const deadline = performance.now() + settleSeconds * 1000;
   for (;;) {
     lab.session.signal.throwIfAborted();

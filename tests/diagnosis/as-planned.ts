@@ -64,7 +64,7 @@ export function asPlanned(plan: Plan): Observations {
       ...(mode === "operator" ? [deployment(namespace, "gpu-operator")] : []),
       ...servers.map(([name, its]) => deployment(its?.namespace ?? name, name)),
     ],
-    jobs: gpuMachines.map(({ name }) => ({ namespace, name: `gpu-smoke-test-${name}-12345678`, succeeded: 1 })),
+    jobs: gpuMachines.map(({ name }) => ({ namespace, name: `gpu-smoke-test-${name}-abcdef-12345678`, succeeded: 1 })),
     namespaces: [{ name: namespace, labels: namespaceLabels ?? {} }],
     runtimeClasses: [{ name: runtimeClass.name, handler: runtimeClass.handler }],
     releases: [{ namespace, name: release.name, status: "deployed", revision: 1 }],

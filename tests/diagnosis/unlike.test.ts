@@ -211,7 +211,7 @@ const drifts: [string, (seen: Required<Observations>) => void, string][] = [
   [
     "a smoke test that has not passed",
     ({ jobs }) => (jobs[0]!.succeeded = 0),
-    `Job ${namespace}/gpu-smoke-test-${machine}-12345678: the smoke test has not passed`,
+    `Job ${namespace}/gpu-smoke-test-${machine}-abcdef-12345678: the smoke test has not passed`,
   ],
   [
     "a power limit that is gone",

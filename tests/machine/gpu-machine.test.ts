@@ -121,11 +121,13 @@ describe("the upgrade", () => {
 describe("the node", () => {
   test("gets labels, forced", async () => {
     const { inputs } = byName(await run({ nodeName: "node-a" }), "gpu-1-node");
-    expect(inputs).toEqual({
-      apiVersion: "v1",
-      kind: "Node",
-      metadata: { name: "node-a", labels: recipe.nodeLabels, annotations: { "pulumi.com/patchForce": "true" } },
-    });
+    const annotations = {
+      "pulumi.com/patchForce": "true",
+      // The same after a kill, so that the labels go with the stack.
+      "pulumi.com/patchFieldManager": expect.stringMatching(/^talos-gpu-[0-9a-f]{12}$/),
+    };
+    const metadata = { name: "node-a", labels: recipe.nodeLabels, annotations };
+    expect(inputs).toEqual({ apiVersion: "v1", kind: "Node", metadata });
   });
 
   test("gets taints by the program, which leaves those of others there", async () => {

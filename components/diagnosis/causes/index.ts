@@ -85,7 +85,8 @@ export const causes: Record<CauseId, Cause> = {
   releasePending: {
     symptom: "every update fails: another operation (install/upgrade/rollback) is in progress",
     cause: "Helm was killed in the middle of an operation, and its record of the release still says that it goes on",
-    remedy: "`helm rollback RELEASE -n NAMESPACE` (of a first installation: `helm uninstall`), then `pulumi up`",
+    remedy:
+      "`pulumi up` of the stack goes on from the revision before, once it has something to change there; of a release that is no stack's: `helm rollback RELEASE -n NAMESPACE` (of a first installation: `helm uninstall`)",
     errors: ["another operation (install/upgrade/rollback) is in progress"],
     texts: /another operation \(install\/upgrade\/rollback\) is in progress/,
     signs: ({ releases = [] }) =>

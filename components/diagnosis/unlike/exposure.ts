@@ -167,7 +167,7 @@ function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Differe
   return machines
     .filter(({ gpuCount }) => gpuCount > 0)
     .flatMap(({ name }) => {
-      const prefix = `gpu-smoke-test-${name.replaceAll(".", "-")}`.slice(0, 54);
+      const prefix = `gpu-smoke-test-${name.replaceAll(".", "-")}`.slice(0, 47);
       const tests = seen.jobs!.filter((job) => job.namespace === namespace && isTestOf(job.name, prefix));
       if (tests.length === 0)
         return [difference(`Job of the smoke test of ${name}`, `is not in namespace ${namespace}`)];
@@ -178,5 +178,6 @@ function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Differe
     });
 }
 
+/** Behind the prefix: what tells stacks apart, and what Pulumi adds (components/kubernetes/pods.ts, namedByPulumi). */
 const isTestOf = (job: string, prefix: string): boolean =>
-  job.startsWith(`${prefix}-`) && !job.slice(prefix.length + 1).includes("-");
+  job.startsWith(prefix) && /^-[0-9a-f]{6}-[0-9a-f]{8}$/.test(job.slice(prefix.length));

@@ -1,7 +1,7 @@
-import * as fs from "node:fs";
 import { createRequire } from "node:module";
 import * as os from "node:os";
 import * as path from "node:path";
+import { packageRoot as ownRoot, realpath } from "../../package-root";
 
 /** Where things are, for the choice of a command text. */
 export interface Places {
@@ -63,7 +63,7 @@ function posix(file: string): string {
 /** The places of this process. */
 function placesHere(): Places {
   return {
-    packageRoot: packageRootOf(__dirname),
+    packageRoot: ownRoot(),
     workingDirectory: process.cwd(),
     pulumiHome: realpath(process.env["PULUMI_HOME"] ?? path.join(os.homedir(), ".pulumi")),
     resolve: (from) => {
@@ -74,19 +74,4 @@ function placesHere(): Places {
       }
     },
   };
-}
-
-/** Folder of the package that a folder belongs to; the same from the sources and from what is compiled of them. */
-function packageRootOf(folder: string): string {
-  if (fs.existsSync(path.join(folder, "package.json"))) return realpath(folder);
-  const parent = path.dirname(folder);
-  if (parent === folder)
-    throw new Error(
-      "talos-gpu: its package.json is missing; the machine program cannot be found; install the package again",
-    );
-  return packageRootOf(parent);
-}
-
-function realpath(file: string): string {
-  return fs.existsSync(file) ? fs.realpathSync(file) : file;
 }

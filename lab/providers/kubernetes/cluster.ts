@@ -37,6 +37,12 @@ export class Cluster {
     return (await this.kind(object)).namespaced;
   }
 
+  /** What the API server calls the kind in its messages, e.g. `jobs.batch`. */
+  async resourceOf(object: KubernetesObject): Promise<string> {
+    const [group, version] = (object.apiVersion ?? "").split("/");
+    return `${(await this.kind(object)).plural}${version === undefined ? "" : `.${group}`}`;
+  }
+
   /** Path of an object, or with `collection` of the list that it is in. */
   async path(object: KubernetesObject, collection = false): Promise<string> {
     const { plural, namespaced } = await this.kind(object);

@@ -11,24 +11,34 @@ import type { Cluster } from "./cluster";
 import { conditionReasons, podReasons, warnings } from "./explain";
 import { HelmError, type HelmPlace, type HelmStatus, runHelm } from "./helm-cli";
 
+/** What Helm does to a release. */
+type Operation = "install" | "upgrade";
+
 /** What a release needs from outside. */
 export interface HelmOptions extends HelmPlace {
   /** Arguments that name a chart to Helm: its folder, or its name with `--repo` and `--version`. */
   readonly charts: (repository: string, chart: string, version: string) => string[];
 }
 
-// Inputs that become a switch of the command line; others than these and the ones below are refused.
-const switches: Readonly<Record<string, string>> = {
-  atomic: "--atomic",
-  cleanupOnFail: "--cleanup-on-fail",
-  createNamespace: "--create-namespace",
-  disableCRDHooks: "--no-hooks",
-  disableWebhooks: "--no-hooks",
-  forceUpdate: "--force",
-  resetValues: "--reset-values",
-  reuseValues: "--reuse-values",
-  skipCrds: "--skip-crds",
-  waitForJobs: "--wait-for-jobs",
+// Inputs that become a switch of the command line; others than these and the ones below are refused. An installation and an
+// upgrade have their own (helm_release.go, helmCreate and helmUpdate).
+const both = { atomic: "--atomic", waitForJobs: "--wait-for-jobs" };
+const switches: Readonly<Record<Operation, Readonly<Record<string, string>>>> = {
+  install: {
+    ...both,
+    createNamespace: "--create-namespace",
+    disableWebhooks: "--no-hooks",
+    replace: "--replace",
+    skipCrds: "--skip-crds",
+  },
+  upgrade: {
+    ...both,
+    cleanupOnFail: "--cleanup-on-fail",
+    disableCRDHooks: "--no-hooks",
+    forceUpdate: "--force",
+    resetValues: "--reset-values",
+    reuseValues: "--reuse-values",
+  },
 };
 const known = [
   "chart",
@@ -55,7 +65,7 @@ export class HelmRelease {
   constructor(private readonly options: HelmOptions) {}
 
   check(olds: Properties, news: Properties, context: CallContext) {
-    const allowed = [...known, ...knownToo, ...Object.keys(switches)];
+    const allowed = [...known, ...knownToo, ...Object.values(switches).flatMap(Object.keys)];
     const unknown = Object.keys(news).filter((key) => !allowed.includes(key) && !key.startsWith("__"));
     const failures: CheckFailure[] = unknown
       .filter((key) => news[key] !== false && news[key] !== null)
@@ -80,11 +90,7 @@ export class HelmRelease {
     const { name, namespace } = identity(inputs);
     warnOfNullValues(inputs, context);
     if (preview) return { id: "", outputs: await this.rendered(cluster, inputs, context) };
-    if (await this.status(cluster, inputs, context))
-      throw new Error(
-        `Helm release ${namespace}/${name}: the cluster has it already; choose another name or import it`,
-      );
-    return { id: `${namespace}/${name}`, outputs: await this.install(cluster, inputs, timeout, context) };
+    return { id: `${namespace}/${name}`, outputs: await this.run("install", cluster, inputs, timeout, context) };
   }
 
   async update(
@@ -98,7 +104,7 @@ export class HelmRelease {
     warnOfNullValues(news, context);
     const outputs = preview
       ? await this.rendered(cluster, news, context)
-      : await this.install(cluster, news, timeout, context);
+      : await this.run("upgrade", cluster, news, timeout, context);
     return { outputs };
   }
 
@@ -116,7 +122,8 @@ export class HelmRelease {
     await runHelm(this.options, args, cluster.access, context);
   }
 
-  private async install(
+  private async run(
+    operation: Operation,
     cluster: Cluster,
     inputs: Properties,
     timeout: number,
@@ -125,12 +132,12 @@ export class HelmRelease {
     const { name, namespace } = identity(inputs);
     const seconds = timeout || numeric(inputs["timeout"]) || defaultSeconds;
     const args = [
-      ...["upgrade", name, ...this.chart(inputs), "--install", "--namespace", namespace, "--output", "json"],
+      ...[operation, name, ...this.chart(inputs), "--namespace", namespace, "--output", "json"],
       ...(inputs["skipAwait"] === true ? [] : ["--wait"]),
       ...["--timeout", `${seconds}s`],
-      ...(numeric(inputs["maxHistory"]) ? ["--history-max", String(inputs["maxHistory"])] : []),
+      ...(operation === "upgrade" ? ["--history-max", String(numeric(inputs["maxHistory"]))] : []),
       ...(typeof inputs["description"] === "string" ? ["--description", inputs["description"]] : []),
-      ...Object.entries(switches).flatMap(([input, flag]) => (inputs[input] === true ? [flag] : [])),
+      ...Object.entries(switches[operation]).flatMap(([input, flag]) => (inputs[input] === true ? [flag] : [])),
     ];
     try {
       const output = await runHelm(this.options, args, cluster.access, context, valuesOf(inputs));
@@ -141,12 +148,19 @@ export class HelmRelease {
     }
   }
 
-  /** A release that was recorded stays in the state, so that the next update goes on with it. */
+  /**
+   * A release that was recorded stays in the state, so that the next update goes on with it: but not one that Helm refused to
+   * touch, since it is somebody's already, or somebody is at work on it (helm_release.go: no release comes with the error).
+   */
   private async broken(cluster: Cluster, inputs: Properties, error: HelmError, context: CallContext): Promise<Error> {
     const { name, namespace } = identity(inputs);
     const reasons = await this.reasons(cluster, namespace, context).catch((failure: Error) => [failure.message]);
     const message = [`Helm release ${namespace}/${name}: ${error.message}`, ...reasons].join("\n  ");
-    const status = await this.status(cluster, inputs, context).catch(() => undefined);
+    const refused =
+      /cannot re-use a name that is still in use|another operation \(install\/upgrade\/rollback\) is in progress/;
+    const status = refused.test(message)
+      ? undefined
+      : await this.status(cluster, inputs, context).catch(() => undefined);
     if (!status) return new Error(message);
     const outputs = { ...inputs, ...outputsOf(status) };
     return new InitializationError(message, `${namespace}/${name}`, outputs, [message]);

@@ -31,9 +31,11 @@ export async function createObject(
   if (!object) return { id: "", outputs: inputs };
   if (!token.patch && (await exists(cluster, object, context))) {
     if (preview) return { id: "", outputs: inputs };
+    // A create is a POST, which the API server refuses; nothing is adopted (pulumi-kubernetes v4.32.0,
+    // provider/pkg/await/await.go, Creation), and a preview says nothing of it (provider.go, Create, failedPreview).
     throw new Error(
-      `${title(object)}: the cluster has it already, and creating it would take it over; import it, set single fields of ` +
-        `it with ${token.kind}Patch, or rename the resource with an alias`,
+      `resource "${context.urn}" was not successfully created by the Kubernetes API server: ` +
+        `${await cluster.resourceOf(object)} "${object.metadata?.name}" already exists`,
     );
   }
   const force = settings.force || annotation(inputs, "pulumi.com/patchForce") === "true" || preview;
@@ -70,6 +72,9 @@ export async function updateObject(
   const force = settings.force || annotation(inputs, "pulumi.com/patchForce") === "true";
   const applied = await apply(cluster, object, { fieldManager: manager, force, dryRun: preview }, context);
   if (preview) return { outputs: outputsOf(applied, manager) };
+  // provider.go, Update: the manager of before gives up what it held.
+  const before = managerOf({}, olds);
+  if (before !== manager) await release(cluster, object, before, context);
   return { outputs: await ready(settings, inputs, applied, true, manager, seconds, context) };
 }
 

@@ -172,7 +172,7 @@ test("what admission forbids is an error with the API server's words; a name tha
   ]);
   expect(errors(forbidden)).toMatch(/Pod default\/privileged: .*violates PodSecurity "baseline:latest": privileged/);
   const taken = await up((opts) => [new k8s.core.v1.Namespace("default", { metadata: { name: "default" } }, opts)]);
-  expect(errors(taken)).toMatch(/Namespace default: the cluster has it already/);
+  expect(errors(taken)).toMatch(/namespaces "default" already exists/);
 });
 
 test("a definition and its object in one update, whatever their order; waitFor looks at the object", async () => {

@@ -1,0 +1,146 @@
+import { gunzipSync } from "node:zlib";
+import { KubeConfig, KubernetesObjectApi, CoreV1Api, type KubernetesObject } from "@kubernetes/client-node";
+import { systemClock, waitFor } from "../../machine/program/clock";
+import { KubernetesApi } from "../../machine/program/kubernetes/kubernetes-api";
+import { type ClusterObjects, type LiveObject, type ObjectKey, OWNER, type ReleaseRecord, titleOf } from "./live";
+
+/** Milliseconds within which an object must have gone: a pod's grace period of 30 s, and what runs finalizers. */
+const GONE = 180_000;
+const POLL = 1_000;
+
+/** Requests with a limit, by the program's own rules. */
+class Calls extends KubernetesApi {
+  override call<T>(what: string, request: () => Promise<T>, instead: Record<number, any> = {}): Promise<T | undefined> {
+    return super.call(what, request, instead);
+  }
+}
+
+/** Objects of a cluster, with whatever a kubeconfig can authenticate by. A program of its own file: the client is bundled with it. */
+export function clusterObjects(kubeconfig: string): ClusterObjects {
+  const config = new KubeConfig();
+  config.loadFromString(kubeconfig);
+  const objects = KubernetesObjectApi.makeApiClient(config);
+  const core = config.makeApiClient(CoreV1Api);
+  const calls = new Calls(config, [kubeconfig]);
+
+  const header = ({ apiVersion, kind, name, namespace }: ObjectKey) => ({
+    apiVersion,
+    kind,
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+  });
+  const get = (key: ObjectKey): Promise<KubernetesObject | undefined> =>
+    calls
+      .call(titleOf(key), () => objects.read(header(key)), { 404: undefined })
+      .catch((error: Error) => {
+        // The client's own words for a kind that the API server does not have, such as a CRD's before its chart.
+        if (/Unrecognized API version and kind/.test(error.message)) return undefined;
+        throw error;
+      });
+  const live = async (key: ObjectKey, found: KubernetesObject): Promise<LiveObject> => ({
+    ...key,
+    uid: found.metadata?.uid ?? "",
+    owner: found.metadata?.annotations?.[OWNER],
+    holds: await held(key, found),
+  });
+
+  /** Kinds that somebody put into a namespace; those that Kubernetes itself puts there are left out by name. */
+  const kept = [
+    ["v1", "Pod"],
+    ["v1", "PersistentVolumeClaim"],
+    ["v1", "Service"],
+    ["v1", "Secret"],
+    ["v1", "ConfigMap"],
+    ["apps/v1", "Deployment"],
+    ["apps/v1", "StatefulSet"],
+    ["apps/v1", "DaemonSet"],
+    ["batch/v1", "Job"],
+  ] as const;
+
+  async function held({ kind, name }: ObjectKey, found: KubernetesObject): Promise<string[]> {
+    if (kind === "PersistentVolumeClaim") {
+      const volume = (found as { spec?: { volumeName?: string } }).spec?.volumeName;
+      return volume === undefined || volume === "" ? [] : [`volume ${volume}`];
+    }
+    if (kind !== "Namespace") return [];
+    const lists = await Promise.all(
+      kept.map(([apiVersion, contained]) =>
+        calls.call(`${contained}s of ${name}`, () => objects.list(apiVersion, contained, name), {}),
+      ),
+    );
+    return lists.flatMap((list, index) =>
+      list!.items
+        .map(({ metadata }) => `${kept[index]![1]} ${metadata?.name}`)
+        .filter((title) => title !== "ConfigMap kube-root-ca.crt"),
+    );
+  }
+
+  const recordOf = ({ metadata, data }: { metadata?: any; data?: Record<string, string> }): ReleaseRecord => ({
+    name: metadata?.name ?? "",
+    uid: metadata?.uid ?? "",
+    revision: Number(metadata?.labels?.version),
+    status: metadata?.labels?.status ?? "",
+    ...contentOf(data?.["release"]),
+  });
+
+  return {
+    read: async (key) => {
+      const found = await get(key);
+      return found === undefined ? undefined : live(key, found);
+    },
+    jobsOf: async (namespace, owner) => {
+      const list = await calls.call(`Jobs of ${namespace}`, () => objects.list("batch/v1", "Job", namespace), {
+        404: undefined,
+      });
+      return (list?.items ?? [])
+        .filter(({ metadata }) => metadata?.annotations?.[OWNER] === owner)
+        .map(({ metadata }) => ({
+          ...{ apiVersion: "batch/v1", kind: "Job", name: metadata?.name ?? "", namespace },
+          ...{ uid: metadata?.uid ?? "", owner, holds: [] },
+        }));
+    },
+    records: async (namespace, release) => {
+      const labelSelector = `owner=helm,name=${release}`;
+      const list = await calls.call(
+        `records of release ${release}`,
+        () => core.listNamespacedSecret({ namespace, labelSelector }),
+        {},
+      );
+      return list!.items.map(recordOf).sort((one, other) => one.revision - other.revision);
+    },
+    remove: async (object) => {
+      const body = { preconditions: { uid: object.uid } };
+      await calls.call(
+        titleOf(object),
+        () => objects.delete(header(object), undefined, undefined, undefined, undefined, "Foreground", body),
+        { 404: undefined, 409: undefined },
+      );
+      await waitFor(systemClock, {
+        what: `${titleOf(object)}, left by a killed update, to go`,
+        limit: GONE,
+        poll: POLL,
+        look: async () => {
+          const found = await get(object);
+          return found === undefined || found.metadata?.uid !== object.uid ? { done: true } : { not: "it is there" };
+        },
+      });
+    },
+    forget: async (namespace, { name, uid }) => {
+      await calls.call(
+        `Secret ${namespace}/${name}`,
+        () => core.deleteNamespacedSecret({ namespace, name, body: { preconditions: { uid } } }),
+        { 404: undefined, 409: undefined },
+      );
+    },
+  };
+}
+
+/** A record is JSON, compressed, and encoded once by Helm and once more as a Secret (helm, pkg/storage/driver/util.go). */
+function contentOf(release: string | undefined): Pick<ReleaseRecord, "chart" | "values"> {
+  try {
+    const encoded = Buffer.from(Buffer.from(release!, "base64").toString(), "base64");
+    const { chart, config } = JSON.parse(gunzipSync(encoded).toString());
+    return { chart: chart?.metadata?.name ?? "", values: config ?? {} };
+  } catch {
+    return { chart: "", values: undefined };
+  }
+}

@@ -1,0 +1,146 @@
+import { createRequire } from "node:module";
+import * as path from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import { packageRoot } from "../../package-root";
+import { type ClusterObjects, type LiveObject, type ObjectKey, OWNER, ownerText, sameStack } from "./live";
+import { type Verdict, verdictOnObject, verdictOnRelease } from "./verdict";
+
+/** Type of a Helm release, whose record is Helm's and bears no mark. */
+const RELEASE = "kubernetes:helm.sh/v3:Release";
+
+/**
+ * Options for everything that a stack makes in its cluster. Each object is marked with its owner, and before one is created
+ * (of a Helm release: before each of its operations) the cluster is looked at: what a killed update of this very stack left is
+ * taken away, so that the next update ends well, and what is somebody else's ends the update, already at preview where that is
+ * sure. By Pulumi's resource hooks, so that it costs no resource and an update that creates nothing looks at nothing.
+ *
+ * @param kubeconfig Of the cluster; empty where Pulumi finds it by itself: then objects are marked, and nothing is looked at.
+ */
+export function guarded(name: string, kubeconfig: pulumi.Output<string>): pulumi.ResourceTransformation {
+  const stack = `${pulumi.getProject()}/${pulumi.getStack()}`;
+  const guard: Guard = { kubeconfig, preview: pulumi.runtime.isDryRun(), home: pulumi.output("") };
+  const hook = hooksAreThere() ? [guardHook(name, guard)] : [];
+  return ({ type, name: resource, props, opts }) => {
+    if (!type.startsWith("kubernetes:") || type.endsWith("Patch")) return undefined;
+    const provider = (opts as pulumi.CustomResourceOptions).provider ?? opts.parent?.getProvider(type);
+    const owner = pulumi.output(provider?.id ?? "default").apply((id) => ownerText(stack, resource, id));
+    guard.home = owner;
+    const isRelease = type === RELEASE;
+    const given = props.metadata as Metadata | undefined;
+    const metadata = { ...given, annotations: { ...given?.annotations, [OWNER]: owner } };
+    return {
+      props: isRelease ? props : { ...props, metadata },
+      opts: pulumi.mergeOptions(
+        { ...(keepsItsName(type) ? { deleteBeforeReplace: true } : {}), ...opts },
+        { hooks: { beforeCreate: hook, ...(isRelease ? { beforeUpdate: hook } : {}) } },
+      ),
+    };
+  };
+}
+
+interface Metadata {
+  annotations?: Record<string, pulumi.Input<string>>;
+}
+
+/** What the hook of a stack knows. */
+interface Guard {
+  kubeconfig: pulumi.Output<string>;
+  preview: boolean;
+  /** An owner of this stack, whichever. */
+  home: pulumi.Output<string>;
+}
+
+/**
+ * Whether a replacement has the name of what it replaces, so that the old one must go first, also where a person asks for it
+ * (`--replace`). Jobs have names of Pulumi's; a namespace takes everything in it along, and is never replaced by itself.
+ */
+const keepsItsName = (type: string): boolean => !/:(Job|Namespace)$/.test(type);
+
+/** The mock monitor of a program's unit test has none. */
+function hooksAreThere(): boolean {
+  const { getMonitor } = pulumi.runtime as unknown as { getMonitor?: () => { registerResourceHook?: unknown } };
+  return typeof getMonitor?.()?.registerResourceHook === "function";
+}
+
+function guardHook(name: string, guard: Guard): pulumi.ResourceHook {
+  let cluster: Promise<ClusterObjects | undefined> | undefined;
+  return new pulumi.ResourceHook(
+    `${name}-guard`,
+    async ({ type, newInputs = {}, oldInputs }) => {
+      const objects = await (cluster ??= open(guard.kubeconfig));
+      if (objects === undefined) return;
+      const looked =
+        type === RELEASE
+          ? guardRelease(objects, newInputs, oldInputs === undefined, guard)
+          : guardObject(objects, newInputs, guard.preview);
+      // A preview without its cluster is a preview all the same, as it is to Pulumi's provider.
+      await looked.catch((error: Error) => {
+        if (!guard.preview || error instanceof Refusal) throw error;
+      });
+    },
+    { onDryRun: true },
+  );
+}
+
+/** Undefined while the cluster is not there yet, or where Pulumi finds it by itself. */
+async function open(kubeconfig: pulumi.Output<string>): Promise<ClusterObjects | undefined> {
+  const text = await valueOf(kubeconfig);
+  if (text === undefined || text === "") return undefined;
+  // Bundled with its client into a file of its own, which no program loads that creates nothing.
+  const file = path.join(packageRoot(), "bin/cluster-objects.js");
+  const { clusterObjects } = createRequire(file)(file) as { clusterObjects: (kubeconfig: string) => ClusterObjects };
+  return clusterObjects(text);
+}
+
+/** An output's value; undefined while it is not known. */
+async function valueOf(output: pulumi.Output<string>): Promise<string | undefined> {
+  const { isKnown } = output as unknown as { isKnown: Promise<boolean> };
+  return (await isKnown) ? new Promise((resolve) => output.apply(resolve)) : undefined;
+}
+
+class Refusal extends Error {}
+
+async function guardObject(objects: ClusterObjects, inputs: Record<string, any>, preview: boolean): Promise<void> {
+  const { apiVersion, kind, metadata } = inputs;
+  const { name, namespace } = metadata ?? {};
+  const owner = isKnown(metadata?.annotations?.[OWNER]) ? metadata.annotations[OWNER] : undefined;
+  if (!isKnown(name) || (namespace !== undefined && !isKnown(namespace))) return;
+  if (kind === "Job") {
+    // Its name is another one each time: one that was lost does not stand in the way, but it holds a card.
+    if (owner === undefined || namespace === undefined || preview) return;
+    for (const lost of await objects.jobsOf(namespace, owner)) await objects.remove(lost);
+    return;
+  }
+  const key: ObjectKey = { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) };
+  const verdict = verdictOnObject(await objects.read(key), owner, preview);
+  for (const lost of carriedOut<LiveObject>(verdict)) await objects.remove(lost);
+}
+
+async function guardRelease(
+  objects: ClusterObjects,
+  inputs: Record<string, any>,
+  creates: boolean,
+  { preview, home }: Guard,
+): Promise<void> {
+  const { name, namespace, chart, values } = inputs;
+  if (!isKnown(name) || !isKnown(namespace)) return;
+  const records = await objects.records(namespace, name);
+  if (records.length === 0) return;
+  const [ours, place] = [
+    await valueOf(home),
+    await objects.read({ apiVersion: "v1", kind: "Namespace", name: namespace }),
+  ];
+  const namespaceIsOurs = ours !== undefined && place?.owner !== undefined && sameStack(place.owner, ours);
+  const step = { name, namespace, chart, values, creates, namespaceIsOurs };
+  for (const record of carriedOut(verdictOnRelease(records, step, preview))) await objects.forget(namespace, record);
+}
+
+/** A text, and not what stands for one that is not known yet. */
+const isKnown = (value: unknown): value is string => typeof value === "string" && value !== pulumi.runtime.unknownValue;
+
+/** What is to be taken away; says why. */
+function carriedOut<T>(verdict: Verdict<T>): T[] {
+  if ("refuse" in verdict) throw new Refusal(verdict.refuse);
+  if (verdict.say !== undefined) void pulumi.log.warn(verdict.say);
+  return verdict.take;
+}

@@ -1,0 +1,66 @@
+/** Annotation of every object that a stack makes: by whose word it is there, as `ownerText` writes it. */
+export const OWNER = "talos-gpu/owner";
+
+/** What identifies an object of the Kubernetes API. */
+export interface ObjectKey {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  /** Absent of an object that has none. */
+  namespace?: string;
+}
+
+/** An object as it is in the cluster. */
+export interface LiveObject extends ObjectKey {
+  uid: string;
+  /** What its owner's annotation says. */
+  owner: string | undefined;
+  /** What would be lost with it, in words: what a namespace holds, a claim's volume. Empty: nothing. */
+  holds: string[];
+}
+
+/** Helm's record of one revision of a release: a Secret. */
+export interface ReleaseRecord {
+  /** Name of the Secret. */
+  name: string;
+  uid: string;
+  revision: number;
+  /** Helm's word, e.g. `deployed` or `pending-upgrade`. */
+  status: string;
+  /** Name of the chart; empty where the record cannot be read. */
+  chart: string;
+  /** The user's values. */
+  values: unknown;
+}
+
+/** What the guard asks of a cluster. Every call has a limit. */
+export interface ClusterObjects {
+  /** The object; undefined when it, its namespace or its kind is not there. */
+  read(key: ObjectKey): Promise<LiveObject | undefined>;
+  /** Jobs of a namespace with this owner. */
+  jobsOf(namespace: string, owner: string): Promise<LiveObject[]>;
+  /** Helm's records of a release, the oldest first. */
+  records(namespace: string, release: string): Promise<ReleaseRecord[]>;
+  /** Deletes exactly this object with what depends on it, and waits until it is gone. */
+  remove(object: LiveObject): Promise<void>;
+  /** Deletes a record. */
+  forget(namespace: string, record: ReleaseRecord): Promise<void>;
+}
+
+/**
+ * Who makes an object: a resource of a stack, and the provider's id, which Pulumi draws once and keeps in the stack's
+ * state. So a stack of the same name with another state is somebody else.
+ */
+export function ownerText(stack: string, resource: string, provider: string): string {
+  return `${stack}/${resource} ${provider}`;
+}
+
+/** Whether two owners are of one stack and its state. */
+export function sameStack(one: string, other: string): boolean {
+  const stackOf = (owner: string): string => owner.replace(/^(\S+)\/\S+ /, "$1 ");
+  return stackOf(one) === stackOf(other);
+}
+
+/** `Kind namespace/name`. */
+export const titleOf = ({ kind, namespace, name }: ObjectKey): string =>
+  `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;

@@ -1,0 +1,98 @@
+import { isDeepStrictEqual } from "node:util";
+import { type LiveObject, type ObjectKey, type ReleaseRecord, titleOf } from "./live";
+
+/** What is done before an object is created: nothing; what a killed update left is taken away first; or the end. */
+export type Verdict<T> = { take: T[]; say?: string } | { refuse: string };
+
+const nothing = { take: [] };
+
+const pendingCreate = "pulumi refresh --import-pending-creates (the page on troubleshooting has the whole command)";
+
+/**
+ * What an object stands in the way for, that Pulumi is about to create.
+ *
+ * Pulumi's Kubernetes provider refuses to create what is there (pulumi-kubernetes, provider/pkg/await/await.go, Creation),
+ * and with `upsertExistingObjects` takes over anybody's. An object that bears the mark of the very resource that is being
+ * created is one that Pulumi lost: it was killed after the object was there and before that was written down.
+ *
+ * @param live What is there under the name.
+ * @param owner Who creates it; undefined while that is not known yet, in a first preview.
+ * @param preview Whether it only would be created. Then an object without a mark may still go by the update itself, but for a
+ * namespace, which nothing of ours ever takes away in favour of another.
+ */
+export function verdictOnObject(
+  live: LiveObject | undefined,
+  owner: string | undefined,
+  preview: boolean,
+): Verdict<LiveObject> {
+  if (live === undefined) return nothing;
+  const title = titleOf(live);
+  if (owner !== undefined && live.owner === owner) {
+    if (preview) return nothing;
+    if (live.holds.length === 0)
+      return { take: [live], say: `${title}: left by an update that was killed; it is made anew` };
+    return {
+      refuse:
+        `${title}: was left by an update that was killed, and holds ${live.holds.join(", ")}; ` +
+        `what it holds would be lost if it were made anew; take it into the stack's state: ${pendingCreate}`,
+    };
+  }
+  if (live.owner !== undefined)
+    return {
+      refuse:
+        `${title}: is in the cluster already, made by ${live.owner.split(" ")[0]}; two stacks, or two resources, would ` +
+        `change and delete the same object; give one of them another name or namespace, or an alias if it was renamed`,
+    };
+  if (preview && live.kind !== "Namespace") return nothing;
+  return {
+    refuse:
+      `${title}: is in the cluster already, and is not this stack's; it would be taken over, and deleted with the stack; ` +
+      `choose another name or namespace, delete it if nobody needs it, or take it into the stack's state: ${pendingCreate}`,
+  };
+}
+
+/** A release about to be created or updated. */
+export interface ReleaseStep extends Omit<ObjectKey, "apiVersion" | "kind"> {
+  creates: boolean;
+  chart: string;
+  values: unknown;
+  /** Whether the release's namespace is this stack's own. */
+  namespaceIsOurs: boolean;
+}
+
+/**
+ * What Helm's records of a release stand in the way for. Helm refuses to install under a name that has a record, and to
+ * upgrade while the last record is of an operation that goes on (helm, pkg/action/install.go, availableName, and
+ * upgrade.go, errPending); one that was killed leaves such a record for ever. Without it Helm goes on from the revision
+ * before, and an installation takes over the objects that bear the release's name (pkg/action/validate.go).
+ */
+export function verdictOnRelease(
+  records: readonly ReleaseRecord[],
+  step: ReleaseStep,
+  preview: boolean,
+): Verdict<ReleaseRecord> {
+  const last = records.at(-1);
+  const title = `Helm release ${step.namespace}/${step.name}`;
+  if (last === undefined) return nothing;
+  if (!step.creates) {
+    if (!last.status.startsWith("pending-") || records.length < 2) return nothing;
+    return {
+      take: preview ? [] : [last],
+      say: `${title}: revision ${last.revision} is ${last.status}, left by an update that was killed; Helm goes on from the one before`,
+    };
+  }
+  const same = last.chart === chartName(step.chart) && isDeepStrictEqual(plain(last.values), plain(step.values));
+  if (same || step.namespaceIsOurs) {
+    const say = `${title}: ${last.status}, left by an update that was killed; it is installed again over what is there`;
+    return preview ? nothing : { take: [...records], say };
+  }
+  return {
+    refuse:
+      `${title}: is in the cluster already (${last.chart || "unknown chart"}, ${last.status}), and is not this stack's; two ` +
+      `would fight over the GPUs; uninstall it, or give this stack's release another namespace`,
+  };
+}
+
+const chartName = (chart: string): string => chart.split("/").at(-1)!;
+
+const plain = (values: unknown): unknown => JSON.parse(JSON.stringify(values ?? {}));

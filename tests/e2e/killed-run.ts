@@ -1,0 +1,178 @@
+import type { Progress, RunResult } from "../../lab/engine";
+import type { Running } from "../../lab/run/running";
+import { lookAround } from "../../lab/run/look-around";
+import { whatIsLeft } from "../../lab/run/take-down";
+import { type LifeStand, type Moment, openLifeStand, stopped } from "./life-stand";
+
+/** What came of one case. */
+export interface KilledCase {
+  signal: "SIGINT" | "SIGKILL";
+  phase: string;
+  /** Commands of the troubleshooting page before the next update. */
+  commands: string[];
+  /** How the next one ended: `green`, or `beyond` where it was killed in a later phase, or what went wrong. */
+  next: string;
+  /** Reboots of the machine that the round has cost until then. */
+  reboots: number;
+}
+
+/** The whole run. */
+export interface KilledRun {
+  cases: KilledCase[];
+  /** What each destroy left behind. */
+  left: string[];
+}
+
+const namespace = "gpu-operator";
+
+/** A line of the machine program. */
+const line =
+  (pattern: RegExp) =>
+  (progress: Progress): boolean =>
+    progress.kind === "message" && pattern.test(progress.message);
+
+/** Helm is at work, and its record says so. */
+const helm =
+  (status: string) =>
+  async ({ kubernetes }: Running): Promise<boolean> => {
+    const labelSelector = `owner=helm,name=gpu-operator,status=${status}`;
+    return (await kubernetes.core.listNamespacedSecret({ namespace, labelSelector })).items.length > 0;
+  };
+
+/** In the order of an update: each goes on where the one before was stopped, so that one update more tells of all of them. */
+const moments: [string, Moment][] = [
+  ["configuration", { said: line(/: stage: /) }],
+  ["reboot", { said: line(/: reboot: /) }],
+  ["release installed", { seen: helm("pending-install") }],
+  [
+    "smoke test",
+    {
+      seen: async ({ kubernetes }) =>
+        (await kubernetes.batch.listNamespacedJob({ namespace })).items.some(({ status }) => (status?.active ?? 0) > 0),
+    },
+  ],
+  [
+    "workload",
+    {
+      seen: async (lab) => {
+        deployment = await deploymentOf(lab);
+        return deployment !== undefined;
+      },
+    },
+  ],
+];
+
+const pulling: Moment = {
+  seen: async ({ kubernetes }) =>
+    (await kubernetes.batch.listNamespacedJob({ namespace: "ollama" })).items.some(
+      ({ status }) => status?.active === 1,
+    ),
+};
+
+/** UID of the workload's Deployment when the update was killed. */
+let deployment: string | undefined;
+
+const deploymentOf = async ({ kubernetes }: Running): Promise<string | undefined> =>
+  (await kubernetes.apps.listNamespacedDeployment({ namespace: "ollama" })).items[0]?.metadata?.uid;
+
+const madeAnew: Moment = {
+  seen: async (lab) => ![undefined, deployment].includes(await deploymentOf(lab)),
+};
+
+const upgraded: Moment = { seen: helm("pending-upgrade") };
+const uninstalled: Moment = { seen: helm("uninstalling") };
+
+async function round(stand: LifeStand, signal: KilledCase["signal"], run: KilledRun): Promise<void> {
+  const { lab } = stand;
+  const before = await stand.reboots();
+  let open: KilledCase | undefined;
+  const ended = async (next: string): Promise<void> => {
+    if (open === undefined) return;
+    open.next = next;
+    open.reboots = (await stand.reboots()) - before;
+    console.error(`${signal} ${open.phase}: ${open.commands.join(", ")} → ${next}`);
+    open = undefined;
+  };
+  const kill = async (phase: string, verb: "up" | "destroy", moment: Moment): Promise<void> => {
+    let { result, reached } = await stopped(stand, verb, signal, moment);
+    if (!reached && isLocked(result)) {
+      await unlock();
+      ({ result, reached } = await stopped(stand, verb, signal, moment));
+    }
+    await ended(reached ? "beyond" : result.diagnostics.join("\n"));
+    if (!reached) throw new Error(`the ${verb} ended before it came to: ${phase}`);
+    open = { signal, phase, commands: [], next: "", reboots: 0 };
+    run.cases.push(open);
+  };
+  /** As the troubleshooting page says, where an update finds the stack locked. */
+  const unlock = async (): Promise<void> => {
+    open?.commands.push("pulumi cancel");
+    await lab.engine.unlock();
+  };
+  const again = async (verb: "up" | "destroy"): Promise<void> => {
+    let result = await lab.engine[verb]();
+    if (isLocked(result)) {
+      await unlock();
+      result = await lab.engine[verb]();
+    }
+    await ended(result.result === "succeeded" ? "green" : result.diagnostics.join("\n"));
+    if (result.result !== "succeeded") throw new Error(`${verb} did not end well`);
+  };
+
+  for (const [phase, moment] of moments) await kill(phase, "up", moment);
+  if (signal === "SIGKILL") {
+    await kill("workload, imported", "up", madeAnew);
+    await unlock();
+    open!.commands.push("pulumi refresh --import-pending-creates");
+    const cluster = "urn:pulumi:life::talos-gpu::talos-gpu:index:GpuCluster";
+    const urn = `${cluster}$talos-gpu:index:Ollama$kubernetes:apps/v1:Deployment::life-ollama-deployment`;
+    await lab.engine.importPending(urn, "ollama/ollama");
+  }
+  await kill("model", "up", pulling);
+  await again("up");
+  // What a kill leaves in the state is a warning at every update, until it is told to go.
+  await lab.engine.refresh();
+  const { gpuOperator } = lab.config as { gpuOperator: object };
+  await stand.edit({ gpuOperator: { ...gpuOperator, values: { operator: { logging: { level: signal } } } } });
+  await kill("release upgraded", "up", upgraded);
+  await again("up");
+  await lab.engine.refresh();
+  const { changes, diagnostics } = await lab.engine.preview();
+  const { same: _same, ...other } = changes;
+  if (Object.values(other).some((count) => count > 0)) throw new Error(`not unchanged: ${JSON.stringify(other)}`);
+  const pending = diagnostics.filter((line) => line.includes("pending operations"));
+  if (pending.length > 0) throw new Error(pending.join("\n"));
+  const up = await lookAround(lab);
+  await kill("destroy", "destroy", uninstalled);
+  await again("destroy");
+  run.left.push(...(await whatIsLeft(lab, up)).left.map((line) => `${signal}: ${line}`));
+}
+
+const isLocked = ({ diagnostics }: RunResult): boolean => diagnostics.some((line) => line.includes("currently locked"));
+
+/** Both rounds in one lab, and the outcome as JSON. A program and no test: jest cannot load the Kubernetes client, an ES module. */
+async function main(): Promise<void> {
+  const stand = await openLifeStand(process.argv[2]!);
+  const run: KilledRun = { cases: [], left: [] };
+  try {
+    await round(stand, "SIGKILL", run);
+    // The image stays on the machine when a stack goes, and its modules stay loaded: something new to reboot for.
+    const { machines } = stand.lab.config as { machines: { gpu: object } };
+    const patches = ['machine: {sysctls: {vm.swappiness: "1"}}'];
+    await stand.edit({ machines: { gpu: { ...machines.gpu, patches } } });
+    await round(stand, "SIGINT", run);
+  } catch (error) {
+    console.error(error);
+  } finally {
+    process.stdout.write(`${JSON.stringify(run)}\n`);
+    await stand.close();
+  }
+}
+
+main().then(
+  () => process.exit(),
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

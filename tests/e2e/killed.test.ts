@@ -1,0 +1,66 @@
+import Table from "cli-table3";
+import { spawn } from "node:child_process";
+import type { KilledRun } from "./killed-run";
+
+// Pulumi's engine, its file backend and its locks are the real ones, and so are Helm and Kubernetes; the providers are the
+// lab's, which adopt nothing either (tests/lab/providers/kubernetes).
+
+let run: KilledRun;
+let said: string;
+
+beforeAll(async () => {
+  const args = ["lab/bundle/run.js", "tests/e2e/killed-run.ts", "tests/e2e/stacks/Pulumi.life.yaml"];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
+  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
+  await new Promise((resolve) => child.on("close", resolve));
+  said = Buffer.concat(stderr).toString("utf8");
+  run = JSON.parse(Buffer.concat(stdout).toString("utf8")) as KilledRun;
+  const table = new Table({ head: ["stopped by", "in", "then", "the next update", "reboots"], style: { head: [] } });
+  for (const { signal, phase, commands, next, reboots } of run.cases)
+    table.push([signal, phase, commands.join("\n") || "–", next.slice(0, 40), reboots]);
+  process.stderr.write(`${table.toString()}\n`);
+}, 10 * 60_000);
+
+const phases = [
+  "configuration",
+  "reboot",
+  "release installed",
+  "smoke test",
+  "workload",
+  "model",
+  "release upgraded",
+  "destroy",
+];
+
+test.each(["SIGKILL", "SIGINT"])(
+  "%s in every phase of a stack's life: the next update goes on, and the last one of a chain ends well",
+  (signal) => {
+    const cases = run.cases.filter((each) => each.signal === signal && each.phase !== "workload, imported");
+    try {
+      expect(cases.map(({ phase }) => phase)).toEqual(phases);
+      const green = ["model", "release upgraded", "destroy"];
+      for (const { phase, next, commands, reboots } of cases) {
+        expect([phase, next]).toEqual([phase, green.includes(phase) ? "green" : "beyond"]);
+        // Only what the page on troubleshooting says, and only where Pulumi could not take its lock away.
+        expect(commands).toEqual(signal === "SIGKILL" ? ["pulumi cancel"] : []);
+        expect(reboots).toBeLessThanOrEqual(1);
+      }
+    } catch (error) {
+      throw new Error(`${(error as Error).message}\n${said.slice(-8_000)}`, { cause: error });
+    }
+  },
+);
+
+test("what must not be deleted is taken into the state, by the command that the page names", () => {
+  expect(run.cases.find(({ phase }) => phase === "workload, imported")).toMatchObject({
+    next: "beyond",
+    commands: ["pulumi cancel", "pulumi refresh --import-pending-creates"],
+  });
+});
+
+test("nothing is left when the stack is gone", () => {
+  expect(run.cases.at(-1)).toMatchObject({ signal: "SIGINT", phase: "destroy", next: "green" });
+  expect(run.left).toEqual([]);
+});

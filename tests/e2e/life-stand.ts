@@ -1,0 +1,129 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { bringUp } from "../../lab/cluster/bring-up";
+import type { Progress, RunResult } from "../../lab/engine";
+import { parseOptions } from "../../lab/options";
+import { lookAround } from "../../lab/run/look-around";
+import type { Running } from "../../lab/run/running";
+import { stackConfiguration } from "../../lab/run/stack-configuration";
+import { engineConfig, narrate, openEngine } from "../../lab/run/updates";
+import { Session } from "../../lab/session/session";
+
+/** A lab whose stack is brought up, edited, killed and taken down by a test. */
+export interface LifeStand {
+  lab: Running;
+  /** Gives the stack other configuration, by key; undefined takes a key away. */
+  edit(changes: Record<string, unknown>): Promise<void>;
+  /** Reboots so far, of all machines. */
+  reboots(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** @param stack file of the stack. */
+export async function openLifeStand(stack: string): Promise<LifeStand> {
+  const options = parseOptions(["--stack", stack]);
+  const session = new Session();
+  const first = stackConfiguration(stack, options);
+  const given = { options, session, talosReleases: [first.spec.talosVersion], without: [], ...first };
+  const lab = Object.assign(given as unknown as Running, { earlier: [], failed: false, diagnostics: [] });
+  try {
+    for (const phase of bringUp) await phase.run(lab, () => {});
+    [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab)]);
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+  return {
+    lab,
+    edit: async (changes) => {
+      const config = Object.entries({ ...lab.config, ...changes }).filter(([, value]) => value !== undefined);
+      lab.config = Object.fromEntries(config);
+      await lab.engine.configure(engineConfig(lab));
+    },
+    reboots: async () => Object.values(await lab.machines.state()).reduce((sum, { reboots }) => sum + reboots, 0),
+    close: () => session.close(),
+  };
+}
+
+/** Where an update is stopped: something that it says, or something that is then in the cluster. */
+export type Moment = { said: (progress: Progress) => boolean } | { seen: (lab: Running) => Promise<boolean> };
+
+/**
+ * Runs an update or a destroy until the moment comes, and stops it there: by Ctrl-C, or as a computer that goes off, with Pulumi,
+ * Helm and the machine program killed at once.
+ *
+ * @returns How it ended, and whether the moment came before.
+ */
+export async function stopped(
+  { lab }: LifeStand,
+  verb: "up" | "destroy",
+  signal: "SIGINT" | "SIGKILL",
+  moment: Moment,
+): Promise<{ result: RunResult; reached: boolean }> {
+  let reached = false;
+  const lines: string[] = [];
+  const tell = narrate((line) => void lines.push(line));
+  const stop = (): void => {
+    if (reached) return;
+    reached = true;
+    if (signal === "SIGINT") lab.engine.cancel();
+    else killAll();
+  };
+  const over = new AbortController();
+  const watched = "seen" in moment ? until(() => moment.seen(lab), over.signal).then(stop, () => {}) : undefined;
+  const result = await lab.engine[verb]({
+    onEvent: (progress) => {
+      tell(progress);
+      if ("said" in moment && moment.said(progress)) stop();
+    },
+    signal: lab.session.signal,
+  });
+  over.abort();
+  await watched;
+  if (!reached) console.error(lines.join("\n"));
+  return { result, reached };
+}
+
+async function until(met: () => Promise<boolean>, over: AbortSignal): Promise<void> {
+  while (!(await met().catch(() => false))) {
+    over.throwIfAborted();
+    await new Promise((resolve) => setTimeout(resolve, 50)); // a look costs milliseconds, the moments last seconds
+  }
+}
+
+/** Helm and programs first: what notices that Pulumi has gone must not tidy up. */
+const mortal = [/(^|\/)helm\0/, /program\.js/, /(^|\/)talosctl\0/, /(^|\/)pulumi\0/];
+
+function killAll(): void {
+  const all = children(process.pid);
+  for (const pattern of mortal)
+    for (const { pid } of all.filter(({ command }) => pattern.test(command))) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // it has ended by itself
+      }
+    }
+}
+
+function children(root: number): { pid: number; command: string }[] {
+  const read = (file: string): string => {
+    try {
+      return readFileSync(file, "utf8");
+    } catch {
+      return "";
+    }
+  };
+  const all = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => ({
+      pid: Number(name),
+      parent: Number(/^PPid:\s+(\d+)/m.exec(read(`/proc/${name}/status`))?.[1]),
+      command: read(`/proc/${name}/cmdline`),
+    }));
+  const found = new Set([root]);
+  for (let size = 0; size !== found.size;) {
+    size = found.size;
+    for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
+  }
+  return all.filter(({ pid }) => pid !== root && found.has(pid));
+}

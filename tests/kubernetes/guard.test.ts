@@ -1,0 +1,126 @@
+import { guarded } from "../../components/kubernetes/guard";
+import {
+  type LiveObject,
+  OWNER,
+  ownerText,
+  type ReleaseRecord,
+  sameStack,
+} from "../../components/kubernetes/guard/live";
+import { verdictOnObject, verdictOnRelease } from "../../components/kubernetes/guard/verdict";
+import * as pulumi from "@pulumi/pulumi";
+import * as k8s from "@pulumi/kubernetes";
+import { record } from "../support/recorder";
+
+const ours = ownerText("shop/prod", "gpu-namespace", "6f1c");
+const live = (changes: Partial<LiveObject> = {}): LiveObject => ({
+  apiVersion: "v1",
+  kind: "Namespace",
+  name: "gpu-operator",
+  uid: "1",
+  owner: undefined,
+  holds: [],
+  ...changes,
+});
+
+describe("an object that Pulumi is about to create", () => {
+  type Case = [string, LiveObject | undefined, string | undefined, boolean, "create" | "take away" | RegExp];
+  test.each<Case>([
+    ["is not there", undefined, ours, false, "create"],
+    ["was lost by a killed update", live({ owner: ours }), ours, false, "take away"],
+    ["was lost, at preview", live({ owner: ours }), ours, true, "create"],
+    ["was lost, and holds something", live({ owner: ours, holds: ["Pod x"] }), ours, false, /holds Pod x/],
+    ["is another stack's", live({ owner: ownerText("shop/test", "gpu-namespace", "77") }), ours, false, /shop\/test/],
+    ["is another stack's, at preview", live({ owner: ownerText("shop/test", "ns", "77") }), undefined, true, /made by/],
+    [
+      "is of a stack of this name with another state",
+      live({ owner: ours.replace("6f1c", "0") }),
+      ours,
+      false,
+      /made by/,
+    ],
+    ["is another resource's of this stack", live({ owner: ownerText("shop/prod", "x", "6f1c") }), ours, false, /alias/],
+    ["is nobody's namespace, at preview", live(), ours, true, /not this stack's/],
+    // The operator's own RuntimeClass goes by the very update that brings ours.
+    ["may go by this update", live({ kind: "RuntimeClass", name: "nvidia" }), ours, true, "create"],
+    ["is nobody's, and still there", live({ kind: "RuntimeClass", name: "nvidia" }), ours, false, /not this stack's/],
+  ])("%s", (_, there, owner, preview, wanted) => {
+    const verdict = verdictOnObject(there, owner, preview);
+    if (wanted instanceof RegExp) expect(verdict).toEqual({ refuse: expect.stringMatching(wanted) });
+    else expect(verdict).toMatchObject({ take: wanted === "take away" ? [there] : [] });
+  });
+});
+
+describe("a Helm release", () => {
+  const record = (status: string, revision = 1, changes: Partial<ReleaseRecord> = {}): ReleaseRecord => ({
+    name: `sh.helm.release.v1.gpu-operator.v${revision}`,
+    uid: String(revision),
+    revision,
+    status,
+    chart: "gpu-operator",
+    values: { driver: { enabled: false } },
+    ...changes,
+  });
+  const step = {
+    name: "gpu-operator",
+    namespace: "gpu-operator",
+    chart: "gpu-operator",
+    values: { driver: { enabled: false } },
+    creates: true,
+    namespaceIsOurs: false,
+  };
+  const takes = (verdict: ReturnType<typeof verdictOnRelease>): number[] | string =>
+    "refuse" in verdict ? verdict.refuse : verdict.take.map(({ revision }) => revision);
+
+  test("without a record, and one that is deployed, is left alone", () => {
+    expect(takes(verdictOnRelease([], step, false))).toEqual([]);
+    expect(takes(verdictOnRelease([record("deployed")], { ...step, creates: false }, false))).toEqual([]);
+  });
+
+  test("whose installation was killed is installed again over what is there", () => {
+    expect(takes(verdictOnRelease([record("pending-install")], step, false))).toEqual([1]);
+    expect(takes(verdictOnRelease([record("pending-install")], step, true))).toEqual([]);
+  });
+
+  test("whose installation was killed, and whose values have changed since, is known by its namespace", () => {
+    const other = { ...step, values: { driver: { enabled: true } } };
+    expect(takes(verdictOnRelease([record("pending-install")], other, false))).toMatch(/not this stack's/);
+    expect(takes(verdictOnRelease([record("pending-install")], { ...other, namespaceIsOurs: true }, false))).toEqual([
+      1,
+    ]);
+  });
+
+  test("whose upgrade was killed goes on from the revision before", () => {
+    const records = [record("deployed", 1), record("pending-upgrade", 2)];
+    expect(takes(verdictOnRelease(records, { ...step, creates: false }, false))).toEqual([2]);
+    expect(takes(verdictOnRelease(records, { ...step, creates: false }, true))).toEqual([]);
+  });
+});
+
+test("owners are of one stack by its name and its state", () => {
+  const [one, other] = [ownerText("shop/prod", "a", "6f1c"), ownerText("shop/prod", "b", "6f1c")];
+  expect(sameStack(one, other)).toBe(true);
+  expect(sameStack(one, ownerText("shop/prod", "a", "77"))).toBe(false);
+  expect(sameStack(one, ownerText("shop/test", "a", "6f1c"))).toBe(false);
+});
+
+test("every object of a stack is marked, and goes before it comes back; a Job, a namespace and a patch do not", async () => {
+  const run = await record(
+    () => {
+      const provider = new k8s.Provider("cluster", {});
+      const opts = { provider, transformations: [guarded("gpu", pulumi.output(""))] };
+      new k8s.core.v1.Namespace("ns", { metadata: { name: "ns", annotations: { a: "b" } } }, opts);
+      new k8s.core.v1.ConfigMap("map", { data: {} }, opts);
+      new k8s.batch.v1.Job("job", { spec: { template: { spec: { containers: [] } } } }, opts);
+      new k8s.core.v1.NodePatch("node", { metadata: { name: "node" } }, opts);
+    },
+    { project: "shop", stack: "prod" },
+  );
+  const of = (name: string): [unknown, boolean] => {
+    const { inputs, deleteBeforeReplace } = run.resources.find((resource) => resource.name === name)!;
+    return [inputs["metadata"]?.annotations, deleteBeforeReplace];
+  };
+  expect(of("ns")).toEqual([{ a: "b", [OWNER]: "shop/prod/ns cluster-id" }, false]);
+  expect(of("map")).toEqual([{ [OWNER]: "shop/prod/map cluster-id" }, true]);
+  expect(of("job")).toEqual([{ [OWNER]: "shop/prod/job cluster-id" }, false]);
+  expect(of("node")).toEqual([undefined, false]);
+});
