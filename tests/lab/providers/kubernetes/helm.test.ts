@@ -108,7 +108,7 @@ spec:
   test("a release that does not become ready says why and stays in the state", async () => {
     const stuck = await up(release({ replicas: 1 }));
     expect(stuck.result).toBe("failed");
-    expect(errors(stuck)).toMatch(/Helm release apps\/app: helm upgrade: .*(timed out|deadline exceeded)/s);
+    expect(errors(stuck)).toMatch(/Helm release apps\/app: helm install: .*(timed out|deadline exceeded)/s);
     expect(errors(stuck)).toMatch(/Pod apps\/app-\S+: not scheduled: Unschedulable/);
     expect(await up(release({ replicas: 0 }))).toMatchObject({
       result: "succeeded",
