@@ -162,7 +162,7 @@ function smokeTest(
         namespace,
         labels,
         annotations: {
-          "pulumi.com/replaceUnready": "true",
+          "pulumi.com/patchForce": "true",
           "pulumi.com/waitFor": "jsonpath={.metadata.uid}",
           "talos-gpu/talos": machine.talosVersion,
           "talos-gpu/driver": machine.driverVersion!,

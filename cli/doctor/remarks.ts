@@ -37,7 +37,9 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
   const untested = (seen.jobs ?? []).flatMap(({ namespace: where, name, untested: why }) =>
     why === undefined
       ? []
-      : [`Job ${where}/${name} could not test its machine: ${why}; pulumi up tries again, once a unit is free`],
+      : [
+          `Job ${where}/${name} could not test its machine: ${why}; it runs by kubectl -n ${where} patch job ${name} --type merge -p '{"spec":{"suspend":false}}', once a unit is free`,
+        ],
   );
   return [...sees, ...untested];
 }

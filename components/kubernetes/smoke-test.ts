@@ -2,7 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
 import { shortHash } from "../recipe/short-hash";
-import { anewUnlessDone, labels, namedByPulumi, onNode, podTolerations, unprivileged } from "./pods";
+import { labels, namedByPulumi, onNode, podTolerations, unprivileged } from "./pods";
 import { outlasting } from "./timeouts";
 
 /**
@@ -50,8 +50,9 @@ export function smokeTest(
         namespace: recipe.release.namespace,
         labels: labels("gpu-smoke-test"),
         annotations: {
-          ...anewUnlessDone,
-          // The gate waits for the tests of all machines, and says what keeps them from passing.
+          // The gate waits for the tests of all machines, says what keeps them from passing, and makes a failed one anew: its
+          // fields are then the gate's, too.
+          "pulumi.com/patchForce": "true",
           "pulumi.com/waitFor": "jsonpath={.metadata.uid}",
           "talos-gpu/talos": machine.talosVersion,
           "talos-gpu/driver": machine.driverVersion ?? "none",

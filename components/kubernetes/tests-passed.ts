@@ -48,7 +48,8 @@ export function testsPassed(
   const gate = runProgram(`${name}-gate`, use, { ...(parent && { parent }), dependsOn: smokeTests });
   untested(gate).apply((found) => {
     for (const [machine, why] of Object.entries(found)) {
-      const effect = "its cards were not tested; nobody's work is evicted for a test, and the next update tries again";
+      const effect =
+        "its cards were not tested; nobody's work is evicted for a test: the next change of the machine or of what exposes its GPUs tests again";
       void pulumi.log.warn(`machines.${machine}: ${why}; ${effect}`, gate);
     }
   });

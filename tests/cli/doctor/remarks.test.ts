@@ -32,7 +32,7 @@ test("a machine that could not be tested, since others use its cards", () => {
   const untested = "all 2 units of nvidia.com/gpu are in use by default/train (2)";
   const job = { namespace: "nvidia-gpu-operator", name: "gpu-smoke-test-k8s-worker4-1", succeeded: 0 };
   expect(remarks({ jobs: [{ ...job, untested }, job] }, planOf("rtx5070ti"))).toEqual([
-    `Job nvidia-gpu-operator/gpu-smoke-test-k8s-worker4-1 could not test its machine: ${untested}; pulumi up tries again, once a unit is free`,
+    `Job nvidia-gpu-operator/gpu-smoke-test-k8s-worker4-1 could not test its machine: ${untested}; it runs by kubectl -n nvidia-gpu-operator patch job gpu-smoke-test-k8s-worker4-1 --type merge -p '{"spec":{"suspend":false}}', once a unit is free`,
   ]);
 });
 

@@ -29,7 +29,21 @@ class Cluster implements TestedCluster {
   tests: Pod[] = [unscheduled];
   pods: Pod[] = [plugin];
 
-  jobs = async () => [{ metadata: { name: "test-1" }, status: { conditions: this.conditions } }] as any;
+  suspend_ = false;
+  made = 0;
+  jobs = async () =>
+    [
+      { metadata: { name: "test-1" }, spec: { suspend: this.suspend_ }, status: { conditions: this.conditions } },
+    ] as any;
+  remove = async (): Promise<void> => {};
+  /** The API server takes a second look to let the old one go. */
+  makeAnew = async (): Promise<boolean> => {
+    this.made++;
+    if (this.made < 2) return false;
+    this.conditions = [];
+    this.suspend_ = false;
+    return true;
+  };
   podsOfJob = async () => this.tests as any;
   node = async () => ({ status: { allocatable: this.allocatable } }) as any;
   podsOn = async () => this.pods as any;
@@ -98,7 +112,7 @@ test("with every unit in use it waits for its patience, evicts nobody, and names
   expect(clock.now()).toBe(60_000);
   expect(lines).toEqual([
     `gpu-1: its smoke test waits up to 1m for a free unit: ${inUse}`,
-    `gpu-1: not tested: ${inUse}; nobody's work is evicted for a test, and the next update tries again`,
+    `gpu-1: not tested: ${inUse}; nobody's work is evicted for a test`,
   ]);
 });
 
@@ -162,7 +176,6 @@ test.each<[string, (cluster: Cluster) => void, RegExp]>([
 test("a test that failed is told with its pods' words, without waiting for the limit", async () => {
   const cluster = new Cluster();
   const message = "Job has reached the specified backoff limit";
-  cluster.conditions = [{ type: "Failed", status: "True", message }];
   const admission = "Pod was rejected: Allocate failed due to requested number of devices unavailable";
   cluster.tests = [
     pod("t-1", 1, { phase: "Failed", reason: "UnexpectedAdmissionError", message: admission }),
@@ -172,13 +185,26 @@ test("a test that failed is told with its pods' words, without waiting for the l
     }),
   ];
   const { clock, run } = gate(cluster);
+  clock.after(5, () => (cluster.conditions = [{ type: "Failed", status: "True", message }]));
   expect(await failure(run())).toBe(
     `machines.gpu-1: its smoke test (Job gpu/test-1) failed: ${message} (Pod t-1: UnexpectedAdmissionError: ${admission}, ` +
       "Pod t-2: exit 2, cuda error | Test FAILED, the node offers 2 of nvidia.com/gpu, no other pod uses it, " +
       "Pod nvidia-device-plugin-x: ready); no workload may have a GPU before a test has computed on it; " +
       "mend what that says, or ask `talos-gpu doctor`, then run again",
   );
-  expect(clock.now()).toBe(0);
+  expect(clock.now()).toBe(5_000);
+});
+
+test.each<[string, (cluster: Cluster) => void]>([
+  ["failed", (cluster) => void (cluster.conditions = [{ type: "Failed", status: "True", message: "deadline" }])],
+  ["given up", (cluster) => void (cluster.suspend_ = true)],
+])("a test that an earlier run left %s is made anew, once the old one is gone", async (_how, arrange) => {
+  const cluster = new Cluster();
+  arrange(cluster);
+  const { clock, run } = gate(cluster);
+  clock.after(10, cluster.pass);
+  expect(await run()).toEqual({ passed: ["gpu-1"], untested: {} });
+  expect(cluster.made).toBe(2);
 });
 
 test("devices of an init container are counted once, and pods that ended hold none", async () => {

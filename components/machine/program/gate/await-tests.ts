@@ -14,7 +14,8 @@ type Finding = Failure["findings"][number];
 /**
  * Waits for the smoke test of every machine. A test takes a free unit and never another pod's: where pods that run have all
  * units for as long as `patience`, it is given up as untested, with the pods' names. That is no failure: what runs there
- * shows that the machine gives its cards to pods, and an update of a cluster in use would never end otherwise.
+ * shows that the machine gives its cards to pods, and an update of a cluster in use would never end otherwise. A test that an earlier
+ * run left failed or given up is made anew.
  *
  * @throws Failure with every test that failed, or did not pass within the limit: what its pods say, what the node offers,
  *   who has it, and how the device plugin is.
@@ -39,9 +40,23 @@ export async function awaitTests(
     told.set(machine, line);
   };
 
+  /** Tests that an earlier run left failed or given up, until they are made anew. */
+  const earlier = new Map<string, V1Job>();
+  for (const job of await cluster.jobs(namespace)) {
+    const name = job.metadata?.name ?? "";
+    if (!task.tests.some((test) => test.job === name) || !(has(job, "Failed") || job.spec?.suspend === true)) continue;
+    await cluster.remove(job);
+    earlier.set(name, job);
+  }
+
   /** Looks at one test; true when it is over. */
   const look = async (test: Test, job: V1Job | undefined): Promise<boolean> => {
     const { machine, resource } = test;
+    const before = earlier.get(test.job);
+    if (before !== undefined) {
+      if (await cluster.makeAnew(before)) earlier.delete(test.job);
+      return false;
+    }
     if (has(job, "Complete")) {
       if (!(await offers(test))) return false;
       result.passed.push(machine);
@@ -65,7 +80,7 @@ export async function awaitTests(
     if (clock.now() - since < patience) return false;
     await cluster.suspend(namespace, test.job, inUse);
     result.untested[machine] = inUse;
-    say(machine, `not tested: ${inUse}; nobody's work is evicted for a test, and the next update tries again`);
+    say(machine, `not tested: ${inUse}; nobody's work is evicted for a test`);
     return true;
   };
 
@@ -128,7 +143,14 @@ export async function awaitTests(
     });
   } catch (error) {
     if (!(error instanceof LimitReached)) throw error;
-    for (const test of left) failed.push(await explained(test, `did not pass within ${formatDuration(limit)}`));
+    const jobs = await cluster.jobs(namespace);
+    for (const test of left) {
+      const gone = !jobs.some(({ metadata }) => metadata?.name === test.job);
+      const outcome = gone
+        ? "is gone from the cluster: run the update with --refresh"
+        : `did not pass within ${formatDuration(limit)}`;
+      failed.push(await explained(test, outcome));
+    }
   }
   if (failed.length > 0) throw new Failure(failed);
   return result;

@@ -23,6 +23,10 @@ export interface TestedCluster {
   podsOn(node: string): Promise<V1Pod[]>;
   /** Suspends a Job, which takes its pods away, and notes why on it. */
   suspend(namespace: string, job: string, why: string): Promise<void>;
+  /** Deletes a Job with its pods. It is gone a moment later. */
+  remove(job: V1Job): Promise<void>;
+  /** Makes a Job as this one was made; false while that one is not gone. */
+  makeAnew(job: V1Job): Promise<boolean>;
 }
 
 /** The real cluster behind its API. */
@@ -69,5 +73,34 @@ export class GateCluster extends KubernetesApi implements TestedCluster {
     await this.call(`Job ${namespace}/${name}`, () =>
       this.batch.patchNamespacedJob({ namespace, name, body, fieldManager: "talos-gpu-gate" }, options),
     );
+  }
+
+  async remove({ metadata }: V1Job): Promise<void> {
+    const [name, namespace, uid] = [metadata!.name!, metadata!.namespace!, metadata!.uid!];
+    const body = { propagationPolicy: "Background", preconditions: { uid } };
+    const gone = { 404: undefined, 409: undefined };
+    await this.call<unknown>(
+      `Job ${namespace}/${name}`,
+      () => this.batch.deleteNamespacedJob({ name, namespace, body }),
+      gone,
+    );
+  }
+
+  async makeAnew({ metadata, spec }: V1Job): Promise<boolean> {
+    const { name, namespace, labels = {}, annotations = {} } = metadata!;
+    const { [UNTESTED]: _, ...kept } = annotations;
+    // What the API server added is of the old Job: its selector, and the labels that the selector goes by.
+    const { selector: __, suspend: ___, ...same } = spec!;
+    const ours = (all: Record<string, string> = {}): Record<string, string> =>
+      Object.fromEntries(Object.entries(all).filter(([key]) => !/(^|\/)(controller-uid|job-name)$/.test(key)));
+    const { labels: on, annotations: noted = {} } = same.template.metadata ?? {};
+    const template = { ...same.template, metadata: { labels: ours(on), annotations: noted } };
+    const body: V1Job = {
+      metadata: { name: name!, namespace: namespace!, labels: ours(labels), annotations: kept },
+      spec: { ...same, template },
+    };
+    const request = () =>
+      this.batch.createNamespacedJob({ namespace: namespace!, body, fieldManager: "talos-gpu-gate" });
+    return (await this.call<V1Job | undefined>(`Job ${namespace}/${name}`, request, { 409: undefined })) !== undefined;
   }
 }
