@@ -3,6 +3,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 import { namedByPulumi } from "../components/kubernetes/pods";
+import { testPriorityName } from "../components/kubernetes/smoke-test";
 import * as read from "../components/machine/credentials";
 import { credentials, nodeName, window } from "./cluster";
 import { type Common, oneMachine, plan, run } from "./handwritten-machine";
@@ -101,7 +102,7 @@ function cluster(
   const priority = new k8s.scheduling.v1.PriorityClass(
     `${name}-smoke-test-priority`,
     {
-      metadata: { name: "gpu-smoke-test" },
+      metadata: { name: testPriorityName(name) },
       value: 0,
       preemptionPolicy: "Never",
     },

@@ -7,13 +7,14 @@ import { outlasting } from "./timeouts";
 
 /**
  * The priority of the tests: everybody's, and it evicts nobody. Without a class of its own a test would still take the unit of a
- * pod whose priority is below the cluster's default.
+ * pod whose priority is below the cluster's default. Its name is the stack's own: a class belongs to the whole cluster, which
+ * other stacks may share.
  */
 export function testPriority(name: string, opts: pulumi.CustomResourceOptions): k8s.scheduling.v1.PriorityClass {
   return new k8s.scheduling.v1.PriorityClass(
     `${name}-smoke-test-priority`,
     {
-      metadata: { name: "gpu-smoke-test", labels: labels("gpu-smoke-test") },
+      metadata: { name: testPriorityName(name), labels: labels("gpu-smoke-test") },
       value: 0,
       preemptionPolicy: "Never",
       description: "Smoke tests of GPU machines: they take a free unit, and never another pod's",
@@ -21,6 +22,10 @@ export function testPriority(name: string, opts: pulumi.CustomResourceOptions): 
     opts,
   );
 }
+
+/** Name of the class of a stack's smoke tests. */
+export const testPriorityName = (name: string): string =>
+  `gpu-smoke-test-${shortHash(`${pulumi.getProject()}/${pulumi.getStack()}/${name}`, 6)}`;
 
 /**
  * The gate of one machine: a Job that requests one unit of the GPU resource through the device plugin, on that machine,
