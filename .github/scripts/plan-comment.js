@@ -2,6 +2,7 @@
 // of the pull request it takes the stack files alone, and as data, so that one from a fork may be planned with a token at hand.
 //
 //   node .github/scripts/plan-comment.js NUMBER
+/* global console */
 const { execFileSync, spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 
