@@ -89,7 +89,10 @@ const repairPhase: Phase<Running> = {
     const { report, options } = lab;
     Object.assign(report, { mended: report.failures, failures: [] });
     Object.assign(lab, { failed: false, diagnostics: [], without: [] });
-    return become(lab, stackConfiguration(options.stack, options), say);
+    const said = await become(lab, stackConfiguration(options.stack, options), say);
+    // The failed update has stored what the machines were to be, so this preview finds them unchanged and says nothing of them.
+    lab.foretold = undefined;
+    return said;
   },
 };
 

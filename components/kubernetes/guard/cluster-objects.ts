@@ -108,10 +108,12 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
       return list!.items.map(recordOf).sort((one, other) => one.revision - other.revision);
     },
     remove: async (object) => {
-      const body = { preconditions: { uid: object.uid } };
+      // All of it in the body: the API server reads the query's options only where there is no body (apiserver,
+      // pkg/endpoints/handlers/delete.go), and a Job's pods are orphaned by default (registry/batch/job/strategy.go).
+      const body = { preconditions: { uid: object.uid }, propagationPolicy: "Foreground" };
       await calls.call(
         titleOf(object),
-        () => objects.delete(header(object), undefined, undefined, undefined, undefined, "Foreground", body),
+        () => objects.delete(header(object), undefined, undefined, undefined, undefined, undefined, body),
         { 404: undefined, 409: undefined },
       );
       await waitFor(systemClock, {
