@@ -18,15 +18,16 @@ const namespace = kubernetes.release.namespace;
  */
 export function handwritten(name: string, count: number): Record<string, pulumi.Output<unknown>> {
   const parent = new pulumi.ComponentResource("talos-gpu:index:GpuCluster", name);
-  const exposure = new command.local.Command(
-    `${name}-exposure`,
-    { triggers: [kubernetes.era, kubernetes.mode] },
-    { parent, deleteBeforeReplace: true },
-  );
   const first = `${name}-${nodeName(0)}-schematic`;
   const schematic = new talos.imagefactory.Schematic(first, { schematic: machine.schematic }, { parent });
   const talosconfig = pulumi.secret(credentials.talosconfig);
   const kubeconfig = pulumi.secret(credentials.kubeconfig);
+  const asked = asks(name, parent, schematic, { talosconfig, kubeconfig });
+  const exposure = new command.local.Command(
+    `${name}-exposure`,
+    { triggers: [kubernetes.era, kubernetes.mode] },
+    { parent, deleteBeforeReplace: true, dependsOn: asked },
+  );
   const client = talosconfig.apply(read.talosClientOf);
   const machineSecrets = pulumi.secret(credentials.machineSecrets).apply(read.machineSecretsOf);
   const common: Common = { name, parent, schematicId: schematic.id, talosconfig, client, machineSecrets, kubeconfig };
@@ -48,6 +49,28 @@ export function handwritten(name: string, count: number): Record<string, pulumi.
     gpuResourceName: gate.urn.apply(() => kubernetes.resourceName),
     endpoints: pulumi.output({}),
   };
+}
+
+/** Asks for what comes after the first reboot. */
+function asks(
+  name: string,
+  parent: pulumi.Resource,
+  schematic: talos.imagefactory.Schematic,
+  { talosconfig, kubeconfig }: Record<"talosconfig" | "kubeconfig", pulumi.Output<string>>,
+): command.local.Command {
+  const text = run("preflight");
+  const { chart, version, repository } = kubernetes.release;
+  return new command.local.Command(
+    `${name}-preflight`,
+    {
+      create: text,
+      update: text,
+      stdin: schematic.id.apply(() => JSON.stringify({ chart: { name: chart, version, repository } })),
+      environment: { TALOS_GPU_TALOSCONFIG: talosconfig, TALOS_GPU_KUBECONFIG: kubeconfig },
+      logging: command.local.Logging.Stderr,
+    },
+    { parent, customTimeouts: { create: "15m", update: "15m", delete: "15m" } },
+  );
 }
 
 /** What the cluster has once, and a test for each machine. */

@@ -5,6 +5,9 @@ import type { ProgramName } from "./programs";
 import type { Measured } from "./register";
 import { type Spread, spreadOf } from "./statistics";
 
+/** Programs that are measured side by side. */
+type Compared = Exclude<ProgramName, "again">;
+
 /** Cost of registering a cluster of some size: the component's against the handwritten program's. */
 export interface Registration {
   machines: number;
@@ -25,13 +28,12 @@ export interface Registration {
  * a process of its own.
  */
 export async function measureRegistration(machines: number, rounds: number): Promise<Registration> {
-  const measured: Record<ProgramName, Measured[]> = { component: [], handwritten: [] };
+  const measured: Record<Compared, Measured[]> = { component: [], handwritten: [] };
   for (let round = 0; round < rounds; round++) {
-    const order: ProgramName[] = round % 2 === 0 ? ["component", "handwritten"] : ["handwritten", "component"];
+    const order: Compared[] = round % 2 === 0 ? ["component", "handwritten"] : ["handwritten", "component"];
     for (const program of order) measured[program].push(await measure(program, machines));
   }
-  const of = (program: ProgramName, what: keyof Measured): Spread =>
-    spreadOf(measured[program].map((one) => one[what]));
+  const of = (program: Compared, what: keyof Measured): Spread => spreadOf(measured[program].map((one) => one[what]));
   const ratioOf = (what: keyof Measured): Spread =>
     spreadOf(measured.component.map((one, round) => one[what] / measured.handwritten[round]![what]));
   return {

@@ -3,14 +3,19 @@ import { type Credentials, missingCredentials } from "./credentials";
 import { noArguments } from "./checked-arguments";
 import { credentialsOf } from "./cluster-access";
 import { gpuExposure } from "./exposure";
-import { done, gpuMachines, type MachineReport, reports } from "./gpu-machines";
+import { done, Fleet, reports, withGpus } from "./gpu-machines";
+import type { MachineReport } from "./machine/upgrade";
 import { guarded } from "./kubernetes/guard";
 import { behind, gpuStack, passed } from "./kubernetes";
+import { LookAgain } from "./kubernetes/look-again";
+import { firstAsk } from "./preflight";
 import { findingsOf, InvalidStackError, parseSpec, planCluster } from "./recipe";
+import { upgradeStages } from "./recipe/machine/order";
 import type { StackSpec } from "./recipe/stack/spec/index";
 import type { Finding, Plan } from "./recipe/types";
 import { refusal } from "./refusal";
 import { askFactory, type AskedStack } from "./release-facts";
+import { UpdateSummary } from "./update-summary";
 import { gpuWorkloads } from "./workloads";
 import { isMapping } from "./recipe/mapping";
 
@@ -49,25 +54,41 @@ export class GpuCluster extends pulumi.ComponentResource {
 
   constructor(name: string, args: GpuClusterArgs, opts?: pulumi.ComponentResourceOptions) {
     const plan = GpuCluster.plan(args);
-    super("talos-gpu:index:GpuCluster", name, plan.spec, opts);
+    const summary = new UpdateSummary(
+      name,
+      plan.machines.map((machine) => machine.name),
+    );
+    super("talos-gpu:index:GpuCluster", name, plan.spec, summary.watching(opts));
     const child = { parent: this };
     for (const note of plan.notes) void pulumi.log.warn(note, this);
 
     const credentials = credentialsOf(name, plan, args, child);
-    const exposure = gpuExposure(name, plan, credentials, child);
-    const { machines, kubernetes } = gpuMachines(name, plan, credentials, exposure, child);
-    const withGpus = machines.filter(({ recipe }) => recipe.gpuCount > 0).map(({ machine }) => machine);
-    this.kubeconfig = machines[0]?.machine.kubeconfig ?? pulumi.secret("");
-    const inCluster = kubernetes === undefined ? child : { ...child, provider: kubernetes };
-    const within = { ...inCluster, transformations: [guarded(name, this.kubeconfig)] };
+    const fleet = new Fleet(name, plan, credentials, child);
+    const asked = firstAsk(name, plan, credentials, fleet.schematics, child);
+    const exposure = gpuExposure(name, plan, credentials, { ...child, dependsOn: asked });
+    const { ahead, rest } = upgradeStages(plan.machines, plan.spec.upgrade);
+    const first = withGpus(fleet.bring(ahead, exposure));
+    this.kubeconfig = fleet.machines[0]?.machine.kubeconfig ?? pulumi.secret("");
+    const inCluster = fleet.kubernetes === undefined ? child : { ...child, provider: fleet.kubernetes };
     const access = plan.spec.bootstrap ? this.kubeconfig : credentials.kubeconfig;
-    const gate = gpuStack(name, plan, done(withGpus), within, exposure, access);
+    const { lookAgain } = plan.spec;
+    const again = lookAgain === undefined ? undefined : new LookAgain(name, lookAgain, access);
+    const transformations = [guarded(name, this.kubeconfig), ...(again ? [again.transformation] : [])];
+    const within = { ...inCluster, transformations };
+    const bringRest = (tested: pulumi.Resource): Map<string, pulumi.Output<pulumi.Resource[]>> =>
+      new Map(withGpus(fleet.bring(rest, tested)).map(({ recipe, machine }) => [recipe.name, done([machine])]));
+    const stages = {
+      ahead: done(first.map(({ machine }) => machine)),
+      ...(rest.length > 0 ? { rest: bringRest } : {}),
+    };
+    const gate = gpuStack(name, plan, stages, within, exposure, access, again);
     this.runtimeClassName = behind(gate, plan.kubernetes.runtimeClass.name);
     this.gpuResourceName = behind(gate, plan.kubernetes.resourceName);
     const { runtimeClassName, gpuResourceName } = this;
     this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, within);
+    again?.putBack("workloads", child);
 
-    this.machines = reports(machines);
+    this.machines = reports(fleet.machines, (machine) => summary.settled(machine));
     this.gpuReady = passed(gate);
     this.talosconfig = pulumi.secret(credentials.talosconfig ?? "");
     this.registerOutputs({

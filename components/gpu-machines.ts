@@ -3,18 +3,10 @@ import * as pulumi from "@pulumi/pulumi";
 import { fromCheckedStack } from "./checked-arguments";
 import type { Credentials } from "./credentials";
 import { GpuMachine, registerSchematics } from "./machine";
+import { reportOf } from "./machine/gpu-machine";
 import { secretOf } from "./machine/shared";
+import type { MachineReport } from "./machine/upgrade";
 import type { MachineRecipe, Plan } from "./recipe/types";
-
-/** What a machine was seen to run. */
-export interface MachineReport {
-  /** Talos release, e.g. `v1.12.6`. */
-  talosVersion: string;
-  /** Image Factory schematic: the SHA-256 of its recipe. */
-  schematicId: string;
-  /** Loaded NVIDIA driver, e.g. `570.211.01`; empty on a machine without a GPU. */
-  driverVersion: string;
-}
 
 /** A machine of a cluster with what was planned for it. */
 export interface PlannedMachine {
@@ -23,64 +15,93 @@ export interface PlannedMachine {
 }
 
 /**
- * The machines of a plan, in its order: each starts when those that it comes after are done. Where the stack bootstraps its
+ * The machines of a plan: each starts when those that it comes after are done. Where the stack bootstraps its
  * cluster, the first one, a control plane, does that; the others have its kubeconfig, and a provider made
  * from it takes the place of that of the options.
- *
- * @param first what every machine waits for.
  */
-export function gpuMachines(
-  name: string,
-  plan: Plan,
-  credentials: Credentials,
-  first: pulumi.Resource,
-  opts: pulumi.ComponentResourceOptions,
-): { machines: PlannedMachine[]; kubernetes: k8s.Provider | undefined } {
-  const schematics = registerSchematics(
-    name,
-    plan.machines.filter(({ configuration }) => configuration !== "omni"),
-    opts,
-  );
-  const shared = common(plan, credentials);
-  const made = new Map<string, GpuMachine>();
-  const maintenance = plan.spec.bootstrap === true;
-  let kubeconfig: pulumi.Output<string> | undefined;
-  let kubernetes: k8s.Provider | undefined;
-  for (const recipe of plan.machines) {
-    const before = (plan.after[recipe.name] ?? []).flatMap((earlier) => made.get(earlier) ?? []);
+export class Fleet {
+  /** Machines that were brought so far, in the plan's order. */
+  public readonly machines: PlannedMachine[] = [];
+  /** Provider of a cluster that is bootstrapped here, once its first machine is brought. */
+  public kubernetes: k8s.Provider | undefined;
+  private kubeconfig: pulumi.Output<string> | undefined;
+  private readonly made = new Map<string, GpuMachine>();
+  /** IDs of the machines' images by themselves; they resolve once the Image Factory has them. */
+  public readonly schematics: Record<string, pulumi.Output<string>>;
+  private readonly shared: ReturnType<typeof common>;
+  private readonly controlPlanes: MachineRecipe[];
+
+  constructor(
+    private readonly name: string,
+    private readonly plan: Plan,
+    credentials: Credentials,
+    private readonly opts: pulumi.ComponentResourceOptions,
+  ) {
+    const registered = plan.machines.filter(({ configuration }) => configuration !== "omni");
+    this.schematics = registerSchematics(name, registered, opts);
+    this.shared = common(plan, credentials);
+    this.controlPlanes = plan.machines.filter(({ role }) => role === "controlplane");
+  }
+
+  /**
+   * Brings some of the plan's machines, in its order.
+   *
+   * @param after what those wait for that wait for no other of them.
+   */
+  bring(recipes: MachineRecipe[], after: pulumi.Resource): PlannedMachine[] {
+    const stage = new Set(recipes.map(({ name }) => name));
+    const brought = recipes.map((recipe) => ({ recipe, machine: this.one(recipe, stage, after) }));
+    this.machines.push(...brought);
+    return brought;
+  }
+
+  private one(recipe: MachineRecipe, stage: Set<string>, after: pulumi.Resource): GpuMachine {
+    const { name, plan, opts } = this;
+    const maintenance = plan.spec.bootstrap === true;
+    const before = (plan.after[recipe.name] ?? [])
+      .filter((earlier) => stage.has(earlier))
+      .flatMap((earlier) => this.made.get(earlier) ?? []);
     const machine = new GpuMachine(
       `${name}-${recipe.name}`,
       fromCheckedStack({
-        ...shared,
+        ...this.shared,
         ...plan.spec.machines[recipe.name]!,
         nodeName: recipe.name,
         recipe,
-        ...defined({ schematicId: schematics[recipe.schematicId] }),
-        otherControlPlanes: otherControlPlanes(plan, recipe),
-        ...(maintenance ? { maintenance, ...(kubeconfig ? { kubeconfig } : { bootstrap: true }) } : {}),
+        ...defined({ schematicId: this.schematics[recipe.schematicId] }),
+        otherControlPlanes: this.controlPlanes
+          .filter((other) => other.name !== recipe.name)
+          .map(({ address }) => address),
+        ...(maintenance
+          ? { maintenance, ...(this.kubeconfig ? { kubeconfig: this.kubeconfig } : { bootstrap: true }) }
+          : {}),
       }),
       pulumi.mergeOptions(opts, {
-        dependsOn: before.length > 0 ? done(before) : first,
-        ...(kubernetes === undefined ? {} : { provider: kubernetes }),
+        dependsOn: before.length > 0 ? done(before) : after,
+        ...(this.kubernetes === undefined ? {} : { provider: this.kubernetes }),
       }),
     );
-    if (maintenance && kubernetes === undefined) {
-      ({ kubeconfig } = machine);
-      kubernetes = new k8s.Provider(`${name}-kubernetes`, { kubeconfig, clusterIdentifier: name }, opts);
+    if (maintenance && this.kubernetes === undefined) {
+      this.kubeconfig = machine.kubeconfig;
+      this.kubernetes = new k8s.Provider(
+        `${name}-kubernetes`,
+        { kubeconfig: machine.kubeconfig, clusterIdentifier: name },
+        opts,
+      );
     }
-    made.set(recipe.name, machine);
+    this.made.set(recipe.name, machine);
+    return machine;
   }
-  const machines = plan.machines.map((recipe) => ({ recipe, machine: made.get(recipe.name)! }));
-  return { machines, kubernetes };
 }
 
 /** What every machine of a cluster is told. Credentials as outputs, so that what is made of them is made once for all machines. */
 function common(plan: Plan, credentials: Credentials) {
   const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey } = credentials;
-  const { talosVersion, kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl } = plan.spec;
+  const { talosVersion, kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, lookAgain, factoryUrl } =
+    plan.spec;
   return {
     talosVersion,
-    ...defined({ kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, factoryUrl }),
+    ...defined({ kubernetesVersion, clusterName, clusterEndpoint, upgrade, timeouts, lookAgain, factoryUrl }),
     ...secrets({ talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey }),
   };
 }
@@ -92,31 +113,39 @@ function secrets(given: Given): { [field in keyof Credentials]?: pulumi.Output<s
   return Object.fromEntries(said.map(([field, text]) => [field, secretOf(text!)]));
 }
 
-function otherControlPlanes(plan: Plan, machine: MachineRecipe): string[] {
-  return plan.machines
-    .filter((other) => other.role === "controlplane" && other.name !== machine.name)
-    .map((other) => other.address);
-}
-
 /**
  * For `dependsOn`: that machines are done. Not the components themselves, which would stand for every one of their
  * resources: the last one of each is enough, and keeps the dependencies of a large cluster few.
  */
 export function done(machines: GpuMachine[]): pulumi.Output<pulumi.Resource[]> {
-  return pulumi.all(machines.map((machine) => machine.ready)).apply(() => []);
+  const ready = machines.map((machine) => machine.ready);
+  // One is the usual case within a window, and needs no list of outputs.
+  const all: pulumi.Output<unknown> = ready.length === 1 ? ready[0]! : pulumi.all(ready);
+  return all.apply(() => []);
 }
 
-/** What was seen on the machines, by node name. */
-export function reports(machines: PlannedMachine[]): pulumi.Output<Record<string, MachineReport>> {
-  return pulumi.all(machines.map(({ machine }) => reportOf(machine))).apply((seen) => {
-    return Object.fromEntries(machines.map(({ recipe }, index) => [recipe.name, seen[index]!]));
-  });
-}
+/** Those with a GPU. */
+export const withGpus = (machines: PlannedMachine[]): PlannedMachine[] =>
+  machines.filter(({ recipe }) => recipe.gpuCount > 0);
 
-function reportOf({ talosVersion, schematicId, driverVersion, ready }: GpuMachine): pulumi.Output<MachineReport> {
+/**
+ * What was seen on the machines, by node name.
+ *
+ * @param settled told of each machine that is done, as soon as it is.
+ */
+export function reports(
+  machines: PlannedMachine[],
+  settled: (machine: string) => void,
+): pulumi.Output<Record<string, MachineReport>> {
+  const seen = machines.map(({ recipe, machine }) =>
+    pulumi.all([reportOf(machine), machine.ready]).apply(([report]) => {
+      settled(recipe.name);
+      return report;
+    }),
+  );
   return pulumi
-    .all([talosVersion, schematicId, driverVersion, ready])
-    .apply(([talos, schematic, driver]) => ({ talosVersion: talos, schematicId: schematic, driverVersion: driver }));
+    .all(seen)
+    .apply((all) => Object.fromEntries(all.map((report, index) => [machines[index]!.recipe.name, report])));
 }
 
 type Defined<T> = { [key in keyof T]?: Exclude<T[key], undefined> };

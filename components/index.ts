@@ -1,6 +1,6 @@
 // Component classes and types only: Pulumi's host publishes every component class that it finds here.
 export { GpuCluster, type GpuClusterArgs } from "./gpu-cluster";
-export type { MachineReport } from "./gpu-machines";
+export type { MachineReport } from "./machine/upgrade";
 export {
   GpuMachine,
   type GpuMachineArgs,
@@ -19,3 +19,13 @@ export { LiteLlm, type LiteLlmArgs } from "./workloads/litellm";
 export { Ollama, type OllamaArgs } from "./workloads/ollama";
 export { Vllm, type VllmArgs } from "./workloads/vllm";
 export type * from "./recipe/stack/spec/index";
+// Lists of words, of which the type alone is public: by a star alone, tools take them for values that are missing.
+export type {
+  ConfigurationOwner,
+  DriverBranch,
+  GpuArchitecture,
+  MachineRole,
+  MigStrategy,
+  ModelPull,
+  ModuleFlavour,
+} from "./recipe/stack/spec/index";

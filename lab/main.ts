@@ -1,8 +1,11 @@
+import * as fs from "node:fs";
+import { timelineMermaid } from "../cli/timeline/mermaid";
+import { timelineSvg } from "../cli/timeline/svg";
 import { fixes } from "../components/diagnosis";
 import { type Lab, bringUp } from "./cluster/bring-up";
 import { type LabOptions, parseOptions, usage } from "./options";
 import { runPhases } from "./phases";
-import { renderReport } from "./run/report";
+import { type LabReport, renderReport } from "./run/report";
 import { runStack } from "./run/run-stack";
 import { Session } from "./session/session";
 import { stackConfiguration } from "./run/stack-configuration";
@@ -24,6 +27,7 @@ async function main(argv: readonly string[]): Promise<number> {
     await runPhases(bringUp, lab);
     const report = await runStack(lab, stacks.slice(1));
     process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : `${renderReport(report)}\n`);
+    if (options.timeline !== undefined) fs.writeFileSync(options.timeline, drawn(options.timeline, report));
     if (options.keep) await keep(lab);
     return report.ok ? 0 : 1;
   } catch (error) {
@@ -32,6 +36,16 @@ async function main(argv: readonly string[]): Promise<number> {
   } finally {
     await session.close();
   }
+}
+
+/** The updates over time, as the file's name asks for. */
+function drawn(file: string, { stack, updates }: LabReport): string {
+  if (file.endsWith(".svg")) return `${timelineSvg(updates[0]?.timeline ?? { times: "no update", bars: [] })}\n`;
+  return updates
+    .map(({ timeline }, index) =>
+      [`## ${stack}, update ${index + 1}`, "", "```mermaid", ...timelineMermaid(timeline), "```", ""].join("\n"),
+    )
+    .join("\n");
 }
 
 function shown({ show }: LabOptions): string {

@@ -23,6 +23,8 @@ export interface LabOptions {
   repair: boolean;
   /** Machines of Omni's are in their cluster when the lab begins, and do not wait to be added to it. */
   omniMembers: boolean;
+  /** File: the updates over time, drawn. `.svg`: a picture of the first; else Markdown with a Mermaid gantt of each. */
+  timeline?: string;
   /** Leave the cluster running until Ctrl-C and print how to reach it. */
   keep: boolean;
   /** Print one JSON object on standard output; progress goes to standard error either way. */
@@ -36,6 +38,11 @@ export interface LabOptions {
   plugins: "lab" | "real";
   /** `lab`: charts of the lab's own repositories. `real`: from where the stack says. */
   charts: "lab" | "real";
+  /**
+   * `emulated`: every kubelet. `real`: the first machine with cards has a real node behind its API, which needs Linux, root and a
+   * C compiler.
+   */
+  node: "emulated" | "real";
   /** Lab seconds per second. */
   timeScale: number;
   /** Something to print instead of a run. */
@@ -53,16 +60,22 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
   --image FILE        what machines run before the stack comes (YAML): extensions, kernelArgs, overlay, platform and
                       secureBoot by machine name (default: a plain image)
   --discover          in the end, write a stack of the cluster as \`talos-gpu discover\` does, and compare its plan
+  --timeline FILE     draw who waited for whom, drained, rebooted, was verified and tested: FILE.svg the first update as
+                      a picture, FILE.md every update as a Mermaid gantt
   --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
   --repair            then put the left-out fixes in place, as the remedy says, and see the failure go
   --omni-members      machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)
   --keep              leave the cluster running until Ctrl-C, and print KUBECONFIG and TALOSCONFIG
   --json              one JSON object on standard output, progress on standard error
   --host pulumi       run the program as Pulumi's Node host does: in a process and a checkout of its own (default: lab)
-  --plugins real      the installed provider plugins of Pulumi instead of the lab's own (default: lab)
+  --plugins real      the installed provider plugins of Pulumi instead of the lab's own (default: lab), with --charts real;
+                      a stack with owned machines needs an administrator's rights, for the machines' addresses
   --charts real       charts from their own repositories, over the network (default lab: the real device plugin and Node
                       Feature Discovery out of their Go modules, an emulated GPU Operator)
-  --time-scale N      lab seconds per second (default 60: a minute of a machine's reboot takes a second)
+  --node real         the first machine with cards is a real node: kubelet, containerd, NVIDIA's toolkit and device plugin, with
+                      a stand-in of the driver (needs Linux, root, a C compiler, iproute2; default: emulated)
+  --time-scale N      lab seconds per second (default 60: a minute of a machine's reboot takes a second; with a real node,
+                      whose time is not scaled, 10)
   --help
 `;
 
@@ -82,6 +95,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       manifest: { type: "string", multiple: true, default: [] },
       image: { type: "string" },
       discover: { type: "boolean", default: false },
+      timeline: { type: "string" },
       without: { type: "string", multiple: true, default: [] },
       repair: { type: "boolean", default: false },
       "omni-members": { type: "boolean", default: false },
@@ -89,8 +103,9 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       json: { type: "boolean", default: false },
       host: { type: "string" },
       plugins: { type: "string", default: "lab" },
-      charts: { type: "string", default: "lab" },
-      "time-scale": { type: "string", default: "60" },
+      charts: { type: "string" },
+      node: { type: "string", default: "emulated" },
+      "time-scale": { type: "string" },
       "list-fixes": { type: "boolean", default: false },
       "list-stacks": { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
@@ -99,8 +114,18 @@ export function parseOptions(argv: readonly string[]): LabOptions {
   if (values.plugins !== "lab" && values.plugins !== "real") {
     throw new Error(`--plugins: ${values.plugins} is unknown; it decides which providers run; take lab or real`);
   }
-  if (values.charts !== "lab" && values.charts !== "real") {
-    throw new Error(`--charts: ${values.charts} is unknown; it decides which charts are installed; take lab or real`);
+  const charts = values.charts ?? values.plugins;
+  if (charts !== "lab" && charts !== "real") {
+    throw new Error(`--charts: ${charts} is unknown; it decides which charts are installed; take lab or real`);
+  }
+  if (charts === "lab" && values.plugins === "real")
+    throw new Error(
+      "--charts: with lab the installed Kubernetes provider would not find them, as it fetches charts from where the stack says; take real",
+    );
+  if (values.node !== "emulated" && values.node !== "real") {
+    throw new Error(
+      `--node: ${values.node} is unknown; it decides what the first GPU machine's node is; take emulated or real`,
+    );
   }
   const host = values.host ?? (values.plugins === "real" ? "pulumi" : "lab");
   if (host !== "lab" && host !== "pulumi")
@@ -120,6 +145,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     manifests: values.manifest,
     discover: values.discover,
     ...(values.image === undefined ? {} : { image: values.image }),
+    ...(values.timeline === undefined ? {} : { timeline: values.timeline }),
     without: fixesOf(values.without),
     repair: values.repair,
     omniMembers: values["omni-members"],
@@ -127,8 +153,9 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     json: values.json,
     host,
     plugins: values.plugins,
-    charts: values.charts,
-    timeScale: wholeNumber("--time-scale", values["time-scale"], 1, 1000),
+    charts,
+    node: values.node,
+    timeScale: wholeNumber("--time-scale", values["time-scale"] ?? (values.node === "real" ? "10" : "60"), 1, 1000),
     ...(show === undefined ? {} : { show }),
   };
 }

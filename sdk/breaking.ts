@@ -68,7 +68,7 @@ function inputs(
   requiredAfter: readonly string[] = [],
 ): string[] {
   return [
-    ...changed(name, before, after),
+    ...changed(name, before, after, "given"),
     ...requiredAfter.filter((key) => !requiredBefore.includes(key)).map((key) => `${name}.${key} has become required`),
   ];
 }
@@ -76,17 +76,19 @@ function inputs(
 function outputs(name: string, was: ResourceShape, is: ResourceShape): string[] {
   const lost = (was.required ?? []).filter((key) => is.properties?.[key] && !is.required?.includes(key));
   return [
-    ...changed(`${name} (output)`, was.properties ?? {}, is.properties ?? {}),
+    ...changed(`${name} (output)`, was.properties ?? {}, is.properties ?? {}, "read"),
     ...lost.map((key) => `${name} (output).${key} may be missing`),
   ];
 }
 
-function changed(name: string, before: Properties, after: Properties): string[] {
+function changed(name: string, before: Properties, after: Properties, direction: "given" | "read"): string[] {
   return Object.entries(before).flatMap(([key, was]) => {
     const is = after[key];
     if (is === undefined) return [`${name}.${key} is gone`];
     const [old, now] = [typeOf(was), typeOf(is)];
-    return old === now ? [] : [`${name}.${key} is ${now}, and was ${old}`];
+    // Whoever gave a value of one type may give it where any is taken; who reads one has to ask from then on.
+    const widened = direction === "given" && now === "Any";
+    return old === now || widened ? [] : [`${name}.${key} is ${now}, and was ${old}`];
   });
 }
 

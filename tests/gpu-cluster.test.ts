@@ -13,6 +13,7 @@ describe("order", () => {
     expect(run.error).toBeUndefined();
     const chain = [
       find(run, types.schematic),
+      find(run, types.program, "lab-preflight"),
       find(run, types.configuration),
       find(run, types.program, "-upgrade"),
       find(run, types.node),
@@ -23,9 +24,7 @@ describe("order", () => {
       find(run, types.job, pullJob),
     ];
     for (const [index, later] of chain.entries()) {
-      // The schematic and the configuration do not need each other.
-      for (const earlier of chain.slice(later.type === types.configuration ? 1 : 0, index))
-        expectWait(run, later, earlier);
+      for (const earlier of chain.slice(0, index)) expectWait(run, later, earlier);
     }
   });
 
@@ -41,7 +40,47 @@ describe("order", () => {
     expect(exposure.inputs["create"] ?? "").toMatch(does);
     const replaced = run.resources.filter(({ replaceWith }) => replaceWith.includes(exposure.urn));
     expect(replaced.map(({ type }) => type).sort()).toEqual(offer.sort());
-    for (const program of findAll(run, types.program)) if (program !== exposure) expectWait(run, program, exposure);
+    const asked = find(run, types.program, "lab-preflight");
+    expectWait(run, exposure, asked);
+    for (const program of findAll(run, types.program))
+      if (program !== exposure && program !== asked) expectWait(run, program, exposure);
+  });
+
+  test("every namespace that the stack makes is asked for before the first machine is touched, whatever makes it", async () => {
+    const model = { model: "Qwen/Qwen3-0.6B", gpus: 1 };
+    const run = await build(
+      arguments_("aarhus-h100", { workloads: { ollama: { models: ["qwen3:0.6b"] }, litellm: {}, vllm: model } }),
+      {
+        preview: true,
+      },
+    );
+    expect(run.error).toBeUndefined();
+    const made = findAll(run, types.namespace).map(({ inputs }) => inputs["metadata"].name as string);
+    expect(made).toEqual(expect.arrayContaining(["ollama", "litellm", "vllm"]));
+    expect(JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]).namespaces).toEqual(made.sort());
+  });
+
+  test("what is asked before the first machine is touched follows from what may reboot one, and from the chart", async () => {
+    const asked = async (changes: Record<string, unknown> = {}) => {
+      const run = await build(arguments_("aarhus-h100", changes), { preview: true });
+      expect(run.error).toBeUndefined();
+      return find(run, types.program, "lab-preflight").inputs;
+    };
+    const { stdin, create, triggers } = await asked();
+    expect(create).toMatch(/preflight$/);
+    expect(triggers).toBeUndefined();
+    expect(JSON.parse(stdin)).toMatchObject({
+      machines: [{ machine: "aarhus-h100", gpu: true }],
+      chart: { name: "nvidia-device-plugin", repository: "https://nvidia.github.io/k8s-device-plugin" },
+    });
+    const { spec } = GpuCluster.plan(arguments_("aarhus-h100"));
+    const [[node, machine]] = Object.entries(spec.machines) as [[string, object]];
+    expect(
+      (await asked({ timeouts: { gate: "3m" }, machines: { [node]: { ...machine, labels: { a: "b" } } } })).stdin,
+    ).toBe(stdin);
+    const patches = ['machine: {sysctls: {vm.swappiness: "1"}}'];
+    expect((await asked({ machines: { [node]: { ...machine, patches } } })).stdin).not.toBe(stdin);
+    expect((await asked({ devicePlugin: { version: "0.18.2" } })).stdin).not.toBe(stdin);
   });
 
   test("no way from a workload to the release but through the gate", async () => {
@@ -65,6 +104,47 @@ describe("order", () => {
     expectWait(run, upgrade("w3"), upgrade("w1"));
     expect(waitsFor(run, upgrade("w2"))).not.toContain(upgrade("w1").urn);
     expect(waitsFor(run, upgrade("w3"))).not.toContain(upgrade("w2").urn);
+  });
+
+  test("with upgrade.first: control planes, those, what offers the GPUs, their tests, the other workers, their tests, the gate", async () => {
+    const roles = { cp1: "controlplane", w1: "worker", w2: "worker", w3: "worker", w4: "worker" };
+    const upgrade = { first: ["w3"], maxParallel: "50%" };
+    const limited = Object.fromEntries(
+      Object.entries(machines(roles)).map(([name, machine]) => [
+        name,
+        name === "w3" || name === "w1" ? { ...(machine as object), powerLimit: 300 } : machine,
+      ]),
+    );
+    const run = await build(
+      arguments_("aarhus-h100", { machines: limited, upgrade, workloads: { ollama: {} }, monitoring: {} }),
+    );
+    expect(run.error).toBeUndefined();
+    const of = (name: string): Registered => find(run, types.program, `${name}-upgrade`);
+    const test = (name: string): Registered => find(run, types.job, namedByPulumi("lab", "gpu-smoke-test", name));
+    const [release, tested] = [find(run, types.release), find(run, types.program, "lab-first-gate")];
+    const chain = [of("cp1"), of("w3"), release, test("w3"), tested, of("w1"), of("w4"), test("w4")];
+    for (const [index, later] of chain.entries())
+      for (const earlier of chain.slice(0, index)) expectWait(run, later, earlier);
+    expect(waitsFor(run, of("w2"))).not.toContain(of("w1").urn);
+    const gate = find(run, types.program, "lab-gate");
+    for (const name of ["w1", "w2", "w3", "w4"]) expectWait(run, gate, test(name));
+    // Each has the way over its own test, and the rest is tested no earlier than it is there.
+    expect(waitsFor(run, test("w1"))).not.toContain(of("w4").urn);
+    for (const other of ["w1", "w2", "w4"]) {
+      expect(waitsFor(run, release)).not.toContain(of(other).urn);
+      expect(waitsFor(run, of(other), [tested])).not.toContain(release.urn);
+      expectWait(run, find(run, "kubernetes:apps/v1:DaemonSet", "power-limit-300w"), of(other));
+    }
+    expect(JSON.parse(tested.inputs.stdin as string)).toMatchObject({ mustPass: true, tests: [{ machine: "w3" }] });
+    expect(JSON.parse(gate.inputs.stdin as string)).not.toHaveProperty("mustPass");
+    expectWait(run, find(run, types.deployment, "ollama-deployment"), gate);
+  });
+
+  test("with upgrade.first of all workers: no further stage", async () => {
+    const upgrade = { first: ["w2", "w1"] };
+    const run = await build(arguments_("aarhus-h100", { machines: machines({ w1: "worker", w2: "worker" }), upgrade }));
+    expect(findAll(run, types.program).filter(({ name }) => name.endsWith("gate"))).toHaveLength(1);
+    expectWait(run, find(run, types.program, "w1-upgrade"), find(run, types.program, "w2-upgrade"));
   });
 
   test("the cluster's part waits for machines with a GPU, and not for others", async () => {
@@ -212,7 +292,7 @@ test.each<[FixId, string]>([
   const [before, after] = [inputs(whole), inputs(less)];
   expect(Object.keys(after)).toEqual(Object.keys(before));
   const changed = Object.keys(before).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
-  const follow = [`lab-${stack}-configuration`, `lab-${stack}-upgrade`];
+  const follow = [`lab-${stack}-configuration`, `lab-${stack}-upgrade`, "lab-preflight"];
   expect(changed.sort()).toEqual([expect.stringMatching(`^gpu-smoke-test-${stack}-`), ...follow.sort()]);
 });
 

@@ -30,15 +30,16 @@ const status =
 test("what the Factory lists of a newer release: drivers, toolkit, extensions", async () => {
   const factory = await startFactory();
   try {
-    const facts = await ask("v1.13.10", factory.url);
-    const { lts, production, toolkit } = laterReleases[0]!;
-    expect(facts).toMatchObject({ talosVersion: "v1.13.10", lts, production, toolkit });
+    const { minor, from, lts, production, toolkit } = laterReleases[0]!;
+    const newer = `v1.${minor}.${from}`;
+    const facts = await ask(newer, factory.url);
+    expect(facts).toMatchObject({ talosVersion: newer, lts, production, toolkit });
     expect(facts?.extensions).toContain("siderolabs/nvidia-container-toolkit-production");
     expect(await ask("v1.13.77", factory.url)).toEqual({ talosVersion: "v1.13.77", missing: true });
     expect(factory.requests()).toMatchObject({ "GET /version/:version/extensions/official": 2 });
     // Nothing to ask: the tables have it, the stack says it, or it is no release of a known minor.
     expect(await ask("v1.13.9", factory.url)).toBeUndefined();
-    expect(await ask("v1.13.10", factory.url, { releaseFacts: { talosVersion: "v1.13.10" } })).toBeUndefined();
+    expect(await ask(newer, factory.url, { releaseFacts: { talosVersion: newer } })).toBeUndefined();
     expect(await ask("v1.15.0", factory.url)).toBeUndefined();
     expect(await ask("nonsense", factory.url)).toBeUndefined();
     expect(factory.requests()).toMatchObject({ "GET /version/:version/extensions/official": 2 });

@@ -1,4 +1,5 @@
 import { findCard, type GpuSpec } from "../../components/recipe/index";
+import { namesOfDevice } from "../../components/recipe/facts/pci-cards";
 import { deviceNames } from "../facts/pci-cards";
 import type { PciDevice } from "./seen";
 
@@ -18,14 +19,19 @@ export function cardsOf(devices: readonly PciDevice[]): SeenCards {
   const counts = new Map<string, number>();
   for (const device of cards) {
     const id = `10de:${hex(device.productId) ?? "?"}`;
-    const names = (device.product === undefined ? [] : deviceNames(device.product)).filter((name) => findCard(name));
+    // By its number first: the name is of the list that the machine's Talos release has, and may be missing there.
+    const listed = namesOfDevice(hex(device.productId) ?? "");
+    const named = device.product === undefined ? [] : deviceNames(device.product);
+    const names = (listed.length > 0 ? listed : named).filter((name) => findCard(name));
     const [model = unnamedCard, ...others] = names;
     if (names.length === 0)
       notes.push(
         `card ${id}${device.product ? ` (${device.product})` : ""}: the tables have no name for it; write what \`nvidia-smi -L\` or its box says as model`,
       );
     else if (others.length > 0)
-      notes.push(`card ${id} (${device.product}): it may also be ${others.join(" or ")}; look which`);
+      notes.push(
+        `card ${id}${device.product ? ` (${device.product})` : ""}: it may also be ${others.join(" or ")}; look which`,
+      );
     const short = findCard(model)?.model ?? model;
     counts.set(short, (counts.get(short) ?? 0) + 1);
   }

@@ -1,26 +1,17 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { accessOf } from "../doctor/reach/access";
+import { editorLine } from "../editor-line";
+import { lookAtCluster, reachOptions } from "../reach-options";
 import { type Verb, valueOf } from "../verb";
 import { look } from "./look";
 import { renderDiscovered } from "./render";
 import { stackOf } from "./stack-of";
 
-/** Seconds in which everything that does not answer is given up, where nobody says otherwise. */
-const WITHIN = 55;
-
 /** `talos-gpu discover`. */
 export const discover: Verb = {
   summary: "looks at a live cluster and writes the stack file of it; changes nothing in the cluster",
   options: {
-    kubeconfig: {
-      value: { name: "FILE", completes: "file" },
-      help: "how to reach Kubernetes (default: KUBECONFIG, or ~/.kube/config)",
-    },
-    talosconfig: {
-      value: { name: "FILE", completes: "file" },
-      help: "how to reach the machines, through talosctl (default: TALOSCONFIG; without either, cards and images stay out)",
-    },
+    ...reachOptions("cards and images stay out"),
     name: {
       value: { name: "NAME", completes: "nothing" },
       help: "name of the stack (default: the cluster's name)",
@@ -35,23 +26,13 @@ export const discover: Verb = {
       help: "write the stack there; - writes to standard output (default: Pulumi.NAME.yaml in stacks/, or here)",
     },
     force: { help: "overwrite the file if it is there" },
-    within: {
-      value: { name: "SECONDS", completes: "nothing" },
-      help: `give up what does not answer, so that all ends within this time (default: ${WITHIN})`,
-    },
   },
   more: "talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL. What could not be told is a comment of the file.\n",
   run: async (given, output) => {
-    const within = secondsOf(valueOf(given, "within")) * 1000;
-    const access = accessOf(valueOf(given, "kubeconfig"), valueOf(given, "talosconfig"), given.environment, new Date());
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const message = `the look at the cluster did not end within ${within / 1000} s`;
-      timer = setTimeout(() => reject(new Error(message)), within);
-    });
-    const seen = await Promise.race([look(access, within, (line) => output.remark(line)), late]).finally(() =>
-      clearTimeout(timer),
-    );
+    const { seen, source } = await lookAtCluster(given, async (access, within) => ({
+      seen: await look(access, within, (line) => output.remark(line)),
+      source: access.kubeconfig.getCurrentCluster()?.server ?? "an unknown address",
+    }));
     if (seen.machines.length === 0) throw new Error(seen.unseen.join("\n"));
     const only = given.values.machine;
     const strange = (only ?? []).filter((name) => !seen.machines.some((machine) => machine.name === name));
@@ -64,9 +45,9 @@ export const discover: Verb = {
     const name = nameOf(
       valueOf(given, "name") ?? seen.machines.find(({ clusterName }) => clusterName)?.clusterName ?? "discovered",
     );
-    const source = access.kubeconfig.getCurrentCluster()?.server ?? "an unknown address";
-    const text = renderDiscovered(discovered, seen.unseen, source);
     const out = valueOf(given, "out") ?? path.join(fs.existsSync("stacks") ? "stacks" : ".", `Pulumi.${name}.yaml`);
+    const line = editorLine(out === "-" ? undefined : out);
+    const text = `${line}${renderDiscovered(discovered, seen.unseen, source)}`;
     const json = given.switches.has("json");
     if (out !== "-") write(out, text, given.switches.has("force"));
     const status = seen.unseen.length > 0 ? 2 : discovered.findings.length > 0 ? 1 : 0;
@@ -105,13 +86,5 @@ function nameOf(text: string): string {
   if (/^[A-Za-z0-9_.-]{1,100}$/.test(text)) return text;
   throw new Error(
     `--name: ${JSON.stringify(text)} is no name of a stack; write letters, digits, dots, dashes and underscores`,
-  );
-}
-
-function secondsOf(text: string | undefined): number {
-  const seconds = text === undefined ? WITHIN : Number(text);
-  if (seconds >= 1 && seconds <= 3600) return seconds;
-  throw new Error(
-    `--within: ${text} is no number of seconds from 1 to 3600, so nobody knows when to give up; write e.g. 30`,
   );
 }

@@ -19,10 +19,12 @@ hardware.
 
 /** The troubleshooting page (Markdown): a section per failure. */
 export function troubleshootingPage(fixes: readonly Fix[]): string {
-  return [intro, ...fixes.map(section), stopped, others, ...Object.entries(causes).map(causeSection)].join("\n");
+  return [intro, ...fixes.map(section), stopped, drifted, others, ...Object.entries(causes).map(causeSection)].join(
+    "\n",
+  );
 }
 
-/** Every command in here is run by tests/e2e/killed.test.ts. */
+/** Every command in here is run by tests/e2e/killed.test.ts; the copy of a state by tests/lab/engine/cut-off.test.ts. */
 const stopped = `# Killed, locked, pending, stuck in Helm
 
 An update may be stopped anywhere, by Ctrl-C or by a computer that goes off: \`pulumi up\` goes on where it was, with no reboot
@@ -41,6 +43,12 @@ more than one. What a killed update left in the cluster and Pulumi did not write
 
 **Remedy.** \`pulumi up\`; when that has ended well, \`pulumi refresh --clear-pending-creates --yes\`.
 
+### error: failed to load checkpoint: … unexpected end of JSON input, or EOF
+
+**Cause.** The computer went off while a backend of files wrote the state: \`.pulumi/stacks/PROJECT/STACK.json\` is empty or cut off.
+
+**Remedy.** \`cp STACK.json.bak STACK.json\` in that folder, which is the state of a moment before, then \`pulumi up\`.
+
 ### was left by an update that was killed, and holds …
 
 **Cause.** A namespace or a volume that Pulumi lost, and in which there is something since; it is not deleted.
@@ -58,6 +66,35 @@ more than one. What a killed update left in the cluster and Pulumi did not write
 **Cause.** Helm was killed in the middle, and its record says that it goes on; by itself Helm would refuse for ever.
 
 **Remedy.** Nothing more than \`pulumi up\`, which says this: it goes on from the revision before, over what is there.
+`;
+
+/** What no update sees by itself. */
+const drifted = `# Changed by hand
+
+An update trusts the state of the one before: what somebody deletes or changes by hand, it does not see. The doctor does:
+
+    npx talos-gpu doctor --kubeconfig FILE --talosconfig FILE --stack NAME
+
+**Remedy.** Write another word as \`lookAgain\` into the stack's file, such as the day, and bring the stack up. The preview names what
+is looked at, and of each machine on what a reboot hangs; what is as it shall be is left as it is.
+
+    talos-gpu:lookAgain: "2026-11-22"
+
+    pulumi preview
+    pulumi up
+
+| what somebody did | what the update does |
+|---|---|
+| deleted a RuntimeClass, a smoke test's Job, a workload's Deployment, a namespace's label | puts the object back; the test runs again |
+| took a label or a taint off a node | puts it back |
+| deleted the DaemonSet of the release | Helm upgrades the release to what it is, which makes it anew |
+| staged a configuration for the next boot of a machine | owned: stages the stack's own, without a reboot; adopted: keeps what its owner staged, and reboots a GPU machine once to bring it |
+| brought another image onto a machine, or installed it anew | brings the stack's configuration and image, with one reboot; stops before, where the machine would lose something that the stack does not list |
+
+The word may stay in the file; only a change of it counts. What Pulumi's own options do: \`pulumi up --refresh\` asks Kubernetes for
+each object and makes anew what is gone, and sees neither machines nor what is inside the release; \`pulumi up --replace URN\` makes
+one resource anew, whatever it is like. An object that is gone and is to change in the same update needs \`--refresh\`. So does a
+release that somebody uninstalled.
 `;
 
 const others = `# What no fix of a stack prevents

@@ -2,8 +2,11 @@
 export interface PciCards {
   /** Version of the list, e.g. `2026.10.24`. */
   version: string;
-  /** Names of cards by chip (`GA102`), as `nvidia-smi` prints them but for the vendor. Sorted. */
-  chips: Record<string, string[]>;
+  /**
+   * By chip (`GA102`) and device ID (`2204`) the names of a card, as `nvidia-smi` prints them but for the vendor.
+   * Several names are cards that the list does not tell apart.
+   */
+  chips: Record<string, Record<string, string[]>>;
 }
 
 /** Chips from Maxwell on, without the suffix of their use (`GL`, `M`). Those of Jetson and of Tegra have other drivers. */
@@ -22,22 +25,24 @@ const noCard =
  */
 export function pciCards(text: string): PciCards {
   const version = /^#\s+Version:\s*(\S+)/m.exec(text)?.[1];
-  const names = new Map<string, Set<string>>();
+  const chips = new Map<string, Map<string, string[]>>();
   let isNvidia = false;
   for (const line of text.split("\n")) {
     if (/^[0-9a-f]{4} {2}/.test(line)) isNvidia = line.startsWith("10de ");
-    const device = isNvidia ? /^\t[0-9a-f]{4} {2}(.+)$/.exec(line)?.[1] : undefined;
-    const chip = device && chipName.exec(device)?.[1];
-    if (!chip) continue;
-    const known = names.get(chip) ?? new Set<string>();
-    for (const printed of deviceNames(device)) known.add(printed);
-    if (known.size > 0) names.set(chip, known);
+    const [, id = "", device = ""] = (isNvidia && /^\t([0-9a-f]{4}) {2}(.+)$/.exec(line)) || [];
+    const chip = chipName.exec(device)?.[1];
+    const names = [...new Set(deviceNames(device))];
+    if (chip === undefined || names.length === 0) continue;
+    chips.set(chip, (chips.get(chip) ?? new Map<string, string[]>()).set(id, names));
   }
-  if (version === undefined || names.size === 0) {
+  if (version === undefined || chips.size === 0) {
     throw new Error("pci.ids: is no list of PCI IDs with NVIDIA's cards; take it from https://pci-ids.ucw.cz");
   }
-  const chips = [...names].sort(([a], [b]) => (a < b ? -1 : 1)).map(([chip, known]) => [chip, [...known].sort()]);
-  return { version, chips: Object.fromEntries(chips) as Record<string, string[]> };
+  const byKey = <T>(entries: Iterable<[string, T]>): [string, T][] => [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    version,
+    chips: Object.fromEntries(byKey(chips).map(([chip, ids]) => [chip, Object.fromEntries(byKey(ids))])),
+  };
 }
 
 /** The names that a driver prints for a device as the list names it, e.g. `GB203 [GeForce RTX 5070 Ti]`; none for what is no card. */

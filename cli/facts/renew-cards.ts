@@ -12,10 +12,19 @@ export async function renewCards(from = published, file = table): Promise<string
   const { version, chips } = pciCards(await textOf(from));
   const source =
     "pci.ids of the PCI ID project (https://pci-ids.ucw.cz), vendor 10de; written by `npm run facts -- cards`";
-  const rows = Object.entries(chips).map(([chip, names]) => `    ${JSON.stringify(chip)}: ${JSON.stringify(names)}`);
+  // A line for each device: a renewed list is then a short difference. Objects would put a key like `1180` before `11b6`
+  // and one like `118a` behind both, so the lines are sorted here.
+  const rows = Object.entries(chips).map(([chip, devices]) => {
+    const lines = Object.entries(devices)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([id, names]) => `      "${id}": [${names.map((name) => JSON.stringify(name)).join(", ")}]`);
+    return `    "${chip}": {\n${lines.join(",\n")}\n    }`;
+  });
   const text = `{\n  "source": ${JSON.stringify(source)},\n  "version": "${version}",\n  "chips": {\n${rows.join(",\n")}\n  }\n}\n`;
   await fs.writeFile(file, text);
-  return `${path.basename(file)}: ${Object.values(chips).flat().length} names on ${rows.length} chips, list of ${version}`;
+  const devices = Object.values(chips).flatMap((each) => Object.values(each));
+  const names = new Set(devices.flat()).size;
+  return `${path.basename(file)}: ${devices.length} devices, ${names} names, ${rows.length} chips, list of ${version}`;
 }
 
 async function textOf(from: string): Promise<string> {

@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { checkCluster, type GpuSpec, parseSpec, renderFinding, type Finding } from "../../components/recipe/index";
+import { editorLine } from "../editor-line";
 import { type Verb, valueOf } from "../verb";
 import { convert } from "./convert";
 import { renderStack } from "./render";
@@ -45,7 +46,7 @@ function importFrom(
 ): { text: string; written: boolean; left: Omit<Finding, "check">[] } {
   const config = withPatchFiles(readTalconfig(fs.readFileSync(file, "utf8")), path.dirname(file));
   const imported = convert(config, cardsOf(gpus));
-  const text = renderStack(imported, path.basename(file));
+  const text = `${editorLine(out)}${renderStack(imported, path.basename(file))}`;
   if (out !== undefined) fs.writeFileSync(out, text, { flag: "wx" }); // a stack that is there is somebody's work
 
   const { spec, findings } = parseSpec(imported.spec);

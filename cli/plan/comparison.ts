@@ -1,5 +1,7 @@
 import { effectsOf, partsOf, cudaOfDriver, type Finding, type MachineEffect, type Plan } from "../../components/recipe";
 import type { MachineRecipe } from "../../components/recipe";
+import { upgradeTimeouts } from "../../components/recipe/effect";
+import { upgradeStages } from "../../components/recipe/machine/order";
 import { configurationDifference, fieldChanges, redacted, type FieldChange } from "./differences";
 
 /** What a machine runs, before or after. */
@@ -35,8 +37,12 @@ export interface Comparison {
   valueChanges: FieldChange[];
   /** What cannot be used meanwhile, and for how long. */
   away: string[];
+  /** What each step may take at the longest, e.g. `5m`. */
+  limits: Record<"drain" | "reboot" | "verify" | "release" | "gate", string>;
   /** Machines by wave: those of a wave go once those before it are done. */
   waves: string[][];
+  /** Number of waves after which what offers the GPUs comes; the others wait for the smoke tests of the machines until there. */
+  wavesAhead: number;
   notes: { text: string; isNew: boolean }[];
   findings: Finding[];
 }
@@ -69,7 +75,9 @@ export function compare(stack: string, base: string | undefined, before: Side | 
     release: { ...(was === undefined ? {} : { before: releaseText(was) }), after: releaseText(release) },
     valueChanges: before === undefined ? [] : fieldChanges(redacted(was?.values ?? {}), redacted(release.values)),
     away: awayOf(before?.plan, after.plan, effects),
+    limits: limitsOf(after.plan.spec),
     waves: wavesOf(after.plan),
+    wavesAhead: aheadOf(after.plan),
     notes: after.plan.notes.map((text) => ({
       text,
       isNew: before !== undefined && !before.plan.notes.includes(text),
@@ -90,7 +98,11 @@ export function compare(stack: string, base: string | undefined, before: Side | 
     if (old.mode !== mode || old.era !== era)
       return [
         ...machines,
-        `GPUs for new pods: from the beginning of the update until ${release.chart} is ready, which may take ${limit} after the last machine`,
+        `GPUs for new pods: from the beginning of the update until ${release.chart} is ready, which may take ${limit} after the last machine${
+          aheadOf(to) < wavesOf(to).length
+            ? " that goes ahead (upgrade.first); on each other machine until it is upgraded"
+            : ""
+        }`,
       ];
     const changes =
       releaseText(old.release) !== releaseText(release) || fieldChanges(old.release.values, release.values).length > 0;
@@ -112,6 +124,11 @@ function runs({ talosVersion, schematicId, driverVersion, driverBranch }: Machin
 const releaseText = ({ chart, version, name, namespace }: Plan["kubernetes"]["release"]): string =>
   `${chart} ${version} (release ${name} in ${namespace})`;
 
+function limitsOf({ timeouts }: Plan["spec"]): Comparison["limits"] {
+  const { drain, reboot, verify } = upgradeTimeouts(timeouts);
+  return { drain, reboot, verify, release: timeouts?.release ?? "10m", gate: timeouts?.gate ?? "10m" };
+}
+
 /** A machine's wave is after those of all that it waits for. */
 function wavesOf({ machines, after }: Plan): string[][] {
   const wave = new Map<string, number>();
@@ -120,4 +137,10 @@ function wavesOf({ machines, after }: Plan): string[][] {
   const waves: string[][] = [];
   for (const [name, index] of wave) (waves[index] ??= []).push(name);
   return waves;
+}
+
+/** Those that go ahead go one by one, so each is a wave. */
+function aheadOf(plan: Plan): number {
+  const { ahead, rest } = upgradeStages(plan.machines, plan.spec.upgrade);
+  return rest.length > 0 ? ahead.length : wavesOf(plan).length;
 }

@@ -1,4 +1,6 @@
-import { boxesOf, type Block, type Wave } from "./page";
+import { escaped } from "../escaped";
+import { timelineSvg } from "../timeline/svg";
+import { boxesOf, type Block, type Step } from "./page";
 
 /** Blocks as one page that needs nothing else: no script, no font, no network. */
 export function toHtml(title: string, blocks: Block[]): string {
@@ -34,7 +36,9 @@ function blockHtml(block: Block): string {
     case "difference":
       return `<details open><summary>${escaped(block.title)}</summary><pre>${block.lines.map(line).join("\n")}</pre></details>`;
     case "order":
-      return `<div class="order">${graph(block.waves, block.then)}</div>`;
+      return `<div class="order">${graph(block.steps)}</div>`;
+    case "timeline":
+      return `<div class="order">${timelineSvg(block.timeline)}</div>`;
   }
 }
 
@@ -43,25 +47,25 @@ function line(text: string): string {
   return kind === undefined ? escaped(text) : `<span class="${kind}">${escaped(text)}</span>`;
 }
 
-const escaped = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
-
 const inline = (text: string): string =>
   escaped(text)
     .replace(/`([^`]+)`/g, "<code>$1</code>")
     .replace(/\*\*([^*]+)\*\*/g, "<b>$1</b>");
 
+/** A text on two lines, where it is long. */
+function halves(text: string): string[] {
+  const at = text.length > 24 && !text.includes("(") ? text.indexOf(" ", text.length / 2 - 6) : -1;
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+}
+
 const box = { height: 48, gap: 16, space: 56, letter: 7.6, padding: 24 };
 const colours: Record<string, string> = { yes: "#ffd7d5", "only if": "#fff1c2", no: "#dafbe1", step: "#e8e8e8" };
 
-/** Columns from left to right: a wave each, then what comes when all machines are done. */
-function graph(waves: Wave[], then: string): string {
-  const columns = [
-    ...waves.map(boxesOf),
-    [{ lines: [then], reboots: "step" }],
-    [{ lines: ["smoke test on", "every GPU machine"], reboots: "step" }],
-    [{ lines: ["workloads"], reboots: "step" }],
-  ];
+/** Columns from left to right: a step of the update each. */
+function graph(steps: Step[]): string {
+  const columns = steps.map((step) =>
+    "machines" in step ? boxesOf(step) : [{ lines: halves(step.once), reboots: "step" }],
+  );
   const widths = columns.map(
     (boxes) => Math.max(...boxes.flatMap(({ lines }) => lines.map((text) => text.length))) * box.letter + box.padding,
   );

@@ -1,4 +1,5 @@
-import { boxesOf, type Block, type Wave } from "./page";
+import { timelineMermaid } from "../timeline/mermaid";
+import { boxesOf, type Block, type Step } from "./page";
 
 /** Blocks as Markdown, the way GitHub takes it. */
 export function toMarkdown(blocks: Block[]): string {
@@ -18,7 +19,9 @@ function blockText(block: Block): string {
     case "difference":
       return fenced(block.title, block.lines);
     case "order":
-      return ["```mermaid", ...mermaid(block.waves, block.then), "```"].join("\n");
+      return ["```mermaid", ...mermaid(block.steps), "```"].join("\n");
+    case "timeline":
+      return ["```mermaid", ...timelineMermaid(block.timeline), "```"].join("\n");
   }
 }
 
@@ -31,16 +34,20 @@ function fenced(title: string, lines: string[]): string {
   return [`<details><summary>${title}</summary>`, "", `${fence}diff`, ...lines, fence, "", "</details>"].join("\n");
 }
 
-function mermaid(waves: Wave[], then: string): string[] {
-  const ids = waves.map((_, index) => `wave${index + 1}`);
+function mermaid(steps: Step[]): string[] {
+  let waves = 0;
+  const drawn = steps.map((step, index): { id: string; lines: string[] } => {
+    if ("machines" in step) {
+      const number = ++waves;
+      const boxes = boxesOf(step).map(({ lines }, box) => `    m${number}_${box + 1}["${lines.join("<br/>")}"]`);
+      return { id: `wave${number}`, lines: [`  subgraph wave${number}["${number}"]`, ...boxes, "  end"] };
+    }
+    const id = `step${index + 1}`;
+    return { id, lines: [`  ${id}${step.gate ? `{{"${step.once}"}}` : `["${step.once}"]`}`] };
+  });
   return [
     "flowchart LR",
-    ...waves.flatMap((wave, index) => [
-      `  subgraph ${ids[index]!}["${index + 1}"]`,
-      ...boxesOf(wave).map(({ lines }, box) => `    m${index + 1}_${box + 1}["${lines.join("<br/>")}"]`),
-      "  end",
-    ]),
-    `  gpus["${then}"] --> gate{{"smoke test on every GPU machine"}} --> workloads["workloads"]`,
-    ...[...ids, "gpus"].slice(1).map((id, index) => `  ${[...ids, "gpus"][index]!} --> ${id}`),
+    ...drawn.flatMap(({ lines }) => lines),
+    ...drawn.slice(1).map(({ id }, index) => `  ${drawn[index]!.id} --> ${id}`),
   ];
 }

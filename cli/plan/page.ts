@@ -1,5 +1,7 @@
 import type { Comparison, MachineComparison, Runs } from "./comparison";
+import type { Timeline } from "../timeline/timeline";
 import type { FieldChange } from "./differences";
+import { foreseen } from "./foreseen";
 
 /** A piece of the plan as people read it. Texts may have `code` and **strong** words. */
 export type Block =
@@ -8,12 +10,16 @@ export type Block =
   | { kind: "list"; items: string[] }
   | { kind: "table"; head: string[]; rows: string[][] }
   | { kind: "difference"; title: string; lines: string[] }
-  | { kind: "order"; waves: Wave[]; then: string };
+  | { kind: "order"; steps: Step[] }
+  | { kind: "timeline"; timeline: Timeline };
 
 /** Machines that go at the same time. */
 export interface Wave {
   machines: { name: string; reboots: string }[];
 }
+
+/** A step of the update: machines at the same time, or something that comes once. */
+export type Step = Wave | { once: string; gate?: boolean };
 
 /** Machines of a wave that a graph draws one by one. */
 const drawn = 8;
@@ -47,7 +53,8 @@ export function pageOf(comparison: Comparison): Block[] {
 }
 
 function details(comparison: Comparison): Block[] {
-  const { machines, release, valueChanges, away, waves } = comparison;
+  const { machines, release, valueChanges, away } = comparison;
+  const timeline = foreseen(comparison);
   const releaseChanges = release.before !== release.after;
   return [
     { kind: "heading", level: 3, text: "Machines" },
@@ -87,14 +94,30 @@ function details(comparison: Comparison): Block[] {
     { kind: "heading", level: 3, text: "Order" },
     {
       kind: "order",
-      waves: waves.map((names) => ({
-        machines: names.map((name) => ({
-          name,
-          reboots: machines.find((machine) => machine.name === name)?.reboots ?? "no",
-        })),
-      })),
-      then: release.after,
+      steps: stepsOf(comparison),
     },
+    ...(timeline === undefined
+      ? []
+      : [{ kind: "heading", level: 3, text: "Timeline" } as const, { kind: "timeline", timeline } as const]),
+  ];
+}
+
+/** The order of an update: machines in waves, what offers the GPUs after all or after those that go ahead, and the tests. */
+function stepsOf({ waves, wavesAhead, machines, release }: Comparison): Step[] {
+  const all = waves.map((names): Wave => ({
+    machines: names.map((name) => ({
+      name,
+      reboots: machines.find((machine) => machine.name === name)?.reboots ?? "no",
+    })),
+  }));
+  return [
+    ...all.slice(0, wavesAhead),
+    { once: release.after },
+    ...(wavesAhead < all.length
+      ? [{ once: "smoke test on those that go ahead", gate: true }, ...all.slice(wavesAhead)]
+      : []),
+    { once: "smoke test on every GPU machine", gate: true },
+    { once: "workloads" },
   ];
 }
 

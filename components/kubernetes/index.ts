@@ -1,7 +1,8 @@
 import type * as command from "@pulumi/command";
 import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import type { Plan } from "../recipe/types";
+import type { MachineRecipe, Plan } from "../recipe/types";
+import type { LookAgain } from "./look-again";
 import { gpuMonitoring } from "./monitoring";
 import { gpuNamespace } from "./namespace";
 import { powerLimits } from "./power-limit";
@@ -20,48 +21,83 @@ export interface Gate {
   powerLimits: k8s.apps.v1.DaemonSet[];
 }
 
+/** The machines that the cluster's part waits for: first those that go ahead, and then, where there are such, the others. */
+export interface Stages {
+  /** What the first step waits for: the machines, with their drivers up. */
+  ahead: pulumi.Input<pulumi.Resource[]>;
+  /**
+   * Brings the other machines, which wait for the smoke tests of those ahead; gives what stands for each of them with a GPU, by
+   * node name. Default: there are no others.
+   */
+  rest?: (tested: pulumi.Resource) => Map<string, pulumi.Input<pulumi.Resource[]>>;
+}
+
 /**
  * What exposes the GPUs in the cluster, in order: namespace, what the release needs, the release, and the gate. Destroyed
  * in the opposite order. Each step waits for the one before it alone, so that a step's dependencies do not grow with the
- * number of machines.
+ * number of machines. Where machines go ahead, all of it but the others' tests comes after those alone, and the others come
+ * between their tests and the gate.
  *
- * @param machines What the first step waits for: the machines, with their drivers up.
  * @param exposure With it, what offers the GPUs is replaced. Default: with nothing.
  * @param kubeconfig Content of the kubeconfig that the gate looks with. Default: of the file that KUBECONFIG names.
+ * @param again With it, objects are looked at anew. Default: those are left alone of which the stack says nothing new.
  */
 export function gpuStack(
   name: string,
   plan: Plan,
-  machines: pulumi.Input<pulumi.Resource[]>,
+  { ahead, rest }: Stages,
   opts: pulumi.CustomResourceOptions,
   exposure?: pulumi.Resource,
   kubeconfig?: pulumi.Input<string>,
+  again?: LookAgain,
 ): Gate {
   const recipe = plan.kubernetes;
   const limits = clusterLimits(plan.spec.timeouts);
   const gpuMachines = plan.machines.filter((machine) => machine.gpuCount > 0);
 
-  const namespace = gpuNamespace(name, recipe, { ...opts, dependsOn: machines });
-  const within = { ...opts, dependsOn: namespace ?? machines, ...(exposure && { replaceWith: [exposure] }) };
+  const namespace = gpuNamespace(name, recipe, { ...opts, dependsOn: ahead });
+  const within = { ...opts, dependsOn: namespace ?? ahead, ...(exposure && { replaceWith: [exposure] }) };
   const prepared = [runtimeClass(name, recipe, within), ...validationMarkers(name, recipe, within)].filter(
     (resource) => resource !== undefined,
   );
+  const back = again?.putBack("prepared", opts);
   const release = gpuRelease(
     name,
     recipe.release,
     limits.release,
-    pulumi.mergeOptions(within, { dependsOn: prepared }),
+    pulumi.mergeOptions(within, { dependsOn: [...prepared, ...(back ? [back] : [])] }),
+    again?.said,
   );
   const released = { ...opts, dependsOn: release };
   gpuMonitoring(name, plan.spec.monitoring, recipe, released);
-  const limited = powerLimits(name, recipe, gpuMachines, released);
-  if (gpuMachines.length === 0) return { powerLimits: limited, smokeTests: [], tests: undefined };
-  const priority = testPriority(name, released);
-  const smokeTests = gpuMachines.map((machine) =>
-    smokeTest(name, recipe, machine, limits.gate, priority.metadata.name, released),
-  );
-  const tests = testsPassed(name, { recipe, machines: gpuMachines, smokeTests, limit: limits.gate, kubeconfig }, opts);
-  return { powerLimits: limited, smokeTests, tests };
+  if (gpuMachines.length === 0) return { powerLimits: [], smokeTests: [], tests: undefined };
+  const priority = testPriority(name, released).metadata.name;
+  const test = (machine: MachineRecipe, after: pulumi.CustomResourceOptions): k8s.batch.v1.Job =>
+    smokeTest(name, recipe, machine, limits.gate, priority, after);
+  const gateOf = (gate: string, machines: MachineRecipe[], smokeTests: k8s.batch.v1.Job[], mustPass = false) => {
+    const looked = again && { said: again.said, after: again.putBack(mustPass ? "first" : "released", released) };
+    const what = { recipe, machines, smokeTests, limit: limits.gate, kubeconfig, mustPass, again: looked };
+    return testsPassed(gate, what, opts);
+  };
+  if (rest === undefined) {
+    const smokeTests = gpuMachines.map((machine) => test(machine, released));
+    const limited = powerLimits(name, recipe, gpuMachines, released);
+    return { powerLimits: limited, smokeTests, tests: gateOf(name, gpuMachines, smokeTests) };
+  }
+  const first = gpuMachines.filter((machine) => plan.spec.upgrade?.first?.includes(machine.name));
+  const made = new Map(first.map((machine) => [machine.name, test(machine, released)]));
+  const others = rest(gateOf(`${name}-first`, first, [...made.values()], true));
+  const smokeTests = gpuMachines.map((machine) => {
+    const ready = others.get(machine.name);
+    return (
+      made.get(machine.name) ??
+      test(machine, ready === undefined ? released : pulumi.mergeOptions(released, { dependsOn: ready }))
+    );
+  });
+  // Its pods are ready on machines with a driver only.
+  const everywhere = { ...released, dependsOn: pulumi.all([release, ...others.values()]).apply(() => [release]) };
+  const limited = powerLimits(name, recipe, gpuMachines, everywhere);
+  return { powerLimits: limited, smokeTests, tests: gateOf(name, gpuMachines, smokeTests) };
 }
 
 /**

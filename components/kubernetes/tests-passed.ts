@@ -16,6 +16,10 @@ export interface Tests {
   /** Seconds. */
   limit: number;
   kubeconfig: pulumi.Input<string> | undefined;
+  /** Whether a test that finds no free unit within the limit has failed. Default false: the machine counts as untested. */
+  mustPass?: boolean;
+  /** Makes the gate look again when it changes, and what it waits for then. Default: nothing. */
+  again?: { said: string; after: pulumi.Resource | undefined } | undefined;
 }
 
 /** Part of the limit for which a test waits for a unit that other pods have: most of them do not end within an update. */
@@ -27,7 +31,7 @@ const PATIENCE = 1 / 10;
  */
 export function testsPassed(
   name: string,
-  { recipe, machines, smokeTests, limit, kubeconfig }: Tests,
+  { recipe, machines, smokeTests, limit, kubeconfig, mustPass = false, again }: Tests,
   { parent }: pulumi.CustomResourceOptions,
 ): command.local.Command {
   const made = smokeTests.map(({ metadata }) => pulumi.output({ job: metadata.name, uid: metadata.uid }));
@@ -42,10 +46,12 @@ export function testsPassed(
       }),
       limit: `${limit}s`,
       patience: `${Math.ceil(limit * PATIENCE)}s`,
+      ...(mustPass ? { mustPass } : {}),
     } satisfies Omit<GateTask, "pollSeconds">),
   );
-  const use = { verb: "gate", task, kubeconfig, limit: outlasting(limit).create };
-  const gate = runProgram(`${name}-gate`, use, { ...(parent && { parent }), dependsOn: smokeTests });
+  const use = { verb: "gate", task, kubeconfig, limit: outlasting(limit).create, lookAgain: again?.said };
+  const dependsOn = [...smokeTests, ...(again?.after ? [again.after] : [])];
+  const gate = runProgram(`${name}-gate`, use, { ...(parent && { parent }), dependsOn });
   untested(gate).apply((found) => {
     for (const [machine, why] of Object.entries(found)) {
       const effect =

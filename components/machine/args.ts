@@ -94,6 +94,8 @@ export interface GpuMachineArgs extends MachineSpec {
   upgrade?: UpgradeSpec;
   /** Limits of the waits. */
   timeouts?: TimeoutsSpec;
+  /** Another text than before, or none any more, makes the next update look at the machine anew. Default none. */
+  lookAgain?: string;
   /** Image Factory. Default `https://factory.talos.dev`. */
   factoryUrl?: string;
   /** Talos API addresses of the cluster's other control planes; a control plane is not touched unless they are up. Default none. */

@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
-import type { GpuMachineArgs, MachineInputs } from "./args";
+import type { GpuMachineArgs, GpuMachineRecipe, MachineInputs } from "./args";
 import { contractOf } from "../recipe/machine/hostname";
 import { omniResources } from "../recipe/machine/omni";
 import { endpointFor } from "./credentials";
-import { once } from "./program-resource/once";
 import { runProgram } from "./program-resource";
 import type { AdoptTask, OmniTask } from "./program/task";
 import { clientOf, clusterSecretsOf } from "./shared";
@@ -15,8 +14,8 @@ const LIMIT = "5m";
 
 /** A configuration that waits on the machine for its next boot. */
 export interface Configured {
-  /** Hash of what the machine was given. Resolves once it has it, and is known at preview. */
-  hash: pulumi.Output<string>;
+  /** Hash of what the machine is given; known at preview. */
+  hash: pulumi.Input<string>;
   /** Resource that brings it. */
   by: pulumi.Resource;
 }
@@ -57,7 +56,7 @@ function own(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.C
       clientConfiguration: client.configuration,
       machineConfigurationInput: configuration,
       // Here rather than in what is generated: patches are not secret, so a preview shows what changes.
-      configPatches: recipe.patches,
+      configPatches: notedOn(recipe.patches, args.lookAgain),
       // In maintenance mode nothing is staged: the first configuration applies, and installs. Later ones are staged where
       // they would reboot, for the upgrade program to do that in order (terraform-provider-talos v0.11.0,
       // pkg/talos/talos_machine_configuration_apply_resource.go, handleRebootPrevention).
@@ -70,9 +69,18 @@ function own(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.C
   );
   // Nobody guesses a configuration full of keys from its hash.
   return {
-    hash: once(applied, pulumi.unsecret(configuration.apply((text) => hashOf([text, ...recipe.patches])))),
+    hash: pulumi.unsecret(generated.machineConfiguration.apply((text) => hashOf([text, ...recipe.patches]))),
     by: applied,
   };
+}
+
+/**
+ * The provider sends a configuration again only where an input of it has changed, and never asks what the machine has. A comment
+ * changes nothing for Talos.
+ */
+function notedOn(patches: string[], lookAgain: string | undefined): string[] {
+  if (lookAgain === undefined) return patches;
+  return patches.map((patch, index) => (index < patches.length - 1 ? patch : `# lookAgain: ${lookAgain}\n${patch}`));
 }
 
 /** Somebody else holds the configuration: the program merges our part in, and takes it out again on delete. */
@@ -80,10 +88,17 @@ function adopt(name: string, { node, args, recipe }: MachineInputs, opts: pulumi
   const task: AdoptTask = { machine: node, address: args.address, patches: recipe.patches };
   const adopted = runProgram(
     name,
-    { verb: "adopt", deleteVerb: "release", task: JSON.stringify(task), talosconfig: args.talosconfig, limit: LIMIT },
+    {
+      verb: "adopt",
+      deleteVerb: "release",
+      task: JSON.stringify(task),
+      talosconfig: args.talosconfig,
+      limit: LIMIT,
+      lookAgain: args.lookAgain,
+    },
     opts,
   );
-  return { hash: once(adopted, hashOf(recipe.patches)), by: adopted };
+  return { hash: hashOf(recipe.patches), by: adopted };
 }
 
 /** Omni holds the configuration: the program gives it the machine's own patches and extensions, and takes them away on delete. */
@@ -92,11 +107,7 @@ function giveToOmni(
   { node, args, recipe }: MachineInputs,
   opts: pulumi.CustomResourceOptions,
 ): Configured {
-  const { uuid, cluster } = omniIdentity(node, args);
-  const { patches, extensions = [] } = recipe;
-  const resources = omniResources({ cluster, uuid, patches, extensions });
-  const drop = args.drop?.extensions ?? [];
-  const given: OmniTask = { machine: node, uuid, cluster, resources, ...(drop.length > 0 ? { drop } : {}) };
+  const given = omniTaskOf(node, args, recipe);
   const applied = runProgram(
     name,
     {
@@ -105,14 +116,30 @@ function giveToOmni(
       task: JSON.stringify(given),
       omni: { endpoint: args.omniEndpoint, serviceAccountKey: args.omniServiceAccountKey },
       limit: LIMIT,
+      lookAgain: args.lookAgain,
     },
     opts,
   );
-  return { hash: once(applied, hashOf([JSON.stringify(resources)])), by: applied };
+  return { hash: hashOf([JSON.stringify(given.resources)]), by: applied };
+}
+
+/** What Omni is given of a machine. */
+export function omniTaskOf(
+  node: string,
+  args: Pick<GpuMachineArgs, "uuid" | "clusterName" | "drop">,
+  { patches, extensions = [] }: Pick<GpuMachineRecipe, "patches" | "extensions">,
+): OmniTask {
+  const { uuid, cluster } = omniIdentity(node, args);
+  const resources = omniResources({ cluster, uuid, patches, extensions });
+  const drop = args.drop?.extensions ?? [];
+  return { machine: node, uuid, cluster, resources, ...(drop.length > 0 ? { drop } : {}) };
 }
 
 /** By what Omni knows a machine. */
-export function omniIdentity(node: string, { uuid, clusterName }: GpuMachineArgs): { uuid: string; cluster: string } {
+export function omniIdentity(
+  node: string,
+  { uuid, clusterName }: Pick<GpuMachineArgs, "uuid" | "clusterName">,
+): { uuid: string; cluster: string } {
   if (uuid === undefined || clusterName === undefined) {
     throw new Error(
       `machines.${node}.configuration: omni, and not given: ${uuid === undefined ? "uuid" : "clusterName"}; Omni knows the machine by both; give them, or set it to adopted`,

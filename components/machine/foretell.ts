@@ -1,27 +1,56 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
-import { describeEffect, effectOf, type MachineState } from "../recipe/effect";
+import { describeEffect, effectOf, effectOfLook, type MachineState, refusalOf } from "../recipe/effect";
+
+/** What makes a preview say whether a machine reboots. */
+export interface Foretelling {
+  /** Options of the machine's component. */
+  component: pulumi.ComponentResourceOptions;
+  /** Adds to the options of the program that may reboot it. */
+  program(opts: pulumi.CustomResourceOptions): pulumi.CustomResourceOptions;
+}
 
 /**
- * The options of a machine's component with what makes a preview say whether the machine reboots. The engine hands the
- * component's inputs as they were in the stack's state, which nothing else of a program gets to see. A machine of which
- * nothing changes is not told of. In the update itself nothing is registered, so the state names no hook of ours.
+ * Makes a preview say whether the machine reboots. The engine hands the component's inputs as they were in the stack's state,
+ * which nothing else of a program gets to see. A machine for which nothing is done is not told of. In the update itself
+ * nothing is registered, so the state names no hook of ours.
+ *
+ * The component's inputs are in the state as soon as an update begins. Where that update failed, the next one finds them
+ * unchanged; it is the program then, whose inputs are written down only once it has ended well, that tells of the machine.
  *
  * @param component the component, once it is there.
  */
-export function withForetelling(
+export function foretell(
   name: string,
+  node: string,
   state: MachineState,
   component: () => pulumi.Resource,
   opts: pulumi.ComponentResourceOptions = {},
-): pulumi.ComponentResourceOptions {
-  if (!pulumi.runtime.isDryRun() || !knowsHooks()) return opts;
-  // Of several inline programs in one process each has a store of its own, which the engine's call back would be without.
-  const tell = AsyncResource.bind((args: pulumi.ResourceHookArgs): void => {
-    void pulumi.log.info(describeEffect(effectOf(stateBefore(args.oldInputs), state)), component());
+): Foretelling {
+  if (!pulumi.runtime.isDryRun() || !knowsHooks()) return { component: opts, program: (given) => given };
+  let told = false;
+  const tell = (line: string): void => {
+    told = true;
+    void pulumi.log.info(line, component());
+  };
+  const ofComponent = hook(`${name}-reboots`, ({ oldInputs, oldOutputs }) => {
+    tell(describeEffect(effectOf(stateBefore(oldInputs), state)));
+    const refused = refusalOf(node, oldOutputs?.["talosVersion"], state);
+    if (refused !== undefined) throw new Error(refused);
   });
-  const hook = new pulumi.ResourceHook(`${name}-reboots`, tell, { onDryRun: true, ignoreErrors: true });
-  return pulumi.mergeOptions(opts, { hooks: { beforeCreate: [hook], beforeUpdate: [hook] } });
+  const ofProgram = hook(`${name}-program-reboots`, () => {
+    if (!told) tell(describeEffect(effectOfLook(state)));
+  });
+  return { component: hooked(opts, ofComponent), program: (given) => hooked(given, ofProgram) };
+}
+
+/** Of several inline programs in one process each has a store of its own, which the engine's call back would be without. */
+function hook(name: string, act: (args: pulumi.ResourceHookArgs) => void): pulumi.ResourceHook {
+  return new pulumi.ResourceHook(name, AsyncResource.bind(act), { onDryRun: true });
+}
+
+function hooked<T extends pulumi.ResourceOptions>(opts: T, before: pulumi.ResourceHook): T {
+  return pulumi.mergeOptions(opts, { hooks: { beforeCreate: [before], beforeUpdate: [before] } }) as T;
 }
 
 /** Whether there is an engine that calls back: the SDK's mocks do not. */

@@ -3,17 +3,21 @@ import type { GpuMachineArgs } from "./args";
 import { bootstrapCluster } from "./bootstrap";
 import { configureMachine } from "./configuration";
 import { machineState } from "../recipe/effect";
-import { withForetelling } from "./foretell";
+import { foretell } from "./foretell";
 import { patchNode } from "./node";
 import { awaitOmni } from "./omni";
 import { recipeOf } from "./recipe";
 import { registerSchematic } from "./schematic";
 import { secretOf } from "./shared";
-import { upgradeMachine } from "./upgrade";
+import { type MachineReport, upgradeMachine } from "./upgrade";
 
 /**
  * One Talos machine as a GPU node: its schematic, its configuration, its image, its node's labels and taints. At most one
  * reboot per update, none when nothing changes.
+ *
+ * Used alone, outside of a GpuCluster, it asks before its reboot what the machine itself would lose, and whether its image can
+ * be pulled; whether Kubernetes answers is seen at the drain. A cluster asks for all of that, and for its chart, before the first
+ * machine is touched.
  */
 export class GpuMachine extends pulumi.ComponentResource {
   /** Version of the loaded NVIDIA driver, e.g. `570.211.01`; empty on a machine without a GPU. Resolves once the machine runs the wanted image with the driver up. */
@@ -31,12 +35,8 @@ export class GpuMachine extends pulumi.ComponentResource {
     const node = nodeNameOf(name, args);
     const recipe = recipeOf(name, node, args);
     const state = machineState(recipe, args);
-    super(
-      "talos-gpu:index:GpuMachine",
-      name,
-      state,
-      withForetelling(name, state, () => this, opts),
-    );
+    const foretelling = foretell(name, node, state, () => this, opts);
+    super("talos-gpu:index:GpuMachine", name, state, foretelling.component);
     const child = { parent: this };
 
     const configuration = configureMachine(`${name}-configuration`, { node, args, recipe }, child);
@@ -45,15 +45,15 @@ export class GpuMachine extends pulumi.ComponentResource {
     const machine = { node, args: kubeconfig === undefined ? args : { ...args, kubeconfig }, recipe };
     const upgraded =
       args.configuration === "omni"
-        ? awaitOmni(`${name}-upgrade`, machine, configuration.hash, child)
+        ? awaitOmni(`${name}-upgrade`, machine, configuration, foretelling.program(child))
         : upgradeMachine(
             `${name}-upgrade`,
             machine,
             {
               schematicId: args.schematicId ?? registerSchematic(`${name}-schematic`, recipe, child),
-              configurationHash: configuration.hash,
+              configuration,
             },
-            child,
+            foretelling.program(child),
           );
 
     this.ready = patchNode(`${name}-node`, upgraded.node, machine, child, cluster?.provider);
@@ -61,6 +61,7 @@ export class GpuMachine extends pulumi.ComponentResource {
     this.driverVersion = upgraded.driverVersion;
     this.talosVersion = upgraded.talosVersion;
     this.schematicId = upgraded.schematicId;
+    reported.set(this, upgraded.seen);
     this.registerOutputs({
       driverVersion: this.driverVersion,
       talosVersion: this.talosVersion,
@@ -70,6 +71,11 @@ export class GpuMachine extends pulumi.ComponentResource {
     });
   }
 }
+
+const reported = new WeakMap<GpuMachine, pulumi.Output<MachineReport>>();
+
+/** What was seen on a machine, in one output. No field of it: a component's fields are its outputs in every language. */
+export const reportOf = (machine: GpuMachine): pulumi.Output<MachineReport> => reported.get(machine)!;
 
 /** The node that is meant; where that cannot be told, the checks say so. */
 function nodeNameOf(name: string, args: unknown): string {

@@ -2,8 +2,10 @@ import { NodePatch } from "@pulumi/kubernetes/core/v1";
 import * as pulumi from "@pulumi/pulumi";
 import type { GpuMachineRecipe, MachineInputs } from "./args";
 import { shortHash } from "../recipe/short-hash";
+import { once } from "./program-resource/once";
 import { runProgram } from "./program-resource";
 import type { TaintTask } from "./program/task";
+import { taintsOf } from "./upgrade";
 
 /** Limit of tainting a node: a few requests. */
 const LIMIT = "5m";
@@ -26,11 +28,16 @@ export function patchNode(
 ): pulumi.Output<string> {
   const inCluster = provider === undefined ? opts : { ...opts, provider };
   const { nodeLabels, nodeTaints } = machine.recipe;
-  const done = [
-    ...(Object.keys(nodeLabels).length > 0 ? [labelled(name, node, nodeLabels, inCluster)] : []),
+  const { lookAgain } = machine.args;
+  const made = [
+    ...(Object.keys(nodeLabels).length > 0 ? [labelled(name, node, { nodeLabels, lookAgain }, inCluster)] : []),
     ...(nodeTaints.length > 0 ? [tainted(`${name}-taints`, node, machine, opts)] : []),
   ];
-  return pulumi.all([node, ...done.map((resource) => resource.urn)]).apply(([first]) => first!);
+  // Each of them waits for the node already; outputs cost, so there are no more than needed.
+  const [first, second] = made;
+  if (first === undefined) return node;
+  if (second === undefined) return once(first, machine.node);
+  return pulumi.all([first.urn, second.urn]).apply(() => machine.node);
 }
 
 /**
@@ -40,18 +47,25 @@ export function patchNode(
 function labelled(
   name: string,
   node: pulumi.Output<string>,
-  labels: GpuMachineRecipe["nodeLabels"],
+  { nodeLabels: labels, lookAgain }: Pick<GpuMachineRecipe, "nodeLabels"> & { lookAgain: string | undefined },
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Resource {
   const manager = `talos-gpu-${shortHash([pulumi.getProject(), pulumi.getStack(), name].join("/"), 12)}`;
-  const annotations = { "pulumi.com/patchForce": "true", "pulumi.com/patchFieldManager": manager };
-  return new NodePatch(name, { metadata: { name: node, annotations, labels } }, opts);
+  const annotations = {
+    "pulumi.com/patchForce": "true",
+    "pulumi.com/patchFieldManager": manager,
+    // The provider applies labels again only where an input has changed.
+    ...(lookAgain === undefined ? {} : { "talos-gpu/look-again": lookAgain }),
+  };
+  // The end of the one that was replaced would give up the fields of the new one, which has the same manager.
+  const first = { ...opts, deleteBeforeReplace: true };
+  return new NodePatch(name, { metadata: { name: node, annotations, labels } }, first);
 }
 
 /**
  * Not by NodePatch: the taints of a node are one list to server-side apply, so that applying ours would take everybody
  * else's away. The program merges by key and effect, and takes away on delete what it added. It looks when the stack's
- * taints change, not at every update: a taint that somebody takes away by hand stays away until then.
+ * taints or its `lookAgain` change, not at every update: a taint that somebody takes away by hand stays away until then.
  */
 function tainted(
   name: string,
@@ -60,13 +74,10 @@ function tainted(
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Resource {
   const task = node.apply((machine) => {
-    const taints = recipe.nodeTaints.map(({ key, value, effect }) => ({
-      key,
-      ...(value === undefined ? {} : { value }),
-      effect,
-    }));
+    const { taints = [] } = taintsOf(recipe);
     return JSON.stringify({ machine, taints } satisfies TaintTask);
   });
-  const { talosconfig, kubeconfig } = args;
-  return runProgram(name, { verb: "taint", deleteVerb: "untaint", task, talosconfig, kubeconfig, limit: LIMIT }, opts);
+  const { talosconfig, kubeconfig, lookAgain } = args;
+  const use = { verb: "taint", deleteVerb: "untaint", task, talosconfig, kubeconfig, limit: LIMIT, lookAgain };
+  return runProgram(name, use, opts);
 }

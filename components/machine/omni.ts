@@ -2,27 +2,27 @@ import * as pulumi from "@pulumi/pulumi";
 import { upgradeTimeouts } from "../recipe/effect";
 import { customizationPath } from "../recipe/machine/containerd/containerd";
 import type { GpuMachineRecipe, MachineInputs } from "./args";
-import { omniIdentity } from "./configuration";
+import { type Configured, omniIdentity } from "./configuration";
 import { formatDuration, parseDuration } from "./duration";
 import { runProgram } from "./program-resource";
 import type { OmniWaitTask } from "./program/task";
-import { upgradedBy, type Upgraded } from "./upgrade";
+import { taintsOf, upgradedBy, type Upgraded } from "./upgrade";
 
 /**
  * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration: with a machine of
  * Omni's, schematic and upgrade are Omni's. Cordon and drain are its and Talos' own as well.
  *
- * @param configurationHash of what Omni was given; resolves once it has it.
+ * @param given what Omni was given.
  */
 export function awaitOmni(
   name: string,
   { node, args, recipe }: MachineInputs,
-  configurationHash: pulumi.Input<string>,
+  given: Configured,
   opts: pulumi.CustomResourceOptions,
 ): Upgraded {
   const { uuid, cluster } = omniIdentity(node, args);
   const { reboot, verify } = upgradeTimeouts(args.timeouts);
-  const task = pulumi.output(configurationHash).apply((hash) => {
+  const task = pulumi.all([given.hash, given.by.urn]).apply(([hash]) => {
     const written: Omit<OmniWaitTask, "pollSeconds"> = {
       machine: node,
       address: args.address,
@@ -36,14 +36,23 @@ export function awaitOmni(
       extensionServices: recipe.extensionServices.map(({ name: service, state }) => ({ name: service, state })),
       files: filesOf(recipe),
       timeouts: { reboot, verify },
+      ...taintsOf(recipe),
     };
     return JSON.stringify(written);
   });
-  const { talosconfig, omniEndpoint: endpoint, omniServiceAccountKey: serviceAccountKey } = args;
+  const { talosconfig, kubeconfig, omniEndpoint: endpoint, omniServiceAccountKey: serviceAccountKey } = args;
   const limit = formatDuration(2 * parseDuration(reboot) + parseDuration(verify) + 600_000);
   const program = runProgram(
     name,
-    { verb: "omni-wait", task, talosconfig, omni: { endpoint, serviceAccountKey }, limit },
+    {
+      verb: "omni-wait",
+      task,
+      talosconfig,
+      kubeconfig,
+      omni: { endpoint, serviceAccountKey },
+      limit,
+      lookAgain: args.lookAgain,
+    },
     opts,
   );
   return upgradedBy(program, node);

@@ -134,6 +134,7 @@ const ofTheCluster = [
   "sharing",
   "upgrade",
   "timeouts",
+  "lookAgain",
   "factoryUrl",
 ] as const;
 

@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 
@@ -22,7 +23,8 @@ export function registerSchematic(
   { schematic, schematicId }: SchematicToRegister,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Output<string> {
-  const options = pulumi.mergeOptions({ replaceOnChanges: ["schematic"] }, opts);
+  const again = hooksAreThere() ? { hooks: { onError: [askedAgain(name)] } } : {};
+  const options = pulumi.mergeOptions({ replaceOnChanges: ["schematic"], ...again }, opts);
   const registered = new talos.imagefactory.Schematic(name, { schematic }, options);
   // At preview the ID of a new schematic is unknown, and would make everything that follows unknown.
   if (pulumi.runtime.isDryRun()) return registered.urn.apply(() => schematicId);
@@ -45,6 +47,40 @@ export function registerSchematics(
     registered[machine.schematicId] ??= registerSchematic(`${name}-${machine.name}-schematic`, machine, opts);
   }
   return registered;
+}
+
+/** Milliseconds before each further try: half a minute in all. */
+const pauses = [1_000, 2_000, 4_000, 8_000, 15_000];
+
+/**
+ * Milliseconds after which the Factory is asked again; undefined where that does not help. The provider asks once
+ * (image-factory, pkg/client/client.go), and a Factory that is busy answers 500, or not at all.
+ *
+ * @param errors of the tries so far, the latest first.
+ */
+export function pauseBeforeRetry(errors: readonly string[]): number | undefined {
+  const refused = /invalid schematic|\b(?:400|401|403|404|405|413)\b|x509|unsupported protocol/i.test(errors[0] ?? "");
+  return refused ? undefined : pauses[errors.length - 1];
+}
+
+/** Has Pulumi try a registration again that failed, within bounds. */
+function askedAgain(name: string): pulumi.ErrorHook {
+  const decide = AsyncResource.bind(async ({ errors }: pulumi.ErrorHookArgs): Promise<boolean> => {
+    const pause = pauseBeforeRetry(errors);
+    if (pause === undefined) return false;
+    void pulumi.log.warn(
+      `${name}: the Image Factory did not take the schematic (${errors[0]}); asked again in ${pause / 1_000} s`,
+    );
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    return true;
+  });
+  return new pulumi.ErrorHook(`${name}-again`, decide);
+}
+
+/** The mock monitor of a program's unit test has none. */
+function hooksAreThere(): boolean {
+  const monitor = pulumi.runtime.getMonitor() as { registerErrorHook?: unknown } | undefined;
+  return typeof monitor?.registerErrorHook === "function";
 }
 
 /** @throws when the Factory's ID is not the one that the installer image was named by. */

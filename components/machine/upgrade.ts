@@ -4,10 +4,11 @@ import type { z } from "zod";
 import { upgradeTimeouts } from "../recipe/effect";
 import { readSchematic } from "../recipe/machine/schematic";
 import type { GpuMachineRecipe, MachineInputs } from "./args";
+import type { Configured } from "./configuration";
 import { formatDuration, parseDuration } from "./duration";
 import { once } from "./program-resource/once";
 import { answerOf, runProgram } from "./program-resource";
-import { upgradeResult, type upgradeTask, type UpgradeTask } from "./program/task";
+import { type TaintTask, upgradeResult, type upgradeTask, type UpgradeTask } from "./program/task";
 
 /** A machine that runs what it shall. */
 export interface Upgraded {
@@ -17,14 +18,26 @@ export interface Upgraded {
   driverVersion: pulumi.Output<string>;
   talosVersion: pulumi.Output<string>;
   schematicId: pulumi.Output<string>;
+  /** All of what was seen, in one. */
+  seen: pulumi.Output<MachineReport>;
+}
+
+/** What a machine was seen to run. */
+export interface MachineReport {
+  /** Talos release, e.g. `v1.12.6`. */
+  talosVersion: string;
+  /** Image Factory schematic: the SHA-256 of its recipe. */
+  schematicId: string;
+  /** Loaded NVIDIA driver, e.g. `570.211.01`; empty on a machine without a GPU. */
+  driverVersion: string;
 }
 
 /** What an upgrade waits for. */
 export interface UpgradeInputs {
   /** ID of the registered schematic. */
   schematicId: pulumi.Input<string>;
-  /** Hash of the staged configuration. */
-  configurationHash: pulumi.Input<string>;
+  /** The staged configuration. */
+  configuration: Configured;
 }
 
 /** Brings the machine to the wanted image and configuration with one reboot or none, and sees its driver up. */
@@ -35,13 +48,18 @@ export function upgradeMachine(
   opts: pulumi.CustomResourceOptions,
 ): Upgraded {
   const timeouts = upgradeTimeouts(args.timeouts);
-  const task = pulumi.all([inputs.schematicId, inputs.configurationHash]).apply(([schematicId, configurationHash]) => {
+  const { hash, by } = inputs.configuration;
+  // What is known already is no output: with a thousand machines each of them costs.
+  const known = typeof hash === "string" ? hash : undefined;
+  const waited = [inputs.schematicId, by.urn, ...(known === undefined ? [hash] : [])];
+  const task = pulumi.all(waited).apply(([schematicId, , found]) => {
+    const configurationHash = known ?? found!;
     const written: z.input<typeof upgradeTask> = {
       machine: node,
       address: args.address,
       role: args.role,
       talosVersion: recipe.talosVersion,
-      schematicId,
+      schematicId: schematicId!,
       installerImage: recipe.installerImage,
       image: imageOf(recipe),
       ...(args.drop === undefined ? {} : { drop: args.drop }),
@@ -53,15 +71,31 @@ export function upgradeMachine(
       ...(args.maintenance ? { installs: true } : {}),
       otherControlPlanes: args.otherControlPlanes ?? [],
       timeouts,
+      ...taintsOf(recipe),
     };
     return JSON.stringify(written);
   });
   const program = runProgram(
     name,
-    { verb: "upgrade", task, talosconfig: args.talosconfig, kubeconfig: args.kubeconfig, limit: limitOf(timeouts) },
+    {
+      verb: "upgrade",
+      task,
+      talosconfig: args.talosconfig,
+      kubeconfig: args.kubeconfig,
+      limit: limitOf(timeouts),
+      lookAgain: args.lookAgain,
+    },
     opts,
   );
   return upgradedBy(program, node);
+}
+
+/** Taints of a machine's node, where it has some. */
+export function taintsOf({ nodeTaints }: GpuMachineRecipe): { taints?: TaintTask["taints"] } {
+  if (nodeTaints.length === 0) return {};
+  return {
+    taints: nodeTaints.map(({ key, value, effect }) => ({ key, ...(value === undefined ? {} : { value }), effect })),
+  };
 }
 
 /** What the machine's image has, as its schematic says. */
@@ -77,12 +111,16 @@ export function imageOf({ schematic }: Pick<GpuMachineRecipe, "schematic">): Upg
 
 /** What a program that brought a machine there has seen on it. */
 export function upgradedBy(program: Command, node: string): Upgraded {
-  const result = answerOf(program, (answer) => upgradeResult.parse(answer));
+  const seen = answerOf(program, (answer): MachineReport => {
+    const { talosVersion, schematicId, driverVersion } = upgradeResult.parse(answer);
+    return { talosVersion, schematicId, driverVersion: driverVersion ?? "" };
+  });
   return {
     node: once(program, node),
-    driverVersion: result.apply(({ driverVersion }) => driverVersion ?? ""),
-    talosVersion: result.talosVersion,
-    schematicId: result.schematicId,
+    driverVersion: seen.driverVersion,
+    talosVersion: seen.talosVersion,
+    schematicId: seen.schematicId,
+    seen,
   };
 }
 

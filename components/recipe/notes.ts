@@ -21,7 +21,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
     ...releases.flatMap((one) => one?.note ?? []),
     ...(fromLegacy.length > 0
       ? [
-          `${fromLegacy.map(([name]) => name).join(", ")}: from Talos ≤ 1.12 to ≥ 1.13; what this stack offers the GPUs with goes before the machines and comes back after the last of them, so until then no new pod gets a GPU; a device plugin release or a RuntimeClass "nvidia" of somebody else's must be removed first (docs/migration.md)`,
+          `${fromLegacy.map(([name]) => name).join(", ")}: from Talos ≤ 1.12 to ≥ 1.13; what this stack offers the GPUs with goes before the machines and comes back after the last of them${spec.upgrade?.first?.length ? " that goes ahead, so until a machine is upgraded no new pod gets a GPU there" : ", so until then no new pod gets a GPU"}; a device plugin release or a RuntimeClass "nvidia" of somebody else's must be removed first (docs/migration.md)`,
         ]
       : []),
     ...cardNotes(facts),

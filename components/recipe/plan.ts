@@ -47,6 +47,7 @@ export function planBasis(said: ClusterSpec): PlanBasis {
       ...machineFacts(name, machine, seenBy(spec, machine), releaseOf(machine)),
       role: machine.role,
     })),
+    spec.upgrade?.first,
   );
   const machinePatches = new Map(
     facts.map(({ name, spec: machine }) => [
@@ -71,7 +72,7 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     era,
     machines,
     kubernetes: kubernetesRecipe(spec, facts, era, mode),
-    after: upgradeWindows(machines, spec.upgrade?.maxParallel ?? 1),
+    after: upgradeWindows(machines, spec.upgrade),
     notes: notesOf(spec, [...releases.values()], facts),
   };
   return { plan, ...(release ? { release } : {}), facts, clusterPatches, machinePatches };

@@ -136,10 +136,10 @@ export interface KubernetesRecipe {
 export interface Plan {
   spec: ClusterSpec;
   era: Era;
-  /** In upgrade order: control planes first, then workers, each by name. */
+  /** In upgrade order: control planes first, then the workers that go ahead, then the others. */
   machines: MachineRecipe[];
   kubernetes: KubernetesRecipe;
-  /** For each machine, the machines that must be done before it starts (control planes serial, workers in a window). */
+  /** For each machine, the machines that must be done before it starts (control planes and those that go ahead serial, other workers in a window). */
   after: Record<string, string[]>;
   /** What was assumed, or should be known before going on: one sentence each. */
   notes: string[];

@@ -18,7 +18,12 @@ export interface ComfyUiArgs extends ComfyUiSpec, GpuAccess {
   cudaVersion?: string;
 }
 
-/** ComfyUI on a GPU: namespace, volume for models and outputs, and the server. */
+/**
+ * ComfyUI on a GPU: namespace, volume for models and outputs, and the server.
+ *
+ * Used alone, outside of a GpuCluster, its objects bear no mark of their owner and are not guarded: what an update that was
+ * killed has left stands in the next one's way, until it is imported or deleted by hand.
+ */
 export class ComfyUi extends pulumi.ComponentResource {
   /** URL within the cluster, e.g. `http://comfyui.comfyui.svc:8188`. Resolves once the server is ready. */
   public readonly endpoint: pulumi.Output<string>;

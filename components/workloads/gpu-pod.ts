@@ -26,6 +26,9 @@ export interface GpuPodArgs extends GpuPodSpec, GpuAccess {
  * started again when it fails. As any bare pod it is not made anew after an eviction: a server belongs in a Deployment that
  * takes `runtimeClassName` and `gpuResourceName` from the cluster. The namespace must exist; a GpuCluster makes the default
  * one for the pods of its own.
+ *
+ * Used alone, outside of a GpuCluster, its objects bear no mark of their owner and are not guarded: what an update that was
+ * killed has left stands in the next one's way, until it is imported or deleted by hand.
  */
 export class GpuPod extends pulumi.ComponentResource {
   /** Name of the pod. Resolves once it is ready or has completed. */
@@ -46,7 +49,14 @@ export class GpuPod extends pulumi.ComponentResource {
         },
         spec: podSpec(args),
       },
-      { parent: this, customTimeouts: outlasting(args.readyWithin ?? 1200) },
+      {
+        parent: this,
+        customTimeouts: outlasting(args.readyWithin ?? 1200),
+        // Of a pod's tolerations Kubernetes takes no change but further ones (kubernetes, pkg/apis/core/validation, ValidatePodUpdate),
+        // and the provider asks for one all the same (pulumi-kubernetes, provider/pkg/provider/diff.go: not among a Pod's fields).
+        replaceOnChanges: ["spec.tolerations"],
+        deleteBeforeReplace: true,
+      },
     );
     this.podName = pod.metadata.name;
     this.namespace = pod.metadata.namespace;

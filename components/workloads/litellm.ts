@@ -27,7 +27,12 @@ export interface LiteLlmArgs extends LiteLlmSpec {
   readyWithin?: number;
 }
 
-/** LiteLLM in front of ollama: one OpenAI-compatible endpoint for its models. */
+/**
+ * LiteLLM in front of ollama: one OpenAI-compatible endpoint for its models.
+ *
+ * Used alone, outside of a GpuCluster, its objects bear no mark of their owner and are not guarded: what an update that was
+ * killed has left stands in the next one's way, until it is imported or deleted by hand.
+ */
 export class LiteLlm extends pulumi.ComponentResource {
   /** URL within the cluster, e.g. `http://litellm.litellm.svc:4000`. Resolves once it is ready. */
   public readonly endpoint: pulumi.Output<string>;

@@ -22,6 +22,9 @@ export interface VllmArgs extends VllmSpec, GpuAccess {
 /**
  * vLLM on one or more GPUs of a machine: volume for models and compiled graphs, and the server. With several GPUs the model
  * is split over them by tensor parallelism.
+ *
+ * Used alone, outside of a GpuCluster, its objects bear no mark of their owner and are not guarded: what an update that was
+ * killed has left stands in the next one's way, until it is imported or deleted by hand.
  */
 export class Vllm extends pulumi.ComponentResource {
   /** Base URL of the OpenAI API within the cluster, e.g. `http://vllm.vllm.svc:8000/v1`. Resolves once the model is served. */

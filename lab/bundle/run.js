@@ -1,10 +1,11 @@
 // node lab/bundle/run.js FILE.ts ARGUMENTS: runs a program of this repository from its bundle, see bundle.js.
 /* global console */
-const path = require("node:path");
+const fs = require("node:fs");
 const { bundle, inSources } = require("./bundle");
 
 process.argv.splice(1, 1); // the program sees its own file and arguments
-process.argv[1] = path.resolve(process.argv[1]);
+// Where the repository is linked into another folder, its sources and the bundle of them stay the same.
+process.argv[1] = fs.realpathSync(process.argv[1]);
 process.on("uncaughtExceptionMonitor", (error) => {
   if (error instanceof Error) error.stack = inSources(error.stack ?? "");
 });

@@ -14,8 +14,11 @@ import type { FixId } from "../../components/diagnosis";
 import { startControlPlane, type ControlPlane } from "../controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "../factory";
+import { assertInstalled, neededPlugins } from "./installed-plugins";
+import { leadAddresses } from "./led-addresses";
+import { repository } from "../../stacks/stack-file";
 import { initialSchematic, readInitialImages, type InitialImage } from "./initial-image";
-import { pciNameOf } from "./pci-name";
+import { pciDeviceOf } from "./pci-device";
 import { isReady, KubernetesView } from "./kubernetes-view";
 import { startMachines, type LabGpu, type LabMachine, type Machines } from "../machines";
 import { startOmni, type LabOmni } from "../omni";
@@ -23,7 +26,9 @@ import { foreignResources } from "../omni/foreign";
 import type { LabOptions } from "../options";
 import type { Phase, Say } from "../phases";
 import type { Session } from "../session/session";
-import { provideTools, type Tools } from "../tools";
+import { whyNoRealNode } from "../node/able";
+import { provideNodePrograms, provideTools, type Tools } from "../tools";
+import type { OnToolEvent } from "../tools/events";
 import { narrateTools } from "../tools/narrate";
 
 /** A lab as it comes up: each phase adds what the next ones need. */
@@ -38,6 +43,8 @@ export interface Lab {
   /** Fixes that the stack's plan lacks; a repair takes them back. */
   without: FixId[];
   tools: Tools;
+  /** Folders with the programs of a real node; undefined where every node is emulated. */
+  nodePrograms?: readonly string[];
   controlPlane: ControlPlane;
   kubernetes: KubernetesView;
   factory: Factory;
@@ -62,14 +69,18 @@ export const bringUp: Phase<Lab>[] = [
 async function bringTools(lab: Lab, say: Say): Promise<string> {
   const narrate = narrateTools(say, process.stderr.isTTY);
   let built = 0;
-  lab.tools = await provideTools({
-    signal: lab.session.signal,
-    talosReleases: lab.talosReleases,
-    onEvent: (event) => {
-      if (event.state === "built") built++;
-      narrate(event);
-    },
-  });
+  const onEvent: OnToolEvent = (event) => {
+    if (event.state === "built") built++;
+    narrate(event);
+  };
+  const { signal } = lab.session;
+  const real = lab.options.node === "real";
+  const lacks = real ? whyNoRealNode() : [];
+  if (lacks.length > 0)
+    throw new Error(`--node real: not on this computer: ${lacks.join("; ")}; leave --node real out for emulated nodes`);
+  lab.tools = await provideTools({ signal, talosReleases: lab.talosReleases, onEvent });
+  if (lab.options.plugins === "real") await assertInstalled(lab.tools.pulumi, neededPlugins(repository), process.env);
+  if (real) lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
   return built === 0 ? "all there" : `${built} built`;
 }
 
@@ -112,6 +123,7 @@ async function bringCharts(lab: Lab): Promise<string> {
   const dir = lab.session.dir("charts");
   lab.charts = await serveCharts({ dir, helm: lab.tools.helm });
   lab.session.onClose(() => lab.charts?.close());
+  lab.charts.offer(chart, version);
   if (isLabChart(chart)) await chartFolder(dir, chart, version);
   return `${chart} ${version}${chart === "gpu-operator" ? ", emulated" : ""}`;
 }
@@ -119,8 +131,11 @@ async function bringCharts(lab: Lab): Promise<string> {
 async function bringMachines(lab: Lab, say: Say): Promise<string> {
   const { spec, session, existing } = lab;
   const images = readInitialImages(lab.options.image, spec.machines);
+  const realOne = Object.entries(spec.machines).find(([, { gpus = [] }]) => gpus.length > 0)?.[0];
+  const { nodePrograms: programs } = lab;
   const machines: LabMachine[] = Object.entries(spec.machines).map(([name, machine]) => ({
     name,
+    ...(programs === undefined || name !== realOne ? {} : { node: { programs, realDriver: false } }),
     address: machine.address,
     role: machine.role,
     talosVersion: spec.talosVersion,
@@ -151,6 +166,7 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
     { signal: session.signal, onLog: (line) => void log.write(`${line}\n`) },
   );
   session.onClose(() => lab.machines.stop());
+  if (lab.options.plugins === "real") session.onClose(await leadAddresses(ownAddresses(lab)));
   const names = machines.map(({ name }) => name).join(", ");
   if (existing === undefined) return `${names} in maintenance mode, from a boot medium of ${spec.talosVersion}`;
   fs.writeFileSync(session.dir("talosconfig"), existing.talosconfig(lab.machines.api), { mode: 0o600 });
@@ -159,7 +175,14 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
   const waiting = machines.filter(({ config }) => config === "").map(({ name }) => name);
   if (members.length > 0) {
     say(`waits for ${members.length === 1 ? "the node" : `${members.length} nodes`} to be ready`);
-    await lab.kubernetes.nodesReady(members, { signal: session.signal, limitSeconds: 60 });
+    try {
+      await lab.kubernetes.nodesReady(members, { signal: session.signal, limitSeconds: 60 });
+    } catch (error) {
+      const said = Object.values(await lab.machines.state()).flatMap(({ events }) => events.map(({ what }) => what));
+      throw new Error(`${(error as Error).message}; the machines' last events: ${said.slice(-5).join("; ")}`, {
+        cause: error,
+      });
+    }
   }
   return [
     ...(members.length > 0 ? [`${members.join(", ")} on ${spec.talosVersion}, plain image`] : []),
@@ -169,6 +192,14 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
         ]
       : []),
   ].join("; ");
+}
+
+/** Addresses that the Talos provider connects to: while a machine waits in maintenance mode it answers there alone. */
+function ownAddresses({ spec, machines: { api, maintenance } }: Lab): Record<string, string[]> {
+  const owned = Object.values(spec.machines).filter(({ configuration }) => configuration === "owned");
+  return Object.fromEntries(
+    owned.map(({ address }) => [address, [...(maintenance[address] === undefined ? [] : [maintenance[address]]), api]]),
+  );
 }
 
 /** Whether a machine is Omni's and joins the cluster only when its owner adds it. */
@@ -221,12 +252,11 @@ function labGpu(gpu: GpuSpec): LabGpu {
     throw new Error(`gpus: the tables have no ${gpu.model}, so it cannot be emulated; add it to data/cards.ts`);
   const power = powerRangeOf(card);
   const mig = migOf(card);
-  const pciName = pciNameOf(card);
   return {
     model: card.model,
     architecture: card.architecture,
     pciDevice: card.pciDevice,
-    ...(pciName === undefined ? {} : { pciName }),
+    ...pciDeviceOf(card),
     count: gpu.count ?? 1,
     memoryMiB: card.memoryMiB ?? 8192, // the tables do not say it of every card
     computeCapability: card.computeCapability,

@@ -39,7 +39,10 @@ type Message = Extract<Progress, { kind: "message" }>;
 export class EventRecord {
   private readonly operations: string[] = [];
   private readonly messages: Message[] = [];
+  private readonly violations: string[] = [];
   private summary: Record<string, number> | undefined;
+  /** Policy packs that looked at the update. */
+  policyPacks: readonly string[] = [];
 
   constructor(private readonly onProgress: (progress: Progress) => void) {}
 
@@ -49,7 +52,14 @@ export class EventRecord {
     if (event.resOutputsEvent) this.resource("done", event.resOutputsEvent.metadata);
     if (event.resOpFailedEvent) this.resource("failed", event.resOpFailedEvent.metadata);
     if (event.diagnosticEvent) this.message(event.diagnosticEvent);
-    if (event.summaryEvent) this.summary = { ...event.summaryEvent.resourceChanges };
+    if (event.policyEvent) this.violation(event.policyEvent);
+    if (event.summaryEvent) {
+      this.summary = { ...event.summaryEvent.resourceChanges };
+      // The CLI writes this one name in capitals (sdk/go/common/apitype/events.go, SummaryEvent), and the SDK's types do not.
+      const { PolicyPacks } = event.summaryEvent as { PolicyPacks?: Record<string, string> };
+      // A pack from a folder is `name|local|folder` there.
+      this.policyPacks = Object.keys(PolicyPacks ?? {}).map((name) => name.split("|")[0]!);
+    }
   }
 
   /** The engine's own count, or, when the update broke off, what was done until then. */
@@ -66,12 +76,19 @@ export class EventRecord {
     };
   }
 
-  /** Lines that stay: errors and warnings, and what the program logged. */
+  /** Lines that stay: errors and warnings, what the program logged, and what breaks a policy. */
   get diagnostics(): string[] {
-    return this.messages.map(({ severity, message, urn }) => {
+    const told = this.messages.map(({ severity, message, urn }) => {
       const about = urn ? ` ${nameOf(urn)} (${typeOf(urn)})` : "";
       return `${severity}${about}: ${message}`;
     });
+    return [...told, ...this.violations];
+  }
+
+  private violation(event: NonNullable<EngineEvent["policyEvent"]>): void {
+    const { resourceUrn = "", policyName, message, enforcementLevel } = event;
+    const about = resourceUrn === "" ? "" : ` ${nameOf(resourceUrn)} (${typeOf(resourceUrn)})`;
+    this.violations.push(`${enforcementLevel} policy ${policyName}${about}: ${plainText(message)}`);
   }
 
   private resource(state: "started" | "done" | "failed", { op, urn, type }: { op: string; urn: string; type: string }) {

@@ -55,6 +55,10 @@ export interface RunOptions {
   readonly parallel?: number;
   /** Reads the live state first. Default false. */
   readonly refresh?: boolean;
+  /** Folders of policy packs that a preview or an update must keep to. Default: none. */
+  readonly policyPacks?: readonly string[];
+  /** URNs of resources that are made anew, whatever they are like. Default: none. */
+  readonly replace?: readonly string[];
 }
 
 /** What came of an update. */
@@ -67,6 +71,8 @@ export interface RunResult {
   readonly outputs: OutputMap;
   /** Errors, warnings and what the program logged, e.g. `error machine (command:local:Command): …`. */
   readonly diagnostics: readonly string[];
+  /** Policy packs that looked at it. */
+  readonly policyPacks: readonly string[];
 }
 
 type Verb = "preview" | "up" | "destroy" | "refresh";
@@ -79,6 +85,7 @@ export class LabEngine {
     private readonly stack: Stack,
     private readonly dir: string,
     private readonly settings: SettingsFile,
+    private readonly passphrase: Passphrase,
   ) {}
 
   /** Makes the project and the stack, or opens those that `dir` has. Errors: the CLI's own words. */
@@ -115,14 +122,18 @@ export class LabEngine {
     });
     const outputs = (): Promise<OutputMap> => outputsOf(options, passphrase);
     const made = await (exists ? Stack.select(stack, workspace) : Stack.create(stack, workspace));
-    return new LabEngine(withoutQuestions(made, outputs), dir, settings);
+    return new LabEngine(withoutQuestions(made, outputs), dir, settings, passphrase);
   }
 
-  /** Puts plain configuration, by full key, in the place of all that there is; secrets stay. */
-  async configure(config: Readonly<Record<string, unknown>>): Promise<void> {
+  /** Puts plain configuration, by full key, in the place of all that there is; secrets stay, but for those that are given. */
+  async configure(
+    config: Readonly<Record<string, unknown>>,
+    secrets: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
     const settings = await this.settings.read();
     const secret = Object.entries(settings.config ?? {}).filter(([, value]) => isSecret(value));
-    const all = { ...Object.fromEntries(secret), ...config };
+    const given = Object.entries(secrets).map(([key, value]) => [key, { secure: this.passphrase.encrypt(value) }]);
+    const all = { ...Object.fromEntries(secret), ...Object.fromEntries(given), ...config };
     await this.settings.write({ ...settings, config: all });
   }
 
@@ -202,7 +213,9 @@ export class LabEngine {
         suppressProgress: true,
         ...(options.parallel === undefined ? {} : { parallel: options.parallel }),
         ...(options.refresh === undefined ? {} : { refresh: options.refresh }),
+        ...(options.replace === undefined ? {} : { replace: [...options.replace] }),
         ...(verb === "refresh" ? { clearPendingCreates: true } : {}),
+        ...(options.policyPacks === undefined ? {} : { policyPacks: [...options.policyPacks] }),
       });
     } catch (error) {
       failure = error instanceof Error ? error.message : String(error);
@@ -217,6 +230,7 @@ export class LabEngine {
       result,
       changes: record.changes,
       seconds,
+      policyPacks: record.policyPacks,
       outputs: await this.stack.outputs(),
       diagnostics: [
         ...record.diagnostics,

@@ -25,6 +25,8 @@ export interface Factory {
   register(schematic: string): string;
   /** Requests so far by route, e.g. `POST /schematics` -> 2. */
   requests(): Readonly<Record<string, number>>;
+  /** Answers the next requests of a route, so many of them, with an internal error, as a Factory that is busy does. */
+  failNext(route: string, times: number): void;
   /** Stops listening and ends open connections. */
   close(): Promise<void>;
 }
@@ -40,6 +42,7 @@ const bodyLimit = 1024 * 1024;
 export async function startFactory(options: FactoryOptions = {}): Promise<Factory> {
   const state: FactoryState = { versions: options.versions ?? knownVersions(), schematics: new Map() };
   const counts: Record<string, number> = {};
+  const failures: Record<string, number> = {};
   const register = (body: string): string => {
     const schematic = readSchematic(body);
     state.schematics.set(schematic.id, schematic);
@@ -50,11 +53,14 @@ export async function startFactory(options: FactoryOptions = {}): Promise<Factor
 
   const server = http.createServer((request, response) => {
     void readBody(request).then((body) => {
-      const reply: Answer & { route?: string } =
+      let reply: Answer & { route?: string } =
         body === undefined
           ? { status: 413, type: "text/plain", body: "request body too large\n" }
           : answer(state, request.method ?? "GET", request.url ?? "/", body);
       const route = `${request.method} ${reply.route ?? "other"}`;
+      const failing = failures[route] ?? 0;
+      failures[route] = failing - 1;
+      if (failing > 0) reply = { status: 500, type: "text/plain", body: "internal server error\n" };
       counts[route] = (counts[route] ?? 0) + 1;
       response.writeHead(reply.status, { "Content-Type": reply.type, ...reply.headers });
       response.end(request.method === "HEAD" ? undefined : reply.body);
@@ -67,6 +73,7 @@ export async function startFactory(options: FactoryOptions = {}): Promise<Factor
     schematics: () => state.schematics,
     register,
     requests: () => ({ ...counts }),
+    failNext: (route, times) => void (failures[route] = times),
     close: () =>
       new Promise((resolve, reject) => {
         server.close((error) => (error ? reject(error) : resolve()));

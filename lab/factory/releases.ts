@@ -82,12 +82,16 @@ const aliases: Record<string, string> = {
 };
 
 /**
- * Releases that the recipe's tables do not have, as the Factory of a day to come would list them. They exist, but their
- * figures here are made up, so that a run on one of them shows that the recipe took them from this Factory alone.
+ * The four releases after the last one that the recipe's tables have of a minor, as the Factory of a day to come would list
+ * them. Their figures are made up, so that a run on one of them shows that the recipe took them from this Factory alone.
  */
+function later(minor: number, drivers: Pick<DriverRow, "lts" | "production" | "toolkit">): DriverRow {
+  const last = Math.max(...driverRows.filter((row) => row.minor === minor).map(({ to }) => to));
+  return { minor, from: last + 1, to: last + 4, ...drivers };
+}
 export const laterReleases: DriverRow[] = [
-  { minor: 13, from: 10, to: 10, lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" },
-  { minor: 14, from: 1, to: 4, lts: "580.190.14", production: "595.99.14", toolkit: "1.19.2" },
+  later(13, { lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" }),
+  later(14, { lts: "580.190.14", production: "595.99.14", toolkit: "1.19.2" }),
 ];
 const allRows: DriverRow[] = [...driverRows, ...laterReleases];
 

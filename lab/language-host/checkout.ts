@@ -7,6 +7,7 @@ import { repository } from "../../stacks/stack-file";
 const packages: Readonly<Record<string, string>> = {
   "talos-gpu": "components",
   "@pulumiverse/talos": "sdk/talos",
+  "talos-gpu-policy": "policy",
 };
 
 /** What the build bundles with its dependencies, by what becomes of it (components/package.json). */
@@ -44,7 +45,7 @@ async function copy(name: string, folder: string): Promise<void> {
   });
 }
 
-/** Sources, and what `npm run build` makes of them, but for the types: each file by itself, and the bundles. */
+/** Sources, and what `npm run build` makes of them, each file by itself, and the bundles. Types are those of the sources. */
 async function buildPackage(name: string, folder: string): Promise<void> {
   await copy(name, folder);
   const at = path.join(folder, name);
@@ -54,6 +55,7 @@ async function buildPackage(name: string, folder: string): Promise<void> {
   const files = (await fs.readdir(at, { recursive: true })).filter((file) => !file.startsWith("node_modules"));
   const entryPoints = files.filter((file) => file.endsWith(".ts")).map((file) => path.join(at, file));
   await build({ ...common, entryPoints, outdir: path.join(at, "bin"), outbase: at, sourcemap: true });
+  await fs.writeFile(path.join(at, "bin", "index.d.ts"), 'export * from "../index";\n');
   const data = files.filter((file) => file.includes("/") && file.endsWith(".json"));
   await Promise.all(data.map((file) => fs.cp(path.join(at, file), path.join(at, "bin", file))));
   for (const [source, made] of Object.entries(bundles).filter(([source]) => files.includes(source))) {

@@ -5,6 +5,7 @@ import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { version } from "@pulumi/pulumi/version";
 import type { Children } from "./children";
 import type { Engine } from "./engine";
+import { generatePackage, generatorOf } from "./generate-package";
 import { requiredPackages } from "./packages";
 import { run } from "./run";
 import { runPlugin } from "./run-plugin";
@@ -12,8 +13,8 @@ import { runPlugin } from "./run-plugin";
 type Call<Request> = grpc.ServerUnaryCall<Request, unknown>;
 
 /**
- * The methods that previews, updates and plugins use. Dependencies are `npm ci`'s, so `InstallDependencies` installs
- * nothing. Code generation is a Go library's and is not here.
+ * The methods that previews, updates, plugins and `package gen-sdk` use. Dependencies are `npm ci`'s, so
+ * `InstallDependencies` installs nothing.
  */
 export function handlers(engine: Engine, children: Children): grpc.UntypedServiceImplementation {
   return {
@@ -41,6 +42,9 @@ export function handlers(engine: Engine, children: Children): grpc.UntypedServic
       );
     },
     installDependencies: (call: grpc.ServerWritableStream<unknown, unknown>) => call.end(),
+    generatePackage: unary((call: Call<language.GeneratePackageRequest>) =>
+      generatePackage(call.request, generatorOf(process.env)),
+    ),
     runtimeOptionsPrompts: unary(() => new language.RuntimeOptionsResponse()),
     template: unary(() => new language.TemplateResponse()),
     about: unary(() => {

@@ -34,6 +34,8 @@ export interface LabMachine {
   /** File: its machine configuration; empty: it has none and waits in maintenance mode. */
   config: string;
   gpus: LabGpu[];
+  /** The real node behind its API: folders with the node's programs, and whether it takes this computer's driver. Default: an emulated one. */
+  node?: { programs: readonly string[]; realDriver: boolean };
 }
 
 /** What the machines program is started with. */

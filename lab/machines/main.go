@@ -160,7 +160,15 @@ func kubelets(ctx context.Context, description *spec.Spec, machines []*machine.M
 		hosts = append(hosts, m)
 	}
 
-	return cluster.Run(ctx, cluster.Config(*description.Kubernetes), hosts)
+	real := map[string]spec.Node{}
+
+	for _, item := range description.Machines {
+		if item.Node != nil {
+			real[item.Name] = *item.Node
+		}
+	}
+
+	return cluster.Run(ctx, cluster.Config(*description.Kubernetes), hosts, real)
 }
 
 // serve opens both endpoints, says where they are, and ends with ctx or with the first of its parts that fails.

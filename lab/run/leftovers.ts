@@ -17,6 +17,7 @@ interface Keeper {
 }
 
 const objectKeepers: Keeper[] = [
+  { pattern: /^Lease kube-node-lease\//, why: "a kubelet's heartbeat, which it makes in its own time" },
   {
     pattern: /^CustomResourceDefinition .*\.(nvidia\.com|nfd\.k8s-sigs\.io)$/,
     // helm.sh/docs/chart_best_practices/custom_resource_definitions: a chart's crds folder is installed, never deleted;
@@ -31,7 +32,7 @@ function joined({ spec, machines }: Plan, { nodes }: Standing): Keeper[] {
   return machines
     .filter(({ name }) => nodes[name] === undefined)
     .map(({ name }) => ({
-      pattern: new RegExp(`^(Node |Lease kube-node-lease/)${name}$`),
+      pattern: new RegExp(`^Node ${name}$`),
       why: spec.bootstrap
         ? "a cluster that the stack bootstrapped stays, as its machines do"
         : "its owner added the machine to the cluster, and there it stays",

@@ -1,4 +1,5 @@
 import Table from "cli-table3";
+import type { Timeline } from "../../cli/timeline/timeline";
 import type { DiscoveredReport } from "./discovered";
 import type { Foretold } from "./foretold";
 
@@ -21,10 +22,12 @@ export interface UpdateReport {
   machineRequests: number;
   /** Reboots that came of it, by node name. */
   reboots: Record<string, number>;
+  /** Who waited for whom, drained, rebooted, was verified and tested, in seconds of this computer. */
+  timeline: Timeline;
 }
 
 /** What a preview says, and how many calls the machines' API received for it. */
-export interface PreviewReport extends Omit<UpdateReport, "seconds" | "reboots"> {
+export interface PreviewReport extends Omit<UpdateReport, "seconds" | "reboots" | "timeline"> {
   /** What it says of the machines that something changes for. */
   foretold: Foretold;
 }

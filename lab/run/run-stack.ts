@@ -90,7 +90,7 @@ const repairPhase: Phase<Running> = {
     Object.assign(report, { mended: report.failures, failures: [] });
     Object.assign(lab, { failed: false, diagnostics: [], without: [] });
     const said = await become(lab, stackConfiguration(options.stack, options), say);
-    // The failed update has stored what the machines were to be, so this preview finds them unchanged and says nothing of them.
+    // The failed update has stored what the machines were to be, so what this preview says goes by what they may not be yet.
     lab.foretold = undefined;
     return said;
   },

@@ -13,6 +13,7 @@ import { KubernetesProvider } from "../providers/kubernetes";
 import { serveProvider } from "../providers/serve";
 import { TalosProvider } from "../providers/talos";
 import type { PreviewReport, UpdateReport } from "./report";
+import { type Told, timelineOf } from "./timeline";
 import { repository, stackNameOf, stacksDir } from "../../stacks/stack-file";
 import * as fs from "node:fs";
 
@@ -28,7 +29,11 @@ export async function openEngine(lab: Lab): Promise<LabEngine> {
     project,
     stack: stackNameOf(options.stack),
     program: await programOf(lab),
-    config: engineConfig(lab),
+    config: {
+      ...engineConfig(lab),
+      // The installed Talos provider asks its own Factory; the stack's is only told to a provider that the stack names one to.
+      ...(options.plugins === "real" ? { "talos:imageFactoryUrl": lab.factory.url } : {}),
+    },
     secrets:
       lab.existing === undefined
         ? {} // the stack makes them
@@ -133,8 +138,10 @@ export function commandEnvironment(lab: Lab): Record<string, string> {
   } = process.env as Record<string, string>;
   // A talosconfig that the stack makes names its control planes, which only the lab's endpoint leads to.
   const endpoint = lab.existing === undefined ? { TALOS_GPU_ENDPOINT: lab.machines.api } : {};
+  // The preflight asks for the chart where Helm finds it; an address of the real world is a folder of the lab's repository.
+  const charts = lab.charts === undefined ? {} : { TALOS_GPU_CHARTS: lab.charts.addressOf("") };
   const first = [...(lab.omni === undefined ? [] : [lab.omni.bin]), path.dirname(lab.tools.talosctl)];
-  return { ...inherited, ...endpoint, PATH: [...first, inherited.PATH ?? ""].join(path.delimiter) };
+  return { ...inherited, ...endpoint, ...charts, PATH: [...first, inherited.PATH ?? ""].join(path.delimiter) };
 }
 
 /** Runs the stack's program once. */
@@ -144,9 +151,15 @@ export async function update(
   say: Say,
 ): Promise<{ report: UpdateReport; diagnostics: string[] }> {
   const before = await countOf(lab.machines);
+  const told: Told[] = [];
+  const begin = performance.now();
+  const narrated = asOwner(lab.omni, say, narrate(say));
   const { result, changes, seconds, diagnostics } = await engine.up({
     signal: lab.session.signal,
-    onEvent: asOwner(lab.omni, say, narrate(say)),
+    onEvent: (progress) => {
+      told.push({ at: (performance.now() - begin) / 1000, progress });
+      narrated(progress);
+    },
   });
   const { requests, reboots } = await countSince(before, lab.machines);
   return {
@@ -156,6 +169,7 @@ export async function update(
       seconds: Math.round(seconds * 10) / 10,
       machineRequests: requests,
       reboots,
+      timeline: timelineOf(told, stackNameOf(lab.options.stack), Object.keys(lab.spec.machines)),
     },
     diagnostics: [...diagnostics],
   };

@@ -2,6 +2,7 @@
 // has ended or was killed. Plain JavaScript without dependencies, so that it is up before anything else of the lab is.
 const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
+const path = require("node:path");
 
 const dir = process.argv[2];
 const graceful = 10_000; // ms that the lab's processes get to end by themselves: their standard input has ended too
@@ -53,7 +54,37 @@ function cleanUp(deadline) {
     setTimeout(() => cleanUp(deadline), interval);
     return;
   }
+  removeGroups();
   fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** Control groups of a real node that was cut off; they are empty, and named after the lab (lab/machines/internal/realnode/outside.go). */
+function removeGroups() {
+  const root = "/sys/fs/cgroup";
+  const children = (folder) =>
+    readOrNone(folder)
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => path.join(folder, name));
+  const remove = (folder) => {
+    children(folder).forEach(remove);
+    try {
+      fs.rmdirSync(folder);
+    } catch {
+      // the kernel still needs it: nothing that a later try would not find
+    }
+  };
+  const ours = (folder) => path.basename(folder).startsWith(`${path.basename(dir)}-`);
+  // The root is the one hierarchy of version 2; in version 1 its children are the hierarchies.
+  const roots = [root, ...children(root)];
+  roots.flatMap(children).filter(ours).forEach(remove);
+}
+
+function readOrNone(folder) {
+  try {
+    return fs.readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
 }
 
 process.on("SIGINT", () => {});

@@ -122,10 +122,9 @@ const podSecurityLabels: Policy = {
   description: "Every namespace of a stack says which Pod Security level is enforced in it.",
   find: (resources) =>
     resources
-      .filter(
-        ({ type, props }) =>
-          type === "kubernetes:core/v1:Namespace" && props["metadata"]?.labels?.[enforceLabel] === undefined,
-      )
+      // In the preview of a cluster that the stack is yet to make, the engine knows nothing of what is in it: not even a name.
+      .filter(({ type, props }) => type === "kubernetes:core/v1:Namespace" && props["metadata"] !== undefined)
+      .filter(({ props }) => props["metadata"]?.labels?.[enforceLabel] === undefined)
       .map((resource) => ({
         resource,
         message: `it has no label ${enforceLabel}; what its pods may do hangs on the cluster's default; set privileged, baseline or restricted`,

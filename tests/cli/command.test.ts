@@ -1,10 +1,10 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { completion } from "../../cli/completion";
 import { helpOf, helpOfAll, parseOptions } from "../../cli/options";
 import type { Verb } from "../../cli/verb";
-import { bundled, runCommand, scratch } from "./stand";
+import { scratch } from "./stand";
 
 const folder = scratch();
 afterAll(() => fs.rmSync(folder, { recursive: true }));
@@ -84,29 +84,4 @@ describe("completion, from the same table", () => {
     expect(complete("talos-gpu", "paint", "--onto", "pic")).toEqual(["picture.png"]);
     expect(complete("talos-gpu", "paint", "--brush", "pic")).toEqual([""]);
   });
-});
-
-test("packed and unpacked into an empty folder, the command runs there", async () => {
-  const components = path.resolve(__dirname, "../../components");
-  const bin = path.join(components, "bin");
-  if (!fs.existsSync(path.join(bin, "cli.js"))) bundled(bin); // a checkout that was built before there was a command
-  const packed = spawnSync("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], {
-    cwd: components,
-    encoding: "utf8",
-  });
-  const tarball = packed.stdout.trim().split("\n").at(-1)!;
-  execFileSync("tar", ["-xzf", path.join(folder, tarball), "-C", folder]);
-  const manifest = JSON.parse(fs.readFileSync(path.join(folder, "package/package.json"), "utf8")) as {
-    bin: Record<string, string>;
-  };
-  const cli = path.join(folder, "package", manifest.bin["talos-gpu"]!);
-  const help = await runCommand(cli, ["doctor", "--help"]);
-  expect([help.status, help.stderr]).toEqual([0, ""]);
-  expect(help.stdout).toContain("--talosconfig FILE");
-  expect((await runCommand(cli, ["--help"])).stdout).toContain("import-talhelper");
-  const unknown = await runCommand(cli, ["docter"]);
-  expect([unknown.status, unknown.stderr]).toEqual([
-    2,
-    "docter: there is no such verb; take one of discover, plan, doctor, import-talhelper, completion\n",
-  ]);
 });

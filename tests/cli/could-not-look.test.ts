@@ -1,34 +1,9 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { expired } from "./expired-certificate";
-import {
-  apiServer,
-  bundled,
-  consult,
-  hangingProgram,
-  gone,
-  kubeconfig,
-  listen,
-  type Listening,
-  offering,
-  runCommand,
-  scratch,
-} from "./stand";
+import { apiServer, cliStand, consult, hangingProgram, gone, kubeconfig, listen, offering, runCommand } from "./stand";
 
-const folder = scratch();
-const listening: Listening[] = [];
-let cli: string;
-beforeAll(() => void (cli = bundled(folder)));
-afterAll(() => {
-  for (const one of listening) one.close();
-  fs.rmSync(folder, { recursive: true });
-});
-
-async function at(server: Promise<Listening>): Promise<string> {
-  const opened = await server;
-  listening.push(opened);
-  return opened.url;
-}
+const { folder, cli, at } = cliStand();
 const page = '<!DOCTYPE html><html><form action="/login"></form></html>';
 
 /** What stands where the API should, and what the doctor says of it. */

@@ -12,6 +12,38 @@ const repository = path.resolve(__dirname, "../..");
 /** A folder of a test's own. */
 export const scratch = (): string => fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cli-"));
 
+/** What the tests of a file share: a folder with the bundled command in it, and servers that end with the tests. */
+export interface CliStand {
+  folder: string;
+  /** The bundled command. */
+  cli: string;
+  /** Address of a server, which the stand closes at the end. */
+  at(server: Promise<Listening>): Promise<string>;
+  /** The options that lead the command to a server. */
+  leadTo(server: Promise<Listening>): Promise<string[]>;
+}
+
+/** Prepares the stand before the first test of a file, and takes it away after the last. */
+export function cliStand(): CliStand {
+  const folder = scratch();
+  const listening: Listening[] = [];
+  const at = async (server: Promise<Listening>): Promise<string> => {
+    const opened = await server;
+    listening.push(opened);
+    return opened.url;
+  };
+  beforeAll(() => void bundled(folder));
+  afterAll(() => {
+    for (const one of listening) one.close();
+    fs.rmSync(folder, { recursive: true });
+  });
+  const leadTo = async (server: Promise<Listening>): Promise<string[]> => [
+    "--kubeconfig",
+    kubeconfig(folder, await at(server)),
+  ];
+  return { folder, cli: path.join(folder, "cli.js"), at, leadTo };
+}
+
 /** Bundles the command as the components' build does, and gives its file: beside it there is nothing of this repository. */
 export function bundled(folder: string): string {
   const { scripts } = JSON.parse(fs.readFileSync(path.join(repository, "components/package.json"), "utf8")) as {

@@ -4,8 +4,8 @@ import * as path from "node:path";
 import { parseAllDocuments } from "yaml";
 import { parseOptions } from "../../lab/options";
 import { repository } from "../../stacks/stack-file";
+import { blocksOf, pages, read } from "./pages";
 
-const pages = ["README.md", "CONTRIBUTING.md", ...docs()];
 const scripts = (
   JSON.parse(fs.readFileSync(path.join(repository, "package.json"), "utf8")) as { scripts: Record<string, string> }
 ).scripts;
@@ -13,24 +13,17 @@ const scripts = (
 /** The built command: what a reader of the page runs. */
 const commandFile = path.join(repository, "components/bin/cli.js");
 
-/** Pages of docs, without pictures. */
-function docs(): string[] {
-  const files = fs.readdirSync(path.join(repository, "docs")).filter((file) => file.endsWith(".md"));
-  return files.map((file) => `docs/${file}`);
-}
-
 /** Commands of this repository that a page shows: within backticks, or on indented lines. */
 function commandsOf(text: string): string[] {
-  const shown = [...text.matchAll(/`([^`]+)`/g), ...text.matchAll(/^ {4}(.+)$/gm)].map(([, code]) => code!);
+  const prose = text.replaceAll(/^ *```[\s\S]*?^ *```/gm, ""); // the marks of a block are no pair around code
+  const shown = [...prose.matchAll(/`([^`]+)`/g), ...prose.matchAll(/^ {4}(.+)$/gm)].map(([, code]) => code!);
   return shown
     .flatMap((code) => code.replace(/\s+#\s.*$/, "").split("&&"))
     .map((code) => code.replace(/\s+/g, " ").trim())
     .filter((code) => /^(?:npm run|npx talos-gpu|npx jest|UPDATE_\w+=1 npx jest)\b/.test(code));
 }
 
-const shown = pages.flatMap((page) =>
-  commandsOf(fs.readFileSync(path.join(repository, page), "utf8")).map((command) => [page, command] as const),
-);
+const shown = pages.flatMap((page) => commandsOf(read(page)).map((command) => [page, command] as const));
 
 /** Words as a shell divides them, as far as pages use quotes; what is optional counts as given. */
 const wordsOf = (command: string): string[] =>
@@ -78,11 +71,7 @@ function helpOf(verb: string): string {
   return help;
 }
 
-const blocks = pages.flatMap((page) =>
-  [...fs.readFileSync(path.join(repository, page), "utf8").matchAll(/```ya?ml\n([\s\S]*?)```/g)].map(
-    ([, text], index) => [page, index, text!] as const,
-  ),
-);
+const blocks = pages.flatMap((page) => blocksOf(page, /^ya?ml$/).map((text, index) => [page, index, text] as const));
 
 test.each(blocks)("%s: block %d is YAML", (_page, _index, text) => {
   expect(parseAllDocuments(text).flatMap(({ errors }) => errors)).toEqual([]);

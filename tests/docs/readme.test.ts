@@ -2,18 +2,9 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { checkCluster, parseSpec } from "../../components/recipe";
-import { stackNames } from "../../stacks/stack-file";
-
-const root = path.resolve(__dirname, "../..");
-const read = (file: string): string => fs.readFileSync(path.join(root, file), "utf8");
-const pages = [
-  "README.md",
-  "CONTRIBUTING.md",
-  ...fs
-    .readdirSync(path.join(root, "docs"), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".md"))
-    .map((file) => `docs/${file.split(path.sep).join("/")}`),
-];
+import * as ts from "typescript";
+import { repository as root, stackNames } from "../../stacks/stack-file";
+import { anchorsOf, blocksOf, pages, read } from "./pages";
 
 test("the stack that README shows is a stack that the checks accept", () => {
   const [, text] = /```yaml\n(config:[\s\S]*?)```/.exec(read("README.md"))!;
@@ -48,6 +39,24 @@ test.each(pages)("%s: every file that it links to exists", (page) => {
   const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map(([, link]) => link!);
   const missing = links.filter((link) => !fs.existsSync(path.join(root, path.dirname(page), link)));
   expect(missing).toEqual([]);
+});
+
+test.each(pages)("%s: every heading that it links to exists", (page) => {
+  const links = [...read(page).matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)];
+  const missing = links.filter(([, file, anchor]) => {
+    const target = file === "" ? page : path.posix.join(path.posix.dirname(page), file!);
+    return target.endsWith(".md") && !anchorsOf(target).has(anchor!);
+  });
+  expect(missing.map(([link]) => link)).toEqual([]);
+});
+
+test.each(pages)("%s: what it shows of TypeScript and JSON can be read", (page) => {
+  const wrong = blocksOf(page, /^(ts|typescript)$/).flatMap((text) => {
+    const { diagnostics = [] } = ts.transpileModule(text, { reportDiagnostics: true });
+    return diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
+  });
+  expect(wrong).toEqual([]);
+  for (const text of blocksOf(page, /^json$/)) expect(() => JSON.parse(text) as unknown).not.toThrow();
 });
 
 test.each(pages)("%s: every npm script that it names exists", (page) => {

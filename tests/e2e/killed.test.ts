@@ -16,7 +16,9 @@ beforeAll(async () => {
   child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
   await new Promise((resolve) => child.on("close", resolve));
   said = Buffer.concat(stderr).toString("utf8");
-  run = JSON.parse(Buffer.concat(stdout).toString("utf8")) as KilledRun;
+  const told = Buffer.concat(stdout).toString("utf8");
+  if (told === "") throw new Error(`the run ended without a word; the last of its lines:\n${said.slice(-8_000)}`);
+  run = JSON.parse(told) as KilledRun;
   const table = new Table({ head: ["stopped by", "in", "then", "the next update", "reboots"], style: { head: [] } });
   for (const { signal, phase, commands, next, reboots } of run.cases)
     table.push([signal, phase, commands.join("\n") || "–", next.slice(0, 40), reboots]);

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { planCluster } from "../../components/recipe";
 import { bringUp } from "../../lab/cluster/bring-up";
 import type { Progress, RunResult } from "../../lab/engine";
 import { parseOptions } from "../../lab/options";
@@ -7,12 +7,14 @@ import type { Running } from "../../lab/run/running";
 import { stackConfiguration } from "../../lab/run/stack-configuration";
 import { engineConfig, narrate, openEngine } from "../../lab/run/updates";
 import { Session } from "../../lab/session/session";
+import { descendants } from "./processes";
+import { clusterOf } from "../../stacks/stack-file";
 
 /** A lab whose stack is brought up, edited, killed and taken down by a test. */
 export interface LifeStand {
   lab: Running;
-  /** Gives the stack other configuration, by key; undefined takes a key away. */
-  edit(changes: Record<string, unknown>): Promise<void>;
+  /** Gives the stack other configuration, by key; undefined takes a key away. Secrets by key too. */
+  edit(changes: Record<string, unknown>, secrets?: Record<string, string>): Promise<void>;
   /** Reboots so far, of all machines. */
   reboots(): Promise<number>;
   close(): Promise<void>;
@@ -34,10 +36,13 @@ export async function openLifeStand(stack: string): Promise<LifeStand> {
   }
   return {
     lab,
-    edit: async (changes) => {
+    edit: async (changes, secrets = {}) => {
       const config = Object.entries({ ...lab.config, ...changes }).filter(([, value]) => value !== undefined);
+      lab.earlier.push(planCluster(lab.spec));
       lab.config = Object.fromEntries(config);
-      await lab.engine.configure(engineConfig(lab));
+      lab.spec = clusterOf(lab.config);
+      const given = Object.entries(secrets).map(([key, value]) => [`talos-gpu:${key}`, value]);
+      await lab.engine.configure(engineConfig(lab), Object.fromEntries(given) as Record<string, string>);
     },
     reboots: async () => Object.values(await lab.machines.state()).reduce((sum, { reboots }) => sum + reboots, 0),
     close: () => session.close(),
@@ -94,7 +99,7 @@ async function until(met: () => Promise<boolean>, over: AbortSignal): Promise<vo
 const mortal = [/(^|\/)helm\0/, /program\.js/, /(^|\/)talosctl\0/, /(^|\/)pulumi\0/];
 
 function killAll(): void {
-  const all = children(process.pid);
+  const all = descendants(process.pid);
   for (const pattern of mortal)
     for (const { pid } of all.filter(({ command }) => pattern.test(command))) {
       try {
@@ -103,27 +108,4 @@ function killAll(): void {
         // it has ended by itself
       }
     }
-}
-
-function children(root: number): { pid: number; command: string }[] {
-  const read = (file: string): string => {
-    try {
-      return readFileSync(file, "utf8");
-    } catch {
-      return "";
-    }
-  };
-  const all = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => ({
-      pid: Number(name),
-      parent: Number(/^PPid:\s+(\d+)/m.exec(read(`/proc/${name}/status`))?.[1]),
-      command: read(`/proc/${name}/cmdline`),
-    }));
-  const found = new Set([root]);
-  for (let size = 0; size !== found.size;) {
-    size = found.size;
-    for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
-  }
-  return all.filter(({ pid }) => pid !== root && found.has(pid));
 }

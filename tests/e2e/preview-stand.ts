@@ -16,7 +16,7 @@ import { CommandProvider } from "../../lab/providers/command";
 import { KubernetesProvider } from "../../lab/providers/kubernetes";
 import { serveProvider } from "../../lab/providers/serve";
 import { TalosProvider } from "../../lab/providers/talos";
-import { provideTools } from "../../lab/tools";
+import { provideLanguages, provideTools } from "../../lab/tools";
 
 /** What one preview by the CLI showed and took. */
 export interface Previewed extends RunResult {
@@ -35,7 +35,10 @@ export interface Project {
   config?: Record<string, unknown>;
 }
 
-/** A checkout, a cluster and the providers, shared by previews of several projects. No machine listens anywhere. */
+/**
+ * A checkout, a cluster and the providers, shared by previews of several projects, each of which the policy pack judges too.
+ * No machine listens anywhere.
+ */
 export interface PreviewStand {
   /** Folder of the checkout. */
   readonly checkout: string;
@@ -52,6 +55,7 @@ const nowhere = "127.0.0.1:1";
 
 /** Brings it up; whatever it starts ends with `close`. */
 export async function openPreviewStand(): Promise<PreviewStand> {
+  const languages = await provideLanguages();
   const tools = await provideTools({ only: ["pulumi", "talosctl", "helm", "controlplane"] });
   const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-previews-"));
   const at = (...parts: string[]): string => path.join(dir, ...parts);
@@ -61,7 +65,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
     serveCharts({ dir: at("charts"), helm: tools.helm }),
     makeCheckout(at("checkout")),
     makeExistingCluster(at("talos"), tools.talosctl, { talosVersion: "v1.13.0", machines: {} }),
-    installLanguageHost(at("language-host")),
+    installLanguageHost(at("language-host"), path.join(languages, "generate-sdk")),
   ]);
   const served = {
     kubernetes: await serveProvider(
@@ -120,7 +124,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
       if (progress.kind === "resource" && progress.op === "create" && progress.state === "started")
         creates.push(`${progress.type} ${progress.name}`);
     };
-    const result = await engine.preview({ onEvent });
+    const result = await engine.preview({ onEvent, policyPacks: [path.join(checkout, "policy")] });
     return { ...result, creates, cpuSeconds: spent(at("cpu")) };
   };
 

@@ -20,16 +20,17 @@ afterAll(() => stand?.close());
 /** What went wrong, and what the user is warned of; the CLI's word on where it found the language host is not of them. */
 const told = (diagnostics: readonly string[]): string[] =>
   diagnostics.filter(
-    (line) => /^(error|warning)/.test(line) && !line.includes("using pulumi-language-nodejs from $PATH"),
+    (line) => /^(error|warning|mandatory)/.test(line) && !line.includes("using pulumi-language-nodejs from $PATH"),
   );
 
 test.each(stackNames().filter((name) => name !== elsewhere))(
-  "the first preview of %s shows its machines and what runs on them",
+  "the first preview of %s shows its machines and what runs on them, and breaks no policy",
   async (name) => {
-    const { result, diagnostics, creates } = await stand.stack(name);
+    const { result, diagnostics, creates, policyPacks } = await stand.stack(name);
     const { machines, notes } = planCluster(clusterOf(readStackFile(name)));
     const noted = notes.map((note) => `warning ${name} (talos-gpu:index:GpuCluster): ${note}`);
     expect([result, ...told(diagnostics)]).toEqual(["succeeded", ...noted]);
+    expect(policyPacks).toEqual(["talos-gpu"]);
     for (const machine of machines) expect(creates).toContain(`talos-gpu:index:GpuMachine ${name}-${machine.name}`);
     expect(creates).toContainEqual(expect.stringMatching(/^kubernetes:helm.sh\/v3:Release /));
   },
@@ -58,6 +59,26 @@ test(
 );
 
 test(
+  "a policy that a program breaks stops its preview, and says which resource and how to mend it",
+  async () => {
+    const folder = "examples/floating";
+    const [from, to] = ["compose", "floating"].map((name) => path.join(stand.checkout, "examples", name));
+    fs.cpSync(from!, to!, { recursive: true });
+    const program = path.join(to!, "index.ts");
+    fs.writeFileSync(program, fs.readFileSync(program, "utf8").replace("pytorch:25.01-py3", "pytorch:latest"));
+    const { result, diagnostics } = await stand.project({ folder, name: "gpu-compose", stack: "floating" });
+    expect([result, ...told(diagnostics).filter((line) => !line.startsWith("warning"))]).toEqual([
+      "failed",
+      "error: preview failed",
+      expect.stringMatching(
+        /^mandatory policy images-by-release training \(kubernetes:apps\/v1:Deployment\): [\s\S]*has the tag latest.*name a release or a digest/,
+      ),
+    ]);
+  },
+  limit,
+);
+
+test(
   "a refused stack costs little: no resource is asked for, and no error is inspected in colour",
   async () => {
     const { result, creates, cpuSeconds } = await stand.stack(
@@ -80,6 +101,25 @@ test(
     const printed = comparable(JSON.parse(await stand.pulumi("package", "get-schema", "./components")));
     const published = comparable(JSON.parse(fs.readFileSync(path.join(repository, "sdk/schema.json"), "utf8")));
     expect(printed).toEqual(published);
+  },
+  limit,
+);
+
+// From the sources once, which takes Pulumi's analyzer its time; the others from what it prints.
+const schema = path.resolve(__dirname, "../../sdk/schema.json");
+test.each([
+  ["nodejs", "./components", "package.json", "gpuCluster.ts"],
+  ["python", schema, "setup.py", "gpu_cluster.py"],
+  ["go", schema, "init.go", "gpuCluster.go"],
+])(
+  "the CLI's gen-sdk makes the SDK for %s",
+  async (language, source, manifest, cluster) => {
+    const out = path.join(stand.checkout, "generated");
+    await stand.pulumi("package", "gen-sdk", source, "--language", language, "--out", out);
+    const files = fs
+      .readdirSync(path.join(out, language), { recursive: true })
+      .map((file) => path.basename(String(file)));
+    expect(files).toEqual(expect.arrayContaining([manifest, cluster]));
   },
   limit,
 );

@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import * as readline from "node:readline";
 import type { LabReport } from "../../lab/run/report";
+import { descendants, readOr } from "./processes";
 
 const repository = path.resolve(__dirname, "../..");
 
@@ -115,30 +116,5 @@ export async function nothingLeft(folder: string, limitSeconds = 30): Promise<vo
   while (fs.existsSync(folder) || left(folder).length > 0) {
     if (performance.now() > deadline) throw new Error(`left: ${[folder, ...left(folder)].join("\n")}`);
     await new Promise((resolve) => setTimeout(resolve, 100)); // processes of others cannot be watched
-  }
-}
-
-function descendants(root: number): { pid: number; command: string }[] {
-  const all = fs
-    .readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => ({
-      pid: Number(pid),
-      parent: Number(/^PPid:\s+(\d+)/m.exec(readOr(`/proc/${pid}/status`))?.[1]),
-      command: readOr(`/proc/${pid}/cmdline`),
-    }));
-  const found = new Set([root]);
-  for (let size = 0; size !== found.size;) {
-    size = found.size;
-    for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
-  }
-  return all.filter(({ pid }) => pid !== root && found.has(pid));
-}
-
-function readOr(file: string): string {
-  try {
-    return fs.readFileSync(file, "utf8");
-  } catch {
-    return "";
   }
 }

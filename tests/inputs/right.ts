@@ -270,8 +270,8 @@ export const right: Inputs[] = [
         "0.5Gi",
         "1.5Ti",
         "1Ei",
-        "1e3",
-        "1E3",
+        "1e9",
+        "1E9",
         "10e9",
         "100G",
         "1024Mi",
@@ -528,5 +528,57 @@ export const right: Inputs[] = [
       { dcgmExporter: { env: [{ name: "NODE", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } }] } },
       { daemonsets: { updateStrategy: "OnDelete" } },
     ],
+  },
+  // As nvidia-smi prints cards.
+  {
+    base: "three-generations",
+    at: "machines titan gpus",
+    values: ["NVIDIA TITAN RTX", "TITAN RTX", "NVIDIA TITAN V", "NVIDIA TITAN Xp", "Tesla V100-FHHL-16GB"].map(
+      (model) => [{ model }],
+    ),
+  },
+  {
+    base: "aarhus-h100",
+    at: "devicePlugin values",
+    values: [
+      { runtimeClassName: "nvidia" },
+      { deviceIDStrategy: "index", failOnInitError: false },
+      { affinity: null },
+      {
+        config: {
+          map: { default: "version: v1\nflags:\n  migStrategy: none\n", other: "version: v1\n" },
+          default: "other",
+        },
+      },
+      { namespaceOverride: "" },
+    ],
+  },
+  {
+    base: "velaryon",
+    at: "devicePlugin version",
+    values: ["0.14.0", "0.14.5", "0.15.1", "v0.17.4", "0.18.2", "0.20.0", "0.21.0"],
+  },
+  { base: "rtx5070ti", at: "gpuOperator version", values: ["v24.9.0", "25.3.4", "v26.3.3", "v26.7.2", "v27.1.0"] },
+  {
+    base: "rtx5070ti",
+    at: "patches",
+    values: [
+      ["machine: {type: worker}\n"],
+      ["machine: {network: {hostname: k8s-worker4.lan}}\n"],
+      ["apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: k8s-worker4\n"],
+      ["machine: {kubelet: {extraArgs: {node-labels: 'rack=7,example.com/row=b'}}}\n"],
+      ["machine: {env: {SSL_CERT_FILE: /etc/ssl/ca.pem, TOKEN_FILE: /var/token}}\n"],
+    ],
+  },
+  {
+    base: "velaryon",
+    at: "workloads pods",
+    values: [{ a: pod({ nodeSelector: { "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" } }) }],
+  },
+  { base: "velaryon", at: "talosVersion", values: ["v1.11.6", "v1.11.9", "v1.12.0-beta.1"] },
+  {
+    base: "aarhus-h100",
+    at: "workloads",
+    values: [{ vllm: { model: "a/b", gpus: 2, args: ["--tensor_parallel_size=2", "--gpu-memory-utilization=0.95"] } }],
   },
 ];

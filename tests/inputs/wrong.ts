@@ -928,4 +928,207 @@ export const wrong: WrongInputs[] = [
     values: [{ migStrategy: "all" }, { migStrategy: true }],
   },
   { base: "three-generations", at: "machines", check: "gpu-machine", values: [undefined] },
+  // A unit that was forgotten.
+  ...["ollama storage", "comfyui storage"].map((field): WrongInputs => ({
+    base: "rtx5070ti",
+    at: `workloads ${field}`,
+    check: "shape",
+    values: ["100", "1e3", "5000m", "512k"],
+  })),
+  {
+    base: "aarhus-h100",
+    at: "workloads",
+    check: "shape",
+    values: [{ vllm: { model: "a/b", storage: "10" } }, { vllm: { model: "a/b", sharedMemory: "8" } }],
+  },
+  {
+    base: "velaryon",
+    at: "workloads pods",
+    check: "shape",
+    values: [pods({ limits: { memory: "100" } }), pods({ limits: { memory: "16k" } })],
+  },
+  {
+    base: "velaryon",
+    at: "machines velaryon gpus",
+    check: "gpu-model",
+    values: [[{ model: "RTX" }], [{ model: "NVIDIA RTX" }]],
+  },
+  {
+    base: "velaryon",
+    at: "machines velaryon gpus",
+    check: "shape",
+    values: [[{ model: "New Card", architecture: "Ada", memory: "48" }]],
+  },
+  // Releases that nobody makes.
+  {
+    base: "velaryon",
+    at: "talosVersion",
+    check: "talos-version",
+    values: ["v1.11.6-dirty", "v1.11.6-gpu", "v1.11.6-12-gabc"],
+  },
+  {
+    base: "rtx5070ti",
+    at: "kubernetesVersion",
+    check: "kubernetes-version",
+    values: ["v1.35.0 ", " v1.35.0", "=v1.35.0"],
+  },
+  {
+    base: "rtx5070ti",
+    at: "gpuOperator version",
+    check: "chart-version",
+    values: ["v1.11.1", "0.19.3", "v1.13.9", "v22.3.0", "v25.10.1 "],
+  },
+  {
+    base: "velaryon",
+    at: "devicePlugin version",
+    check: "chart-version",
+    values: ["v26.3.3", "25.10.1", "0.10.0", "0.9.0", "0.0.1"],
+  },
+  // Ways to a cluster that lead nowhere.
+  {
+    base: "rtx5070ti",
+    at: "clusterEndpoint",
+    check: "shape",
+    values: [
+      ...["https://127.0.0.1:6443", "https://localhost:6443", "https://0.0.0.0:6443", "https://[::1]:6443"],
+      ...["https://192.168.1.220:50000", "https://192.168.1.220:50001"],
+    ],
+  },
+  { base: "velaryon", at: "machines velaryon address", check: "machine-address", values: ["fe80::1%25eth0"] },
+  // Labels and taints that others write.
+  {
+    base: "velaryon",
+    at: "machines velaryon labels",
+    check: "node-labels",
+    values: [
+      { role: "gpu", "kubernetes.io/hostname": "other" },
+      { role: "gpu", "kubernetes.io/arch": "x86_64" },
+      { role: "gpu", "kubernetes.io/os": "windows" },
+    ],
+  },
+  {
+    base: "modern",
+    at: "machines gpu-1 labels",
+    check: "node-labels",
+    values: [{ role: "gpu", "nvidia.com/device-plugin.config": "nope" }],
+  },
+  {
+    base: "velaryon",
+    at: "machines velaryon taints",
+    check: "taints",
+    values: [
+      { "node.kubernetes.io/unschedulable": ":NoSchedule" },
+      { "node.cloudprovider.kubernetes.io/uninitialized": "true:NoSchedule" },
+    ],
+  },
+  {
+    base: "velaryon",
+    at: "workloads pods",
+    check: "pod-node-selector",
+    values: [
+      pods({ nodeSelector: { "kubernetes.io/os": "windows" } }),
+      pods({ nodeSelector: { "kubernetes.io/arch": "x86_64" } }),
+    ],
+  },
+  // A list of extensions against what is said of the driver.
+  {
+    base: "velaryon",
+    at: "machines velaryon extensions",
+    check: "driver-branches",
+    values: [
+      ["siderolabs/nvidia-container-toolkit-production"],
+      ["siderolabs/nvidia-open-gpu-kernel-modules-production", "siderolabs/nvidia-container-toolkit-production"],
+    ],
+  },
+  {
+    base: "rtx5070ti",
+    at: "machines k8s-worker4 extensions",
+    check: "driver-branches",
+    values: [["siderolabs/nvidia-open-gpu-kernel-modules-lts", "siderolabs/nvidia-container-toolkit-lts"]],
+  },
+  {
+    base: "velaryon",
+    at: "machines velaryon kernelArgs",
+    check: "kernel-args",
+    values: [["talos.platform=aws"], ["=x"]],
+  },
+  // Patches that make the machine somebody else.
+  {
+    base: "rtx5070ti",
+    at: "patches",
+    check: "patch-identity",
+    values: [
+      ["machine: {type: controlplane}\n"],
+      ["machine: {network: {hostname: other}}\n"],
+      ["apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: other\n"],
+    ],
+  },
+  { base: "modern", at: "patches", check: "patch-identity", values: [["machine: {network: {hostname: gpu-1}}\n"]] },
+  {
+    base: "rtx5070ti",
+    at: "patches",
+    check: "patch-node-labels",
+    values: [
+      ["machine: {kubelet: {extraArgs: {node-labels: 'a b=c'}}}\n"],
+      ["machine: {kubelet: {extraArgs: {node-labels: node-role.kubernetes.io/gpu=}}}\n"],
+    ],
+  },
+  {
+    base: "rtx5070ti",
+    at: "patches",
+    check: "patch-secret",
+    values: [["machine: {env: {GITHUB_TOKEN: abc}}\n"], ["machine: {env: {NB_SETUP_KEY: abc}}\n"]],
+  },
+  // Chart values that the templates and programs do not take.
+  {
+    base: "rtx5070ti",
+    at: "gpuOperator values",
+    check: "chart-values",
+    values: [
+      { operator: { runtimeClass: "other" } },
+      { gds: { enabled: true } },
+      { sandboxWorkloads: { enabled: true, defaultWorkload: "vm-passthrough" } },
+      { devicePlugin: { resources: "1Gi" } },
+    ],
+  },
+  {
+    base: "aarhus-h100",
+    at: "devicePlugin values",
+    check: "chart-values",
+    values: [
+      ...[{ runtimeClassName: "" }, { runtimeClassName: null }, { runtimeClassName: "runc" }],
+      ...[
+        { deviceIDStrategy: "uid" },
+        { failOnInitError: "true" },
+        { affinity: "null" },
+        { namespaceOverride: "default" },
+      ],
+      ...[{ config: { map: "x" } }, { nodeSelector: [] }],
+    ],
+  },
+  {
+    base: "aarhus-h100",
+    at: "devicePlugin values config",
+    check: "plugin-config",
+    values: [
+      { map: { default: "version: v2" } },
+      { map: { default: "flags: {migStrategy: both}" } },
+      { map: { default: "not: [yaml" } },
+      { map: { default: "text" } },
+      { map: { default: "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 1}]}}" } },
+      { map: { default: "sharing: {timeSlicing: {}}" } },
+      { map: { a: "version: v1" }, default: "nope" },
+      { name: "mine", map: { default: "version: v1" } },
+    ],
+  },
+  {
+    base: "aarhus-h100",
+    at: "workloads",
+    check: "vllm",
+    values: [
+      { vllm: { model: "a/b", args: ["--tensor_parallel_size=4"] } },
+      { vllm: { model: "a/b", args: ["--gpu-memory-utilization=1.5"] } },
+      { vllm: { model: "a/b", args: ["--gpu_memory_utilization", "90"] } },
+    ],
+  },
 ];

@@ -15,7 +15,7 @@ const types = {
   job: "kubernetes:batch/v1:Job",
 };
 
-const run = (plan: Plan): Promise<Run> => record(() => void gpuStack("lab", plan, [], {}));
+const run = (plan: Plan): Promise<Run> => record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
 
 test("with the operator: namespace, markers, release, gate, each after the one before", async () => {
   const ran = await run(planOf("rtx5070ti"));
@@ -44,7 +44,7 @@ test("everything waits for the machines", async () => {
   const { core } = await import("@pulumi/kubernetes");
   const ran = await record(() => {
     const machine = new core.v1.ConfigMap("machine");
-    gpuStack("lab", planOf("rtx5070ti"), [machine], {});
+    gpuStack("lab", planOf("rtx5070ti"), { ahead: [machine] }, {});
   });
   const machine = find(ran, types.configMap, "machine");
   const others = ran.resources.filter((resource) => resource.custom && resource.urn !== machine.urn);
@@ -104,7 +104,7 @@ test("what comes behind the gate depends on it, and the gate on every smoke test
   };
   const ran = await record(
     () => {
-      const gate = gpuStack("lab", planOf("aarhus-h100", { machines }), [], {});
+      const gate = gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {});
       new core.v1.ConfigMap("user", { data: { runtimeClass: behind(gate, "nvidia") } });
     },
     { preview: true },
@@ -123,8 +123,11 @@ test.each([
   [{ "aarhus-h100": "all 2 units of nvidia.com/gpu are in use by default/train (2)" }, false],
 ])("machines that could not be tested are %j: passed is %s", async (untested, expected) => {
   let result: boolean | undefined;
-  await record(() => passed(gpuStack("lab", planOf("aarhus-h100"), [], {})).apply((value) => void (result = value)), {
-    outputs: ({ name }) => (name === "lab-gate" ? { stdout: JSON.stringify({ passed: [], untested }) } : {}),
-  });
+  await record(
+    () => passed(gpuStack("lab", planOf("aarhus-h100"), { ahead: [] }, {})).apply((value) => void (result = value)),
+    {
+      outputs: ({ name }) => (name === "lab-gate" ? { stdout: JSON.stringify({ passed: [], untested }) } : {}),
+    },
+  );
   expect(result).toBe(expected);
 });

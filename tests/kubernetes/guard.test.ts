@@ -119,8 +119,9 @@ test("every object of a stack is marked, and goes before it comes back; a Job, a
     const { inputs, deleteBeforeReplace } = run.resources.find((resource) => resource.name === name)!;
     return [inputs["metadata"]?.annotations, deleteBeforeReplace];
   };
-  expect(of("ns")).toEqual([{ a: "b", [OWNER]: "shop/prod/ns cluster-id" }, false]);
-  expect(of("map")).toEqual([{ [OWNER]: "shop/prod/map cluster-id" }, true]);
-  expect(of("job")).toEqual([{ [OWNER]: "shop/prod/job cluster-id" }, false]);
+  const manager = { "pulumi.com/patchFieldManager": "talos-gpu" };
+  expect(of("ns")).toEqual([{ a: "b", ...manager, [OWNER]: "shop/prod/ns cluster-id" }, false]);
+  expect(of("map")).toEqual([{ ...manager, [OWNER]: "shop/prod/map cluster-id" }, true]);
+  expect(of("job")).toEqual([{ ...manager, [OWNER]: "shop/prod/job cluster-id" }, false]);
   expect(of("node")).toEqual([undefined, false]);
 });

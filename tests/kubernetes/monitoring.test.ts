@@ -5,7 +5,7 @@ import { planOf } from "../support/plans";
 import { record, type Run } from "../support/recorder";
 
 const run = (stack: string, monitoring?: MonitoringSpec): Promise<Run> =>
-  record(() => void gpuStack("lab", planOf(stack, monitoring === undefined ? {} : { monitoring }), [], {}));
+  record(() => void gpuStack("lab", planOf(stack, monitoring === undefined ? {} : { monitoring }), { ahead: [] }, {}));
 const daemonSet = "kubernetes:apps/v1:DaemonSet";
 const configMap = "kubernetes:core/v1:ConfigMap";
 const monitor = "kubernetes:monitoring.coreos.com/v1:ServiceMonitor";

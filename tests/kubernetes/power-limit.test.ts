@@ -20,7 +20,8 @@ const machines = {
   c: machine("192.0.2.3", 300),
   d: machine("192.0.2.4"),
 };
-const stack = (): Promise<Run> => record(() => void gpuStack("lab", planOf("aarhus-h100", { machines }), [], {}));
+const stack = (): Promise<Run> =>
+  record(() => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}));
 
 test("one DaemonSet per limit, on exactly the machines that have it, after the release", async () => {
   const run = await stack();

@@ -8,7 +8,7 @@ import { planOf } from "../support/plans";
 import { record } from "../support/recorder";
 
 const smokeTest = async (changes: Record<string, unknown> = {}): Promise<any> => {
-  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100", changes), [], {}));
+  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100", changes), { ahead: [] }, {}));
   return find(run, "kubernetes:batch/v1:Job").inputs;
 };
 
@@ -28,7 +28,7 @@ test("requests one unit through the device plugin, on its machine, within the ga
 });
 
 test("its priority is everybody's, and it evicts nobody", async () => {
-  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100"), [], {}));
+  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100"), { ahead: [] }, {}));
   const priority = find(run, "kubernetes:scheduling.k8s.io/v1:PriorityClass").inputs;
   expect(priority).toMatchObject({ value: 0, preemptionPolicy: "Never" });
   expect(find(run, "kubernetes:batch/v1:Job").inputs.spec.template.spec.priorityClassName).toBe(priority.metadata.name);
@@ -36,7 +36,7 @@ test("its priority is everybody's, and it evicts nobody", async () => {
 
 test("the gate waits for it as long as the stack says, and a tenth of that for a unit that others have", async () => {
   const changes = { timeouts: { gate: "5m" } };
-  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100", changes), [], {}));
+  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100", changes), { ahead: [] }, {}));
   const [gate, job] = [find(run, "command:local:Command", "-gate"), find(run, "kubernetes:batch/v1:Job")];
   expect(JSON.parse(gate.inputs.stdin as string)).toEqual({
     namespace: job.inputs.metadata.namespace,
@@ -73,7 +73,7 @@ test.each<[string, Record<string, unknown>]>([
 test("a long machine name still gives a name that a Job's pods can carry as label", async () => {
   const machine = { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] };
   const machines = { [`gpu.${"x".repeat(80)}.example`]: machine };
-  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100", { machines }), [], {}));
+  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}));
   const { name, inputs } = find(run, "kubernetes:batch/v1:Job");
   expect(inputs.metadata.name).toBeUndefined(); // Pulumi's to give: another one each time, so that a lost Job is not in its way
   expect(`${name}-12345678`).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])$/);

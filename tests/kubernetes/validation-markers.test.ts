@@ -12,7 +12,7 @@ import { planOf } from "../support/plans";
 import { record } from "../support/recorder";
 
 async function markers(): Promise<{ pod: any; content: Record<string, string> }> {
-  const run = await record(() => void gpuStack("lab", planOf("rtx5070ti"), [], {}));
+  const run = await record(() => void gpuStack("lab", planOf("rtx5070ti"), { ahead: [] }, {}));
   const daemonSet = find(run, "kubernetes:apps/v1:DaemonSet");
   return { pod: daemonSet.inputs.spec.template.spec, content: find(run, "kubernetes:core/v1:ConfigMap").inputs.data };
 }
@@ -36,7 +36,7 @@ test("the pod is not privileged and holds nothing but the markers' folder", asyn
 test("other content rolls the pods", async () => {
   const hashOf = async (without: FixId[]): Promise<string> => {
     const plan = leaveOut(without, planCluster(validStack("mig")));
-    const run = await record(() => void gpuStack("lab", plan, [], {}));
+    const run = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
     const { metadata } = find(run, "kubernetes:apps/v1:DaemonSet", "-markers").inputs.spec.template;
     return metadata.annotations["talos-gpu/content"];
   };

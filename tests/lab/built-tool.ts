@@ -6,7 +6,7 @@ import { cacheFolder } from "../../lab/tools/cache";
  * A program of the lab that is already there: on PATH, else the newest in the lab's cache (`npm run lab` builds it). Tests
  * that need it are skipped, and say so, where it is not: a build takes minutes.
  */
-export function builtTool(name: "helm" | "talosctl"): string | undefined {
+export function builtTool(name: "helm" | "talosctl" | "pulumi"): string | undefined {
   const cache = cacheFolder(process.env);
   const cached = list(cache)
     .filter((folder) => folder.startsWith(`${name}-`))

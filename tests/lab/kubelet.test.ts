@@ -168,7 +168,7 @@ test("a power limit that drifts is set again at the next look, half an hour late
   const limited = { address: "10.9.0.21", role: "worker", configuration: "adopted", powerLimit: 280 };
   const machinesOf = { [node]: { ...limited, gpus: [{ model: "RTX 5070 Ti" }] } };
   const planned = planOf("rtx3090", { talosVersion: "v1.12.6", machines: machinesOf });
-  const registered = await record(() => void gpuStack("lab", planned, [], {}));
+  const registered = await record(() => void gpuStack("lab", planned, { ahead: [] }, {}));
   const set = find(registered, "kubernetes:apps/v1:DaemonSet", "power-limit-280w").inputs;
   await create({ ...set, metadata: { ...set.metadata, namespace } } as Found);
 

@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { GpuMachine, registerSchematics, type GpuMachineArgs } from "../../components/machine";
+import { pauseBeforeRetry } from "../../components/machine/schematic";
 import { taintTask, upgradeTask } from "../../components/machine/program/task";
 import { record, type RunOptions } from "../support/recorder";
 import { args, recipe, SCHEMATIC, SECRETS } from "./gpu-machine-fixture";
@@ -198,6 +199,14 @@ describe("schematics", () => {
       "lab-c-schematic",
     ]);
   });
+
+  test.each<[string, string[], number | undefined]>([
+    ["a Factory that is busy", ["failed to create schematic: HTTP 500"], 1_000],
+    ["one that does not answer", ["dial tcp: i/o timeout", "HTTP 502"], 2_000],
+    ["one that is busy for longer than half a minute", Array<string>(6).fill("HTTP 500"), undefined],
+    ["a schematic that the Factory refuses", ["invalid schematic: yaml: field extensions not found"], undefined],
+    ["a Factory that is none", ["failed to create schematic: HTTP 404"], undefined],
+  ])("are registered again within bounds: %s", (_, errors, pause) => expect(pauseBeforeRetry(errors)).toBe(pause));
 
   test("with another ID than the computed one stop everything that follows", () => {
     const { error, registered } = failingProgram("wrong-schematic");

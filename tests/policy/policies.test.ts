@@ -96,7 +96,12 @@ const cases: Record<string, { right: Record<string, Resource[]>; wrong: Record<s
     },
   },
   "pod-security-labels": {
-    right: { "a level": [namespace(enforce("baseline"))] },
+    right: {
+      "a level": [namespace(enforce("baseline"))],
+      "a cluster that is yet to be made, of whose objects a preview knows nothing": [
+        resource("kubernetes:core/v1:Namespace", "ai", {}),
+      ],
+    },
     wrong: { "no level": [namespace()], "another label": [namespace({ team: "a" })] },
   },
   "images-by-release": {

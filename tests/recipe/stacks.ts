@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
 import type { ClusterSpec, MachineSpec } from "../../components/recipe";
+import { isMapping } from "../../components/recipe/mapping";
 
 /** Folder of the fixtures. */
 export const fixtures = path.join(__dirname, "..", "fixtures");
@@ -14,6 +15,46 @@ export function validStack(name: string): ClusterSpec {
 /** Names of the stacks that are right. */
 export function validStacks(): string[] {
   return fs.readdirSync(path.join(fixtures, "valid")).map((file) => path.basename(file, ".yaml"));
+}
+
+/** A finding that a fixture expects. */
+export interface Expected {
+  check: string;
+  field: string;
+  /** Parts of what is said. */
+  message: string[];
+}
+
+/** A stack with a mistake, and what must be said of it. */
+export interface InvalidStack {
+  /** The stack that is right, of which this one differs by its mistake. */
+  base: string;
+  stack: unknown;
+  expect: Expected[];
+}
+
+/** Files of stacks with a mistake, in tests/fixtures/invalid. */
+export const invalidFiles = (): string[] => fs.readdirSync(path.join(fixtures, "invalid")).sort();
+
+/** Reads one of them: the stack that is right, with its change. */
+export function invalidStack(file: string): InvalidStack {
+  const { base, change, expect } = parse(fs.readFileSync(path.join(fixtures, "invalid", file), "utf8")) as {
+    base: string;
+    change: unknown;
+    expect: Expected[];
+  };
+  return { base, stack: merged(validStack(base), change), expect };
+}
+
+/** A JSON merge patch (RFC 7396): null takes a key away, a list takes the place of a list. */
+function merged(target: unknown, change: unknown): unknown {
+  if (!isMapping(change)) return change;
+  const result: Record<string, unknown> = isMapping(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(change)) {
+    if (value === null) delete result[key];
+    else result[key] = merged(result[key], value);
+  }
+  return result;
 }
 
 /** A stack of one adopted worker. */

@@ -51,6 +51,12 @@ describe("what breaks a program", () => {
       ["Ollama.models has become required"],
     ],
     ["a resource that is gone", (copy) => delete copy.resources[resource], ["Ollama is gone"]],
+    ["any type in place of one", (copy) => (copy.types[machine].properties.address = { $ref: "pulumi.json#/Any" }), []],
+    [
+      "an output of any type in place of one",
+      (copy) => (copy.resources[resource].properties.endpoint = { $ref: "pulumi.json#/Any" }),
+      ["Ollama (output).endpoint is Any, and was string"],
+    ],
     [
       "another type",
       (copy) => (copy.types[machine].properties.address = { type: "number", plain: true }),

@@ -1,64 +1,194 @@
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { repository } from "../../stacks/stack-file";
 
-const folder = path.join(repository, "components");
+// What npm would publish, packed once and looked at as its consumer has it: unpacked in an empty folder, with the dependencies
+// that it declares and no others. npm's own registry has the published `@pulumiverse/talos`; the one that builds this project
+// does not, so sdk/talos is packed in its place, whose name and version the package declares.
 
-/** Files of the tarball that npm would publish. */
-function packed(): string[] {
-  const args = ["pack", "--dry-run", "--json", "--ignore-scripts"];
-  const text = execFileSync("npm", args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-  const [{ files }] = JSON.parse(text) as [{ files: { path: string }[] }];
-  return files.map((file) => file.path).sort();
+interface Manifest {
+  version: string;
+  main: string;
+  types: string;
+  bin: Record<string, string>;
+  dependencies: Record<string, string>;
 }
 
-test("the packed package holds what a consumer needs, and nothing else", () => {
-  const files = packed();
-  const { main, types, bin } = JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8")) as {
-    main: string;
-    types: string;
-    bin: Record<string, string>;
-  };
-  const needed = [main, types, ...Object.values(bin), "bin/program.js", "PulumiPlugin.yaml", "LICENSE", "README.md"];
-  expect(files).toEqual(expect.arrayContaining(needed));
+const talos = "@pulumiverse/talos";
+const read = (...parts: string[]): Manifest => JSON.parse(fs.readFileSync(path.join(...parts), "utf8")) as Manifest;
+const manifest = read(repository, "components/package.json");
+
+let consumer: string;
+let tarball: string;
+const at = (...parts: string[]): string => path.join(consumer, ...parts);
+const installed = (...parts: string[]): string => at("node_modules", "talos-gpu", ...parts);
+
+/** Runs a program in the consumer's folder, which knows no other place of packages. */
+function run(program: string, ...args: string[]): { status: number | null; said: string } {
+  const { NODE_PATH: _, ...env } = process.env;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
+    cwd: consumer,
+    encoding: "utf8",
+    env: { ...env, NO_COLOR: "1" },
+  });
+  return { status, said: `${stdout}${stderr}` };
+}
+const tool = (file: string): string => path.join(repository, "node_modules", file);
+
+/** Packs a workspace, and unpacks it where a consumer would have it. */
+function install(folder: string, name: string): string {
+  const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", consumer];
+  const { stdout } = spawnSync("npm", args, { cwd: path.join(repository, folder), encoding: "utf8" });
+  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+  fs.mkdirSync(at("node_modules", name), { recursive: true });
+  spawnSync("tar", ["-xzf", at(filename), "-C", at("node_modules", name), "--strip-components=1"]);
+  return at(filename);
+}
+
+beforeAll(() => {
+  consumer = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-consumer-"));
+  tarball = install("components", "talos-gpu");
+  install("sdk/talos", talos);
+  for (const name of [...Object.keys(manifest.dependencies), "@types/node"].filter((each) => each !== talos)) {
+    fs.mkdirSync(path.dirname(at("node_modules", name)), { recursive: true });
+    const own = path.join(repository, "components/node_modules", name); // where its release is another one than the rest has
+    fs.symlinkSync(fs.existsSync(own) ? own : tool(name), at("node_modules", name));
+  }
+}, 120_000);
+afterAll(() => fs.rmSync(consumer, { recursive: true }));
+
+test("it holds what a consumer needs, and nothing else", () => {
+  const files = fs
+    .readdirSync(installed(), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(installed(), path.join(entry.parentPath, entry.name)));
+  const { main, types, bin } = manifest;
+  const needed = [
+    main,
+    types,
+    ...Object.values(bin),
+    "bin/program.js",
+    "bin/stack.schema.json",
+    "bin/cluster-objects.js",
+  ];
+  expect(files).toEqual(expect.arrayContaining([...needed, "PulumiPlugin.yaml", "LICENSE", "README.md"]));
   const own = /^(?:bin\/.+\.(?:js|d\.ts|json)|PulumiPlugin\.yaml|package\.json|LICENSE|README\.md)$/;
   expect(files.filter((file) => !own.test(file))).toEqual([]);
   // What built code requires by a relative path is packed beside it.
   const missing = files
     .filter((file) => /^bin\/(?!cli\.js|program\.js).+\.js$/.test(file))
     .flatMap((file) =>
-      [...fs.readFileSync(path.join(folder, file), "utf8").matchAll(/require\("(\.{1,2}\/[^"]+)"\)/g)].map(
-        ([, name]) => {
-          const at = path.posix.join(path.posix.dirname(file), name!);
-          return [at, `${at}.js`, `${at}/index.js`].some((one) => files.includes(one)) ? undefined : `${file}: ${name}`;
-        },
-      ),
+      [...fs.readFileSync(installed(file), "utf8").matchAll(/require\("(\.{1,2}\/[^"]+)"\)/g)].map(([, name]) => {
+        const place = path.posix.join(path.posix.dirname(file), name!);
+        return [place, `${place}.js`, `${place}/index.js`].some((one) => files.includes(one))
+          ? undefined
+          : `${file}: ${name}`;
+      }),
     )
     .filter((one) => one !== undefined);
   expect(missing).toEqual([]);
-}, 120_000);
+});
 
-test("what was packed loads, and its command runs, from where it is installed", () => {
-  const consumer = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-consumer-"));
-  try {
-    const modules = path.join(consumer, "node_modules");
-    const installed = path.join(modules, "talos-gpu");
-    fs.mkdirSync(installed, { recursive: true });
-    execFileSync("npm", ["pack", "--ignore-scripts", "--pack-destination", consumer], { cwd: folder, stdio: "ignore" });
-    const [tarball] = fs.readdirSync(consumer).filter((file) => file.endsWith(".tgz"));
-    execFileSync("tar", ["-xzf", path.join(consumer, tarball!), "-C", installed, "--strip-components=1"]);
-    const run = (...args: string[]): string =>
-      execFileSync(process.execPath, args, {
-        cwd: consumer,
-        encoding: "utf8",
-        // Its dependencies are those of this repository; `@pulumiverse/talos` is the stand-in of sdk/talos.
-        env: { ...process.env, NODE_PATH: path.join(repository, "node_modules") },
-      });
-    expect(run("-p", 'Object.keys(require("talos-gpu")).sort().join()')).toContain("ComfyUi,GpuCluster,GpuMachine");
-    expect(run(path.join(installed, "bin/cli.js"), "doctor", "--help")).toContain("--kubeconfig");
-  } finally {
-    fs.rmSync(consumer, { recursive: true });
-  }
-}, 120_000);
+test("it declares the published provider's SDK, of the release that sdk/talos stands in for", () => {
+  expect(manifest.dependencies[talos]).toBe(read(repository, "sdk/talos/package.json").version);
+});
+
+test("publint finds nothing", () => {
+  expect(run(tool("publint/src/cli.js"), "run", tarball, "--strict")).toEqual({
+    status: 0,
+    said: expect.stringContaining("All good!") as unknown,
+  });
+}, 60_000);
+
+test("are-the-types-wrong finds nothing, in any way of resolving", () => {
+  const ran = run(
+    tool("@arethetypeswrong/cli/dist/index.js"),
+    tarball,
+    ...["--format", "ascii", "--no-emoji"],
+    ...[
+      "--exclude-entrypoints", // a program, which no program imports
+      "bin/program.js",
+    ],
+  );
+  expect(ran).toEqual({ status: 0, said: expect.stringContaining("No problems found") as unknown });
+}, 60_000);
+
+test("its command runs without a single package beside it", () => {
+  fs.mkdirSync(at("alone"));
+  fs.copyFileSync(installed("bin/cli.js"), at("alone/cli.js"));
+  expect(run("alone/cli.js", "doctor", "--help")).toMatchObject({
+    status: 0,
+    said: expect.stringContaining("--talosconfig FILE") as unknown,
+  });
+  expect(run("alone/cli.js", "docter")).toMatchObject({
+    status: 2,
+    said: expect.stringContaining("there is no such verb") as unknown,
+  });
+});
+
+test("its command plans a stack, whose first line names the schema that came with the package", () => {
+  const talconfig = path.join(repository, "tests/fixtures/talhelper/talconfig.yaml");
+  const imported = run(
+    installed("bin/cli.js"),
+    "import-talhelper",
+    talconfig,
+    "--gpu",
+    "velaryon=RTX 2070 SUPER",
+    "--out",
+    "Pulumi.mine.yaml",
+  );
+  expect(imported.status).toBe(0);
+  const [, schema] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(fs.readFileSync(at("Pulumi.mine.yaml"), "utf8"))!;
+  expect(fs.realpathSync(at(schema!))).toBe(fs.realpathSync(installed("bin/stack.schema.json")));
+  expect(run(installed("bin/cli.js"), "plan", "--stack", "mine").said).toContain("## Plan of mine");
+});
+
+// Registers everything with the SDK's own mocks, as a consumer's unit test does; Pulumi takes it for a preview.
+const program = `import * as pulumi from "@pulumi/pulumi";
+
+const types: string[] = [];
+pulumi.runtime.setAllConfig({ "gpus:kubeconfig": "", "gpus:talosconfig": "context: a" });
+pulumi.runtime.setMocks(
+  {
+    newResource: ({ type, name, inputs }) => {
+      types.push(type);
+      return { id: name, state: inputs };
+    },
+    call: ({ inputs }) => inputs,
+  },
+  "gpus",
+  "dev",
+  true,
+);
+void import("./compose.js").then(() => pulumi.runtime.disconnect()).then(() => console.log(JSON.stringify(types)));
+`;
+
+test("a program of a consumer's type-checks on it, and previews its whole chain", () => {
+  fs.copyFileSync(path.join(repository, "examples/compose/index.ts"), at("compose.ts"));
+  fs.writeFileSync(at("index.ts"), program);
+  fs.writeFileSync(at("package.json"), JSON.stringify({ name: "gpus", private: true }));
+  const { compilerOptions } = JSON.parse(
+    fs.readFileSync(path.join(repository, "examples/compose/tsconfig.json"), "utf8"),
+  ) as { compilerOptions: object };
+  const tsconfig = {
+    compilerOptions: { ...compilerOptions, preserveSymlinks: false },
+    files: ["index.ts", "compose.ts"],
+  };
+  fs.writeFileSync(at("tsconfig.json"), JSON.stringify(tsconfig));
+  expect(run(tool("typescript/bin/tsc"), "-p", ".")).toEqual({ status: 0, said: "" });
+  const previewed = run("bin/index.js");
+  expect(previewed.status).toBe(0);
+  expect(JSON.parse(previewed.said.trim().split("\n").at(-1)!)).toEqual(
+    expect.arrayContaining([
+      "talos-gpu:index:GpuCluster",
+      "talos-gpu:index:GpuMachine",
+      "talos:imageFactory/schematic:Schematic",
+      "kubernetes:helm.sh/v3:Release",
+      "kubernetes:batch/v1:Job",
+      "talos-gpu:index:Ollama",
+      "kubernetes:apps/v1:Deployment",
+    ]),
+  );
+}, 300_000);

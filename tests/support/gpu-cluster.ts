@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
 import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
 import { record, type Run, type RunOptions } from "./recorder";
 import { stackSpec } from "./stacks";
-import { kubeconfig, machineConfiguration, machineOutputs, machineSecrets, talosconfig } from "./talos";
+import { kubeconfig, machineSecrets, providers, talosconfig } from "./talos";
 
 /** Type tokens of what a cluster registers. */
 export const types = {
@@ -34,14 +33,7 @@ export function build(
   use: (cluster: GpuCluster) => void = () => {},
 ): Promise<Run> {
   return record(() => use(new GpuCluster("lab", args)), {
-    outputs: machineOutputs as NonNullable<RunOptions["outputs"]>,
-    ids: ({ type, inputs }) =>
-      type === types.schematic
-        ? createHash("sha256")
-            .update(inputs.schematic as string)
-            .digest("hex")
-        : undefined,
-    call: machineConfiguration,
+    ...providers,
     ...options,
   });
 }

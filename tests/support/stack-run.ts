@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
 import program from "../../stacks";
 import { record, type Run, type RunOptions } from "./recorder";
 import { stackConfig } from "./stacks";
-import { kubeconfig, machineConfiguration, machineOutputs, machineSecrets, talosconfig } from "./talos";
+import { kubeconfig, machineSecrets, providers, talosconfig } from "./talos";
 
 /** Credentials of a stack, made up. */
 export const secrets = {
@@ -27,14 +26,7 @@ export async function run(
     stack,
     config: { ...stackConfig(stack), ...(bootstraps(stack) ? {} : secrets), ...changes },
     secretKeys: Object.keys(secrets),
-    outputs: machineOutputs as NonNullable<RunOptions["outputs"]>,
-    ids: ({ type, inputs }) =>
-      type.endsWith(":Schematic")
-        ? createHash("sha256")
-            .update(inputs.schematic as string)
-            .digest("hex")
-        : undefined,
-    call: machineConfiguration,
+    ...providers,
     ...options,
   });
   return { ...ran, ...(outputs === undefined ? {} : { outputs }) };

@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import { machineSecretsOf, talosClientOf } from "../../components/machine/credentials";
+import type { RunOptions } from "./recorder";
 
 /** Content of credentials as the real tools write them, made up: nothing of them opens anything. */
 
@@ -52,7 +54,20 @@ export function gateOutputs({ type, name, inputs }: { type: string; name: string
   return { stdout: `${JSON.stringify({ passed: tests.map(({ machine }) => machine), untested: {} })}\n` };
 }
 
-/** The ID that the Image Factory would give: none but the schematic's own. */
+/** What the Talos provider's functions answer, by token. */
 export function machineConfiguration(token: string): Record<string, unknown> {
   return token.includes("getConfiguration") ? { machineConfiguration: "machine: { type: worker }\n" } : {};
 }
+
+/** What providers, machine program and Image Factory would answer, as options of a recorded run. */
+export const providers = {
+  outputs: machineOutputs as NonNullable<RunOptions["outputs"]>,
+  // The Image Factory gives a schematic the sum of its text.
+  ids: ({ type, inputs }: { type: string; inputs: Record<string, any> }) =>
+    type.endsWith(":Schematic")
+      ? createHash("sha256")
+          .update(inputs.schematic as string)
+          .digest("hex")
+      : undefined,
+  call: machineConfiguration,
+};

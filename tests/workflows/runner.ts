@@ -17,8 +17,12 @@ export interface Step {
 export interface Job {
   permissions?: Record<string, string>;
   environment?: string;
+  "timeout-minutes"?: number;
   strategy?: { "max-parallel"?: number };
-  steps: Step[];
+  /** Another workflow, in the place of steps. */
+  uses?: string;
+  needs?: string | string[];
+  steps?: Step[];
 }
 export interface Workflow {
   name: string;
@@ -32,7 +36,7 @@ export const read = (file: string): Workflow => parse(fs.readFileSync(path.join(
 
 /** The step of a job whose command has a text. */
 export const stepOf = (workflow: Workflow, job: string, text: string): Step =>
-  workflow.jobs[job]!.steps.find(({ run }) => run?.includes(text))!;
+  workflow.jobs[job]!.steps!.find(({ run }) => run?.includes(text))!;
 
 /** What a run leaves: its status, what it wrote, and what it told the runner. */
 export interface Ran {

@@ -3,13 +3,15 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
+import { parseOptions } from "../../lab/options";
+import { stackNames } from "../../stacks/stack-file";
 import { folder, read, repository, runStep, standIn, stepOf } from "./runner";
 
 const files = fs.readdirSync(folder);
 
 describe.each(files)("%s", (file) => {
   const workflow = read(file);
-  const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
+  const steps = Object.values(workflow.jobs).flatMap((job) => job.steps ?? []);
 
   test("says what it may do", () => {
     expect(workflow.permissions).toEqual(expect.objectContaining({ contents: "read" }));
@@ -27,6 +29,13 @@ describe.each(files)("%s", (file) => {
     for (const script of scripts) expect(fs.existsSync(path.join(repository, script))).toBe(true);
   });
 
+  // What an action of somebody else's does is decided by its release, and what runs at all by a limit.
+  test("names each action's release, and limits each job", () => {
+    for (const { uses } of steps) if (uses !== undefined) expect(uses).toMatch(/^[\w-]+\/[\w/-]+@v\d/);
+    for (const job of Object.values(workflow.jobs))
+      expect(job.uses?.startsWith("./.github/workflows/") || job["timeout-minutes"]).toBeTruthy();
+  });
+
   test("has a token and others' code never at once", () => {
     const privileged = ["pull_request_target", "workflow_run"].some((event) => event in workflow.on);
     if (!privileged) return;
@@ -40,6 +49,16 @@ describe.each(files)("%s", (file) => {
     }
     expect(text).not.toMatch(/git (checkout|switch|merge|reset|pull)\b/);
   });
+});
+
+test("every stack lives with the published plugins and charts", () => {
+  const { strategy, steps } = read("conformance.yml").jobs["conformance"]!;
+  expect(strategy).toMatchObject({ matrix: { stack: stackNames() } });
+  const lab = /npm run --silent lab -- (.*)$/.exec(
+    steps!.find(({ run }) => run?.includes("run --silent lab"))?.run ?? "",
+  );
+  const options = parseOptions(lab![1]!.replace('"$STACK"', "modern").split(" "));
+  expect(options).toMatchObject({ updates: 2, plugins: "real", charts: "real", host: "pulumi" });
 });
 
 test("an update goes one stack at a time, in an environment that follows from its plan", () => {

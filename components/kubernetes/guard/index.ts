@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import * as path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
+import { MANAGER } from "../../machine/program/kubernetes/manager";
 import { packageRoot } from "../../package-root";
 import { type ClusterObjects, type LiveObject, type ObjectKey, OWNER, ownerText, sameStack } from "./live";
 import { type Verdict, verdictOnObject, verdictOnRelease } from "./verdict";
@@ -18,16 +19,20 @@ const RELEASE = "kubernetes:helm.sh/v3:Release";
  */
 export function guarded(name: string, kubeconfig: pulumi.Output<string>): pulumi.ResourceTransformation {
   const stack = `${pulumi.getProject()}/${pulumi.getStack()}`;
-  const guard: Guard = { kubeconfig, preview: pulumi.runtime.isDryRun(), home: pulumi.output("") };
+  const guard: Guard = { kubeconfig, preview: pulumi.runtime.isDryRun(), home: "" };
   const hook = hooksAreThere() ? [guardHook(name, guard)] : [];
   return ({ type, name: resource, props, opts }) => {
     if (!type.startsWith("kubernetes:") || type.endsWith("Patch")) return undefined;
     const provider = (opts as pulumi.CustomResourceOptions).provider ?? opts.parent?.getProvider(type);
-    const owner = pulumi.output(provider?.id ?? "default").apply((id) => ownerText(stack, resource, id));
+    const owner =
+      provider === undefined
+        ? ownerText(stack, resource, "default")
+        : provider.id.apply((id) => ownerText(stack, resource, id));
     guard.home = owner;
     const isRelease = type === RELEASE;
     const given = props.metadata as Metadata | undefined;
-    const metadata = { ...given, annotations: { ...given?.annotations, [OWNER]: owner } };
+    const annotations = { "pulumi.com/patchFieldManager": MANAGER, ...given?.annotations, [OWNER]: owner };
+    const metadata = { ...given, annotations };
     return {
       props: isRelease ? props : { ...props, metadata },
       opts: pulumi.mergeOptions(
@@ -47,7 +52,7 @@ interface Guard {
   kubeconfig: pulumi.Output<string>;
   preview: boolean;
   /** An owner of this stack, whichever. */
-  home: pulumi.Output<string>;
+  home: pulumi.Input<string>;
 }
 
 /**
@@ -127,7 +132,7 @@ async function guardRelease(
   const records = await objects.records(namespace, name);
   if (records.length === 0) return;
   const [ours, place] = [
-    await valueOf(home),
+    await valueOf(pulumi.output(home)),
     await objects.read({ apiVersion: "v1", kind: "Namespace", name: namespace }),
   ];
   const namespaceIsOurs = ours !== undefined && place?.owner !== undefined && sameStack(place.owner, ours);

@@ -18,6 +18,8 @@ export interface ProgramUse {
   omni?: { endpoint: pulumi.Input<string> | undefined; serviceAccountKey: pulumi.Input<string> | undefined };
   /** Limit of one run, a Go duration. */
   limit: string;
+  /** Text whose change makes it run again. Default none. */
+  lookAgain?: string | undefined;
   /** Values whose change replaces the resource. Default none. */
   triggers?: string[];
 }
@@ -34,6 +36,7 @@ export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomRes
       ...(use.triggers === undefined ? {} : { triggers: use.triggers }),
       stdin: use.task,
       environment: {
+        ...(use.lookAgain === undefined ? {} : { TALOS_GPU_LOOK_AGAIN: use.lookAgain }), // the program itself has no use for it
         ...(use.talosconfig === undefined ? {} : { TALOS_GPU_TALOSCONFIG: secretOf(use.talosconfig) }),
         ...(use.kubeconfig === undefined ? {} : { TALOS_GPU_KUBECONFIG: secretOf(use.kubeconfig) }),
         ...(use.omni?.endpoint === undefined ? {} : { TALOS_GPU_OMNI_ENDPOINT: secretOf(use.omni.endpoint) }),
@@ -43,7 +46,14 @@ export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomRes
       },
       logging: command.local.Logging.Stderr,
     },
-    pulumi.mergeOptions({ customTimeouts: { create: use.limit, update: use.limit, delete: use.limit } }, opts),
+    pulumi.mergeOptions(
+      {
+        customTimeouts: { create: use.limit, update: use.limit, delete: use.limit },
+        // What a replacement brought would be taken away again by the end of the one before it.
+        ...(use.deleteVerb === undefined ? {} : { deleteBeforeReplace: true }),
+      },
+      opts,
+    ),
   );
 }
 

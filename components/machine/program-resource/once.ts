@@ -1,10 +1,9 @@
-import * as pulumi from "@pulumi/pulumi";
+import type * as pulumi from "@pulumi/pulumi";
 
 /**
  * A text that resolves once the resource is made, and depends on it. Unlike an output of the resource it is known at
  * preview, so whoever reads the preview sees what will be done with it.
  */
-export function once(resource: pulumi.Resource, value: pulumi.Input<string>): pulumi.Output<string> {
-  if (typeof value === "string") return resource.urn.apply(() => value);
-  return pulumi.all([resource.urn, value]).apply(([, given]) => given);
+export function once(resource: pulumi.Resource, value: string): pulumi.Output<string> {
+  return resource.urn.apply(() => value);
 }

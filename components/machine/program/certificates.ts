@@ -61,6 +61,34 @@ export function credentialFindings(
   ];
 }
 
+/**
+ * What a refused call says of the credentials: of which they are, and that the other side is not theirs. Undefined where it
+ * says something else.
+ *
+ * @param message the call's error.
+ * @param talosconfig content; undefined where it is not known.
+ */
+export function foreignCredentials(message: string, talosconfig?: string): Omit<Finding, "check"> | undefined {
+  const why = "nothing was changed: what follows would be refused, or happen to somebody else's cluster";
+  if (message.startsWith("Kubernetes: ")) {
+    const problem = /Unauthorized/i.test(message)
+      ? "the Kubernetes API does not know its user (any more)"
+      : /certificate|self.signed|x509/i.test(message)
+        ? "it is of another cluster: the API server shows a certificate that its authority did not sign"
+        : undefined;
+    const remedy = "fetch the cluster's own (`talosctl kubeconfig`) and give it";
+    return problem && { field: "kubeconfig", problem: `${problem} (${message})`, why, remedy };
+  }
+  if (!/x509|unknown authority|tls: |Unauthenticated|PermissionDenied/i.test(message)) return undefined;
+  const { context } = read(talosconfig) as { context?: string };
+  return {
+    field: "talosconfig",
+    problem: `${context === undefined ? "it" : `its context ${context}`} is of another cluster, or its rights do not reach: ${message}`,
+    why,
+    remedy: "compare the machine's address, and give the talosconfig of its own cluster (an administrator's)",
+  };
+}
+
 interface Kubeconfig {
   "current-context"?: string;
   contexts?: { name: string; context?: { user?: string } }[];

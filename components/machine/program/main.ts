@@ -4,7 +4,7 @@ import { z } from "zod";
 import { mergeConfiguration, unmergeConfiguration } from "../../recipe/merge";
 import { adopt, release, type Merger } from "./adopt";
 import { systemClock } from "./clock";
-import { credentialFindings } from "./certificates";
+import { credentialFindings, foreignCredentials } from "./certificates";
 import { SecretFiles, secretValues } from "./credentials";
 import { CallError, Failure, redact } from "./failure";
 import { awaitTests } from "./gate/await-tests";
@@ -12,9 +12,17 @@ import { GateCluster } from "./gate/gate-cluster";
 import { KubernetesCluster } from "./kubernetes/kubernetes";
 import { applyToOmni, releaseFromOmni } from "./omni/apply";
 import { OmniServer } from "./omni/server";
+import { placesOf } from "./preflight/chart";
+import { RealAskedCluster } from "./preflight/cluster";
+import { preflight } from "./preflight/preflight";
+import { preflightResult, preflightTask } from "./preflight/task";
+import { RealWeb } from "./preflight/web";
 import { waitForOmni } from "./omni/wait";
+import { LiveObjects } from "./kubernetes/applied-objects";
+import { putBack } from "./kubernetes/put-back";
 import { awaitFree } from "./kubernetes/runtime-class";
-import { taint, untaint } from "./kubernetes/taint";
+import { endWithPulumi } from "./orphan";
+import { dropTaints, taint, untaint } from "./kubernetes/taint";
 import {
   adoptResult,
   adoptTask,
@@ -22,6 +30,7 @@ import {
   gateTask,
   omniTask,
   omniWaitTask,
+  putBackTask,
   taintResult,
   taintTask,
   upgradeResult,
@@ -46,7 +55,20 @@ async function main(verb: string | undefined): Promise<void> {
   const omni = omniCredentials();
   const key = omni["OMNI_SERVICE_ACCOUNT_KEY"] ?? process.env["OMNI_SERVICE_ACCOUNT_KEY"] ?? "";
   const secrets = [...secretValues(talosconfig ?? ""), ...secretValues(kubeconfig ?? ""), key];
-  const report = (line: string): void => void process.stderr.write(`${redact(line, secrets)}\n`);
+  let phase = "";
+  const report = (line: string): void => {
+    phase = /^\S+: (\w+): /.exec(line)?.[1] ?? phase;
+    process.stderr.write(`${redact(line, secrets)}\n`);
+  };
+  // Whoever read it is gone; what was begun is brought to its end all the same.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+  endWithPulumi(
+    () => onlyWaits.includes(verb ?? "") || (verb === "upgrade" && untouched.includes(phase)),
+    () => {
+      report(`${verb}: Pulumi is gone, so this ends too; nothing is left half done`);
+      process.exit(1);
+    },
+  );
 
   const files = new SecretFiles();
   const talosctl = new Talosctl({
@@ -86,9 +108,16 @@ async function main(verb: string | undefined): Promise<void> {
       process.stdout.write(`${JSON.stringify(answer)}\n`);
       return;
     }
+    if (verb === "put-back") {
+      const access = kubeconfigOf(kubeconfig);
+      if (access === undefined) throw withoutCluster("what of the stack's objects is gone is seen");
+      const answer = await putBack(read(putBackTask, input), new LiveObjects(access, secrets), report);
+      process.stdout.write(`${JSON.stringify(answer)}\n`);
+      return;
+    }
     if (verb === "gate") {
       const access = kubeconfigOf(kubeconfig);
-      if (access === undefined) throw gateWithoutCluster();
+      if (access === undefined) throw withoutCluster("whether the smoke tests passed is seen");
       const task = read(gateTask, input, pollFromEnvironment());
       const answer = await awaitTests(task, new GateCluster(access, secrets), systemClock, report);
       process.stdout.write(`${JSON.stringify(answer)}\n`);
@@ -103,7 +132,10 @@ async function main(verb: string | undefined): Promise<void> {
     const clientVersion = await talosctl.version();
     const machineAt = (address: string): TalosMachine => new TalosMachine(talosctl, address, clientVersion, files);
     const access = kubeconfigOf(kubeconfig);
-    const answer = await run(verb, input, machineAt, clientVersion, access, secrets, server, report);
+    const answer = await run(verb, input, machineAt, clientVersion, access, secrets, server, report, {
+      talosconfig,
+      kubeconfig,
+    });
     process.stdout.write(`${JSON.stringify(answer)}\n`);
   } catch (error) {
     report(describe(error, input));
@@ -120,6 +152,7 @@ async function run(
   secrets: string[],
   omni: OmniServer,
   report: (line: string) => void,
+  { talosconfig, kubeconfig }: { talosconfig: string | undefined; kubeconfig: string | undefined },
 ): Promise<unknown> {
   const prefixed = (name: string) => (line: string) => report(`${name}: ${line}`);
   const cluster = access && new KubernetesCluster(access, secrets);
@@ -133,7 +166,10 @@ async function run(
       clock: systemClock,
       report: prefixed(task.machine),
     };
-    return upgrade(task, bench, previousAnswer(upgradeResult));
+    const previous = previousAnswer(upgradeResult);
+    const answer = await upgrade(task, bench, previous);
+    await dropTaints(task, previous?.taints, cluster, bench.report);
+    return { ...answer, taints: task.taints };
   }
   if (verb === "adopt" || verb === "release") {
     const task = read(adoptTask, input);
@@ -149,7 +185,9 @@ async function run(
   if (verb === "omni-wait") {
     const task = read(omniWaitTask, input, pollFromEnvironment());
     const [machine, named] = [machineAt(task.address), prefixed(task.machine)];
-    return waitForOmni(task, { omni, machine, clock: systemClock, report: named });
+    const answer = await waitForOmni(task, { omni, machine, clock: systemClock, report: named });
+    await dropTaints(task, previousAnswer(upgradeResult)?.taints, cluster, named);
+    return { ...answer, taints: task.taints };
   }
   if (verb === "await-free") {
     const task = read(freeTask, input, pollFromEnvironment());
@@ -157,9 +195,31 @@ async function run(
     report(`no kubeconfig: whether RuntimeClass ${task.runtimeClass} is an operator's is not looked at`);
     return {};
   }
-  const verbs = "upgrade, adopt, release, taint, untaint, await-free, gate, omni-apply, omni-release, omni-wait";
+  if (verb === "preflight") {
+    const task = read(preflightTask, input, pollFromEnvironment());
+    const { env } = process;
+    const around = {
+      ...{ web: new RealWeb(systemClock, env), places: placesOf(env), omni, machineAt, clock: systemClock, report },
+      cluster: task.kubernetes && access ? new RealAskedCluster(access, secrets) : undefined,
+      talosconfig: talosconfig ?? readable("TALOSCONFIG"),
+    };
+    const expired = credentialFindings(
+      task.machines.length > 0 ? around.talosconfig : undefined,
+      task.kubernetes ? kubeconfig : undefined,
+      new Date(),
+    );
+    return preflight(task, { ...around, expired }, previousAnswer(preflightResult));
+  }
+  const verbs =
+    "preflight, upgrade, adopt, release, taint, untaint, await-free, put-back, gate, omni-apply, omni-release, omni-wait";
   throw new Error(`verb ${JSON.stringify(verb)} is not one of ${verbs}`);
 }
+
+/** Verbs that wait for what others do, and may end at any time. */
+const onlyWaits = ["preflight", "gate", "await-free", "omni-wait"];
+
+/** Phases of an upgrade before which nothing was done to the machine, and none. */
+const untouched = ["", "reach", "join", "compare", "precheck", "pull"];
 
 /** Verbs that ask machines, and those that ask Kubernetes. */
 const asksMachines = ["upgrade", "adopt", "release", "omni-wait"];
@@ -178,12 +238,12 @@ function noCluster(machine: string): Failure {
   ]);
 }
 
-function gateWithoutCluster(): Failure {
+function withoutCluster(what: string): Failure {
   return new Failure([
     {
       field: "kubeconfig",
       problem: "there is none",
-      why: "whether the smoke tests passed is seen through the Kubernetes API",
+      why: `${what} through the Kubernetes API`,
       remedy: "give the kubeconfig, or name its file by KUBECONFIG",
     },
   ]);
@@ -252,6 +312,8 @@ function read<T extends z.ZodType>(type: T, text: string, defaults: object = {})
 /** A failed call that no phase made sense of is one that trying again does not help: credentials, mostly. */
 function describe(error: unknown, input: string): string {
   if (!(error instanceof CallError)) return error instanceof Error ? error.message : String(error);
+  const foreign = foreignCredentials(error.message);
+  if (foreign !== undefined) return new Failure([foreign]).message;
   const name = /"machine":"([^"]+)"/.exec(input)?.[1] ?? "unknown";
   return new Failure([
     {

@@ -25,8 +25,12 @@ const drop = z.strictObject({
   embeddedMachineConfiguration: z.boolean().optional(),
 });
 
+const nodeTaint = z.object({ key: z.string().min(1), value: z.string().optional(), effect: z.string().min(1) });
+
 /** Task of `upgrade`. */
 export const upgradeTask = z.strictObject({
+  /** Taints that its node shall have. Default none. */
+  taints: z.array(nodeTaint.strict()).optional(),
   /** Node name of the machine. */
   machine: z.string().min(1),
   /** Address of its Talos API. */
@@ -79,6 +83,8 @@ export const upgradeResult = z.object({
   bootId: z.string(),
   /** Whether this run rebooted it. */
   rebooted: z.boolean(),
+  /** Taints that the stack then wanted. */
+  taints: z.array(nodeTaint).optional(),
   phases: z.array(z.object({ name: z.string(), seconds: z.number() })),
 });
 export type UpgradeResult = z.infer<typeof upgradeResult>;
@@ -120,6 +126,8 @@ export type OmniTask = z.infer<typeof omniTask>;
 
 /** Task of `omni-wait`. */
 export const omniWaitTask = z.strictObject({
+  /** Taints that its node shall have. Default none. */
+  taints: z.array(nodeTaint.strict()).optional(),
   machine: z.string().min(1),
   /** Address or name by which Omni's talosconfig reaches it. */
   address: z.string().min(1),
@@ -152,7 +160,6 @@ export const adoptResult = z.object({
 });
 export type AdoptResult = z.infer<typeof adoptResult>;
 
-const nodeTaint = z.object({ key: z.string().min(1), value: z.string().optional(), effect: z.string().min(1) });
 /** A taint of a node; what else Kubernetes keeps of it (`timeAdded`) stays as it is. */
 export const nodeTaintState = nodeTaint.loose();
 export type NodeTaintState = z.infer<typeof nodeTaintState>;
@@ -183,6 +190,30 @@ export const freeTask = z.strictObject({
 });
 export type FreeTask = z.infer<typeof freeTask>;
 
+/** Task of `put-back`. */
+export const putBackTask = z.strictObject({
+  /** Field manager that the objects' maker applies them by. */
+  manager: z.string().min(1),
+  /** Objects as they shall be, in the order in which they need each other. */
+  objects: z.array(
+    z.looseObject({
+      apiVersion: z.string().min(1),
+      kind: z.string().min(1),
+      metadata: z.looseObject({ name: z.string().min(1), namespace: z.string().optional() }),
+    }),
+  ),
+});
+export type PutBackTask = z.infer<typeof putBackTask>;
+
+/** Answer of `put-back`, as `Kind namespace/name`. */
+export const putBackResult = z.object({
+  /** Objects that were gone. */
+  made: z.array(z.string()),
+  /** Objects that said something else. */
+  mended: z.array(z.string()),
+});
+export type PutBackResult = z.infer<typeof putBackResult>;
+
 /** Task of `gate`. */
 export const gateTask = z.strictObject({
   /** Namespace of the smoke tests and of what exposes the GPUs. */
@@ -205,6 +236,8 @@ export const gateTask = z.strictObject({
   limit: duration,
   /** How long a test waits for a unit while other pods run on all of them, and for the node to offer what it shall. */
   patience: duration,
+  /** Whether a test waits for a unit until the limit, and has failed then: further machines wait for it. Default false. */
+  mustPass: z.boolean().optional(),
   /** Seconds between two looks. Default 1. */
   pollSeconds: z.number().positive().default(1),
 });

@@ -1,8 +1,8 @@
 import { judgesOf, valueComplaints, type ChartName } from "../facts/chart";
 import { isMapping } from "../mapping";
-import { valueAt } from "../machine/user-patches";
 import type { Check, Complaint } from "./check";
 import { didYouMean } from "../stack/suggest";
+import { wrongWords } from "./chart-words";
 
 const hints: [RegExp, string][] = [
   [
@@ -11,29 +11,6 @@ const hints: [RegExp, string][] = [
   ],
   [/\.tolerations$/, "all operands share daemonsets.tolerations; the machines' own taints are tolerated without it"],
 ];
-
-/** Values that take one of a few words. Source: k8s-device-plugin, api/config/v1/consts.go (MigStrategyNone, -Single, -Mixed); the ClusterPolicy's definition. */
-const words: readonly { of: "gpuOperator" | "devicePlugin"; path: string; takes: readonly string[] }[] = [
-  { of: "gpuOperator", path: "mig.strategy", takes: ["none", "single", "mixed"] },
-  { of: "gpuOperator", path: "daemonsets.updateStrategy", takes: ["RollingUpdate", "OnDelete"] },
-  { of: "devicePlugin", path: "migStrategy", takes: ["none", "single", "mixed"] },
-];
-
-function wrongWords(of: "gpuOperator" | "devicePlugin", values: unknown): Complaint[] {
-  return words.flatMap(({ of: chart, path, takes }) => {
-    const said = valueAt(values, ...path.split("."));
-    if (chart !== of || said === undefined || said === null || takes.includes(said as string)) return [];
-    const problem = `must be one of ${takes.join(", ")}`;
-    return [
-      {
-        field: `${of}.values.${path}`,
-        problem,
-        why: "NVIDIA's program refuses anything else",
-        remedy: "write one of them",
-      },
-    ];
-  });
-}
 
 /** Variables of the operator's parts: a list, and each value a text. Source: gpu-operator, api/nvidia/v1/clusterpolicy_types.go (EnvVar). */
 function wrongVariables(values: unknown, path: readonly string[] = []): Complaint[] {
@@ -95,6 +72,6 @@ export const chartValues: Check = {
             },
       );
       const shapes = field === "gpuOperator" ? wrongVariables(release.values) : [];
-      return [...told, ...wrongWords(field, release.values), ...shapes];
+      return [...told, ...wrongWords(spec, field), ...shapes];
     }),
 };

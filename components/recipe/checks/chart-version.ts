@@ -1,16 +1,43 @@
 import * as semver from "semver";
 import type { Check } from "./check";
 
+/**
+ * How each chart counts its releases. The operator's are named by year and month since v22.9, and what came before needs kinds
+ * of Kubernetes < 1.25; the plugin's first one with a value for the RuntimeClass, which Talos needs, is 0.11.0.
+ * Source: tags and values.yaml of NVIDIA/gpu-operator and NVIDIA/k8s-device-plugin.
+ */
+const lines = {
+  gpuOperator: {
+    chart: "gpu-operator",
+    takes: (version: semver.SemVer) => semver.gte(version, "22.9.0"),
+    why: "the operator's releases are named by year and month; older ones need kinds that Kubernetes no longer has",
+    example: "v26.3.3",
+  },
+  devicePlugin: {
+    chart: "nvidia-device-plugin",
+    takes: (version: semver.SemVer) => semver.gte(version, "0.11.0") && version.major < 20,
+    why: "numbers of a year are the operator's, and the chart before 0.11.0 has no value for the RuntimeClass that Talos needs",
+    example: "0.19.3",
+  },
+} as const;
+
 export const chartVersion: Check = {
   id: "chart-version",
-  source: "Helm: without an exact version the newest chart of the day is taken",
+  source: "Helm: without an exact version the newest chart of the day is taken; tags of the charts' repositories",
   find: ({ spec }) =>
-    (["gpuOperator", "devicePlugin"] as const)
-      .filter((field) => spec[field] && !semver.parse(spec[field].version))
-      .map((field) => ({
-        field: `${field}.version`,
-        problem: `"${spec[field]?.version}" is not a release of the chart`,
-        why: "the same stack would install something else tomorrow, and its values cannot be checked",
-        remedy: `write one exact release, e.g. ${field === "gpuOperator" ? "`v26.3.3`" : "`0.19.3`"}`,
-      })),
+    (["gpuOperator", "devicePlugin"] as const).flatMap((field) => {
+      const text = spec[field]?.version;
+      if (text === undefined) return [];
+      const { chart, takes, why, example } = lines[field];
+      const version = semver.parse(text);
+      if (version && text === text.trim() && takes(version)) return [];
+      return [
+        {
+          field: `${field}.version`,
+          problem: `"${text}" is not a release of the chart${version ? ` ${chart} that runs here` : ""}`,
+          why: version ? why : "the same stack would install something else tomorrow, and its values cannot be checked",
+          remedy: `write one exact release, e.g. \`${example}\``,
+        },
+      ];
+    }),
 };

@@ -1,10 +1,12 @@
-import type { Check } from "./check";
+import type { Check, CheckedMachine, Complaint } from "./check";
 import { nvidiaExtension } from "../facts/extension";
+import { seenBy } from "../machine/apart";
+import type { ClusterSpec } from "../stack/spec/index";
 
 export const driverBranches: Check = {
   id: "driver-branches",
   source: "siderolabs/extensions, nvidia-gpu: the driver's user-space libraries are in the toolkit's extension",
-  find: ({ gpuMachines }) =>
+  find: ({ spec, gpuMachines }) =>
     gpuMachines.flatMap((machine) => {
       const branchesOf = (kind: string): Set<string> =>
         new Set(
@@ -14,7 +16,8 @@ export const driverBranches: Check = {
         );
       const modules = branchesOf("modules");
       const toolkit = branchesOf("toolkit");
-      if (modules.size === 1 && toolkit.size === 1 && [...modules][0] === [...toolkit][0]) return [];
+      if (modules.size === 1 && toolkit.size === 1 && [...modules][0] === [...toolkit][0])
+        return against(machine, spec);
       return [
         {
           field: `${machine.field}.extensions`,
@@ -25,3 +28,22 @@ export const driverBranches: Check = {
       ];
     }),
 };
+
+/** What is said of the driver beside a list that says something else. */
+function against(machine: CheckedMachine, spec: ClusterSpec): Complaint[] {
+  const { branch, flavour } = seenBy(spec, machine.spec).driver ?? {};
+  const modules = machine.extensions.map(nvidiaExtension).find((extension) => extension?.kind === "modules");
+  const said = [
+    [branch, modules?.branch],
+    [flavour, modules?.flavour],
+  ].find(([wanted, listed]) => wanted !== undefined && listed !== undefined && wanted !== listed);
+  if (said === undefined) return [];
+  return [
+    {
+      field: `${machine.field}.extensions`,
+      problem: `names ${said[1]} kernel modules, and driver says ${said[0]}`,
+      why: "one of the two would be passed over in silence",
+      remedy: "leave NVIDIA's extensions out: they follow from the card and from driver",
+    },
+  ];
+}

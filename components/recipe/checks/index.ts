@@ -47,6 +47,7 @@ import { patchConflict } from "./patch-conflict";
 import { patchDelete } from "./patch-delete";
 import { patchDocument } from "./patch-document";
 import { patchFormat } from "./patch-format";
+import { patchIdentity } from "./patch-identity";
 import { patchNodeLabels } from "./patch-node-labels";
 import { patchNodeTaints } from "./patch-node-taints";
 import { patchSchema } from "./patch-schema";
@@ -54,6 +55,7 @@ import { patchSecret } from "./patch-secret";
 import { patchSysctl } from "./patch-sysctl";
 import { plainSecret } from "./plain-secret";
 import { platform } from "./platform";
+import { pluginConfig } from "./plugin-config";
 import { pluginNamespace } from "./plugin-namespace";
 import { pluginPaths } from "./plugin-paths";
 import { podNodeSelector } from "./pod-node-selector";
@@ -65,6 +67,7 @@ import { taints } from "./taints";
 import { machineRelease } from "./machine-release";
 import { talosVersion } from "./talos-version";
 import { tolerations } from "./tolerations";
+import { upgradeFirst } from "./upgrade-first";
 import { upgradeStep } from "./upgrade-step";
 import { valuesWithoutGpus } from "./values-without-gpus";
 import { visibleDevices } from "./visible-devices";
@@ -84,6 +87,7 @@ export const checks: Check[] = [
   platform,
   kernelArgs,
   upgradeStep,
+  upgradeFirst,
   gpuMachine,
   gpuModel,
   mixedCards,
@@ -98,6 +102,7 @@ export const checks: Check[] = [
   extensionRelease,
   extensionWithoutGpu,
   patchFormat,
+  patchIdentity,
   patchSchema,
   patchDocument,
   patchConflict,
@@ -125,6 +130,7 @@ export const checks: Check[] = [
   operatorVersion,
   operatorValues,
   valuesWithoutGpus,
+  pluginConfig,
   pluginNamespace,
   pluginPaths,
   deviceListStrategy,

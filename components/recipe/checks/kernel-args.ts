@@ -8,7 +8,7 @@ export const kernelArgs: Check = {
     machines.flatMap((machine): Complaint[] => {
       const args = machine.spec.kernelArgs ?? [];
       const field = `${machine.field}.kernelArgs`;
-      const broken = args.findIndex((arg) => /\s|^['"#&*!|>%@`]|: |:$/.test(arg));
+      const broken = args.findIndex((arg) => /\s|^['"#&*!|>%@`=]|: |:$/.test(arg));
       if (broken >= 0) {
         return [
           {
@@ -16,6 +16,17 @@ export const kernelArgs: Check = {
             problem: `"${args[broken]}" is not one argument`,
             why: "the kernel would read it as several, or as something else",
             remedy: "write one argument per entry, without quotes and spaces",
+          },
+        ];
+      }
+      const platform = args.findIndex((arg) => arg.startsWith("talos.platform="));
+      if (platform >= 0) {
+        return [
+          {
+            field: `${field}[${platform}]`,
+            problem: "names the platform",
+            why: "the Image Factory writes it into the image by itself, and of two the machine takes one",
+            remedy: "write it to the machine's platform",
           },
         ];
       }

@@ -8,7 +8,7 @@ export const kubernetesVersion: Check = {
     if (spec.kubernetesVersion === undefined) return [];
     const field = "kubernetesVersion";
     const version = semver.parse(spec.kubernetesVersion);
-    if (!version) {
+    if (!version || !/^v?\d/.test(spec.kubernetesVersion) || spec.kubernetesVersion !== spec.kubernetesVersion.trim()) {
       return [
         {
           field,

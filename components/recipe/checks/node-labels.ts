@@ -1,5 +1,7 @@
 import { allPatches, type Check, type CheckContext, type CheckedMachine, type Complaint } from "./check";
-import { asText, recordAt, type UserPatch } from "../machine/user-patches";
+import { valueAt } from "../machine/user-patches";
+import { isMapping } from "../mapping";
+import { ofKubelet } from "./placement";
 import { labelValue, qualifiedName, shown } from "../rules";
 
 /**
@@ -29,6 +31,8 @@ function against(
   text: string,
   context: CheckContext,
 ): Omit<Complaint, "field">[] {
+  const told = ofOthers(machine, key, text, context);
+  if (told !== undefined) return [told];
   const off = machine.gpuCount > 0 && turnedOff(context, key, text);
   const ours = Object.hasOwn(machine.recipe.nodeLabels, key) ? machine.recipe.nodeLabels[key] : undefined;
   if (!off && (ours === undefined || ours === text)) return [];
@@ -41,19 +45,40 @@ function against(
   ];
 }
 
-/** Labels that a patch gives the node: by Talos, and by the kubelet's own argument at its first registration. */
-function patchLabels({ config }: UserPatch): [string, string][] {
-  const byKubelet = asText(recordAt(config, "machine", "kubelet", "extraArgs")["node-labels"]).split(",");
-  return [
-    ...Object.entries(recordAt(config, "machine", "nodeLabels")).map(([key, value]): [string, string] => [
-      key,
-      asText(value),
-    ]),
-    ...byKubelet.flatMap((pair): [string, string][] => {
-      const [key = "", value = ""] = pair.trim().split("=");
-      return key === "" ? [] : [[key, value]];
-    }),
-  ];
+/** Labels that somebody else reads or writes, with a value that they do not know. */
+function ofOthers(
+  machine: CheckedMachine,
+  key: string,
+  text: string,
+  context: CheckContext,
+): Omit<Complaint, "field"> | undefined {
+  const possible =
+    key === "kubernetes.io/hostname" ? [machine.name] : Object.hasOwn(ofKubelet, key) ? ofKubelet[key] : undefined;
+  if (possible !== undefined && !possible.includes(text)) {
+    return {
+      problem: `${key}: "${text}" is not what the kubelet says`,
+      why: "the kubelet writes this label by itself, and what is placed by it would find no node",
+      remedy: "leave it out",
+    };
+  }
+  const configurations = pluginConfigurations(context);
+  if (key !== "nvidia.com/device-plugin.config" || configurations.length === 0 || configurations.includes(text))
+    return undefined;
+  return {
+    problem: `${key}: "${text}" names no configuration of the device plugin (there are: ${configurations.join(", ")})`,
+    why: "the plugin waits for one of that name, and the node offers no GPU",
+    remedy: "name one of them, or leave it out: the default one follows",
+  };
+}
+
+/** Names of the device plugin's configurations; none where they are in a ConfigMap of somebody else's. */
+function pluginConfigurations({ plan, spec }: CheckContext): string[] {
+  const values = plan.kubernetes.release.values;
+  const [section, texts] = spec.gpuOperator
+    ? [valueAt(values, "devicePlugin", "config"), "data"]
+    : [valueAt(values, "config"), "map"];
+  const all = valueAt(section, texts);
+  return isMapping(all) ? Object.keys(all) : [];
 }
 
 export const nodeLabels: Check = {
@@ -64,7 +89,7 @@ export const nodeLabels: Check = {
       Object.entries(machine.spec.labels ?? {}).flatMap(([key, text]) => labelComplaint(machine, key, text, context)),
     ),
     ...allPatches(context).flatMap(({ patch, machines }) =>
-      patchLabels(patch).flatMap(([key, text]) => {
+      [...patch.nodeLabels, ...patch.kubeletLabels].flatMap(([key, text]) => {
         const [complaint] = machines.flatMap((machine) => against(machine, key, text, context));
         return complaint === undefined ? [] : [{ field: patch.field, ...complaint }];
       }),

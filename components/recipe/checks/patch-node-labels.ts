@@ -1,5 +1,5 @@
 import { allPatches, type Check } from "./check";
-import { recordAt } from "../machine/user-patches";
+import { labelValue, qualifiedName, shown } from "../rules";
 
 /** Label prefixes of Kubernetes that a kubelet may set on its own node. Source: kubernetes, plugin/pkg/admission/noderestriction. */
 const allowed =
@@ -15,15 +15,29 @@ function isForbidden(key: string): boolean {
 
 export const patchNodeLabels: Check = {
   id: "patch-node-labels",
-  source: "Kubernetes NodeRestriction; talos#8193",
+  source:
+    "Kubernetes NodeRestriction; talos#8193; kubernetes v1.34.0, cmd/kubelet/app/options/options.go (ValidateKubeletFlags)",
   find: (context) =>
     allPatches(context).flatMap(({ patch, machines }) => {
+      const refused = patch.kubeletLabels.find(
+        ([key, value]) => isForbidden(key) || (qualifiedName(key) ?? labelValue(value)) !== undefined,
+      );
+      if (refused !== undefined) {
+        return [
+          {
+            field: patch.field,
+            problem: `node-labels has ${shown(refused.join("="))}, which the kubelet does not take`,
+            why: "the kubelet ends when it starts, and the machine is no node",
+            remedy: "write it under machines.<name>.labels, which go through the Kubernetes API",
+          },
+        ];
+      }
       if (!machines.some((machine) => machine.spec.role === "worker")) return [];
-      return Object.keys(recordAt(patch.config, "machine", "nodeLabels"))
-        .filter(isForbidden)
-        .map((key) => ({
+      return patch.nodeLabels
+        .filter(([key]) => isForbidden(key))
+        .map(([key]) => ({
           field: patch.field,
-          problem: `machine.nodeLabels sets ${key} on a worker`,
+          problem: `sets ${key} on a worker`,
           why: "a worker may not set it on itself: Kubernetes refuses the update, and with it every other label that Talos sets",
           remedy: "write it under machines.<name>.labels, which go through the Kubernetes API",
         }));

@@ -1,5 +1,4 @@
 import { allPatches, type Check } from "./check";
-import { recordAt } from "../machine/user-patches";
 
 export const patchNodeTaints: Check = {
   id: "patch-node-taints",
@@ -7,11 +6,11 @@ export const patchNodeTaints: Check = {
   find: (context) =>
     allPatches(context).flatMap(({ patch, machines }) => {
       const workers = machines.filter((machine) => machine.spec.role === "worker").map((machine) => machine.name);
-      if (workers.length === 0 || Object.keys(recordAt(patch.config, "machine", "nodeTaints")).length === 0) return [];
+      if (workers.length === 0 || !patch.taintsNode) return [];
       return [
         {
           field: patch.field,
-          problem: `machine.nodeTaints on ${workers.length === 1 ? `the worker ${workers[0]}` : "workers"}`,
+          problem: `sets taints on ${workers.length === 1 ? `the worker ${workers[0]}` : "workers"}`,
           why: "a worker may not change its own taints: Kubernetes refuses the update, and with it every label that Talos sets in the same one",
           remedy: "write them under machines.<name>.taints, which go through the Kubernetes API",
         },

@@ -6,12 +6,22 @@ import { workloadResource } from "../facts/sharing";
 const setByOthers =
   /^((.*\.)?kubernetes\.io|(.*\.)?k8s\.io|(.*\.)?nvidia\.com|extensions\.talos\.dev|feature\.node\.kubernetes\.io)\//;
 
+/** What the kubelet of a Talos machine says of it: Talos is Linux, of two architectures. */
+export const ofKubelet: Readonly<Record<string, readonly string[]>> = {
+  "kubernetes.io/os": ["linux"],
+  "kubernetes.io/arch": ["amd64", "arm64"],
+  "beta.kubernetes.io/os": ["linux"],
+  "beta.kubernetes.io/arch": ["amd64", "arm64"],
+};
+
 const controlPlane = "node-role.kubernetes.io/control-plane";
 
 /** Whether a machine's node may have all labels of a selector. Of labels that others set, who knows. */
 export function mayMatch({ name, recipe, spec }: CheckedMachine, selector: Record<string, string>): boolean {
   return Object.entries(selector).every(([key, value]) => {
     if (key === "kubernetes.io/hostname") return name === value;
+    const possible = Object.hasOwn(ofKubelet, key) ? ofKubelet[key] : undefined;
+    if (possible !== undefined) return possible.includes(value);
     if (Object.hasOwn(recipe.nodeLabels, key)) return recipe.nodeLabels[key] === value;
     if (key === controlPlane) return spec.role === "controlplane" && value === "";
     // The role labels are set by hand: an old one that nobody sets any more is the classic.

@@ -8,6 +8,9 @@ import { parseTalosVersion } from "../facts/version";
  */
 const firstWithoutToolkit = 15;
 
+/** Names of Talos' releases (siderolabs/talos, tags). */
+const ofTalos = /^v\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?$/;
+
 export const talosVersion: Check = {
   id: "talos-version",
   source:
@@ -54,6 +57,16 @@ export const talosVersion: Check = {
           why: "which drivers it brings and how it exposes them would be guessed",
           remedy:
             "take a release of a known minor, or add the minor to the tables (recipe/facts/data/talos-releases.ts)",
+        },
+      ];
+    }
+    if (version.prerelease && !ofTalos.test(version.text) && spec.factoryUrl === undefined) {
+      return [
+        {
+          field,
+          problem: `"${spec.talosVersion}" is no name of a release`,
+          why: "Talos' own are called alpha, beta and rc with a number, and the public Image Factory has no others",
+          remedy: "write a release, or name the Image Factory that has this build (factoryUrl)",
         },
       ];
     }

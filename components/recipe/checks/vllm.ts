@@ -1,6 +1,6 @@
 import type { Check, Complaint } from "./check";
 import { compareDotted } from "../facts/version";
-import { vllmSplit } from "../facts/vllm";
+import { valueOfFlag, vllmSplit, withDashes } from "../facts/vllm";
 
 /** Oldest compute capability of vLLM's images. */
 const oldest = "7.0";
@@ -16,6 +16,7 @@ export const vllm: Check = {
     const complaints: (Complaint | false)[] = [
       parallelism(args, gpus),
       ...ours(args),
+      memoryUse(args),
       gpus > 1 &&
         spec.sharing?.mig !== undefined && {
           field: "workloads.vllm.gpus",
@@ -60,10 +61,24 @@ function parallelism(args: string[], gpus: number): Complaint | false {
   );
 }
 
+/** Source: vllm, config/cache.py (gpu_memory_utilization: greater than 0, at most 1). */
+function memoryUse(args: string[]): Complaint | false {
+  const said = valueOfFlag(args, "--gpu-memory-utilization");
+  return (
+    said !== undefined &&
+    !(Number(said) > 0 && Number(said) <= 1) && {
+      field: "workloads.vllm.args",
+      problem: `asks for ${said} of the card's memory`,
+      why: "vLLM takes a part of it, more than 0 and at most 1, and stops otherwise",
+      remedy: "write e.g. --gpu-memory-utilization=0.9, or leave it out",
+    }
+  );
+}
+
 /** Arguments that the workload sets itself, and secrets. */
 function ours(args: string[]): Complaint[] {
   return args.flatMap((arg): Complaint[] => {
-    const flag = arg.split("=")[0] ?? "";
+    const flag = withDashes(arg).split("=")[0] ?? "";
     if (["--model", "--port", "--host"].includes(flag)) {
       return [
         {

@@ -1,17 +1,8 @@
 import type { Check } from "./check";
-import type { WorkloadsSpec } from "../stack/spec/index";
+import { namespacesMade } from "../stack/workloads/namespaces";
 
 /** Namespaces that every cluster has. Source: kubernetes v1.36.3, pkg/controlplane/controller/systemnamespaces. */
 const given = ["default", "kube-system", "kube-public", "kube-node-lease"];
-
-/** The namespace that each workload makes; undefined where it takes one that is there. One that is missing here does not compile. */
-const madeBy: { [W in keyof WorkloadsSpec]-?: (said: NonNullable<WorkloadsSpec[W]>) => string | undefined } = {
-  ollama: ({ namespace = "ollama" }) => namespace,
-  comfyui: ({ namespace = "comfyui" }) => namespace,
-  vllm: ({ namespace }) => (namespace === undefined ? "vllm" : undefined),
-  litellm: ({ namespace = "litellm", masterKeySecret }) => (masterKeySecret === undefined ? namespace : undefined),
-  pods: (pods) => (Object.values(pods).some(({ namespace }) => namespace === undefined) ? "gpu-pods" : undefined),
-};
 
 export const workloadNamespaces: Check = {
   id: "workload-namespaces",
@@ -28,13 +19,10 @@ export const workloadNamespaces: Check = {
             ],
           ],
     );
-    return (Object.keys(madeBy) as (keyof WorkloadsSpec)[]).flatMap((workload) => {
-      const said = spec.workloads?.[workload];
-      const namespace = said && (madeBy[workload] as (said: unknown) => string | undefined)(said);
-      if (namespace === undefined) return [];
-      const field = `workloads.${workload}${workload === "pods" ? "" : ".namespace"}`;
+    return namespacesMade(spec.workloads).flatMap(({ kind, namespace }) => {
+      const field = `workloads.${kind}${kind === "pods" ? "" : ".namespace"}`;
       const other = made.get(namespace);
-      made.set(namespace, other ?? `workloads.${workload}`);
+      made.set(namespace, other ?? `workloads.${kind}`);
       const problem = given.includes(namespace)
         ? `${namespace} is there in every cluster`
         : other && `${namespace} is made by ${other} as well`;

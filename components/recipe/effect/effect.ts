@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
+import { parseTalosVersion } from "../facts/version";
 import type { MachineState } from "./state";
+import { upgradePathFault } from "./upgrade-path";
 
 /** Whether something comes: for certain, not at all, or on a condition. */
 export type Word = "yes" | "no" | "only if";
@@ -27,9 +29,42 @@ export interface MachineEffect {
 export function effectOf(before: MachineState | undefined, after: MachineState | undefined): MachineEffect {
   if (after === undefined) return before === undefined ? quiet("it is in no stack", []) : givenUp(before);
   const effect = before === undefined ? taken(after) : changed(before, after);
-  if (effect.reboots === "no") return effect;
-  return { ...effect, drained: after.drainedBeforeReboot, awayForAtMost: after.awayForAtMost };
+  return effect.reboots === "no" ? effect : away(effect, after);
 }
+
+/**
+ * What an update does to a machine of which the stack says nothing new, and which is looked at all the same: the update before
+ * failed, or what it is looked at with is another (credentials, the program).
+ */
+export function effectOfLook(state: MachineState): MachineEffect {
+  const because =
+    "it is not what the stack says already (the update before failed, or it is looked at with another credential or program)";
+  return away({ reboots: "only if", because, changes: [] }, state);
+}
+
+/**
+ * Why the machine cannot be brought to the state; undefined where nothing is known against it. The upgrade program refuses the
+ * same when it sees the machine, by the same rule.
+ *
+ * @param machine its node name.
+ * @param runs Talos release that the last update that ended well has seen on it, if there was one.
+ */
+export function refusalOf(
+  machine: string,
+  runs: unknown,
+  { configuration, rebootsIfChanged: { talosVersion = "" } }: MachineState,
+): string | undefined {
+  const [has, wanted] = [parseTalosVersion(String(runs)), parseTalosVersion(talosVersion)];
+  if (configuration === "omni" || has === undefined || wanted === undefined) return undefined;
+  const fault = upgradePathFault(has.text, wanted.text);
+  return fault && `machines.${machine}.talosVersion: ${fault.problem}; ${fault.why}; ${fault.remedy}`;
+}
+
+const away = (effect: MachineEffect, { drainedBeforeReboot, awayForAtMost }: MachineState): MachineEffect => ({
+  ...effect,
+  drained: drainedBeforeReboot,
+  awayForAtMost,
+});
 
 /** The effect in one line, as a preview says it. */
 export function describeEffect({ reboots, because, drained, awayForAtMost }: MachineEffect): string {
@@ -113,6 +148,8 @@ function conditionOf(before: MachineState, after: MachineState, boot: Change[], 
     const who = after.configuration === "owned" ? "what Talos generates" : "somebody else";
     return `${who} does not say the same already: ${reasons(boot)}`;
   }
+  if (perhaps.some(({ field }) => field === "lookAgain"))
+    return `it is not as the last update has left it: ${reasons(perhaps)}`;
   if (perhaps.length > 0) return `Talos generates another configuration for it: ${reasons(perhaps)}`;
   if (before.address !== after.address) return `another machine answers at ${after.address}`;
   return undefined;

@@ -1,5 +1,5 @@
 /** What an update does to a machine: who reboots, why, and for how long it is away. */
-export { describeEffect, effectOf, type MachineEffect, type Word } from "./effect";
+export { describeEffect, effectOf, effectOfLook, type MachineEffect, refusalOf, type Word } from "./effect";
 export { partsOf } from "./parts";
 export { machineState, upgradeTimeouts, type MachineState } from "./state";
 export { effectsOf } from "./effects";

@@ -43,6 +43,8 @@ export interface Changeable {
   kernelArgs?: string[];
   /** Minor release whose features a generated configuration uses. */
   contract?: string;
+  /** The stack's word by which the machine is looked at anew. */
+  lookAgain?: string;
   clusterName?: string;
   clusterEndpoint?: string;
   kubernetesVersion?: string;
@@ -65,7 +67,7 @@ export type StateRecipe = Pick<
 
 /** What a stack says of a machine, and of all of its machines. */
 export type StateSpec = Pick<MachineSpec, "address" | "role" | "configuration" | "runningVersion"> &
-  Pick<ClusterSpec, "clusterName" | "clusterEndpoint" | "kubernetesVersion" | "upgrade" | "timeouts"> & {
+  Pick<ClusterSpec, "clusterName" | "clusterEndpoint" | "kubernetesVersion" | "upgrade" | "timeouts" | "lookAgain"> & {
     maintenance?: boolean;
   };
 
@@ -88,6 +90,10 @@ export function machineState(recipe: StateRecipe, spec: StateSpec): MachineState
   const { extensions, kernelArgs } = imageOf(recipe);
   const generated = spec.configuration === "owned" ? generatedOf(spec) : {};
   const contract = spec.configuration === "owned" ? contractMinor(recipe, spec) : undefined;
+  const perhaps = {
+    ...(contract === undefined ? {} : { contract }),
+    ...(spec.lookAgain === undefined ? {} : { lookAgain: spec.lookAgain }),
+  };
   return {
     address: spec.address,
     configuration: spec.configuration,
@@ -102,7 +108,7 @@ export function machineState(recipe: StateRecipe, spec: StateSpec): MachineState
       ...(bootsForAll ? generated : {}),
       ...partsIn(boot),
     },
-    ...(contract === undefined ? {} : { mayRebootIfChanged: { contract } }),
+    ...(Object.keys(perhaps).length > 0 ? { mayRebootIfChanged: perhaps } : {}),
     changesWithoutReboot: {
       ...(bootsForAll ? {} : generated),
       ...partsIn(live),

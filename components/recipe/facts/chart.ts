@@ -45,7 +45,7 @@ export function valueComplaints(chart: ChartValues, values: Record<string, unkno
       if (type === undefined && !prefixes.has(path)) complaints.push({ path, kind: "unknown" });
       return;
     }
-    if (type === "any" || type === "object") return;
+    if (type === "any") return;
     if (type !== undefined) {
       if (!isOfType(value, type)) complaints.push({ path, kind: type as ValueComplaint["kind"] });
       return;
@@ -82,6 +82,7 @@ function prefixesOf(chart: ChartValues): Set<string> {
 
 function isOfType(value: unknown, type: string): boolean {
   if (type === "array") return Array.isArray(value);
+  if (type === "object") return isMapping(value);
   // Templates print numbers and strings alike.
   if (type === "string" || type === "number") return typeof value === "string" || typeof value === "number";
   return typeof value === type;

@@ -1,7 +1,7 @@
 import { architectureOfLetters, capabilities, chipsWithMig, minDriverOfChip } from "./data/chips";
 import { cardAliases, cards, type Card, type CardFamily } from "./data/cards";
 import { migOfListedCards } from "./data/mig";
-import pciCards from "./data/pci-cards.json";
+import { listedChips } from "./pci-cards";
 import type { GpuSpec } from "../stack/spec/index";
 
 /** A model without vendor, family, case and punctuation. */
@@ -9,13 +9,13 @@ function normalize(model: string): string {
   return model
     .toLowerCase()
     .replace(/\((r|tm)\)|[®™]/g, " ")
-    .replace(/\b(nvidia|geforce|tesla|quadro|titan(?= rtx))\b/g, "")
+    .replace(/\b(nvidia|geforce|tesla|quadro)\b/g, "")
     .replace(/[^a-z0-9]+/g, "");
 }
 
 const cardByName = new Map<string, Card>(cards.map((card) => [normalize(card.model), card]));
 addAliases(); // `H100` is a name of the list, too, but of less that is known
-for (const [chip, names] of Object.entries(pciCards.chips)) {
+for (const [chip, names] of listedChips) {
   for (const name of names) {
     const card = cardOfChip(name, chip);
     if (card && !cardByName.has(normalize(name))) cardByName.set(normalize(name), card);

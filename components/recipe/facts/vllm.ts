@@ -23,8 +23,21 @@ export function vllmSplit(args: string[], gpus: number): VllmSplit {
 }
 
 function sizeOf(args: string[], flag: RegExp): number | undefined {
-  const at = args.findIndex((arg) => flag.test(arg));
+  const at = args.findIndex((arg) => flag.test(withDashes(arg)));
   const arg = args[at];
   if (arg === undefined) return undefined;
   return Number(arg.includes("=") ? arg.slice(arg.indexOf("=") + 1) : args[at + 1]);
+}
+
+/** vLLM reads `--a_b` as `--a-b` (vllm, utils/argparse_utils.py, FlexibleArgumentParser). */
+export function withDashes(arg: string): string {
+  const [flag = "", ...rest] = arg.split("=");
+  return flag.startsWith("--") ? [flag.replaceAll("_", "-"), ...rest].join("=") : arg;
+}
+
+/** What follows a flag, as `--flag=value` or `--flag value`; undefined when it is not there. */
+export function valueOfFlag(args: string[], flag: string): string | undefined {
+  const at = args.findIndex((arg) => withDashes(arg).split("=")[0] === flag);
+  const arg = args[at];
+  return arg === undefined || arg.includes("=") ? arg?.slice(arg.indexOf("=") + 1) : args[at + 1];
 }

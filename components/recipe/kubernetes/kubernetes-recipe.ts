@@ -24,9 +24,9 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
   const gpuMachines = machines.filter((machine) => machine.gpuCount > 0);
   const tolerations = tolerationsOf(gpuMachines);
   const nodeSelector = { "nvidia.com/gpu.present": "true" };
-  const release = releaseOf(spec, mode, era, tolerations, nodeSelector);
-  const cudaVersion = clusterCuda(gpuMachines);
   const config = sharingConfig(spec.sharing);
+  const release = releaseOf(spec, mode, era, tolerations, nodeSelector, config);
+  const cudaVersion = clusterCuda(gpuMachines);
   const owner = mode === "operator" ? "operator" : "component";
   return {
     era,
@@ -71,11 +71,12 @@ function releaseOf(
   era: Era,
   tolerations: PodToleration[],
   nodeSelector: Record<string, string>,
+  config: string | undefined,
 ): ReleaseRecipe {
   const deviceListStrategy = deviceListStrategyOf(era);
   return mode === "devicePlugin" && spec.devicePlugin
-    ? pluginRelease(spec.devicePlugin, spec, era, tolerations, nodeSelector, deviceListStrategy ?? "envvar")
-    : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, tolerations, deviceListStrategy);
+    ? pluginRelease(spec.devicePlugin, spec, era, tolerations, nodeSelector, config, deviceListStrategy ?? "envvar")
+    : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, tolerations, config, deviceListStrategy);
 }
 
 /**

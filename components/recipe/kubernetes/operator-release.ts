@@ -1,5 +1,5 @@
 import { migManagerValues } from "./mig-manager";
-import { sharingConfig, sharingConfigName } from "../facts/sharing";
+import { sharingConfigName } from "../facts/sharing";
 import type { ClusterSpec, GpuOperatorSpec } from "../stack/spec/index";
 import { controlPlaneTaint, tolerationOf } from "../machine/taints";
 import type { PodToleration, ReleaseRecipe } from "../types";
@@ -10,17 +10,19 @@ const controlPlane = tolerationOf(controlPlaneTaint);
 /**
  * The GPU Operator's release. Talos brings driver and toolkit, so the operator must not.
  *
+ * @param config the plugin's configuration that shares cards; undefined where none are shared
  * @param legacyStrategy how devices are handed out on Talos ≤ 1.12; undefined from 1.13 on
  */
 export function operatorRelease(
   operator: GpuOperatorSpec,
   spec: ClusterSpec,
   tolerations: PodToleration[],
+  config: string | undefined,
   legacyStrategy: string | undefined,
 ): ReleaseRecipe {
   const eraValues = legacyStrategy === undefined ? cdiValues : legacyValues(legacyStrategy);
   const migManager = migManagerValues(operator, spec.sharing);
-  const ours = mergeValues({ ...commonValues(spec, tolerations), migManager }, eraValues);
+  const ours = mergeValues({ ...commonValues(spec, tolerations, config), migManager }, eraValues);
   return {
     name: "gpu-operator",
     namespace: operator.namespace ?? "gpu-operator",
@@ -31,8 +33,7 @@ export function operatorRelease(
   };
 }
 
-function commonValues(spec: ClusterSpec, tolerations: PodToleration[]): ChartInput {
-  const config = sharingConfig(spec.sharing);
+function commonValues(spec: ClusterSpec, tolerations: PodToleration[], config: string | undefined): ChartInput {
   return {
     driver: { enabled: false },
     toolkit: { enabled: false },

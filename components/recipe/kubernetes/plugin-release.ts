@@ -1,4 +1,3 @@
-import { sharingConfig } from "../facts/sharing";
 import type { ClusterSpec, DevicePluginSpec } from "../stack/spec/index";
 import type { Era, PodToleration, ReleaseRecipe } from "../types";
 import { valueAt } from "../machine/user-patches";
@@ -11,16 +10,20 @@ export function strategiesIn(value: unknown): string[] {
   return list.filter((item) => typeof item === "string").flatMap((item) => item.split(",").map((word) => word.trim()));
 }
 
-/** The standalone device plugin's release. */
+/**
+ * The standalone device plugin's release.
+ *
+ * @param config the plugin's configuration that shares cards; undefined where none are shared
+ */
 export function pluginRelease(
   plugin: DevicePluginSpec,
   spec: ClusterSpec,
   era: Era,
   tolerations: PodToleration[],
   nodeSelector: Record<string, string>,
+  config: string | undefined,
   deviceListStrategy: string,
 ): ReleaseRecipe {
-  const config = sharingConfig(spec.sharing);
   const ours = {
     runtimeClassName: "nvidia",
     nodeSelector,

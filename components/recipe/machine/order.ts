@@ -1,4 +1,4 @@
-import type { MachineRole } from "../stack/spec/index";
+import type { MachineRole, UpgradeSpec } from "../stack/spec/index";
 
 /** What the order of upgrades depends on. */
 export interface Ordered {
@@ -6,27 +6,62 @@ export interface Ordered {
   role: MachineRole;
 }
 
-/** Machines in upgrade order: control planes first, then workers, each by name. */
-export function inUpgradeOrder<M extends Ordered>(machines: M[]): M[] {
-  const rank = (machine: Ordered): number => (machine.role === "controlplane" ? 0 : 1);
+/** Machines in upgrade order: control planes first, then the workers that go ahead as they are named, then the others; else by name. */
+export function inUpgradeOrder<M extends Ordered>(machines: M[], first: readonly string[] = []): M[] {
+  const rank = ({ name, role }: Ordered): number => {
+    if (role === "controlplane") return 0;
+    const place = first.indexOf(name);
+    return 1 + (place === -1 ? first.length : place);
+  };
   return [...machines].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
 /**
- * For each machine, those that must be done before it starts: a control plane waits for the one before it; worker i for
- * worker i - maxParallel, and the first ones for the last control plane.
+ * Workers that may be upgraded at a time. A share is of all workers, rounded down as Kubernetes rounds what a Deployment may do
+ * without (kubernetes, pkg/controller/deployment/util, ResolveFenceposts), and one at least.
  */
-export function upgradeWindows(ordered: Ordered[], maxParallel: number): Record<string, string[]> {
-  const controlPlanes = ordered.filter((machine) => machine.role === "controlplane");
-  const workers = ordered.filter((machine) => machine.role === "worker");
-  const window = Math.max(1, Math.floor(maxParallel));
+export function windowOf(maxParallel: UpgradeSpec["maxParallel"], workers: number): number {
+  const share = typeof maxParallel === "string" ? /^(\d+)%$/.exec(maxParallel)?.[1] : undefined;
+  const window = share === undefined ? Number(maxParallel ?? 1) : (workers * Number(share)) / 100;
+  return Math.max(1, Math.floor(window) || 1);
+}
+
+/**
+ * For each machine, those that must be done before it starts: a control plane waits for the one before it, and so does a worker
+ * that goes ahead; worker i of the others waits for worker i - maxParallel, and the first ones for the last machine before
+ * them.
+ *
+ * @param ordered in upgrade order.
+ */
+export function upgradeWindows(
+  ordered: Ordered[],
+  { maxParallel, first = [] }: Pick<UpgradeSpec, "maxParallel" | "first"> = {},
+): Record<string, string[]> {
+  const oneByOne = ordered.filter(({ name, role }) => role === "controlplane" || first.includes(name));
+  const together = ordered.filter((machine) => !oneByOne.includes(machine));
+  const window = windowOf(maxParallel, ordered.filter(({ role }) => role === "worker").length);
   const names = (...machines: (Ordered | undefined)[]): string[] =>
     machines.flatMap((machine) => (machine ? [machine.name] : []));
   return Object.fromEntries([
-    ...controlPlanes.map((machine, index) => [machine.name, names(controlPlanes[index - 1])]),
-    ...workers.map((machine, index) => [
+    ...oneByOne.map((machine, index) => [machine.name, names(oneByOne[index - 1])]),
+    ...together.map((machine, index) => [
       machine.name,
-      names(index < window ? controlPlanes.at(-1) : workers[index - window]),
+      names(index < window ? oneByOne.at(-1) : together[index - window]),
     ]),
   ]) as Record<string, string[]>;
+}
+
+/**
+ * Machines in two stages. What offers the GPUs comes after the first one, and the second one starts once the smoke tests of the
+ * machines that go ahead have passed. Without such machines all are in the first stage.
+ *
+ * @param ordered in upgrade order.
+ */
+export function upgradeStages<M extends Ordered>(
+  ordered: M[],
+  { first = [] }: Pick<UpgradeSpec, "first"> = {},
+): { ahead: M[]; rest: M[] } {
+  if (first.length === 0) return { ahead: ordered, rest: [] };
+  const isAhead = ({ name, role }: M): boolean => role === "controlplane" || first.includes(name);
+  return { ahead: ordered.filter(isAhead), rest: ordered.filter((machine) => !isAhead(machine)) };
 }

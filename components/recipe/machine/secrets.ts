@@ -30,6 +30,11 @@ const name =
 const variable =
   /(^|[\s"',;])-{0,2}(\w*(AUTH_?KEY|SETUP_KEY|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|PASSWORD|PASSWD|PASSPHRASE|AUTH_?TOKEN|API_?TOKEN|_TOKEN|_SECRET|CREDENTIALS))=(?!\s*$)(?![\s"']*(\/|file:))[^\s]/i;
 
+/** The same where a mapping has them: machine.env, and an EnvironmentConfig. */
+const variableName =
+  /^\w*(AUTH_?KEY|SETUP_KEY|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|PASSWORD|PASSWD|PASSPHRASE|AUTH_?TOKEN|API_?TOKEN|_TOKEN|_SECRET|CREDENTIALS)$/;
+const environment = /^(machine\.env|variables|cluster\.\w+\.env)\.[^.]+$/;
+
 /** Shapes of well-known secrets. */
 const shape = new RegExp(
   [
@@ -75,6 +80,7 @@ function isSecret(text: string, path: string, key: string, kind: string): boolea
   if (text.trim() === "" || /^\s*(\$\{[^}]*\}|\{\{[^}]*\}\}|<[^>]*>)\s*$/.test(text)) return false; // nothing, or a place for one
   if (fields[kind]?.test(path) === true || passphrase.test(path)) return true;
   if (name.test(key) && !isPath(text)) return true;
+  if (environment.test(path) && variableName.test(key) && !isPath(text)) return true;
   return shape.test(text) || encodedKey.test(text) || variable.test(text) || holdsSecretManifest(text, path);
 }
 

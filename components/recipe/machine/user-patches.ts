@@ -26,6 +26,14 @@ export interface UserPatch {
   modules: string[];
   /** Keys and values under machine.sysctls. */
   sysctls: Record<string, string>;
+  /** Labels that Talos gives the node: of machine.nodeLabels and of a KubeNodeConfig. */
+  nodeLabels: [key: string, value: string][];
+  /** Labels that the kubelet gives the node when it registers, by its own argument. */
+  kubeletLabels: [key: string, value: string][];
+  /** Whether Talos gives the node a taint. */
+  taintsNode: boolean;
+  /** Names that it gives the host. */
+  hostnames: string[];
   /** What keeps it from being a strategic-merge patch: `yaml` (no YAML), `json6902` (a list of operations), `shape` (no mapping). */
   flaw?: { kind: "yaml" | "json6902" | "shape"; detail: string };
 }
@@ -43,7 +51,10 @@ export function readPatch(text: string, field: string): UserPatch {
 }
 
 function read(text: string): Omit<UserPatch, "field"> {
-  const nothing = { text, documents: [], config: {}, kinds: [], files: [], modules: [], sysctls: {} };
+  const nothing = {
+    ...{ text, documents: [], config: {}, kinds: [], files: [], modules: [], sysctls: {} },
+    ...{ nodeLabels: [], kubeletLabels: [], taintsNode: false, hostnames: [] },
+  };
   const documents = talosDocuments(text);
   const error = documents.flatMap((document) => document.errors)[0];
   if (error)
@@ -55,6 +66,7 @@ function read(text: string): Omit<UserPatch, "field"> {
   if (odd !== undefined) return { ...nothing, flaw: { kind: "shape", detail: `a ${typeof odd}` } };
   const maps = values.filter(isMapping);
   const config = maps.find((value) => value["kind"] === undefined) ?? {};
+  const ofKind = (kind: string): Record<string, unknown>[] => maps.filter((value) => value["kind"] === kind);
   return {
     text,
     documents,
@@ -65,14 +77,41 @@ function read(text: string): Omit<UserPatch, "field"> {
       path: asText(file["path"]),
       content: asText(file["content"]),
     })),
-    modules: [
-      ...listAt(config, "machine", "kernel", "modules"),
-      ...maps.filter((value) => value["kind"] === "KernelModuleConfig"),
-    ].map((module) => asText(module["name"])),
+    modules: [...listAt(config, "machine", "kernel", "modules"), ...ofKind("KernelModuleConfig")].map((module) =>
+      asText(module["name"]),
+    ),
     sysctls: Object.fromEntries(
       Object.entries(recordAt(config, "machine", "sysctls")).map(([key, value]) => [key, asText(value)]),
     ),
+    nodeLabels: [
+      recordAt(config, "machine", "nodeLabels"),
+      ...ofKind("KubeNodeConfig").map((node) => recordAt(node, "labels")),
+    ].flatMap((labels) => Object.entries(labels).map(([key, value]): [string, string] => [key, asText(value)])),
+    kubeletLabels: [recordAt(config, "machine", "kubelet"), ...ofKind("KubeletConfig")].flatMap((kubelet) =>
+      labelsOfArgument(recordAt(kubelet, "extraArgs")["node-labels"]),
+    ),
+    taintsNode: [
+      recordAt(config, "machine", "nodeTaints"),
+      ...ofKind("KubeNodeConfig").map((node) => recordAt(node, "taints")),
+    ].some((taints) => Object.keys(taints).length > 0),
+    hostnames: [
+      valueAt(config, "machine", "network", "hostname"),
+      ...ofKind("HostnameConfig").map((document) => document["hostname"]),
+    ]
+      .map(asText)
+      .filter((name) => name !== ""),
   };
+}
+
+/** Labels as the kubelet's `--node-labels` has them: `a=b,c=d`, or a list of such texts. */
+function labelsOfArgument(said: unknown): [string, string][] {
+  const texts = (Array.isArray(said) ? said : [said]).map(asText).filter((text) => text !== "");
+  return texts.flatMap((text) =>
+    text.split(",").map((pair): [string, string] => {
+      const [key = "", ...value] = pair.trim().split("=");
+      return [key, value.join("=")];
+    }),
+  );
 }
 
 /** The value at a path of keys; undefined where there is none. */

@@ -64,12 +64,25 @@ export function specialAddress(text: string): string | undefined {
 /** Why a text is no address of one machine; undefined when it is one. */
 export function addressFlaw(text: string): string | undefined {
   if (isIPv4(text) || isIPv6(text.split("%")[0] ?? "")) {
-    if (/%/.test(text) && !/^[^%]+%[A-Za-z0-9_.-]{1,15}$/.test(text)) return "is not an address";
+    if (/%/.test(text) && !/^[^%]+%(?!25)[A-Za-z0-9_.-]{1,15}$/.test(text)) return "is not an address";
     const special = specialAddress(text);
     return special && `is ${special}`;
   }
   if (/^localhost\.?$/i.test(text)) return "is this computer itself";
   return isHostName(text) ? undefined : "is not an address";
+}
+
+/** Ports of Talos' own API (siderolabs/docs, ingress firewall: apid, trustd). */
+const talosPorts = ["50000", "50001"];
+
+/** Why a URL is not one by which every machine reaches the Kubernetes API; undefined when it may be one. */
+export function endpointFlaw(url: string): string | undefined {
+  const [, bracketed, name = "", port] = /^https:\/\/(?:\[([^\]]*)\]|([^:/]*))(?::(\d+))?/i.exec(url) ?? [];
+  const host = bracketed ?? name;
+  if (/^localhost\.?$/i.test(host)) return "is each machine itself";
+  const special = specialAddress(host);
+  if (special !== undefined) return `has ${special}`;
+  return port !== undefined && talosPorts.includes(port) ? "has the port of Talos' own API" : undefined;
 }
 
 /** Why a text is no URL of a server; undefined when it is one. */

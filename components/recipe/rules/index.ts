@@ -1,4 +1,4 @@
-import { addressFlaw, urlFlaw } from "./address";
+import { addressFlaw, endpointFlaw, urlFlaw } from "./address";
 import { durationValue, longestWait, shortestWait } from "./duration";
 import { ruleOf, shown, withPattern, type Rule } from "./fault";
 import { imageFlaw } from "./image-reference";
@@ -46,6 +46,17 @@ export const objectName = withPattern(
   ),
 );
 
+/** A text that stands in comments, annotations and a process' environment. */
+export const oneLine = withPattern(
+  /^[\x20-\x7e]{1,100}$/,
+  ruleOf(
+    (text) => /^[\x20-\x7e]{1,100}$/.test(text),
+    "is no short line of text",
+    "it is noted on what was looked at",
+    "write up to 100 letters, digits and signs of ASCII, e.g. `2026-11-22`",
+  ),
+);
+
 /** Key of a label, a taint or a resource. */
 export const qualifiedName = ruleOf(
   isQualifiedName,
@@ -88,6 +99,9 @@ export const imageReference = flawRule(
   "write `registry/name:tag`, e.g. `nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04`",
 );
 
+/** Less than a mebibyte is an amount whose unit was forgotten: no file system has so little, and no program runs in it. */
+const leastBytes = 2 ** 20;
+
 /** Amount of storage or memory. */
 export const bytes = withPattern(
   /^\+?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+|[KMGTPE]i|[numkMGTPE]?)$/,
@@ -95,10 +109,26 @@ export const bytes = withPattern(
     (text) => {
       const value = quantityValue(text);
       if (value === undefined) return "is not an amount of storage";
-      return value >= 1 ? undefined : value > 0 ? "is less than one byte" : "is not more than nothing";
+      if (value >= leastBytes) return undefined;
+      return value >= 1
+        ? "is in bytes, and nothing fits into so few"
+        : value > 0
+          ? "is less than one byte"
+          : "is not more than nothing";
     },
     "Kubernetes refuses it, or makes nothing that anything fits into",
     "write a Kubernetes quantity, e.g. `100Gi`, `500M`",
+  ),
+);
+
+/** Share of many. */
+export const share = withPattern(
+  /^(?:[1-9]\d?|100)%$/,
+  ruleOf(
+    (text) => /^(?:[1-9]\d?|100)%$/.test(text),
+    "is neither a number nor a share",
+    "how many may be away at a time follows from it",
+    "write a whole number from 1 on, or `1%` to `100%`",
   ),
 );
 
@@ -128,7 +158,7 @@ export const machineAddress = flawRule(
 export const clusterUrl = withPattern(
   /^[hH][tT][tT][pP][sS]:\/\//,
   flawRule(
-    (text) => urlFlaw(text, ["https"]),
+    (text) => urlFlaw(text, ["https"]) ?? endpointFlaw(text),
     "machines and clients are given it as the address of the Kubernetes API",
     "write it with its scheme, e.g. `https://10.0.10.10:6443`",
   ),
@@ -199,7 +229,8 @@ export function resourceLimit(resource: string): Rule {
       if (value < 0) return "is less than nothing";
       if (resource === "cpu" || value === 0) return undefined;
       if (!standard.test(resource)) return Number.isInteger(value) ? undefined : "is not a whole number";
-      return value < 1 ? "is less than one byte" : undefined;
+      if (resource !== "memory") return value < 1 ? "is less than one byte" : undefined;
+      return value < leastBytes ? "is in bytes, and no program runs in so few" : undefined;
     },
     handedOn,
     resource === "cpu" ? "write processors, e.g. `2` or `500m`" : "write a Kubernetes quantity, e.g. `4Gi`",

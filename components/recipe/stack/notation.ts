@@ -62,6 +62,8 @@ export const objectName = ruled(rules.objectName);
 export const image = ruled(rules.imageReference);
 /** Number of things, from one on. */
 export const count = z.number().int().min(1);
+/** Number of things of many: itself, or a share of them as `25%`. */
+export const countOrShare = z.union([count, ruled(rules.share)]);
 /** Values of a chart. */
 export const values = z.record(z.string(), z.any());
 /** Texts by key. */

@@ -42,6 +42,19 @@ export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.Z
         ),
       ];
     }
+    case "invalid_union": {
+      const kinds = issue.errors.flatMap((one) =>
+        one.flatMap((inner) => ("expected" in inner ? [inner.expected] : [])),
+      );
+      const must = [...new Set(kinds)].map(described).join(" or ");
+      return [
+        finding(
+          `is ${described(kindOf(value))} but must be ${must}`,
+          "YAML reads it differently from what is meant",
+          `write ${must}`,
+        ),
+      ];
+    }
     case "invalid_value": {
       if (value === undefined)
         return [

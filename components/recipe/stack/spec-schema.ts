@@ -2,7 +2,7 @@ import { z } from "zod";
 import * as rules from "../rules";
 import {
   cards,
-  count,
+  countOrShare,
   duration,
   image,
   labels,
@@ -139,8 +139,15 @@ export const specSchema = z.strictObject({
     })
     .optional(),
   workloads: workloadsSchema.optional(),
-  upgrade: z.strictObject({ maxParallel: count.optional(), drain: z.boolean().optional() }).optional(),
+  upgrade: z
+    .strictObject({
+      first: z.array(text).optional(),
+      maxParallel: countOrShare.optional(),
+      drain: z.boolean().optional(),
+    })
+    .optional(),
   timeouts: timeouts.optional(),
+  lookAgain: ruled(rules.oneLine).optional(),
   factoryUrl: ruled(rules.serverUrl).optional(),
   smokeTestImage: image.optional(),
   images: z

@@ -8,5 +8,6 @@ import { eachMachine } from "../transform";
 export const schematic = eachMachine((machine) => {
   if (machine.gpuCount === 0 || machine.configuration === "omni") return;
   const { id, yaml } = schematicOf({ extensions: [], kernelArgs: [] });
-  Object.assign(machine, { schematic: yaml, schematicId: id });
+  const installerImage = machine.installerImage.replace(machine.schematicId, id);
+  Object.assign(machine, { schematic: yaml, schematicId: id, installerImage });
 });

@@ -100,12 +100,19 @@ test("containerd's options are told by what they make; another part is a comment
 test.each([
   [
     "several of a kind are counted",
-    [card("GA102 [GeForce RTX 3090]"), card("GA102 [GeForce RTX 3090]")],
+    [card("GA102 [GeForce RTX 3090]", "0x2204"), card("GA102 [GeForce RTX 3090]", "0x2204")],
     [{ model: "RTX 3090", count: 2 }],
     0,
   ],
   ["a name that may be two cards is told", [card("GA107GL [A2 / A16]", "0x25b6")], [{ model: "A2" }], 1],
-  ["one younger than the release's list has only its ID", [card(undefined, "0x2fff")], [{ model: "unknown" }], 1],
+  ["one younger than the release's list is told by its ID", [card(undefined, "0x2c05")], [{ model: "RTX 5070 Ti" }], 0],
+  [
+    "one with an ID that no list has is told by its name",
+    [card("GA102 [GeForce RTX 3090]", "0x2fff")],
+    [{ model: "RTX 3090" }],
+    0,
+  ],
+  ["one younger than both lists has only its ID", [card(undefined, "0x2fff")], [{ model: "unknown" }], 1],
   [
     "audio, bridges and other vendors are no cards",
     [{ ...card("GB203 High Definition Audio"), classId: "0x04" }],

@@ -1,35 +1,11 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import {
-  apiServer,
-  bundled,
-  gone,
-  hangingProgram,
-  kubeconfig,
-  listen,
-  type Listening,
-  offering,
-  runCommand,
-  scratch,
-} from "../stand";
+import { apiServer, cliStand, gone, hangingProgram, listen, offering, runCommand } from "../stand";
 
-const folder = scratch();
-const listening: Listening[] = [];
-let cli: string;
-beforeAll(() => void (cli = bundled(folder)));
-afterAll(() => {
-  for (const one of listening) one.close();
-  fs.rmSync(folder, { recursive: true });
-});
-
-async function access(server: Promise<Listening>): Promise<string[]> {
-  const opened = await server;
-  listening.push(opened);
-  return ["--kubeconfig", kubeconfig(folder, opened.url)];
-}
+const { folder, cli, leadTo } = cliStand();
 
 test("writes the stack's file, never over one that is there unless it is told to", async () => {
-  const args = ["discover", ...(await access(apiServer(offering))), "--name", "home"];
+  const args = ["discover", ...(await leadTo(apiServer(offering))), "--name", "home"];
   const file = path.join(folder, "Pulumi.home.yaml");
   const first = await runCommand(cli, args);
   expect([first.status, first.stdout]).toEqual([2, expect.stringContaining("Pulumi.home.yaml is written")]);
@@ -47,7 +23,7 @@ test("writes the stack's file, never over one that is there unless it is told to
 });
 
 test("a machine that the cluster does not have, and a name that no stack may have, are told", async () => {
-  const args = ["discover", ...(await access(apiServer(offering))), "--out", "-"];
+  const args = ["discover", ...(await leadTo(apiServer(offering))), "--out", "-"];
   expect((await runCommand(cli, [...args, "--machine", "gpu-9"])).stderr).toContain("has no machine gpu-9; take gpu-1");
   expect((await runCommand(cli, [...args, "--name", "a b"])).stderr).toContain("is no name of a stack");
 });
@@ -56,7 +32,7 @@ test.each([
   ["a server that never answers", () => listen(() => {}), "does not answer within 0.6 s"],
   ["a cluster without Talos", () => apiServer({}), "has no node of Talos"],
 ])("%s ends it with status 2, in its time", async (_, server, said) => {
-  const { status, stderr, seconds } = await runCommand(cli, ["discover", ...(await access(server())), "--within", "3"]);
+  const { status, stderr, seconds } = await runCommand(cli, ["discover", ...(await leadTo(server())), "--within", "3"]);
   expect([status, stderr]).toEqual([2, expect.stringContaining(said)]);
   expect(seconds).toBeLessThan(30);
 });
@@ -67,7 +43,7 @@ test("a talosctl that hangs is ended with whatever it started, and the rest is w
   fs.writeFileSync(talosconfig, "context: a\ncontexts: {a: {endpoints: [127.0.0.1]}}\n");
   const args = [
     "discover",
-    ...(await access(apiServer(offering))),
+    ...(await leadTo(apiServer(offering))),
     "--talosconfig",
     talosconfig,
     "--within",

@@ -1,3 +1,8 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { renewCards } from "../../../cli/facts/renew-cards";
+import { namesOfDevice } from "../../../components/recipe/facts/pci-cards";
 import { pciCards } from "../../../cli/facts/pci-cards";
 import committed from "../../../components/recipe/facts/data/pci-cards.json";
 
@@ -20,18 +25,18 @@ const list = `#\tVersion: 2026.10.24
 10df  Emulex Corporation
 `;
 
-test("a list of PCI IDs becomes the names that drivers print, by chip", () => {
+test("a list of PCI IDs becomes the names that drivers print, by chip and device", () => {
   expect(pciCards(list)).toEqual({
     version: "2026.10.24",
     chips: {
-      AD107: ["RTX 2000 Ada Generation", "RTX 2000E Ada Generation"],
-      GA104: ["GeForce RTX 3080 Laptop GPU"],
-      GA107: ["A16", "A2"],
-      GB202: ["RTX PRO 6000 Blackwell Max-Q Workstation Edition"],
-      GH100: ["GH200 120GB", "GH200 480GB"],
-      GP106: ["GeForce GTX 1060 6GB"],
-      TU102: ["Quadro RTX 6000", "Quadro RTX 8000"],
-      TU104: ["GeForce RTX 2080", "GeForce RTX 2080 with Max-Q Design"],
+      AD107: { "28b0": ["RTX 2000 Ada Generation", "RTX 2000E Ada Generation"] },
+      GA104: { "24dc": ["GeForce RTX 3080 Laptop GPU"] },
+      GA107: { "25b6": ["A2", "A16"] },
+      GB202: { "2bb4": ["RTX PRO 6000 Blackwell Max-Q Workstation Edition"] },
+      GH100: { "2342": ["GH200 120GB", "GH200 480GB"] },
+      GP106: { "1c06": ["GeForce GTX 1060 6GB"] },
+      TU102: { "1e30": ["Quadro RTX 6000", "Quadro RTX 8000"] },
+      TU104: { "1e90": ["GeForce RTX 2080", "GeForce RTX 2080 with Max-Q Design"] },
     },
   });
 });
@@ -44,4 +49,23 @@ test("the committed table says where it is from", () => {
   expect(committed.source).toContain("pci.ids");
   expect(committed.version).toMatch(/^\d{4}\.\d\d\.\d\d$/);
   expect(Object.keys(committed.chips).length).toBeGreaterThan(30);
+});
+
+test("the generator writes what it reads, a line for each device", async () => {
+  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cards-")), "cards.json");
+  const from = `${file}.ids`;
+  fs.writeFileSync(from, list);
+  expect(await renewCards(from, file)).toBe("cards.json: 8 devices, 13 names, 8 chips, list of 2026.10.24");
+  const text = fs.readFileSync(file, "utf8");
+  expect(JSON.parse(text)).toMatchObject(pciCards(list));
+  expect(text).toContain('\n      "28b0": ["RTX 2000 Ada Generation", "RTX 2000E Ada Generation"]\n');
+  fs.rmSync(path.dirname(file), { recursive: true });
+});
+
+test.each([
+  ["2c05", ["GeForce RTX 5070 Ti"]],
+  ["1f07", ["GeForce RTX 2070"]],
+  ["ffff", []],
+])("the device %s is %j", (id, names) => {
+  expect(namesOfDevice(id)).toEqual(names);
 });

@@ -68,6 +68,23 @@ test("a graph of many machines draws their number", () => {
   expect(page.match(/15 machines<br\/>reboots: only if/g)).toHaveLength(2);
 });
 
+test("with upgrade.first: what offers the GPUs and their tests come between those machines and the others", () => {
+  const gpus = [{ model: "H100 NVL" }];
+  const machines = Object.fromEntries(
+    ["a", "b", "c", "d"].map((name, index) => [
+      name,
+      { address: `10.0.0.${index + 1}`, role: "worker", configuration: "adopted", gpus },
+    ]),
+  );
+  const upgrade = { first: ["c"], maxParallel: "50%" };
+  const said = { talosVersion: "v1.12.6", machines, devicePlugin: { version: "0.17.4" }, upgrade };
+  const comparison = compare("fleet", undefined, undefined, side(said));
+  expect(comparison).toMatchObject({ waves: [["c"], ["a", "b"], ["d"]], wavesAhead: 1 });
+  expectGolden("first", toMarkdown(pageOf(comparison)));
+  const migrated = compare("fleet", "main", side(said), side({ ...said, talosVersion: "v1.13.0" }));
+  expect(migrated.away.at(-1)).toContain("that goes ahead (upgrade.first); on each other machine until it is upgraded");
+});
+
 test("lines that stay are kept", () => {
   expect(lineDifference(["a", "b", "c"], ["a", "x", "c", "d"])).toEqual(["  a", "- b", "+ x", "  c", "+ d"]);
 });

@@ -61,9 +61,10 @@ const task = {
   pollSeconds: 1,
 };
 
-function gate(cluster: Cluster, units?: number) {
+function gate(cluster: Cluster, units?: number, more: { mustPass?: boolean } = {}) {
   const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
-  const wanted = units === undefined ? task : { ...task, tests: task.tests.map((one) => ({ ...one, units })) };
+  const tests = units === undefined ? task.tests : task.tests.map((one) => ({ ...one, units }));
+  const wanted = { ...task, tests, ...more };
   return { clock, lines, run: () => awaitTests(wanted, cluster, clock, (line) => lines.push(line)) };
 }
 
@@ -114,6 +115,19 @@ test("with every unit in use it waits for its patience, evicts nobody, and names
     `gpu-1: its smoke test waits up to 1m for a free unit: ${inUse}`,
     `gpu-1: not tested: ${inUse}; nobody's work is evicted for a test`,
   ]);
+});
+
+test("a test that must pass waits for a unit until the limit, and has failed then: further machines wait for it", async () => {
+  const cluster = new Cluster();
+  cluster.pods.push(...four);
+  const { clock, lines, run } = gate(cluster, undefined, { mustPass: true });
+  const said = await failure(run());
+  expect(said).toContain("machines.gpu-1: its smoke test (Job gpu/test-1) did not pass within 10m");
+  expect(said).toContain("in use by default/train-1 (1)");
+  expect(said).toContain("no other worker starts before its test has passed; free a unit on it");
+  expect(clock.now()).toBe(600_000);
+  expect(lines[0]).toContain("its smoke test waits up to 10m for a free unit");
+  expect(cluster.suspended).toEqual([]);
 });
 
 test("a unit that comes free within its patience is taken", async () => {

@@ -95,6 +95,33 @@ test("a machine that is as wanted is told in one line, and left alone", async ()
   expect(stdout.trim().split("\n")).toHaveLength(1);
 });
 
+test("where Pulumi is killed before anything is done to the machine, the program ends, and its files go", async () => {
+  fs.writeFileSync(path.join(folder, "mode"), "hang"); // the machine answers nothing, for half a minute a call
+  const pulumi = path.join(folder, "pulumi");
+  fs.symlinkSync(process.execPath, pulumi);
+  const plugin = `const { spawn } = require("node:child_process");
+    const shell = spawn("/bin/sh", ["-c", "echo $$; exec node ${program} upgrade"], { stdio: ["pipe", "inherit", "inherit"] });
+    shell.stdin.end(process.env.TASK);`;
+  const child = spawn(pulumi, ["-e", plugin], {
+    env: {
+      PATH: process.env["PATH"],
+      TMPDIR: temporary,
+      TALOS_GPU_TALOSCTL: path.join(folder, "talosctl"),
+      TALOS_GPU_TALOSCONFIG: talosconfig,
+      TASK: JSON.stringify(wanted),
+    },
+  });
+  const pid = await new Promise<number>((resolve) =>
+    child.stdout.once("data", (text: Buffer) => resolve(Number(text))),
+  );
+  await new Promise((resolve) => child.stderr.once("data", resolve)); // it has begun
+  child.kill("SIGKILL");
+  const alive = (): boolean => fs.existsSync(`/proc/${pid}`);
+  expect(alive()).toBe(true);
+  while (alive()) await new Promise((resolve) => setTimeout(resolve, 100)); // within the test's limit
+  expect(fs.readdirSync(temporary)).toEqual([]);
+}, 20_000);
+
 test("talosctl gets the talosconfig in a file for the user alone, no secret by environment or arguments, and the file goes", async () => {
   await run("upgrade", wanted);
   for (const call of calls()) {
@@ -188,6 +215,6 @@ test("a missing talosctl, an unknown verb and a task of another shape are said p
   expect((await run("upgrade", wanted, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" })).stderr).toContain(
     "install talosctl of the machine's minor release",
   );
-  expect((await run("destroy", wanted)).stderr).toContain('verb "destroy" is not one of upgrade, adopt, release');
+  expect((await run("destroy", wanted)).stderr).toContain('verb "destroy" is not one of preflight, upgrade, adopt');
   expect((await run("upgrade", { ...wanted, role: "king" })).stderr).toContain("role");
 });

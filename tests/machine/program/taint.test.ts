@@ -1,4 +1,4 @@
-import { taint, untaint, type TaintedNodes } from "../../../components/machine/program/kubernetes/taint";
+import { dropTaints, taint, untaint, type TaintedNodes } from "../../../components/machine/program/kubernetes/taint";
 import type { NodeTaintState, TaintResult } from "../../../components/machine/program/task";
 
 /** A node in memory, whose version goes up with every write. `races` writes of somebody else come between. */
@@ -100,4 +100,19 @@ test("without the node, taint says so and untaint has nothing to do", async () =
 test("does not try for ever", async () => {
   const node = new FakeNode([], 1000);
   await expect(set(node)).rejects.toThrow("the node changed under 20 attempts");
+});
+
+describe("the last taint of a machine goes with the machine's own step, before anything is without its toleration", () => {
+  const drop = async (wanted: NodeTaintState[], before: NodeTaintState[] | undefined): Promise<NodeTaintState[]> => {
+    const node = new FakeNode([foreign, gpu]);
+    await dropTaints({ machine: "velaryon", taints: wanted }, before, node, quiet);
+    return node.now;
+  };
+
+  test("it goes, and those of others stay", async () => expect(await drop([], [gpu])).toEqual([foreign]));
+  test("of several, `taint` drops it", async () => expect(await drop([foreign], [gpu])).toEqual([foreign, gpu]));
+  test("the stack had none", async () => expect(await drop([], undefined)).toEqual([foreign, gpu]));
+  test("a node that is gone has none", async () => {
+    await dropTaints({ machine: "gone", taints: [] }, [gpu], new FakeNode([]), quiet);
+  });
 });

@@ -1,6 +1,3 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
-import { parse } from "yaml";
 import {
   assertValid,
   checks,
@@ -9,25 +6,9 @@ import {
   renderFinding,
   type Finding,
 } from "../../../components/recipe/index";
-import { fixtures, validStack, validStacks } from "../stacks";
+import { invalidFiles, invalidStack, validStack, validStacks } from "../stacks";
 
-interface Expected {
-  check: string;
-  field: string;
-  /** Parts of what is said. */
-  message: string[];
-}
-
-interface Invalid {
-  /** The stack that is right, of which this one differs by its mistake. */
-  base: string;
-  stack: unknown;
-  expect: Expected[];
-}
-
-const folder = path.join(fixtures, "invalid");
-const files = fs.readdirSync(folder).sort();
-const read = (file: string): Invalid => parse(fs.readFileSync(path.join(folder, file), "utf8")) as Invalid;
+const files = invalidFiles();
 
 /** Leaves in which two values differ. */
 function differences(a: unknown, b: unknown, at = ""): string[] {
@@ -40,7 +21,7 @@ function differences(a: unknown, b: unknown, at = ""): string[] {
 
 describe("stacks with a mistake", () => {
   test.each(files)("%s: says exactly what is wrong", (file) => {
-    const { stack, expect: expected } = read(file);
+    const { stack, expect: expected } = invalidStack(file);
     const findings = findingsOf(stack);
     const name = ({ check, field }: { check: string; field: string }): string => `${check} ${field}`;
     expect(findings.map(name).sort()).toEqual(expected.map(name).sort());
@@ -51,7 +32,7 @@ describe("stacks with a mistake", () => {
   });
 
   test.each(files)("%s: is a stack that is right, but for its mistake", (file) => {
-    const { base, stack, expect: expected } = read(file);
+    const { base, stack, expect: expected } = invalidStack(file);
     expect(expected.length).toBeGreaterThan(0);
     expect(findingsOf(validStack(base))).toEqual([]);
     const changed = differences(validStack(base), stack);
@@ -61,12 +42,12 @@ describe("stacks with a mistake", () => {
   });
 
   test("there is one for every check", () => {
-    const shown = new Set(files.flatMap((file) => read(file).expect.map((expected) => expected.check)));
+    const shown = new Set(files.flatMap((file) => invalidStack(file).expect.map((expected) => expected.check)));
     expect(checks.map((check) => check.id).filter((id) => !shown.has(id))).toEqual([]);
   });
 
   test("each says what, why and how, without a full stop", () => {
-    for (const finding of files.flatMap((file) => findingsOf(read(file).stack))) {
+    for (const finding of files.flatMap((file) => findingsOf(invalidStack(file).stack))) {
       for (const part of ["problem", "why", "remedy"] as const) {
         expect(finding[part]).toMatch(/\S/);
         expect(finding[part]).not.toMatch(/[.;]$/);

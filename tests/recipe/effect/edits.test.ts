@@ -1,12 +1,16 @@
 import { upgrade } from "../../../components/machine/program/upgrade/upgrade";
 import {
+  describeEffect,
+  effectOfLook,
   effectsOf,
   findingsOf,
   needsBoot,
   parseSpec,
   partsOf,
+  machineState,
   planCluster,
   type Plan,
+  refusalOf,
 } from "../../../components/recipe";
 import { schematics } from "../../machine/program/fakes";
 import { setup } from "../../machine/program/setup";
@@ -117,3 +121,60 @@ test.each([
   const after: Plan = { ...before, machines: [] };
   expect(Object.values(effectsOf(before, after)).map(({ reboots }) => reboots)).toEqual([word]);
 });
+
+describe("lookAgain", () => {
+  const said = (stack: string, lookAgain?: string): Plan =>
+    planned({ ...(stackSpec(stack) as Said), ...(lookAgain === undefined ? {} : { lookAgain }) });
+
+  test.each(["rtx5070ti", "velaryon", "frank"])("%s reboots only if it is not as it was left", (stack) => {
+    for (const [before, after] of [
+      [undefined, "one"],
+      ["one", "two"],
+      ["two", undefined],
+    ] as const) {
+      const [effect] = Object.values(effectsOf(said(stack, before), said(stack, after)));
+      expect(effect).toMatchObject({
+        reboots: "only if",
+        because: `it is not as the last update has left it: lookAgain: ${before ?? "(none)"} → ${after ?? "(none)"}`,
+      });
+    }
+  });
+
+  test("with a change that reboots anyway the word is yes", () => {
+    const stack = { ...(stackSpec("rtx5070ti") as Said), lookAgain: "one", talosVersion: "v1.12.7" };
+    expect(effectsOf(said("rtx5070ti"), planned(stack))["k8s-worker4"]!.reboots).toBe("yes");
+  });
+});
+
+const stateOf = (stack: string, talosVersion: string): ReturnType<typeof machineState> => {
+  const plan = planned({ ...(stackSpec(stack) as Said), talosVersion });
+  const [machine] = plan.machines;
+  return machineState(machine!, { ...plan.spec, ...plan.spec.machines[machine!.name]! });
+};
+
+test("a machine of which the stack says nothing new, and which the program looks at, reboots on a condition", () => {
+  expect(describeEffect(effectOfLook(stateOf("rtx5070ti", "v1.12.6")))).toBe(
+    "reboots: only if it is not what the stack says already (the update before failed, or it is looked at with another credential or program); it is then drained for at most 5m, and takes no pods for at most 45m",
+  );
+});
+
+test.each<[string, string, unknown, RegExp | undefined]>([
+  [
+    "rtx5070ti",
+    "v1.12.6",
+    "v1.12.7",
+    /^machines\.gpu\.talosVersion: the machine runs v1\.12\.7, newer .*; Talos does not support downgrades/,
+  ],
+  ["rtx5070ti", "v1.12.7", "v1.12.6", undefined],
+  ["rtx5070ti", "v1.12.6", "v1.10.9", /2 minor releases in one upgrade/],
+  // No update has ended well, so nothing is known of what it runs.
+  ["rtx5070ti", "v1.12.6", undefined, undefined],
+  ["frank", "v1.12.6", "v1.12.7", undefined],
+])(
+  "%s, wanted with %s, seen with %s: refused at preview where that is known to be wrong",
+  (stack, wanted, runs, words) => {
+    const refused = refusalOf("gpu", runs, stateOf(stack, wanted));
+    if (words === undefined) expect(refused).toBeUndefined();
+    else expect(refused).toMatch(words);
+  },
+);

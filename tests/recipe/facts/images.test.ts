@@ -14,7 +14,7 @@ function imagesOf({ resources }: Run): string[] {
 }
 
 const run = (stack: string, changes: Record<string, unknown>): Promise<Run> =>
-  record(() => void gpuStack("lab", planOf(stack, { monitoring, ...changes }), [], {}));
+  record(() => void gpuStack("lab", planOf(stack, { monitoring, ...changes }), { ahead: [] }, {}));
 
 test.each([
   ["rtx5070ti", "validationMarkers"],

@@ -36,14 +36,14 @@ test("on Talos 1.12 lts is newer than production", () => {
 });
 
 test("a newer patch release brings what the Image Factory says", () => {
-  const facts = { talosVersion: "v1.13.10", lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" };
-  const release = findRelease("v1.13.10", { ...facts, extensions: ["siderolabs/new-one"] });
+  const facts = { talosVersion: "v1.13.90", lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" };
+  const release = findRelease("v1.13.90", { ...facts, extensions: ["siderolabs/new-one"] });
   expect(release?.drivers).toMatchObject({ lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" });
   expect(release).not.toHaveProperty("assumed");
   expect(release).toMatchObject({ extensions: ["siderolabs/new-one"] });
   expect(release?.note).toContain("by the Image Factory it brings drivers 580.190.10 (lts) and 595.99.10 (production)");
   // What was said of another release, or of one that the tables know, counts for nothing.
-  expect(findRelease("v1.13.11", facts)).toMatchObject({ assumed: true });
+  expect(findRelease("v1.13.91", facts)).toMatchObject({ assumed: true });
   expect(findRelease("v1.13.9", { ...facts, talosVersion: "v1.13.9" })?.drivers.lts).toBe("580.178.04");
 });
 
@@ -59,8 +59,8 @@ test("a newer patch release of which nobody says anything takes the newest row o
 
 test.each([
   ["v1.14.0", "known"],
-  ["v1.13.10", "newer"],
-  ["v1.14.3", "newer"],
+  ["v1.13.90", "newer"],
+  ["v1.14.90", "newer"],
   ["v1.15.0", "unknown"],
   ["latest", "unknown"],
 ])("the tables: %s is %s", (version, known) => expect(releaseInTables(version)).toBe(known));

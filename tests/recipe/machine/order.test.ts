@@ -1,5 +1,11 @@
 import fc from "fast-check";
-import { inUpgradeOrder, upgradeWindows, type Ordered } from "../../../components/recipe/machine/order";
+import {
+  inUpgradeOrder,
+  upgradeStages,
+  upgradeWindows,
+  windowOf,
+  type Ordered,
+} from "../../../components/recipe/machine/order";
 
 const cluster = (controlPlanes: number, workers: number): Ordered[] =>
   inUpgradeOrder([
@@ -8,7 +14,7 @@ const cluster = (controlPlanes: number, workers: number): Ordered[] =>
   ]);
 
 test("control planes one at a time, then workers in a window", () => {
-  expect(upgradeWindows(cluster(3, 5), 2)).toEqual({
+  expect(upgradeWindows(cluster(3, 5), { maxParallel: 2 })).toEqual({
     c0: [],
     c1: ["c0"],
     c2: ["c1"],
@@ -21,7 +27,7 @@ test("control planes one at a time, then workers in a window", () => {
 });
 
 test("without control planes the first workers wait for nobody", () => {
-  expect(upgradeWindows(cluster(0, 3), 1)).toEqual({ w0: [], w1: ["w0"], w2: ["w1"] });
+  expect(upgradeWindows(cluster(0, 3))).toEqual({ w0: [], w1: ["w0"], w2: ["w1"] });
 });
 
 /** Steps until everything is done when each machine takes one. */
@@ -45,7 +51,7 @@ test("N workers in a window of p take ceil(N/p) steps, never more than p of them
       fc.integer({ min: 0, max: 40 }),
       fc.integer({ min: 1, max: 9 }),
       (controlPlanes, workers, window) => {
-        const after = upgradeWindows(cluster(controlPlanes, workers), window);
+        const after = upgradeWindows(cluster(controlPlanes, workers), { maxParallel: window });
         expect(Object.keys(after)).toHaveLength(controlPlanes + workers);
         const steps = depths(after);
         expect(Math.max(0, ...steps.values())).toBe(controlPlanes + Math.ceil(workers / window));
@@ -57,4 +63,44 @@ test("N workers in a window of p take ceil(N/p) steps, never more than p of them
       },
     ),
   );
+});
+
+test("those that go ahead go alone, in the order in which they are named; all others wait for the last of them", () => {
+  const first = ["w3", "w1"];
+  const ordered = inUpgradeOrder(cluster(2, 6), first);
+  expect(ordered.map(({ name }) => name)).toEqual(["c0", "c1", "w3", "w1", "w0", "w2", "w4", "w5"]);
+  expect(upgradeWindows(ordered, { first, maxParallel: 3 })).toEqual({
+    c0: [],
+    c1: ["c0"],
+    w3: ["c1"],
+    w1: ["w3"],
+    w0: ["w1"],
+    w2: ["w1"],
+    w4: ["w1"],
+    w5: ["w0"],
+  });
+  const { ahead, rest } = upgradeStages(ordered, { first });
+  expect([ahead, rest].map((machines) => machines.map(({ name }) => name))).toEqual([
+    ["c0", "c1", "w3", "w1"],
+    ["w0", "w2", "w4", "w5"],
+  ]);
+  expect(upgradeStages(ordered, { first: [] })).toEqual({ ahead: ordered, rest: [] });
+});
+
+test("12 workers, one of them ahead, in a window of 25 %: ceil(11 / 3) + 1 steps", () => {
+  const upgrade = { first: ["w5"], maxParallel: "25%" };
+  const after = upgradeWindows(inUpgradeOrder(cluster(0, 12), upgrade.first), upgrade);
+  expect(Math.max(...depths(after).values())).toBe(Math.ceil(11 / 3) + 1);
+});
+
+test.each<[unknown, number, number]>([
+  [undefined, 12, 1],
+  [4, 12, 4],
+  ["25%", 12, 3],
+  ["25%", 11, 2],
+  ["25%", 3, 1],
+  ["1%", 0, 1],
+  ["100%", 7, 7],
+])("maxParallel %s of %i workers: %i", (maxParallel, workers, window) => {
+  expect(windowOf(maxParallel, workers)).toBe(window);
 });

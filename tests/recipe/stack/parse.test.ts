@@ -13,9 +13,9 @@ test("a stack with a wrong shape is not handed out", () => {
     {
       check: "shape",
       field: "upgrade.maxParallel",
-      problem: "is text but must be a number",
+      problem: '"two" is neither a number nor a share',
       why: expect.stringMatching(/./),
-      remedy: "write a number",
+      remedy: "write a whole number from 1 on, or `1%` to `100%`",
     },
   ]);
 });

@@ -28,6 +28,8 @@ export async function awaitTests(
 ): Promise<GateResult> {
   const { namespace } = task;
   const [limit, patience] = [parseDuration(task.limit), parseDuration(task.patience)];
+  /** A test that must pass is never given up: it fails at the limit, with the pods' names. */
+  const forAUnit = task.mustPass ? limit : patience;
   const result: GateResult = { passed: [], untested: {} };
   const failed: Finding[] = [];
   const busySince = new Map<string, number>();
@@ -76,8 +78,8 @@ export async function awaitTests(
     const since = busySince.get(machine) ?? clock.now();
     busySince.set(machine, since);
     const inUse = `all ${units.allocatable} units of ${resource} are in use by ${namesOf(users)}`;
-    say(machine, `its smoke test waits up to ${formatDuration(patience)} for a free unit: ${inUse}`);
-    if (clock.now() - since < patience) return false;
+    say(machine, `its smoke test waits up to ${formatDuration(forAUnit)} for a free unit: ${inUse}`);
+    if (task.mustPass || clock.now() - since < patience) return false;
     await cluster.suspend(namespace, test.job, inUse);
     result.untested[machine] = inUse;
     say(machine, `not tested: ${inUse}; nobody's work is evicted for a test`);
@@ -122,8 +124,10 @@ export async function awaitTests(
     return {
       field: `machines.${machine}`,
       problem: `its smoke test (Job ${namespace}/${job}) ${outcome} (${facts.join(", ")})`,
-      why: "no workload may have a GPU before a test has computed on it",
-      remedy: "mend what that says, or ask `talos-gpu doctor`, then run again",
+      why: task.mustPass
+        ? "it goes ahead (upgrade.first), so no other worker starts before its test has passed"
+        : "no workload may have a GPU before a test has computed on it",
+      remedy: `${task.mustPass && others.length > 0 ? "free a unit on it, or " : ""}mend what that says, or ask \`talos-gpu doctor\`, then run again`,
     };
   };
 

@@ -1,6 +1,5 @@
 import {
   BatchV1Api,
-  CoreV1Api,
   PatchStrategy,
   setHeaderOptions,
   type KubeConfig,
@@ -31,12 +30,10 @@ export interface TestedCluster {
 
 /** The real cluster behind its API. */
 export class GateCluster extends KubernetesApi implements TestedCluster {
-  private readonly core: CoreV1Api;
   private readonly batch: BatchV1Api;
 
   constructor(config: KubeConfig, secrets: readonly string[]) {
     super(config, secrets);
-    this.core = config.makeApiClient(CoreV1Api);
     this.batch = config.makeApiClient(BatchV1Api);
   }
 
@@ -57,14 +54,11 @@ export class GateCluster extends KubernetesApi implements TestedCluster {
   }
 
   node(name: string): Promise<V1Node | undefined> {
-    return this.call(`node ${name}`, () => this.core.readNode({ name }), { 404: undefined });
+    return this.readNode(name);
   }
 
-  async podsOn(node: string): Promise<V1Pod[]> {
-    const list = await this.call(`pods of ${node}`, () =>
-      this.core.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${node}` }),
-    );
-    return list!.items;
+  podsOn(node: string): Promise<V1Pod[]> {
+    return this.listPodsOn(node);
   }
 
   async suspend(namespace: string, name: string, why: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { KubeConfig } from "@kubernetes/client-node";
+import { CoreV1Api, type KubeConfig, type V1Node, type V1Pod } from "@kubernetes/client-node";
 import { formatDuration } from "../../duration";
 import { CallError, redact } from "../failure";
 
@@ -7,10 +7,25 @@ const REQUEST = 30_000;
 
 /** Requests to Kubernetes, each with a limit, and with errors that tell what a later try is worth. */
 export abstract class KubernetesApi {
+  protected readonly core: CoreV1Api;
+
   constructor(
-    protected readonly config: KubeConfig,
+    config: KubeConfig,
     private readonly secrets: readonly string[],
-  ) {}
+  ) {
+    this.core = config.makeApiClient(CoreV1Api);
+  }
+
+  /** A node; undefined when there is none of this name. */
+  protected readNode(name: string): Promise<V1Node | undefined> {
+    return this.call(`node ${name}`, () => this.core.readNode({ name }), { 404: undefined });
+  }
+
+  /** All pods of a node. */
+  protected async listPodsOn(node: string): Promise<V1Pod[]> {
+    const request = () => this.core.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${node}` });
+    return (await this.call(`pods of ${node}`, request))!.items;
+  }
 
   /** One request with a limit. `instead` gives values for HTTP codes that are answers rather than errors. */
   protected async call<T>(

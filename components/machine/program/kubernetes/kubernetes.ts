@@ -1,5 +1,4 @@
 import {
-  CoreV1Api,
   type KubeConfig,
   NodeV1Api,
   PatchStrategy,
@@ -15,22 +14,20 @@ import { nodeTaintState, type NodeTaintState } from "../task";
 
 /** Kubernetes behind its API, with whatever a kubeconfig can authenticate by. */
 export class KubernetesCluster extends KubernetesApi implements Cluster, TaintedNodes, RuntimeClasses {
-  private readonly api: CoreV1Api;
   private readonly classes: NodeV1Api;
 
   constructor(config: KubeConfig, secrets: readonly string[]) {
     super(config, secrets);
-    this.api = config.makeApiClient(CoreV1Api);
     this.classes = config.makeApiClient(NodeV1Api);
   }
 
   async node(name: string): Promise<NodeState | undefined> {
-    const node = await this.call(`node ${name}`, () => this.api.readNode({ name }), { 404: undefined });
+    const node = await this.readNode(name);
     return node === undefined ? undefined : nodeState(node);
   }
 
   async isAlone(): Promise<boolean> {
-    return (await this.call("nodes", () => this.api.listNode({ limit: 2 })))!.items.length < 2;
+    return (await this.call("nodes", () => this.core.listNode({ limit: 2 })))!.items.length < 2;
   }
 
   async cordon(name: string, annotation: string, value: string): Promise<void> {
@@ -42,10 +39,7 @@ export class KubernetesCluster extends KubernetesApi implements Cluster, Tainted
   }
 
   async pods(node: string): Promise<PodState[]> {
-    const list = await this.call(`pods of ${node}`, () =>
-      this.api.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${node}` }),
-    );
-    return list!.items.map(podState);
+    return (await this.listPodsOn(node)).map(podState);
   }
 
   async evict({ namespace, name, uid }: PodState): Promise<{ refused?: string }> {
@@ -55,7 +49,7 @@ export class KubernetesCluster extends KubernetesApi implements Cluster, Tainted
     try {
       await this.call(
         `eviction of ${namespace}/${name}`,
-        () => this.api.createNamespacedPodEviction({ namespace, name, body }),
+        () => this.core.createNamespacedPodEviction({ namespace, name, body }),
         gone,
       );
       return {};
@@ -66,7 +60,7 @@ export class KubernetesCluster extends KubernetesApi implements Cluster, Tainted
   }
 
   async taints(name: string): Promise<{ taints: NodeTaintState[]; version: string } | undefined> {
-    const node = await this.call(`node ${name}`, () => this.api.readNode({ name }), { 404: undefined });
+    const node = await this.readNode(name);
     if (node === undefined) return undefined;
     const taints = (node.spec?.taints ?? []).map((taint) => nodeTaintState.parse(JSON.parse(JSON.stringify(taint))));
     return { taints, version: node.metadata?.resourceVersion ?? "" };
@@ -86,7 +80,7 @@ export class KubernetesCluster extends KubernetesApi implements Cluster, Tainted
 
   private async patch(name: string, body: object, instead: Record<number, any> = {}): Promise<unknown> {
     const options = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
-    const request = () => this.api.patchNode({ name, body, fieldManager: "talos-gpu" }, options);
+    const request = () => this.core.patchNode({ name, body, fieldManager: "talos-gpu" }, options);
     return this.call<unknown>(`node ${name}`, request, instead);
   }
 }

@@ -42,6 +42,25 @@ export async function taint(
   return { added, changed };
 }
 
+/**
+ * Takes a machine's taints off its node as soon as the stack has none for it any more. Pulumi would run `untaint` at the very end
+ * of the update, and by then nothing tolerates them: the smoke test, which comes before the end, could never run.
+ *
+ * @param before taints that the stack wanted when the machine was looked at last.
+ */
+export async function dropTaints(
+  { machine, taints = [] }: { machine: string; taints?: NodeTaintState[] | undefined },
+  before: NodeTaintState[] = [],
+  nodes: TaintedNodes | undefined,
+  report: Report,
+): Promise<void> {
+  if (taints.length > 0 || before.length === 0 || nodes === undefined) return;
+  if ((await nodes.taints(machine)) === undefined) return;
+  const task = { machine, taints: [] };
+  const changed = await change(task, nodes, (there) => there.filter((taint) => !has(before, taint)));
+  if (changed) report(`untaint: ${before.map(({ key }) => key).join(", ")}, which the stack no longer has`);
+}
+
 /** Takes away what `taint` added, unless somebody gave it another value since. */
 export async function untaint(
   task: TaintTask,

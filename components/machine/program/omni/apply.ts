@@ -28,10 +28,9 @@ export interface OmniResult {
  */
 export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): Promise<OmniResult> {
   report(`look: machine ${task.uuid} of cluster ${task.cluster} in Omni`);
+  const found = await checkForOmni(task, omni);
+  if (found.length > 0) throw new Failure(found);
   const state = await omni.clusterMachine(task.uuid);
-  await refuseStrangers(task, omni, state);
-  await refuseRivals(task, omni, state?.machineSet);
-  await refuseLosses(task, omni);
 
   const wanted = new Set(task.resources.map(({ metadata }) => `${metadata.type}/${metadata.id}`));
   const stale = (await ours(task, omni)).filter(({ type, id }) => !wanted.has(`${type}/${id}`));
@@ -57,6 +56,24 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): P
     written: different.map(({ metadata }) => metadata.id),
     removed: stale.map(({ id }) => id),
   };
+}
+
+/** All that would keep `applyToOmni` from giving Omni a machine's part. Changes nothing. */
+export async function checkForOmni(task: OmniTask, omni: Omni): Promise<Failure["findings"]> {
+  const state = await omni.clusterMachine(task.uuid);
+  const checks = [
+    () => refuseStrangers(task, omni, state),
+    () => refuseRivals(task, omni, state?.machineSet),
+    () => refuseLosses(task, omni),
+  ];
+  const found: Failure["findings"] = [];
+  for (const check of checks) {
+    await check().catch((error: unknown) => {
+      if (!(error instanceof Failure)) throw error;
+      found.push(...error.findings);
+    });
+  }
+  return found;
 }
 
 /**

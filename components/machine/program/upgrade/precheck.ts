@@ -1,4 +1,5 @@
 import * as semver from "semver";
+import { minorsBetween, upgradePathFault } from "../../../recipe/effect/upgrade-path";
 import { losses, type NextImage } from "../../../recipe/machine/losses";
 import { formatDuration } from "../../duration";
 import type { BootGuard } from "./boot-guard";
@@ -6,6 +7,8 @@ import { LimitReached, waitFor, type Clock } from "../clock";
 import { CallError, Failure, lastLine } from "../failure";
 import type { Machine, MachineStatus } from "../machine";
 import type { UpgradeTask } from "../task";
+import type { Workbench } from "./install";
+import { type Observed, runsImage } from "./verify";
 
 /**
  * How far talosctl's minor release may be from the machine's: older misses methods, much newer asks for ones that are not
@@ -102,27 +105,8 @@ export function checkClient(client: string, running: string, wanted: string): Fi
 
 /** Whether Talos supports going from one release to the other in one step. */
 export function checkPath(machine: string, running: string, wanted: string): Findings {
-  if (semver.lt(wanted, running)) {
-    return [
-      {
-        field: `machines.${machine}.talosVersion`,
-        problem: `the machine runs ${running}, newer than the wanted ${wanted}`,
-        why: "Talos does not support downgrades: its state may be of a newer format",
-        remedy: `set talosVersion to ${running} or newer`,
-      },
-    ];
-  }
-  const minors = minorsBetween(running, wanted);
-  if (minors <= 1) return [];
-  const { major, minor } = semver.parse(running)!;
-  return [
-    {
-      field: `machines.${machine}.talosVersion`,
-      problem: `${running} to ${wanted} is ${minors} minor releases in one upgrade`,
-      why: "Talos supports one at a time: a skipped one leaves its migrations out",
-      remedy: `upgrade to the last v${major}.${minor + 1} release first`,
-    },
-  ];
+  const fault = upgradePathFault(running, wanted);
+  return fault === undefined ? [] : [{ field: `machines.${machine}.talosVersion`, ...fault }];
 }
 
 /**
@@ -214,8 +198,26 @@ export async function checkLosses(
   return losses(task.machine, await machine.image(), next, task.drop);
 }
 
-/** Minor releases from one to the other; negative when it goes back. A new major counts as too many. */
-function minorsBetween(from: string, to: string): number {
-  const [a, b] = [semver.parse(from)!, semver.parse(to)!];
-  return a.major === b.major ? b.minor - a.minor : (b.major - a.major) * 1_000;
+/** Everything that is looked at before a machine is disturbed; throws with all that is wrong. */
+export async function precheck(
+  task: UpgradeTask,
+  bench: Workbench,
+  before: Observed,
+  brought: string | undefined,
+): Promise<void> {
+  const findings = [
+    ...checkClient(bench.clientVersion, before.talosVersion, task.talosVersion),
+    ...checkPath(task.machine, before.talosVersion, task.talosVersion),
+    ...(await checkControlPlanes(task, bench.machine, bench.others)),
+    ...(runsImage(before, task) ? [] : await checkLosses(task, bench.machine, before.schematicId, brought)),
+  ];
+  if (task.drain && bench.cluster === undefined) {
+    findings.push({
+      field: "talos-gpu:kubeconfig",
+      problem: "the machine must reboot, and there are no credentials to drain it with",
+      why: "its pods would be cut off",
+      remedy: "give the kubeconfig (stack configuration or KUBECONFIG), or set upgrade.drain: false",
+    });
+  }
+  if (findings.length > 0) throw new Failure(findings);
 }

@@ -138,3 +138,15 @@ export function imageFailure(task: UpgradeTask, before: Observed, after: Observe
     },
   ]);
 }
+
+/** The reboot came, and the configuration that it was for is not the active one. */
+export function stillStaged(task: UpgradeTask): Failure {
+  return new Failure([
+    {
+      field: `machines.${task.machine}`,
+      problem: "after the reboot the staged configuration is not the active one",
+      why: "somebody else staged a configuration meanwhile, or Talos refused it at boot",
+      remedy: `compare \`talosctl -n ${task.address} get machineconfig persistent\` and \`v1alpha1\`, then run again`,
+    },
+  ]);
+}

@@ -22,6 +22,7 @@ import {
   subnet,
   taints,
   text,
+  toml,
   url,
   volumeName,
   words,
@@ -114,6 +115,13 @@ const rules: Record<string, Rule> = {
     "write NAME=value",
   ),
   "extensions.ConfigFile.mountPath": absolute,
+  "k8s.KubeNodeConfigV1Alpha1.labels": labels,
+  "k8s.KubeNodeConfigV1Alpha1.annotations": annotations,
+  "k8s.KubeNodeConfigV1Alpha1.taints": taints,
+  "k8s.KubeletConfigV1Alpha1.config": kubeletConfig,
+  "k8s.KubeletConfigV1Alpha1.clusterDNS[]": address,
+  "k8s.KubeletConfigV1Alpha1.image": image,
+  "cri.CRICustomizationConfigV1Alpha1.content": toml,
 };
 
 /** Flaw of a value at a field, e.g. `v1alpha1.Device.addresses[]`; `value` is asked for only where a rule is. */

@@ -1,5 +1,6 @@
 import { parseAllDocuments } from "yaml";
 import { isAddress, isPrefix } from "./values";
+import { parseToml } from "../containerd/containerd";
 import { asText } from "../user-patches";
 import { isMapping } from "../../mapping";
 
@@ -225,3 +226,9 @@ export const bondModes = [
   "balance-tlb",
   "balance-alb",
 ];
+
+/** A part of containerd's configuration (talos v1.14.0-rc.1, types/cri/customization.go). */
+export const toml: Rule = (value) => {
+  const { error } = parseToml(asText(value));
+  return error === undefined ? undefined : { problem: `is not TOML: ${error}`, remedy: "correct it" };
+};

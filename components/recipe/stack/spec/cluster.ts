@@ -105,11 +105,20 @@ export interface ImagesSpec {
 /** How machines are brought to the wanted image. */
 export interface UpgradeSpec {
   /**
-   * Workers that may be upgraded at a time. Control planes always go one at a time, first.
+   * Workers that go ahead: one at a time in this order, after the control planes. Then comes what offers the GPUs, and once the
+   * smoke test of each has passed the other workers start. A test that finds no free unit within `timeouts.gate` has not
+   * passed. Each is a worker with a GPU.
+   * @default none: what offers the GPUs comes after all machines
+   * @example `[gpu-1]`
+   */
+  first?: string[];
+  /**
+   * Workers that may be upgraded at a time, as a number or as a share of all workers (`25%`, rounded down, one at least).
+   * Control planes always go one at a time, first.
    * @default `1`
    * @example `4`
    */
-  maxParallel?: number;
+  maxParallel?: any;
   /**
    * Evict pods before the reboot. A cluster of one node has nowhere to go and is not drained.
    * @default `true`
@@ -311,6 +320,15 @@ export interface ClusterOptionsSpec {
    * @example `{ reboot: 45m }`
    */
   timeouts?: TimeoutsSpec;
+  /**
+   * What somebody changed by hand is put right by the next update when this text is another one, or new, or gone: every machine,
+   * its node, the release and every object of the stack are looked at anew, and what is as it shall be is left as it is. Any
+   * text does; the day says most. Otherwise an update trusts the state of the one before.
+   * @default none
+   * @example `2026-11-22`
+   * @causes a look at every machine, and the reboot of one that runs another image or has another configuration staged
+   */
+  lookAgain?: string;
   /**
    * Image Factory, asked for schematics; the installer images come from it too.
    * @default `https://factory.talos.dev`

@@ -6,25 +6,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
-	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
+	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet"
 	"talos-gpu/lab/machines/internal/talos/containerd"
 )
 
-// configureContainerd merges Talos' part, the extension's and the machine's own as Talos does, with one of ours for what this computer lacks.
-func configureContainerd(spec *Spec) error {
-	parts := map[string]string{"00-base.part": containerd.BasePart(true)}
-	if len(spec.Cards) > 0 || spec.RealDriver {
-		parts["10-nvidia-container-runtime.part"] = containerd.NvidiaPart
-	}
-	maps.Copy(parts, spec.Parts)
-	parts["99-lab.part"] = fmt.Sprintf("[plugins.\"io.containerd.cri.v1.images\".pinned_images]\n  sandbox = %q\n[plugins.\"io.containerd.cri.v1.runtime\"]\n  restrict_oom_score_adj = %v\n", pauseImage, !mayLowerScores())
+// configureContainerd merges the machine's parts as Talos does, with one of ours for where images come from and what this computer lacks.
+func configureContainerd(spec *Spec, network int) error {
+	parts := maps.Clone(spec.Parts)
+	parts["99-lab.part"] = fmt.Sprintf("[plugins.\"io.containerd.cri.v1.images\".registry]\n  config_path = %q\n[plugins.\"io.containerd.cri.v1.runtime\"]\n  restrict_oom_score_adj = %v\n", registryConfig, !mayLowerScores())
 	merged, err := containerd.Merge(parts)
 	if err != nil {
 		return err
@@ -51,22 +47,7 @@ func configureContainerd(spec *Spec) error {
 		return err
 	}
 	return write("/etc/cni/net.d/10-lab.conflist", fmt.Sprintf(`{"cniVersion":"1.0.0","name":"lab","plugins":[{"type":"bridge","bridge":"cni0","isGateway":true,"ipMasq":false,
- "ipam":{"type":"host-local","ranges":[[{"subnet":"10.244.%d.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}]}}]}`, spec.Network))
-}
-
-// mayLowerScores says whether containers may be spared by the kernel when memory runs out, as those of guaranteed pods are (CAP_SYS_RESOURCE).
-func mayLowerScores() bool {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(text)) {
-		var set uint64
-		if _, err := fmt.Sscanf(line, "CapEff: %x", &set); err == nil {
-			return set&(1<<24) != 0
-		}
-	}
-	return false
+ "ipam":{"type":"host-local","ranges":[[{"subnet":"10.244.%d.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}]}}]}`, network))
 }
 
 // configureKubelet is Talos' configuration (talos internal/app/machined/pkg/controllers/k8s/kubelet_spec.go) but for what this computer is: it may have
@@ -95,7 +76,11 @@ func configureKubelet(spec *Spec) error {
 	if err := write("/etc/resolv.conf", "nameserver 127.0.0.1\n"); err != nil {
 		return err
 	}
-	return write("/etc/kubernetes/kubelet.yaml", `apiVersion: kubelet.config.k8s.io/v1beta1
+	taints, err := json.Marshal(taintsOf(spec.Taints))
+	if err != nil {
+		return err
+	}
+	return write("/etc/kubernetes/kubelet.yaml", fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 address: 0.0.0.0
 authentication: { anonymous: { enabled: true }, webhook: { enabled: false } }
@@ -113,7 +98,17 @@ makeIPTablesUtilChains: false
 resolvConf: /etc/resolv.conf
 imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
-evictionHard: { memory.available: "1Mi", nodefs.available: "0%", nodefs.inodesFree: "0%", imagefs.available: "0%", imagefs.inodesFree: "0%" }
+evictionHard: { memory.available: "1Mi", nodefs.available: "0%%", nodefs.inodesFree: "0%%", imagefs.available: "0%%", imagefs.inodesFree: "0%%" }
 shutdownGracePeriod: 0s
-`)
+nodeLeaseDurationSeconds: 20
+registerWithTaints: %s
+`, taints))
+}
+
+func taintsOf(said []host.Taint) []corev1.Taint {
+	taints := []corev1.Taint{}
+	for _, taint := range said {
+		taints = append(taints, corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: corev1.TaintEffect(taint.Effect)})
+	}
+	return taints
 }

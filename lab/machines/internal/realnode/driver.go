@@ -12,7 +12,7 @@ import (
 // driver lays the driver and NVIDIA's toolkit out as Talos 1.13's extensions do: libraries in /usr/local/lib, programs in /usr/local/bin with links in
 // /usr/bin, the linker's cache, and a CDI specification made at boot (siderolabs/extensions c5480f9, nvidia-gpu).
 func driver(spec *Spec) error {
-	if len(spec.Cards) == 0 && !spec.RealDriver {
+	if !spec.Toolkit {
 		return nil
 	}
 	for _, name := range []string{"nvidia-container-runtime", "nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook"} {
@@ -43,28 +43,36 @@ func driver(spec *Spec) error {
 	if err := said("/sbin/ldconfig"); err != nil {
 		return err
 	}
+	if !spec.Specification {
+		return nil
+	}
 	if err := os.MkdirAll("/run/cdi", 0o755); err != nil {
 		return err
 	}
 	return said("/usr/bin/nvidia-ctk", "cdi", "generate", "--output", "/run/cdi/nvidia.yaml")
 }
 
+// standIn puts the stand-in's libraries and nvidia-smi where the driver's would be.
 func standIn(spec *Spec) error {
-	var cards strings.Builder
-	for i, card := range spec.Cards {
-		fmt.Fprintf(&cards, "GPU %d: %s (UUID: %s)\n", i, card.Name, card.UUID)
-	}
-	for _, name := range []string{"libnvidia-ml.so", "libcuda.so"} {
-		file := "/usr/local/lib/" + name + "." + driverVersion
-		if err := bind(filepath.Join(spec.Folder, "programs", filepath.Base(file)), file); err != nil {
+	for _, name := range standInLibraries {
+		file := name + "." + spec.Libraries
+		if err := bind(filepath.Join(spec.Folder, "programs", file), "/usr/local/lib/"+file); err != nil {
 			return err
 		}
-		if err := os.Symlink(filepath.Base(file), "/usr/local/lib/"+name+".1"); err != nil {
+		_ = os.Remove("/usr/local/lib/" + name + ".1")
+		if err := os.Symlink(file, "/usr/local/lib/"+name+".1"); err != nil {
 			return err
 		}
 	}
 	_ = os.Symlink("lib", "/usr/local/lib64")
-	return os.WriteFile("/usr/local/bin/nvidia-smi", []byte("#!/bin/sh\n# nvidia-smi -L of a stand-in of the driver\ncat <<'END'\n"+cards.String()+"END\n"), 0o755)
+	if err := serveSettings(spec); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return bind(self, "/usr/local/bin/nvidia-smi")
 }
 
 // programsOfDriver that a driver has beside its libraries.

@@ -4,76 +4,101 @@ package realnode
 
 import (
 	"archive/tar"
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 )
 
 // image is made on the spot, of one layer: nothing can be pulled.
 type image struct {
-	// names by which manifests know it.
-	names []string
+	// names of the repositories, without host and tag, that it stands for.
+	names *regexp.Regexp
+	// key names what is kept of it.
+	key string
 	// files by their path in the image, each a path of this computer. Programs bring the libraries that they are linked to.
-	files map[string]string
-	// links by their path in the image.
-	links map[string]string
+	files func() (map[string]string, error)
 	env   []string
-	entry []string
 	// command is what it runs when nobody says otherwise.
 	command []string
 }
 
-// archive writes the image as `docker save` does.
-func (i image) archive(path string) error {
-	layer := &bytes.Buffer{}
-	if err := i.layer(layer); err != nil {
-		return err
-	}
-	sum := sha256.Sum256(layer.Bytes())
-	config, err := json.Marshal(map[string]any{
-		"architecture": runtime.GOARCH, "os": "linux",
-		"config": map[string]any{"Env": append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, i.env...), "Entrypoint": i.entry, "Cmd": i.command},
-		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + hex.EncodeToString(sum[:])}},
-	})
-	if err != nil {
-		return err
-	}
-	manifest, err := json.Marshal([]map[string]any{{"Config": "config.json", "RepoTags": i.names, "Layers": []string{"layer.tar"}}})
-	if err != nil {
-		return err
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	out := tar.NewWriter(file)
-	for _, part := range []struct {
-		name    string
-		content []byte
-	}{{"manifest.json", manifest}, {"config.json", config}, {"layer.tar", layer.Bytes()}} {
-		if err := out.WriteHeader(&tar.Header{Name: part.name, Mode: 0o644, Size: int64(len(part.content))}); err != nil {
-			return err
-		}
-		if _, err := out.Write(part.content); err != nil {
-			return err
+// bakedIn is what NVIDIA's CUDA images set: a pod on the nvidia runtime that requests nothing sees every card.
+var bakedIn = []string{"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=compute,utility"}
+
+// shellPrograms are what a script of ours needs; those that this computer has.
+var shellPrograms = []string{"sh", "cat", "echo", "sleep", "ls", "mkdir", "rm", "cp", "mv", "touch", "test", "[", "true", "false", "grep", "sed", "head", "tail", "tr", "cut", "wc", "sort", "date",
+	"env", "ln", "chmod", "stat", "id", "uname", "cmp", "printf", "seq", "dirname", "basename", "timeout", "mktemp", "readlink", "expr", "tee", "find", "awk", "mawk", "kill", "df", "du", "mount", "hostname", "bash"}
+
+func shell() map[string]string {
+	files := map[string]string{}
+	for _, name := range shellPrograms {
+		if path, err := exec.LookPath(name); err == nil {
+			if real, err := filepath.EvalSymlinks(path); err == nil {
+				files["/usr/bin/"+name] = real
+			}
 		}
 	}
-	return out.Close()
+	return files
 }
 
-func (i image) layer(to *bytes.Buffer) error {
+// images of a node: what stands for what. The first that fits counts; what none fits is not there, as the node says then.
+func (s *Spec) images() []image {
+	return []image{
+		{names: regexp.MustCompile(`(^|/)pause$`), key: "pause", files: only(map[string]string{"/pause": s.built("pause")}), command: []string{"/pause"}},
+		{names: regexp.MustCompile(`(^|/)k8s-device-plugin$`), key: "device-plugin", files: s.pluginFiles, command: []string{"/usr/bin/nvidia-device-plugin"}, env: append([]string{"NVIDIA_DISABLE_REQUIRE=true"}, bakedIn...)},
+		{names: regexp.MustCompile(`(^|/)cuda(-sample)?$`), key: "compute", files: withShell(map[string]string{"/usr/bin/compute": s.built("compute")}), command: []string{"/usr/bin/compute"}, env: bakedIn},
+		{names: regexp.MustCompile(`(^|/)(busybox|alpine|ubuntu|debian)$`), key: "shell", files: withShell(nil), command: []string{"sh"}},
+	}
+}
+
+// built is a program that was built from C.
+func (s *Spec) built(name string) string { return filepath.Join(s.Folder, "programs", name) }
+
+func only(files map[string]string) func() (map[string]string, error) {
+	return func() (map[string]string, error) { return files, nil }
+}
+
+func withShell(more map[string]string) func() (map[string]string, error) {
+	return func() (map[string]string, error) {
+		files := shell()
+		maps.Copy(files, more)
+		return files, nil
+	}
+}
+
+// pluginFiles are the device plugin's programs, and what its MPS daemon calls: it mounts its shared memory and follows a log.
+func (s *Spec) pluginFiles() (map[string]string, error) {
 	files := map[string]string{}
-	for inside, outside := range i.files {
+	for _, name := range []string{"nvidia-device-plugin", "config-manager", "mps-control-daemon"} {
+		program, err := s.program(name)
+		if err != nil {
+			return nil, err
+		}
+		files["/usr/bin/"+name] = program
+	}
+	tools := shell()
+	for _, name := range []string{"tail", "sh", "mount"} {
+		if path := tools["/usr/bin/"+name]; path != "" {
+			files["/usr/bin/"+name] = path
+		}
+	}
+	return files, nil
+}
+
+// layer writes the image's files.
+func (i image) layer(to io.Writer) error {
+	own, err := i.files()
+	if err != nil {
+		return err
+	}
+	files := map[string]string{}
+	for inside, outside := range own {
 		files[inside] = outside
 		libraries, err := librariesOf(outside)
 		if err != nil {
@@ -97,27 +122,34 @@ func (i image) layer(to *bytes.Buffer) error {
 		}
 	}
 	links := map[string]string{"bin": "usr/bin", "sbin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64", "var/run": "../run"}
-	for inside, target := range i.links {
-		links[strings.TrimPrefix(inside, "/")] = target
-	}
-	for inside, target := range links {
-		if err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: inside, Linkname: target, Mode: 0o777}); err != nil {
+	for _, inside := range slices.Sorted(maps.Keys(links)) {
+		if err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: inside, Linkname: links[inside], Mode: 0o777}); err != nil {
 			return err
 		}
 	}
-	for inside, outside := range files {
-		content, err := os.ReadFile(outside)
-		if err != nil {
-			return err
-		}
-		if err := out.WriteHeader(&tar.Header{Name: strings.TrimPrefix(inside, "/"), Mode: 0o755, Size: int64(len(content))}); err != nil {
-			return err
-		}
-		if _, err := out.Write(content); err != nil {
+	for _, inside := range slices.Sorted(maps.Keys(files)) {
+		if err := addFile(out, inside, files[inside]); err != nil {
 			return err
 		}
 	}
 	return out.Close()
+}
+
+func addFile(out *tar.Writer, inside, outside string) error {
+	file, err := os.Open(outside)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if err := out.WriteHeader(&tar.Header{Name: strings.TrimPrefix(inside, "/"), Mode: 0o755, Size: info.Size()}); err != nil {
+		return err
+	}
+	_, err = io.Copy(out, file)
+	return err
 }
 
 var libraryLine = regexp.MustCompile(`(?:=>\s*)?(/\S+)\s+\(0x`)
@@ -153,61 +185,4 @@ func driverNeeds(libraries []string) []string {
 		}
 	}
 	return found
-}
-
-// shellPrograms are what a script of ours needs; those that this computer has.
-var shellPrograms = []string{"sh", "cat", "echo", "sleep", "ls", "mkdir", "rm", "cp", "mv", "touch", "test", "[", "true", "false", "grep", "sed", "head", "tail", "tr", "cut", "wc", "sort", "date",
-	"env", "ln", "chmod", "stat", "id", "uname", "cmp", "printf", "seq", "dirname", "basename", "timeout", "mktemp", "readlink", "expr", "tee", "find", "awk", "mawk", "kill", "df", "du", "mount", "hostname", "bash"}
-
-func shell() map[string]string {
-	files := map[string]string{}
-	for _, name := range shellPrograms {
-		if path, err := exec.LookPath(name); err == nil {
-			if real, err := filepath.EvalSymlinks(path); err == nil {
-				files["/usr/bin/"+name] = real
-			}
-		}
-	}
-	return files
-}
-
-// images of a node.
-func (s *Spec) images() ([]image, error) {
-	built := func(name string) string { return filepath.Join(s.Folder, "programs", name) }
-	shellFiles := shell()
-	withShell := func(more map[string]string) map[string]string {
-		files := map[string]string{}
-		for inside, outside := range shellFiles {
-			files[inside] = outside
-		}
-		for inside, outside := range more {
-			files[inside] = outside
-		}
-		return files
-	}
-	made := []image{{names: []string{pauseImage}, files: map[string]string{"/pause": built("pause")}, entry: []string{"/pause"}}}
-	if len(s.ShellImages) > 0 {
-		made = append(made, image{names: s.ShellImages, files: shellFiles, command: []string{"sh"}})
-	}
-	if len(s.ComputeImages) > 0 {
-		made = append(made, image{names: s.ComputeImages, files: withShell(map[string]string{"/usr/bin/compute": built("compute")}), command: []string{"/usr/bin/compute"}})
-	}
-	if len(s.PluginImages) > 0 {
-		files := map[string]string{}
-		for _, name := range []string{"nvidia-device-plugin", "config-manager", "mps-control-daemon"} {
-			program, err := s.program(name)
-			if err != nil {
-				return nil, err
-			}
-			files["/usr/bin/"+name] = program
-		}
-		for _, name := range []string{"tail", "sh", "mount"} { // the MPS daemon mounts its shared memory and follows a log
-			if path := shellFiles["/usr/bin/"+name]; path != "" {
-				files["/usr/bin/"+name] = path
-			}
-		}
-		made = append(made, image{names: s.PluginImages, files: files, command: []string{"/usr/bin/nvidia-device-plugin"},
-			env: []string{"NVIDIA_DISABLE_REQUIRE=true", "NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=compute,utility"}})
-	}
-	return slices.Clip(made), nil
 }

@@ -11,28 +11,31 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 )
-
-// pauseImage is containerd 2.2's own default (internal/cri/config, DefaultSandboxImage).
-const pauseImage = "registry.k8s.io/pause:3.10.1"
 
 // How long the node's parts have to come up.
 const startLimit = 90 * time.Second
 
 // enter waits until the node's control groups and cable are there, and goes on inside.
 func enter(path string) error {
-	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+	network, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if err != nil {
 		return fmt.Errorf("nobody says that the node may start: %w", err)
 	}
-	return ownGroups(os.Args[0], insideCommand, path)
+	return ownGroups(os.Args[0], insideCommand, path, strings.TrimSpace(network))
 }
 
 // inside is the node's first process: it lays out the machine, starts containerd and the kubelet, and ends with either of them.
-func inside(path string) error {
+func inside(path, cable string) error {
 	spec, err := load(path)
+	if err != nil {
+		return err
+	}
+	number, err := strconv.Atoi(cable)
 	if err != nil {
 		return err
 	}
@@ -40,30 +43,22 @@ func inside(path string) error {
 		name string
 		do   func(*Spec) error
 	}{
-		{"mounts", mountMachine}, {"network", network}, {"programs", install}, {"driver", driver}, {"containerd's configuration", configureContainerd}, {"kubelet's configuration", configureKubelet},
+		{"mounts", mountMachine}, {"network", func(spec *Spec) error { return network(spec, number) }}, {"programs", install}, {"driver", driver}, {"images", serveImages},
+		{"containerd's configuration", func(spec *Spec) error { return configureContainerd(spec, number) }}, {"kubelet's configuration", configureKubelet},
 	} {
 		if err := step.do(spec); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
 	}
 	ended := make(chan error, 2)
-	if err := start(spec, ended, "containerd", "/usr/bin/containerd", "--config", "/etc/containerd/config.toml"); err != nil {
+	if err := startProgram(spec, ended, "containerd", "/usr/bin/containerd", "--config", "/etc/containerd/config.toml"); err != nil {
 		return err
 	}
 	if err := await("containerd", ended, func() error { return exec.Command("/usr/bin/ctr", "version").Run() }); err != nil {
 		return err
 	}
-	images, err := filepath.Glob(filepath.Join(spec.Folder, "images", "*.tar"))
-	if err != nil {
-		return err
-	}
-	for _, image := range images {
-		if said, err := exec.Command("/usr/bin/ctr", "-n", "k8s.io", "images", "import", image).CombinedOutput(); err != nil {
-			return fmt.Errorf("importing %s: %w: %s", image, err, said)
-		}
-	}
-	if err := start(spec, ended, "kubelet", "/usr/bin/kubelet", "--config=/etc/kubernetes/kubelet.yaml", "--kubeconfig=/etc/kubernetes/kubeconfig",
-		"--hostname-override="+spec.Name, "--node-ip="+spec.address(), "--v=2"); err != nil {
+	if err := startProgram(spec, ended, "kubelet", "/usr/bin/kubelet", "--config=/etc/kubernetes/kubelet.yaml", "--kubeconfig=/etc/kubernetes/kubeconfig",
+		"--hostname-override="+spec.Name, "--node-ip="+addressOf(number), "--v=2"); err != nil {
 		return err
 	}
 	if err := await("kubelet", ended, func() error {
@@ -79,12 +74,11 @@ func inside(path string) error {
 	}); err != nil {
 		return err
 	}
-	fmt.Println("ready")
 	return <-ended
 }
 
-// start runs a program of the node, with a log of its own.
-func start(spec *Spec, ended chan<- error, name string, argv ...string) error {
+// startProgram runs a program of the node, with a log of its own.
+func startProgram(spec *Spec, ended chan<- error, name string, argv ...string) error {
 	log, err := os.Create(filepath.Join(spec.Folder, "logs", name+".log"))
 	if err != nil {
 		return err
@@ -175,7 +169,23 @@ func mountMachine(spec *Spec) error {
 	if err := mountGroups(); err != nil {
 		return err
 	}
+	if err := identify(spec); err != nil {
+		return err
+	}
 	return syscall.Sethostname([]byte(spec.Name))
+}
+
+// identify says what the machine says of itself, where the kubelet's cAdvisor looks (google/cadvisor utils/sysinfo, machine/operatingsystem_unix.go).
+func identify(spec *Spec) error {
+	boot := filepath.Join(spec.Folder, "machine", "boot_id")
+	if err := os.WriteFile(boot, []byte(spec.BootID+"\n"), 0o644); err != nil {
+		return err
+	}
+	if err := syscall.Mount(boot, "/proc/sys/kernel/random/boot_id", "", syscall.MS_BIND, ""); err != nil {
+		return fmt.Errorf("the boot's id: %w", err)
+	}
+	_ = os.Remove("/etc/os-release")
+	return write("/etc/os-release", fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%s\nPRETTY_NAME=\"Talos (%s)\"\n", spec.Talos, spec.Talos))
 }
 
 // devices makes the node's /dev: the usual ones of this computer, and its cards' or their stand-ins.
@@ -207,7 +217,7 @@ func devices(spec *Spec, work string) error {
 		}
 		_ = os.Chmod(target, 0o666)
 	}
-	if !spec.RealDriver && len(spec.Cards) > 0 {
+	if spec.standsIn() && spec.Driver != "" {
 		stand := []string{"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset"}
 		for i := range spec.Cards {
 			stand = append(stand, fmt.Sprintf("nvidia%d", i))
@@ -238,14 +248,14 @@ func devices(spec *Spec, work string) error {
 }
 
 // network: the cable, and the cluster's API at the two addresses where the node and its pods look for it.
-func network(spec *Spec) error {
+func network(spec *Spec, number int) error {
 	server, err := url.Parse(spec.Server)
 	if err != nil {
 		return err
 	}
 	for _, line := range []string{
 		"link set lo up", "addr add 10.96.0.1/32 dev lo",
-		"addr add " + spec.address() + "/30 dev eth0", "link set eth0 up", "route add default via " + spec.gateway(),
+		"addr add " + addressOf(number) + "/30 dev eth0", "link set eth0 up", "route add default via " + gatewayOf(number),
 	} {
 		if err := ip(line); err != nil {
 			return err

@@ -3,21 +3,25 @@
 package realnode
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 )
 
 //go:embed native/*.c
 var native embed.FS
 
-// driverVersion of the stand-in: what Talos 1.13.4 has as its LTS branch.
-const driverVersion = "580.159.04"
+// standInLibraries are those of the driver that programs look for.
+var standInLibraries = []string{"libnvidia-ml.so", "libcuda.so"}
 
-// prepare builds, outside, what the node has from C: its sandboxes' program, the smoke test, and without a real driver its stand-in. Then the images.
+// prepare builds, outside, what the node has from C: its sandboxes' program, the smoke test, and without a real driver its stand-in.
 func prepare(spec *Spec) error {
 	folder := filepath.Join(spec.Folder, "programs")
 	if err := compile(folder, "pause.c", "pause", "-static", "-Os"); err != nil {
@@ -26,39 +30,23 @@ func prepare(spec *Spec) error {
 	if err := compile(folder, "compute.c", "compute", "-O1", "-w", "-ldl"); err != nil {
 		return err
 	}
-	if !spec.RealDriver && len(spec.Cards) > 0 {
-		if err := compile(folder, "nvml.c", "libnvidia-ml.so."+driverVersion, "-shared", "-fPIC", "-O1", `-DDRIVER_VERSION="`+driverVersion+`"`, "-DCARDS="+cardsInC(spec.Cards), "-Wl,-soname,libnvidia-ml.so.1"); err != nil {
-			return err
-		}
-		stub := filepath.Join(folder, "cuda.c")
-		if err := os.WriteFile(stub, []byte("int talos_gpu_stand_in(void) { return 1; }\n"), 0o600); err != nil {
-			return err
-		}
-		if err := cc("-shared", "-fPIC", "-o", filepath.Join(folder, "libcuda.so."+driverVersion), stub, "-Wl,-soname,libcuda.so.1"); err != nil {
-			return err
-		}
-	}
 	if spec.RealDriver {
-		if err := collectDriver(spec); err != nil {
-			return err
-		}
+		return collectDriver(spec)
 	}
-	images, err := spec.images()
-	if err != nil {
+	if !spec.standsIn() {
+		return nil
+	}
+	if err := compile(folder, "nvml.c", "libnvidia-ml.so."+spec.Libraries, "-shared", "-fPIC", "-O1", `-DDRIVER_VERSION="`+spec.Libraries+`"`, "-DCARDS="+cardsInC(spec.Cards), "-Wl,-soname,libnvidia-ml.so.1"); err != nil {
 		return err
 	}
-	for i, image := range images {
-		if err := image.archive(filepath.Join(spec.Folder, "images", fmt.Sprintf("%d.tar", i))); err != nil {
-			return fmt.Errorf("making the image %s: %w", image.names[0], err)
-		}
-	}
-	return nil
+	return compile(folder, "cuda.c", "libcuda.so."+spec.Libraries, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1")
 }
 
-func cardsInC(cards []Card) string {
+func cardsInC(cards []kubelet.GPU) string {
 	var list []string
 	for _, card := range cards {
-		list = append(list, fmt.Sprintf("{%q,%q,%dull}", card.UUID, card.Name, card.Memory))
+		major, minor, _ := strings.Cut(card.ComputeCapability, ".")
+		list = append(list, fmt.Sprintf("{%q,%q,%dull,%s,%s}", card.UUID, smi.ProductName(card.Model), uint64(card.MemoryMiB)<<20, cmp.Or(major, "0"), cmp.Or(minor, "0")))
 	}
 	return strings.Join(list, ",")
 }

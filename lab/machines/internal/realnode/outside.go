@@ -4,13 +4,13 @@ package realnode
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,27 +19,27 @@ import (
 
 // Commands of this binary that belong to a real node; see Main.
 const (
-	upCommand     = "real-node"
 	enterCommand  = "real-node-enter"
 	insideCommand = "real-node-inside"
 )
 
-// Main handles the commands of a real node, and being called as runc. False when the arguments are others'.
+// Main handles the commands of a real node, and being called as one of its programs. False when the arguments are others'.
 func Main(arguments []string) (handled bool, code int) {
-	if filepath.Base(arguments[0]) == "runc" {
+	switch filepath.Base(arguments[0]) {
+	case "runc":
 		return true, runcWithoutSeccomp(arguments)
+	case "nvidia-smi":
+		return true, askSettings(arguments[1:])
 	}
-	if len(arguments) != 3 {
+	if len(arguments) < 3 {
 		return false, 0
 	}
 	var err error
 	switch arguments[1] {
-	case upCommand:
-		err = up(arguments[2])
 	case enterCommand:
 		err = enter(arguments[2])
 	case insideCommand:
-		err = inside(arguments[2])
+		err = inside(arguments[2], arguments[3])
 	default:
 		return false, 0
 	}
@@ -50,26 +50,20 @@ func Main(arguments []string) (handled bool, code int) {
 	return true, 0
 }
 
-// up starts a node in namespaces of its own, says `ready` on standard output once its kubelet serves, and stays until standard input closes, the node
-// ends or a signal comes. `stop` and `start` on standard input do what a reboot does.
-func up(path string) error {
-	spec, err := load(path)
-	if err != nil {
-		return err
-	}
-	if os.Geteuid() != 0 {
-		return fmt.Errorf("a real node needs root, for its namespaces and mounts; run the lab as root, or leave --node real out")
-	}
-	ctx, end := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer end()
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		end()
-	}()
+// run runs one boot's node in namespaces of its own, until ctx or the node ends.
+func run(ctx context.Context, spec *Spec) error {
 	for _, folder := range []string{"programs", "images", "logs"} {
 		if err := os.MkdirAll(filepath.Join(spec.Folder, folder), 0o700); err != nil {
 			return err
 		}
+	}
+	path := filepath.Join(spec.Folder, "spec.json")
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return err
 	}
 	stop, err := serveAPI(spec)
 	if err != nil {
@@ -79,21 +73,37 @@ func up(path string) error {
 	if err := prepare(spec); err != nil {
 		return err
 	}
-	groups, err := makeGroups(fmt.Sprintf("talos-gpu-node-%d", os.Getpid()))
+	groups, err := makeGroups(groupName(spec.Name))
 	if err != nil {
 		return err
 	}
 	defer groups.remove()
-	return run(ctx, spec, path, groups)
+	return live(ctx, spec, path, groups)
 }
 
-func run(ctx context.Context, spec *Spec, path string, groups groups) error {
+// groupName begins as the lab's folder is called, by which the lab's janitor finds what a node left that was cut off.
+func groupName(node string) string {
+	lab := filepath.Base(os.Getenv("TALOS_GPU_LAB"))
+	if lab == "." {
+		lab = "talos-gpu-node"
+	}
+	return fmt.Sprintf("%s-%s-%d", lab, node, os.Getpid())
+}
+
+func live(ctx context.Context, spec *Spec, path string, groups groups) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
+	log, err := os.Create(filepath.Join(spec.Folder, "logs", "node.log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
 	command := exec.Command(self, enterCommand, path)
-	command.Stdout, command.Stderr = os.Stdout, os.Stderr
+	command.Stdout, command.Stderr = log, log
+	// Without the lab's mark: a node is no process that must be there before and after, and ends with this one.
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/root"}
 	command.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,
 		Pdeathsig:  syscall.SIGKILL, Setpgid: true,
@@ -115,35 +125,47 @@ func run(ctx context.Context, spec *Spec, path string, groups groups) error {
 	if err := groups.take(command.Process.Pid); err != nil {
 		return fail(err)
 	}
-	if err := connect(spec, command.Process.Pid); err != nil {
+	network, err := connect(command.Process.Pid)
+	if err != nil {
 		return fail(err)
 	}
-	if _, err := begin.Write([]byte("go\n")); err != nil {
+	if _, err := fmt.Fprintln(begin, network); err != nil {
 		return fail(err)
 	}
 	select {
 	case err := <-ended:
-		if err != nil {
-			return fmt.Errorf("the node ended: %w; its logs are in %s", err, filepath.Join(spec.Folder, "logs"))
-		}
-		return nil
+		said, _ := os.ReadFile(log.Name())
+		return fmt.Errorf("%w: %s; its logs are in %s", orNil(err), strings.TrimSpace(string(said)), filepath.Join(spec.Folder, "logs"))
 	case <-ctx.Done():
 		return fail(nil)
 	}
 }
 
-// connect lays a cable from this computer into the node's network. It goes with the node's network namespace.
-func connect(spec *Spec, pid int) error {
-	for _, line := range []string{
-		fmt.Sprintf("link add %s type veth peer name eth0 netns %d", spec.link(), pid),
-		fmt.Sprintf("addr add %s/30 dev %s", spec.gateway(), spec.link()),
-		fmt.Sprintf("link set %s up", spec.link()),
-	} {
-		if err := ip(line); err != nil {
-			return err
+// networks that nodes of one computer may have.
+const networks = 250
+
+// connect lays a cable from this computer into the node's network, and gives the number of its network: the first that no other node has. The cable
+// goes with the node's network namespace.
+func connect(pid int) (int, error) {
+	for network := 1; network <= networks; network++ {
+		link := linkOf(network)
+		if exists("/sys/class/net/" + link) {
+			continue
 		}
+		if err := ip(fmt.Sprintf("link add %s type veth peer name eth0 netns %d", link, pid)); err != nil {
+			if exists("/sys/class/net/" + link) { // somebody else's node was quicker
+				continue
+			}
+			return 0, err
+		}
+		for _, line := range []string{fmt.Sprintf("addr add %s/30 dev %s", gatewayOf(network), link), fmt.Sprintf("link set %s up", link)} {
+			if err := ip(line); err != nil {
+				return 0, err
+			}
+		}
+		return network, nil
 	}
-	return nil
+	return 0, fmt.Errorf("there are %d real nodes on this computer already", networks)
 }
 
 func ip(line string) error {
@@ -160,7 +182,9 @@ func serveAPI(spec *Spec) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("unix", filepath.Join(spec.Folder, "api.sock"))
+	socket := filepath.Join(spec.Folder, "api.sock")
+	_ = os.Remove(socket) // an earlier boot's
+	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,8 @@
 //go:build linux
 
 // Package realnode runs one machine's Kubernetes half for real: kubelet, containerd, runc, CNI plugins, NVIDIA's runtime and whatever the cluster's
-// pods bring, in namespaces of its own, with the files where Talos and its extensions have them. It needs root. Everything lives in the namespaces of
-// one process and in one folder, so nothing is left when that process ends.
+// pods bring, in namespaces of its own, with the files where Talos 1.13 and its extensions have them, whatever the machine's release. It needs root.
+// Everything lives in the namespaces of one process and in one folder, so nothing is left when that process ends.
 package realnode
 
 import (
@@ -10,12 +10,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet"
 )
 
-// Spec describes a node.
+// Spec describes one boot of a node.
 type Spec struct {
 	Name string `json:"name"`
-	// Folder is the node's own; it must be empty.
+	// Folder is the node's own. What is built into it stays from boot to boot.
 	Folder string `json:"folder"`
 	// Programs are folders with the programs, as they are built.
 	Programs []string `json:"programs"`
@@ -23,27 +26,23 @@ type Spec struct {
 	Server string `json:"server"`
 	CACert string `json:"caCert"`
 	CAKey  string `json:"caKey"`
-	// Network is the number of the node's network, 1 to 250: two nodes of one computer need two.
-	Network int `json:"network"`
-	// Parts of containerd's configuration by file name, beside Talos' own: the toolkit's and the machine's 20-customization.part.
+	// Parts of containerd's configuration by file name, as the machine has them.
 	Parts map[string]string `json:"parts"`
-	// Cards are those that the stand-in of NVML has; none without Extensions.
-	Cards []Card `json:"cards"`
+	// Talos release, boot and taints as the machine says them.
+	Talos  string       `json:"talos"`
+	BootID string       `json:"bootId"`
+	Taints []host.Taint `json:"taints"`
+	// Toolkit says that NVIDIA's toolkit is in the machine's image; its libraries are those of the driver Libraries.
+	Toolkit   bool   `json:"toolkit"`
+	Libraries string `json:"libraries"`
+	// Driver that is loaded and drives the cards; "" when none does.
+	Driver string `json:"driver"`
+	// Specification says that the image writes a CDI specification at boot.
+	Specification bool `json:"specification"`
+	// Cards are those of the stand-in of the driver.
+	Cards []kubelet.GPU `json:"cards"`
 	// RealDriver takes the driver of this computer, with its cards, instead of the stand-in.
 	RealDriver bool `json:"realDriver"`
-	// Images beside those that are always there: names by which manifests know the one with a shell.
-	ShellImages []string `json:"shellImages"`
-	// ComputeImages are names of the image that computes on a card, or, without one, says that it would.
-	ComputeImages []string `json:"computeImages"`
-	// PluginImages are names of the device plugin's image.
-	PluginImages []string `json:"pluginImages"`
-}
-
-// Card is one of the stand-in's.
-type Card struct {
-	UUID   string `json:"uuid"`
-	Name   string `json:"name"`
-	Memory uint64 `json:"memory"` // bytes
 }
 
 func load(path string) (*Spec, error) {
@@ -55,11 +54,11 @@ func load(path string) (*Spec, error) {
 	if err := json.Unmarshal(text, spec); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if spec.Name == "" || spec.Folder == "" || spec.Server == "" || spec.Network < 1 || spec.Network > 250 {
-		return nil, fmt.Errorf("%s: name, folder, server and network (1 to 250) must be set", path)
-	}
 	return spec, nil
 }
+
+// standsIn says that the driver that is up is the stand-in.
+func (s *Spec) standsIn() bool { return s.Toolkit && !s.RealDriver && len(s.Cards) > 0 }
 
 // program finds a program in the folders of programs.
 func (s *Spec) program(name string) (string, error) {
@@ -73,6 +72,7 @@ func (s *Spec) program(name string) (string, error) {
 	return "", fmt.Errorf("there is no %s in %v; build the lab's tools again", name, s.Programs)
 }
 
-func (s *Spec) gateway() string { return fmt.Sprintf("10.255.%d.1", s.Network) }
-func (s *Spec) address() string { return fmt.Sprintf("10.255.%d.2", s.Network) }
-func (s *Spec) link() string    { return fmt.Sprintf("tgnode%d", s.Network) }
+// Addresses of the node's cable, by the number of its network on this computer.
+func gatewayOf(network int) string { return fmt.Sprintf("10.255.%d.1", network) }
+func addressOf(network int) string { return fmt.Sprintf("10.255.%d.2", network) }
+func linkOf(network int) string    { return fmt.Sprintf("tgnode%d", network) }

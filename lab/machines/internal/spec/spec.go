@@ -55,6 +55,16 @@ type Machine struct {
 	// cluster or to join the one that is there.
 	Config string     `json:"config"`
 	GPUs   []host.GPU `json:"gpus"`
+	// Node is the real node behind the machine's API; nil: its kubelet is emulated.
+	Node *Node `json:"node"`
+}
+
+// Node is a real node.
+type Node struct {
+	// Programs are folders with its programs.
+	Programs []string `json:"programs"`
+	// RealDriver takes this computer's driver, with its cards, instead of a stand-in.
+	RealDriver bool `json:"realDriver"`
 }
 
 // Load reads and checks a file.

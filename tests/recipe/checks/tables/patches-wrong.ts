@@ -199,4 +199,10 @@ export const wrongPatches: [minor: number, patch: string, says: string][] = [
   [12, machine("{network: {interfaces: [{$patch: delete}]}}"), "of which item"],
   [12, "machine:\n  kubelet: &a {image: 'a:v1'}\n  install:\n    <<: *a\n", "merge key"],
   [12, "machine:\n  kubelet: &a {disableManifestsDirectory: true}\n  time: *a\n", "no field"],
+  // Documents of 1.14 that stand where fields of machine stood.
+  [14, doc("KubeNodeConfig", "labels: {'a b': c}"), "label"],
+  [14, doc("KubeNodeConfig", "taints: {gpu: 'x:NoSchedul'}"), "taint"],
+  [14, doc("KubeletConfig", "image: 'a:v1'\nconfig: {staticPodPath: /a}"), "Talos keeps for itself"],
+  [14, doc("KubeletConfig", "image: 'a:v1'\nclusterDNS: [dns]"), "IP address"],
+  [14, doc("CRICustomizationConfig", "name: mine\ncontent: '[plugins'"), "TOML"],
 ];

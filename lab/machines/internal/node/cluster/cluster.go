@@ -17,6 +17,8 @@ import (
 	"talos-gpu/lab/machines/internal/node/kubelet/network"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
+	"talos-gpu/lab/machines/internal/realnode"
+	"talos-gpu/lab/machines/internal/spec"
 )
 
 // Config is the Kubernetes part of the lab's specification.
@@ -29,8 +31,13 @@ type Config struct {
 	CAKey           string `json:"caKey"`
 }
 
-// Run runs until ctx ends, and then has stopped every process that a container started.
-func Run(ctx context.Context, cfg Config, machines []host.Machine) error {
+// Run runs until ctx ends or a part fails, and then has stopped every process that a container started.
+//
+// real are the machines whose node is a real one, by name.
+func Run(ctx context.Context, cfg Config, machines []host.Machine, real map[string]spec.Node) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
 	admin, err := clientcmd.BuildConfigFromFlags("", cfg.AdminKubeconfig)
 	if err != nil {
 		return fmt.Errorf("kubernetes.adminKubeconfig: %w", err)
@@ -59,11 +66,23 @@ func Run(ctx context.Context, cfg Config, machines []host.Machine) error {
 	ended := make(chan error, len(machines)+1)
 	go func() { ended <- provisionStorage(ctx, client) }()
 	for _, machine := range machines {
-		go func() { ended <- runKubelet(ctx, shared, machine) }()
+		node, isReal := real[machine.Name()]
+		go func() {
+			if !isReal {
+				ended <- runKubelet(ctx, shared, machine)
+				return
+			}
+			ended <- realnode.Follow(ctx, realnode.Config{
+				Authority: authority, Server: cfg.Server, CACert: cfg.CACert, CAKey: cfg.CAKey, Programs: node.Programs, RealDriver: node.RealDriver,
+			}, machine)
+		}()
 	}
 	var failures error
 	for range cap(ended) {
-		failures = errors.Join(failures, <-ended)
+		if err := <-ended; err != nil {
+			failures = errors.Join(failures, err)
+			cancel()
+		}
 	}
 	return failures
 }

@@ -14,9 +14,12 @@ import (
 	"os"
 	"time"
 
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+
+	"talos-gpu/lab/machines/internal/host"
 )
 
 // Authority is the cluster's certificate authority, which signs client certificates as the bootstrap of a real kubelet
@@ -116,6 +119,22 @@ func (a *Authority) Node(name string) (*rest.Config, error) {
 // internal/app/machined/pkg/controllers/k8s/node_apply.go, getK8sClient).
 func (a *Authority) Elevated() (*rest.Config, error) {
 	return a.client("talos:machined", "system:masters")
+}
+
+// clients of a machine: with its node's own rights, and with those that Talos has there.
+func (a *Authority) clients(machine host.Machine) (own, elevated kubernetes.Interface, err error) {
+	config, err := a.Node(machine.Name())
+	if err != nil {
+		return nil, nil, err
+	}
+	if own, err = kubernetes.NewForConfig(config); err != nil || machine.Role() != "controlplane" {
+		return own, own, err
+	}
+	if config, err = a.Elevated(); err != nil {
+		return nil, nil, err
+	}
+	elevated, err = kubernetes.NewForConfig(config)
+	return own, elevated, err
 }
 
 // AdminKubeconfig is an administrator's, valid for a year as a control plane's API makes it (talos v1.13.0

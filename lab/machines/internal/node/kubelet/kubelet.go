@@ -14,8 +14,6 @@ import (
 	"os"
 	"sync"
 
-	"k8s.io/client-go/kubernetes"
-
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/network"
 )
@@ -64,23 +62,9 @@ func New(ctx context.Context, config Config, machine host.Machine) (*Kubelet, er
 
 // Run follows the machine: a session per boot whose kubelet runs.
 func (k *Kubelet) Run(ctx context.Context) error {
-	config, err := k.authority.Node(k.machine.Name())
+	client, elevated, err := k.authority.clients(k.machine)
 	if err != nil {
 		return err
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	elevated := client
-	if k.machine.Role() == "controlplane" {
-		config, err := k.authority.Elevated()
-		if err != nil {
-			return err
-		}
-		if elevated, err = kubernetes.NewForConfig(config); err != nil {
-			return err
-		}
 	}
 	var current *session
 	stop := func() {

@@ -2,7 +2,9 @@ package kubelet
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"strings"
 	"time"
@@ -12,16 +14,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"talos-gpu/lab/machines/internal/host"
 )
 
 // nodeApplier is Talos' NodeApplyController: whenever the machine's configuration or the node changed, one update for all
 // labels, annotations and taints, so one forbidden key rejects them all (talos#8193; talos v1.13.9
 // internal/app/machined/pkg/controllers/k8s/node_apply.go).
 type nodeApplier struct {
-	session *session
-	wake    chan struct{}
-	said    map[string]bool // what was reported, which a retry does not report again
+	machine  host.Machine
+	client   kubernetes.Interface // the node's own rights
+	elevated kubernetes.Interface // Talos' rights on control planes; else the node's own
+	wake     chan struct{}
+	said     map[string]bool // what was reported, which a retry does not report again
 }
 
 // A controller that failed is started again, first after half a second, then after 1.5 times as long each time, up to a
@@ -40,8 +47,28 @@ const (
 	leastPause   = 20 * time.Millisecond
 )
 
-func newNodeApplier(s *session) *nodeApplier {
-	return &nodeApplier{session: s, wake: make(chan struct{}, 1), said: map[string]bool{}}
+func newNodeApplier(machine host.Machine, client, elevated kubernetes.Interface) *nodeApplier {
+	return &nodeApplier{machine: machine, client: client, elevated: elevated, wake: make(chan struct{}, 1), said: map[string]bool{}}
+}
+
+// KeepNode does for a node that a real kubelet registers what Talos does beside it: labels, annotations and taints, until ctx ends.
+func KeepNode(ctx context.Context, authority *Authority, machine host.Machine) error {
+	client, elevated, err := authority.clients(machine)
+	if err != nil {
+		return err
+	}
+	applier := newNodeApplier(machine, client, elevated)
+	go func() {
+		for range machine.Watch(ctx) {
+			applier.changed()
+		}
+	}()
+	applier.run(ctx)
+	return nil
+}
+
+func (a *nodeApplier) logf(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "kubelet %s: %s\n", a.machine.Name(), fmt.Sprintf(format, args...))
 }
 
 func (a *nodeApplier) changed() {
@@ -67,7 +94,7 @@ func (a *nodeApplier) run(ctx context.Context) {
 		if ctx.Err() == nil {
 			a.report(err)
 		}
-		if a.session.machine.Clock().Sleep(ctx, delay) != nil {
+		if a.machine.Clock().Sleep(ctx, delay) != nil {
 			return
 		}
 		delay = min(delay*3/2, lastRestart)
@@ -81,17 +108,17 @@ func (a *nodeApplier) report(err error) {
 	}
 	a.said[err.Error()] = true
 	if apierrors.IsForbidden(err) {
-		a.session.machine.Event("Talos could not label the node: %v", err)
+		a.machine.Event("Talos could not label the node: %v", err)
 	}
-	a.session.logf("applying labels, annotations and taints to the node: %v", err)
+	a.logf("applying labels, annotations and taints to the node: %v", err)
 }
 
 // followNode wakes the controller when the node changed in what Talos keeps of it (pkg/machinery/resources/k8s/node_status.go).
 func (a *nodeApplier) followNode(ctx context.Context) {
 	itself := informers.WithTweakListOptions(func(options *metav1.ListOptions) {
-		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", a.session.machine.Name()).String()
+		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", a.machine.Name()).String()
 	})
-	factory := informers.NewSharedInformerFactoryWithOptions(a.session.client, 0, itself)
+	factory := informers.NewSharedInformerFactoryWithOptions(a.client, 0, itself)
 	_, err := factory.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { a.changed() },
 		UpdateFunc: func(before, after any) {
@@ -101,7 +128,7 @@ func (a *nodeApplier) followNode(ctx context.Context) {
 		},
 	})
 	if err != nil {
-		a.session.logf("following the node: %v", err)
+		a.logf("following the node: %v", err)
 	}
 	factory.Start(ctx.Done())
 }
@@ -121,7 +148,7 @@ func isNodeReady(node *corev1.Node) bool {
 }
 
 func (a *nodeApplier) sync(ctx context.Context) error {
-	machine := a.session.machine
+	machine := a.machine
 	spec, err := nodeSpecOf(machine.Role(), machine.Snapshot())
 	if err != nil {
 		return err
@@ -143,7 +170,7 @@ func (a *nodeApplier) sync(ctx context.Context) error {
 func (a *nodeApplier) once(ctx context.Context, spec nodeSpec) error {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
-	machine, nodes := a.session.machine, a.session.elevated.CoreV1().Nodes()
+	machine, nodes := a.machine, a.elevated.CoreV1().Nodes()
 	node, err := nodes.Get(ctx, machine.Name(), metav1.GetOptions{})
 	if err != nil {
 		return err

@@ -33,15 +33,23 @@ func (labelled) Snapshot() host.Snapshot {
 
 // applierOf starts the controller against an API that holds the node.
 func applierOf(t *testing.T) (*fake.Clientset, *nodeApplier, labelled) {
-	ctx, cancel := context.WithCancel(t.Context())
 	client := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "gpu-1"}})
 	machine := labelled{events: make(chan string, 100)}
-	s := &session{machine: machine, client: client, elevated: client, ctx: ctx, cancel: cancel, kubelet: &Kubelet{machine: machine}}
+	return client, newNodeApplier(machine, client, client), machine
+}
+
+// start runs the controller until the test ends.
+func start(t *testing.T, applier *nodeApplier) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		applier.run(ctx)
+		close(ended)
+	}()
 	t.Cleanup(func() {
 		cancel()
-		s.work.Wait()
+		<-ended
 	})
-	return client, newNodeApplier(s), machine
 }
 
 // untilLabelled watches the node until it has the label.
@@ -71,7 +79,7 @@ func TestNodeApplierComesBackAfterAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	applier.session.work.Go(func() { applier.run(applier.session.ctx) })
+	start(t, applier)
 	applier.changed()
 	untilLabelled(t, nodes)
 }
@@ -82,7 +90,7 @@ func TestNodeApplierTakesALabelBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	applier.session.work.Go(func() { applier.run(applier.session.ctx) })
+	start(t, applier)
 	untilLabelled(t, nodes)
 	node, err := client.CoreV1().Nodes().Get(t.Context(), "gpu-1", metav1.GetOptions{})
 	if err != nil {

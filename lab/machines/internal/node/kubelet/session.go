@@ -26,7 +26,6 @@ type session struct {
 	kubelet  *Kubelet
 	machine  host.Machine
 	client   kubernetes.Interface // the node's own rights
-	elevated kubernetes.Interface // Talos' rights on control planes; else the node's own
 	bootID   string
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -45,10 +44,10 @@ type session struct {
 func startSession(ctx context.Context, k *Kubelet, client, elevated kubernetes.Interface, snapshot host.Snapshot) *session {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{
-		kubelet: k, machine: k.machine, client: client, elevated: elevated, bootID: snapshot.BootID, ctx: ctx, cancel: cancel,
+		kubelet: k, machine: k.machine, client: client, bootID: snapshot.BootID, ctx: ctx, cancel: cancel,
 		workers: map[types.UID]*worker{},
 	}
-	s.status, s.applier = newNodeReporter(s), newNodeApplier(s)
+	s.status, s.applier = newNodeReporter(s), newNodeApplier(k.machine, client, elevated)
 	s.devices = NewDeviceManager(s.status.changed, s.later)
 	s.recorder = s.record()
 	s.work.Go(s.run)

@@ -7,16 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, TIMEOUT = 10 };
-struct card { char uuid[96]; char name[96]; unsigned long long memory; };
+enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, DRIVER_NOT_LOADED = 9, TIMEOUT = 10 };
+struct card { char uuid[96]; char name[96]; unsigned long long memory; int major, minor; };
 static struct card cards[] = {CARDS};
 static const unsigned count = sizeof cards / sizeof *cards;
 
-int nvmlInit_v2(void) { return SUCCESS; }
-int nvmlInit(void) { return SUCCESS; }
-int nvmlInitWithFlags(unsigned flags) { (void)flags; return SUCCESS; }
+/* The driver's own library needs its control device. */
+int nvmlInit_v2(void) { return access("/dev/nvidiactl", F_OK) ? DRIVER_NOT_LOADED : SUCCESS; }
+int nvmlInit(void) { return nvmlInit_v2(); }
+int nvmlInitWithFlags(unsigned flags) { (void)flags; return nvmlInit_v2(); }
 int nvmlShutdown(void) { return SUCCESS; }
-const char *nvmlErrorString(int code) { return code == SUCCESS ? "The operation was successful" : "The stand-in has no such thing"; }
+const char *nvmlErrorString(int code) { return code == SUCCESS ? "Success" : code == DRIVER_NOT_LOADED ? "Driver Not Loaded" : "The stand-in has no such thing"; }
 int nvmlSystemGetDriverVersion(char *text, unsigned length) { snprintf(text, length, "%s", DRIVER_VERSION); return SUCCESS; }
 int nvmlSystemGetNVMLVersion(char *text, unsigned length) { snprintf(text, length, "13.%s", DRIVER_VERSION); return SUCCESS; }
 int nvmlSystemGetCudaDriverVersion(int *version) { *version = 13000; return SUCCESS; }
@@ -58,7 +59,7 @@ int nvmlDeviceGetPciInfo_v3(struct card *device, struct pci *info) {
 }
 int nvmlDeviceGetPciInfo(struct card *device, struct pci *info) { return nvmlDeviceGetPciInfo_v3(device, info); }
 int nvmlDeviceGetPciInfo_v2(struct card *device, struct pci *info) { return nvmlDeviceGetPciInfo_v3(device, info); }
-int nvmlDeviceGetCudaComputeCapability(struct card *device, int *major, int *minor) { (void)device; *major = 9; *minor = 0; return SUCCESS; }
+int nvmlDeviceGetCudaComputeCapability(struct card *device, int *major, int *minor) { *major = device->major; *minor = device->minor; return SUCCESS; }
 int nvmlDeviceGetArchitecture(struct card *device, unsigned *architecture) { (void)device; *architecture = 9; return SUCCESS; }
 int nvmlDeviceGetBrand(struct card *device, unsigned *brand) { (void)device; *brand = 13; return SUCCESS; }
 int nvmlDeviceGetMigMode(struct card *device, unsigned *current, unsigned *pending) { (void)device; *current = *pending = 0; return SUCCESS; }

@@ -1,0 +1,54 @@
+import type { Looking } from "./doctor/examine";
+import { accessOf } from "./doctor/reach/access";
+import { type Given, type Option, valueOf } from "./verb";
+
+/** Seconds after which a verb gives up whatever has not answered, where nobody says otherwise. */
+const WITHIN = 55;
+
+/**
+ * The options of every verb that looks at a live cluster.
+ *
+ * @param withoutTalosconfig What the verb leaves out where it has no talosconfig, e.g. `machines stay out`.
+ */
+export const reachOptions = (withoutTalosconfig: string): Record<string, Option> => ({
+  kubeconfig: {
+    value: { name: "FILE", completes: "file" },
+    help: "how to reach Kubernetes (default: KUBECONFIG, or ~/.kube/config)",
+  },
+  talosconfig: {
+    value: { name: "FILE", completes: "file" },
+    help: `how to reach the machines, through talosctl (default: TALOSCONFIG; without either, ${withoutTalosconfig})`,
+  },
+  within: {
+    value: { name: "SECONDS", completes: "nothing" },
+    help: `give up what does not answer, so that all ends within this time (default: ${WITHIN})`,
+  },
+});
+
+/**
+ * Looks at the cluster that the options name, and gives up when their time is over.
+ *
+ * @param look What looks; `within` is its limit in milliseconds.
+ * @throws Error where the options name no cluster or no time, or the look did not end in time.
+ */
+export async function lookAtCluster<T>(
+  given: Given,
+  look: (access: Looking, within: number) => Promise<T>,
+): Promise<T> {
+  const seconds = secondsOf(valueOf(given, "within"));
+  const access = accessOf(valueOf(given, "kubeconfig"), valueOf(given, "talosconfig"), given.environment, new Date());
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const giveUp = (): void => reject(new Error(`the look at the cluster did not end within ${seconds} s`));
+    timer = setTimeout(giveUp, seconds * 1000);
+  });
+  return Promise.race([look(access, seconds * 1000), late]).finally(() => clearTimeout(timer));
+}
+
+function secondsOf(text: string | undefined): number {
+  const seconds = text === undefined ? WITHIN : Number(text);
+  if (seconds >= 1 && seconds <= 3600) return seconds;
+  throw new Error(
+    `--within: ${text} is no number of seconds from 1 to 3600, so nobody knows when to give up; write e.g. 30`,
+  );
+}

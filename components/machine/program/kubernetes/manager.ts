@@ -1,0 +1,5 @@
+/**
+ * Field manager of every object that a stack makes, for Pulumi as for our program: to the API server one manager is one owner
+ * of fields, so that what the program puts back is changed and taken away by Pulumi's next update as if Pulumi had made it.
+ */
+export const MANAGER = "talos-gpu";

@@ -1,0 +1,49 @@
+import type { Report } from "../progress";
+import type { PutBackResult, PutBackTask } from "../task";
+
+type Wanted = PutBackTask["objects"][number];
+
+/** A cluster whose objects are read and put back. */
+export interface AppliedObjects {
+  /** The object as it is; undefined where it is not there. */
+  read(object: Wanted): Promise<{ metadata?: { resourceVersion?: string } } | undefined>;
+  /** Says by server-side apply what the object shall be; makes it where it is not there. */
+  apply(object: Wanted, manager: string): Promise<{ metadata?: { resourceVersion?: string } }>;
+}
+
+/**
+ * Puts back what of a stack's objects is gone, or says something else than the stack. What is as it shall be is not touched, and
+ * what others added to an object (status, defaults, fields of their own) stays.
+ */
+export async function putBack(task: PutBackTask, cluster: AppliedObjects, report: Report): Promise<PutBackResult> {
+  const result: PutBackResult = { made: [], mended: [] };
+  for (const object of task.objects) {
+    const live = await cluster.read(object);
+    if (live !== undefined && says(live, object)) continue;
+    const applied = await cluster.apply(object, task.manager);
+    if (live === undefined) result.made.push(titleOf(object));
+    // The API server may write a value in another way than we do, and then nothing has changed.
+    else if (applied.metadata?.resourceVersion !== live.metadata?.resourceVersion) result.mended.push(titleOf(object));
+  }
+  for (const title of result.made) report(`${title}: was gone, and is there again`);
+  for (const title of result.mended) report(`${title}: said something else, and says what the stack says again`);
+  if (result.made.length + result.mended.length === 0)
+    report(`equal: ${task.objects.length} objects are as they shall be`);
+  return result;
+}
+
+/** Whether the object says all that is wanted. Lists are compared without their order: others may add items in between. */
+export function says(live: unknown, wanted: unknown): boolean {
+  if (wanted === undefined || wanted === null) return true;
+  if (typeof wanted !== "object") return live === wanted;
+  if (typeof live !== "object" || live === null) return isEmpty(wanted);
+  if (Array.isArray(wanted))
+    return Array.isArray(live) && wanted.every((item) => live.some((candidate) => says(candidate, item)));
+  return Object.entries(wanted).every(([key, value]) => says((live as Record<string, unknown>)[key], value));
+}
+
+/** The API server drops what is empty. */
+const isEmpty = (wanted: object): boolean => Object.values(wanted).every((value) => says(undefined, value));
+
+const titleOf = ({ kind, metadata: { name, namespace } }: Wanted): string =>
+  `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;

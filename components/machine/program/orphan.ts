@@ -1,0 +1,67 @@
+import * as fs from "node:fs";
+
+/** A process above this one. */
+export interface Ancestor {
+  pid: number;
+  /** Name of its program, as far as the system keeps it (Linux: 15 characters). */
+  name: string;
+  parent: number;
+  /** When it began; a process that has taken over its number began later. */
+  started: string;
+}
+
+/** Looks a process up; undefined where there is none, or nobody can tell. */
+export type Look = (pid: number) => Ancestor | undefined;
+
+/** Processes between this program and Pulumi: a shell, Pulumi's plugin, and a wrapper of either. */
+const DEPTH = 6;
+
+/**
+ * The processes whose end means that nobody waits for this program any more: all up to Pulumi's command line. Above it are a
+ * user's shell or a CI runner, which may end before it. None where Pulumi is not found: somebody else started the program.
+ */
+export function upToPulumi(parent: number, look: Look): Ancestor[] {
+  const found: Ancestor[] = [];
+  for (let pid = parent; pid > 1 && found.length < DEPTH; pid = found.at(-1)!.parent) {
+    const ancestor = look(pid);
+    if (ancestor === undefined) break;
+    found.push(ancestor);
+    if (ancestor.name === "pulumi") return found;
+  }
+  return [];
+}
+
+/** Whether one of them has ended. */
+export function isOrphaned(ancestors: readonly Ancestor[], look: Look): boolean {
+  return ancestors.some(({ pid, started }) => look(pid)?.started !== started);
+}
+
+/** Of Linux, which says it in files; elsewhere nobody is found, and the program runs to its end or limit. */
+export const lookInProc: Look = (pid) => {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
+    // `pid (name) state ppid …`, and the start is the 22nd field (proc_pid_stat(5)); a name may hold anything.
+    const name = stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")"));
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return { pid, name, parent: Number(fields[1]), started: fields[19] ?? "" };
+  } catch {
+    return undefined;
+  }
+};
+
+/** Milliseconds between two looks. */
+const POLL = 1_000;
+
+/**
+ * Ends the program once Pulumi's command line is gone without having ended it, as after a SIGKILL: nobody reads its answer,
+ * and the plugin stays for as long as the program does.
+ *
+ * @param mayEnd whether it may end now. A machine that is drained or reboots is brought to its end first.
+ */
+export function endWithPulumi(mayEnd: () => boolean, end: () => void): void {
+  const ancestors = upToPulumi(process.ppid, lookInProc);
+  if (ancestors.length === 0) return;
+  setInterval(() => {
+    if (mayEnd() && isOrphaned(ancestors, lookInProc)) end();
+  }, POLL).unref();
+}

@@ -1,0 +1,115 @@
+import * as semver from "semver";
+import { parse } from "yaml";
+import type { Failure } from "../failure";
+import type { Report } from "../progress";
+import type { PreflightTask } from "./task";
+import type { Answer, Web } from "./web";
+
+type Findings = Failure["findings"];
+
+/** What is wrong with the chart's repository, as far as it can be told from here. */
+export async function askForChart(
+  { chart }: PreflightTask,
+  web: Web,
+  places: Places,
+  report: Report,
+): Promise<Findings> {
+  const { name, version, repository } = chart;
+  const field = name === "gpu-operator" ? "gpuOperator" : "devicePlugin";
+  const base = places.charts(repository);
+  if (base === undefined || !/^https?:/.test(base)) {
+    report(`chart ${name} ${version}: not asked for`);
+    return [];
+  }
+  const why = "machines would reboot first, and what offers their GPUs could not be installed then";
+  const finding = (problem: string, remedy: string): Findings => [{ field, problem, why, remedy }];
+  const elsewhere =
+    "where charts come from a mirror, set TALOS_GPU_CHARTS to its address, or to none, which asks nobody";
+
+  const index = await web.get(`${base}/index.yaml`);
+  const silent = silence(index);
+  if (silent !== undefined)
+    return finding(
+      `the chart repository ${repository} cannot be reached: ${silent}`,
+      `run again when it can; ${elsewhere}`,
+    );
+  if (!("status" in index) || index.status !== 200) {
+    report(
+      `chart ${name} ${version}: not known whether it is there (${"unknown" in index ? index.unknown : `${repository} answers ${(index as { status: number }).status}`})`,
+    );
+    return [];
+  }
+  const releases = releasesIn(index.body, name);
+  if (releases === undefined) {
+    report(`chart ${name} ${version}: the index of ${repository} cannot be read`);
+    return [];
+  }
+  const release = releases.find((one) => isSame(one.version, version));
+  if (release === undefined) {
+    const newest = releases.slice(0, 3).map((one) => one.version);
+    return finding(
+      `${repository} has no chart ${name} ${version}${newest.length === 0 ? "" : `; it has ${newest.join(", ")} and others`}`,
+      `set ${field}.version to a release that it has; ${elsewhere}`,
+    );
+  }
+  const archive = release.urls?.[0];
+  if (archive === undefined) return [];
+  const there = await web.get(new URL(archive, `${base}/`).href, { method: "HEAD" });
+  if ("status" in there && (there.status === 404 || there.status === 410))
+    return finding(
+      `${repository} names chart ${name} ${version}, and does not have its archive (${there.status})`,
+      `run again when it is back; ${elsewhere}`,
+    );
+  report(`chart ${name} ${version}: there`);
+  return [];
+}
+
+/** Where servers are, when not where a stack says. */
+export interface Places {
+  /** A chart repository; undefined: it is not to be asked. */
+  charts(repository: string): string | undefined;
+  /** The server of an installer image, with its scheme. */
+  registry(host: string): string;
+}
+
+/** Servers by the environment: TALOS_GPU_CHARTS (a mirror that has a folder for each repository's address, or `none`) and TALOS_GPU_FACTORY. */
+export function placesOf(environment: NodeJS.ProcessEnv): Places {
+  const { TALOS_GPU_CHARTS: charts, TALOS_GPU_FACTORY: factory } = environment;
+  const path = (repository: string): string => repository.replace(/^[a-z]+:\/\//, "");
+  return {
+    charts: (repository) => {
+      if (charts === "none") return undefined;
+      const base = charts ? `${charts.replace(/\/+$/, "")}/${path(repository)}` : repository;
+      return base.replace(/\/+$/, "");
+    },
+    registry: (host) => (factory ? factory.replace(/\/+$/, "") : `https://${host}`),
+  };
+}
+
+interface Release {
+  version: string;
+  urls?: string[];
+}
+
+/** Releases of a chart in a repository's index (helm.sh/docs/topics/chart_repository); undefined where it is none. */
+function releasesIn(index: string, chart: string): Release[] | undefined {
+  try {
+    const { entries } = parse(index) as { entries?: Record<string, Release[]> };
+    return entries === undefined ? undefined : (entries[chart] ?? []);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Helm takes `v25.10.1` and `25.10.1` for the same release. */
+function isSame(one: string, other: string): boolean {
+  return one === other || (semver.valid(one) !== null && semver.valid(other) !== null && semver.eq(one, other));
+}
+
+/** Why there is no answer; undefined where there is one, or nobody knows. 404 is what a repository that moved away answers. */
+export function silence(answer: Answer): string | undefined {
+  if ("silent" in answer) return answer.silent;
+  return "status" in answer && (answer.status === 404 || answer.status === 410)
+    ? `it answers ${answer.status}`
+    : undefined;
+}

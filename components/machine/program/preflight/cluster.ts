@@ -1,0 +1,56 @@
+import type { KubeConfig } from "@kubernetes/client-node";
+import * as fs from "node:fs";
+import { KubernetesApi } from "../kubernetes/kubernetes-api";
+
+/** A node, as far as it tells which machine it is. */
+export interface AskedNode {
+  name: string;
+  /** Changes with every boot; the machine has the same one. */
+  bootId: string;
+  addresses: string[];
+}
+
+/** The cluster of a kubeconfig, as far as something is asked of it before machines are touched. */
+export interface AskedCluster {
+  /** URL of its API. */
+  readonly server: string;
+  /** Certificates (PEM) by which its API is known; undefined where the kubeconfig names none. */
+  readonly authority: string | undefined;
+  nodes(): Promise<AskedNode[]>;
+  /** Annotation of a namespace; undefined where there is no such namespace, or no such annotation. */
+  annotationOf(namespace: string, annotation: string): Promise<string | undefined>;
+}
+
+/** The real one behind its API. */
+export class RealAskedCluster extends KubernetesApi implements AskedCluster {
+  readonly server: string;
+  readonly authority: string | undefined;
+
+  constructor(config: KubeConfig, secrets: readonly string[]) {
+    super(config, secrets);
+    const cluster = config.getCurrentCluster();
+    this.server = cluster?.server ?? "";
+    this.authority = cluster?.caData
+      ? Buffer.from(cluster.caData, "base64").toString()
+      : cluster?.caFile && fs.existsSync(cluster.caFile)
+        ? fs.readFileSync(cluster.caFile, "utf8")
+        : undefined;
+  }
+
+  async nodes(): Promise<AskedNode[]> {
+    const list = await this.call("nodes", () => this.core.listNode());
+    return list!.items.map(({ metadata, status }) => ({
+      name: metadata?.name ?? "",
+      bootId: status?.nodeInfo?.bootID ?? "",
+      addresses: (status?.addresses ?? []).map(({ address }) => address),
+    }));
+  }
+
+  async annotationOf(namespace: string, annotation: string): Promise<string | undefined> {
+    const found = await this.call(`Namespace ${namespace}`, () => this.core.readNamespace({ name: namespace }), {
+      404: undefined,
+      403: undefined,
+    });
+    return found?.metadata?.annotations?.[annotation];
+  }
+}

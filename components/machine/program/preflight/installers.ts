@@ -1,0 +1,51 @@
+import type { Failure } from "../failure";
+import type { Report } from "../progress";
+import type { Places } from "./chart";
+import type { Web } from "./web";
+
+/** Milliseconds for a Factory to make an image: the first who asks waits until it is built (image-factory, internal/frontend/http/registry.go). */
+const BUILT = 120_000;
+
+/** Forms of an image's manifest. */
+const accept = [
+  "application/vnd.oci.image.index.v1+json",
+  "application/vnd.docker.distribution.manifest.list.v2+json",
+  "application/vnd.oci.image.manifest.v1+json",
+  "application/vnd.docker.distribution.manifest.v2+json",
+].join(", ");
+
+/**
+ * Whether the Image Factory can make the installer images. It says here, and not before, that an extension is not there for a
+ * release. Only its clear no counts: machines may pull through a mirror that has what this computer cannot see, and each one
+ * pulls its image before it is drained.
+ */
+export async function askForInstallers(
+  images: readonly string[],
+  web: Web,
+  places: Places,
+  report: Report,
+): Promise<Failure["findings"]> {
+  const asked = images.map(async (image): Promise<Failure["findings"]> => {
+    const [, host = "", name = "", tag = ""] = /^([^/]+)\/(.+)[:]([^:/]+)$/.exec(image) ?? [];
+    if (host === "") return [];
+    const url = `${places.registry(host)}/v2/${name}/manifests/${tag}`;
+    const answer = await web.get(url, { accept, limit: BUILT, redirect: "manual" });
+    // A Factory says it in words; a registry in between answers JSON, a page of errors HTML, and neither knows what the Factory can make.
+    if ("status" in answer && (answer.status === 400 || answer.status === 404) && /^[^{<]/.test(answer.body)) {
+      return [
+        {
+          field: "talosVersion",
+          problem: `the Image Factory does not have ${image}: ${answer.body.trim().split("\n")[0] ?? ""} (${answer.status})`,
+          why: "the machines that are to run it would be left behind, after others were upgraded",
+          remedy: "choose a release and extensions that it has, or try again later if it should have them",
+        },
+      ];
+    }
+    const known = "status" in answer ? (answer.status < 400 ? "there" : `not known (${answer.status})`) : undefined;
+    report(
+      `image ${image}: ${known ?? `not known (${"silent" in answer ? answer.silent : (answer as { unknown: string }).unknown})`}`,
+    );
+    return [];
+  });
+  return (await Promise.all(asked)).flat();
+}

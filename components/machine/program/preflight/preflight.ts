@@ -1,0 +1,197 @@
+import { parseDuration, formatDuration } from "../../duration";
+import { foreignCredentials } from "../certificates";
+import { LimitReached, waitFor, type Clock } from "../clock";
+import { CallError, Failure, lastLine } from "../failure";
+import type { Machine } from "../machine";
+import { checkForOmni } from "../omni/apply";
+import type { Omni } from "../omni/server";
+import type { Report } from "../progress";
+import { askForChart, type Places } from "./chart";
+import type { AskedCluster, AskedNode } from "./cluster";
+import { askForInstallers } from "./installers";
+import { askMachines, remembered } from "./machines";
+import { shortHash } from "../../../recipe/short-hash";
+import type { PreflightResult, PreflightTask } from "./task";
+import type { Web } from "./web";
+import { type MachineSide, ofOneCluster } from "./whose";
+
+type Findings = Failure["findings"];
+
+/** Machines that are asked of which cluster they are: one of them answers, as a rule. */
+const WITNESSES = 3;
+
+/** What the questions are asked of. */
+export interface Surroundings {
+  web: Web;
+  places: Places;
+  /** Undefined without a kubeconfig: the stack makes its cluster, or nobody asks Kubernetes. */
+  cluster: AskedCluster | undefined;
+  machineAt: (address: string) => Machine;
+  /** Content of the talosconfig, for its context's name; undefined where it is not known. */
+  talosconfig: string | undefined;
+  /** Credentials that are not in force: whoever asks with them is refused. */
+  expired: Findings;
+  omni: Omni;
+  clock: Clock;
+  report: Report;
+}
+
+/**
+ * Asks for all that comes after the first reboot, before it: chart and repository, installer images, the Kubernetes API, whether
+ * the credentials are of one cluster, whose the namespaces are, and what the machines would lose. Changes nothing.
+ *
+ * @param previous answer of the last run: what has not changed since is not asked about again.
+ * @throws Failure with everything that is known to be missing; what cannot be told from here is let pass, and said.
+ */
+export async function preflight(
+  task: PreflightTask,
+  around: Surroundings,
+  previous: PreflightResult | undefined,
+): Promise<PreflightResult> {
+  const { web, places, report } = around;
+  const before = previous?.machines ?? {};
+  report(
+    "asks for what comes after the first reboot: chart, images, Kubernetes, credentials, what machines would lose",
+  );
+  const inForce = (credential: string): boolean => !around.expired.some(({ field }) => field === credential);
+  const machines = inForce("talosconfig") ? task.machines : [];
+  const kubernetes = inForce("kubeconfig")
+    ? askKubernetes({ ...task, machines }, around, previous?.together)
+    : noAnswer;
+  const found = await Promise.all([
+    Promise.resolve(around.expired),
+    askForChart(task, web, places, report),
+    askForInstallers(task.installers, web, places, report),
+    kubernetes.then(({ findings }) => findings),
+    askMachines(machines, before, around),
+    ...task.omni.map((machine) => askOmni(machine, around)),
+  ]);
+  const findings = found.flat();
+  if (findings.length > 0) throw new Failure(findings);
+  const { together } = await kubernetes;
+  return { machines: remembered(task.machines, before), ...(together === undefined ? {} : { together }) };
+}
+
+/** What Kubernetes' part of the questions found. */
+interface KubernetesAnswer {
+  findings: Findings;
+  /** As in the result. */
+  together?: string;
+}
+
+const noAnswer: Promise<KubernetesAnswer> = Promise.resolve({ findings: [] });
+
+async function askOmni(machine: PreflightTask["omni"][number], { omni, report }: Surroundings): Promise<Findings> {
+  try {
+    return await checkForOmni(machine, omni);
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    report(`${machine.machine}: Omni was not asked (${lastLine(error)}); its own update asks again`);
+    return [];
+  }
+}
+
+async function askKubernetes(
+  task: PreflightTask,
+  around: Surroundings,
+  together: string | undefined,
+): Promise<KubernetesAnswer> {
+  const { cluster, clock, report } = around;
+  if (cluster === undefined) return noAnswer;
+  const limit = parseDuration(task.limit);
+  let nodes: AskedNode[];
+  try {
+    nodes = await waitFor(clock, {
+      what: "the Kubernetes API",
+      limit,
+      poll: task.pollSeconds * 1_000,
+      look: async () => ({ done: await cluster.nodes() }),
+    });
+  } catch (error) {
+    if (error instanceof LimitReached)
+      return { findings: unreachable(task, cluster, `${formatDuration(limit)} (last: ${error.missing})`, report) };
+    if (!(error instanceof CallError)) throw error;
+    const foreign = foreignCredentials(error.message);
+    if (foreign !== undefined) return { findings: [foreign] };
+    report(`Kubernetes at ${cluster.server}: not asked (${lastLine(error)})`);
+    return noAnswer;
+  }
+  const namespaces = await foreignNamespaces(task, cluster);
+  // The same credentials as the last time are of the same cluster: no machine is asked again.
+  const pair = shortHash(JSON.stringify([cluster.server, cluster.authority, around.talosconfig]), 16);
+  if (pair === together) return { findings: namespaces, together };
+  const { verdict, findings } = await foreignKubeconfig(task, nodes, around);
+  return { findings: [...namespaces, ...findings], ...(verdict === "yes" ? { together: pair } : {}) };
+}
+
+function unreachable({ drain }: PreflightTask, { server }: AskedCluster, within: string, report: Report): Findings {
+  if (!drain) {
+    report(`Kubernetes at ${server}: no answer within ${within}; machines are not drained, so they go on`);
+    return [];
+  }
+  return [
+    {
+      field: "kubeconfig",
+      problem: `the Kubernetes API at ${server} did not answer within ${within}`,
+      why: "machines could not be drained, nor anything installed after their reboot; nothing was changed",
+      remedy:
+        "see whether a control plane is up (`talosctl service kubelet`, `talosctl dmesg`) and whether the URL is right, then run again; to reboot machines without it, set upgrade.drain: false",
+    },
+  ];
+}
+
+/** Namespaces that bear the mark of another stack. One without a mark may be this stack's of former days: the preview knows it by the state. */
+async function foreignNamespaces(task: PreflightTask, cluster: AskedCluster): Promise<Findings> {
+  const found: Findings = [];
+  for (const name of task.namespaces) {
+    const owner = await cluster.annotationOf(name, task.mark.annotation).catch(() => undefined);
+    if (owner === undefined || owner.startsWith(task.mark.ours)) continue;
+    found.push({
+      field: "kubeconfig",
+      problem: `Namespace ${name} was made by ${owner.split(" ")[0]}`,
+      why: "two stacks would change and delete the same objects, which the update would find out after the reboots",
+      remedy: "give one of the stacks another namespace, or take the other one down first",
+    });
+  }
+  return found;
+}
+
+async function foreignKubeconfig(
+  task: PreflightTask,
+  nodes: AskedNode[],
+  around: Surroundings,
+): Promise<{ verdict: ReturnType<typeof ofOneCluster>; findings: Findings }> {
+  const { cluster, machineAt, report } = around;
+  const seen = await Promise.all(
+    task.machines.slice(0, WITNESSES).map(async ({ machine, address }): Promise<MachineSide[]> => {
+      try {
+        const ask = machineAt(address);
+        const bootId = (await ask.bootId()).trim();
+        const { active } = await ask.configurations();
+        return [{ machine, address, bootId, configuration: active }];
+      } catch (error) {
+        if (!(error instanceof CallError)) throw error;
+        return []; // asked for its losses it says why
+      }
+    }),
+  );
+  const machines = seen.flat();
+  const verdict = ofOneCluster(machines, { authority: cluster!.authority, nodes });
+  if (verdict === "unknown" && machines.length > 0)
+    report(`whether talosconfig and kubeconfig are of one cluster cannot be told from here`);
+  if (verdict !== "no") return { verdict, findings: [] };
+  const findings = [
+    {
+      field: "kubeconfig",
+      problem: `it is of another cluster than the talosconfig: ${cluster!.server} has the nodes ${nodes
+        .map(({ name }) => name)
+        .slice(0, 5)
+        .join(
+          ", ",
+        )}, none of which is ${machines.map(({ machine, address }) => `${machine} (${address})`).join(", ")}, and another certificate authority`,
+      why: "machines would reboot undrained, and what belongs on them be installed elsewhere",
+      remedy: "fetch the machines' own (`talosctl kubeconfig`) and give it, or the talosconfig of the other cluster",
+    },
+  ];
+  return { verdict, findings };
+}

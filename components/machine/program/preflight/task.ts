@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { parseDuration } from "../../duration";
+import { omniTask, upgradeTask } from "../task";
+
+/** A machine as far as something is asked about it before it is touched. */
+const askedMachine = upgradeTask
+  .pick({ machine: true, address: true, schematicId: true, installerImage: true, image: true, drop: true })
+  .extend({
+    /** Whether NVIDIA's extensions on it are the stack's to choose. */
+    gpu: z.boolean(),
+    /** Hash of all that may reboot it. Only its change matters: the machine is asked about again. */
+    wanted: z.string(),
+  });
+export type AskedMachine = z.infer<typeof askedMachine>;
+
+/** Task of `preflight`: what an update needs to be there before it drains the first machine. */
+export const preflightTask = z.strictObject({
+  /** Machines that the upgrade program brings to their image. None while a stack installs them. */
+  machines: z.array(askedMachine),
+  /** Machines of Omni's, as `omni-apply` gets them. */
+  omni: z.array(omniTask),
+  /** Installer images, each once. */
+  installers: z.array(z.string()),
+  /** The chart that exposes the GPUs. */
+  chart: z.strictObject({ name: z.string(), version: z.string(), repository: z.string() }),
+  /** Whether there is a cluster to be asked; none while the stack makes it. */
+  kubernetes: z.boolean(),
+  /** Namespaces that the stack makes. */
+  namespaces: z.array(z.string()),
+  /** Annotation that says who made an object, and how it begins where that is this stack. */
+  mark: z.strictObject({ annotation: z.string(), ours: z.string() }),
+  /** Whether machines are drained, for which the Kubernetes API has to answer. */
+  drain: z.boolean(),
+  /** How long an answer that may still come is waited for. */
+  limit: z.string().check(z.refine((text) => parseDuration(text) > 0)),
+  /** Seconds between two looks. Default 1. */
+  pollSeconds: z.number().positive().default(1),
+});
+export type PreflightTask = z.infer<typeof preflightTask>;
+
+/** Answer of `preflight`: kept by Pulumi and handed back to the next one. */
+export const preflightResult = z.object({
+  /** Machines that were asked about, by name: by which hash, and the schematics that the stack brought them so far, the newest first. */
+  machines: z.record(z.string(), z.object({ wanted: z.string(), brought: z.array(z.string()) })),
+  /** Hash of the talosconfig and of the kubeconfig's cluster that were seen to be of one cluster. Absent where that could not be told. */
+  together: z.string().optional(),
+});
+export type PreflightResult = z.infer<typeof preflightResult>;

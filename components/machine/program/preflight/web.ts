@@ -1,0 +1,87 @@
+import type { Clock } from "../clock";
+
+/** What came of asking a server. */
+export type Answer =
+  /** It answered. */
+  | { status: number; body: string }
+  /** It does not answer, and would not answer Helm either, which asks from the same computer. */
+  | { silent: string }
+  /** Only others can tell: they go through a proxy, or trust more certificates than Node does. */
+  | { unknown: string };
+
+/** Asks servers on the web. */
+export interface Web {
+  get(url: string, options?: Asking): Promise<Answer>;
+}
+
+/** How a server is asked. */
+export interface Asking {
+  /** Media types. Default: any. */
+  accept?: string;
+  /** Default `GET`. */
+  method?: "GET" | "HEAD";
+  /** Milliseconds for one answer. Default 20 s. */
+  limit?: number;
+  /** What to do where it sends us elsewhere. Default `follow`. */
+  redirect?: "follow" | "manual";
+}
+
+/** Milliseconds before each further try: a server that is busy is no answer. */
+const pauses = [1_000, 3_000, 10_000];
+
+/** Milliseconds for one answer. */
+const LIMIT = 20_000;
+
+/** The web as Node sees it, asked again within bounds. */
+export class RealWeb implements Web {
+  constructor(
+    private readonly clock: Clock,
+    private readonly environment: NodeJS.ProcessEnv,
+  ) {}
+
+  async get(url: string, options: Asking = {}): Promise<Answer> {
+    if (goesThroughProxy(url, this.environment)) return { unknown: "it is asked through a proxy" };
+    let answer = await once(url, options);
+    for (const pause of pauses) {
+      if (!("silent" in answer) && !("status" in answer && isBusy(answer.status))) break;
+      await this.clock.sleep(pause);
+      answer = await once(url, options);
+    }
+    return "status" in answer && isBusy(answer.status) ? { silent: `it answers ${answer.status}` } : answer;
+  }
+}
+
+const isBusy = (status: number): boolean => status >= 500 || status === 429;
+
+async function once(
+  url: string,
+  { accept, method = "GET", limit = LIMIT, redirect = "follow" }: Asking,
+): Promise<Answer> {
+  try {
+    const response = await fetch(url, {
+      method,
+      redirect,
+      headers: accept === undefined ? {} : { accept },
+      signal: AbortSignal.timeout(limit),
+    });
+    return { status: response.status, body: await response.text() };
+  } catch (error) {
+    const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
+    if (name === "TimeoutError") return { silent: `no answer within ${limit / 1_000} s` };
+    const reason = cause?.code ?? cause?.message ?? message;
+    // Of the certificates that this computer trusts, Node knows its own list alone.
+    return /CERT|SSL|TLS|SELF_SIGNED|VERIFY/i.test(reason) ? { unknown: reason } : { silent: reason };
+  }
+}
+
+/** Whether Go's programs, Helm among them, would ask through a proxy, which `fetch` does not. */
+export function goesThroughProxy(url: string, environment: NodeJS.ProcessEnv): boolean {
+  const { protocol, hostname } = new URL(url);
+  const of = (name: string): string | undefined => environment[name.toUpperCase()] || environment[name] || undefined;
+  if (of(protocol === "https:" ? "https_proxy" : "http_proxy") === undefined) return false;
+  if (/^(localhost|127\.|\[::1\])/.test(hostname)) return false; // golang.org/x/net/http/httpproxy, useProxy
+  const direct = (of("no_proxy") ?? "").split(",").map((entry) => entry.trim().replace(/^\*?\./, ""));
+  return !direct.some(
+    (entry) => entry === "*" || hostname === entry || (entry !== "" && hostname.endsWith(`.${entry}`)),
+  );
+}

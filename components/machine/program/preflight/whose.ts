@@ -1,0 +1,55 @@
+import { parseAllDocuments } from "yaml";
+import type { AskedNode } from "./cluster";
+
+/** What a machine shows of its cluster. */
+export interface MachineSide {
+  machine: string;
+  address: string;
+  bootId: string;
+  /** Its active configuration. */
+  configuration: string | undefined;
+}
+
+/** What a kubeconfig leads to. */
+export interface KubernetesSide {
+  authority: string | undefined;
+  nodes: readonly AskedNode[];
+}
+
+/**
+ * Whether talosconfig and kubeconfig are of one cluster. Each of these shows that they are: a node of the cluster has a
+ * machine's boot id, the kubeconfig knows the API by the authority of the machine's configuration, or a node has a machine's
+ * name and address. Only where both authorities are known, are not the same, and nothing else speaks for it, is it
+ * another one: a kubeconfig may lead through a proxy with a certificate of its own, and a machine may be about to join.
+ */
+export function ofOneCluster(machines: readonly MachineSide[], kubernetes: KubernetesSide): "yes" | "no" | "unknown" {
+  const { authority, nodes } = kubernetes;
+  const isNode = ({ machine, address, bootId }: MachineSide): boolean =>
+    nodes.some((node) => node.bootId === bootId || (node.name === machine && node.addresses.includes(address)));
+  if (machines.some(isNode)) return "yes";
+  const known = machines.map(({ configuration }) => authoritiesOf(configuration)).filter((all) => all.length > 0);
+  if (known.length === 0 || authority === undefined || nodes.length === 0) return "unknown";
+  const theirs = certificatesOf(authority);
+  return known.some((ours) => ours.some((one) => theirs.includes(one))) ? "yes" : "no";
+}
+
+/** Authorities of a machine's cluster: the one that signs, and those that it accepts besides (talos, v1alpha1 ClusterConfig). */
+function authoritiesOf(configuration: string | undefined): string[] {
+  const documents = configuration === undefined ? [] : parseAllDocuments(configuration);
+  for (const document of documents) {
+    const { cluster } = (document.toJS() ?? {}) as {
+      cluster?: { ca?: { crt?: string }; acceptedCAs?: { crt?: string }[] };
+    };
+    const texts = [cluster?.ca?.crt, ...(cluster?.acceptedCAs ?? []).map(({ crt }) => crt)];
+    const found = texts.flatMap((text) => (text ? certificatesOf(Buffer.from(text, "base64").toString()) : []));
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+/** The certificates of a PEM text, each without its line breaks. */
+function certificatesOf(pem: string): string[] {
+  return [...pem.matchAll(/-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/g)].map(([, body]) =>
+    body!.replace(/\s+/g, ""),
+  );
+}

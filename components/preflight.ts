@@ -1,0 +1,76 @@
+import * as pulumi from "@pulumi/pulumi";
+import type { Credentials } from "./credentials";
+import { OWNER } from "./kubernetes/guard/live";
+import { omniTaskOf } from "./machine/configuration";
+import type { PreflightTask } from "./machine/program/preflight/task";
+import { runProgram } from "./machine/program-resource";
+import { imageOf } from "./machine/upgrade";
+import { shortHash } from "./recipe/short-hash";
+import { namespacesMade } from "./recipe/stack/workloads/namespaces";
+import type { MachineRecipe, Plan } from "./recipe/types";
+
+/** How long the Kubernetes API is waited for: a control plane that an update killed in its reboot comes back within it. */
+const PATIENCE = "3m";
+
+/** Limit of the whole: Kubernetes, or an image that the Factory has to build, and the tries again. */
+const LIMIT = "15m";
+
+/**
+ * Asks for all that an update needs after its first reboot, before it: our program, which runs again when something that may
+ * reboot a machine, the chart or the credentials change, and not otherwise. Every machine waits for it.
+ *
+ * @param schematics IDs by themselves; they resolve once the Image Factory has them.
+ */
+export function firstAsk(
+  name: string,
+  plan: Plan,
+  { talosconfig, kubeconfig, omniEndpoint, omniServiceAccountKey }: Credentials,
+  schematics: Record<string, pulumi.Output<string>>,
+  opts: pulumi.CustomResourceOptions,
+): pulumi.CustomResource {
+  const task = pulumi.all(schematics).apply(() => JSON.stringify(taskOf(plan)));
+  const { bootstrap } = plan.spec;
+  const withOmni = plan.machines.some(({ configuration }) => configuration === "omni");
+  const use = {
+    verb: "preflight",
+    task,
+    // What a stack that makes its cluster has of both is made with it.
+    ...(bootstrap ? {} : { talosconfig, kubeconfig }),
+    ...(withOmni ? { omni: { endpoint: omniEndpoint, serviceAccountKey: omniServiceAccountKey } } : {}),
+    limit: LIMIT,
+    lookAgain: plan.spec.lookAgain, // by which a machine may reboot
+  };
+  return runProgram(`${name}-preflight`, use, opts);
+}
+
+/** What is asked. Machines that the stack installs run nothing that could be lost. */
+export function taskOf({ spec, machines, kubernetes }: Plan): Omit<PreflightTask, "pollSeconds"> {
+  const { chart, version, repository, namespace } = kubernetes.release;
+  const ours = machines.filter(({ configuration }) => configuration !== "omni");
+  const ofWorkloads = namespacesMade(spec.workloads).map((made) => made.namespace);
+  const made = kubernetes.namespaceLabels === undefined ? ofWorkloads : [namespace, ...ofWorkloads];
+  return {
+    machines: spec.bootstrap ? [] : ours.map((machine) => askedOf(machine, spec)),
+    omni: machines
+      .filter(({ configuration }) => configuration === "omni")
+      .map((machine) => omniTaskOf(machine.name, { ...spec, ...spec.machines[machine.name]! }, machine)),
+    installers: [...new Set(ours.map(({ installerImage }) => installerImage))].sort(),
+    chart: { name: chart, version, repository },
+    kubernetes: spec.bootstrap !== true,
+    namespaces: made.sort(),
+    mark: { annotation: OWNER, ours: `${pulumi.getProject()}/${pulumi.getStack()}/` },
+    drain: spec.upgrade?.drain ?? true,
+    limit: PATIENCE,
+  };
+}
+
+function askedOf(machine: MachineRecipe, spec: Plan["spec"]): PreflightTask["machines"][number] {
+  const { name, address, schematicId, installerImage, patches, talosVersion, gpuCount } = machine;
+  const { drop } = spec.machines[name]!;
+  return {
+    ...{ machine: name, address, schematicId, installerImage, image: imageOf(machine) },
+    ...(drop === undefined ? {} : { drop }),
+    gpu: gpuCount > 0,
+    wanted: shortHash(JSON.stringify([schematicId, installerImage, talosVersion, patches, drop]), 16),
+  };
+}

@@ -1,0 +1,94 @@
+import { parse } from "yaml";
+import { isMapping } from "../mapping";
+import { asText, valueAt } from "../machine/user-patches";
+import type { Check, Complaint } from "./check";
+
+/** Where each chart takes the plugin's configurations: the path of the section, and of its texts in there. */
+const places = [
+  { field: "gpuOperator", section: ["devicePlugin", "config"], texts: "data" },
+  { field: "devicePlugin", section: ["config"], texts: "map" },
+] as const;
+
+export const pluginConfig: Check = {
+  id: "plugin-config",
+  source:
+    "k8s-device-plugin v0.19.3, api/config/v1/config.go (parseConfigFrom), replicas.go (UnmarshalJSON), cmd/config-manager; deployments/helm/nvidia-device-plugin/templates/validation.yml",
+  find: ({ spec }) =>
+    places.flatMap(({ field, section, texts }): Complaint[] => {
+      const config = valueAt(spec[field]?.values, ...section);
+      const all = valueAt(config, texts);
+      if (!isMapping(all)) return [];
+      const path = `${field}.values.${section.join(".")}`;
+      const chosen = asText(valueAt(config, "default"));
+      const sharing = spec.sharing?.timeSlicing ?? spec.sharing?.mps;
+      const names = [...Object.keys(all), ...(sharing === undefined ? [] : ["default"])];
+      return [
+        ...Object.entries(all).flatMap(([name, text]) => {
+          const flaw = flawOf(text);
+          if (flaw === undefined) return [];
+          const why = "the device plugin ends with it, and the node offers no GPU";
+          return [
+            {
+              field: `${path}.${texts}.${name}`,
+              problem: flaw,
+              why,
+              remedy: "see the plugin's README, Configuration Option Details",
+            },
+          ];
+        }),
+        ...(chosen === "" || names.includes(chosen)
+          ? []
+          : [
+              {
+                field: `${path}.default`,
+                problem: `names "${chosen}", which is no configuration (there are: ${names.join(", ")})`,
+                why: "the plugin waits for it, and the node offers no GPU",
+                remedy: `name one of ${path}.${texts}`,
+              },
+            ]),
+        ...(texts === "map" && asText(valueAt(config, "name")) !== "" && Object.keys(all).length > 0
+          ? [
+              {
+                field: `${path}.name`,
+                problem: "stands beside map",
+                why: "the chart takes one of the two and fails with both",
+                remedy: "leave one out",
+              },
+            ]
+          : []),
+      ];
+    }),
+};
+
+/** Why the plugin does not take a configuration; undefined when it may. */
+function flawOf(text: unknown): string | undefined {
+  if (typeof text !== "string") return undefined; // the chart's own shape is for its values' check
+  let config: unknown;
+  try {
+    config = parse(text);
+  } catch (error) {
+    return `is not YAML: ${((error as Error).message.split("\n")[0] ?? "").replace(/:$/, "")}`;
+  }
+  if (config === null || config === undefined) return undefined;
+  if (!isMapping(config)) return "is no mapping";
+  const version = config["version"];
+  if (version !== undefined && version !== "" && version !== "v1")
+    return `has the version ${asText(version)}, and the plugin knows v1`;
+  const strategy = valueAt(config, "flags", "migStrategy");
+  if (strategy !== undefined && !["none", "single", "mixed"].includes(strategy as string))
+    return "has a migStrategy that is none of none, single, mixed";
+  return sharingFlaw(config, "timeSlicing") ?? sharingFlaw(config, "mps");
+}
+
+function sharingFlaw(config: Record<string, unknown>, kind: string): string | undefined {
+  const section = valueAt(config, "sharing", kind);
+  if (!isMapping(section)) return undefined;
+  const resources = section["resources"];
+  if (!Array.isArray(resources) || resources.length === 0) return `has sharing.${kind} without resources`;
+  const odd = resources.find(
+    (resource) => !isMapping(resource) || typeof resource["name"] !== "string" || !(Number(resource["replicas"]) >= 2),
+  ) as unknown;
+  return odd === undefined
+    ? undefined
+    : `has a resource in sharing.${kind} without a name, or without 2 replicas and more`;
+}

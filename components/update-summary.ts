@@ -1,0 +1,92 @@
+import { AsyncResource } from "node:async_hooks";
+import * as pulumi from "@pulumi/pulumi";
+import { STAYS_CORDONED } from "./machine/program/upgrade/stays-cordoned";
+import { describeProgress, type Progress, type Standing } from "./recipe/effect/progress";
+
+/**
+ * Says, when something of an update fails, what became of each machine. A program learns nothing of the end of a failed
+ * update, since the engine ends it first, so this is told by Pulumi's hooks, which the engine waits for: before the failure
+ * counts (`onError`), and again once the last machine that was under way is through. An update that ends well says nothing.
+ */
+export class UpdateSummary {
+  private readonly machines: Map<string, Standing>;
+  /** Machine by the name of each of its resources. */
+  private readonly machineOf = new Map<string, string>();
+  private readonly hooks: pulumi.ResourceHookBinding | undefined;
+  private failed = false;
+  // Of several inline programs in one process each has a store of its own, which the engine's call back would be without.
+  private readonly tell = AsyncResource.bind((): void => {
+    void pulumi.log.warn(describeProgress(this.machines));
+  });
+
+  /**
+   * @param name of the cluster.
+   * @param machines node names, in the order of the update.
+   */
+  constructor(name: string, machines: string[]) {
+    this.machines = new Map(machines.map((machine) => [machine, { progress: "not started" }]));
+    for (const machine of machines) for (const part of parts) this.machineOf.set(`${name}-${machine}-${part}`, machine);
+    this.hooks = hooksAreThere() && !pulumi.runtime.isDryRun() ? this.hooksOf(name) : undefined;
+  }
+
+  /** Options with which a component's descendants are looked at. */
+  watching(opts: pulumi.ComponentResourceOptions = {}): pulumi.ComponentResourceOptions {
+    const { hooks } = this;
+    if (hooks === undefined) return opts;
+    const watch: pulumi.ResourceTransformation = ({ name, props, opts: own }) =>
+      this.machineOf.has(name) || isGate.test(name) ? { props, opts: pulumi.mergeOptions(own, { hooks }) } : undefined;
+    return { ...opts, transformations: [...(opts.transformations ?? []), watch] };
+  }
+
+  /** A machine is done, or nothing had to be. */
+  settled(machine: string): void {
+    const { progress } = this.machines.get(machine) ?? {};
+    this.stands(machine, { progress: progress === "not started" ? "skipped" : "done" });
+  }
+
+  private stands(machine: string | undefined, standing: Standing): void {
+    if (machine !== undefined && this.machines.get(machine)?.progress !== "failed")
+      this.machines.set(machine, standing);
+  }
+
+  private hooksOf(name: string): pulumi.ResourceHookBinding {
+    const begins = new pulumi.ResourceHook(`${name}-begins`, ({ name: resource }) => {
+      this.stands(this.machineOf.get(resource), { progress: "under way" });
+    });
+    const ends = new pulumi.ResourceHook(`${name}-ends`, ({ name: resource }) => {
+      if (!this.failed) return;
+      // Nothing new begins now: of a machine that was under way its upgrade is what was left.
+      if (resource.endsWith("-upgrade")) this.stands(this.machineOf.get(resource), { progress: "done" });
+      if (this.count("under way") === 0) this.tell();
+    });
+    const fails = new pulumi.ErrorHook(`${name}-fails`, ({ name: resource, errors }) => {
+      this.failed = true;
+      const cordoned = errors.some((text) => text.includes(STAYS_CORDONED));
+      this.stands(this.machineOf.get(resource), { progress: "failed", ...(cordoned ? { cordoned } : {}) });
+      this.tell();
+      return false; // to try again is for the next update
+    });
+    return {
+      beforeCreate: [begins],
+      beforeUpdate: [begins],
+      afterCreate: [ends],
+      afterUpdate: [ends],
+      onError: [fails],
+    };
+  }
+
+  private count(word: Progress): number {
+    return [...this.machines.values()].filter(({ progress }) => progress === word).length;
+  }
+}
+
+/** Ends of the names of a machine's resources. */
+const parts = ["configuration", "upgrade", "node", "node-taints"];
+
+const isGate = /-gate$/;
+
+/** The mock monitor of a program's unit test has none, and an older SDK none for errors. */
+function hooksAreThere(): boolean {
+  const { getMonitor } = pulumi.runtime as unknown as { getMonitor?: () => { registerErrorHook?: unknown } };
+  return typeof getMonitor?.()?.registerErrorHook === "function";
+}

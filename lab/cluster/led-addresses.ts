@@ -1,0 +1,79 @@
+import { execFile } from "node:child_process";
+import * as net from "node:net";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** Port of a machine's own Talos API. */
+const talosPort = 50_000;
+
+/**
+ * Leads the machines' own addresses to the emulated machines, for a provider that connects to nothing else: the installed
+ * Talos provider takes a machine by its address (terraform-provider-talos v0.11.0, pkg/talos/util.go). The addresses become
+ * this computer's (`ip address add … dev lo`) until `close`, which asks for its administrator's rights.
+ *
+ * @param targets `host:port` where a machine may answer, by its address: the first that takes a connection gets it
+ * @param port that clients connect to
+ * @returns ends it
+ * @throws Error that says what is missing, when an address cannot be taken.
+ */
+export async function leadAddresses(
+  targets: Readonly<Record<string, readonly string[]>>,
+  port = talosPort,
+): Promise<() => Promise<void>> {
+  const taken: string[] = [];
+  const servers: net.Server[] = [];
+  const close = async (): Promise<void> => {
+    for (const server of servers) server.close();
+    for (const address of taken) await run("ip", ["address", "del", address, "dev", "lo"]).catch(() => undefined);
+  };
+  try {
+    for (const [address, ways] of Object.entries(targets)) {
+      if (!address.startsWith("127.")) {
+        await run("ip", ["address", "add", `${address}/32`, "dev", "lo"]);
+        taken.push(`${address}/32`);
+      }
+      servers.push(await forward(address, port, ways));
+    }
+  } catch (error) {
+    await close();
+    throw new Error(
+      `--plugins: the machines' addresses cannot be led to the lab, and the installed Talos provider connects to nothing else; run as administrator with iproute2, or take a stack without owned machines: ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
+  return close;
+}
+
+function forward(address: string, port: number, ways: readonly string[]): Promise<net.Server> {
+  const server = net.createServer((client) => {
+    void firstThatTakes(ways).then((machine) => {
+      if (machine === undefined) return void client.destroy();
+      for (const [from, to] of [
+        [client, machine],
+        [machine, client],
+      ] as const) {
+        from.pipe(to);
+        from.on("error", () => to.destroy());
+        from.on("close", () => to.destroy());
+      }
+    });
+  });
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, address, () => resolve(server));
+  });
+}
+
+async function firstThatTakes(ways: readonly string[]): Promise<net.Socket | undefined> {
+  for (const way of ways) {
+    const [host = "", port = ""] = way.split(/:(?=\d+$)/);
+    const socket = net.connect(Number(port), host);
+    const connected = await new Promise<boolean>((resolve) => {
+      socket.once("connect", () => resolve(true));
+      socket.once("error", () => resolve(false));
+    });
+    if (connected) return socket;
+  }
+  return undefined;
+}

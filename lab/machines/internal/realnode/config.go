@@ -1,0 +1,14 @@
+package realnode
+
+import "talos-gpu/lab/machines/internal/node/kubelet"
+
+// Config of the real nodes of a lab.
+type Config struct {
+	Authority *kubelet.Authority
+	// Server of the cluster's API, with the files of the authority that signs kubelets' certificates.
+	Server, CACert, CAKey string
+	// Programs are folders with the programs, as they are built.
+	Programs []string
+	// RealDriver takes the driver of this computer, with its cards, instead of a stand-in.
+	RealDriver bool
+}

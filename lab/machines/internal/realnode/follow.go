@@ -1,0 +1,122 @@
+//go:build linux
+
+package realnode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet"
+)
+
+// Follow runs a real node for every boot of the machine whose kubelet runs, until ctx ends.
+func Follow(ctx context.Context, config Config, machine host.Machine) error {
+	if os.Geteuid() != 0 {
+		return errors.New("a real node needs root, for namespaces and control groups; run the lab as root, or leave --node real out")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		if err := kubelet.KeepNode(ctx, config.Authority, machine); err != nil {
+			logf(machine, "%v", err)
+		}
+	}()
+	var current *boot
+	stop := func() {
+		if current != nil {
+			current.stop()
+			current = nil
+		}
+	}
+	defer stop()
+	for range machine.Watch(ctx) {
+		snapshot := machine.Snapshot()
+		if current != nil && (!snapshot.KubeletRunning || snapshot.BootID != current.id) {
+			stop()
+		}
+		if snapshot.KubeletRunning && current == nil {
+			current = start(ctx, config, machine, snapshot)
+		}
+	}
+	return nil
+}
+
+// boot is one boot's node.
+type boot struct {
+	id      string
+	cancel  context.CancelFunc
+	leave   func()
+	goodbye chan struct{}
+}
+
+func (b *boot) stop() {
+	b.leave()
+	b.cancel()
+	<-b.goodbye
+}
+
+func start(ctx context.Context, config Config, machine host.Machine, snapshot host.Snapshot) *boot {
+	ctx, cancel := context.WithCancel(ctx)
+	b := &boot{id: snapshot.BootID, cancel: cancel, leave: func() { leave(config, machine) }, goodbye: make(chan struct{})}
+	go func() {
+		defer close(b.goodbye)
+		// The node dies with the thread that started it (PR_SET_PDEATHSIG), which therefore stays.
+		runtime.LockOSThread()
+		if err := run(ctx, specOf(config, machine, snapshot)); err != nil && ctx.Err() == nil {
+			machine.Event("the real node ended: %v", err)
+			logf(machine, "%v", err)
+		}
+	}()
+	return b
+}
+
+func specOf(config Config, machine host.Machine, s host.Snapshot) *Spec {
+	return &Spec{
+		Name: machine.Name(), Folder: filepath.Join(filepath.Dir(machine.RootFS()), "node"),
+		Programs: config.Programs, Server: config.Server, CACert: config.CACert, CAKey: config.CAKey,
+		Parts: s.CRIParts, Talos: s.TalosVersion, BootID: s.BootID, Taints: s.RegisterWithTaints,
+		Toolkit: s.LibraryVersion != "", Libraries: s.LibraryVersion, Driver: s.DriverVersion, Specification: s.Era == host.EraCDI && s.DriverVersion != "",
+		Cards: kubelet.GPUsOf(machine.Name(), s), RealDriver: config.RealDriver,
+	}
+}
+
+// leave says that the node is not ready, as Talos' kubelet does when its machine goes down: Talos stands in for systemd's logind, which a kubelet asks
+// (talos v1.13.0 internal/pkg/logind; kubernetes pkg/kubelet/nodeshutdown). Here the node is just ended, so somebody else must say it.
+func leave(config Config, machine host.Machine) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	identity, err := config.Authority.Node(machine.Name())
+	if err != nil {
+		return
+	}
+	client, err := kubernetes.NewForConfig(identity)
+	if err != nil {
+		return
+	}
+	now := metav1.Now()
+	body, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": []corev1.NodeCondition{{
+		Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady", Message: "node is shutting down", LastHeartbeatTime: now, LastTransitionTime: now,
+	}}}})
+	if err != nil {
+		return
+	}
+	if _, err := client.CoreV1().Nodes().PatchStatus(ctx, machine.Name(), body); err != nil && ctx.Err() == nil {
+		logf(machine, "saying that the node shuts down: %v", err)
+	}
+}
+
+func logf(machine host.Machine, format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "real node %s: %s\n", machine.Name(), strings.TrimSpace(fmt.Sprintf(format, args...)))
+}

@@ -1,0 +1,25 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+
+/** Programs of this computer that a real node needs, with the Debian package that has them. */
+const needed = {
+  cc: "gcc and libc6-dev: the stand-in of the driver and NVIDIA's programs are built with it",
+  ip: "iproute2: it lays the node's network",
+  ldd: "libc-bin: images are made of this computer's programs with their libraries",
+};
+
+/**
+ * Why this computer cannot run a real node, all reasons at once; empty where it can. What only the kernel knows (overlays,
+ * bridges, control groups that may be written) is found by trying.
+ */
+export function whyNoRealNode(): string[] {
+  if (process.platform !== "linux") return ["it is Linux that a real node needs"];
+  const folders = (process.env.PATH ?? "").split(path.delimiter).filter((folder) => folder !== "");
+  const isThere = (program: string): boolean => folders.some((folder) => fs.existsSync(path.join(folder, program)));
+  const missing = Object.entries(needed).filter(([program]) => !isThere(program));
+  return [
+    ...(process.getuid?.() === 0 ? [] : [`it is root that makes namespaces, and this is ${os.userInfo().username}`]),
+    ...missing.map(([program, why]) => `there is no ${program} on PATH (Debian: ${why})`),
+  ];
+}

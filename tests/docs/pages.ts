@@ -1,0 +1,36 @@
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { repository } from "../../stacks/stack-file";
+
+/** Text of a file of the repository. */
+export const read = (file: string): string => fs.readFileSync(path.join(repository, file), "utf8");
+
+/** Every page that somebody reads; not those that tests compare with. */
+export const pages: readonly string[] = execFileSync("git", ["ls-files", "*.md"], { cwd: repository, encoding: "utf8" })
+  .trim()
+  .split("\n")
+  .filter((file) => !file.startsWith("tests/fixtures/"));
+
+/** Blocks of a language that a page shows. */
+export const blocksOf = (page: string, language: RegExp): string[] =>
+  [...read(page).matchAll(/^ *```(\w+)\n([\s\S]*?)^ *```/gm)].flatMap(([, name, text]) =>
+    language.test(name!) ? [text!] : [],
+  );
+
+/** Anchors that GitHub gives a page's headings: lower case, no punctuation, dashes for blanks, numbered where one is there twice. */
+export function anchorsOf(page: string): Set<string> {
+  const text = read(page).replaceAll(/^ *```[\s\S]*?^ *```/gm, "");
+  const seen = new Map<string, number>();
+  const anchors = [...text.matchAll(/^#{1,6} +(.+?) *$/gm)].map(([, heading]) => {
+    const plain = heading!.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1");
+    const slug = plain
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(/\s/g, "-");
+    const times = seen.get(slug) ?? 0;
+    seen.set(slug, times + 1);
+    return times === 0 ? slug : `${slug}-${times}`;
+  });
+  return new Set([...anchors, ...[...text.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, name]) => name!)]);
+}

@@ -1,0 +1,131 @@
+import { bringUp, type Lab } from "../../lab/cluster/bring-up";
+import { labTimeouts } from "../../lab/clock";
+import type { MachineState } from "../../lab/machines";
+import { parseOptions } from "../../lab/options";
+import { lookAround } from "../../lab/run/look-around";
+import type { Running } from "../../lab/run/running";
+import { downPhase } from "../../lab/run/take-down";
+import { engineConfig, openEngine, update } from "../../lab/run/updates";
+import { Session } from "../../lab/session/session";
+
+/** When a machine was upgraded, in lab seconds. */
+export interface Span {
+  machine: string;
+  begin: number;
+  end: number;
+}
+
+/** What an update did. */
+export interface CanaryUpdate {
+  result: string;
+  /** Upgrades that ended well, by their beginning. */
+  spans: Span[];
+  /** Reboots so far, by machine. */
+  reboots: Record<string, number>;
+  diagnostics: string[];
+  /** What the update said. */
+  lines: string[];
+  /** Nodes that take no pods. */
+  cordoned: string[];
+}
+
+/** What came of the run. */
+export interface CanaryRun {
+  first: CanaryUpdate;
+  /** With another driver, and a machine whose new image does not boot. */
+  failing: CanaryUpdate;
+  /** Once that has gone. */
+  mended: CanaryUpdate;
+  /** With nothing changed. */
+  again: CanaryUpdate;
+  /** What the destroy left behind. */
+  left: string[];
+}
+
+const workers = 12;
+const gpus = [{ model: "RTX 5070 Ti" }];
+
+/** The machine that goes ahead, and the one that fails later. */
+export const [ahead, failing] = ["worker-05", "worker-03"];
+
+async function main(): Promise<void> {
+  const options = parseOptions(["--stack", "canary"]);
+  const name = (index: number): string => `worker-${String(index + 1).padStart(2, "0")}`;
+  const spec: Lab["spec"] = {
+    talosVersion: "v1.12.6",
+    machines: Object.fromEntries(
+      Array.from({ length: workers }, (_, index) => [
+        name(index),
+        { address: `10.9.0.${index + 1}`, role: "worker", configuration: "adopted", gpus },
+      ]),
+    ),
+    devicePlugin: { version: "0.17.4" },
+    upgrade: { first: [ahead], maxParallel: "25%" },
+    timeouts: labTimeouts(options.timeScale),
+  };
+  const session = new Session();
+  const lab = {
+    options,
+    session,
+    config: { ...spec },
+    spec,
+    talosReleases: [spec.talosVersion],
+    without: [],
+    earlier: [],
+    report: { ok: true, failures: [] },
+  } as unknown as Running; // the phases add the rest
+  try {
+    for (const phase of bringUp) await phase.run(lab, () => {});
+    lab.before = await lookAround(lab);
+    lab.engine = await openEngine(lab);
+    const first = await up(lab);
+    Object.assign(lab.spec, { driver: { branch: "lts" } });
+    Object.assign(lab.config, { driver: { branch: "lts" } });
+    await lab.engine.configure(engineConfig(lab));
+    await lab.machines.fault(failing, { kind: "rollback", times: 1 });
+    const failed = await up(lab);
+    const mended = await up(lab);
+    const again = await up(lab);
+    await downPhase.run(lab, (line) => console.error(`down: ${line}`));
+    const left = lab.report.left ?? lab.report.failures.map(({ cause }) => cause);
+    process.stdout.write(`${JSON.stringify({ first, failing: failed, mended, again, left } satisfies CanaryRun)}\n`);
+  } finally {
+    await session.close();
+  }
+}
+
+async function up(lab: Running): Promise<CanaryUpdate> {
+  const before = await lab.machines.state();
+  const lines: string[] = [];
+  const { report, diagnostics } = await update(lab, lab.engine, (line) => {
+    console.error(line);
+    lines.push(line);
+  });
+  const [after, nodes] = [await lab.machines.state(), await lab.kubernetes.nodes()];
+  return {
+    result: report.result,
+    spans: Object.entries(after)
+      .flatMap(([machine, state]) => spanOf(machine, state, before[machine]!))
+      .sort((a, b) => a.begin - b.begin),
+    reboots: Object.fromEntries(Object.entries(after).map(([machine, { reboots }]) => [machine, reboots])),
+    diagnostics,
+    lines,
+    cordoned: Object.keys(nodes).filter((node) => nodes[node]!.spec?.unschedulable === true),
+  };
+}
+
+/** From the call for the upgrade to the boot after it, by the machine's own record. */
+function spanOf(machine: string, { events }: MachineState, before: MachineState): Span[] {
+  const fresh = events.slice(before.events.length);
+  const begin = fresh.find(({ what }) => what.startsWith("upgrade request received"));
+  const end = fresh.find(({ what }) => what.startsWith("booted "));
+  return begin === undefined || end === undefined ? [] : [{ machine, begin: begin.at, end: end.at }];
+}
+
+main().then(
+  () => process.exit(), // gRPC keeps sockets of the engine open for a while
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

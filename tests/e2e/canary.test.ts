@@ -1,0 +1,86 @@
+import { spawn } from "node:child_process";
+import { inUpgradeOrder, upgradeWindows } from "../../components/recipe/machine/order";
+import type { CanaryRun, CanaryUpdate, Span } from "./canary-run";
+
+// 12 workers, of which one goes ahead, 25 % at a time: worker-05 first, and worker-03 is the one that fails.
+
+let ran: CanaryRun;
+
+beforeAll(async () => {
+  const child = spawn(process.execPath, ["lab/bundle/run.js", "tests/e2e/canary-run.ts"], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
+  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
+  const status = await new Promise((resolve) => child.on("close", resolve));
+  if (status !== 0) throw new Error(`the lab was not run:\n${Buffer.concat(stderr).toString("utf8")}`);
+  ran = JSON.parse(Buffer.concat(stdout).toString("utf8")) as CanaryRun;
+}, 20 * 60_000); // the tools may have to be built first
+
+/**
+ * Steps until all were upgraded: each machine's is one after that of the machine which it waits for, and by the lab's clock it
+ * begins once that one has ended. How long a step takes is the computer's load.
+ */
+function steps(spans: Span[]): number {
+  const workers = spans.map(({ machine: name }) => ({ name, role: "worker" as const }));
+  const upgrade = { first: ["worker-05"], maxParallel: "25%" };
+  const after = upgradeWindows(inUpgradeOrder(workers, upgrade.first), upgrade);
+  const spanOf = (name: string): Span => spans.find(({ machine }) => machine === name)!;
+  const stepOf = (name: string): number =>
+    1 +
+    Math.max(
+      0,
+      ...after[name]!.map((earlier) => {
+        expect(spanOf(name).begin).toBeGreaterThan(spanOf(earlier).end);
+        return stepOf(earlier);
+      }),
+    );
+  return Math.max(...spans.map(({ machine }) => stepOf(machine)));
+}
+
+const ended = ({ result, diagnostics }: CanaryUpdate): void =>
+  expect([result, result === "succeeded" ? "" : diagnostics.join("\n")]).toEqual(["succeeded", ""]);
+
+test("12 workers, one ahead and 25 % at a time: ceil(11 / 3) + 1 steps by the lab's clock, never more than three at once", () => {
+  ended(ran.first);
+  const { spans, reboots } = ran.first;
+  expect(spans).toHaveLength(12);
+  expect(spans[0]!.machine).toBe("worker-05");
+  for (const { begin } of spans.slice(1)) expect(begin).toBeGreaterThan(spans[0]!.end);
+  expect(steps(spans)).toBe(Math.ceil(11 / 3) + 1);
+  for (const { begin } of spans)
+    expect(spans.filter((other) => other.begin <= begin && begin < other.end).length).toBeLessThanOrEqual(3);
+  expect(Object.values(reboots)).toEqual(Array(12).fill(1));
+});
+
+test("a machine that fails stops new ones, and the update says what became of each", () => {
+  const { result, lines, spans, reboots, cordoned } = ran.failing;
+  expect(result).toBe("failed");
+  // Told at the failure, and again when the machines that were under way are through.
+  const told = lines.flatMap((line, index) => (line.includes("Of the machines are now") ? [index] : []));
+  const summary = lines.slice(told.at(-1), told.at(-1)! + 7).join("\n");
+  const of = (word: string): string[] =>
+    (new RegExp(`(?:^|: ) *${word} \\(\\d+\\): (.*)$`, "m").exec(summary)?.[1] ?? "")
+      .split(", ")
+      .filter((name) => name !== "");
+  expect(of("failed")).toEqual(["worker-03"]);
+  expect(of("done")).toContain("worker-05");
+  expect([...of("failed"), ...of("done"), ...of("not started")].sort()).toEqual(Object.keys(reboots).sort());
+  // What it says is what the machines' own record says.
+  expect(of("not started").length).toBeGreaterThanOrEqual(6);
+  for (const name of of("not started")) expect([name, reboots[name]]).toEqual([name, 1]);
+  for (const name of of("done")) expect(spans.map(({ machine }) => machine)).toContain(name);
+  expect(cordoned).toEqual(["worker-03"]);
+  expect(of("cordoned, until .*")).toEqual(["worker-03"]);
+});
+
+test("the next update goes on with what is left; a further one changes nothing", () => {
+  ended(ran.mended);
+  expect(ran.mended.spans.map(({ machine }) => machine)).toContain("worker-03");
+  expect(ran.mended.cordoned).toEqual([]);
+  ended(ran.again);
+  expect(ran.again).toMatchObject({ spans: [], reboots: ran.mended.reboots });
+});
+
+test("the destroy leaves nothing", () => expect(ran.left).toEqual([]));

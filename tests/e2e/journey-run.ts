@@ -1,0 +1,137 @@
+import { spawn } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { bringUp, type Lab } from "../../lab/cluster/bring-up";
+import { installLanguageHost } from "../../lab/language-host";
+import { makeCheckout } from "../../lab/language-host/checkout";
+import { parseOptions } from "../../lab/options";
+import { countOf, gatherMachines } from "../../lab/run/gather";
+import type { MachineReport } from "../../lab/run/report";
+import { stackConfiguration } from "../../lab/run/stack-configuration";
+import { commandEnvironment, servePlugins } from "../../lab/run/updates";
+import { Session } from "../../lab/session/session";
+import { repository } from "../../stacks/stack-file";
+
+/** What is asked of a run: commands of README's, and what is written into the stack's file between them. */
+export interface JourneyPlan {
+  /** Stack whose machines and cluster the lab makes; its file stays out. */
+  stack: string;
+  /** Lines that a shell runs in the checkout, or an edit of a file there: a text and what takes its place. */
+  steps: (string | { file: string; replace: string; by: string })[];
+}
+
+/** What came of a command. */
+export interface Step {
+  command: string;
+  status: number | null;
+  stdout: string;
+  stderr: string;
+  /** Reboots of all machines meanwhile. */
+  reboots: number;
+  /** By the wall clock. */
+  seconds: number;
+}
+
+/** What a run prints. */
+export interface Journey {
+  steps: Step[];
+  machines: Record<string, MachineReport>;
+  /** The stack's file as it is in the end. */
+  files: Record<string, string>;
+}
+
+/** A checkout with git's history, a lab's cluster beside it, and commands as somebody types them. */
+async function run(session: Session, plan: JourneyPlan): Promise<Journey> {
+  const options = parseOptions(["--stack", plan.stack, "--host", "pulumi"]);
+  const configuration = stackConfiguration(plan.stack, options);
+  const lab = { options, session, ...configuration, talosReleases: [configuration.spec.talosVersion], without: [] };
+  const made = lab as unknown as Lab; // the phases add the rest
+  for (const phase of bringUp) await phase.run(made, (line) => console.error(line));
+  const checkout = await makeCheckout(session.dir("checkout"));
+  for (const folder of ["cli", "lab"]) fs.symlinkSync(path.join(repository, folder), path.join(checkout, folder));
+  const host = await installLanguageHost(session.dir("language-host"));
+  const plugins = await servePlugins(made, path.join(checkout, "stacks"));
+  const inLab = commandEnvironment(made);
+  const environment = {
+    ...inLab,
+    PATH: [host, path.dirname(made.tools.pulumi), inLab["PATH"]].join(path.delimiter),
+    KUBECONFIG: made.controlPlane.adminKubeconfig,
+    TALOSCONFIG: session.dir("talosconfig"),
+    PULUMI_HOME: session.dir("home"),
+    PULUMI_BACKEND_URL: `file://${session.dir()}`,
+    PULUMI_CONFIG_PASSPHRASE: "of the lab",
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+    PULUMI_SKIP_CONFIRMATIONS: "true", // nobody is there to answer
+    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
+    PULUMI_DEBUG_PROVIDERS: Object.entries(plugins)
+      .map(([name, port]) => `${name}:${port}`)
+      .join(","),
+    NO_COLOR: "1",
+  };
+  const shell = (command: string): Promise<Omit<Step, "reboots" | "seconds">> =>
+    new Promise((resolve, reject) => {
+      console.error(`$ ${command}`);
+      const child = spawn("bash", ["-e", "-c", command], {
+        cwd: checkout,
+        env: environment,
+        stdio: ["ignore", "pipe", "pipe"],
+        signal: session.signal,
+      });
+      const [stdout, stderr]: [string[], string[]] = [[], []];
+      child.stdout.on("data", (chunk: Buffer) => void stdout.push(chunk.toString()));
+      child.stderr.on("data", (chunk: Buffer) => void stderr.push(chunk.toString()));
+      child.once("error", reject);
+      child.once("close", (status) => resolve({ command, status, stdout: stdout.join(""), stderr: stderr.join("") }));
+    });
+
+  // What a team has: a repository, and where everybody gets it from.
+  const origin = session.dir("origin.git");
+  const git = "git -c user.name=lab -c user.email=lab@example.net";
+  const history = `git init -q -b main . && git add Pulumi.yaml stacks package.json && ${git} commit -qm "main"
+    git clone -q --bare . ${origin} && git remote add origin ${origin} && git fetch -q origin`;
+  const began = await shell(history);
+  if (began.status !== 0) throw new Error(began.stderr);
+
+  const steps: Step[] = [];
+  for (const step of plan.steps) {
+    if (typeof step !== "string") {
+      const file = path.join(checkout, step.file);
+      // The file as it was is what everybody has: committed, pushed, and edited now.
+      const shared = `git add ${step.file} && ${git} commit -qm "the stack" && git push -q origin main && git fetch -q origin`;
+      const { status, stderr } = await shell(shared);
+      if (status !== 0) throw new Error(stderr);
+      const text = fs.readFileSync(file, "utf8");
+      if (!text.includes(step.replace)) throw new Error(`${step.file} has no ${step.replace}:\n${text}`);
+      fs.writeFileSync(file, text.replace(step.replace, step.by));
+      continue;
+    }
+    const [before, begin] = [await countOf(made.machines), performance.now()];
+    const ran = await shell(step);
+    const after = await countOf(made.machines);
+    const reboots = Object.entries(after.reboots).reduce((sum, [name, n]) => sum + n - (before.reboots[name] ?? 0), 0);
+    steps.push({ ...ran, reboots, seconds: (performance.now() - begin) / 1000 });
+    if (ran.status !== 0) break;
+  }
+  const stacks = path.join(checkout, "stacks");
+  const files = fs.readdirSync(stacks).map((name) => [name, fs.readFileSync(path.join(stacks, name), "utf8")] as const);
+  return { steps, machines: await gatherMachines(made.machines, made.kubernetes), files: Object.fromEntries(files) };
+}
+
+async function main(): Promise<void> {
+  const plan = JSON.parse(process.argv[2]!) as JourneyPlan;
+  const session = new Session();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => session.abort(`stopped by ${signal}`));
+  try {
+    process.stdout.write(JSON.stringify(await run(session, plan)));
+  } finally {
+    await session.close();
+  }
+}
+
+main().then(
+  () => setImmediate(() => process.exit()),
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

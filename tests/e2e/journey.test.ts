@@ -1,0 +1,87 @@
+import { spawn } from "node:child_process";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { repository } from "../../stacks/stack-file";
+import type { Journey, JourneyPlan } from "./journey-run";
+
+/** Blocks of commands of README's that are about the reader's own stack, comments taken off: a new stack, then an edit of it. */
+function blocks(): string[][] {
+  const readme = fs.readFileSync(path.join(repository, "README.md"), "utf8");
+  const [, section] = /\n## Use it\n([\s\S]*?)\n## /.exec(readme)!;
+  return [...section!.matchAll(/(?:^ {4}\S.*\n)+/gm)]
+    .map(([block]) =>
+      block
+        .trim()
+        .split("\n")
+        .map((line) => line.replace(/\s+#\s.*$/, "").trim()),
+    )
+    .filter((lines) => lines.some((line) => /\bmine\b/.test(line)));
+}
+
+/** Left out: the shell has the variables from the lab, and a lab within a lab is what other tests run by itself. */
+const isRun = (line: string): boolean => !/^(export |npm run lab )/.test(line);
+
+const policy = ["npm run build --workspace policy", "pulumi preview -s mine --policy-pack policy"];
+
+/** One line more, which is one more extension of the image: the edit of the journey. */
+const edit = {
+  file: "stacks/Pulumi.mine.yaml",
+  replace: "      gpus:\n",
+  by: "      extensions: [siderolabs/iscsi-tools]\n      gpus:\n",
+};
+
+test(
+  "README's commands lead from a running cluster to a stack that is up, and over an edit of it to the next update",
+  async () => {
+    const [first, afterEdit] = blocks() as [string[], string[]];
+    const commands = [...first.filter(isRun), ...afterEdit.filter(isRun)];
+    // What the issue calls the journey; another command is README's to add.
+    expect(commands.map((line) => /^(?:npm run |pulumi )(?:stack )?(\w+)/.exec(line)?.[1])).toEqual([
+      ...["discover", "plan", "init", "preview", "up"],
+      ...["plan", "up"],
+    ]);
+    const readme = fs.readFileSync(path.join(repository, "README.md"), "utf8");
+    for (const line of policy) expect(readme).toContain(line);
+    const { steps, machines, files } = await travel({
+      stack: "velaryon",
+      steps: [...first.filter(isRun), ...policy, edit, ...afterEdit.filter(isRun)],
+    });
+    const told = steps.map(({ command, status, stderr, stdout }) =>
+      status === 0 ? command : `${command}: ${status}\n${stderr}\n${stdout}`,
+    );
+    expect(told).toEqual([...first.filter(isRun), ...policy, ...afterEdit.filter(isRun)]);
+    const [discovered, planned, , previewed, up, , judged, plannedAgain, upAgain] = steps;
+
+    expect(discovered!.stdout).toContain("stacks/Pulumi.mine.yaml is written");
+    expect(files["Pulumi.mine.yaml"]).toMatch(/^# yaml-language-server: \$schema=stack\.schema\.json\n/);
+    expect(files["Pulumi.mine.yaml"]).toContain("model: RTX 2070 SUPER");
+    expect(planned!.stdout).toContain("| velaryon | **only if** |");
+    expect(previewed!.stdout).toMatch(/reboots: only if it does not run Talos v1\.11\.1/);
+    expect(judged!.stdout).toMatch(/talos-gpu.*policy|Policies:[\s\S]*talos-gpu/);
+    expect([up!.reboots, upAgain!.reboots]).toEqual([1, 1]);
+
+    // The one line is that one change, with the right word on reboots.
+    expect(plannedAgain!.stdout).toContain("Against `origin/main`");
+    expect(plannedAgain!.stdout).toContain("**Reboots: velaryon.**");
+    const [, changes] = /### What changes in the stack\n\n([\s\S]*?)\n\n/.exec(plannedAgain!.stdout)!;
+    expect(changes).toBe('- `machines.velaryon.extensions` comes: `["siderolabs/iscsi-tools"]`');
+    expect(machines["velaryon"]).toMatchObject({ reboots: 2, allocatable: { "nvidia.com/gpu": "1" } });
+  },
+  15 * 60_000,
+);
+
+/** In a process of its own: what it starts ends with it. */
+function travel(plan: JourneyPlan): Promise<Journey> {
+  const args = ["lab/bundle/run.js", "tests/e2e/journey-run.ts", JSON.stringify(plan)];
+  const child = spawn(process.execPath, args, { cwd: repository });
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
+  return new Promise((resolve, reject) =>
+    child.on("close", (status) => {
+      if (status === 0) resolve(JSON.parse(Buffer.concat(stdout).toString("utf8")) as Journey);
+      else reject(new Error(`exit status ${status}: ${Buffer.concat(stderr).toString("utf8").slice(-6000)}`));
+    }),
+  );
+}

@@ -1,0 +1,75 @@
+import { arguments_, build, types } from "../support/gpu-cluster";
+import { find, findAll, waitsFor } from "../support/graph";
+import type { Registered, Run, RunOptions } from "../support/recorder";
+import { machineOutputs } from "../support/talos";
+
+/** As the provider does: it names a Job. */
+const outputs: NonNullable<RunOptions["outputs"]> = (resource) =>
+  resource.type === types.job
+    ? { metadata: { ...resource.inputs["metadata"], name: `${resource.name}-1a2b3c4d` } }
+    : (machineOutputs as NonNullable<RunOptions["outputs"]>)(resource);
+
+/** Of nobody. */
+const omni = { omniEndpoint: "https://frank.omni.example", omniServiceAccountKey: "key" };
+
+const built = (stack: string, lookAgain?: string): Promise<Run> =>
+  build(arguments_(stack, { ...omni, ...(lookAgain === undefined ? {} : { lookAgain }) }), { outputs });
+
+const inputsOf = (run: Run): Record<string, string> =>
+  Object.fromEntries(run.resources.map(({ name, type, inputs }) => [`${type} ${name}`, JSON.stringify(inputs)]));
+
+/** An object that Pulumi makes in the cluster as a whole. */
+const isObject = ({ type }: Registered): boolean => /^kubernetes:/.test(type) && !/helm|Patch$/.test(type);
+
+// An owned machine under the operator, an adopted one with taints under the device plugin, one of Omni's.
+describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
+  let [plain, one, two] = [] as unknown as [Run, Run, Run];
+
+  beforeAll(async () => {
+    plain = await built(stack);
+    one = await built(stack, "one");
+    two = await built(stack, "two");
+    for (const { error } of [plain, one, two]) expect(error).toBeUndefined();
+  });
+
+  test("another word runs each program of machines and gate, and has the release and the labels applied again", () => {
+    const [before, after] = [inputsOf(one), inputsOf(two)];
+    expect(Object.keys(after)).toEqual(Object.keys(before));
+    const changed = Object.keys(before).filter((name) => before[name] !== after[name]);
+    const wanted = one.resources.filter(
+      ({ type, name }) =>
+        [types.configuration, types.node, types.release, types.machine, types.cluster].includes(type) ||
+        (type === types.program && !/-exposure$/.test(name)),
+    );
+    expect(changed.sort()).toEqual(wanted.map(({ type, name }) => `${type} ${name}`).sort());
+  });
+
+  test("every object is looked at, by its name and with its owner's mark", () => {
+    const looks = findAll(one, types.program).filter(({ name }) => name.includes("-look-again-"));
+    const looked = looks.flatMap(({ inputs }) => JSON.parse(inputs["stdin"]).objects as any[]);
+    const objects = one.resources.filter(isObject);
+    expect(looked.map(({ kind }) => kind).sort()).toEqual(objects.map(({ inputs }) => inputs["kind"]).sort());
+    for (const { apiVersion, kind, metadata } of looked) {
+      expect([typeof apiVersion, typeof metadata.name]).toEqual(["string", "string"]);
+      expect(metadata.annotations).toMatchObject({
+        "talos-gpu/owner": expect.any(String),
+        "pulumi.com/patchFieldManager": "talos-gpu",
+        ...(kind === "Job" ? { "pulumi.com/autonamed": "true" } : {}),
+      });
+    }
+  });
+
+  test("without the word nothing more is registered", () => {
+    const names = (run: Run): string[] => run.resources.map(({ name }) => name);
+    expect(names(one).filter((name) => !name.includes("-look-again-"))).toEqual(names(plain));
+  });
+
+  test("what is needed is put back before whoever needs it", () => {
+    const look = (step: string): Registered => find(one, types.program, `-look-again-${step}`);
+    const waits = (later: Registered, earlier: Registered): void => expect(waitsFor(one, later)).toContain(earlier.urn);
+    waits(find(one, types.release), look("prepared"));
+    waits(look("released"), find(one, types.release));
+    waits(find(one, types.program, "-gate"), look("released"));
+    waits(look("workloads"), find(one, types.program, "-gate"));
+  });
+});

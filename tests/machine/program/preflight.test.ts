@@ -1,0 +1,348 @@
+import { CallError, Failure } from "../../../components/machine/program/failure";
+import { placesOf } from "../../../components/machine/program/preflight/chart";
+import type { AskedCluster, AskedNode } from "../../../components/machine/program/preflight/cluster";
+import { preflight } from "../../../components/machine/program/preflight/preflight";
+import { preflightTask, type PreflightResult } from "../../../components/machine/program/preflight/task";
+import { type Answer, goesThroughProxy, type Web } from "../../../components/machine/program/preflight/web";
+import { ofOneCluster } from "../../../components/machine/program/preflight/whose";
+import { FakeOmni } from "./fake-omni";
+import { FakeClock, FakeMachine, schematics } from "./fakes";
+
+const repository = "https://charts.example/nvidia";
+const archive = "gpu-operator-v25.10.1.tgz";
+const installer = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`;
+const index = `entries:\n  gpu-operator:\n  - {version: v25.10.1, urls: [${archive}]}\n  - {version: v25.3.4, urls: [x.tgz]}\n`;
+
+/** Everything is there. */
+const there: Record<string, Answer> = {
+  [`${repository}/index.yaml`]: { status: 200, body: index },
+  [`${repository}/${archive}`]: { status: 200, body: "" },
+  [`https://factory.talos.dev/v2/metal-installer/${schematics.gpu}/manifests/v1.12.6`]: { status: 307, body: "" },
+};
+
+const certificate = (text: string): string => `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
+const node = (changes: Partial<AskedNode> = {}): AskedNode => ({
+  ...{ name: "gpu-1", bootId: "boot-1", addresses: ["10.0.0.1"] },
+  ...changes,
+});
+const strange = node({ name: "other", bootId: "boot-77", addresses: ["192.0.2.1"] });
+
+interface Stand {
+  web: Record<string, Answer>;
+  /** Nodes, or why they cannot be had. */
+  nodes: AskedNode[] | CallError;
+  authority: string | undefined;
+  owners: Record<string, string>;
+  version: string;
+  drain: boolean;
+  wanted: string;
+  environment: NodeJS.ProcessEnv;
+  expired: Failure["findings"];
+  machine: (machine: FakeMachine) => void;
+}
+
+/** Runs it where everything is as it should be but for the changes. */
+async function ask(changes: Partial<Stand> = {}, previous?: PreflightResult) {
+  const { web: answers = {}, nodes = [node()], authority, owners = {}, environment = {}, drain = true } = changes;
+  const task = preflightTask.parse({
+    machines: [
+      {
+        ...{ machine: "gpu-1", address: "10.0.0.1", schematicId: schematics.gpu, installerImage: installer, gpu: true },
+        image: { extensions: ["siderolabs/nvidia-open-gpu-kernel-modules-production"], kernelArgs: [] },
+        wanted: changes.wanted ?? "1",
+      },
+    ],
+    omni: [],
+    installers: [installer],
+    chart: { name: "gpu-operator", version: changes.version ?? "v25.10.1", repository },
+    ...{ kubernetes: true, namespaces: ["gpu-operator"] },
+    mark: { annotation: "talos-gpu/owner", ours: "shop/prod/" },
+    drain,
+    limit: "3m",
+  });
+  const clock = new FakeClock();
+  const machine = new FakeMachine(clock);
+  changes.machine?.(machine);
+  const asked: string[] = [];
+  const web: Web = {
+    get: async (url) => {
+      asked.push(url);
+      return { ...there, ...answers }[url] ?? { status: 404, body: "nothing here" };
+    },
+  };
+  const cluster: AskedCluster = {
+    ...{ server: "https://10.0.0.9:6443", authority },
+    nodes: async () => {
+      if (nodes instanceof CallError) throw nodes;
+      return nodes;
+    },
+    annotationOf: async (namespace) => owners[namespace],
+  };
+  const lines: string[] = [];
+  const around = {
+    ...{ web, places: placesOf(environment), cluster, machineAt: () => machine, talosconfig: "context: home\n" },
+    ...{ omni: new FakeOmni(), expired: changes.expired ?? [], clock, report: (line: string) => void lines.push(line) },
+  };
+  const outcome = await preflight(task, around, previous).catch((error: unknown) => {
+    if (!(error instanceof Failure)) throw error;
+    return error.findings.map(({ field, problem }) => `${field}: ${problem}`);
+  });
+  return { outcome, lines, asked, machine };
+}
+
+const running = (extensions: Record<string, string>) => (machine: FakeMachine) =>
+  void (machine.running = { ...machine.running, extensions });
+
+/** The credentials were seen to be of one cluster. */
+const together = expect.stringMatching(/^[0-9a-f]{16}$/) as string;
+
+test("credentials that were seen to be of one cluster need no machine's word again, until one of them is another", async () => {
+  const { outcome } = await ask();
+  const machine = (fake: FakeMachine) => void (fake.bootId = () => Promise.reject(new Error("asked again")));
+  expect((await ask({ machine }, outcome as PreflightResult)).outcome).toEqual(outcome);
+  await expect(ask({ machine, authority: "another" }, outcome as PreflightResult)).rejects.toThrow("asked again");
+});
+
+test("where all is there it changes nothing, and remembers what was asked about", async () => {
+  const { outcome, machine } = await ask();
+  expect(outcome).toEqual({ machines: { "gpu-1": { wanted: "1", brought: [schematics.gpu] } }, together });
+  expect(machine.calls).toEqual([]);
+});
+
+describe("what is known to be missing ends it", () => {
+  const silent = { silent: "ECONNREFUSED" };
+  test.each<[string, Partial<Stand>, RegExp]>([
+    [
+      "a repository that is down",
+      { web: { [`${repository}/index.yaml`]: silent } },
+      /^gpuOperator: the chart repository .* cannot be reached: ECONNREFUSED/,
+    ],
+    [
+      "a repository that is gone",
+      { web: { [`${repository}/index.yaml`]: { status: 404, body: "" } } },
+      /cannot be reached: it answers 404/,
+    ],
+    [
+      "a release that is not there",
+      { version: "v99.0.0" },
+      /has no chart gpu-operator v99\.0\.0; it has v25\.10\.1, v25\.3\.4/,
+    ],
+    [
+      "an archive that is gone",
+      { web: { [`${repository}/${archive}`]: { status: 404, body: "" } } },
+      /does not have its archive/,
+    ],
+    [
+      "an image that the Factory cannot make",
+      { web: { [Object.keys(there)[2]!]: { status: 400, body: 'official extension "x" is not available\n' } } },
+      /^talosVersion: the Image Factory does not have .*: official extension "x" is not available \(400\)/,
+    ],
+    [
+      "Kubernetes that does not answer",
+      { nodes: new CallError("unreachable", "Kubernetes: nodes: ECONNREFUSED") },
+      /^kubeconfig: the Kubernetes API at https:\/\/10\.0\.0\.9:6443 did not answer within 3m \(last: Kubernetes: nodes: ECONNREFUSED\)/,
+    ],
+    [
+      "a user that Kubernetes does not know",
+      { nodes: new CallError("refused", "Kubernetes: nodes: Unauthorized") },
+      /^kubeconfig: the Kubernetes API does not know its user/,
+    ],
+    [
+      "another API server",
+      { nodes: new CallError("refused", "Kubernetes: nodes: self-signed certificate") },
+      /^kubeconfig: it is of another cluster: the API server shows/,
+    ],
+    [
+      "another stack's namespace",
+      { owners: { "gpu-operator": "shop/test/ns 77" } },
+      /^kubeconfig: Namespace gpu-operator was made by shop\/test\/ns/,
+    ],
+    [
+      "a kubeconfig of another cluster",
+      {
+        nodes: [strange],
+        authority: certificate("b3RoZXI="),
+        machine: (machine) =>
+          void (machine.active = `cluster: {ca: {crt: ${Buffer.from(certificate("b3Vycw==")).toString("base64")}}}\n`),
+      },
+      /^kubeconfig: it is of another cluster than the talosconfig: .* has the nodes other, none of which is gpu-1 \(10\.0\.0\.1\)/,
+    ],
+    [
+      "what the machine would lose",
+      { machine: running({ "iscsi-tools": "v0.2.0" }) },
+      /^machines\.gpu-1\.extensions: the machine runs siderolabs\/iscsi-tools v0\.2\.0/,
+    ],
+  ])("%s", async (_, changes, said) => {
+    const { outcome } = await ask(changes);
+    expect(outcome).toEqual([expect.stringMatching(said)]);
+  });
+
+  test("a machine that its talosconfig does not fit", async () => {
+    const refused = new CallError(
+      "refused",
+      "talosctl get failed (exit 1): x509: certificate signed by unknown authority",
+    );
+    const { outcome } = await ask({ machine: (machine) => (machine.schematic = () => Promise.reject(refused)) });
+    expect(outcome).toEqual([
+      expect.stringMatching(/^machines\.gpu-1: talosconfig: its context home is of another cluster/),
+    ]);
+  });
+
+  test("credentials that have expired, and nobody is asked with them", async () => {
+    const finding = { problem: "expired on 2021-01-01", why: "", remedy: "" };
+    const expired = ["talosconfig", "kubeconfig"].map((field) => ({ field, ...finding }));
+    const { outcome } = await ask({
+      ...{ expired, version: "v99.0.0", nodes: new CallError("refused", "Kubernetes: nodes: Unauthorized") },
+      machine: (machine) => (machine.schematic = () => Promise.reject(new Error("asked"))),
+    });
+    expect(outcome).toEqual([
+      "talosconfig: expired on 2021-01-01",
+      "kubeconfig: expired on 2021-01-01",
+      expect.stringMatching(/v99/),
+    ]);
+  });
+
+  test("all of it at once", async () => {
+    const { outcome } = await ask({
+      ...{ version: "v99.0.0", owners: { "gpu-operator": "shop/test/ns 77" } },
+      machine: running({ "iscsi-tools": "v0.2.0" }),
+    });
+    expect(outcome).toHaveLength(3);
+  });
+});
+
+describe("what cannot be told from here is let pass, and said", () => {
+  const unknown = { unknown: "it is asked through a proxy" };
+  test.each<[string, Partial<Stand>, RegExp | undefined]>([
+    [
+      "a repository behind a proxy",
+      { web: { [`${repository}/index.yaml`]: unknown } },
+      /chart gpu-operator .*: not known .*proxy/,
+    ],
+    [
+      "a private repository",
+      { web: { [`${repository}/index.yaml`]: { status: 401, body: "" } } },
+      /not known .* answers 401/,
+    ],
+    [
+      "an index that is a page to log in",
+      { web: { [`${repository}/index.yaml`]: { status: 200, body: "<html>" } } },
+      /cannot be read/,
+    ],
+    [
+      "a repository that answers no HEAD",
+      { web: { [`${repository}/${archive}`]: { status: 405, body: "" } } },
+      undefined,
+    ],
+    ["charts from a mirror that is not asked", { environment: { TALOS_GPU_CHARTS: "none" } }, /not asked for/],
+    [
+      "a Factory that is not reached from here",
+      { web: { [Object.keys(there)[2]!]: { silent: "ENOTFOUND" } } },
+      /image .*: not known \(ENOTFOUND\)/,
+    ],
+    [
+      "a registry in between that has not got it yet",
+      { web: { [Object.keys(there)[2]!]: { status: 404, body: '{"errors":[]}' } } },
+      /image .*: not known \(404\)/,
+    ],
+    [
+      "a registry that asks who we are",
+      { web: { [Object.keys(there)[2]!]: { status: 401, body: "" } } },
+      /image .*: not known \(401\)/,
+    ],
+    [
+      "Kubernetes that is down, where nothing is drained",
+      { drain: false, nodes: new CallError("unreachable", "Kubernetes: nodes: ECONNREFUSED") },
+      /they go on/,
+    ],
+    [
+      "a user that may not list nodes",
+      { nodes: new CallError("refused", 'Kubernetes: nodes: nodes is forbidden: User "x" cannot list') },
+      /not asked \(.*forbidden/,
+    ],
+    [
+      "a machine that is down",
+      { machine: (machine) => void (machine.down = true) },
+      /gpu-1: not asked what it would lose/,
+    ],
+    [
+      "a kubeconfig that leads through a proxy, of a machine that is about to join",
+      { nodes: [strange], authority: certificate("cHJveHk=") },
+      /cannot be told from here/,
+    ],
+    ["a namespace of ours", { owners: { "gpu-operator": "shop/prod/gpu-namespace 6f1c" } }, undefined],
+  ])("%s", async (_, changes, said) => {
+    const { outcome, lines } = await ask(changes);
+    expect(outcome).toMatchObject({ machines: { "gpu-1": { wanted: "1", brought: [schematics.gpu] } } });
+    if (said !== undefined) expect(lines).toContainEqual(expect.stringMatching(said));
+  });
+});
+
+describe("again", () => {
+  const before = { machines: { "gpu-1": { wanted: "1", brought: [schematics.other] } } };
+  const lossy = running({ "iscsi-tools": "v0.2.0" });
+
+  test("a machine that is wanted as before is not asked", async () => {
+    const { outcome } = await ask({ machine: lossy }, before);
+    expect(outcome).toEqual({
+      machines: { "gpu-1": { wanted: "1", brought: [schematics.gpu, schematics.other] } },
+      together,
+    });
+  });
+
+  test("what the stack brought itself may be taken out of it", async () => {
+    const ours = (machine: FakeMachine): void => {
+      lossy(machine);
+      machine.schematicId = schematics.other;
+    };
+    expect((await ask({ wanted: "2", machine: ours }, before)).outcome).toMatchObject({ machines: {} });
+    expect((await ask({ wanted: "2", machine: lossy }, before)).outcome).toEqual([
+      expect.stringMatching(/iscsi-tools/),
+    ]);
+  });
+});
+
+test("a mirror has a folder for each repository's address", async () => {
+  const mirror = "http://127.0.0.1:1";
+  const web = {
+    [`${mirror}/charts.example/nvidia/index.yaml`]: { status: 200, body: index },
+    [`${mirror}/charts.example/nvidia/${archive}`]: { status: 200, body: "" },
+  };
+  const { outcome, asked } = await ask({ web, environment: { TALOS_GPU_CHARTS: `${mirror}/` } });
+  expect(outcome).toMatchObject({ machines: {} });
+  expect(asked).toContain(`${mirror}/charts.example/nvidia/index.yaml`);
+});
+
+describe("talosconfig and kubeconfig", () => {
+  const configuration = (ca: string): string =>
+    `machine: {}\n---\ncluster: {ca: {crt: ${Buffer.from(certificate(ca)).toString("base64")}}}\n`;
+  const machine = { machine: "gpu-1", address: "10.0.0.1", bootId: "boot-1", configuration: configuration("QQ==") };
+  test.each<[string, Parameters<typeof ofOneCluster>, string]>([
+    [
+      "a node has the boot id, by whatever name and way",
+      [[machine], { authority: certificate("Qg=="), nodes: [node({ name: "x" })] }],
+      "yes",
+    ],
+    ["the authority is the machine's", [[machine], { authority: certificate("QQ=="), nodes: [strange] }], "yes"],
+    [
+      "a node has name and address",
+      [[machine], { authority: certificate("Qg=="), nodes: [node({ bootId: "old" })] }],
+      "yes",
+    ],
+    ["nothing speaks for it", [[machine], { authority: certificate("Qg=="), nodes: [strange] }], "no"],
+    ["the kubeconfig names no authority", [[machine], { authority: undefined, nodes: [strange] }], "unknown"],
+    ["no machine answers", [[], { authority: certificate("Qg=="), nodes: [strange] }], "unknown"],
+    ["the cluster has no node yet", [[machine], { authority: certificate("Qg=="), nodes: [] }], "unknown"],
+  ])("%s", (_, sides, verdict) => expect(ofOneCluster(...sides)).toBe(verdict));
+});
+
+test.each<[string, NodeJS.ProcessEnv, boolean]>([
+  ["https://helm.example/x", {}, false],
+  ["https://helm.example/x", { HTTPS_PROXY: "http://proxy:3128" }, true],
+  ["http://helm.example/x", { HTTPS_PROXY: "http://proxy:3128" }, false],
+  ["https://helm.example/x", { https_proxy: "http://proxy:3128", no_proxy: "other, .example" }, false],
+  ["https://helm.example/x", { HTTPS_PROXY: "http://proxy:3128", NO_PROXY: "m.example" }, true],
+  ["http://127.0.0.1:80/x", { HTTP_PROXY: "http://proxy:3128" }, false],
+])("%s with %j goes through a proxy: %s", (url, environment, through) =>
+  expect(goesThroughProxy(url, environment)).toBe(through),
+);

@@ -1,0 +1,142 @@
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { read, repository, runStep, standIn, stepOf } from "./runner";
+
+const workflow = read("release.yml");
+const temp = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-release-"));
+const [work, tools] = [path.join(temp, "work"), path.join(temp, "tools")];
+afterAll(() => fs.rmSync(temp, { recursive: true }));
+
+const git = (...args: string[]): string =>
+  execFileSync("git", ["-C", work, "-c", "user.name=t", "-c", "user.email=t@example.net", ...args], {
+    encoding: "utf8",
+  }).trim();
+
+/** A repository whose main is a package of that version, with a changelog of those versions and tags of others. */
+function released(version: string, described: string[], tags: string[], onMain = true): void {
+  fs.rmSync(work, { recursive: true, force: true });
+  fs.mkdirSync(path.join(work, "components/bin"), { recursive: true });
+  fs.cpSync(path.join(repository, ".github"), path.join(work, ".github"), { recursive: true });
+  fs.mkdirSync(path.join(work, "sdk"));
+  fs.writeFileSync(path.join(work, "sdk/schema.json"), "{}");
+  fs.writeFileSync(path.join(work, "package.json"), JSON.stringify({ private: true, workspaces: ["components"] }));
+  fs.writeFileSync(
+    path.join(work, "components/package.json"),
+    JSON.stringify({ name: "talos-gpu", version, files: ["bin"] }),
+  );
+  fs.writeFileSync(path.join(work, "components/bin/index.js"), "");
+  const parts = ["Unreleased\n", ...described.map((one) => `${one} (2026-11-22)\n\n### Added\n- What ${one} has.\n`)];
+  fs.writeFileSync(path.join(work, "CHANGELOG.md"), `# Changelog\n\n${parts.map((part) => `## ${part}\n`).join("")}`);
+  git("init", "-q", "-b", "main");
+  git("add", "-A");
+  git("commit", "-qm", "release");
+  for (const tag of tags) git("tag", tag);
+  if (onMain) git("update-ref", "refs/remotes/origin/main", "HEAD");
+}
+
+const where = { cwd: work, tools, temp };
+const check = (tag: string) =>
+  runStep(stepOf(workflow, "pack", "release.js"), { ...where, expressions: { "github.ref_name": tag } });
+
+test.each<[string, string, string[], string[], string]>([
+  ["v0.2.0", "0.2.0", ["0.2.0", "0.1.0"], ["v0.1.0", "v0.2.0"], "latest"],
+  ["v1.0.0-rc.1", "1.0.0-rc.1", ["1.0.0-rc.1"], ["v0.9.0", "v1.0.0-beta.4"], "next"],
+  ["v1.0.0", "1.0.0", ["1.0.0"], ["v1.0.0-rc.10", "v0.10.0", "something-else"], "latest"],
+])("%s may be released, as the newest, described and on main", (tag, version, described, tags, channel) => {
+  released(version, described, tags);
+  expect(check(tag)).toEqual({ status: 0, said: "", output: `version=${version}\nchannel=${channel}\n` });
+  const notes = fs.readFileSync(path.join(work, "release/notes.md"), "utf8");
+  expect(notes).toBe(`### Added\n- What ${version} has.\n`);
+});
+
+test("whatever is wrong with a tag is said at once, and nothing is written", () => {
+  released("0.2.0", ["0.2.0"], ["v0.10.0"], false);
+  const { status, said, output } = check("v0.3.0");
+  expect([status, output]).toEqual([1, ""]);
+  expect(said.trim().split("\n")).toEqual([
+    expect.stringContaining("v0.3.0: components/package.json says 0.2.0"),
+    expect.stringContaining("v0.3.0: v0.10.0 is there already"),
+    expect.stringContaining('v0.3.0: CHANGELOG.md has no section "## 0.3.0"'),
+    expect.stringContaining("v0.3.0: its commit is not on main"),
+  ]);
+  expect(fs.existsSync(path.join(work, "release"))).toBe(false);
+});
+
+test.each(["v1.0", "v01.0.0", "v1.0.0-", "latest"])("%s is no version", (tag) => {
+  released("1.0.0", ["1.0.0"], []);
+  expect(check(tag)).toMatchObject({ status: 1, said: expect.stringContaining("is no version") as unknown });
+});
+
+test("what is packed names the repository that it comes from, which npm attests", () => {
+  released("0.2.0", ["0.2.0"], []);
+  const expressions = { "github.server_url": "https://github.com", "github.repository": "owner/gpus" };
+  check("v0.2.0");
+  expect(runStep(stepOf(workflow, "pack", "npm pack"), { ...where, expressions })).toMatchObject({ status: 0 });
+  const tarball = path.join(work, "release/talos-gpu-0.2.0.tgz");
+  const text = execFileSync("tar", ["-xzOf", tarball, "package/package.json"], { encoding: "utf8" });
+  expect(JSON.parse(text)).toMatchObject({
+    version: "0.2.0",
+    repository: { type: "git", url: "git+https://github.com/owner/gpus.git", directory: "components" },
+  });
+  expect(fs.readdirSync(path.join(work, "release")).sort()).toEqual(["notes.md", "schema.json", "talos-gpu-0.2.0.tgz"]);
+});
+
+describe("publishing", () => {
+  const expressions = {
+    "needs.pack.outputs.version": "0.2.0-rc.1",
+    "needs.pack.outputs.channel": "next",
+    "secrets.NPM_TOKEN": "token-of-npm",
+    "github.ref_name": "v0.2.0-rc.1",
+    "github.repository": "owner/gpus",
+    "github.token": "token-of-the-job",
+  };
+  /** Arguments that a program is called with by a step. */
+  const called = (name: string, text: string): string[] => {
+    released("0.2.0-rc.1", [], []);
+    const file = path.join(temp, "called.json");
+    standIn(
+      tools,
+      name,
+      `require("node:fs").writeFileSync(${JSON.stringify(file)}, JSON.stringify(process.argv.slice(2)));`,
+    );
+    expect(runStep(stepOf(workflow, "publish", text), { ...where, expressions })).toMatchObject({ status: 0 });
+    fs.rmSync(path.join(tools, name));
+    return JSON.parse(fs.readFileSync(file, "utf8")) as string[];
+  };
+
+  test("goes to npm with provenance, in the channel of its version", () => {
+    const args = called("npm", "npm publish");
+    expect(args).toEqual([
+      "publish",
+      "./release/talos-gpu-0.2.0-rc.1.tgz",
+      "--provenance",
+      "--access",
+      "public",
+      "--tag",
+      "next",
+    ]);
+  });
+
+  test("makes a release of the tag, with its part of the changelog", () => {
+    const args = called("gh", "gh release");
+    expect(args.slice(0, 4)).toEqual(["release", "create", "v0.2.0-rc.1", "--verify-tag"]);
+    expect(args).toEqual(expect.arrayContaining(["--notes-file", "release/notes.md", "--prerelease"]));
+  });
+
+  test("happens behind the checks and an environment, and only there is a right to publish", () => {
+    const { checks, pack, publish } = workflow.jobs;
+    expect(checks).toMatchObject({ uses: "./.github/workflows/checks.yml" });
+    expect(read("checks.yml").on).toHaveProperty("workflow_call");
+    expect(publish).toMatchObject({ needs: ["checks", "pack"], environment: "release" });
+    expect([checks?.permissions, pack?.permissions]).toEqual([undefined, undefined]);
+    // No step of it runs code of the repository, or of a package.
+    const steps = publish!.steps!;
+    expect(
+      steps.some(
+        ({ uses, run = "" }) => uses?.startsWith("actions/checkout") || /npm (?:ci|install|run)|node /.test(run),
+      ),
+    ).toBe(false);
+  });
+});
