@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
 import { STAYS_CORDONED } from "./machine/program/upgrade/stays-cordoned";
-import { describeProgress, type Progress, type Standing } from "./recipe/effect/progress";
+import { describeProgress, UpdateProgress } from "./recipe/effect/progress";
 
 /**
  * Says, when something of an update fails, what became of each machine. A program learns nothing of the end of a failed
@@ -9,14 +9,13 @@ import { describeProgress, type Progress, type Standing } from "./recipe/effect/
  * counts (`onError`), and again once the last machine that was under way is through. An update that ends well says nothing.
  */
 export class UpdateSummary {
-  private readonly machines: Map<string, Standing>;
+  private readonly progress: UpdateProgress;
   /** Machine by the name of each of its resources. */
   private readonly machineOf = new Map<string, string>();
   private readonly hooks: pulumi.ResourceHookBinding | undefined;
-  private failed = false;
   // Of several inline programs in one process each has a store of its own, which the engine's call back would be without.
   private readonly tell = AsyncResource.bind((): void => {
-    void pulumi.log.warn(describeProgress(this.machines));
+    void pulumi.log.warn(describeProgress(this.progress.standings()));
   });
 
   /**
@@ -24,7 +23,7 @@ export class UpdateSummary {
    * @param machines node names, in the order of the update.
    */
   constructor(name: string, machines: string[]) {
-    this.machines = new Map(machines.map((machine) => [machine, { progress: "not started" }]));
+    this.progress = new UpdateProgress(machines);
     for (const machine of machines) for (const part of parts) this.machineOf.set(`${name}-${machine}-${part}`, machine);
     this.hooks = hooksAreThere() && !pulumi.runtime.isDryRun() ? this.hooksOf(name) : undefined;
   }
@@ -40,29 +39,22 @@ export class UpdateSummary {
 
   /** A machine is done, or nothing had to be. */
   settled(machine: string): void {
-    const { progress } = this.machines.get(machine) ?? {};
-    this.stands(machine, { progress: progress === "not started" ? "skipped" : "done" });
-  }
-
-  private stands(machine: string | undefined, standing: Standing): void {
-    if (machine !== undefined && this.machines.get(machine)?.progress !== "failed")
-      this.machines.set(machine, standing);
+    this.progress.settles(machine);
   }
 
   private hooksOf(name: string): pulumi.ResourceHookBinding {
     const begins = new pulumi.ResourceHook(`${name}-begins`, ({ name: resource }) => {
-      this.stands(this.machineOf.get(resource), { progress: "under way" });
+      const machine = this.machineOf.get(resource);
+      if (machine !== undefined) this.progress.begins(machine, resource);
     });
     const ends = new pulumi.ResourceHook(`${name}-ends`, ({ name: resource }) => {
-      if (!this.failed) return;
-      // Nothing new begins now: of a machine that was under way its upgrade is what was left.
-      if (resource.endsWith("-upgrade")) this.stands(this.machineOf.get(resource), { progress: "done" });
-      if (this.count("under way") === 0) this.tell();
+      const machine = this.machineOf.get(resource);
+      if (machine !== undefined) this.progress.ends(machine, resource, resource.endsWith("-upgrade"));
+      if (this.progress.over()) this.tell();
     });
     const fails = new pulumi.ErrorHook(`${name}-fails`, ({ name: resource, errors }) => {
-      this.failed = true;
       const cordoned = errors.some((text) => text.includes(STAYS_CORDONED));
-      this.stands(this.machineOf.get(resource), { progress: "failed", ...(cordoned ? { cordoned } : {}) });
+      this.progress.fails(this.machineOf.get(resource), cordoned);
       this.tell();
       return false; // to try again is for the next update
     });
@@ -73,10 +65,6 @@ export class UpdateSummary {
       afterUpdate: [ends],
       onError: [fails],
     };
-  }
-
-  private count(word: Progress): number {
-    return [...this.machines.values()].filter(({ progress }) => progress === word).length;
   }
 }
 

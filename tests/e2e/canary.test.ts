@@ -59,17 +59,19 @@ test("a machine that fails stops new ones, and the update says what became of ea
   expect(result).toBe("failed");
   // Told at the failure, and again when the machines that were under way are through.
   const told = lines.flatMap((line, index) => (line.includes("Of the machines are now") ? [index] : []));
-  const summary = lines.slice(told.at(-1), told.at(-1)! + 7).join("\n");
+  const summary = lines.slice(told.at(-1), told.at(-1)! + 8).join("\n");
   const of = (word: string): string[] =>
     (new RegExp(`(?:^|: ) *${word} \\(\\d+\\): (.*)$`, "m").exec(summary)?.[1] ?? "")
       .split(", ")
       .filter((name) => name !== "");
   expect(of("failed")).toEqual(["worker-03"]);
   expect(of("done")).toContain("worker-05");
-  expect([...of("failed"), ...of("done"), ...of("not started")].sort()).toEqual(Object.keys(reboots).sort());
+  // Whether one just had its configuration at the failure, or was being upgraded, is the computer's load.
+  const untouched = [...of("configured, not upgraded"), ...of("not started")];
+  expect([...of("failed"), ...of("done"), ...untouched].sort()).toEqual(Object.keys(reboots).sort());
   // What it says is what the machines' own record says.
   expect(of("not started").length).toBeGreaterThanOrEqual(6);
-  for (const name of of("not started")) expect([name, reboots[name]]).toEqual([name, 1]);
+  for (const name of untouched) expect([name, reboots[name]]).toEqual([name, 1]);
   for (const name of of("done")) expect(spans.map(({ machine }) => machine)).toContain(name);
   expect(cordoned).toEqual(["worker-03"]);
   expect(of("cordoned, until .*")).toEqual(["worker-03"]);

@@ -1,8 +1,9 @@
 /**
  * How far an update is with a machine. `skipped`: nothing of it had to change. `under way`: something of it began, and ends by
- * itself even where another machine has failed.
+ * itself even where another machine has failed. `configured`: it has its new configuration, which its upgrade would have
+ * brought into effect; the failure of another machine came between.
  */
-export type Progress = "done" | "skipped" | "under way" | "failed" | "not started";
+export type Progress = "done" | "skipped" | "under way" | "configured" | "failed" | "not started";
 
 /** Where a machine stands. */
 export interface Standing {
@@ -11,7 +12,90 @@ export interface Standing {
   cordoned?: boolean;
 }
 
-const words: Progress[] = ["failed", "under way", "not started", "done", "skipped"];
+/** What Pulumi has told of a machine's resources in this update. */
+interface Told {
+  /** Names of its resources that are being created or updated. */
+  running: Set<string>;
+  begun: boolean;
+  upgraded: boolean;
+  /** Everything of it is through, or nothing had to be. */
+  settled: boolean;
+  failed: boolean;
+  cordoned: boolean;
+}
+
+/** Keeps how far an update is with each machine, from what begins and ends. */
+export class UpdateProgress {
+  private readonly machines: Map<string, Told>;
+  private failed = false;
+
+  /** @param machines node names, in the order of the update. */
+  constructor(machines: string[]) {
+    const nothing = { begun: false, upgraded: false, settled: false, failed: false, cordoned: false };
+    this.machines = new Map(machines.map((machine) => [machine, { running: new Set(), ...nothing }]));
+  }
+
+  /** A resource of a machine is about to be created or updated. */
+  begins(machine: string, resource: string): void {
+    const told = this.machines.get(machine);
+    told?.running.add(resource);
+    if (told) told.begun = true;
+  }
+
+  /** It was; `upgrade` tells whether it is the one that reboots the machine. */
+  ends(machine: string, resource: string, upgrade: boolean): void {
+    const told = this.machines.get(machine);
+    told?.running.delete(resource);
+    if (told && upgrade) told.upgraded = true;
+  }
+
+  /** Something failed: of this machine, or of none of them. */
+  fails(machine?: string, cordoned = false): void {
+    this.failed = true;
+    const told = machine === undefined ? undefined : this.machines.get(machine);
+    if (told) Object.assign(told, { failed: true, cordoned });
+  }
+
+  /** Everything of a machine is through, or nothing had to be. */
+  settles(machine: string): void {
+    const told = this.machines.get(machine);
+    if (told) told.settled = true;
+  }
+
+  /** Whether something failed, and what was under way then is through: nothing changes any more. */
+  over(): boolean {
+    return this.failed && [...this.standings().values()].every(({ progress }) => progress !== "under way");
+  }
+
+  /** Where each machine stands, in the order of the update. */
+  standings(): Map<string, Standing> {
+    return new Map(
+      [...this.machines].map(([machine, told]) => [
+        machine,
+        { progress: this.progressOf(told), ...(told.cordoned ? { cordoned: true } : {}) },
+      ]),
+    );
+  }
+
+  private progressOf(told: Told): Progress {
+    if (told.failed) return "failed";
+    if (told.running.size > 0) return "under way";
+    if (told.settled) return told.begun ? "done" : "skipped";
+    if (!told.begun) return "not started";
+    // After a failure nothing new begins: of a machine that was under way its upgrade is what was left.
+    if (!this.failed) return "under way";
+    return told.upgraded ? "done" : "configured";
+  }
+}
+
+const words: [word: Progress, said: string][] = [
+  ["failed", "failed"],
+  ["under way", "under way"],
+  ["configured", "configured, not upgraded"],
+  ["not started", "not started"],
+  ["done", "done"],
+  ["skipped", "skipped"],
+];
 
 /** Names that a line has at most: a fleet's would fill the screen. */
 const most = 20;
@@ -31,9 +115,9 @@ export function describeProgress(machines: Map<string, Standing>): string {
     all.filter(([, standing]) => is(standing)).map(([name]) => name);
   return [
     "Of the machines are now",
-    ...words.flatMap((word) =>
+    ...words.flatMap(([word, said]) =>
       line(
-        word,
+        said,
         named(({ progress }) => progress === word),
       ),
     ),
