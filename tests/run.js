@@ -13,7 +13,10 @@ const all = process.argv.slice(2);
 const fast = all.includes("--fast");
 const own = all.filter((argument) => argument !== "--fast");
 
-const labs = fs.readdirSync(path.join(root, "tests/e2e")).filter((file) => file.endsWith(".test.ts"));
+const labs = fs
+  .readdirSync(path.join(root, "tests/e2e"), { recursive: true })
+  .map((file) => file.replaceAll(path.sep, "/"))
+  .filter((file) => file.endsWith(".test.ts"));
 const leftOut = fast ? labs.filter((file) => !fastLabs.includes(file)) : [];
 const ignored = leftOut.flatMap((file) => ["--testPathIgnorePatterns", `/tests/e2e/${file.replaceAll(".", "\\.")}$`]);
 

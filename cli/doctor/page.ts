@@ -24,7 +24,7 @@ export function troubleshootingPage(fixes: readonly Fix[]): string {
   );
 }
 
-/** Every command in here is run by tests/e2e/killed.test.ts; the copy of a state by tests/lab/engine/cut-off.test.ts. */
+/** Every command in here is run by tests/e2e/failures/killed.test.ts; the copy of a state by tests/lab/engine/cut-off.test.ts. */
 const stopped = `# Killed, locked, pending, stuck in Helm
 
 An update may be stopped anywhere, by Ctrl-C or by a computer that goes off: \`pulumi up\` goes on where it was, with no reboot

@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { provideTools } from "../../lab/tools";
 import type { DoctorReport } from "../../cli/doctor/report";
-import { type Kubernetes, kubernetesOf } from "./kubernetes";
-import { nothingLeft, startLab } from "./support";
+import { type Kubernetes, kubernetesOf } from "./support/kubernetes";
+import { nothingLeft, startLab } from "./support/labs";
 
 /** Runs `npm run doctor -- …` as a user would, and reads what it says. */
 async function ask(talosctl: string, args: string[]): Promise<{ status: number; report: DoctorReport }> {

@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { assertOk, runLab } from "./support";
+import { assertOk, runLab } from "./support/labs";
 
 const file = (name: string): string => path.join(__dirname, "stacks", `Pulumi.${name}.yaml`);
 

@@ -1,6 +1,6 @@
 import * as path from "node:path";
 import { request } from "../lab/controlplane/kubernetes";
-import { nothingLeft, runLab, startLab } from "./support";
+import { nothingLeft, runLab, startLab } from "./support/labs";
 
 const stack = ["--stack", path.join(__dirname, "stacks/Pulumi.metrics.yaml")];
 const definition = ["--manifest", path.join(__dirname, "manifests/servicemonitor-crd.yaml")];

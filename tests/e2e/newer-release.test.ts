@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { laterReleases } from "../../lab/factory/releases";
-import { assertOk, runLab } from "./support";
+import { assertOk, runLab } from "./support/labs";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-newer-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));

@@ -1,4 +1,4 @@
-import { assertOk, runLab } from "./support";
+import { assertOk, runLab } from "./support/labs";
 
 const begin = /^✔ Talos machines: (.*)$/;
 const asks = /add the machine (\S+) to the cluster frank in Omni/;

@@ -3,7 +3,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { provideTools } from "../../lab/tools";
-import { nothingLeft, startLab } from "./support";
+import { nothingLeft, startLab } from "./support/labs";
 
 /**
  * Programs on PATH that write down their arguments and become the real ones. The lab takes tools from PATH, so that every

@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { assertOk, runLab } from "./support";
+import { assertOk, runLab } from "./support/labs";
 
 interface Expected {
   /** Stack file beside this one. */

@@ -1,4 +1,4 @@
-import { assertOk, runLab } from "./support";
+import { assertOk, runLab } from "./support/labs";
 
 interface Expected {
   machines: Record<string, { talosVersion: string; driverVersion: string | null; gpus?: string; taints?: string[] }>;

@@ -1,7 +1,9 @@
 import { parseAllDocuments, type Document } from "yaml";
-import { CORDONED_BY } from "../../components/machine/program/upgrade/drain";
+import { CORDONED_BY } from "../../../components/machine/program/upgrade/drain";
 import { openFaultStand, type FaultStand, type Ran } from "./faults-stand";
+import type { Session } from "../../../lab/session/session";
 import { killedPhases } from "./faults-phases";
+import { asProgram } from "./program";
 
 /** What came of one case. */
 export interface Outcome {
@@ -100,33 +102,32 @@ const cases: Record<string, Case> = {
 };
 
 /**
- * Runs every case on a machine of its own, four at a time, since a machine mostly waits, and prints the outcomes as JSON. A
- * program and no test: jest cannot load the Kubernetes client, an ES module. Arguments choose cases; default all.
+ * Runs every case on a machine of its own, four at a time, since a machine mostly waits.
+ *
+ * @param chosen Names of cases; none means all.
  */
-async function main(): Promise<void> {
-  const chosen = process.argv.slice(2);
+async function run(session: Session, ...chosen: string[]): Promise<Record<string, Outcome>> {
   const all = Object.entries(cases).filter(([name]) => chosen.length === 0 || chosen.includes(name));
-  const stand = await openFaultStand(all.map(([name]) => name));
-  try {
-    const ended: Record<string, Pick<Outcome, "runs" | "error">> = {};
-    const waiting = [...all];
-    const work = async (): Promise<void> => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const [machine, run] = next;
-        try {
-          await stand.adopt(machine);
-          ended[machine] = { runs: await run(stand, machine) };
-        } catch (error) {
-          ended[machine] = { runs: [], error: (error as Error).message };
-        }
-        console.error(`${machine}: ended`);
+  const stand = await openFaultStand(
+    session,
+    all.map(([name]) => name),
+  );
+  const ended: Record<string, Pick<Outcome, "runs" | "error">> = {};
+  const waiting = [...all];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [machine, runCase] = next;
+      try {
+        await stand.adopt(machine);
+        ended[machine] = { runs: await runCase(stand, machine) };
+      } catch (error) {
+        ended[machine] = { runs: [], error: (error as Error).message };
       }
-    };
-    await Promise.all([work(), work(), work(), work()]);
-    process.stdout.write(`${JSON.stringify(await outcomes(stand, ended))}\n`);
-  } finally {
-    await stand.close();
-  }
+      console.error(`${machine}: ended`);
+    }
+  };
+  await Promise.all([work(), work(), work(), work()]);
+  return outcomes(stand, ended);
 }
 
 async function outcomes(
@@ -157,10 +158,4 @@ async function until(met: () => Promise<boolean>, seconds = 60): Promise<void> {
   }
 }
 
-main().then(
-  () => process.exit(),
-  (error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+asProgram(run);

@@ -1,14 +1,14 @@
-import { planCluster } from "../../components/recipe";
-import { bringUp } from "../../lab/cluster/bring-up";
-import type { Progress, RunResult } from "../../lab/engine";
-import { parseOptions } from "../../lab/options";
-import { lookAround } from "../../lab/run/look-around";
-import type { Running } from "../../lab/run/running";
-import { stackConfiguration } from "../../lab/run/stack-configuration";
-import { engineConfig, narrate, openEngine } from "../../lab/run/updates";
-import { Session } from "../../lab/session/session";
-import { descendants } from "./processes";
-import { clusterOf } from "../../stacks/stack-file";
+import { planCluster } from "../../../components/recipe";
+import type { Progress, RunResult } from "../../../lab/engine";
+import { parseOptions } from "../../../lab/options";
+import { lookAround } from "../../../lab/run/look-around";
+import type { Running } from "../../../lab/run/running";
+import { stackConfiguration } from "../../../lab/run/stack-configuration";
+import { engineConfig, narrate, openEngine } from "../../../lab/run/updates";
+import type { Session } from "../../../lab/session/session";
+import { descendants } from "../support/processes";
+import { clusterOf } from "../../../stacks/stack-file";
+import { openLab } from "./program";
 
 /** A lab whose stack is brought up, edited, killed and taken down by a test. */
 export interface LifeStand {
@@ -17,23 +17,14 @@ export interface LifeStand {
   edit(changes: Record<string, unknown>, secrets?: Record<string, string>): Promise<void>;
   /** Reboots so far, of all machines. */
   reboots(): Promise<number>;
-  close(): Promise<void>;
 }
 
 /** @param stack file of the stack. */
-export async function openLifeStand(stack: string): Promise<LifeStand> {
+export async function openLifeStand(session: Session, stack: string): Promise<LifeStand> {
   const options = parseOptions(["--stack", stack]);
-  const session = new Session();
-  const first = stackConfiguration(stack, options);
-  const given = { options, session, talosReleases: [first.spec.talosVersion], without: [], ...first };
-  const lab = Object.assign(given as unknown as Running, { earlier: [], failed: false, diagnostics: [] });
-  try {
-    for (const phase of bringUp) await phase.run(lab, () => {});
-    [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab)]);
-  } catch (error) {
-    await session.close();
-    throw error;
-  }
+  const { config, spec } = stackConfiguration(stack, options);
+  const lab = await openLab(session, options, spec, config);
+  [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab)]);
   return {
     lab,
     edit: async (changes, secrets = {}) => {
@@ -45,7 +36,6 @@ export async function openLifeStand(stack: string): Promise<LifeStand> {
       await lab.engine.configure(engineConfig(lab), Object.fromEntries(given) as Record<string, string>);
     },
     reboots: async () => Object.values(await lab.machines.state()).reduce((sum, { reboots }) => sum + reboots, 0),
-    close: () => session.close(),
   };
 }
 

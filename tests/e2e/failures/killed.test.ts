@@ -1,6 +1,6 @@
 import Table from "cli-table3";
-import { spawn } from "node:child_process";
-import type { KilledRun } from "./killed-run";
+import type { KilledRun } from "../runs/killed";
+import { runApart } from "../support/apart";
 
 // Pulumi's engine, its file backend and its locks are the real ones, and so are Helm and Kubernetes; the providers are the
 // lab's, which adopt nothing either (tests/lab/providers/kubernetes).
@@ -9,16 +9,7 @@ let run: KilledRun;
 let said: string;
 
 beforeAll(async () => {
-  const args = ["lab/bundle/run.js", "tests/e2e/killed-run.ts", "tests/e2e/stacks/Pulumi.life.yaml"];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
-  const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
-  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
-  child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
-  await new Promise((resolve) => child.on("close", resolve));
-  said = Buffer.concat(stderr).toString("utf8");
-  const told = Buffer.concat(stdout).toString("utf8");
-  if (told === "") throw new Error(`the run ended without a word; the last of its lines:\n${said.slice(-8_000)}`);
-  run = JSON.parse(told) as KilledRun;
+  ({ outcome: run, said } = await runApart<KilledRun>("killed", "tests/e2e/stacks/Pulumi.life.yaml"));
   const table = new Table({ head: ["stopped by", "in", "then", "the next update", "reboots"], style: { head: [] } });
   for (const { signal, phase, commands, next, reboots } of run.cases)
     table.push([signal, phase, commands.join("\n") || "–", next.slice(0, 40), reboots]);

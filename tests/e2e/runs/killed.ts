@@ -1,8 +1,10 @@
-import type { Progress, RunResult } from "../../lab/engine";
-import type { Running } from "../../lab/run/running";
-import { lookAround } from "../../lab/run/look-around";
-import { whatIsLeft } from "../../lab/run/take-down";
+import type { Progress, RunResult } from "../../../lab/engine";
+import type { Running } from "../../../lab/run/running";
+import { lookAround } from "../../../lab/run/look-around";
+import { whatIsLeft } from "../../../lab/run/take-down";
+import type { Session } from "../../../lab/session/session";
 import { type LifeStand, type Moment, openLifeStand, stopped } from "./life-stand";
+import { asProgram } from "./program";
 
 /** What came of one case. */
 export interface KilledCase {
@@ -150,29 +152,21 @@ async function round(stand: LifeStand, signal: KilledCase["signal"], run: Killed
 
 const isLocked = ({ diagnostics }: RunResult): boolean => diagnostics.some((line) => line.includes("currently locked"));
 
-/** Both rounds in one lab, and the outcome as JSON. A program and no test: jest cannot load the Kubernetes client, an ES module. */
-async function main(): Promise<void> {
-  const stand = await openLifeStand(process.argv[2]!);
-  const run: KilledRun = { cases: [], left: [] };
+/** Both rounds in one lab. A round that goes wrong ends the run, and its cases say where. */
+async function run(session: Session, stack: string): Promise<KilledRun> {
+  const stand = await openLifeStand(session, stack);
+  const cases: KilledRun = { cases: [], left: [] };
   try {
-    await round(stand, "SIGKILL", run);
+    await round(stand, "SIGKILL", cases);
     // The image stays on the machine when a stack goes, and its modules stay loaded: something new to reboot for.
     const { machines } = stand.lab.config as { machines: { gpu: object } };
     const patches = ['machine: {sysctls: {vm.swappiness: "1"}}'];
     await stand.edit({ machines: { gpu: { ...machines.gpu, patches } } });
-    await round(stand, "SIGINT", run);
+    await round(stand, "SIGINT", cases);
   } catch (error) {
     console.error(error);
-  } finally {
-    process.stdout.write(`${JSON.stringify(run)}\n`);
-    await stand.close();
   }
+  return cases;
 }
 
-main().then(
-  () => process.exit(),
-  (error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+asProgram(run);

@@ -1,5 +1,5 @@
 import * as https from "node:https";
-import { readKubeconfig } from "../../lab/providers/kubernetes/kubeconfig";
+import { readKubeconfig } from "../../../lab/providers/kubernetes/kubeconfig";
 
 /** What a test does to a lab's cluster as somebody with kubectl would. */
 export interface Kubernetes {

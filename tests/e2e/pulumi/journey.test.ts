@@ -1,8 +1,8 @@
-import { spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { repository } from "../../stacks/stack-file";
-import type { Journey, JourneyPlan } from "./journey-run";
+import { repository } from "../../../stacks/stack-file";
+import type { Journey, JourneyPlan } from "../runs/journey";
+import { runApart } from "../support/apart";
 
 /** Blocks of commands of README's that are about the reader's own stack, comments taken off: a new stack, then an edit of it. */
 function blocks(): string[][] {
@@ -42,15 +42,15 @@ test(
     ]);
     const readme = fs.readFileSync(path.join(repository, "README.md"), "utf8");
     for (const line of policy) expect(readme).toContain(line);
-    const { steps, machines, files } = await travel({
-      stack: "velaryon",
-      steps: [...first.filter(isRun), ...policy, edit, ...afterEdit.filter(isRun)],
-    });
-    const told = steps.map(({ command, status, stderr, stdout }) =>
+    const steps = [...first.filter(isRun), ...policy, edit, ...afterEdit.filter(isRun)];
+    const plan: JourneyPlan = { stack: "velaryon", steps };
+    const { outcome } = await runApart<Journey>("journey", JSON.stringify(plan));
+    const { machines, files } = outcome;
+    const told = outcome.steps.map(({ command, status, stderr, stdout }) =>
       status === 0 ? command : `${command}: ${status}\n${stderr}\n${stdout}`,
     );
     expect(told).toEqual([...first.filter(isRun), ...policy, ...afterEdit.filter(isRun)]);
-    const [discovered, planned, , previewed, up, , judged, plannedAgain, upAgain] = steps;
+    const [discovered, planned, , previewed, up, , judged, plannedAgain, upAgain] = outcome.steps;
 
     expect(discovered!.stdout).toContain("stacks/Pulumi.mine.yaml is written");
     expect(files["Pulumi.mine.yaml"]).toMatch(/^# yaml-language-server: \$schema=stack\.schema\.json\n/);
@@ -69,19 +69,3 @@ test(
   },
   15 * 60_000,
 );
-
-/** In a process of its own: what it starts ends with it. */
-function travel(plan: JourneyPlan): Promise<Journey> {
-  const args = ["lab/bundle/run.js", "tests/e2e/journey-run.ts", JSON.stringify(plan)];
-  const child = spawn(process.execPath, args, { cwd: repository });
-  const stdout: Buffer[] = [];
-  const stderr: Buffer[] = [];
-  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
-  child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
-  return new Promise((resolve, reject) =>
-    child.on("close", (status) => {
-      if (status === 0) resolve(JSON.parse(Buffer.concat(stdout).toString("utf8")) as Journey);
-      else reject(new Error(`exit status ${status}: ${Buffer.concat(stderr).toString("utf8").slice(-6000)}`));
-    }),
-  );
-}

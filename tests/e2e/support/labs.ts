@@ -1,11 +1,9 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import * as fs from "node:fs";
-import * as path from "node:path";
 import * as readline from "node:readline";
-import type { LabReport } from "../../lab/run/report";
+import type { LabReport } from "../../../lab/run/report";
+import { startApart } from "./apart";
 import { descendants, readOr } from "./processes";
-
-const repository = path.resolve(__dirname, "../..");
 
 /** A lab that runs as a user would run it, as a process of its own. */
 export interface LabRun {
@@ -20,29 +18,17 @@ export interface LabRun {
   ended: Promise<{ status: number | string; stdout: string }>;
 }
 
-/** Labs that run; a test that fails in the middle must not leave its lab, and with it the whole run, hanging. */
-const running = new Set<ChildProcess>();
-afterAll(() => {
-  for (const child of running) child.kill("SIGTERM");
-});
-
 /** Starts `npm run lab -- ...args` without npm in between, so that signals reach it. */
 export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
-  const child = spawn(process.execPath, ["lab/bundle/run.js", "lab/main.ts", ...args], {
-    cwd: repository,
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  running.add(child);
-  child.on("close", () => running.delete(child));
+  const child = startApart("lab/main.ts", args, env);
   const lines: string[] = [];
   const waiting: { pattern: RegExp; resolve: (line: string) => void; reject: (error: Error) => void }[] = [];
-  readline.createInterface({ input: child.stderr }).on("line", (line) => {
+  readline.createInterface({ input: child.stderr! }).on("line", (line) => {
     lines.push(line);
     for (const wait of waiting.filter(({ pattern }) => pattern.test(line))) wait.resolve(line);
   });
   const stdout: Buffer[] = [];
-  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
+  child.stdout!.on("data", (chunk: Buffer) => stdout.push(chunk));
   const ended = new Promise<{ status: number | string; stdout: string }>((resolve) =>
     child.on("close", (code, signal) => {
       for (const { pattern, reject } of waiting)

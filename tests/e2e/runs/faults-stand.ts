@@ -1,18 +1,19 @@
 import { spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as readline from "node:readline";
-import { SecretFiles } from "../../components/machine/program/credentials";
-import { TalosMachine } from "../../components/machine/program/talos/talos-machine";
-import { Talosctl } from "../../components/machine/program/talos/talosctl";
-import { upgradeTimeouts } from "../../components/recipe/effect";
-import { imageOf } from "../../components/machine/upgrade";
-import type { AdoptTask, UpgradeResult, UpgradeTask } from "../../components/machine/program/task";
-import { planCluster, type MachineRecipe } from "../../components/recipe";
-import { bringUp, type Lab } from "../../lab/cluster/bring-up";
-import { labTimeouts } from "../../lab/clock";
-import { stacksDir } from "../../stacks/stack-file";
-import { parseOptions } from "../../lab/options";
-import { Session } from "../../lab/session/session";
+import { SecretFiles } from "../../../components/machine/program/credentials";
+import { TalosMachine } from "../../../components/machine/program/talos/talos-machine";
+import { Talosctl } from "../../../components/machine/program/talos/talosctl";
+import { upgradeTimeouts } from "../../../components/recipe/effect";
+import { imageOf } from "../../../components/machine/upgrade";
+import type { AdoptTask, UpgradeResult, UpgradeTask } from "../../../components/machine/program/task";
+import { planCluster, type MachineRecipe } from "../../../components/recipe";
+import { labTimeouts } from "../../../lab/clock";
+import type { Lab } from "../../../lab/cluster/bring-up";
+import { stacksDir } from "../../../stacks/stack-file";
+import { parseOptions } from "../../../lab/options";
+import type { Session } from "../../../lab/session/session";
+import { openLab } from "./program";
 
 /** How one run of the machine program ended. */
 export interface Ran {
@@ -42,11 +43,10 @@ export interface FaultStand {
   upgrade(machine: string, options?: RunOptions): Promise<Ran>;
   /** The machine's API, for what others do to it. */
   machine(machine: string): TalosMachine;
-  close(): Promise<void>;
 }
 
 /** @param workers names of the workers, each with a card */
-export async function openFaultStand(workers: string[]): Promise<FaultStand> {
+export async function openFaultStand(session: Session, workers: string[]): Promise<FaultStand> {
   const options = parseOptions(["--stack", "faults"]);
   const gpus = [{ model: "RTX 5070 Ti" }];
   const spec: Lab["spec"] = {
@@ -61,39 +61,29 @@ export async function openFaultStand(workers: string[]): Promise<FaultStand> {
     devicePlugin: { version: "0.17.4" },
     timeouts: labTimeouts(options.timeScale),
   };
-  const session = new Session();
-  const lab = { options, session, config: {}, spec, talosReleases: [spec.talosVersion] } as unknown as Lab; // the phases add the rest
-  try {
-    for (const phase of bringUp) await phase.run(lab, () => {});
-    const recipes = new Map(planCluster(spec).machines.map((recipe) => [recipe.name, recipe]));
-    await registerSchematics(lab, [...recipes.values()]);
-    fs.mkdirSync(session.dir("tmp"), { recursive: true, mode: 0o700 });
-    const talosctl = new Talosctl({
-      binary: lab.tools.talosctl,
-      talosconfig: session.dir("talosconfig"),
-      secrets: [],
-    });
-    const [version, files] = [await talosctl.version(), new SecretFiles()];
-    const recipeOf = (machine: string): MachineRecipe => recipes.get(machine)!;
-    return {
-      lab,
-      adopt: async (machine) => {
-        const { name, address, patches } = recipeOf(machine);
-        const ran = await runProgram(lab, "adopt", { machine: name, address, patches } satisfies AdoptTask);
-        if (ran.status !== 0) throw new Error(`adopt ${machine}: ${ran.lines.join("\n")}`);
-      },
-      upgrade: (machine, { onLine, timeouts } = {}) =>
-        runProgram(lab, "upgrade", taskOf(recipeOf(machine), { ...spec.timeouts, ...timeouts }), onLine),
-      machine: (machine) => new TalosMachine(talosctl, recipeOf(machine).address, version, files),
-      close: async () => {
-        files.close();
-        await session.close();
-      },
-    };
-  } catch (error) {
-    await session.close();
-    throw error;
-  }
+  const lab = await openLab(session, options, spec);
+  const recipes = new Map(planCluster(spec).machines.map((recipe) => [recipe.name, recipe]));
+  await registerSchematics(lab, [...recipes.values()]);
+  fs.mkdirSync(session.dir("tmp"), { recursive: true, mode: 0o700 });
+  const talosctl = new Talosctl({
+    binary: lab.tools.talosctl,
+    talosconfig: session.dir("talosconfig"),
+    secrets: [],
+  });
+  const [version, files] = [await talosctl.version(), new SecretFiles()];
+  session.onClose(() => files.close());
+  const recipeOf = (machine: string): MachineRecipe => recipes.get(machine)!;
+  return {
+    lab,
+    adopt: async (machine) => {
+      const { name, address, patches } = recipeOf(machine);
+      const ran = await runProgram(lab, "adopt", { machine: name, address, patches } satisfies AdoptTask);
+      if (ran.status !== 0) throw new Error(`adopt ${machine}: ${ran.lines.join("\n")}`);
+    },
+    upgrade: (machine, { onLine, timeouts } = {}) =>
+      runProgram(lab, "upgrade", taskOf(recipeOf(machine), { ...spec.timeouts, ...timeouts }), onLine),
+    machine: (machine) => new TalosMachine(talosctl, recipeOf(machine).address, version, files),
+  };
 }
 
 /** The task that a stack gives the program. */

@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { planCluster } from "../../components/recipe";
-import { clusterOf, readStackFile, repository, stackNames } from "../../stacks/stack-file";
-import { openPreviewStand, type PreviewStand } from "./preview-stand";
+import { planCluster } from "../../../components/recipe";
+import { clusterOf, readStackFile, repository, stackNames } from "../../../stacks/stack-file";
+import { openPreviewStand, type PreviewStand } from "../runs/preview-stand";
 
 // By the real CLI, in a checkout, each program in a process of its own by the SDK's cmd/run, which checks its types: what a
 // user's first `pulumi preview` does. One cluster for all of them, as a preview changes nothing.
@@ -82,7 +82,7 @@ test(
   "a refused stack costs little: no resource is asked for, and no error is inspected in colour",
   async () => {
     const { result, creates, cpuSeconds } = await stand.stack(
-      path.join(__dirname, "stacks/Pulumi.aarhus-h100-mixed.yaml"),
+      path.join(__dirname, "../stacks/Pulumi.aarhus-h100-mixed.yaml"),
     );
     expect({ result, creates }).toEqual({
       result: "failed",
@@ -106,7 +106,7 @@ test(
 );
 
 // From the sources once, which takes Pulumi's analyzer its time; the others from what it prints.
-const schema = path.resolve(__dirname, "../../sdk/schema.json");
+const schema = path.resolve(__dirname, "../../../sdk/schema.json");
 test.each([
   ["nodejs", "./components", "package.json", "gpuCluster.ts"],
   ["python", schema, "setup.py", "gpu_cluster.py"],

@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { assertOk, runLab, told } from "./support";
+import { assertOk, runLab, told } from "../support/labs";
 
 /** The program runs in a checkout and a process of its own, as Pulumi's Node host starts it: by the SDK's cmd/run. */
 const host = ["--host", "pulumi"];
@@ -26,7 +26,7 @@ test.concurrent(
 test.concurrent(
   "Pulumi's own host tells what a refused stack has wrong, without a stack trace, and asks no machine",
   async () => {
-    const mixed = path.join(__dirname, "stacks/Pulumi.aarhus-h100-mixed.yaml");
+    const mixed = path.join(__dirname, "../stacks/Pulumi.aarhus-h100-mixed.yaml");
     const { status, report, lines } = await runLab(["--stack", mixed, ...host]);
     const all = told(status, report, lines);
     expect(status).toBe(1);

@@ -1,16 +1,16 @@
 import { spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { bringUp, type Lab } from "../../lab/cluster/bring-up";
-import { installLanguageHost } from "../../lab/language-host";
-import { makeCheckout } from "../../lab/language-host/checkout";
-import { parseOptions } from "../../lab/options";
-import { countOf, gatherMachines } from "../../lab/run/gather";
-import type { MachineReport } from "../../lab/run/report";
-import { stackConfiguration } from "../../lab/run/stack-configuration";
-import { commandEnvironment, servePlugins } from "../../lab/run/updates";
-import { Session } from "../../lab/session/session";
-import { repository } from "../../stacks/stack-file";
+import { installLanguageHost } from "../../../lab/language-host";
+import { makeCheckout } from "../../../lab/language-host/checkout";
+import { parseOptions } from "../../../lab/options";
+import { countOf, gatherMachines } from "../../../lab/run/gather";
+import type { MachineReport } from "../../../lab/run/report";
+import { stackConfiguration } from "../../../lab/run/stack-configuration";
+import { commandEnvironment, servePlugins } from "../../../lab/run/updates";
+import type { Session } from "../../../lab/session/session";
+import { repository } from "../../../stacks/stack-file";
+import { asProgram, openLab } from "./program";
 
 /** What is asked of a run: commands of README's, and what is written into the stack's file between them. */
 export interface JourneyPlan {
@@ -41,21 +41,20 @@ export interface Journey {
 }
 
 /** A checkout with git's history, a lab's cluster beside it, and commands as somebody types them. */
-async function run(session: Session, plan: JourneyPlan): Promise<Journey> {
+async function run(session: Session, planned: string): Promise<Journey> {
+  const plan = JSON.parse(planned) as JourneyPlan;
   const options = parseOptions(["--stack", plan.stack, "--host", "pulumi"]);
-  const configuration = stackConfiguration(plan.stack, options);
-  const lab = { options, session, ...configuration, talosReleases: [configuration.spec.talosVersion], without: [] };
-  const made = lab as unknown as Lab; // the phases add the rest
-  for (const phase of bringUp) await phase.run(made, (line) => console.error(line));
+  const { config, spec } = stackConfiguration(plan.stack, options);
+  const lab = await openLab(session, options, spec, config);
   const checkout = await makeCheckout(session.dir("checkout"));
   for (const folder of ["cli", "lab"]) fs.symlinkSync(path.join(repository, folder), path.join(checkout, folder));
   const host = await installLanguageHost(session.dir("language-host"));
-  const plugins = await servePlugins(made, path.join(checkout, "stacks"));
-  const inLab = commandEnvironment(made);
+  const plugins = await servePlugins(lab, path.join(checkout, "stacks"));
+  const inLab = commandEnvironment(lab);
   const environment = {
     ...inLab,
-    PATH: [host, path.dirname(made.tools.pulumi), inLab["PATH"]].join(path.delimiter),
-    KUBECONFIG: made.controlPlane.adminKubeconfig,
+    PATH: [host, path.dirname(lab.tools.pulumi), inLab["PATH"]].join(path.delimiter),
+    KUBECONFIG: lab.controlPlane.adminKubeconfig,
     TALOSCONFIG: session.dir("talosconfig"),
     PULUMI_HOME: session.dir("home"),
     PULUMI_BACKEND_URL: `file://${session.dir()}`,
@@ -105,33 +104,16 @@ async function run(session: Session, plan: JourneyPlan): Promise<Journey> {
       fs.writeFileSync(file, text.replace(step.replace, step.by));
       continue;
     }
-    const [before, begin] = [await countOf(made.machines), performance.now()];
+    const [before, begin] = [await countOf(lab.machines), performance.now()];
     const ran = await shell(step);
-    const after = await countOf(made.machines);
+    const after = await countOf(lab.machines);
     const reboots = Object.entries(after.reboots).reduce((sum, [name, n]) => sum + n - (before.reboots[name] ?? 0), 0);
     steps.push({ ...ran, reboots, seconds: (performance.now() - begin) / 1000 });
     if (ran.status !== 0) break;
   }
   const stacks = path.join(checkout, "stacks");
   const files = fs.readdirSync(stacks).map((name) => [name, fs.readFileSync(path.join(stacks, name), "utf8")] as const);
-  return { steps, machines: await gatherMachines(made.machines, made.kubernetes), files: Object.fromEntries(files) };
+  return { steps, machines: await gatherMachines(lab.machines, lab.kubernetes), files: Object.fromEntries(files) };
 }
 
-async function main(): Promise<void> {
-  const plan = JSON.parse(process.argv[2]!) as JourneyPlan;
-  const session = new Session();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => session.abort(`stopped by ${signal}`));
-  try {
-    process.stdout.write(JSON.stringify(await run(session, plan)));
-  } finally {
-    await session.close();
-  }
-}
-
-main().then(
-  () => setImmediate(() => process.exit()),
-  (error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+asProgram(run);

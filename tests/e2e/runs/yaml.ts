@@ -1,16 +1,16 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
-import type { ClusterSpec } from "../../components/recipe";
-import { bringUp, type Lab } from "../../lab/cluster/bring-up";
-import { LabEngine, type RunResult } from "../../lab/engine";
-import { installLanguageHost } from "../../lab/language-host";
-import { makeCheckout } from "../../lab/language-host/checkout";
-import { parseOptions } from "../../lab/options";
-import { commandEnvironment, servePlugins } from "../../lab/run/updates";
-import { Session } from "../../lab/session/session";
-import { provideLanguages } from "../../lab/tools";
-import { repository } from "../../stacks/stack-file";
+import type { ClusterSpec } from "../../../components/recipe";
+import { LabEngine, type RunResult } from "../../../lab/engine";
+import { installLanguageHost } from "../../../lab/language-host";
+import { makeCheckout } from "../../../lab/language-host/checkout";
+import { parseOptions } from "../../../lab/options";
+import { commandEnvironment, servePlugins } from "../../../lab/run/updates";
+import type { Session } from "../../../lab/session/session";
+import { provideLanguages } from "../../../lab/tools";
+import { repository } from "../../../stacks/stack-file";
+import { asProgram, openLab } from "./program";
 
 /** What the YAML example says of its cluster. */
 interface Template {
@@ -33,9 +33,7 @@ async function run(session: Session): Promise<YamlRun> {
   const template = parse(fs.readFileSync(path.join(repository, example, "Pulumi.yaml"), "utf8")) as Template;
   const { talosconfig: _t, kubeconfig: _k, ...said } = template.resources.cluster.properties;
   const spec = said as unknown as ClusterSpec;
-  const options = parseOptions(["--stack", "yaml"]);
-  const lab = { options, session, config: {}, spec, talosReleases: [spec.talosVersion], without: [] } as unknown as Lab;
-  for (const phase of bringUp) await phase.run(lab, () => {});
+  const lab = await openLab(session, parseOptions(["--stack", "yaml"]), spec);
   await installLanguageHost(session.dir("language-host"));
   const folder = path.join(await makeCheckout(session.dir("checkout")), example);
   const environment = commandEnvironment(lab);
@@ -63,20 +61,4 @@ async function run(session: Session): Promise<YamlRun> {
   return { first, second, destroyed: await engine.destroy({ signal }), nodes };
 }
 
-async function main(): Promise<void> {
-  const session = new Session();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => session.abort(`stopped by ${signal}`));
-  try {
-    process.stdout.write(JSON.stringify(await run(session)));
-  } finally {
-    await session.close();
-  }
-}
-
-main().then(
-  () => setImmediate(() => process.exit()),
-  (error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+asProgram(run);

@@ -1,21 +1,13 @@
-import { spawn } from "node:child_process";
-import { inUpgradeOrder, upgradeWindows } from "../../components/recipe/machine/order";
-import type { CanaryRun, CanaryUpdate, Span } from "./canary-run";
+import { inUpgradeOrder, upgradeWindows } from "../../../components/recipe/machine/order";
+import type { CanaryRun, CanaryUpdate, Span } from "../runs/canary";
+import { runApart } from "../support/apart";
 
 // 12 workers, of which one goes ahead, 25 % at a time: worker-05 first, and worker-03 is the one that fails.
 
 let ran: CanaryRun;
 
 beforeAll(async () => {
-  const child = spawn(process.execPath, ["lab/bundle/run.js", "tests/e2e/canary-run.ts"], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
-  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
-  child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
-  const status = await new Promise((resolve) => child.on("close", resolve));
-  if (status !== 0) throw new Error(`the lab was not run:\n${Buffer.concat(stderr).toString("utf8")}`);
-  ran = JSON.parse(Buffer.concat(stdout).toString("utf8")) as CanaryRun;
+  ({ outcome: ran } = await runApart<CanaryRun>("canary"));
 }, 20 * 60_000); // the tools may have to be built first
 
 /**

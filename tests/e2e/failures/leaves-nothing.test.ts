@@ -1,4 +1,4 @@
-import { left, nothingLeft, startLab } from "./support";
+import { left, nothingLeft, startLab } from "../support/labs";
 
 test.concurrent(
   "Ctrl-C in the middle of an update leaves neither process nor file, and says 130",

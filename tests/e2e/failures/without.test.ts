@@ -1,9 +1,9 @@
 import * as path from "node:path";
-import { fixes } from "../../components/diagnosis";
-import { planCluster, type ClusterSpec } from "../../components/recipe";
-import { clusterOf, readStackFile } from "../../stacks/stack-file";
-import type { LabReport } from "../../lab/run/report";
-import { assertOk, runLab, told } from "./support";
+import { fixes } from "../../../components/diagnosis";
+import { planCluster, type ClusterSpec } from "../../../components/recipe";
+import { clusterOf, readStackFile } from "../../../stacks/stack-file";
+import type { LabReport } from "../../../lab/run/report";
+import { assertOk, runLab, told } from "../support/labs";
 
 const stacks = [
   "rtx5070ti",
@@ -11,7 +11,7 @@ const stacks = [
   "velaryon",
   "rtx3090",
   "frank",
-  path.join(__dirname, "stacks/Pulumi.mig-single.yaml"),
+  path.join(__dirname, "../stacks/Pulumi.mig-single.yaml"),
 ];
 const specs = stacks.map((stack): [string, ClusterSpec] => [stack, clusterOf(readStackFile(stack))]);
 /** Every fix, each with the first stack that uses it. */
@@ -42,7 +42,7 @@ test.concurrent.each(cases)(
 test.concurrent(
   "a check refuses a stack that undoes a fix, before any machine is asked",
   async () => {
-    const mixed = path.join(__dirname, "stacks/Pulumi.aarhus-h100-mixed.yaml");
+    const mixed = path.join(__dirname, "../stacks/Pulumi.aarhus-h100-mixed.yaml");
     const report = await failsBy("driverBranches", ["--stack", mixed]);
     expect(report.updates[0]?.machineRequests).toBe(0);
     expect(report.failures[0]?.symptom).toContain(

@@ -1,22 +1,14 @@
-import { spawn } from "node:child_process";
-import { killedPhases } from "./faults-phases";
-import type { Outcome } from "./faults-run";
-import type { Ran } from "./faults-stand";
+import { killedPhases } from "../runs/faults-phases";
+import type { Outcome } from "../runs/faults";
+import type { Ran } from "../runs/faults-stand";
+import { runApart } from "../support/apart";
 
 // The program's own tests go through every call of a double; here all parts are real but the machines' hardware.
 
 let outcomes: Record<string, Outcome>;
 
 beforeAll(async () => {
-  const child = spawn(process.execPath, ["lab/bundle/run.js", "tests/e2e/faults-run.ts"], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
-  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
-  child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
-  const status = await new Promise((resolve) => child.on("close", resolve));
-  if (status !== 0) throw new Error(`the cases were not run:\n${Buffer.concat(stderr).toString("utf8")}`);
-  outcomes = JSON.parse(Buffer.concat(stdout).toString("utf8")) as Record<string, Outcome>;
+  ({ outcome: outcomes } = await runApart<Record<string, Outcome>>("faults"));
 }, 20 * 60_000); // the tools may have to be built first
 
 /** The runs of a case, once the machine is seen to be as wanted at its end. */

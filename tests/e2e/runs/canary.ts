@@ -1,12 +1,13 @@
-import { bringUp, type Lab } from "../../lab/cluster/bring-up";
-import { labTimeouts } from "../../lab/clock";
-import type { MachineState } from "../../lab/machines";
-import { parseOptions } from "../../lab/options";
-import { lookAround } from "../../lab/run/look-around";
-import type { Running } from "../../lab/run/running";
-import { downPhase } from "../../lab/run/take-down";
-import { engineConfig, openEngine, update } from "../../lab/run/updates";
-import { Session } from "../../lab/session/session";
+import { labTimeouts } from "../../../lab/clock";
+import type { Lab } from "../../../lab/cluster/bring-up";
+import type { MachineState } from "../../../lab/machines";
+import { parseOptions } from "../../../lab/options";
+import { lookAround } from "../../../lab/run/look-around";
+import type { Running } from "../../../lab/run/running";
+import { downPhase } from "../../../lab/run/take-down";
+import { engineConfig, openEngine, update } from "../../../lab/run/updates";
+import type { Session } from "../../../lab/session/session";
+import { asProgram, openLab } from "./program";
 
 /** When a machine was upgraded, in lab seconds. */
 export interface Span {
@@ -48,7 +49,7 @@ const gpus = [{ model: "RTX 5070 Ti" }];
 /** The machine that goes ahead, and the one that fails later. */
 export const [ahead, failing] = ["worker-05", "worker-03"];
 
-async function main(): Promise<void> {
+async function run(session: Session): Promise<CanaryRun> {
   const options = parseOptions(["--stack", "canary"]);
   const name = (index: number): string => `worker-${String(index + 1).padStart(2, "0")}`;
   const spec: Lab["spec"] = {
@@ -63,35 +64,20 @@ async function main(): Promise<void> {
     upgrade: { first: [ahead], maxParallel: "25%" },
     timeouts: labTimeouts(options.timeScale),
   };
-  const session = new Session();
-  const lab = {
-    options,
-    session,
-    config: { ...spec },
-    spec,
-    talosReleases: [spec.talosVersion],
-    without: [],
-    earlier: [],
-    report: { ok: true, failures: [] },
-  } as unknown as Running; // the phases add the rest
-  try {
-    for (const phase of bringUp) await phase.run(lab, () => {});
-    lab.before = await lookAround(lab);
-    lab.engine = await openEngine(lab);
-    const first = await up(lab);
-    Object.assign(lab.spec, { driver: { branch: "lts" } });
-    Object.assign(lab.config, { driver: { branch: "lts" } });
-    await lab.engine.configure(engineConfig(lab));
-    await lab.machines.fault(failing, { kind: "rollback", times: 1 });
-    const failed = await up(lab);
-    const mended = await up(lab);
-    const again = await up(lab);
-    await downPhase.run(lab, (line) => console.error(`down: ${line}`));
-    const left = lab.report.left ?? lab.report.failures.map(({ cause }) => cause);
-    process.stdout.write(`${JSON.stringify({ first, failing: failed, mended, again, left } satisfies CanaryRun)}\n`);
-  } finally {
-    await session.close();
-  }
+  const lab = await openLab(session, options, spec);
+  lab.before = await lookAround(lab);
+  lab.engine = await openEngine(lab);
+  const first = await up(lab);
+  Object.assign(lab.spec, { driver: { branch: "lts" } });
+  Object.assign(lab.config, { driver: { branch: "lts" } });
+  await lab.engine.configure(engineConfig(lab));
+  await lab.machines.fault(failing, { kind: "rollback", times: 1 });
+  const failed = await up(lab);
+  const mended = await up(lab);
+  const again = await up(lab);
+  await downPhase.run(lab, (line) => console.error(`down: ${line}`));
+  const left = lab.report.left ?? lab.report.failures.map(({ cause }) => cause);
+  return { first, failing: failed, mended, again, left };
 }
 
 async function up(lab: Running): Promise<CanaryUpdate> {
@@ -122,10 +108,4 @@ function spanOf(machine: string, { events }: MachineState, before: MachineState)
   return begin === undefined || end === undefined ? [] : [{ machine, begin: begin.at, end: end.at }];
 }
 
-main().then(
-  () => process.exit(), // gRPC keeps sockets of the engine open for a while
-  (error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+asProgram(run);

@@ -4,19 +4,19 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { promisify } from "node:util";
-import { clusterOf, readStackFile, stackNameOf } from "../../stacks/stack-file";
-import { serveCharts } from "../../lab/charts/repository";
-import { makeExistingCluster } from "../../lab/cluster/existing-cluster";
-import { startControlPlane } from "../../lab/controlplane";
-import { LabEngine, type Progress, type RunResult } from "../../lab/engine";
-import { startFactory } from "../../lab/factory";
-import { installLanguageHost } from "../../lab/language-host";
-import { makeCheckout } from "../../lab/language-host/checkout";
-import { CommandProvider } from "../../lab/providers/command";
-import { KubernetesProvider } from "../../lab/providers/kubernetes";
-import { serveProvider } from "../../lab/providers/serve";
-import { TalosProvider } from "../../lab/providers/talos";
-import { provideLanguages, provideTools } from "../../lab/tools";
+import { clusterOf, readStackFile, stackNameOf } from "../../../stacks/stack-file";
+import { serveCharts } from "../../../lab/charts/repository";
+import { makeExistingCluster } from "../../../lab/cluster/existing-cluster";
+import { startControlPlane } from "../../../lab/controlplane";
+import { LabEngine, type Progress, type RunResult } from "../../../lab/engine";
+import { startFactory } from "../../../lab/factory";
+import { installLanguageHost } from "../../../lab/language-host";
+import { makeCheckout } from "../../../lab/language-host/checkout";
+import { CommandProvider } from "../../../lab/providers/command";
+import { KubernetesProvider } from "../../../lab/providers/kubernetes";
+import { serveProvider } from "../../../lab/providers/serve";
+import { TalosProvider } from "../../../lab/providers/talos";
+import { provideLanguages, provideTools } from "../../../lab/tools";
 
 /** What one preview by the CLI showed and took. */
 export interface Previewed extends RunResult {
