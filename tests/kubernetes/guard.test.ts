@@ -29,6 +29,15 @@ describe("an object that Pulumi is about to create", () => {
     ["was lost by a killed update", live({ owner: ours }), ours, false, "take away"],
     ["was lost, at preview", live({ owner: ours }), ours, true, "create"],
     ["was lost, and holds something", live({ owner: ours, holds: ["Pod x"] }), ours, false, /holds Pod x/],
+    ["holds something, at preview", live({ owner: ours, holds: ["Pod x"] }), ours, true, /--replace.*holds Pod x/],
+    // It goes first (deleteBeforeReplace).
+    [
+      "is a volume that --replace asks for, at preview",
+      live({ kind: "PersistentVolumeClaim", owner: ours, holds: ["volume v"] }),
+      ours,
+      true,
+      "create",
+    ],
     ["is another stack's", live({ owner: ownerText("shop/test", "gpu-namespace", "77") }), ours, false, /shop\/test/],
     ["is another stack's, at preview", live({ owner: ownerText("shop/test", "ns", "77") }), undefined, true, /made by/],
     [

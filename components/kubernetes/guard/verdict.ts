@@ -17,8 +17,9 @@ const pendingCreate = "pulumi refresh --import-pending-creates (the page on trou
  *
  * @param live What is there under the name.
  * @param owner Who creates it; undefined while that is not known yet, in a first preview.
- * @param preview Whether it only would be created. Then an object without a mark may still go by the update itself, but for a
- * namespace, which nothing of ours ever takes away in favour of another.
+ * @param preview Whether it only would be created. Then an object may still go by the update itself, but for a namespace, which
+ * nothing of ours ever takes away in favour of another: not even `--replace`, with which Pulumi makes the new one first, and
+ * then deletes the namespace by its name, which is the new one's.
  */
 export function verdictOnObject(
   live: LiveObject | undefined,
@@ -28,13 +29,15 @@ export function verdictOnObject(
   if (live === undefined) return nothing;
   const title = titleOf(live);
   if (owner !== undefined && live.owner === owner) {
-    if (preview) return nothing;
+    const isNamespace = live.kind === "Namespace";
+    if (preview && !(isNamespace && live.holds.length > 0)) return nothing;
     if (live.holds.length === 0)
       return { take: [live], say: `${title}: left by an update that was killed; it is made anew` };
     return {
       refuse:
-        `${title}: was left by an update that was killed, and holds ${live.holds.join(", ")}; ` +
-        `what it holds would be lost if it were made anew; take it into the stack's state: ${pendingCreate}`,
+        `${title}: ${isNamespace ? "is asked for by --replace, or " : ""}was left by an update that was killed, and holds ` +
+        `${live.holds.join(", ")}; what it holds would be lost if it were made anew; ` +
+        `${isNamespace ? "leave --replace out, or " : ""}take it into the stack's state: ${pendingCreate}`,
     };
   }
   if (live.owner !== undefined)
