@@ -81,7 +81,8 @@ export class GpuCluster extends pulumi.ComponentResource {
       ahead: done(first.map(({ machine }) => machine)),
       ...(rest.length > 0 ? { rest: bringRest } : {}),
     };
-    const gate = gpuStack(name, plan, stages, within, exposure, access, again);
+    const around = { ...stages, exposure, kubeconfig: access, again };
+    const gate = gpuStack(name, plan, around, within);
     this.runtimeClassName = behind(gate, plan.kubernetes.runtimeClass.name);
     this.gpuResourceName = behind(gate, plan.kubernetes.resourceName);
     const { runtimeClassName, gpuResourceName } = this;

@@ -32,24 +32,27 @@ export interface Stages {
   rest?: (tested: pulumi.Resource) => Map<string, pulumi.Input<pulumi.Resource[]>>;
 }
 
+/** What the cluster's part stands among. */
+export interface Surroundings extends Stages {
+  /** With it, what offers the GPUs is replaced. Default: with nothing. */
+  exposure?: pulumi.Resource;
+  /** Content of the kubeconfig that the gate looks with. Default: of the file that KUBECONFIG names. */
+  kubeconfig?: pulumi.Input<string> | undefined;
+  /** With it, objects are looked at anew. Default: those are left alone of which the stack says nothing new. */
+  again?: LookAgain | undefined;
+}
+
 /**
  * What exposes the GPUs in the cluster, in order: namespace, what the release needs, the release, and the gate. Destroyed
  * in the opposite order. Each step waits for the one before it alone, so that a step's dependencies do not grow with the
  * number of machines. Where machines go ahead, all of it but the others' tests comes after those alone, and the others come
  * between their tests and the gate.
- *
- * @param exposure With it, what offers the GPUs is replaced. Default: with nothing.
- * @param kubeconfig Content of the kubeconfig that the gate looks with. Default: of the file that KUBECONFIG names.
- * @param again With it, objects are looked at anew. Default: those are left alone of which the stack says nothing new.
  */
 export function gpuStack(
   name: string,
   plan: Plan,
-  { ahead, rest }: Stages,
+  { ahead, rest, exposure, kubeconfig, again }: Surroundings,
   opts: pulumi.CustomResourceOptions,
-  exposure?: pulumi.Resource,
-  kubeconfig?: pulumi.Input<string>,
-  again?: LookAgain,
 ): Gate {
   const recipe = plan.kubernetes;
   const limits = clusterLimits(plan.spec.timeouts);
@@ -79,23 +82,20 @@ export function gpuStack(
     const what = { recipe, machines, smokeTests, limit: limits.gate, kubeconfig, mustPass, again: looked };
     return testsPassed(gate, what, opts);
   };
-  if (rest === undefined) {
-    const smokeTests = gpuMachines.map((machine) => test(machine, released));
-    const limited = powerLimits(name, recipe, gpuMachines, released);
-    return { powerLimits: limited, smokeTests, tests: gateOf(name, gpuMachines, smokeTests) };
-  }
-  const first = gpuMachines.filter((machine) => plan.spec.upgrade?.first?.includes(machine.name));
+  const first = rest
+    ? gpuMachines.filter(({ name: machine }) => plan.spec.upgrade?.first?.includes(machine))
+    : gpuMachines;
   const made = new Map(first.map((machine) => [machine.name, test(machine, released)]));
-  const others = rest(gateOf(`${name}-first`, first, [...made.values()], true));
+  const others = rest?.(gateOf(`${name}-first`, first, [...made.values()], true)) ?? new Map<string, never>();
   const smokeTests = gpuMachines.map((machine) => {
     const ready = others.get(machine.name);
-    return (
-      made.get(machine.name) ??
-      test(machine, ready === undefined ? released : pulumi.mergeOptions(released, { dependsOn: ready }))
-    );
+    const after = ready === undefined ? released : pulumi.mergeOptions(released, { dependsOn: ready });
+    return made.get(machine.name) ?? test(machine, after);
   });
   // Its pods are ready on machines with a driver only.
-  const everywhere = { ...released, dependsOn: pulumi.all([release, ...others.values()]).apply(() => [release]) };
+  const everywhere = rest
+    ? { ...released, dependsOn: pulumi.all([release, ...others.values()]).apply(() => [release]) }
+    : released;
   const limited = powerLimits(name, recipe, gpuMachines, everywhere);
   return { powerLimits: limited, smokeTests, tests: gateOf(name, gpuMachines, smokeTests) };
 }

@@ -12,7 +12,7 @@ import { GateCluster } from "./gate/gate-cluster";
 import { KubernetesCluster } from "./kubernetes/kubernetes";
 import { applyToOmni, releaseFromOmni } from "./omni/apply";
 import { OmniServer } from "./omni/server";
-import { placesOf } from "./preflight/chart";
+import { placesOf } from "./preflight/places";
 import { RealAskedCluster } from "./preflight/cluster";
 import { preflight } from "./preflight/preflight";
 import { preflightResult, preflightTask } from "./preflight/task";

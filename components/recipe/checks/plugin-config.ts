@@ -4,7 +4,7 @@ import { asText, valueAt } from "../machine/user-patches";
 import type { Check, Complaint } from "./check";
 
 /** Where each chart takes the plugin's configurations: the path of the section, and of its texts in there. */
-const places = [
+export const pluginConfigPlaces = [
   { field: "gpuOperator", section: ["devicePlugin", "config"], texts: "data" },
   { field: "devicePlugin", section: ["config"], texts: "map" },
 ] as const;
@@ -14,7 +14,7 @@ export const pluginConfig: Check = {
   source:
     "k8s-device-plugin v0.19.3, api/config/v1/config.go (parseConfigFrom), replicas.go (UnmarshalJSON), cmd/config-manager; deployments/helm/nvidia-device-plugin/templates/validation.yml",
   find: ({ spec }) =>
-    places.flatMap(({ field, section, texts }): Complaint[] => {
+    pluginConfigPlaces.flatMap(({ field, section, texts }): Complaint[] => {
       const config = valueAt(spec[field]?.values, ...section);
       const all = valueAt(config, texts);
       if (!isMapping(all)) return [];

@@ -1,11 +1,6 @@
 import { valueAt } from "../machine/user-patches";
 import type { Check, Complaint } from "./check";
-
-/** Where each chart takes the plugin's configurations: the path of the section, and of its texts in there. */
-const places = [
-  { field: "gpuOperator", section: ["devicePlugin", "config"], texts: "data" },
-  { field: "devicePlugin", section: ["config"], texts: "map" },
-] as const;
+import { pluginConfigPlaces } from "./plugin-config";
 
 export const sharingConfigCheck: Check = {
   id: "sharing-config",
@@ -13,7 +8,7 @@ export const sharingConfigCheck: Check = {
     "k8s-device-plugin v0.17.4 to v0.19.3, deployments/helm/nvidia-device-plugin/templates/validation.yml (config.name beside config.map); gpu-operator, templates/plugin_config.yaml",
   find: ({ spec }) => {
     if (!spec.sharing?.timeSlicing && !spec.sharing?.mps) return [];
-    return places.flatMap(({ field, section, texts }): Complaint[] => {
+    return pluginConfigPlaces.flatMap(({ field, section, texts }): Complaint[] => {
       const config = valueAt(spec[field]?.values, ...section);
       const said = ([key, value]: readonly [string, unknown]): boolean =>
         value !== undefined && value !== null && key !== "";

@@ -1,5 +1,5 @@
 import { CallError, Failure } from "../../../components/machine/program/failure";
-import { placesOf } from "../../../components/machine/program/preflight/chart";
+import { placesOf } from "../../../components/machine/program/preflight/places";
 import type { AskedCluster, AskedNode } from "../../../components/machine/program/preflight/cluster";
 import { preflight } from "../../../components/machine/program/preflight/preflight";
 import { preflightTask, type PreflightResult } from "../../../components/machine/program/preflight/task";

@@ -2,8 +2,9 @@ import * as semver from "semver";
 import { parse } from "yaml";
 import type { Failure } from "../failure";
 import type { Report } from "../progress";
+import type { Places } from "./places";
 import type { PreflightTask } from "./task";
-import type { Answer, Web } from "./web";
+import { silence, type Web, wordsOf } from "./web";
 
 type Findings = Failure["findings"];
 
@@ -34,9 +35,7 @@ export async function askForChart(
       `run again when it can; ${elsewhere}`,
     );
   if (!("status" in index) || index.status !== 200) {
-    report(
-      `chart ${name} ${version}: not known whether it is there (${"unknown" in index ? index.unknown : `${repository} answers ${(index as { status: number }).status}`})`,
-    );
+    report(`chart ${name} ${version}: not known whether it is there (${wordsOf(index)})`);
     return [];
   }
   const releases = releasesIn(index.body, name);
@@ -64,28 +63,6 @@ export async function askForChart(
   return [];
 }
 
-/** Where servers are, when not where a stack says. */
-export interface Places {
-  /** A chart repository; undefined: it is not to be asked. */
-  charts(repository: string): string | undefined;
-  /** The server of an installer image, with its scheme. */
-  registry(host: string): string;
-}
-
-/** Servers by the environment: TALOS_GPU_CHARTS (a mirror that has a folder for each repository's address, or `none`) and TALOS_GPU_FACTORY. */
-export function placesOf(environment: NodeJS.ProcessEnv): Places {
-  const { TALOS_GPU_CHARTS: charts, TALOS_GPU_FACTORY: factory } = environment;
-  const path = (repository: string): string => repository.replace(/^[a-z]+:\/\//, "");
-  return {
-    charts: (repository) => {
-      if (charts === "none") return undefined;
-      const base = charts ? `${charts.replace(/\/+$/, "")}/${path(repository)}` : repository;
-      return base.replace(/\/+$/, "");
-    },
-    registry: (host) => (factory ? factory.replace(/\/+$/, "") : `https://${host}`),
-  };
-}
-
 interface Release {
   version: string;
   urls?: string[];
@@ -104,12 +81,4 @@ function releasesIn(index: string, chart: string): Release[] | undefined {
 /** Helm takes `v25.10.1` and `25.10.1` for the same release. */
 function isSame(one: string, other: string): boolean {
   return one === other || (semver.valid(one) !== null && semver.valid(other) !== null && semver.eq(one, other));
-}
-
-/** Why there is no answer; undefined where there is one, or nobody knows. 404 is what a repository that moved away answers. */
-export function silence(answer: Answer): string | undefined {
-  if ("silent" in answer) return answer.silent;
-  return "status" in answer && (answer.status === 404 || answer.status === 410)
-    ? `it answers ${answer.status}`
-    : undefined;
 }

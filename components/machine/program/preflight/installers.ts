@@ -1,7 +1,7 @@
 import type { Failure } from "../failure";
 import type { Report } from "../progress";
-import type { Places } from "./chart";
-import type { Web } from "./web";
+import type { Places } from "./places";
+import { type Web, wordsOf } from "./web";
 
 /** Milliseconds for a Factory to make an image: the first who asks waits until it is built (image-factory, internal/frontend/http/registry.go). */
 const BUILT = 120_000;
@@ -41,10 +41,8 @@ export async function askForInstallers(
         },
       ];
     }
-    const known = "status" in answer ? (answer.status < 400 ? "there" : `not known (${answer.status})`) : undefined;
-    report(
-      `image ${image}: ${known ?? `not known (${"silent" in answer ? answer.silent : (answer as { unknown: string }).unknown})`}`,
-    );
+    const there = "status" in answer && answer.status < 400;
+    report(`image ${image}: ${there ? "there" : `not known (${wordsOf(answer)})`}`);
     return [];
   });
   return (await Promise.all(asked)).flat();

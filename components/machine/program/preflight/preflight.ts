@@ -1,3 +1,4 @@
+import { shortHash } from "../../../recipe/short-hash";
 import { parseDuration, formatDuration } from "../../duration";
 import { foreignCredentials } from "../certificates";
 import { LimitReached, waitFor, type Clock } from "../clock";
@@ -6,11 +7,11 @@ import type { Machine } from "../machine";
 import { checkForOmni } from "../omni/apply";
 import type { Omni } from "../omni/server";
 import type { Report } from "../progress";
-import { askForChart, type Places } from "./chart";
+import { askForChart } from "./chart";
 import type { AskedCluster, AskedNode } from "./cluster";
 import { askForInstallers } from "./installers";
 import { askMachines, remembered } from "./machines";
-import { shortHash } from "../../../recipe/short-hash";
+import type { Places } from "./places";
 import type { PreflightResult, PreflightTask } from "./task";
 import type { Web } from "./web";
 import { type MachineSide, ofOneCluster } from "./whose";

@@ -9,6 +9,18 @@ export type Answer =
   /** Only others can tell: they go through a proxy, or trust more certificates than Node does. */
   | { unknown: string };
 
+/** An answer in a few words, for who reads of it. */
+export function wordsOf(answer: Answer): string {
+  if ("status" in answer) return `it answers ${answer.status}`;
+  return "silent" in answer ? answer.silent : answer.unknown;
+}
+
+/** Why there is no answer; undefined where there is one, or nobody knows. 404 is what a repository that moved away answers. */
+export function silence(answer: Answer): string | undefined {
+  if ("silent" in answer) return answer.silent;
+  return "status" in answer && (answer.status === 404 || answer.status === 410) ? wordsOf(answer) : undefined;
+}
+
 /** Asks servers on the web. */
 export interface Web {
   get(url: string, options?: Asking): Promise<Answer>;
@@ -47,7 +59,7 @@ export class RealWeb implements Web {
       await this.clock.sleep(pause);
       answer = await once(url, options);
     }
-    return "status" in answer && isBusy(answer.status) ? { silent: `it answers ${answer.status}` } : answer;
+    return "status" in answer && isBusy(answer.status) ? { silent: wordsOf(answer) } : answer;
   }
 }
 
