@@ -243,12 +243,12 @@ describe("what cannot be told from here is let pass, and said", () => {
     [
       "a registry in between that has not got it yet",
       { web: { [Object.keys(there)[2]!]: { status: 404, body: '{"errors":[]}' } } },
-      /image .*: not known \(404\)/,
+      /image .*: not known \(it answers 404\)/,
     ],
     [
       "a registry that asks who we are",
       { web: { [Object.keys(there)[2]!]: { status: 401, body: "" } } },
-      /image .*: not known \(401\)/,
+      /image .*: not known \(it answers 401\)/,
     ],
     [
       "Kubernetes that is down, where nothing is drained",
