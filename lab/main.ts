@@ -3,6 +3,8 @@ import { timelineMermaid } from "../cli/timeline/mermaid";
 import { timelineSvg } from "../cli/timeline/svg";
 import { fixes } from "../components/diagnosis";
 import { type Lab, bringUp } from "./cluster/bring-up";
+import { runCases } from "./node/gpu/run";
+import { renderCases } from "./node/gpu/table";
 import { type LabOptions, parseOptions, usage } from "./options";
 import { runPhases } from "./phases";
 import { type LabReport, renderReport } from "./run/report";
@@ -18,6 +20,7 @@ async function main(argv: readonly string[]): Promise<number> {
     console.log(shown(options));
     return 0;
   }
+  if (options.cases.length > 0) return tryCases(options);
   const stacks = [options.stack, ...options.then].map((stack) => stackConfiguration(stack, options));
   const session = new Session();
   const interrupted = stopOnSignals(session);
@@ -29,6 +32,24 @@ async function main(argv: readonly string[]): Promise<number> {
     process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : `${renderReport(report)}\n`);
     if (options.timeline !== undefined) fs.writeFileSync(options.timeline, drawn(options.timeline, report));
     if (options.keep) await keep(lab);
+    return report.ok ? 0 : 1;
+  } catch (error) {
+    if (interrupted() !== undefined) return interrupted()!;
+    throw error;
+  } finally {
+    await session.close();
+  }
+}
+
+/** The cases of a card on a real node, as a table. */
+async function tryCases(options: LabOptions): Promise<number> {
+  const session = new Session();
+  const interrupted = stopOnSignals(session);
+  try {
+    const report = await runCases(options, session);
+    const table = `${renderCases(report)}\n`;
+    process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : table);
+    if (options.table !== undefined) fs.writeFileSync(options.table, table);
     return report.ok ? 0 : 1;
   } catch (error) {
     if (interrupted() !== undefined) return interrupted()!;

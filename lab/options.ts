@@ -43,6 +43,14 @@ export interface LabOptions {
    * C compiler.
    */
   node: "emulated" | "real";
+  /** Names of cases to try with the real node in place of a stack; empty: none. */
+  cases: string[];
+  /** The real node takes this computer's driver and cards, and no stand-in. */
+  gpu: boolean;
+  /** Cases may change settings of the card beside setting them to what they are. */
+  mayChangeTheCard: boolean;
+  /** File for the cases' table, as Markdown. */
+  table?: string;
   /** Lab seconds per second. */
   timeScale: number;
   /** Something to print instead of a run. */
@@ -74,6 +82,12 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
                       Feature Discovery out of their Go modules, an emulated GPU Operator)
   --node real         the first machine with cards is a real node: kubelet, containerd, NVIDIA's toolkit and device plugin, with
                       a stand-in of the driver (needs Linux, root, a C compiler, iproute2; default: emulated)
+  --gpu               with --node real: this computer's cards and driver in place of the stand-in, and every case of a card: a
+                      table of what held. It resets no card, and changes no setting of one
+  --cases NAMES       with --node real: only these cases, by name with commas between, or all; without --gpu on the stand-in
+  --may-change-the-card
+                      cases may set another power limit, and set it back
+  --table FILE        the cases' table as Markdown, beside what is printed
   --time-scale N      lab seconds per second (default 60: a minute of a machine's reboot takes a second; with a real node,
                       whose time is not scaled, 10)
   --help
@@ -105,6 +119,10 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       plugins: { type: "string", default: "lab" },
       charts: { type: "string" },
       node: { type: "string", default: "emulated" },
+      gpu: { type: "boolean", default: false },
+      cases: { type: "string" },
+      "may-change-the-card": { type: "boolean", default: false },
+      table: { type: "string" },
       "time-scale": { type: "string" },
       "list-fixes": { type: "boolean", default: false },
       "list-stacks": { type: "boolean", default: false },
@@ -127,6 +145,15 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       `--node: ${values.node} is unknown; it decides what the first GPU machine's node is; take emulated or real`,
     );
   }
+  const cases = (values.cases ?? (values.gpu ? "all" : "")).split(",").filter((name) => name !== "");
+  if (cases.length > 0 && values.node !== "real")
+    throw new Error(
+      `${values.gpu ? "--gpu" : "--cases"}: cases of a card need a real node, and this lab's is emulated; add --node real`,
+    );
+  if (cases.length > 0 && values.plugins === "real")
+    throw new Error(
+      "--cases: its stack is none of a project's folder, which --plugins real needs; leave one of them out",
+    );
   const host = values.host ?? (values.plugins === "real" ? "pulumi" : "lab");
   if (host !== "lab" && host !== "pulumi")
     throw new Error(`--host: ${host} is unknown; it decides what runs the program; take lab or pulumi`);
@@ -155,6 +182,10 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     plugins: values.plugins,
     charts,
     node: values.node,
+    cases,
+    gpu: values.gpu,
+    mayChangeTheCard: values["may-change-the-card"],
+    ...(values.table === undefined ? {} : { table: values.table }),
     timeScale: wholeNumber("--time-scale", values["time-scale"] ?? (values.node === "real" ? "10" : "60"), 1, 1000),
     ...(show === undefined ? {} : { show }),
   };

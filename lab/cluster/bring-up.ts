@@ -135,7 +135,7 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
   const { nodePrograms: programs } = lab;
   const machines: LabMachine[] = Object.entries(spec.machines).map(([name, machine]) => ({
     name,
-    ...(programs === undefined || name !== realOne ? {} : { node: { programs, realDriver: false } }),
+    ...(programs === undefined || name !== realOne ? {} : { node: { programs, realDriver: lab.options.gpu } }),
     address: machine.address,
     role: machine.role,
     talosVersion: spec.talosVersion,

@@ -19,8 +19,12 @@ import * as fs from "node:fs";
 
 const project = "talos-gpu";
 
-/** Opens Pulumi's engine on the stack's own program, with the lab's providers or the installed ones. */
-export async function openEngine(lab: Lab): Promise<LabEngine> {
+/**
+ * Opens Pulumi's engine on the stack's own program, with the lab's providers or the installed ones.
+ *
+ * @param main the program's main file. Default: that of the stacks.
+ */
+export async function openEngine(lab: Lab, main = mainOf(lab.options)): Promise<LabEngine> {
   const { session, options } = lab;
   const read = (file: string): string => fs.readFileSync(file, "utf8");
   return LabEngine.open({
@@ -28,7 +32,7 @@ export async function openEngine(lab: Lab): Promise<LabEngine> {
     dir: session.dir("engine"),
     project,
     stack: stackNameOf(options.stack),
-    program: await programOf(lab),
+    program: await programOf(lab, main),
     config: {
       ...engineConfig(lab),
       // The installed Talos provider asks its own Factory; the stack's is only told to a provider that the stack names one to.
@@ -58,8 +62,8 @@ const mainOf = ({ without }: Lab["options"]): string =>
   without.length > 0 ? path.join(repository, "lab", "without", "program.ts") : path.join(stacksDir, "index.ts");
 
 /** The stack's program: of this process, or a checkout for the language host. */
-async function programOf({ options, session }: Lab): Promise<Program | string> {
-  if (options.host === "lab") return programFromFile(await bundle(mainOf(options)));
+async function programOf({ options, session }: Lab, main: string): Promise<Program | string> {
+  if (options.host === "lab") return programFromFile(await bundle(main));
   await installLanguageHost(session.dir("language-host"));
   const checkout = await makeCheckout(session.dir("checkout"));
   // The lab's stack is the file that it was given, with limits of its own.

@@ -1,0 +1,81 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { findCard } from "../../../components/recipe/facts/card";
+import type { GpuSpec } from "../../../components/recipe";
+
+/** One card of this computer, in the words of its driver. */
+export interface Card {
+  /** E.g. `NVIDIA H100 80GB HBM3`. */
+  name: string;
+  driver: string;
+  memoryMiB: number;
+  /** Watts: the limit that is set, and the range that the card takes. */
+  powerW: number;
+  minPowerW: number;
+  maxPowerW: number;
+  /** What a run must leave as it was, by nvidia-smi's names. */
+  settings: Record<string, string>;
+}
+
+const facts = ["name", "driver_version", "memory.total", "power.limit", "power.min_limit", "power.max_limit"];
+const settings = [
+  "power.limit",
+  "persistence_mode",
+  "compute_mode",
+  "mig.mode.current",
+  "mig.mode.pending",
+  "ecc.mode.current",
+];
+
+/** As distributions have it, and as containers get it. */
+const programs = ["/usr/bin/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi", "/usr/local/bin/nvidia-smi"];
+
+/**
+ * The cards of this computer; asks, and changes nothing.
+ *
+ * @throws when there is no driver, or it does not answer.
+ */
+export function readCards(): Card[] {
+  const program = programs.find(existsSync);
+  if (program === undefined)
+    throw new Error(
+      `--gpu: there is no nvidia-smi in ${programs.join(", ")}, so no card can be used; install NVIDIA's driver, or leave --gpu out for a stand-in of it`,
+    );
+  const query = (fields: readonly string[]): string[] =>
+    execFileSync(program, [`--query-gpu=${fields.join(",")}`, "--format=csv,noheader,nounits"], {
+      encoding: "utf8",
+      timeout: 60_000,
+    })
+      .trim()
+      .split("\n");
+  return parseCards(query(facts), query(settings));
+}
+
+/** What nvidia-smi prints of facts and of settings, one line a card. */
+export function parseCards(told: readonly string[], set: readonly string[]): Card[] {
+  return told.map((line, index) => {
+    const [name = "", driver = "", ...numbers] = line.split(", ");
+    const [memoryMiB = 0, powerW = 0, minPowerW = 0, maxPowerW = 0] = numbers.map(Number);
+    const values = (set[index] ?? "").split(", ");
+    const own = Object.fromEntries(settings.map((field, place) => [field, values[place] ?? "unknown"]));
+    return { name, driver, memoryMiB, powerW, minPowerW, maxPowerW, settings: own };
+  });
+}
+
+/**
+ * The cards as a stack names them.
+ *
+ * @throws for a card that the tables lack.
+ */
+export function asGpus(cards: readonly Card[]): GpuSpec[] {
+  const counts = new Map<string, number>();
+  for (const { name } of cards) {
+    const model = findCard(name)?.model;
+    if (model === undefined)
+      throw new Error(
+        `--gpu: the tables have no ${name}, so no stack can be made of this computer; add it to components/recipe/facts/data/cards.ts`,
+      );
+    counts.set(model, (counts.get(model) ?? 0) + 1);
+  }
+  return [...counts].map(([model, count]) => ({ model, count }));
+}

@@ -1,0 +1,24 @@
+import type { Say } from "../../phases";
+import type { Stand } from "./stand";
+
+/** What came of a case. */
+export interface Outcome {
+  /** Whether it was as it must be; undefined where it could not be tried. */
+  held: boolean | undefined;
+  /** What was seen, or why it was not tried: one sentence. */
+  seen: string;
+}
+
+/** Something that a cluster with cards must do, or must not. */
+export interface Case {
+  /** Name for `--cases`. */
+  id: string;
+  /** What is tried, in the words of a user. */
+  title: string;
+  /** Tries it. An error is an outcome that did not hold. */
+  run(stand: Stand, say: Say): Promise<Outcome>;
+}
+
+export const held = (seen: string): Outcome => ({ held: true, seen });
+export const wrong = (seen: string): Outcome => ({ held: false, seen });
+export const untried = (why: string): Outcome => ({ held: undefined, seen: why });

@@ -1,0 +1,20 @@
+import type { Case } from "../case";
+import { doctorCases } from "./doctor";
+import { plainCases } from "./plain";
+import { powerCases } from "./power";
+import { sliceCases } from "./slices";
+import { wayCases } from "./ways";
+
+/** Every case, in the order in which a run tries them: what needs the same stack stands together. */
+export const cases: readonly Case[] = [...plainCases, ...doctorCases, ...wayCases, ...powerCases, ...sliceCases];
+
+/** Cases by their names; `all` is every one. */
+export function chosenCases(names: readonly string[]): readonly Case[] {
+  if (names.includes("all")) return cases;
+  const unknown = names.filter((name) => !cases.some(({ id }) => id === name));
+  if (unknown.length > 0)
+    throw new Error(
+      `--cases: there is no case ${unknown.join(", ")}, so it could not be tried; take all, or some of ${cases.map(({ id }) => id).join(", ")}`,
+    );
+  return cases.filter(({ id }) => names.includes(id));
+}

@@ -1,0 +1,72 @@
+import { held, untried, wrong, type Case } from "../case";
+import { withPods } from "../pods";
+import type { Stand } from "../stand";
+
+/** Seconds in which the kubelet tells what the device plugin registered. */
+const published = 30;
+
+/** Writes the script's end where the case reads it; the status stays. */
+export const computing = (seconds = 0): string =>
+  `/usr/bin/compute ${seconds} > /tmp/said 2>&1; code=$?; cat /tmp/said; cat /tmp/said > /dev/termination-log; exit $code`;
+
+/** Whether a smoke test computed on a card: on a stand-in it says that it did not. */
+export const computed = (said: string): boolean => /Test PASSED/.test(said) && !/stand-in/.test(said);
+
+export const inOneLine = (said: string): string => said.split("\n").filter(Boolean).join("; ");
+
+/** The limits of one unit of what the cluster offers. */
+export const oneUnit = ({ plan }: Stand): Record<string, string> => ({ [plan.kubernetes.resourceName]: "1" });
+
+const plain: Case = {
+  id: "allocatable",
+  title: "standalone device plugin as emitted",
+  run: async (stand, say) => {
+    const { seconds } = await stand.become({}, say);
+    const waited = await stand.until(published, async () => (await stand.units()) === stand.count);
+    const { values } = stand.plan.kubernetes.release;
+    const units = `${await stand.units()} of ${stand.plan.kubernetes.resourceName}, ${stand.count} card(s)`;
+    const how = `${String(values["deviceListStrategy"])}, the update with its reboot and smoke test ${seconds.toFixed(0)} s`;
+    return waited === undefined ? wrong(`${units}; ${how}`) : held(`${units}; ${how}`);
+  },
+};
+
+const smoke: Case = {
+  id: "smoke",
+  title: "a CUDA program computes",
+  run: (stand, say) =>
+    withPods(stand, async (pods) => {
+      await stand.become({}, say);
+      const { smokeTestImage: image, runtimeClass } = stand.plan.kubernetes;
+      const test = { image, runtimeClass: runtimeClass.name, limits: oneUnit(stand), script: computing(5) };
+      const { phase, said } = await pods.run("computes", test);
+      if (phase !== "Succeeded") return wrong(`${phase}: ${inOneLine(said)}`);
+      if (computed(said)) return held(inOneLine(said));
+      return stand.cards === undefined ? untried(inOneLine(said)) : wrong(inOneLine(said));
+    }),
+};
+
+/** What a pod sees of cards without asking for one. */
+const look =
+  'seen=$(ls /dev | grep "^nvidia[0-9]" | tr "\\n" " "); [ -n "$seen" ] || seen="no card"; echo "$seen" > /dev/termination-log';
+
+const isolation: Case = {
+  id: "isolation",
+  title: "a pod that asks for nothing sees nothing",
+  run: (stand, say) =>
+    withPods(stand, async (pods) => {
+      await stand.become({}, say);
+      const { smokeTestImage, runtimeClass, images } = stand.plan.kubernetes;
+      const { name } = runtimeClass;
+      const tries = {
+        "asks-nothing": { image: images.powerLimit, runtimeClass: name, script: look },
+        "no-class": { image: images.powerLimit, script: look },
+        "cuda-image": { image: smokeTestImage, runtimeClass: name, script: look },
+      };
+      const seen: Record<string, string> = {};
+      for (const [pod, spec] of Object.entries(tries)) seen[pod] = (await pods.run(pod, spec)).said;
+      const said = `RuntimeClass ${name}: ${seen["asks-nothing"]}; no RuntimeClass: ${seen["no-class"]}; RuntimeClass ${name} and an image with NVIDIA_VISIBLE_DEVICES=all: ${seen["cuda-image"]}`;
+      return seen["asks-nothing"] === "no card" && seen["no-class"] === "no card" ? held(said) : wrong(said);
+    }),
+};
+
+export const plainCases: readonly Case[] = [plain, smoke, isolation];

@@ -1,0 +1,66 @@
+import { powerRangeOf, cardOf } from "../../../../components/recipe/facts/card";
+import { held, untried, wrong, type Case } from "../case";
+import type { Stand } from "../stand";
+
+/** Watts below the limit that is set, for who lets the card be changed. */
+const lower = 50;
+
+/** Limits of the cards as the driver of this computer tells them, or the stand-in's. */
+function limits(stand: Stand): number[] {
+  if (stand.cards !== undefined) return stand.cards().map(({ powerW }) => powerW);
+  const card = cardOf(stand.gpus[0]!);
+  return [(card && powerRangeOf(card)?.max) ?? 300];
+}
+
+async function lastLine(stand: Stand): Promise<string> {
+  const { core } = stand.lab.kubernetes;
+  const { namespace } = stand.plan.kubernetes.release;
+  const { items } = await core.listNamespacedPod({ namespace });
+  const pod = items.find(
+    ({ metadata }) => metadata?.name?.startsWith("nvidia-power-limit") && !metadata.deletionTimestamp,
+  );
+  if (pod === undefined) return "no pod sets it";
+  const log = await core.readNamespacedPodLog({ name: pod.metadata!.name!, namespace });
+  return log.trim().split("\n").at(-1) ?? "";
+}
+
+const same: Case = {
+  id: "power",
+  title: "power limit, set to what it is",
+  run: async (stand, say) => {
+    const before = limits(stand);
+    const watts = before[0]!;
+    if (before.some((limit) => limit !== watts) || !Number.isInteger(watts))
+      return untried(`the cards' limits are ${before.join(", ")} W: no one whole number`);
+    if (stand.cards?.().some(({ settings }) => settings["persistence_mode"] !== "Enabled") && !stand.mayChangeTheCard)
+      return untried("persistence mode is off, and what sets a limit switches it on: --may-change-the-card lets it");
+    const { seconds } = await stand.become({ watts }, say);
+    const said = `${watts} W, update ${seconds.toFixed(1)} s: ${await lastLine(stand)}`;
+    return limits(stand).every((limit) => limit === watts) ? held(said) : wrong(said);
+  },
+};
+
+const other: Case = {
+  id: "power-other",
+  title: `power limit, ${lower} W lower and back`,
+  run: async (stand, say) => {
+    if (stand.cards !== undefined && !stand.mayChangeTheCard)
+      return untried("it changes the card: --may-change-the-card");
+    const cards = stand.cards?.();
+    const watts = limits(stand)[0]!;
+    const wanted = Math.max(Math.ceil(cards?.[0]?.minPowerW ?? 0), watts - lower);
+    let seen: string;
+    let right: boolean;
+    try {
+      await stand.become({ watts: wanted }, say);
+      seen = await lastLine(stand);
+      right = stand.cards === undefined || limits(stand).every((limit) => limit === wanted);
+    } finally {
+      await stand.become({ watts }, say);
+    }
+    const back = limits(stand).every((limit) => limit === watts);
+    return (right && back ? held : wrong)(`${seen}; ${back ? "back at" : "NOT back at"} ${watts} W`);
+  },
+};
+
+export const powerCases: readonly Case[] = [same, other];

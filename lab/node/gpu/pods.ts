@@ -1,0 +1,140 @@
+import type { KubernetesObject } from "../../providers/kubernetes/api";
+import { nodeName } from "./shape";
+import type { Stand } from "./stand";
+
+/** What a pod of a case is. */
+export interface PodSpec {
+  image: string;
+  /** Run by a shell; what it writes to /dev/termination-log is what the case reads. */
+  script: string;
+  /** RuntimeClass. Default: none. */
+  runtimeClass?: string;
+  /** Units that it requests, by resource. */
+  limits?: Record<string, string>;
+  /** Folders of the node, by their place in the pod; such a pod is privileged. */
+  folders?: Record<string, string>;
+}
+
+/** A pod that ended, or where its time was over. */
+export interface Ended {
+  phase: string;
+  /** What its script wrote, or the reason why it did not run. */
+  said: string;
+  uid: string;
+  finishedAt?: number;
+}
+
+/** Talos holds pods to `baseline` everywhere but in kube-system. */
+const namespaceOf = ({ folders }: PodSpec): string => (folders === undefined ? "default" : "kube-system");
+const fieldManager = "talos-gpu-cases";
+
+function podOf(name: string, spec: PodSpec): KubernetesObject {
+  const { image, script, runtimeClass, limits, folders = {} } = spec;
+  const volumes = Object.entries(folders).map(([inside, outside], index) => ({
+    inside,
+    outside,
+    name: `folder-${index}`,
+  }));
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: namespaceOf(spec), labels: { "app.kubernetes.io/part-of": fieldManager } },
+    spec: {
+      restartPolicy: "Never",
+      nodeSelector: { "kubernetes.io/hostname": nodeName },
+      tolerations: [{ operator: "Exists" }],
+      terminationGracePeriodSeconds: 1,
+      automountServiceAccountToken: false,
+      ...(runtimeClass === undefined ? {} : { runtimeClassName: runtimeClass }),
+      containers: [
+        {
+          name: "main",
+          image,
+          command: ["sh", "-c", script],
+          terminationMessagePolicy: "FallbackToLogsOnError",
+          ...(limits === undefined ? {} : { resources: { limits } }),
+          ...(volumes.length === 0 ? {} : { securityContext: { privileged: true } }),
+          volumeMounts: volumes.map(({ name: volume, inside }) => ({ name: volume, mountPath: inside })),
+        },
+      ],
+      volumes: volumes.map(({ name: volume, outside }) => ({ name: volume, hostPath: { path: outside } })),
+    },
+  };
+}
+
+/** Pods of a case, which go with it. */
+export class Pods {
+  private readonly made = new Map<string, KubernetesObject>();
+
+  constructor(private readonly stand: Stand) {}
+
+  /** Makes a pod. */
+  async start(name: string, spec: PodSpec): Promise<void> {
+    const pod = podOf(name, spec);
+    this.made.set(name, pod);
+    await this.stand.cluster.apply(pod, { fieldManager, force: true, dryRun: false, signal: this.stand.signal });
+  }
+
+  /** What a pod is now. */
+  async look(name: string): Promise<Ended> {
+    const pod = await this.stand.cluster.get(this.made.get(name)!, this.stand.signal);
+    const { phase = "Unknown", reason, message, containerStatuses } = pod["status"] as Status;
+    const { terminated, waiting } = containerStatuses?.[0]?.state ?? {};
+    const said =
+      terminated?.message ?? waiting?.message ?? waiting?.reason ?? [reason, message].filter(Boolean).join(": ");
+    return {
+      phase,
+      said: said.trim(),
+      uid: pod.metadata?.uid ?? "",
+      ...(terminated?.finishedAt === undefined ? {} : { finishedAt: Date.parse(terminated.finishedAt) }),
+    };
+  }
+
+  /** Waits for a pod's end; gives what it is when the limit in seconds is over, too. */
+  async ended(name: string, seconds: number): Promise<Ended> {
+    let last = await this.look(name);
+    await this.stand.until(seconds, async () => {
+      last = await this.look(name);
+      return last.phase === "Succeeded" || last.phase === "Failed";
+    });
+    return last;
+  }
+
+  /** Makes a pod and waits for its end. */
+  async run(name: string, spec: PodSpec, seconds = 60): Promise<Ended> {
+    await this.start(name, spec);
+    return this.ended(name, seconds);
+  }
+
+  /** Takes all of them away. */
+  async remove(): Promise<void> {
+    const made = [...this.made.values()];
+    for (const pod of made) await this.stand.cluster.delete(pod, undefined, this.stand.signal);
+    const gone = async (pod: KubernetesObject): Promise<boolean> =>
+      this.stand.cluster.get(pod, this.stand.signal).then(
+        () => false,
+        () => true,
+      );
+    await this.stand.until(60, async () => (await Promise.all(made.map(gone))).every(Boolean));
+    this.made.clear();
+  }
+}
+
+interface Status {
+  phase?: string;
+  reason?: string;
+  message?: string;
+  containerStatuses?: {
+    state?: { terminated?: { message?: string; finishedAt?: string }; waiting?: { message?: string; reason?: string } };
+  }[];
+}
+
+/** Does something with pods that are gone afterwards. */
+export async function withPods<T>(stand: Stand, act: (pods: Pods) => Promise<T>): Promise<T> {
+  const pods = new Pods(stand);
+  try {
+    return await act(pods);
+  } finally {
+    await pods.remove();
+  }
+}

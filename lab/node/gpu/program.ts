@@ -1,0 +1,25 @@
+import * as pulumi from "@pulumi/pulumi";
+import { GpuCluster } from "talos-gpu";
+import { markersOf } from "../../../components/recipe/kubernetes/markers";
+import stack from "../../../stacks";
+
+/**
+ * The stacks' program, which also brings the markers of the GPU Operator's legacy recipe where `lab:markers` asks for them: the
+ * operator's programs are not served, but what writes the markers for them runs as it is.
+ */
+async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
+  const { plan } = GpuCluster;
+  if (new pulumi.Config("lab").getBoolean("markers")) {
+    GpuCluster.plan = (args, also) => {
+      const made = plan.call(GpuCluster, args, also);
+      return { ...made, kubernetes: { ...made.kubernetes, markers: markersOf(made.spec) } };
+    };
+  }
+  try {
+    return await stack();
+  } finally {
+    GpuCluster.plan = plan;
+  }
+}
+
+export = program;

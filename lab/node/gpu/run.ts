@@ -1,0 +1,128 @@
+import * as os from "node:os";
+import * as path from "node:path";
+import { bringUp, type Lab } from "../../cluster/bring-up";
+import type { LabOptions } from "../../options";
+import { Failed, type Phase, runPhases } from "../../phases";
+import { lookAround } from "../../run/look-around";
+import type { Running } from "../../run/running";
+import { downPhase } from "../../run/take-down";
+import { openEngine } from "../../run/updates";
+import type { Session } from "../../session/session";
+import { asGpus, type Card, readCards } from "./card";
+import { type Case, type Outcome, wrong } from "./case";
+import { chosenCases } from "./cases";
+import { nodeName, stackName } from "./shape";
+import { configurationOf, Stand } from "./stand";
+import type { CasesReport } from "./table";
+
+/** What the stand-in of the driver stands in for. */
+const stoodInFor = [{ model: "H100 80GB HBM3", count: 1 }];
+
+/**
+ * Brings up a lab with a real node for this computer's cards, or for the stand-in of a driver, tries each case, and takes everything
+ * down again.
+ */
+export async function runCases(options: LabOptions, session: Session): Promise<CasesReport> {
+  const chosen = chosenCases(options.cases);
+  const cards = options.gpu ? readCards() : undefined;
+  const gpus = cards === undefined ? stoodInFor : asGpus(cards);
+  const stack = configurationOf(gpus, {}, options.timeScale);
+  const lab = {
+    options: { ...options, stack: stackName },
+    session,
+    talosReleases: [stack.spec.talosVersion],
+    without: [],
+    ...stack,
+  } as unknown as Lab; // the phases add the rest
+  await runPhases(bringUp, lab);
+  const report: CasesReport = {
+    ok: true,
+    date: new Date().toISOString(),
+    versions: {},
+    ...(cards === undefined ? {} : { cards }),
+    models: gpus.map(({ model }) => model),
+    rows: [],
+  };
+  const running: Running = Object.assign(lab, {
+    engine: await openEngine(lab, path.join(__dirname, "program.ts")),
+    before: await lookAround(lab),
+    earlier: [],
+    report: { stack: stackName, ok: true, previews: [], updates: [], machines: {}, workloads: [], failures: [] },
+    failed: false,
+    diagnostics: [],
+  });
+  const stand = new Stand(running, gpus, cards && readCards, options.mayChangeTheCard);
+  session.onClose(() => stand.cluster.close());
+  await runPhases(
+    chosen.map((one) => phaseOf(one, stand, report)),
+    running,
+  );
+  report.versions = await versionsOf(running);
+  await runPhases([downPhase], running);
+  const { left } = running.report;
+  report.rows.push(
+    row(
+      "down",
+      "everything is taken down",
+      left?.length === 0 ? { held: true, seen: "nothing is left" } : wrong(left?.join("; ") ?? "it failed"),
+    ),
+  );
+  if (cards !== undefined)
+    report.rows.push(row("settings", "the card's settings are as before", settings(cards, readCards())));
+  report.ok = report.rows.every(({ held }) => held !== false);
+  return report;
+}
+
+const row = (id: string, title: string, outcome: Outcome, seconds = 0): CasesReport["rows"][number] => ({
+  id,
+  title,
+  ...outcome,
+  seconds,
+});
+
+function phaseOf(one: Case, stand: Stand, report: CasesReport): Phase<Running> {
+  return {
+    title: one.title,
+    run: async (_, say) => {
+      const begin = performance.now();
+      const outcome = await one.run(stand, say).catch((error: unknown): Outcome => {
+        stand.signal.throwIfAborted();
+        return wrong(error instanceof Error ? error.message : String(error));
+      });
+      report.rows.push(row(one.id, one.title, outcome, (performance.now() - begin) / 1000));
+      if (outcome.held === false) return new Failed(outcome.seen);
+      return outcome.held ? outcome.seen : `not tried: ${outcome.seen}`;
+    },
+  };
+}
+
+/** Whether each card is as it was: what a case changed is back. */
+function settings(before: readonly Card[], after: readonly Card[]): Outcome {
+  const unlike = before.flatMap((card, index) =>
+    Object.entries(card.settings)
+      .filter(([name, value]) => after[index]?.settings[name] !== value)
+      .map(([name, value]) => `card ${index}: ${name} ${value} → ${after[index]?.settings[name] ?? "gone"}`),
+  );
+  if (unlike.length > 0) return wrong(unlike.join("; "));
+  const [first] = before;
+  return {
+    held: true,
+    seen: Object.entries(first?.settings ?? {})
+      .map(([name, value]) => `${name} ${value}`)
+      .join(", "),
+  };
+}
+
+/** What the cluster says of itself, and what this computer is. */
+async function versionsOf({ kubernetes, spec }: Running): Promise<Record<string, string>> {
+  const { status } = (await kubernetes.nodes())[nodeName] ?? {};
+  const { kubeletVersion = "?", containerRuntimeVersion = "?" } = status?.nodeInfo ?? {};
+  return {
+    kubelet: kubeletVersion,
+    containerd: containerRuntimeVersion.replace("containerd://", ""),
+    toolkit: "1.19.1",
+    "device plugin": spec.devicePlugin?.version ?? "?",
+    "files as Talos": spec.talosVersion,
+    on: `${os.type()} ${os.release()}`,
+  };
+}

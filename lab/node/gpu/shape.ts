@@ -1,0 +1,51 @@
+import type { GpuSpec } from "../../../components/recipe";
+
+/** What a case needs of the stack, beside what all have. */
+export interface Shape {
+  /** Time slices of each card. Default: whole cards. */
+  slices?: number;
+  /** Shares of each card by MPS. */
+  mps?: number;
+  /** The device plugin hands devices out by the runtime's own CDI. Default: as the recipe says. */
+  cdi?: boolean;
+  /** Power limit of each card in watts. */
+  watts?: number;
+  /** The marker files of the GPU Operator's legacy recipe. */
+  markers?: boolean;
+  /** A word: everything that the stack made is looked at again. */
+  lookAgain?: string;
+}
+
+/** Name of the stack and of its one machine's node. */
+export const stackName = "card";
+export const nodeName = "gpu";
+
+/** Talos 1.13 with the toolkit and the driver that the node's programs are of, see `lab/tools/catalogue.ts`. */
+const talosVersion = "v1.13.4";
+const pluginVersion = "0.19.3";
+
+/** Configuration of a stack of that shape: one machine with the cards, its owner's own, and NVIDIA's device plugin. */
+export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, unknown> {
+  const { slices, mps, cdi, watts, lookAgain } = shape;
+  const sharing =
+    slices !== undefined
+      ? { timeSlicing: { replicas: slices } }
+      : mps === undefined
+        ? undefined
+        : { mps: { replicas: mps } };
+  return {
+    talosVersion,
+    machines: {
+      [nodeName]: {
+        address: "192.0.2.80",
+        role: "worker",
+        configuration: "adopted",
+        gpus,
+        ...(watts === undefined ? {} : { powerLimit: watts }),
+      },
+    },
+    devicePlugin: { version: pluginVersion, ...(cdi ? { values: { deviceListStrategy: "cdi-cri" } } : {}) },
+    ...(sharing === undefined ? {} : { sharing }),
+    ...(lookAgain === undefined ? {} : { lookAgain }),
+  };
+}

@@ -1,0 +1,44 @@
+import type { Card } from "./card";
+import type { Outcome } from "./case";
+
+/** A case that ran. */
+export interface Row extends Outcome {
+  id: string;
+  title: string;
+  seconds: number;
+}
+
+/** What a run says; what `--json` prints. */
+export interface CasesReport {
+  /** False where a case did not hold, or the stack could not be taken down. */
+  ok: boolean;
+  /** ISO date. */
+  date: string;
+  /** What ran, by name: versions of the node's programs, the kernel, the stack's release. */
+  versions: Record<string, string>;
+  /** Cards of this computer before the run; absent with the stand-in. */
+  cards?: Card[];
+  /** What the node's cards are called. */
+  models: string[];
+  rows: Row[];
+}
+
+const mark = ({ held }: Outcome): string => (held === undefined ? "not tried" : held ? "held" : "**did not hold**");
+
+/** A run as Markdown. */
+export function renderCases({ date, versions, cards, models, rows }: CasesReport): string {
+  const card =
+    cards === undefined
+      ? `no card: a stand-in of the driver for ${models.join(", ")}`
+      : cards.map(({ name, driver, memoryMiB }) => `${name} (${memoryMiB} MiB), driver ${driver}`).join("; ");
+  const cell = (text: string): string => text.replace(/\s+/g, " ").replace(/\|/g, "\\|");
+  return [
+    `${date.slice(0, 10)}. ${card}. ${Object.entries(versions)
+      .map(([name, version]) => `${name} ${version}`)
+      .join(", ")}.`,
+    "",
+    "| case | outcome | what was seen | s |",
+    "|---|---|---|---|",
+    ...rows.map((row) => `| ${cell(row.title)} | ${mark(row)} | ${cell(row.seen)} | ${row.seconds.toFixed(0)} |`),
+  ].join("\n");
+}
