@@ -20,6 +20,16 @@ export function whyNoRealNode(): string[] {
   const missing = Object.entries(needed).filter(([program]) => !isThere(program));
   return [
     ...(process.getuid?.() === 0 ? [] : [`it is root that makes namespaces, and this is ${os.userInfo().username}`]),
+    ...(mayAdminister(fs.readFileSync("/proc/self/status", "utf8")) ? [] : [`this process has no CAP_SYS_ADMIN`]),
     ...missing.map(([program, why]) => `there is no ${program} on PATH (Debian: ${why})`),
   ];
+}
+
+/** CAP_SYS_ADMIN (capability.h), which containers' root usually lacks. */
+const SYS_ADMIN = 21n;
+
+/** Whether a process may make namespaces and mounts, by its /proc/PID/status. */
+export function mayAdminister(status: string): boolean {
+  const effective = /^CapEff:\s*([0-9a-f]+)/m.exec(status)?.[1] ?? "0";
+  return (BigInt(`0x${effective}`) & (1n << SYS_ADMIN)) !== 0n;
 }

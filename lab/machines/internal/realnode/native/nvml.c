@@ -10,7 +10,22 @@
 enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, DRIVER_NOT_LOADED = 9, TIMEOUT = 10 };
 struct card { char uuid[96]; char name[96]; unsigned long long memory; int major, minor; };
 static struct card cards[] = {CARDS};
-static const unsigned count = sizeof cards / sizeof *cards;
+static const unsigned most = sizeof cards / sizeof *cards;
+
+/* A process is told of the cards whose devices it has, in their order; each keeps its number. */
+static struct card *card_at(unsigned wanted) {
+  char path[32];
+  for (unsigned i = 0; i < most; i++) {
+    snprintf(path, sizeof path, "/dev/nvidia%u", i);
+    if (!access(path, F_OK) && wanted-- == 0) return &cards[i];
+  }
+  return 0;
+}
+static unsigned cards_seen(void) {
+  unsigned seen = 0;
+  while (card_at(seen)) seen++;
+  return seen;
+}
 
 /* The driver's own library needs its control device. */
 int nvmlInit_v2(void) { return access("/dev/nvidiactl", F_OK) ? DRIVER_NOT_LOADED : SUCCESS; }
@@ -22,21 +37,24 @@ int nvmlSystemGetDriverVersion(char *text, unsigned length) { snprintf(text, len
 int nvmlSystemGetNVMLVersion(char *text, unsigned length) { snprintf(text, length, "13.%s", DRIVER_VERSION); return SUCCESS; }
 int nvmlSystemGetCudaDriverVersion(int *version) { *version = 13000; return SUCCESS; }
 int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = 13000; return SUCCESS; }
-int nvmlDeviceGetCount_v2(unsigned *number) { *number = count; return SUCCESS; }
-int nvmlDeviceGetCount(unsigned *number) { *number = count; return SUCCESS; }
+int nvmlDeviceGetCount_v2(unsigned *number) { *number = cards_seen(); return SUCCESS; }
+int nvmlDeviceGetCount(unsigned *number) { *number = cards_seen(); return SUCCESS; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct card **device) {
-  if (index >= count) return INVALID_ARGUMENT;
-  *device = &cards[index];
-  return SUCCESS;
+  *device = card_at(index);
+  return *device ? SUCCESS : INVALID_ARGUMENT;
 }
 int nvmlDeviceGetHandleByIndex(unsigned index, struct card **device) { return nvmlDeviceGetHandleByIndex_v2(index, device); }
 int nvmlDeviceGetHandleByUUID(const char *uuid, struct card **device) {
-  for (unsigned i = 0; i < count; i++)
-    if (!strcmp(cards[i].uuid, uuid)) { *device = &cards[i]; return SUCCESS; }
+  for (unsigned i = 0; (*device = card_at(i)); i++)
+    if (!strcmp((*device)->uuid, uuid)) return SUCCESS;
   return NOT_FOUND;
 }
-int nvmlDeviceGetIndex(struct card *device, unsigned *index) { *index = (unsigned)(device - cards); return SUCCESS; }
-int nvmlDeviceGetMinorNumber(struct card *device, unsigned *minor) { return nvmlDeviceGetIndex(device, minor); }
+int nvmlDeviceGetIndex(struct card *device, unsigned *index) {
+  for (*index = 0; card_at(*index); ++*index)
+    if (card_at(*index) == device) return SUCCESS;
+  return NOT_FOUND;
+}
+int nvmlDeviceGetMinorNumber(struct card *device, unsigned *minor) { *minor = (unsigned)(device - cards); return SUCCESS; }
 int nvmlDeviceGetUUID(struct card *device, char *text, unsigned length) { snprintf(text, length, "%s", device->uuid); return SUCCESS; }
 int nvmlDeviceGetName(struct card *device, char *text, unsigned length) { snprintf(text, length, "%s", device->name); return SUCCESS; }
 int nvmlDeviceGetMemoryInfo(struct card *device, unsigned long long *info) {
