@@ -89,7 +89,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, within);
     again?.putBack("workloads", child);
 
-    this.machines = reports(fleet.machines, (machine) => summary.settled(machine));
+    this.machines = reports(fleet.machines, summary.settled);
     this.gpuReady = passed(gate);
     this.talosconfig = pulumi.secret(credentials.talosconfig ?? "");
     this.registerOutputs({

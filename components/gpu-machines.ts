@@ -131,21 +131,19 @@ export const withGpus = (machines: PlannedMachine[]): PlannedMachine[] =>
 /**
  * What was seen on the machines, by node name.
  *
- * @param settled told of each machine that is done, as soon as it is.
+ * @param settled told of each machine that is done, as soon as it is. Default: nobody is.
  */
 export function reports(
   machines: PlannedMachine[],
-  settled: (machine: string) => void,
+  settled?: (machine: string) => void,
 ): pulumi.Output<Record<string, MachineReport>> {
-  const seen = machines.map(({ recipe, machine }) =>
-    pulumi.all([reportOf(machine), machine.ready]).apply(([report]) => {
-      settled(recipe.name);
-      return report;
-    }),
-  );
+  if (settled) for (const { recipe, machine } of machines) machine.ready.apply(() => settled(recipe.name));
+  // One list of all, since with a thousand machines each output costs.
+  const seen = machines.map(({ machine }) => reportOf(machine));
+  const ready = machines.map(({ machine }) => machine.ready);
   return pulumi
-    .all(seen)
-    .apply((all) => Object.fromEntries(all.map((report, index) => [machines[index]!.recipe.name, report])));
+    .all([pulumi.all(seen), pulumi.all(ready)])
+    .apply(([all]) => Object.fromEntries(all.map((report, index) => [machines[index]!.recipe.name, report])));
 }
 
 type Defined<T> = { [key in keyof T]?: Exclude<T[key], undefined> };

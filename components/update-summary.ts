@@ -37,9 +37,9 @@ export class UpdateSummary {
     return { ...opts, transformations: [...(opts.transformations ?? []), watch] };
   }
 
-  /** A machine is done, or nothing had to be. */
-  settled(machine: string): void {
-    this.progress.settles(machine);
+  /** To be told that a machine is done, or nothing had to be; undefined where nobody asks, as in a preview. */
+  get settled(): ((machine: string) => void) | undefined {
+    return this.hooks && ((machine) => this.progress.settles(machine));
   }
 
   private hooksOf(name: string): pulumi.ResourceHookBinding {

@@ -1,6 +1,7 @@
 import { mainDocument } from "../merge/documents";
 import { wantedOf } from "../merge/wanted";
 import { isMapping } from "../mapping";
+import { remember } from "../memory";
 import { shortHash } from "../short-hash";
 import { canonical } from "../stack/plain-data";
 
@@ -22,11 +23,21 @@ export function partsOf(patches: string[]): Map<string, unknown> {
   return parts;
 }
 
+/** Machines of a kind have the same patches. */
+const known = new Map<string, Record<string, string>>();
+
 /**
  * The same with a hash in place of each value: enough to see that something changes, without saying it all again. Neither
- * comments nor the order of keys count, as they do not for Talos.
+ * comments nor the order of keys count, as they do not for Talos. Nobody changes what it gives.
  */
 export function partHashes(patches: string[]): Record<string, string> {
+  const key = patches.join("\n---\n");
+  let hashes = known.get(key);
+  if (hashes === undefined) remember(known, key, (hashes = hashesOf(patches)));
+  return hashes;
+}
+
+function hashesOf(patches: string[]): Record<string, string> {
   const hashes = [...partsOf(patches)].map(([part, value]): [string, string] => [
     part,
     shortHash(JSON.stringify(canonical({ value })), 8),

@@ -1,6 +1,5 @@
-import { parse } from "yaml";
 import { contractOf } from "../machine/hostname";
-import { remember } from "../memory";
+import { readSchematic } from "../machine/schematic";
 import { formatDuration, durationValue } from "../rules/duration";
 import type { ClusterSpec, MachineSpec, TimeoutsSpec } from "../stack/spec/index";
 import { parseTalosVersion } from "../facts/version";
@@ -87,7 +86,7 @@ export function machineState(recipe: StateRecipe, spec: StateSpec): MachineState
   for (const [part, hash] of Object.entries(partHashes(recipe.patches))) {
     (bootsForAll || needsBoot(part, recipe.talosVersion) ? boot : live)[part] = hash;
   }
-  const { extensions, kernelArgs } = imageOf(recipe);
+  const { extensions = [], kernelArgs = [] } = readSchematic(recipe.schematic) ?? {};
   const generated = spec.configuration === "owned" ? generatedOf(spec) : {};
   const contract = spec.configuration === "owned" ? contractMinor(recipe, spec) : undefined;
   const perhaps = {
@@ -154,24 +153,6 @@ function contractMinor(recipe: StateRecipe, { runningVersion }: StateSpec): stri
 }
 
 const partsIn = (parts: Record<string, string>): Changeable => (Object.keys(parts).length > 0 ? { parts } : {});
-
-const images = new Map<string, { extensions: string[]; kernelArgs: string[] }>();
-
-/** What an image is made of, out of its schematic. */
-function imageOf({ schematic, schematicId }: StateRecipe): { extensions: string[]; kernelArgs: string[] } {
-  let image = images.get(schematicId);
-  if (image === undefined) {
-    const { customization } = (parse(schematic) ?? {}) as {
-      customization?: { extraKernelArgs?: string[]; systemExtensions?: { officialExtensions?: string[] } } | null;
-    };
-    image = {
-      extensions: customization?.systemExtensions?.officialExtensions ?? [],
-      kernelArgs: customization?.extraKernelArgs ?? [],
-    };
-    remember(images, schematicId, image);
-  }
-  return image;
-}
 
 function drainOf({ configuration, upgrade, timeouts }: StateSpec): string {
   if (configuration === "omni") return "by Omni";

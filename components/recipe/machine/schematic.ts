@@ -105,17 +105,25 @@ export interface ReadSchematic extends SchematicContent {
   embeddedMachineConfiguration: boolean;
 }
 
-/** Reads a schematic (YAML); undefined when the text is none. */
+/** Machines of a kind have the same image. */
+const knownTexts = new Map<string, ReadSchematic | undefined>();
+
+/** Reads a schematic (YAML); undefined when the text is none. Nobody changes what it gives. */
 export function readSchematic(text: string): ReadSchematic | undefined {
+  if (!knownTexts.has(text)) remember(knownTexts, text, read(text));
+  return knownTexts.get(text);
+}
+
+function read(text: string): ReadSchematic | undefined {
   let value: unknown;
   try {
     value = parse(text);
   } catch {
     return undefined;
   }
-  const read = written.safeParse(value);
-  if (!read.success) return undefined;
-  const { overlay, customization } = read.data;
+  const parsed = written.safeParse(value);
+  if (!parsed.success) return undefined;
+  const { overlay, customization } = parsed.data;
   const options = overlay?.options ?? undefined;
   return {
     extensions: customization?.systemExtensions?.officialExtensions ?? [],
