@@ -2,7 +2,7 @@
 const Sequencer = require("@jest/test-sequencer").default;
 
 /** Labs before units, and of the labs the longest first. */
-const longest = ["/e2e/failures/without.", "/e2e/stacks.", "/e2e/failures/", "/e2e/sharing.", "/e2e/"];
+const longest = ["/node/node.", "/e2e/failures/without.", "/e2e/stacks.", "/e2e/failures/", "/e2e/sharing.", "/e2e/"];
 
 /** Position of a file among those that begin first. */
 const rank = ({ path }) => {

@@ -4,7 +4,7 @@ import { diagnose, type Observations } from "../../components/diagnosis";
 const texts: [string, string][] = [
   [
     "runtimeHandler",
-    'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to get sandbox runtime: unable to get OCI runtime for sandbox "3f2a": no runtime for "nvidia" is configured',
+    'Failed to create pod sandbox: rpc error: code = Unknown desc = unable to get OCI runtime for sandbox "c5dc0309bb13": no runtime for "nvidia" is configured',
   ],
   ["driverLibraries", "nvml init failed: ERROR_LIBRARY_NOT_FOUND"],
   [
@@ -19,6 +19,15 @@ const texts: [string, string][] = [
     "driverLibraries",
     "could not load NVML library: libnvidia-ml.so.1: cannot open shared object file: No such file or directory",
   ],
+  [
+    "driverLibraries",
+    'OCI runtime create failed: could not apply required modification to OCI specification: error modifying OCI spec: failed to create the automatic CDI modifier: failed to generate CDI spec for mode "auto": failed to construct device spec generators: failed to initialize NVML: ERROR_LIBRARY_NOT_FOUND',
+  ],
+  [
+    "driverRoot",
+    'level=warning msg="Failed to load ldcache: open /driver-root/etc/ld.so.cache: no such file or directory"',
+  ],
+  ["deviceListStrategy", "invalid --device-list-strategy option: invalid strategy: volumes"],
   [
     "driverRoot",
     "error starting plugins: unable to create cdi spec file: failed to open /driver-root/etc/ld.so.cache: open /driver-root/etc/ld.so.cache: no such file or directory",

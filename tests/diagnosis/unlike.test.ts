@@ -58,7 +58,7 @@ const faults: [string, (seen: Required<Observations>) => void, string[], string[
         namespace,
         object: "Pod/web",
         message:
-          'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to get sandbox runtime: unable to get OCI runtime for sandbox "3f": no runtime for "nvidia" is configured',
+          'Failed to create pod sandbox: rpc error: code = Unknown desc = unable to get OCI runtime for sandbox "3f": no runtime for "nvidia" is configured',
       });
     },
     [`node ${machine}: its containerd has no runtime "nvidia"`],

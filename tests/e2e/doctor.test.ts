@@ -1,21 +1,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { provideTools } from "../../lab/tools";
-import type { DoctorReport } from "../../cli/doctor/report";
+import { ask } from "./support/doctor";
 import { type Kubernetes, kubernetesOf } from "./support/kubernetes";
 import { nothingLeft, startLab } from "./support/labs";
-
-/** Runs `npm run doctor -- …` as a user would, and reads what it says. */
-async function ask(talosctl: string, args: string[]): Promise<{ status: number; report: DoctorReport }> {
-  return new Promise((resolve, reject) => {
-    const program = ["lab/bundle/run.js", "cli/main.ts", "doctor", "--json", ...args];
-    const options = { env: { ...process.env, TALOS_GPU_TALOSCTL: talosctl }, timeout: 120_000 };
-    const child = execFile(process.execPath, program, options, (_error, stdout, stderr) => {
-      if (stdout === "") return reject(new Error(stderr));
-      resolve({ status: child.exitCode ?? -1, report: JSON.parse(stdout) as DoctorReport });
-    });
-  });
-}
 
 /** A lab that somebody keeps running, and how to reach it. */
 interface Kept {

@@ -29,7 +29,8 @@ export interface Objects {
 
 /**
  * Events, but for those of objects that are well by now, and of what is gone: unless what made it is there and is not well
- * (its pods and ReplicaSets have names that begin with its own). What nobody lists, like a machine, counts for a while.
+ * (its pods and ReplicaSets have names that begin with its own). Pods that are there tell of today, so where there are some,
+ * those that are gone do not count. What nobody lists, like a machine, counts for a while.
  */
 export function livingEvents(events: k8s.CoreV1Event[], objects: Objects, now: Date): k8s.CoreV1Event[] {
   const wellByUid = new Map<string, boolean>();
@@ -38,7 +39,10 @@ export function livingEvents(events: k8s.CoreV1Event[], objects: Objects, now: D
   for (const { uid, well } of makers) wellByUid.set(uid, well);
   return events.filter((event) => {
     const { kind = "", uid = "", namespace = "", name = "" } = event.involvedObject;
-    const well = wellByUid.get(uid) ?? makers.find((maker) => maker.namespace === namespace && made(maker, name))?.well;
+    const its = (maker: Maker): boolean => maker.namespace === namespace && made(maker, name);
+    const maker = wellByUid.has(uid) ? undefined : makers.find(its);
+    const well = wellByUid.get(uid) ?? maker?.well;
+    if (maker !== undefined && kind === "Pod" && (objects.pods ?? []).some((pod) => isOf(maker, pod))) return false;
     if (well !== undefined) return !well;
     if (isListed(kind, objects)) return false;
     const at = event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
@@ -82,6 +86,9 @@ function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects): Ma
 }
 
 const made = (maker: Maker, name: string): boolean => name === maker.name || name.startsWith(`${maker.name}-`);
+
+const isOf = (maker: Maker, { metadata }: k8s.V1Pod): boolean =>
+  metadata?.namespace === maker.namespace && made(maker, metadata.name ?? "");
 
 function isWellPod({ status }: k8s.V1Pod): boolean {
   if (status?.phase === "Succeeded") return true;

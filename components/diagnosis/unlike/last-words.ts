@@ -14,7 +14,9 @@ export function lastWords(seen: Observations, kind: string, namespace: string, n
   const events = (seen.events ?? [])
     .filter(
       (event) =>
-        event.namespace === namespace && (about.includes(event.object) || isReplicaSet(event.object, kind, name)),
+        event.namespace === namespace &&
+        !routine.test(event.reason ?? "") &&
+        (about.includes(event.object) || isReplicaSet(event.object, kind, name)),
     )
     .map(({ object, message }) => `${object}: ${shortened(lastLine(message))}`);
   return [...new Set([...pods.flatMap(wordsOfPod), ...events])].slice(0, MOST);
@@ -54,6 +56,9 @@ function podsOf(seen: Observations, kind: string, namespace: string, name: strin
         : pod.owner === `${kind}/${name}` || isReplicaSet(pod.owner ?? "", kind, name)),
   );
 }
+
+/** Reasons of events that come with every pod, also with one that is well. */
+const routine = /^(Scheduled|Pulling|Pulled|Created|Started|SuccessfulCreate|SuccessfulDelete)$/;
 
 const isReplicaSet = (object: string, kind: string, name: string): boolean =>
   kind === "Deployment" && new RegExp(`^ReplicaSet/${escape(name)}-[a-z0-9]+$`).test(object);

@@ -59,6 +59,24 @@ test("nor do those of what an object that is well once made", () => {
   ]);
 });
 
+test("nor do those of pods that are gone, where others have their place", () => {
+  const about = (uid: string, name: string): k8s.CoreV1Event => ({
+    metadata: {},
+    involvedObject: { kind: "Pod", uid, name, namespace: "gpu" },
+    message: uid,
+    lastTimestamp: now,
+  });
+  const set = (name: string): k8s.V1DaemonSet =>
+    ({
+      metadata: { uid: name, name, namespace: "gpu" },
+      status: { desiredNumberScheduled: 2, numberReady: 1 },
+    }) as k8s.V1DaemonSet;
+  const events = [about("gone", "plugin-aaaaa"), about("there", "plugin-bbbbb"), about("alone", "limit-ccccc")];
+  const there: k8s.V1Pod = { metadata: { uid: "there", name: "plugin-bbbbb", namespace: "gpu" } };
+  const objects = { pods: [there], daemonSets: [set("plugin"), set("limit")], deployments: [], jobs: [] };
+  expect(livingEvents(events, objects, now).map(({ message }) => message)).toEqual(["there", "alone"]);
+});
+
 test("failed pods of a Job that succeeded do not count", () => {
   const owned = (uid: string, job: string): k8s.V1Pod => ({
     metadata: { uid, ownerReferences: [{ uid: job, kind: "Job", name: job, apiVersion: "batch/v1" }] },

@@ -88,6 +88,7 @@ authorization: { mode: AlwaysAllow }
 cgroupDriver: cgroupfs
 cgroupRoot: /
 clusterDomain: cluster.local
+clusterDNS: [10.96.0.10]
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
 oomScoreAdj: 0
 seccompDefault: true

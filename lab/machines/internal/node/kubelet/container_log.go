@@ -48,6 +48,13 @@ func (t *tail) text() string {
 	return string(bytes.ToValidUTF8(bytes.TrimSpace(t.data), nil))
 }
 
+// all is the text as it is.
+func (t *tail) all() string {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return string(bytes.ToValidUTF8(t.data, nil))
+}
+
 // tee writes to both; the file may be missing. Programs and processes of a container write at the same time.
 func tee(file *os.File, log *tail) io.Writer {
 	both := &shared{to: log}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -31,21 +32,28 @@ func (w *worker) pull(ctx context.Context, container *corev1.Container) bool {
 		return false
 	}
 	w.session.kubelet.addImage(container.Image)
-	w.event(corev1.EventTypeNormal, "Pulled", "Successfully pulled image %q in %s (%s including waiting)", container.Image, took, took)
+	w.event(corev1.EventTypeNormal, "Pulled", "Successfully pulled image %q in %s (%s including waiting). Image size: %d bytes.", container.Image, took, took, imageSize)
 	return true
 }
+
+// imageSize stands for every image: nothing is kept of one.
+const imageSize = 1 << 20
 
 // notPulled reports a failed pull as the kubelet does.
 func (w *worker) notPulled(ctx context.Context, container *corev1.Container, why string) {
 	message := fmt.Sprintf("rpc error: code = NotFound desc = failed to pull and unpack image %q: failed to resolve reference %q: %s: %s", container.Image, container.Image, container.Image, why)
 	w.event(corev1.EventTypeWarning, "Failed", "Failed to pull image %q: %s", container.Image, message)
+	reason := "ErrImagePull"
 	w.state.update(container.Name, func(own *containerState) {
-		reason := "ErrImagePull"
 		if own.state.Waiting != nil && own.state.Waiting.Reason == reason {
-			reason, message = "ImagePullBackOff", fmt.Sprintf("Back-off pulling image %q: %s", container.Image, message)
+			reason, message = "ImagePullBackOff", fmt.Sprintf("Back-off pulling image %q: ErrImagePull: %s", container.Image, message)
 		}
 		own.state = waiting(reason, message)
 	})
+	w.event(corev1.EventTypeWarning, "Failed", "Error: %s", reason)
+	if reason == "ImagePullBackOff" {
+		w.event(corev1.EventTypeNormal, "BackOff", "Back-off pulling image %q", container.Image)
+	}
 	w.publish(ctx)
 }
 
@@ -119,14 +127,24 @@ func (w *worker) lookups(ctx context.Context) sources {
 	core, namespace := w.session.client.CoreV1(), w.pod.Namespace
 	return sources{
 		configMap: func(name string) (*corev1.ConfigMap, error) {
-			return core.ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+			found, err := core.ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+			return found, asKubelet(err, "configmap", name)
 		},
 		secret: func(name string) (*corev1.Secret, error) {
-			return core.Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+			found, err := core.Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+			return found, asKubelet(err, "secret", name)
 		},
 		podIP:  w.podIP,
 		hostIP: w.session.machine.Address(),
 	}
+}
+
+// asKubelet words what is not there as the kubelet does, which asks its own store (kubernetes pkg/kubelet/util/manager/watch_based_manager.go).
+func asKubelet(err error, kind, name string) error {
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("%s %q not found", kind, name)
+	}
+	return err
 }
 
 // event records an event on the pod, as component kubelet of this node.

@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -60,11 +61,19 @@ func (w *worker) liveness(ctx context.Context, kill context.CancelFunc, c *Conta
 	}
 	w.probe(ctx, c, c.Spec.LivenessProbe, "Liveness", func(ok bool) bool {
 		if !ok {
-			w.event(corev1.EventTypeNormal, "Killing", "Container %s failed liveness probe, will be restarted", c.Spec.Name)
+			w.event(corev1.EventTypeNormal, "Killing", "%s", whyKilled(w.pod, c))
 			kill()
 		}
 		return ok
 	})
+}
+
+// whyKilled: a pod whose last container dies for good is killed as a whole (kubernetes pkg/kubelet/kuberuntime, computePodActions).
+func whyKilled(pod *corev1.Pod, c *Container) string {
+	if pod.Spec.RestartPolicy == corev1.RestartPolicyNever && len(pod.Spec.Containers) == 1 {
+		return "Stopping container " + c.Spec.Name
+	}
+	return fmt.Sprintf("Container %s failed liveness probe, will be restarted", c.Spec.Name)
 }
 
 func (w *worker) readiness(ctx context.Context, c *Container) {
@@ -145,7 +154,7 @@ func (w *worker) try(ctx context.Context, c *Container, probe *corev1.Probe) err
 		}
 		log := &tail{limit: messageLimit}
 		if code := c.run(ctx, probe.Exec.Command, log); code != 0 {
-			return fmt.Errorf("command exited with %d: %s", code, log.text())
+			return errors.New(log.all()) // what it says, and no more (kubernetes pkg/probe/exec)
 		}
 		return nil
 	case probe.HTTPGet != nil:

@@ -2,6 +2,8 @@ package kubelet
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -23,7 +25,7 @@ func handlerOf(s host.Snapshot, class string) (string, error) {
 		}
 	}
 	if len(s.Runtimes) > 0 && !slices.Contains(s.Runtimes, handler) || len(s.Runtimes) == 0 && handler != "runc" {
-		return "", fmt.Errorf("rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for %q is configured", handler)
+		return "", fmt.Errorf("no runtime for %q is configured", handler)
 	}
 	return handler, nil
 }
@@ -38,9 +40,15 @@ func (w *worker) sandbox(ctx context.Context) error {
 		}
 		class = runtimeClass.Handler
 	}
-	handler, err := handlerOf(w.session.machine.Snapshot(), class)
+	snapshot := w.session.machine.Snapshot()
+	handler, err := handlerOf(snapshot, class)
+	if err != nil && snapshot.Era == host.EraCDI { // containerd 2.2
+		id := make([]byte, 32)
+		_, _ = rand.Read(id)
+		return fmt.Errorf("rpc error: code = Unknown desc = unable to get OCI runtime for sandbox %q: %w", hex.EncodeToString(id), err)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("rpc error: code = Unknown desc = failed to get sandbox runtime: %w", err)
 	}
 	w.handler = handler
 	if w.podIP != "" {

@@ -1,0 +1,98 @@
+import type { Found, Kubernetes } from "../e2e/support/kubernetes";
+import { cases, mainOf, noHandler } from "./cases";
+import { until } from "./stand";
+
+const namespace = "everyday";
+const pods = `/api/v1/namespaces/${namespace}/pods`;
+
+/** Makes what the cases need beside their pods. */
+export async function prepare(kubernetes: Kubernetes): Promise<void> {
+  const labels = { "pod-security.kubernetes.io/enforce": "privileged" };
+  await kubernetes.create("/api/v1/namespaces", { metadata: { name: namespace, labels } });
+  await kubernetes.create("/apis/node.k8s.io/v1/runtimeclasses", {
+    apiVersion: "node.k8s.io/v1",
+    kind: "RuntimeClass",
+    metadata: { name: noHandler },
+    handler: noHandler,
+  });
+  // A pod is refused until its namespace has one.
+  const account = `/api/v1/namespaces/${namespace}/serviceaccounts/default`;
+  const isThere = (): Promise<boolean> =>
+    kubernetes.read(account).then(
+      () => true,
+      () => false,
+    );
+  await until("the namespace's account", isThere, (there) => there);
+}
+
+/** Takes it away again. */
+export async function tidy(kubernetes: Kubernetes): Promise<void> {
+  await kubernetes.remove(`/api/v1/namespaces/${namespace}`);
+  await kubernetes.remove(`/apis/node.k8s.io/v1/runtimeclasses/${noHandler}`);
+}
+
+/** What is told of a pod, in words that do not hang on the node or the moment. */
+export type Telling = Record<string, unknown>;
+
+/** Runs a case on a node and gives what is told of it. */
+export async function tellingOf(kubernetes: Kubernetes, what: string, node: string): Promise<Telling> {
+  const { pod: make, come, events } = cases[what]!;
+  const name = `${what.toLowerCase().replace(/[^a-z0-9]+/g, "-")}-${node}`;
+  const { spec = {}, container = {} } = make(node);
+  await kubernetes.create(pods, {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name },
+    spec: {
+      nodeSelector: { "kubernetes.io/hostname": node },
+      terminationGracePeriodSeconds: 0,
+      ...spec,
+      containers: [{ name: "main", image: "busybox:1.37", ...container }],
+    },
+  });
+  const look = async (): Promise<{ pod: Found; said: Found[] }> => {
+    const said = `/api/v1/namespaces/${namespace}/events?fieldSelector=involvedObject.name%3D${name}`;
+    const [pod, { items }] = await Promise.all([kubernetes.read(`${pods}/${name}`), kubernetes.read(said)]);
+    return { pod, said: items };
+  };
+  const { pod, said } = await until(
+    `${what} on ${node}`,
+    look,
+    (seen) =>
+      (come?.(seen.pod) ?? true) && events.every((reason) => seen.said.some((each: Found) => each.reason === reason)),
+    120,
+  );
+  await kubernetes.remove(`${pods}/${name}`);
+  const plain = (text: unknown): unknown => (typeof text === "string" ? unmoored(text, pod) : text);
+  const [[state, about] = ["none", {}]] = Object.entries<Found>(mainOf(pod)?.state ?? {});
+  return {
+    phase: pod.status.phase,
+    reason: pod.status.reason,
+    message: plain(pod.status.message),
+    container: [state, about.reason, about.exitCode, plain(about.message)].filter((each) => each !== undefined),
+    ...Object.fromEntries(
+      events.map((reason) => [
+        `event ${reason}`,
+        [
+          ...new Set(
+            said
+              .filter((each) => each.reason === reason)
+              .map(({ type, message }) => `${type} ${plain(message) as string}`),
+          ),
+        ].sort(),
+      ]),
+    ),
+  };
+}
+
+/** A text without what is of one pod, node or moment. */
+function unmoored(text: string, { metadata, spec, status }: Found): string {
+  return text
+    .replaceAll(metadata.name, "POD")
+    .replaceAll(metadata.uid, "UID")
+    .replaceAll(spec.nodeName ?? "none", "NODE")
+    .replaceAll(status.podIP || "none", "IP")
+    .replace(/\b[0-9a-f]{64}\b/g, "ID")
+    .replace(/\b[0-9.]+m?s\b/g, "TIME")
+    .replace(/\b\d+ bytes/g, "SIZE");
+}
