@@ -31,6 +31,7 @@ export function gpuRelease(
       values: recipe.values,
       timeout: limit,
       cleanupOnFail: true,
+      ...(keepsWhatTheChartDrops(recipe) ? { forceUpdate: true } : {}),
       // A failed release stays, to be looked at; the next update goes on from it.
       atomic: false,
       ...(lookAgain === undefined ? {} : { description: `lookAgain: ${lookAgain}` }),
@@ -39,3 +40,12 @@ export function gpuRelease(
     pulumi.mergeOptions(opts, { customTimeouts: outlasting(limit), deleteBeforeReplace: true }),
   );
 }
+
+/**
+ * Whether Helm has to put the chart's objects in the place of those that are there (`--force`, pkg/kube/client.go,
+ * updateResource), as a patch would keep something. The device plugin's chart has a service account only with a config, as
+ * time slicing brings it. The patch of a DaemonSet that loses `serviceAccountName` leaves its alias `serviceAccount`, which the
+ * API server reads back as the name (kubernetes, pkg/apis/core/v1/conversion.go, Convert_v1_PodSpec_To_core_PodSpec). Helm then
+ * deletes the account, and the DaemonSet makes no pod any more.
+ */
+const keepsWhatTheChartDrops = ({ chart }: ReleaseRecipe): boolean => chart === "nvidia-device-plugin";

@@ -75,6 +75,16 @@ test("the release is pinned, named and bounded", async () => {
   expect(inputs.values.driver).toEqual({ enabled: false });
 });
 
+test.each([
+  ["rtx5070ti", undefined],
+  ["rtx3090", true],
+])(
+  "%s: Helm puts the device plugin's objects in the place of those that are there, the operator's it patches",
+  async (stack, forced) => {
+    expect(find(await run(planOf(stack)), types.release).inputs["forceUpdate"]).toBe(forced);
+  },
+);
+
 describe.each<[FixId, string, string[]]>([
   ["validationMarkers", "rtx5070ti", ["lab-markers", "lab-markers-content"]],
   ["runtimeClass", "aarhus-h100", ["lab-runtime-class"]],
