@@ -10,6 +10,19 @@ export interface Inputs {
   values: unknown[];
 }
 
+/** Wrong inputs, and the check that refuses them. */
+export interface WrongInputs extends Inputs {
+  check: string;
+}
+
+/** The values that are refused at a field of a stack, by the check that refuses them. */
+export function refused(base: string, at: string, byCheck: Record<string, unknown[]>): WrongInputs[] {
+  return Object.entries(byCheck).map(([check, values]) => ({ base, at, check, values }));
+}
+
+/** Texts without blanks, which stand between them: a table of short ones is read at a glance. */
+export const words = (...lines: string[]): string[] => lines.flatMap((line) => line.split(" "));
+
 /** A machine of its own for the tables, with what is said of it. */
 export function machine(more: Record<string, unknown> = {}): Record<string, unknown> {
   return { address: "10.9.9.9", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 4090" }], ...more };

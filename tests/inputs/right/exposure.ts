@@ -1,0 +1,94 @@
+import { words, type Inputs } from "../inputs";
+
+const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
+
+/** Right inputs of what exposes the GPUs. */
+export const exposure: Inputs[] = [
+  {
+    base: "rtx5070ti",
+    at: "gpuOperator namespace",
+    values: [...words("gpu-operator nvidia kube-system a"), "x".repeat(63), "0", "gpu-1"],
+  },
+  {
+    base: "aarhus-h100",
+    at: "devicePlugin namespace",
+    values: [undefined, "nvidia-device-plugin", "kube-system", "gpu"],
+  },
+  { base: "rtx3090-timeslicing", at: "sharing timeSlicing replicas", values: [2, 3, 10, 48, 100] },
+  { base: "rtx3090-timeslicing", at: "sharing timeSlicing renameByDefault", values: [true, false] },
+  {
+    base: "mig",
+    at: "sharing mig profile",
+    values: [
+      ...words("1g.18gb all-1g.18gb 1g.18gb+me all-1g.18gb.me 1g.35gb 2g.35gb 3g.71gb 4g.71gb 7g.141gb"),
+      ...words("all-7g.141gb disabled all-disabled"),
+    ],
+  },
+  {
+    base: "mig",
+    at: "sharing mig",
+    values: [
+      { strategy: "mixed", profile: "all-balanced" },
+      { strategy: "mixed", profile: "1g.18gb" },
+      { strategy: "mixed", profile: "all-disabled" },
+      { strategy: "mixed", profile: "1g.18gb+me" },
+      undefined,
+    ],
+  },
+  {
+    base: "modern",
+    at: "monitoring",
+    values: [
+      {},
+      { serviceMonitor: true },
+      { dashboard: false, namespace: "monitoring" },
+      { labels: { release: "kube-prometheus-stack" } },
+      { labels: {} },
+    ],
+  },
+  {
+    base: "rtx5070ti",
+    at: "smokeTestImage",
+    values: ["registry.lan:5000/cuda-sample:vectoradd", `registry.lan/sample@${digest}`],
+  },
+  {
+    base: "rtx5070ti",
+    at: "images",
+    values: [
+      {},
+      { validationMarkers: "registry.lan/busybox:1.37" },
+      { powerLimit: "ubuntu", dcgmExporter: "registry.lan:5000/nvidia/dcgm-exporter:4.4.1" },
+    ],
+  },
+  {
+    base: "rtx5070ti",
+    at: "gpuOperator values",
+    values: [
+      { dcgmExporter: { env: [{ name: "DCGM_EXPORTER_INTERVAL", value: "15000" }] } },
+      { dcgmExporter: { env: [{ name: "NODE", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } }] } },
+      { daemonsets: { updateStrategy: "OnDelete" } },
+    ],
+  },
+  {
+    base: "aarhus-h100",
+    at: "devicePlugin values",
+    values: [
+      { runtimeClassName: "nvidia" },
+      { deviceIDStrategy: "index", failOnInitError: false },
+      { affinity: null },
+      {
+        config: {
+          map: { default: "version: v1\nflags:\n  migStrategy: none\n", other: "version: v1\n" },
+          default: "other",
+        },
+      },
+      { namespaceOverride: "" },
+    ],
+  },
+  {
+    base: "velaryon",
+    at: "devicePlugin version",
+    values: [...words("0.14.0 0.14.5 0.15.1 v0.17.4 0.18.2 0.20.0 0.21.0")],
+  },
+  { base: "rtx5070ti", at: "gpuOperator version", values: [...words("v24.9.0 25.3.4 v26.3.3 v26.7.2 v27.1.0")] },
+];
