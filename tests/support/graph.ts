@@ -42,3 +42,8 @@ export function isSecret(value: unknown): boolean {
   const signature = "4dabf18193072939515e22adb298388d";
   return typeof value === "object" && value !== null && (value as Record<string, unknown>)[signature] !== undefined;
 }
+
+/** Fails unless a resource waits for an earlier one. */
+export function expectWait(run: Run, later: Registered, earlier: Registered): void {
+  expect([later.name, [...waitsFor(run, later)]]).toEqual([later.name, expect.arrayContaining([earlier.urn])]);
+}

@@ -1,0 +1,175 @@
+import { GpuCluster } from "talos-gpu";
+import { namedByPulumi } from "../components/kubernetes/pods";
+import { arguments_, build, machines, types } from "./support/gpu-cluster";
+import { expectWait, find, findAll, waitsFor } from "./support/graph";
+import type { Registered } from "./support/recorder";
+
+describe("order", () => {
+  test("schematic, upgrade, node, namespace, release, smoke test, server, model: each after all before it", async () => {
+    const run = await build(arguments_("rtx5070ti"));
+    expect(run.error).toBeUndefined();
+    const chain = [
+      find(run, types.schematic),
+      find(run, types.program, "lab-preflight"),
+      find(run, types.configuration),
+      find(run, types.program, "-upgrade"),
+      find(run, types.node),
+      find(run, types.namespace, "lab-namespace"),
+      find(run, types.release),
+      find(run, types.job, namedByPulumi("lab", "gpu-smoke-test", "k8s-worker4")),
+      find(run, types.deployment, "ollama-deployment"),
+      find(run, types.job, pullJob),
+    ];
+    for (const [index, later] of chain.entries()) {
+      for (const earlier of chain.slice(0, index)) expectWait(run, later, earlier);
+    }
+  });
+
+  test.each([
+    // Where the RuntimeClass is ours, it is not made before an operator's has gone.
+    ["aarhus-h100", ["kubernetes:node.k8s.io/v1:RuntimeClass", types.release], /await-free$/],
+    ["rtx5070ti", ["kubernetes:core/v1:ConfigMap", "kubernetes:apps/v1:DaemonSet", types.release], /^$/],
+  ])("%s: what offers the GPUs is replaced with the way they are offered, before any machine", async (...expected) => {
+    const [stack, offer, does] = expected;
+    const run = await build(arguments_(stack));
+    const exposure = find(run, types.program, "-exposure");
+    expect(exposure).toMatchObject({ deleteBeforeReplace: true, inputs: { triggers: ["legacy", expect.any(String)] } });
+    expect(exposure.inputs["create"] ?? "").toMatch(does);
+    const replaced = run.resources.filter(({ replaceWith }) => replaceWith.includes(exposure.urn));
+    expect(replaced.map(({ type }) => type).sort()).toEqual(offer.sort());
+    const asked = find(run, types.program, "lab-preflight");
+    expectWait(run, exposure, asked);
+    for (const program of findAll(run, types.program))
+      if (program !== exposure && program !== asked) expectWait(run, program, exposure);
+  });
+
+  test("every namespace that the stack makes is asked for before the first machine is touched, whatever makes it", async () => {
+    const model = { model: "Qwen/Qwen3-0.6B", gpus: 1 };
+    const run = await build(
+      arguments_("aarhus-h100", { workloads: { ollama: { models: ["qwen3:0.6b"] }, litellm: {}, vllm: model } }),
+      {
+        preview: true,
+      },
+    );
+    expect(run.error).toBeUndefined();
+    const made = findAll(run, types.namespace).map(({ inputs }) => inputs["metadata"].name as string);
+    expect(made).toEqual(expect.arrayContaining(["ollama", "litellm", "vllm"]));
+    expect(JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]).namespaces).toEqual(made.sort());
+  });
+
+  test("what is asked before the first machine is touched follows from what may reboot one, and from the chart", async () => {
+    const asked = async (changes: Record<string, unknown> = {}) => {
+      const run = await build(arguments_("aarhus-h100", changes), { preview: true });
+      expect(run.error).toBeUndefined();
+      return find(run, types.program, "lab-preflight").inputs;
+    };
+    const { stdin, create, triggers } = await asked();
+    expect(create).toMatch(/preflight$/);
+    expect(triggers).toBeUndefined();
+    expect(JSON.parse(stdin)).toMatchObject({
+      machines: [{ machine: "aarhus-h100", gpu: true }],
+      chart: { name: "nvidia-device-plugin", repository: "https://nvidia.github.io/k8s-device-plugin" },
+    });
+    const { spec } = GpuCluster.plan(arguments_("aarhus-h100"));
+    const [[node, machine]] = Object.entries(spec.machines) as [[string, object]];
+    expect(
+      (await asked({ timeouts: { gate: "3m" }, machines: { [node]: { ...machine, labels: { a: "b" } } } })).stdin,
+    ).toBe(stdin);
+    const patches = ['machine: {sysctls: {vm.swappiness: "1"}}'];
+    expect((await asked({ machines: { [node]: { ...machine, patches } } })).stdin).not.toBe(stdin);
+    expect((await asked({ devicePlugin: { version: "0.18.2" } })).stdin).not.toBe(stdin);
+  });
+
+  test("no way from a workload to the release but through the gate", async () => {
+    const run = await build(
+      arguments_("aarhus-h100", { workloads: { ollama: {}, pods: { mine: { image: "busybox" } } } }),
+    );
+    const gate = findAll(run, types.job).filter((job) => job.name.includes("smoke-test"));
+    expect(gate).toHaveLength(1);
+    for (const workload of [find(run, types.deployment), find(run, types.pod)]) {
+      expectWait(run, workload, find(run, types.release));
+      expect(waitsFor(run, workload, gate)).not.toContain(find(run, types.release).urn);
+    }
+  });
+
+  test("control planes one at a time, then workers in a window", async () => {
+    const roles = { cp1: "controlplane", cp2: "controlplane", w1: "worker", w2: "worker", w3: "worker" };
+    const run = await build(arguments_("aarhus-h100", { machines: machines(roles), upgrade: { maxParallel: 2 } }));
+    const upgrade = (name: string): Registered => find(run, types.program, `${name}-upgrade`);
+    expectWait(run, upgrade("cp2"), upgrade("cp1"));
+    for (const worker of ["w1", "w2", "w3"]) expectWait(run, upgrade(worker), upgrade("cp2"));
+    expectWait(run, upgrade("w3"), upgrade("w1"));
+    expect(waitsFor(run, upgrade("w2"))).not.toContain(upgrade("w1").urn);
+    expect(waitsFor(run, upgrade("w3"))).not.toContain(upgrade("w2").urn);
+  });
+
+  test("with upgrade.first: control planes, those, what offers the GPUs, their tests, the other workers, their tests, the gate", async () => {
+    const roles = { cp1: "controlplane", w1: "worker", w2: "worker", w3: "worker", w4: "worker" };
+    const upgrade = { first: ["w3"], maxParallel: "50%" };
+    const limited = Object.fromEntries(
+      Object.entries(machines(roles)).map(([name, machine]) => [
+        name,
+        name === "w3" || name === "w1" ? { ...(machine as object), powerLimit: 300 } : machine,
+      ]),
+    );
+    const run = await build(
+      arguments_("aarhus-h100", { machines: limited, upgrade, workloads: { ollama: {} }, monitoring: {} }),
+    );
+    expect(run.error).toBeUndefined();
+    const of = (name: string): Registered => find(run, types.program, `${name}-upgrade`);
+    const test = (name: string): Registered => find(run, types.job, namedByPulumi("lab", "gpu-smoke-test", name));
+    const [release, tested] = [find(run, types.release), find(run, types.program, "lab-first-gate")];
+    const chain = [of("cp1"), of("w3"), release, test("w3"), tested, of("w1"), of("w4"), test("w4")];
+    for (const [index, later] of chain.entries())
+      for (const earlier of chain.slice(0, index)) expectWait(run, later, earlier);
+    expect(waitsFor(run, of("w2"))).not.toContain(of("w1").urn);
+    const gate = find(run, types.program, "lab-gate");
+    for (const name of ["w1", "w2", "w3", "w4"]) expectWait(run, gate, test(name));
+    // Each has the way over its own test, and the rest is tested no earlier than it is there.
+    expect(waitsFor(run, test("w1"))).not.toContain(of("w4").urn);
+    for (const other of ["w1", "w2", "w4"]) {
+      expect(waitsFor(run, release)).not.toContain(of(other).urn);
+      expect(waitsFor(run, of(other), [tested])).not.toContain(release.urn);
+      expectWait(run, find(run, "kubernetes:apps/v1:DaemonSet", "power-limit-300w"), of(other));
+    }
+    expect(JSON.parse(tested.inputs.stdin as string)).toMatchObject({ mustPass: true, tests: [{ machine: "w3" }] });
+    expect(JSON.parse(gate.inputs.stdin as string)).not.toHaveProperty("mustPass");
+    expectWait(run, find(run, types.deployment, "ollama-deployment"), gate);
+  });
+
+  test("with upgrade.first of all workers: no further stage", async () => {
+    const upgrade = { first: ["w2", "w1"] };
+    const run = await build(arguments_("aarhus-h100", { machines: machines({ w1: "worker", w2: "worker" }), upgrade }));
+    expect(findAll(run, types.program).filter(({ name }) => name.endsWith("gate"))).toHaveLength(1);
+    expectWait(run, find(run, types.program, "w1-upgrade"), find(run, types.program, "w2-upgrade"));
+  });
+
+  test("the cluster's part waits for machines with a GPU, and not for others", async () => {
+    const run = await build(
+      arguments_("aarhus-h100", { machines: machines({ cp1: "controlplane", cp2: "controlplane", w1: "worker" }) }),
+    );
+    const release = find(run, types.release);
+    expectWait(run, release, find(run, types.program, "w1-upgrade"));
+    const late = arguments_("aarhus-h100", {
+      machines: {
+        ...machines({ w1: "worker" }),
+        plain: { address: "192.0.2.9", role: "worker", configuration: "adopted" },
+      },
+    });
+    const other = await build({ ...late, upgrade: { maxParallel: 2 } });
+    expect(waitsFor(other, find(other, types.release))).not.toContain(find(other, types.program, "plain-upgrade").urn);
+  });
+
+  test("dependencies of the cluster's part do not grow with its machines but in its first step", async () => {
+    const roles = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`w${index}`, "worker"]));
+    const run = await build(
+      arguments_("aarhus-h100", { machines: machines(roles), devicePlugin: { version: "0.17.4" } }),
+    );
+    for (const resource of [find(run, types.release), ...findAll(run, types.job)]) {
+      expect([resource.name, resource.dependencies.length]).toEqual([resource.name, expect.any(Number)]);
+      expect(resource.dependencies.length).toBeLessThanOrEqual(3);
+    }
+  });
+});
+
+const pullJob = namedByPulumi("lab-ollama llama3.2:3b", "pull", "llama3.2:3b");
