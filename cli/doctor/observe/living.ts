@@ -63,6 +63,8 @@ function isListed(kind: string, { pods, deployments, daemonSets, jobs }: Objects
 }
 
 interface Maker {
+  /** Whether it wants no pods just now: what happened to those that it had is over. */
+  none: boolean;
   uid: string;
   namespace: string;
   name: string;
@@ -71,7 +73,8 @@ interface Maker {
 
 /** What makes pods; those with longer names first, since one name may begin with another. */
 function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects): Maker[] {
-  const maker = (metadata: k8s.V1ObjectMeta | undefined, well: boolean): Maker => ({
+  const maker = (metadata: k8s.V1ObjectMeta | undefined, well: boolean, none = false): Maker => ({
+    none,
     uid: metadata?.uid ?? "",
     namespace: metadata?.namespace ?? "",
     name: metadata?.name ?? "",
@@ -79,13 +82,16 @@ function makersOf({ deployments = [], daemonSets = [], jobs = [] }: Objects): Ma
   });
   const makers = [
     ...deployments.map((object) => maker(object.metadata, isWellDeployment(object))),
-    ...daemonSets.map((object) => maker(object.metadata, isWellDaemonSet(object))),
+    ...daemonSets.map((object) => maker(object.metadata, isWellDaemonSet(object), wantsNone(object))),
     ...jobs.map(({ metadata, status }) => maker(metadata, (status?.succeeded ?? 0) > 0)),
   ];
   return makers.sort((a, b) => b.name.length - a.name.length);
 }
 
-const made = (maker: Maker, name: string): boolean => name === maker.name || name.startsWith(`${maker.name}-`);
+const made = (maker: Maker, name: string): boolean =>
+  name === maker.name || (!maker.none && name.startsWith(`${maker.name}-`));
+
+const wantsNone = ({ status }: k8s.V1DaemonSet): boolean => status?.desiredNumberScheduled === 0;
 
 const isOf = (maker: Maker, { metadata }: k8s.V1Pod): boolean =>
   metadata?.namespace === maker.namespace && made(maker, metadata.name ?? "");

@@ -91,7 +91,7 @@ const environment =
 
 /** Does something in the node's own files, by a pod, before or after which the plugin begins anew. */
 const inNode =
-  (id: string, folders: Record<string, string>, away: string, back: string) =>
+  (id: string, folders: Record<string, string>, away: string, back: string, hostPid = false) =>
   async (stand: Stand): Promise<Undo> => {
     const act = (script: string, when: string): Promise<void> =>
       withPods(stand, async (pods) => {
@@ -99,6 +99,7 @@ const inNode =
           image: stand.plan.kubernetes.images.powerLimit,
           script,
           folders,
+          hostPid,
         });
         if (phase !== "Succeeded") throw new Error(`${id}, ${when}: ${phase}: ${said}`);
       });
@@ -116,6 +117,9 @@ const runtimeClass: KubernetesObject = {
   kind: "RuntimeClass",
   metadata: { name: "nvidia" },
 };
+
+/** Ends containerd, which is started again with its configuration as it is now. */
+const again = 'for p in /proc/[0-9]*; do [ "$(cat $p/comm)" = containerd ] && kill ${p#/proc/}; done; true';
 
 /** Faults that can be made without changing the card or this computer. */
 export const faults: readonly Fault[] = [
@@ -144,7 +148,7 @@ export const faults: readonly Fault[] = [
     make: (stand) => taken(stand, runtimeClass),
   },
   {
-    id: "handler",
+    id: "other-handler",
     title: "RuntimeClass with a handler that containerd has not",
     shown: says(/handler/),
     make: async (stand) => {
@@ -166,6 +170,18 @@ export const faults: readonly Fault[] = [
     },
   },
   {
+    id: "handler",
+    title: "containerd has no runtime nvidia",
+    shown: says(/has no runtime "nvidia"/),
+    make: inNode(
+      "handler",
+      { "/configuration": "/etc/containerd" },
+      `cp /configuration/config.toml /configuration/kept; sed -i 's/runtimes\\.nvidia\\([].]\\)/runtimes.away\\1/' /configuration/config.toml; ${again}`,
+      `mv /configuration/kept /configuration/config.toml; ${again}`,
+      true,
+    ),
+  },
+  {
     id: "nvml",
     title: "the driver's NVML is not there",
     shown: says(/NVML|nvml|libnvidia-ml/),
@@ -184,7 +200,7 @@ export const faults: readonly Fault[] = [
       "card-gone",
       { "/devices": "/dev" },
       "mkdir /devices/away; for f in /devices/nvidia[0-9]* /devices/nvidiactl; do mv $f /devices/away/; done",
-      "mv /devices/away/* /devices/; rmdir /devices/away",
+      "mv /devices/away/* /devices/; rm -r /devices/away",
     ),
   },
   {

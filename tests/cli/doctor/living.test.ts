@@ -77,6 +77,27 @@ test("nor do those of pods that are gone, where others have their place", () => 
   expect(livingEvents(events, objects, now).map(({ message }) => message)).toEqual(["there", "alone"]);
 });
 
+test("nor do those of pods that a DaemonSet had before it wanted none: its node lost the label, and an earlier failure is over", () => {
+  const about = (uid: string, name: string, kind = "Pod"): k8s.CoreV1Event => ({
+    metadata: {},
+    involvedObject: { kind, uid, name, namespace: "gpu" },
+    message: name,
+    lastTimestamp: now,
+  });
+  const set = (desired: number): k8s.V1DaemonSet =>
+    ({
+      metadata: { uid: "set", name: "plugin", namespace: "gpu" },
+      status: { desiredNumberScheduled: desired, numberReady: 0 },
+    }) as k8s.V1DaemonSet;
+  const events = [about("gone", "plugin-mn6ff"), about("set", "plugin", "DaemonSet")];
+  const told = (desired: number): string[] =>
+    livingEvents(events, { pods: [], daemonSets: [set(desired)], deployments: [], jobs: [] }, now).map(
+      ({ message }) => message ?? "",
+    );
+  expect(told(0)).toEqual(["plugin"]);
+  expect(told(1)).toEqual(["plugin-mn6ff", "plugin"]);
+});
+
 test("failed pods of a Job that succeeded do not count", () => {
   const owned = (uid: string, job: string): k8s.V1Pod => ({
     metadata: { uid, ownerReferences: [{ uid: job, kind: "Job", name: job, apiVersion: "batch/v1" }] },
