@@ -3,18 +3,17 @@ import { promisify } from "node:util";
 import type { Diagnosis } from "../../../components/diagnosis";
 import { inOneLine, type Difference } from "../../../components/diagnosis/unlike/index";
 import type { KubernetesObject } from "../../providers/kubernetes/api";
-import type { Say } from "../../phases";
+import { applied, environment, inNode, patch, plugin, restarted, taken, type Undo } from "./break";
 import { withPods } from "./pods";
 import { nodeName } from "./shape";
 import type { Stand } from "./stand";
-
-/** Takes back what was made. */
-type Undo = (say: Say) => Promise<void>;
 
 /** What somebody does to a healthy cluster, or what breaks in it. */
 export interface Fault {
   id: string;
   title: string;
+  /** Why it cannot be made with the stand-in of the driver. */
+  needsCard?: string;
   /** Whether the doctor names it: its own diagnosis, or what is unlike the plan. */
   shown(differences: readonly Difference[], findings: readonly Diagnosis[]): boolean;
   make(stand: Stand): Promise<Undo>;
@@ -25,91 +24,6 @@ const says =
   (differences, findings) =>
     differences.some((one) => pattern.test([inOneLine(one), ...(one.lastWords ?? [])].join("\n"))) ||
     findings.some(({ symptom, cause, evidence }) => pattern.test([symptom, cause, ...evidence].join("\n")));
-
-const applied = { fieldManager: "talos-gpu-cases", force: true, dryRun: false };
-
-const patch = (
-  stand: Stand,
-  path: string,
-  change: unknown,
-  contentType = "application/merge-patch+json",
-): Promise<unknown> =>
-  stand.cluster.api.request({ method: "PATCH", path, body: change, contentType, signal: stand.signal });
-
-/** An object as it was made, without what the server adds. */
-function asMade(object: KubernetesObject): KubernetesObject {
-  const { status: _s, metadata = {}, ...rest } = object;
-  const { uid: _u, resourceVersion: _r, generation: _g, managedFields: _m, creationTimestamp: _c, ...said } = metadata;
-  return { ...rest, metadata: said };
-}
-
-/** Deletes an object; undone, it is there again. */
-async function taken(stand: Stand, object: KubernetesObject): Promise<Undo> {
-  const saved = asMade(await stand.cluster.get(object, stand.signal));
-  await stand.cluster.delete(object, undefined, stand.signal);
-  return async () => {
-    const gone = (): Promise<boolean> =>
-      stand.cluster.get(object, stand.signal).then(
-        () => false,
-        () => true,
-      );
-    await stand.until(30, gone);
-    await stand.cluster.apply(saved, { ...applied, signal: stand.signal });
-  };
-}
-
-const plugin = ({ plan }: Stand): KubernetesObject => ({
-  apiVersion: "apps/v1",
-  kind: "DaemonSet",
-  metadata: { namespace: plan.kubernetes.release.namespace, name: "nvidia-device-plugin" },
-});
-
-/** The pods of the device plugin begin anew. */
-async function restarted(stand: Stand): Promise<void> {
-  const namespace = stand.plan.kubernetes.release.namespace;
-  await stand.lab.kubernetes.core.deleteCollectionNamespacedPod({
-    namespace,
-    labelSelector: "app.kubernetes.io/name=nvidia-device-plugin",
-  });
-}
-
-/** Sets a variable of the plugin's container. */
-const environment =
-  (name: string, value: string) =>
-  async (stand: Stand): Promise<Undo> => {
-    const path = await stand.cluster.path(plugin(stand));
-    const { spec } = asMade(await stand.cluster.get(plugin(stand), stand.signal));
-    const { containers } = spec.template.spec as { containers: { name: string; env?: { name: string }[] }[] };
-    const [first, ...others] = containers;
-    const env = [...(first!.env ?? []).filter((variable) => variable.name !== name), { name, value }];
-    await patch(stand, path, { spec: { template: { spec: { containers: [{ ...first, env }, ...others] } } } });
-    return async () => {
-      await patch(stand, path, { spec: { template: { spec: { containers } } } });
-      await restarted(stand); // a new pod does not wait as long as one that crashed
-    };
-  };
-
-/** Does something in the node's own files, by a pod, before or after which the plugin begins anew. */
-const inNode =
-  (id: string, folders: Record<string, string>, away: string, back: string, hostPid = false) =>
-  async (stand: Stand): Promise<Undo> => {
-    const act = (script: string, when: string): Promise<void> =>
-      withPods(stand, async (pods) => {
-        const { phase, said } = await pods.run(`${id}-${when}`, {
-          image: stand.plan.kubernetes.images.powerLimit,
-          script,
-          folders,
-          hostPid,
-        });
-        if (phase !== "Succeeded") throw new Error(`${id}, ${when}: ${phase}: ${said}`);
-      });
-    await act(away, "away");
-    await restarted(stand);
-    return async () => {
-      await act(back, "back");
-      await restarted(stand);
-    };
-  };
 
 const node = `/api/v1/nodes/${nodeName}`;
 const runtimeClass: KubernetesObject = {
@@ -170,20 +84,9 @@ export const faults: readonly Fault[] = [
     },
   },
   {
-    id: "handler",
-    title: "containerd has no runtime nvidia",
-    shown: says(/has no runtime "nvidia"/),
-    make: inNode(
-      "handler",
-      { "/configuration": "/etc/containerd" },
-      `cp /configuration/config.toml /configuration/kept; sed -i 's/runtimes\\.nvidia\\([].]\\)/runtimes.away\\1/' /configuration/config.toml; ${again}`,
-      `mv /configuration/kept /configuration/config.toml; ${again}`,
-      true,
-    ),
-  },
-  {
     id: "nvml",
     title: "the driver's NVML is not there",
+    needsCard: "the stand-in's library is a mount, which cannot be moved",
     shown: says(/NVML|nvml|libnvidia-ml/),
     make: inNode(
       "nvml",
@@ -245,6 +148,50 @@ export const faults: readonly Fault[] = [
         await patched("no-reboot", "8");
         await patched("no-reboot", { $patch: "delete" });
       };
+    },
+  },
+  {
+    id: "handler",
+    title: "containerd has no runtime nvidia",
+    shown: says(/has no runtime "nvidia"/),
+    make: async (stand) => {
+      const has = async (wanted: boolean): Promise<void> => {
+        const asked = async (): Promise<boolean> => {
+          const handlers = (await stand.lab.kubernetes.nodes())[nodeName]?.status?.runtimeHandlers ?? [];
+          return handlers.some(({ name }) => name === "nvidia") === wanted;
+        };
+        if ((await stand.until(60, asked)) === undefined)
+          throw new Error(`handler: nvidia is ${wanted ? "not there" : "still there"}`);
+      };
+      const folders = { "/configuration": "/etc/containerd" };
+      const act = (when: string, script: string): Promise<void> =>
+        withPods(stand, async (pods) => {
+          // What becomes of the pod that ends containerd is nobody's to say; the node tells what came of it.
+          await pods.run(`handler-${when}`, {
+            image: stand.plan.kubernetes.images.powerLimit,
+            script: `${script}; ${again}`,
+            folders,
+            hostPid: true,
+          });
+        });
+      const file = "/configuration/config.toml";
+      await act(
+        "away",
+        `cp ${file} /configuration/kept; sed -i 's/runtimes\\.nvidia\\([].]\\)/runtimes.away\\1/' ${file}`,
+      );
+      const undo = async (): Promise<void> => {
+        await act("back", `cp /configuration/kept ${file}`);
+        await has(true);
+        await restarted(stand);
+      };
+      try {
+        await has(false);
+        await restarted(stand);
+      } catch (error) {
+        await undo();
+        throw error;
+      }
+      return undo;
     },
   },
 ];

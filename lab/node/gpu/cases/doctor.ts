@@ -1,6 +1,6 @@
 import { inOneLine } from "../../../../components/diagnosis/unlike/index";
 import type { DoctorReport } from "../../../../cli/doctor/report";
-import { held, wrong, type Case } from "../case";
+import { held, untried, wrong, type Case } from "../case";
 import { faults, type Fault } from "../faults";
 
 /** Seconds until a fault shows, and until a cluster is as before: the kubelet tells a change at its next sync. */
@@ -33,6 +33,7 @@ const faulty = (fault: Fault): Case => ({
   id: `fault-${fault.id}`,
   title: `doctor: ${fault.title}`,
   run: async (stand, say) => {
+    if (fault.needsCard !== undefined && stand.cards === undefined) return untried(fault.needsCard);
     await stand.become({}, say);
     const before = await stand.doctorUntil(({ status }) => status === 0, heals);
     if (before.status !== 0) return wrong(`the cluster is not healthy before: ${told(before)}`);
