@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
+import * as semver from "semver";
 import { parse, stringify } from "yaml";
 import { findRelease } from "../../components/recipe";
 import type { ClusterSpec, MachineSpec } from "../../components/recipe/stack/spec/index";
@@ -71,16 +72,14 @@ export async function makeExistingCluster(dir: string, talosctl: string, spec: C
   const configurations: Record<string, string> = {};
   const unpatched: Record<string, string> = {};
   const generateOf = async ([name, machine]: [string, MachineSpec]): Promise<void> => {
+    const named = hostnamed(name, spec.talosVersion);
+    const patched = (texts: string[]): string[] => texts.flatMap((text) => ["--config-patch", text]);
     const patches = await writePatches(file(name), machine, spec);
     configurations[name] = file(`${name}.yaml`);
-    await generate(
-      machine.role,
-      configurations[name],
-      patches.flatMap((patch) => ["--config-patch", `@${patch}`]),
-    );
+    await generate(machine.role, configurations[name], patched([named, ...patches.map((patch) => `@${patch}`)]));
     if (machine.configuration !== "omni") return;
     unpatched[name] = file(`${name}-unpatched.yaml`);
-    await generate(machine.role, unpatched[name]);
+    await generate(machine.role, unpatched[name], patched([named]));
   };
   // The keys are there; what is made of them does not depend on one another.
   await Promise.all([
@@ -115,6 +114,13 @@ function withEndpoint(config: TalosConfig, endpoint: string): TalosConfig {
     { ...context, endpoints: [endpoint] },
   ]);
   return { ...config, contexts: Object.fromEntries(contexts) as TalosConfig["contexts"] };
+}
+
+/** Whoever made the cluster gave its machines their names; Talos calls a node by what its machine's configuration says. */
+function hostnamed(name: string, talosVersion: string): string {
+  return semver.lt(talosVersion, "1.12.0") // from then on talosctl generates a document, beside which the field is an error
+    ? stringify({ machine: { network: { hostname: name } } })
+    : stringify({ apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: name });
 }
 
 /** An owner's patches are on the machine already: the cluster's and its own. */

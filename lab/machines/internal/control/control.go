@@ -18,7 +18,7 @@ func Handler(machines []*machine.Machine) http.Handler {
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) {
 		reports := map[string]machine.Report{}
 		for _, m := range machines {
-			reports[m.Name()] = m.Report()
+			reports[m.Key()] = m.Report()
 		}
 
 		answer(w, http.StatusOK, map[string]any{"machines": reports})
@@ -37,7 +37,7 @@ func Handler(machines []*machine.Machine) http.Handler {
 		}
 
 		for _, m := range machines {
-			if m.Name() != r.PathValue("name") {
+			if m.Key() != r.PathValue("name") {
 				continue
 			}
 
@@ -67,7 +67,7 @@ func Handler(machines []*machine.Machine) http.Handler {
 		}
 
 		for _, m := range machines {
-			if m.Name() == r.PathValue("name") {
+			if m.Key() == r.PathValue("name") {
 				answer(w, http.StatusOK, nvidiaSMI(m, call.Args))
 
 				return
@@ -95,7 +95,7 @@ func nvidiaSMI(m *machine.Machine, args []string) map[string]any {
 
 	var output bytes.Buffer
 
-	code := smi.Run(&output, args, driver, kubelet.GPUsOf(m.Name(), snapshot), smi.SettingsOf(m.RootFS()))
+	code := smi.Run(&output, args, driver, kubelet.GPUsOf(m.Key(), snapshot), smi.SettingsOf(m.RootFS()))
 
 	return map[string]any{"code": code, "output": output.String()}
 }

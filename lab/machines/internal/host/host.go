@@ -11,7 +11,9 @@ import (
 
 // Machine is one emulated Talos machine as software that runs on it sees it.
 type Machine interface {
-	// Name is the node name.
+	// Key is what the lab calls the machine; it never changes.
+	Key() string
+	// Name is the machine's host name since its last boot, and the name of its node.
 	Name() string
 	// Address is the address of the machine's Talos API in the stack, e.g. 192.168.1.224.
 	Address() string

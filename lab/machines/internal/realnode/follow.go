@@ -88,7 +88,7 @@ func specOf(config Config, machine host.Machine, s host.Snapshot) *Spec {
 		Programs: config.Programs, Server: config.Server, CACert: config.CACert, CAKey: config.CAKey,
 		Parts: s.CRIParts, Talos: s.TalosVersion, BootID: s.BootID, Taints: s.RegisterWithTaints,
 		Toolkit: s.LibraryVersion != "", Libraries: s.LibraryVersion, Driver: s.DriverVersion, Specification: s.Era == host.EraCDI && s.DriverVersion != "",
-		Cards: kubelet.GPUsOf(machine.Name(), s), RealDriver: config.RealDriver,
+		Cards: kubelet.GPUsOf(machine.Key(), s), RealDriver: config.RealDriver,
 	}
 }
 

@@ -66,7 +66,7 @@ func Run(ctx context.Context, cfg Config, machines []host.Machine, real map[stri
 	ended := make(chan error, len(machines)+1)
 	go func() { ended <- provisionStorage(ctx, client) }()
 	for _, machine := range machines {
-		node, isReal := real[machine.Name()]
+		node, isReal := real[machine.Key()]
 		go func() {
 			if !isReal {
 				ended <- runKubelet(ctx, shared, machine)

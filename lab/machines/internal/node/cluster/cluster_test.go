@@ -95,7 +95,7 @@ func eventually(t *testing.T, what string, limit time.Duration, holds func() (bo
 func start(t *testing.T, config Config, machines ...host.Machine) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- Run(ctx, config, machines) }()
+	go func() { done <- Run(ctx, config, machines, nil) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

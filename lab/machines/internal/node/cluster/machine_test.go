@@ -66,6 +66,7 @@ func newTestMachine(t *testing.T) *testMachine {
 }
 
 func (m *testMachine) Name() string      { return m.name }
+func (m *testMachine) Key() string       { return m.name }
 func (m *testMachine) Address() string   { return m.address }
 func (m *testMachine) Role() string      { return m.role }
 func (m *testMachine) RootFS() string    { return m.root }

@@ -62,10 +62,6 @@ func New(ctx context.Context, config Config, machine host.Machine) (*Kubelet, er
 
 // Run follows the machine: a session per boot whose kubelet runs.
 func (k *Kubelet) Run(ctx context.Context) error {
-	client, elevated, err := k.authority.clients(k.machine)
-	if err != nil {
-		return err
-	}
 	var current *session
 	stop := func() {
 		if current != nil {
@@ -81,6 +77,11 @@ func (k *Kubelet) Run(ctx context.Context) error {
 		}
 		switch {
 		case snapshot.KubeletRunning && current == nil:
+			// The node's name is of this boot, and its rights go by it.
+			client, elevated, err := k.authority.clients(k.machine)
+			if err != nil {
+				return err
+			}
 			current = startSession(ctx, k, client, elevated, snapshot)
 		case current != nil:
 			current.machineChanged()

@@ -62,7 +62,7 @@ func (s splitting) write(file string) error {
 func CardsOf(m host.Machine) []GPU {
 	splitMutex.Lock()
 	defer splitMutex.Unlock()
-	cards := GPUsOf(m.Name(), m.Snapshot())
+	cards := GPUsOf(m.Key(), m.Snapshot())
 	driver := loaded(m, cards)
 	for i := range cards {
 		cards[i].Split, cards[i].Slices = driver.Modes[cards[i].UUID], driver.Slices[cards[i].UUID]
@@ -90,7 +90,7 @@ func SetMIGMode(m host.Machine, card GPU, on bool) (inForce bool, err error) {
 	if card.MIG == nil {
 		return false, fmt.Errorf("error setting MIG mode: Not Supported")
 	}
-	driver := loaded(m, GPUsOf(m.Name(), m.Snapshot()))
+	driver := loaded(m, GPUsOf(m.Key(), m.Snapshot()))
 	if card.MIG.ModeNeedsReset {
 		kept := readSplitting(cardFile(m))
 		kept.Modes[card.UUID] = on
@@ -110,7 +110,7 @@ func SetMIGMode(m host.Machine, card GPU, on bool) (inForce bool, err error) {
 func SplitCard(m host.Machine, card GPU, profiles map[string]int) error {
 	splitMutex.Lock()
 	defer splitMutex.Unlock()
-	driver := loaded(m, GPUsOf(m.Name(), m.Snapshot()))
+	driver := loaded(m, GPUsOf(m.Key(), m.Snapshot()))
 	if !driver.Modes[card.UUID] {
 		return fmt.Errorf("error creating MIG devices: MIG mode of GPU %d is not enabled", card.Index)
 	}
@@ -125,7 +125,7 @@ func SplitCard(m host.Machine, card GPU, profiles map[string]int) error {
 		for range profiles[name] {
 			index := len(made)
 			what := fmt.Sprintf("mig-%d-%d-%s", card.Index, index, name)
-			made = append(made, Slice{Index: index, UUID: "MIG-" + identifier(m.Name(), what), Profile: name})
+			made = append(made, Slice{Index: index, UUID: "MIG-" + identifier(m.Key(), what), Profile: name})
 		}
 	}
 	driver.Slices[card.UUID] = made

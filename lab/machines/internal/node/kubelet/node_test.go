@@ -40,6 +40,7 @@ type stopped struct {
 }
 
 func (stopped) Name() string            { return "gpu-1" }
+func (stopped) Key() string             { return "gpu-1" }
 func (stopped) Address() string         { return "192.0.2.1" }
 func (stopped) Snapshot() host.Snapshot { return host.Snapshot{} }
 func (m stopped) Clock() host.Clock     { return m.clock }

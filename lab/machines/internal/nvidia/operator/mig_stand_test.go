@@ -26,6 +26,7 @@ type splittable struct {
 }
 
 func (m *splittable) Name() string         { return "gpu-1" }
+func (m *splittable) Key() string          { return "gpu-1" }
 func (m *splittable) RootFS() string       { return m.root }
 func (m *splittable) Clock() host.Clock    { return atOnce{} }
 func (m *splittable) Event(string, ...any) {}

@@ -94,7 +94,7 @@ func (s *machineService) EtcdStatus(context.Context, *emptypb.Empty) (*machine.E
 	answer.Leader = memberID(members[0])
 
 	for _, member := range members {
-		if member.Name == s.m.Name() {
+		if member.Name == s.m.Key() {
 			answer.MemberId = memberID(member)
 		}
 	}

@@ -31,7 +31,7 @@ func NewRouter(machines []*machine.Machine) *Router {
 
 	for i := len(machines) - 1; i >= 0; i-- {
 		m := machines[i]
-		router.machines[m.Address()], router.machines[m.Name()] = m, m
+		router.machines[m.Address()], router.machines[m.Key()] = m, m
 
 		if m.Role() == "controlplane" {
 			router.endpoint = m

@@ -162,7 +162,7 @@ func (m *Machine) uncordon(ctx context.Context) {
 		limited, cancel := context.WithTimeout(ctx, m.env.Clock.Real(5*time.Minute))
 		defer cancel()
 
-		if err := m.env.Nodes.Uncordon(limited, m.spec.Name); err != nil && ctx.Err() == nil {
+		if err := m.env.Nodes.Uncordon(limited, m.Name()); err != nil && ctx.Err() == nil {
 			m.Event("uncordon: %v", err)
 		}
 	}()

@@ -68,7 +68,7 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 	m.update(func(s *state) {
 		s.next = nil
 		s.active = s.persistent // what was staged takes effect
-		s.boot = boot{id: id, began: began, end: end, stage: runtime.MachineStageBooting, api: api}
+		s.boot = boot{id: id, host: hostnameOf(s.active, m.spec.Name), began: began, end: end, stage: runtime.MachineStageBooting, api: api}
 
 		if !first {
 			s.reboots++
@@ -121,7 +121,7 @@ func (m *Machine) baseFiles(image factory.Image, bootID string) error {
 		"/proc/modules":                   "",
 		"/proc/version":                   "Linux version (talos@buildkitsandbox) SMP\n",
 		"/etc/os-release":                 fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%s\nPRETTY_NAME=\"Talos (%s)\"\n", image.Version, image.Version),
-		"/etc/hostname":                   m.spec.Name + "\n",
+		"/etc/hostname":                   m.Name() + "\n",
 	} {
 		if err := nvidia.WriteFile(m.root, path, content); err != nil {
 			return err
@@ -212,7 +212,7 @@ func (m *Machine) drain(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, m.env.Clock.Real(5*time.Minute))
 	defer cancel()
 
-	if err := m.env.Nodes.Drain(limited, m.spec.Name); err != nil {
+	if err := m.env.Nodes.Drain(limited, m.Name()); err != nil {
 		m.Event("drain: %v", err)
 	}
 

@@ -92,6 +92,8 @@ type state struct {
 // boot is what a boot starts anew.
 type boot struct {
 	id string
+	// host is the name that the machine has until the next boot.
+	host string
 	// began is when, in lab seconds.
 	began float64
 	stage runtime.MachineStage
@@ -133,7 +135,7 @@ func New(ctx context.Context, description spec.Machine, env Environment) (*Machi
 		s: state{
 			slots: slots.New(image), active: provider, persistent: provider, unconfigured: description.Config == "",
 			images: map[string]factory.Image{}, faults: map[string]int{},
-			boot: boot{end: func() {}},
+			boot: boot{host: hostnameOf(provider, description.Name), end: func() {}},
 		},
 	}
 
@@ -197,8 +199,11 @@ func (m *Machine) await(ctx context.Context, met func(s *state) bool) error {
 	}
 }
 
-// Name is the node name.
-func (m *Machine) Name() string { return m.spec.Name }
+// Key is what the lab calls the machine.
+func (m *Machine) Key() string { return m.spec.Name }
+
+// Name is the machine's host name since its last boot, and the name of its node.
+func (m *Machine) Name() string { return look(m, func(s *state) string { return s.boot.host }) }
 
 // Address of the machine's API.
 func (m *Machine) Address() string { return m.spec.Address }

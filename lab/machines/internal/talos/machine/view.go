@@ -59,7 +59,7 @@ func (m *Machine) view() resources.View {
 
 	view := resources.View{
 		Snapshot: m.snapshot(),
-		Name:     m.spec.Name, Address: m.spec.Address, Role: m.spec.Role,
+		Name:     now.host, Address: m.spec.Address, Role: m.spec.Role,
 		Platform: image.Platform, SecureBoot: m.spec.SecureBoot, Schematic: image.Schematic,
 		Persistent: m.s.persistent,
 		Stage:      now.stage, Ready: now.ready, Unmet: now.unmet, Services: now.services,

@@ -23,6 +23,7 @@ type shared struct {
 }
 
 func (m *shared) Name() string      { return "gpu-1" }
+func (m *shared) Key() string       { return "gpu-1" }
 func (m *shared) RootFS() string    { return m.root }
 func (m *shared) Clock() host.Clock { return atOnce{} }
 func (m *shared) Snapshot() host.Snapshot {
