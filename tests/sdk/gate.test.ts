@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as semver from "semver";
-import { breakingChanges, type ApiSchema } from "../../sdk/breaking";
+import { breakingChanges, type ApiSchema } from "../../cli/schema/breaking";
 
 const root = path.resolve(__dirname, "../..");
 const read = (file: string): string => fs.readFileSync(path.join(root, file), "utf8");

@@ -2,10 +2,10 @@ import * as fs from "node:fs";
 import Ajv from "ajv";
 import { parse } from "yaml";
 import { type ClusterSpec, findingsOf, parseSpec, planCluster } from "../../components/recipe";
-import { referenceFile } from "../../sdk/generate";
-import { type Field, fieldsOfStack } from "../../sdk/stack/fields";
-import { clusterSchema, type JsonSchema, schemaAt } from "../../sdk/stack/json-schema";
-import { referencePage } from "../../sdk/stack/page";
+import { referenceFile } from "../../cli/schema/main";
+import { type Field, fieldsOfStack } from "../../cli/schema/fields";
+import { clusterSchema, type JsonSchema, schemaAt } from "../../cli/schema/json-schema";
+import { referencePage } from "../../cli/schema/page";
 import { validStack } from "../recipe/stacks";
 
 const fields = fieldsOfStack();

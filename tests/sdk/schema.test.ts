@@ -1,5 +1,5 @@
 import * as fs from "node:fs";
-import { renderSchema, schemaFile } from "../../sdk/generate";
+import { renderSchema, schemaFile } from "../../cli/schema/main";
 
 // The schema is the package's interface to other languages: a change of it must be seen in a pull request.
 test("sdk/schema.json is what the components publish (npm run schema)", async () => {

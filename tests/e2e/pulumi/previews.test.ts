@@ -126,7 +126,7 @@ test.each([
 
 /**
  * A schema without what the CLI's own types drop when it prints one, `optional: true` and what is empty, and without default,
- * example and effect of a field, which sdk/generate.ts adds to its description.
+ * example and effect of a field, which cli/schema adds to its description.
  */
 function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(comparable);

@@ -1,21 +1,22 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { ComponentProvider, getPulumiComponents } from "@pulumi/pulumi/provider/experimental/provider";
-import { renderStackSchema } from "./stack/json-schema";
-import { referencePage } from "./stack/page";
-import { type PackageSchema, withTags } from "./stack/tags";
+import { renderStackSchema } from "./json-schema";
+import { referencePage } from "./page";
+import { repository as root } from "../../stacks/stack-file";
+import { type PackageSchema, withTags } from "./tags";
 
-const components = path.join(__dirname, "..", "components");
+const components = path.join(root, "components");
 
 /** Schema of the last release; until there is one, the schema that it is going to have. */
-const releasedFile = path.join(__dirname, "released.json");
+const releasedFile = path.join(root, "sdk/released.json");
 
 /** File of the committed schema. */
-export const schemaFile = path.join(__dirname, "schema.json");
+export const schemaFile = path.join(root, "sdk/schema.json");
 
 /** Files that say what a stack may say: to an editor, and to a reader. */
-export const stackSchemaFile = path.join(__dirname, "../stacks/stack.schema.json");
-export const referenceFile = path.join(__dirname, "../docs/reference.md");
+export const stackSchemaFile = path.join(root, "stacks/stack.schema.json");
+export const referenceFile = path.join(root, "docs/reference.md");
 
 /**
  * The package's schema: what other languages see. Made by the very host that serves the package as a plugin. The CLI reads

@@ -1,5 +1,6 @@
 import * as path from "node:path";
 import * as ts from "typescript";
+import { repository } from "../../stacks/stack-file";
 
 /** What the source says of a field of the stack: its docstring and the docstring's tags. */
 export interface Field {
@@ -16,7 +17,7 @@ export interface Field {
   causes?: string;
 }
 
-const specFolder = path.join(__dirname, "../../components/recipe/stack/spec");
+const specFolder = path.join(repository, "components/recipe/stack/spec");
 
 /**
  * Every field of a stack, in the order of its types, each followed by its own fields. Read by the TypeScript compiler, which
