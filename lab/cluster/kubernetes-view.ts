@@ -1,5 +1,5 @@
 import * as k8s from "@kubernetes/client-node";
-import { describeTaint } from "../../components/recipe/machine/taints";
+import { isReady } from "./node";
 
 /** What the lab looks at in a cluster; it changes nothing. */
 export class KubernetesView {
@@ -72,22 +72,4 @@ export class KubernetesView {
     };
     follow();
   }
-}
-
-/** Whether a node's condition Ready is true. */
-export function isReady(node: k8s.V1Node): boolean {
-  return node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
-}
-
-/** Allocatable NVIDIA resources of a node, by name; none that are zero. */
-export function gpusOf(node: k8s.V1Node | undefined): Record<string, string> {
-  const entries = Object.entries(node?.status?.allocatable ?? {});
-  return Object.fromEntries(entries.filter(([name, count]) => name.startsWith("nvidia.com/") && count !== "0"));
-}
-
-/** Taints of a node as the recipe writes them: `key=value:Effect`. */
-export function taintsOfNode(node: k8s.V1Node | undefined): string[] {
-  return (node?.spec?.taints ?? []).map(({ key, value, effect }) =>
-    describeTaint({ key, effect, ...(value === undefined ? {} : { value }) }),
-  );
 }

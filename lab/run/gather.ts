@@ -1,4 +1,5 @@
-import { gpusOf, taintsOfNode, type KubernetesView } from "../cluster/kubernetes-view";
+import type { KubernetesView } from "../cluster/kubernetes-view";
+import { gpusOf, taintsOfNode } from "../cluster/node";
 import type { Machines } from "../machines";
 import type { MachineReport, WorkloadReport } from "./report";
 

@@ -4,7 +4,7 @@ import { TalosMachine } from "../../components/machine/program/talos/talos-machi
 import { Talosctl } from "../../components/machine/program/talos/talosctl";
 import { configPatchType, extensionsType } from "../../components/recipe";
 import type { Lab } from "../cluster/bring-up";
-import { taintsOfNode } from "../cluster/kubernetes-view";
+import { taintsOfNode } from "../cluster/node";
 import { ApiError, isNotFound, type KubernetesObject } from "../providers/kubernetes/api";
 import { Cluster } from "../providers/kubernetes/cluster";
 import { valuesOf, type Standing } from "./standing";
