@@ -82,7 +82,9 @@ async function startOne(binary: string, talosctl: string): Promise<Machines> {
     dir,
     ...releases,
   );
-  await talos("machineconfig", "patch", "worker.yaml", "--patch", patch, "--output", "machine.yaml");
+  const named = JSON.stringify({ apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: node });
+  const patches = [patch, named].flatMap((text) => ["--patch", text]);
+  await talos("machineconfig", "patch", "worker.yaml", ...patches, "--output", "machine.yaml");
   const secrets = parse(await fs.readFile(at("secrets.yaml"), "utf8")) as {
     certs: { os: { crt: string; key: string } };
   };

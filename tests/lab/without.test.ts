@@ -55,7 +55,7 @@ const touched: Record<FixId, RegExp> = {
   operatorValidatorLabel: /^machines\.\d+\.nodeLabels\.nvidia\.com\/gpu\.deploy\.operator-validator$/,
   nodeSelector: /^kubernetes\.(nodeSelector|release\.values\.nodeSelector)\./,
   driverBranches: /^machines\.\d+\.(extensions|schematic|schematicId|installerImage|driverVersion|patches)\b/,
-  schematic: /^machines\.\d+\.(schematic|schematicId)$/,
+  schematic: /^machines\.\d+\.(schematic|schematicId|installerImage)$/,
   cudaImage: /^kubernetes\.smokeTestImage$/,
   modelsPull: /^spec\.workloads\.ollama\.pullBy$/,
   privilegedNamespace: /^kubernetes\.namespaceLabels\./,
