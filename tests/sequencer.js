@@ -2,7 +2,15 @@
 const Sequencer = require("@jest/test-sequencer").default;
 
 /** Labs before units, and of the labs the longest first. */
-const longest = ["/node/node.", "/e2e/failures/without.", "/e2e/stacks.", "/e2e/failures/", "/e2e/sharing.", "/e2e/"];
+const longest = [
+  "/node/node.",
+  "/e2e/failures/without.",
+  "/e2e/life.",
+  "/e2e/stacks.",
+  "/e2e/failures/",
+  "/e2e/sharing.",
+  "/e2e/",
+];
 
 /** Position of a file among those that begin first. */
 const rank = ({ path }) => {

@@ -1,0 +1,48 @@
+import Table from "cli-table3";
+import type { LifeRun, LifeStep } from "./runs/life";
+import { type LifeEdit, lives } from "./runs/life-table";
+import { runApart, type Told } from "./support/apart";
+
+// Edits of stacks that are up: what the preview says comes, nothing is left to do then, and all of it can be taken back.
+
+const labs = Object.keys(lives);
+const ran: Record<string, Told<LifeRun>> = {};
+
+beforeAll(async () => {
+  await Promise.all(labs.map(async (name) => (ran[name] = await runApart<LifeRun>("life", name))));
+}, 15 * 60_000); // the tools may have to be built first
+
+/** Every edit and its end, in their order. */
+const stepsOf = (edits: LifeEdit[]): string[] =>
+  edits.flatMap(({ name, then = [] }) => [name, ...stepsOf(then), `${name}, taken back`]);
+
+const handSteps = ["deleted by hand, --refresh", "deleted by hand, lookAgain", "--replace of everything"];
+
+/** What a reader sees of a run. */
+function tableOf(steps: LifeStep[]): string {
+  const table = new Table({ head: ["edit", "the preview", "reboots", "seconds"], style: { head: [] } });
+  for (const { edit, word, reboots, seconds } of steps) {
+    const came = Object.entries(reboots).filter(([, count]) => count > 0);
+    table.push([
+      edit,
+      word || "–",
+      came.map(([name, count]) => `${name} ${count}`).join("\n") || "–",
+      Math.round(seconds),
+    ]);
+  }
+  return table.toString();
+}
+
+describe.each(labs)("%s", (name) => {
+  test("every edit: the preview's word is what comes, a further preview is empty, and so when it is taken back", () => {
+    const { outcome: run, said } = ran[name]!;
+    process.stderr.write(`${name}\n${tableOf(run.steps)}\n`);
+    const wrong = run.steps.flatMap(({ edit, wrong }) => wrong.map((line) => `${edit}: ${line}`));
+    if (wrong.length > 0) throw new Error([...wrong, said.slice(-8_000)].join("\n"));
+    const { edits, byHand } = lives[name]!;
+    const all = ["at first", ...stepsOf(edits), ...(byHand ? handSteps : [])];
+    expect(run.steps.map(({ edit }) => edit)).toEqual(all);
+  });
+
+  test("the destroy leaves nothing", () => expect(ran[name]!.outcome.left).toEqual([]));
+});

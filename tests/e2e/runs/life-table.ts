@@ -1,0 +1,103 @@
+import { repository } from "../../../stacks/stack-file";
+import type { Said } from "../../support/edits";
+import * as path from "node:path";
+
+/** An edit of a stack that is up. */
+export interface LifeEdit {
+  name: string;
+  /** What it does to the stack's configuration. */
+  edit: (said: Said) => void;
+  /** What it does to the kubeconfig. Default: nothing. */
+  kubeconfig?: (text: string) => string;
+  /** What the preview of taking it back is refused with, where that cannot be done; the edit then stays. */
+  stays?: RegExp;
+  /** Where the preview may say `only if`, as only the machine knows; elsewhere it has to know. */
+  onlyIf?: boolean;
+  /** Whether no machine may reboot, whatever the preview says. */
+  quiet?: boolean;
+  /** Whether nothing may be made, or made anew. */
+  inPlace?: boolean;
+  /** Edits on top of it, before it is taken back. */
+  then?: LifeEdit[];
+}
+
+/** A lab, and what is edited on it, one after the other. */
+export interface Life {
+  /** File: all that the cluster has. */
+  stack: string;
+  /** Takes from it what the stack does not have at first. */
+  first: (said: Said) => void;
+  edits: LifeEdit[];
+  /** Whether somebody then deletes by hand, and `--refresh`, `lookAgain` and `--replace` follow. */
+  byHand?: boolean;
+}
+
+const machine = (said: Said, name: string): Said => said["machines"][name] as Said;
+const file = (name: string): string => path.join(repository, "tests/e2e/stacks", `Pulumi.${name}.yaml`);
+const noDowngrade = /does not support downgrades/;
+
+/** Every edit at least once, on the stack that has most to lose by it; `tests/recipe/effect/edits.test.ts` has more pairs, without a lab. */
+export const lives: Record<string, Life> = {
+  operator: {
+    stack: file("edited-operator"),
+    first: (said) => {
+      delete said["machines"]["gpu-2"];
+      machine(said, "gpu-1")["gpus"][0].count = 1;
+    },
+    edits: [
+      { name: "one more card", edit: (said) => (machine(said, "gpu-1")["gpus"][0].count = 2) },
+      { name: "a machine added", edit: (said) => (said["machines"]["gpu-2"] = another), onlyIf: true },
+      {
+        name: "operator to plugin",
+        edit: (said) => {
+          delete said["gpuOperator"];
+          said["devicePlugin"] = { version: "0.18.2" };
+        },
+      },
+      { name: "the operator's namespace", edit: (said) => (said["gpuOperator"].namespace = "gpus") },
+      {
+        name: "another server URL",
+        edit: () => {},
+        kubeconfig: (text) => text.replace("https://127.0.0.1:", "https://localhost:"),
+        onlyIf: true,
+        inPlace: true,
+      },
+      {
+        name: "Talos minor, the running release said",
+        edit: (said) => {
+          said["talosVersion"] = "v1.12.6";
+          machine(said, "gpu-1")["runningVersion"] = "v1.11.5";
+        },
+        // It changes what Talos generates for an owned machine, if that minor release writes it differently.
+        then: [{ name: "runningVersion taken out", edit: (said) => delete machine(said, "gpu-1")["runningVersion"] }],
+        stays: noDowngrade, // last of all: an inline program's next preview does not end after one that was refused
+      },
+    ],
+  },
+  plugin: {
+    stack: file("edited-plugin"),
+    first: () => {},
+    edits: [
+      {
+        name: "time slicing",
+        edit: (said) => (said["sharing"] = { timeSlicing: { replicas: 4 } }),
+        then: [{ name: "its count", edit: (said) => (said["sharing"].timeSlicing.replicas = 8) }],
+      },
+      { name: "label", edit: (said) => (machine(said, "gpu-1")["labels"].slot = "Y") },
+      { name: "taint", edit: (said) => (machine(said, "gpu-1")["taints"] = { gpu: "yes:NoSchedule" }) },
+      { name: "chart release", edit: (said) => (said["devicePlugin"].version = "0.18.2") },
+      { name: "a workload added", edit: (said) => (said["workloads"] = { pods: { test: pod } }) },
+      { name: "driver branch, lts to production", edit: (said) => (said["driver"].branch = "production") },
+    ],
+    byHand: true,
+  },
+};
+
+const another: Said = {
+  address: "192.0.2.52",
+  role: "worker",
+  configuration: "adopted",
+  gpus: [{ model: "RTX 5070 Ti" }],
+};
+
+const pod: Said = { image: "nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04", command: ["nvidia-smi"] };

@@ -1,0 +1,177 @@
+import * as fs from "node:fs";
+import { inOneLine } from "../../../components/diagnosis/unlike/index";
+import { isDeepStrictEqual } from "node:util";
+import type { RunOptions, RunResult } from "../../../lab/engine";
+import { diagnoseLab } from "../../../lab/run/diagnose-lab";
+import { foretoldBy, unforetold } from "../../../lab/run/foretold";
+import { countOf, countSince } from "../../../lab/run/gather";
+import { lookAround } from "../../../lab/run/look-around";
+import { whatIsLeft } from "../../../lab/run/take-down";
+import { inWords } from "../../../lab/run/updates";
+import { stackNameOf } from "../../../stacks/stack-file";
+import type { Said } from "../../support/edits";
+import { deletedByHand, replaceable } from "./life-by-hand";
+import { type LifeStand, openLifeStand } from "./life-stand";
+import { type LifeEdit, lives } from "./life-table";
+import { asProgram } from "./program";
+
+/** What came of an edit, or of taking it back. */
+export interface LifeStep {
+  edit: string;
+  /** What the preview said of reboots, by machine; `refused` where it went no further. */
+  word: string;
+  /** Reboots that came, by machine. */
+  reboots: Record<string, number>;
+  /** What is not as it has to be: the update's errors, a word that was wrong, what a further preview would change. */
+  wrong: string[];
+  seconds: number;
+}
+
+/** What came of a lab. */
+export interface LifeRun {
+  steps: LifeStep[];
+  left: string[];
+}
+
+type Expected = Pick<LifeEdit, "onlyIf" | "quiet" | "inPlace">;
+
+class Run {
+  readonly steps: LifeStep[] = [];
+  private kubeconfig: string;
+
+  constructor(
+    private readonly stand: LifeStand,
+    private said: Said,
+  ) {
+    this.kubeconfig = fs.readFileSync(stand.lab.controlPlane.adminKubeconfig, "utf8");
+  }
+
+  /** The edit, those on top of it, and back. */
+  async through({ name, edit, kubeconfig = (text) => text, stays, then = [], ...expected }: LifeEdit): Promise<void> {
+    const before = { said: this.said, kubeconfig: this.kubeconfig };
+    const after = { said: structuredClone(this.said), kubeconfig: kubeconfig(this.kubeconfig) };
+    edit(after.said);
+    await this.become(after);
+    await this.update(name, expected);
+    for (const further of then) await this.through(further);
+    await this.become(before);
+    const back = `${name}, taken back`;
+    if (stays === undefined) return this.update(back, expected);
+    await this.refused(back, stays);
+    await this.become(after);
+  }
+
+  /** What somebody deletes comes back, and what is asked for is made anew; no machine reboots for it. */
+  async byHand(): Promise<void> {
+    const { lab } = this.stand;
+    const quietly = { onlyIf: true, quiet: true };
+    await this.mended("deleted by hand, --refresh", ["RuntimeClass", "Job"], () =>
+      this.update("deleted by hand, --refresh", quietly, { refresh: true }),
+    );
+    await this.mended("deleted by hand, lookAgain", ["RuntimeClass", "Job", "DaemonSet", "label"], async () => {
+      await this.become({ said: { ...this.said, lookAgain: "by-hand" }, kubeconfig: this.kubeconfig });
+      await this.update("deleted by hand, lookAgain", quietly);
+    });
+    await this.update("--replace of everything", quietly, { replace: await replaceable(lab.engine) });
+  }
+
+  private async mended(
+    edit: string,
+    kinds: Parameters<typeof deletedByHand>[1],
+    mend: () => Promise<void>,
+  ): Promise<void> {
+    const there = await deletedByHand(this.stand.lab, kinds);
+    await mend();
+    const gone = await there();
+    if (gone.length > 0) this.steps.at(-1)!.wrong.push(...gone.map((one) => `${edit}: ${one} did not come back`));
+  }
+
+  private async become(to: { said: Said; kubeconfig: string }): Promise<void> {
+    const gone = Object.keys(this.said).filter((key) => !(key in to.said));
+    const secrets = to.kubeconfig === this.kubeconfig ? {} : { kubeconfig: to.kubeconfig };
+    await this.stand.edit({ ...to.said, ...Object.fromEntries(gone.map((key) => [key, undefined])) }, secrets);
+    [this.said, this.kubeconfig] = [to.said, to.kubeconfig];
+  }
+
+  /**
+   * Preview, update, and a preview that changes nothing.
+   *
+   * @throws Error when the update did not end well: nothing on top of it would tell anything.
+   */
+  async update(edit: string, expected: Expected = {}, options: RunOptions = {}): Promise<void> {
+    const { engine, machines, options: lab } = this.stand.lab;
+    const begin = performance.now();
+    const preview = await engine.preview(options);
+    const foretold = foretoldBy(preview.diagnostics, stackNameOf(lab.stack));
+    const before = await countOf(machines);
+    const update = preview.result === "succeeded" ? await engine.up(options) : preview;
+    const { reboots } = await countSince(before, machines);
+    const well = update.result === "succeeded";
+    const unsure = expected.onlyIf ? [] : Object.entries(foretold).filter(([, word]) => /^reboots: only if/.test(word));
+    const loud = expected.quiet ? Object.entries(reboots).filter(([, count]) => count > 0) : [];
+    const anew = expected.inPlace && update.changes.create + update.changes.replace > 0;
+    const sameInBoth = options.refresh || isDeepStrictEqual(preview.changes, update.changes);
+    this.add(begin, {
+      edit,
+      word: Object.entries(foretold)
+        .map(([name, word]) => `${name}: ${word.slice("reboots: ".length, 80)}`)
+        .join("\n"),
+      reboots,
+      wrong: [
+        ...(well ? unforetold(foretold, reboots) : update.diagnostics),
+        ...unsure.map(([name, word]) => `${name}: the preview did not know: ${word}`),
+        ...loud.map(([name, count]) => `${name}: ${count} reboots for nothing`),
+        ...(anew ? [`not in place: ${inWords(update.changes)}`] : []),
+        ...(well && !sameInBoth ? [`previewed: ${inWords(preview.changes)}; done: ${inWords(update.changes)}`] : []),
+        ...(well ? otherThanSame(await engine.preview()) : []),
+      ],
+    });
+    if (!well) throw new Error(`${edit}: the lab cannot go on`);
+  }
+
+  /** A preview that has to be refused. */
+  private async refused(edit: string, by: RegExp): Promise<void> {
+    const begin = performance.now();
+    const { result, diagnostics } = await this.stand.lab.engine.preview();
+    const right = result === "failed" && diagnostics.some((line) => by.test(line));
+    const wrong = right ? [] : [`the preview ${result}`, ...diagnostics];
+    this.add(begin, { edit, word: "refused", reboots: {}, wrong });
+  }
+
+  private add(begin: number, step: Omit<LifeStep, "seconds">): void {
+    const seconds = (performance.now() - begin) / 1000;
+    this.steps.push({ ...step, seconds });
+    console.error(JSON.stringify({ ...step, seconds }));
+  }
+}
+
+/** What a preview would change. */
+function otherThanSame({ changes, diagnostics, result }: RunResult): string[] {
+  if (result !== "succeeded") return [`the next preview ${result}`, ...diagnostics];
+  const { same: _same, ...other } = changes;
+  return Object.values(other).some((count) => count > 0) ? [`not unchanged: ${inWords(changes)}`] : [];
+}
+
+/** @param only Fits the names of the edits to go through, for who looks at one. Default: all. */
+asProgram(async (session, name, only = ""): Promise<LifeRun> => {
+  const life = lives[name]!;
+  const stand = await openLifeStand(session, life.stack);
+  const { lab } = stand;
+  const said = structuredClone(lab.config) as Said;
+  life.first(said);
+  await stand.edit(said);
+  const run = new Run(stand, said);
+  try {
+    await run.update("at first", { onlyIf: true });
+    for (const edit of life.edits) if (new RegExp(only).test(edit.name)) await run.through(edit);
+    if (life.byHand && new RegExp(only).test("by hand")) await run.byHand();
+  } catch (error) {
+    console.error(error); // the steps say what is wrong, and the doctor what it looks like
+    const { unlike } = await diagnoseLab(lab, [], true, (line) => console.error(line));
+    for (const one of unlike) console.error([inOneLine(one), ...(one.lastWords ?? [])].join("\n    "));
+    return { steps: run.steps, left: [] };
+  }
+  const up = await lookAround(lab);
+  const { result, diagnostics } = await lab.engine.destroy();
+  return { steps: run.steps, left: result === "succeeded" ? (await whatIsLeft(lab, up)).left : [...diagnostics] };
+});
