@@ -22,9 +22,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   if (options.cases.length > 0) return tryCases(options);
   const stacks = [options.stack, ...options.then].map((stack) => stackConfiguration(stack, options));
-  const session = new Session();
-  const interrupted = stopOnSignals(session);
-  try {
+  return inSession(async (session) => {
     const talosReleases = stacks.map(({ spec }) => spec.talosVersion);
     const lab = { options, session, talosReleases, without: options.without, ...stacks[0]! } as unknown as Lab; // the phases add the rest
     await runPhases(bringUp, lab);
@@ -33,6 +31,15 @@ async function main(argv: readonly string[]): Promise<number> {
     if (options.timeline !== undefined) fs.writeFileSync(options.timeline, drawn(options.timeline, report));
     if (options.keep) await keep(lab);
     return report.ok ? 0 : 1;
+  });
+}
+
+/** Runs something in a session that is closed however it ends; stopped by a signal, its status is the signal's. */
+async function inSession(run: (session: Session) => Promise<number>): Promise<number> {
+  const session = new Session();
+  const interrupted = stopOnSignals(session);
+  try {
+    return await run(session);
   } catch (error) {
     if (interrupted() !== undefined) return interrupted()!;
     throw error;
@@ -43,20 +50,13 @@ async function main(argv: readonly string[]): Promise<number> {
 
 /** The cases of a card on a real node, as a table. */
 async function tryCases(options: LabOptions): Promise<number> {
-  const session = new Session();
-  const interrupted = stopOnSignals(session);
-  try {
+  return inSession(async (session) => {
     const report = await runCases(options, session);
     const table = `${renderCases(report)}\n`;
     process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : table);
     if (options.table !== undefined) fs.writeFileSync(options.table, table);
     return report.ok ? 0 : 1;
-  } catch (error) {
-    if (interrupted() !== undefined) return interrupted()!;
-    throw error;
-  } finally {
-    await session.close();
-  }
+  });
 }
 
 /** The updates over time, as the file's name asks for. */

@@ -1,15 +1,5 @@
 import { refused, words, type WrongInputs } from "../inputs";
-
-const badImages = [
-  ...words("Ollama/Ollama ollama/Ollama:latest ollama: :latest ollama/ollama:a:b"),
-  "ollama ollama",
-  ...words("https://docker.io/ollama/ollama ollama/ollama@sha256:abc ollama/ollama@md5:0123 a@b@c"),
-  ...words("/ollama ollama/ a//b -a/b a/-b a/b_ a/b:-x registry.lan:99999/a registry.lan:port/a"),
-  ...words("oci://registry/a $(id) a;b"),
-  "a\nb",
-  `a:${"t".repeat(129)}`,
-  "docker.io/UPPER/case",
-];
+import { badImages } from "./images";
 
 /** Wrong inputs of what exposes the GPUs. */
 export const exposure: WrongInputs[] = [

@@ -1,20 +1,10 @@
 import { refused, words, type WrongInputs } from "../inputs";
+import { badImages } from "./images";
 
 const cuda = "nvcr.io/nvidia/cuda:12.2.0-base-ubuntu22.04";
 const pod = (more: object = {}): object => ({ image: cuda, ...more });
 const pods = (...all: object[]): object => Object.fromEntries(all.map((one, index) => [`pod-${index}`, pod(one)]));
 const letters = "abcdefghijklmnopqrstuvwxyz";
-const badImages = [
-  ...words("Ollama/Ollama ollama/Ollama:latest ollama: :latest ollama/ollama:a:b"),
-  "ollama ollama",
-  ...words("https://docker.io/ollama/ollama ollama/ollama@sha256:abc ollama/ollama@md5:0123 a@b@c"),
-  ...words("/ollama ollama/ a//b -a/b a/-b a/b_ a/b:-x registry.lan:99999/a registry.lan:port/a"),
-  ...words("oci://registry/a $(id) a;b"),
-  "a\nb",
-  `a:${"t".repeat(129)}`,
-  "docker.io/UPPER/case",
-];
-
 /** Wrong inputs of workloads. */
 export const workloads: WrongInputs[] = [
   ...refused("mig", "workloads", {
