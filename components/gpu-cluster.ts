@@ -1,21 +1,21 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type Credentials, missingCredentials } from "./credentials";
 import { noArguments } from "./checked-arguments";
-import { credentialsOf } from "./cluster-access";
-import { gpuExposure } from "./exposure";
-import { done, Fleet, reports, withGpus } from "./gpu-machines";
+import { credentialsOf } from "./cluster/credentials-of";
+import { gpuExposure } from "./cluster/exposure";
+import { done, Fleet, reports, withGpus } from "./cluster/gpu-machines";
 import type { MachineReport } from "./machine/upgrade";
 import { guarded } from "./kubernetes/guard";
 import { behind, gpuStack, passed } from "./kubernetes";
 import { LookAgain } from "./kubernetes/look-again";
-import { firstAsk } from "./preflight";
+import { firstAsk } from "./cluster/preflight";
 import { findingsOf, InvalidStackError, parseSpec, planCluster } from "./recipe";
 import { upgradeStages } from "./recipe/machine/order";
 import type { StackSpec } from "./recipe/stack/spec/index";
 import type { Finding, Plan } from "./recipe/types";
 import { refusal } from "./refusal";
 import { askFactory, type AskedStack } from "./release-facts";
-import { UpdateSummary } from "./update-summary";
+import { UpdateSummary } from "./cluster/update-summary";
 import { gpuWorkloads } from "./workloads";
 import { isMapping } from "./recipe/mapping";
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { cacheFolder } from "../tools/cache";
-import { goEnvironment } from "../tools/go";
+import { goEnvironment } from "../tools/ways/go";
 
 /** A chart inside a Go module: what its project tags, and the Go proxy serves. */
 export interface ChartModule {

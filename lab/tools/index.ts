@@ -3,11 +3,11 @@ import type { ToolDefinition, ToolName } from "./definition";
 import type { OnToolEvent } from "./events";
 import { locate, type ProvideOptions } from "./provide";
 import { talosctlRange } from "./talosctl-range";
-import { trimGoCaches } from "./trim";
+import { trimGoCaches } from "./ways/trim";
 
 export type { ToolName } from "./definition";
 export type { ToolEvent } from "./events";
-export { trimGoCaches } from "./trim";
+export { trimGoCaches } from "./ways/trim";
 
 /** Absolute paths of the programs that the lab runs. */
 export interface Tools {

@@ -1,13 +1,13 @@
 import * as path from "node:path";
 
-import { build } from "./build";
+import { build } from "./ways/build";
 import { cachedPath, cacheFolder, cacheKey, forgetOldVersions, isCached } from "./cache";
 import type { ToolDefinition, Toolchain } from "./definition";
 import type { OnToolEvent, ToolEvent } from "./events";
-import { toolchainFor } from "./go";
+import { toolchainFor } from "./ways/go";
 import { withLock } from "./lock";
-import { findOnPath } from "./on-path";
-import { download } from "./release";
+import { findOnPath } from "./ways/on-path";
+import { download } from "./ways/release";
 
 /** How a tool is provided. */
 export interface ProvideOptions {

@@ -1,13 +1,13 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { Credentials } from "./credentials";
-import { OWNER } from "./kubernetes/guard/live";
-import { omniTaskOf } from "./machine/configuration";
-import type { PreflightTask } from "./machine/program/preflight/task";
-import { runProgram } from "./machine/program-resource";
-import { imageOf } from "./machine/upgrade";
-import { shortHash } from "./recipe/short-hash";
-import { namespacesMade } from "./recipe/stack/workloads/namespaces";
-import type { MachineRecipe, Plan } from "./recipe/types";
+import type { Credentials } from "../credentials";
+import { OWNER } from "../kubernetes/guard/live";
+import { omniTaskOf } from "../machine/configuration";
+import type { PreflightTask } from "../machine/program/preflight/task";
+import { runProgram } from "../machine/program-resource";
+import { imageOf } from "../machine/upgrade";
+import { shortHash } from "../recipe/short-hash";
+import { namespacesMade } from "../recipe/stack/workloads/namespaces";
+import type { MachineRecipe, Plan } from "../recipe/types";
 
 /** How long the Kubernetes API is waited for: a control plane that an update killed in its reboot comes back within it. */
 const PATIENCE = "3m";

@@ -1,7 +1,7 @@
-import { CORDONED_BY } from "../../../components/machine/program/upgrade/drain";
-import { upgrade } from "../../../components/machine/program/upgrade/upgrade";
-import { FakeMachine, pod, schematics } from "./fakes";
-import { failure, setup } from "./setup";
+import { CORDONED_BY } from "../../../../components/machine/program/upgrade/drain";
+import { upgrade } from "../../../../components/machine/program/upgrade/upgrade";
+import { FakeMachine, pod, schematics } from "../fakes";
+import { failure, setup } from "../setup";
 
 describe("faults", () => {
   test("a pod that may not go stops it before the upgrade, and it says what is left", async () => {

@@ -1,6 +1,6 @@
-import { awaitFree } from "../../../components/machine/program/kubernetes/runtime-class";
-import { FakeClock } from "./fakes";
-import { failure } from "./setup";
+import { awaitFree } from "../../../../components/machine/program/kubernetes/runtime-class";
+import { FakeClock } from "../fakes";
+import { failure } from "../setup";
 
 const task = { runtimeClass: "nvidia", limit: "10m", pollSeconds: 1 };
 

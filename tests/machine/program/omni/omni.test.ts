@@ -1,10 +1,10 @@
-import { applyToOmni, releaseFromOmni } from "../../../components/machine/program/omni/apply";
-import { waitForOmni } from "../../../components/machine/program/omni/wait";
-import { omniWaitTask, type OmniTask, type OmniWaitTask } from "../../../components/machine/program/task";
-import { customizationPath, omniResources } from "../../../components/recipe";
+import { applyToOmni, releaseFromOmni } from "../../../../components/machine/program/omni/apply";
+import { waitForOmni } from "../../../../components/machine/program/omni/wait";
+import { omniWaitTask, type OmniTask, type OmniWaitTask } from "../../../../components/machine/program/task";
+import { customizationPath, omniResources } from "../../../../components/recipe";
 import { FakeOmni } from "./fake-omni";
-import { FakeClock, FakeMachine } from "./fakes";
-import { failure } from "./setup";
+import { FakeClock, FakeMachine } from "../fakes";
+import { failure } from "../setup";
 
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
 const part = `machine:\n  files:\n    - {path: ${customizationPath}, op: create, content: "x"}\n`;

@@ -1,5 +1,5 @@
-import { type AppliedObjects, putBack, says } from "../../../components/machine/program/kubernetes/put-back";
-import type { PutBackTask } from "../../../components/machine/program/task";
+import { type AppliedObjects, putBack, says } from "../../../../components/machine/program/kubernetes/put-back";
+import type { PutBackTask } from "../../../../components/machine/program/task";
 
 type Wanted = PutBackTask["objects"][number];
 

@@ -1,12 +1,12 @@
-import { CallError, Failure } from "../../../components/machine/program/failure";
-import { placesOf } from "../../../components/machine/program/preflight/places";
-import type { AskedCluster, AskedNode } from "../../../components/machine/program/preflight/cluster";
-import { preflight } from "../../../components/machine/program/preflight/preflight";
-import { preflightTask, type PreflightResult } from "../../../components/machine/program/preflight/task";
-import { type Answer, goesThroughProxy, type Web } from "../../../components/machine/program/preflight/web";
-import { ofOneCluster } from "../../../components/machine/program/preflight/whose";
-import { FakeOmni } from "./fake-omni";
-import { FakeClock, FakeMachine, schematics } from "./fakes";
+import { CallError, Failure } from "../../../../components/machine/program/failure";
+import { placesOf } from "../../../../components/machine/program/preflight/places";
+import type { AskedCluster, AskedNode } from "../../../../components/machine/program/preflight/cluster";
+import { preflight } from "../../../../components/machine/program/preflight/preflight";
+import { preflightTask, type PreflightResult } from "../../../../components/machine/program/preflight/task";
+import { type Answer, goesThroughProxy, type Web } from "../../../../components/machine/program/preflight/web";
+import { ofOneCluster } from "../../../../components/machine/program/preflight/whose";
+import { FakeOmni } from "../omni/fake-omni";
+import { FakeClock, FakeMachine, schematics } from "../fakes";
 
 const repository = "https://charts.example/nvidia";
 const archive = "gpu-operator-v25.10.1.tgz";

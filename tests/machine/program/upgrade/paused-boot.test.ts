@@ -1,5 +1,5 @@
-import { pod, schematics } from "./fakes";
-import { failure, setup, STAGED } from "./setup";
+import { pod, schematics } from "../fakes";
+import { failure, setup, STAGED } from "../setup";
 
 describe("a boot that does not go on", () => {
   const paused = (minutes: number) => {

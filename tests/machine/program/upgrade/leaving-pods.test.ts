@@ -1,6 +1,6 @@
-import { costOf, holding } from "../../../components/machine/program/upgrade/leaving-pods";
-import { pod } from "./fakes";
-import { failure, setup } from "./setup";
+import { costOf, holding } from "../../../../components/machine/program/upgrade/leaving-pods";
+import { pod } from "../fakes";
+import { failure, setup } from "../setup";
 
 test.each([
   [pod("web", { controller: "ReplicaSet" }), []],

@@ -5,10 +5,10 @@ import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import * as path from "node:path";
 
-import { catalogue } from "../../../lab/tools/catalogue";
-import type { ToolDefinition } from "../../../lab/tools/definition";
-import { download } from "../../../lab/tools/release";
-import { Sandbox } from "./fixture";
+import { catalogue } from "../../../../lab/tools/catalogue";
+import type { ToolDefinition } from "../../../../lab/tools/definition";
+import { download } from "../../../../lab/tools/ways/release";
+import { Sandbox } from "../fixture";
 
 const platform = { os: "linux", arch: "amd64" };
 const env = {};

@@ -4,7 +4,7 @@ import * as path from "node:path";
 
 import * as semver from "semver";
 
-import type { ToolDefinition } from "./definition";
+import type { ToolDefinition } from "../definition";
 
 /** A program on PATH, and whether the lab takes it. */
 export interface Candidate {

@@ -1,5 +1,5 @@
-import { dropTaints, taint, untaint, type TaintedNodes } from "../../../components/machine/program/kubernetes/taint";
-import type { NodeTaintState, TaintResult } from "../../../components/machine/program/task";
+import { dropTaints, taint, untaint, type TaintedNodes } from "../../../../components/machine/program/kubernetes/taint";
+import type { NodeTaintState, TaintResult } from "../../../../components/machine/program/task";
 
 /** A node in memory, whose version goes up with every write. `races` writes of somebody else come between. */
 class FakeNode implements TaintedNodes {

@@ -1,9 +1,9 @@
 import * as command from "@pulumi/command";
 import type * as pulumi from "@pulumi/pulumi";
-import type { Credentials } from "./credentials";
-import { clusterLimits, outlasting } from "./kubernetes/timeouts";
-import { runProgram } from "./machine/program-resource";
-import type { Plan } from "./recipe/types";
+import type { Credentials } from "../credentials";
+import { clusterLimits, outlasting } from "../kubernetes/timeouts";
+import { runProgram } from "../machine/program-resource";
+import type { Plan } from "../recipe/types";
 
 /**
  * Stands for the way in which the cluster offers its GPUs: the Talos era and who does it, operator or device plugin. It

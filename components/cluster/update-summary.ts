@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
-import { STAYS_CORDONED } from "./machine/program/upgrade/stays-cordoned";
-import { describeProgress, UpdateProgress } from "./recipe/effect/progress";
+import { STAYS_CORDONED } from "../machine/program/upgrade/stays-cordoned";
+import { describeProgress, UpdateProgress } from "../recipe/effect/progress";
 
 /**
  * Says, when something of an update fails, what became of each machine. A program learns nothing of the end of a failed

@@ -1,5 +1,5 @@
-import { upgradeTask } from "../../../components/machine/program/task";
-import { runsImage } from "../../../components/machine/program/upgrade/verify";
+import { upgradeTask } from "../../../../components/machine/program/task";
+import { runsImage } from "../../../../components/machine/program/upgrade/verify";
 
 const task = (more: object = {}) =>
   upgradeTask.parse({

@@ -3,9 +3,9 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import * as readline from "node:readline";
 
-import { unfinishedPath } from "./cache";
-import { buildFlags } from "./catalogue";
-import type { ToolDefinition } from "./definition";
+import { unfinishedPath } from "../cache";
+import { buildFlags } from "../catalogue";
+import type { ToolDefinition } from "../definition";
 import { goEnvironment } from "./go";
 
 /** Lines of a failed build's output that its error quotes. */

@@ -4,7 +4,7 @@ import * as path from "node:path";
 
 import * as semver from "semver";
 
-import type { ToolDefinition, Toolchain } from "./definition";
+import type { ToolDefinition, Toolchain } from "../definition";
 
 /**
  * The environment of every `go` the lab runs. Whatever the user has set for their own work (cross compilation, a

@@ -1,4 +1,4 @@
-import { bootErrorsOf } from "../../../components/machine/program/talos/boot-errors";
+import { bootErrorsOf } from "../../../../components/machine/program/talos/boot-errors";
 
 test("lines of a kernel log that say why the boot does not go on, each once, without keys", () => {
   const failed =

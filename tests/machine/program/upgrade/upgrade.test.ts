@@ -1,7 +1,7 @@
-import type { Workbench } from "../../../components/machine/program/upgrade/install";
-import { upgrade } from "../../../components/machine/program/upgrade/upgrade";
-import { Killed, pod, schematics } from "./fakes";
-import { failure, setup, STAGED } from "./setup";
+import type { Workbench } from "../../../../components/machine/program/upgrade/install";
+import { upgrade } from "../../../../components/machine/program/upgrade/upgrade";
+import { Killed, pod, schematics } from "../fakes";
+import { failure, setup, STAGED } from "../setup";
 
 describe("a machine that differs", () => {
   test("is upgraded with one reboot, which also activates the staged configuration", async () => {

@@ -1,5 +1,5 @@
-import type { Omni, OmniImageState, OmniMachineState } from "../../../components/machine/program/omni/server";
-import { configPatchType, type OmniPatch, type OmniResource } from "../../../components/recipe";
+import type { Omni, OmniImageState, OmniMachineState } from "../../../../components/machine/program/omni/server";
+import { configPatchType, type OmniPatch, type OmniResource } from "../../../../components/recipe";
 
 /** Omni in memory. */
 export class FakeOmni implements Omni {

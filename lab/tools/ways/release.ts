@@ -4,7 +4,7 @@ import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
 
-import type { ToolDefinition, Toolchain } from "./definition";
+import type { ToolDefinition, Toolchain } from "../definition";
 
 /** Set to `0` where nothing is to be downloaded but sources. */
 const VARIABLE = "TALOS_GPU_DOWNLOAD";

@@ -1,9 +1,9 @@
-import { catalogue } from "../../../lab/tools/catalogue";
-import type { ToolName } from "../../../lab/tools/definition";
-import { findOnPath } from "../../../lab/tools/on-path";
-import { locate } from "../../../lab/tools/provide";
-import { talosctlRange } from "../../../lab/tools/talosctl-range";
-import { Sandbox } from "./fixture";
+import { catalogue } from "../../../../lab/tools/catalogue";
+import type { ToolName } from "../../../../lab/tools/definition";
+import { findOnPath } from "../../../../lab/tools/ways/on-path";
+import { locate } from "../../../../lab/tools/provide";
+import { talosctlRange } from "../../../../lab/tools/talosctl-range";
+import { Sandbox } from "../fixture";
 
 const definition = (name: ToolName) => catalogue.find((tool) => tool.name === name)!;
 

@@ -1,5 +1,5 @@
-import { trimGoCaches } from "../../../lab/tools/trim";
-import { Sandbox } from "./fixture";
+import { trimGoCaches } from "../../../../lab/tools/ways/trim";
+import { Sandbox } from "../fixture";
 
 describe("trimming Go's caches", () => {
   let sandbox: Sandbox;

@@ -1,7 +1,7 @@
-import { awaitTests } from "../../../components/machine/program/gate/await-tests";
-import type { TestedCluster } from "../../../components/machine/program/gate/gate-cluster";
-import { FakeClock } from "./fakes";
-import { failure } from "./setup";
+import { awaitTests } from "../../../../components/machine/program/gate/await-tests";
+import type { TestedCluster } from "../../../../components/machine/program/gate/gate-cluster";
+import { FakeClock } from "../fakes";
+import { failure } from "../setup";
 
 const GPU = "nvidia.com/gpu";
 /** What kube-scheduler v1.36 says of a pod that finds no unit and evicts nobody. */

@@ -1,7 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
-import type { Credentials } from "./credentials";
-import { clusterSecrets } from "./machine";
-import type { Plan } from "./recipe/types";
+import type { Credentials } from "../credentials";
+import { clusterSecrets } from "../machine";
+import type { Plan } from "../recipe/types";
 
 /** What was given, or is made with the cluster: its secrets, unless they come from elsewhere. */
 export function credentialsOf(

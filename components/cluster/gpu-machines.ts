@@ -1,12 +1,12 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { fromCheckedStack } from "./checked-arguments";
-import type { Credentials } from "./credentials";
-import { GpuMachine, registerSchematics } from "./machine";
-import { reportOf } from "./machine/gpu-machine";
-import { secretOf } from "./machine/shared";
-import type { MachineReport } from "./machine/upgrade";
-import type { MachineRecipe, Plan } from "./recipe/types";
+import { fromCheckedStack } from "../checked-arguments";
+import type { Credentials } from "../credentials";
+import { GpuMachine, registerSchematics } from "../machine";
+import { reportOf } from "../machine/gpu-machine";
+import { secretOf } from "../machine/shared";
+import type { MachineReport } from "../machine/upgrade";
+import type { MachineRecipe, Plan } from "../recipe/types";
 
 /** A machine of a cluster with what was planned for it. */
 export interface PlannedMachine {
