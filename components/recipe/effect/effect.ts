@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import { parseTalosVersion } from "../facts/version";
+import { changesOf, identityChanges, isOurs, said, type Change } from "./changes";
 import type { MachineState } from "./state";
 import { upgradePathFault } from "./upgrade-path";
 
@@ -107,14 +107,6 @@ function taken({ configuration, runningVersion, installs, rebootsIfChanged }: Ma
   return { reboots: "only if", because: `${by} ${image} and this configuration already`, changes: [] };
 }
 
-/** One field that is not as before. */
-interface Change {
-  text: string;
-  field?: string;
-  /** Part of the configuration that is new, or there no longer. */
-  comesOrGoes?: string;
-}
-
 function changed(before: MachineState, after: MachineState): MachineEffect {
   const boot = changesOf(before, after, "rebootsIfChanged");
   const perhaps = changesOf(before, after, "mayRebootIfChanged");
@@ -131,13 +123,6 @@ function changed(before: MachineState, after: MachineState): MachineEffect {
     live.length > 0 ? `none is needed for ${reasons(live)}` : "its image and its configuration stay",
     changes,
   );
-}
-
-/** Changes of what the machine is known by. */
-function identityChanges(before: MachineState, after: MachineState): Change[] {
-  return (["configuration", "address"] as const)
-    .filter((field) => before[field] !== after[field])
-    .map((field) => ({ text: `${field}: ${before[field]} → ${after[field]}` }));
 }
 
 /** On what it hangs whether the machine reboots; undefined where it does not. */
@@ -178,98 +163,4 @@ function byOmni(before: MachineState, after: MachineState, boot: Change[]): stri
     (twice ? "; twice, since Omni upgrades the image first and applies the configuration then" : "") +
     (release ? "; a cluster's release is Omni's to upgrade, and the update waits for it" : "")
   );
-}
-
-type Group = "rebootsIfChanged" | "mayRebootIfChanged" | "changesWithoutReboot";
-
-/** Changes of a group. A part that moved between groups, as with a first card, counts where it is now. */
-function changesOf(before: MachineState, after: MachineState, group: Group): Change[] {
-  const now = after[group] ?? {};
-  const all = (state: MachineState): Record<string, unknown> => ({
-    ...state.changesWithoutReboot,
-    ...state.mayRebootIfChanged,
-    ...state.rebootsIfChanged,
-  });
-  const was = all(before);
-  const is = all(after);
-  const plain = [...new Set([...Object.keys(now), ...Object.keys(before[group] ?? {})])].filter(
-    (key) => !isListOfNames(key) && (key in now || !(key in is)),
-  );
-  return [
-    ...plain
-      .filter((key) => !isDeepStrictEqual(was[key], is[key]))
-      .map((key) => ({ field: key, text: `${key}: ${difference(was[key], is[key])}` })),
-    ...(["parts", "labels", "taints"] as const).flatMap((list) => namedChanges(before, after, group, list)),
-  ];
-}
-
-const isListOfNames = (key: string): boolean => ["parts", "labels", "taints"].includes(key);
-
-function namedChanges(
-  before: MachineState,
-  after: MachineState,
-  group: Group,
-  list: "parts" | "labels" | "taints",
-): Change[] {
-  const everywhere = (state: MachineState): Record<string, string> => ({
-    ...state.changesWithoutReboot[list],
-    ...state.rebootsIfChanged[list],
-  });
-  const [was, is] = [everywhere(before), everywhere(after)];
-  const here = (state: MachineState): string[] => Object.keys(state[group]?.[list] ?? {});
-  const names = [...here(after), ...here(before).filter((name) => !Object.hasOwn(is, name))];
-  return names
-    .filter((name) => was[name] !== is[name])
-    .map((name) => {
-      const verb = !Object.hasOwn(was, name) ? "added" : !Object.hasOwn(is, name) ? "gone" : "changed";
-      const kind = list === "parts" ? "" : list === "labels" ? "label " : "taint ";
-      return {
-        field: name,
-        text: `${kind}${name} ${verb}`,
-        ...(list === "parts" && verb !== "changed" ? { comesOrGoes: name } : {}),
-      };
-    });
-}
-
-/**
- * What Talos writes into a configuration that it generates, so that a patch may say what is there anyway (talos,
- * pkg/machinery/config/generate/init.go and worker.go).
- */
-const generated = [
-  "cluster",
-  "machine.ca",
-  "machine.certSANs",
-  "machine.features",
-  "machine.install",
-  "machine.kubelet.image",
-  "machine.kubelet.defaultRuntimeSeccompProfileEnabled",
-  "machine.kubelet.disableManifestsDirectory",
-  "machine.nodeLabels",
-  "machine.token",
-  "machine.type",
-  "debug",
-  "persist",
-  "version",
-  "HostnameConfig",
-];
-
-/** Whether nobody but us says a part of the configuration, so that it comes and goes with our patches. */
-function isOurs(part: string, { configuration }: MachineState): boolean {
-  return configuration === "owned" && !generated.some((other) => part === other || part.startsWith(`${other}.`));
-}
-
-function difference(was: unknown, is: unknown): string {
-  if (!Array.isArray(was ?? []) || !Array.isArray(is ?? [])) return `${said(was)} → ${said(is)}`;
-  const [before, after] = [(was ?? []) as string[], (is ?? []) as string[]];
-  const signed = [
-    ...before.filter((item) => !after.includes(item)).map((item) => `- ${item}`),
-    ...after.filter((item) => !before.includes(item)).map((item) => `+ ${item}`),
-  ];
-  return signed.length > 0 ? signed.join(", ") : "in another order";
-}
-
-function said(value: unknown): string {
-  if (value === undefined) return "(none)";
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return /^[0-9a-f]{64}$/.test(text) ? text.slice(0, 12) : text;
 }

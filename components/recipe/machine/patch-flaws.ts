@@ -9,8 +9,8 @@ import {
   type TypeText,
 } from "../facts/talos-schema";
 import { closest } from "../stack/suggest";
-import { describe, scalarFlaw } from "./talos-schema/values";
-import { asText } from "./user-patches";
+import { homeOf, nearest, shapeFlaw, textAt, textOf } from "./patch-nodes";
+import { describe } from "./talos-schema/values";
 import { valueFlaw } from "./talos-schema/rules";
 
 /** Something in a patch that Talos does not take. */
@@ -63,7 +63,7 @@ class Judge {
     const keys = [...keysOf(structureOfKind(mainKind, this.schema.minor)!, this.schema.minor).keys()];
     const has = root.items.map(({ key }) => textOf(key) ?? "");
     if (has.length > 0 && !has.some((key) => keys.includes(key)) && !has.includes(patchKey)) {
-      const home = has.map((key) => this.homeOf(key)).find((path) => path !== undefined);
+      const home = has.map((key) => homeOf(key, this.schema.minor)).find((path) => path !== undefined);
       const near = closest(has[0]!, ["machine", "cluster"]);
       this.flaw(
         has[0]!,
@@ -157,7 +157,7 @@ class Judge {
     }
     if (!this.schema.isKnown) return;
     const near = nearest(key, [...keys.keys()]);
-    const home = near === undefined ? this.homeOf(key) : undefined;
+    const home = near === undefined ? homeOf(key, this.schema.minor) : undefined;
     const parent = path.slice(0, -key.length - 1);
     this.flaw(
       path,
@@ -170,17 +170,6 @@ class Judge {
     );
   }
 
-  /** Where a field stands that was written elsewhere. */
-  private homeOf(key: string): string | undefined {
-    const { minor } = this.schema;
-    const has = (structure: string): boolean => keysOf(structure, minor).has(key);
-    if (has("v1alpha1.MachineConfig")) return "machine";
-    if (has("v1alpha1.ClusterConfig")) return "cluster";
-    if (has("v1alpha1.KubeletConfig")) return "machine.kubelet";
-    if (has("v1alpha1.NetworkConfig")) return "machine.network";
-    return undefined;
-  }
-
   private value(given: unknown, type: TypeText, path: string, field: string): void {
     const node = this.resolved(given);
     if (node === undefined || (isScalar(node) && node.value === null)) return;
@@ -188,7 +177,7 @@ class Judge {
     if (field === "v1alpha1.MachineFile.op") return;
     // A list or a value can be deleted as well as a mapping.
     if (isMap(node) && node.has(patchKey) && !path.endsWith("]") && this.checkDelete(node, path)) return;
-    const problem = this.shapeFlaw(node, type);
+    const problem = shapeFlaw(node, type);
     if (problem !== undefined) return this.flaw(path, problem, `write ${describe(type)}`);
     const more =
       isMap(node) && node.has(patchKey) ? undefined : valueFlaw(field, () => node.toJS(this.current) as unknown);
@@ -210,18 +199,6 @@ class Judge {
         if (isMap(merged)) this.names(merged, type, path, field);
       } else this.value(pair.value, type, `${path}.${key}`, `${field}{}`);
     }
-  }
-
-  private shapeFlaw(node: Node, type: TypeText): string | undefined {
-    const wants = type.startsWith("(") ? type.slice(1, -1).split(" ") : [type];
-    const flaws = wants.map((want) => {
-      if (want === "any") return undefined;
-      if (want === "object" || want.startsWith("@") || want.startsWith("{"))
-        return isMap(node) ? undefined : said(node);
-      if (want.startsWith("[")) return isSeq(node) ? undefined : said(node);
-      return isScalar(node) ? scalarFlaw(node, want) : said(node);
-    });
-    return flaws.some((flaw) => flaw === undefined) ? undefined : flaws[0];
   }
 
   /** Whether a mapping deletes what it names. */
@@ -257,26 +234,4 @@ class Judge {
   private flaw(path: string, problem: string, remedy: string): void {
     this.flaws.push({ path, problem, remedy });
   }
-}
-
-function said(node: Node): string {
-  return isMap(node) ? "is a mapping" : isSeq(node) ? "is a list" : "is a single value";
-}
-
-/** What a scalar says, as it was written. */
-function textOf(node: unknown): string | undefined {
-  if (!isScalar(node)) return undefined;
-  return typeof node.value === "string" ? node.value : (node.source ?? asText(node.value));
-}
-
-function textAt(map: YAMLMap, key: string): string | undefined {
-  return textOf(map.get(key, true));
-}
-
-/** The key that was probably meant: a near one, or one that has the word in it. */
-function nearest(key: string, keys: string[]): string | undefined {
-  const word = key.toLowerCase();
-  const related = (other: string): boolean =>
-    word.length >= 4 && (other.startsWith(word.slice(0, 5)) || other.endsWith(word) || word.endsWith(other));
-  return closest(key, keys) ?? keys.find((other) => related(other.toLowerCase()));
 }

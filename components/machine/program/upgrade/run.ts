@@ -1,8 +1,7 @@
 import * as semver from "semver";
 import { wayOf, type Way } from "../../../recipe/effect/way";
 import { formatDuration, parseDuration } from "../../duration";
-import { LimitReached, waitFor } from "../clock";
-import { Failure, isTransient } from "../failure";
+import { isTransient } from "../failure";
 import type { UpgradeApi } from "../machine";
 import { Phases } from "../progress";
 import type { UpgradeResult, UpgradeTask } from "../task";
@@ -11,6 +10,7 @@ import { CORDONED_BY, drain, uncordon, type Draining } from "./drain";
 import { pull, reboot, type Workbench } from "./install";
 import { join } from "./join";
 import { applyLive } from "./live";
+import { patiently, patienceOf, type Asked } from "./patience";
 import type { UpgradePhase } from "./phases";
 import { precheck, reach } from "./precheck";
 import {
@@ -26,9 +26,6 @@ import {
 
 /** First release with LifecycleService.Upgrade. */
 const LIFECYCLE_SINCE = "1.13.0-beta.0";
-
-/** Milliseconds that a machine gets to answer at the start, unless it is seen to be on its way up from an earlier run. */
-const REACH_LIMIT = 300_000;
 
 /** What an earlier run that was cut off has left: its cordon, or a machine that is seen to be down. */
 export interface EarlierRun {
@@ -84,7 +81,7 @@ export class UpgradeRun {
   /** Waits until the machine answers; tells why its boot is paused, if it is. */
   async reach({ maybeDown }: EarlierRun): Promise<string | undefined> {
     const { task, poll, guard, bench } = this;
-    const limit = maybeDown || task.installs ? this.limits.reboot : this.patience();
+    const limit = maybeDown || task.installs ? this.limits.reboot : patienceOf(this.asked);
     const { paused } = await this.phases.run(
       "reach",
       `waiting up to ${formatDuration(limit)} for ${task.address} to answer`,
@@ -227,33 +224,13 @@ export class UpgradeRun {
     return reboot({ task, machine, clock, report, guard, start, bootId, limit: this.limits.reboot, poll });
   }
 
-  /** Milliseconds in which a machine that is up answers. */
-  private patience(): number {
-    return Math.min(REACH_LIMIT, this.limits.reboot);
+  private get asked(): Asked {
+    const { task, poll, limits, bench } = this;
+    return { clock: bench.clock, machine: task.machine, address: task.address, reboot: limits.reboot, poll };
   }
 
-  /** Asks again while the machine does not answer: one dropped connection must not end an upgrade. */
-  private async patiently<T>(ask: () => Promise<T>): Promise<T> {
-    const { task } = this;
-    const limit = this.patience();
-    try {
-      return await waitFor(this.bench.clock, {
-        what: `an answer of machine ${task.machine}`,
-        limit,
-        poll: this.poll,
-        look: async () => ({ done: await ask() }),
-      });
-    } catch (error) {
-      if (!(error instanceof LimitReached)) throw error;
-      throw new Failure([
-        {
-          field: `machines.${task.machine}`,
-          problem: `it stopped answering for ${formatDuration(limit)} (last: ${error.missing})`,
-          why: "its state is not known; its node stays cordoned if it was drained",
-          remedy: `look at its console and \`talosctl -n ${task.address} dmesg\`, then run again: the program goes on from what it finds`,
-        },
-      ]);
-    }
+  private patiently<T>(ask: () => Promise<T>): Promise<T> {
+    return patiently(this.asked, ask);
   }
 }
 

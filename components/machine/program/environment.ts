@@ -1,0 +1,58 @@
+import * as fs from "node:fs";
+import { z } from "zod";
+
+/** What the program is told by its environment: credentials, the answer of the last run, and how often the lab looks. */
+
+/** Takes a variable out of the environment, so that no child inherits it. Undefined where it is not set, or empty. */
+export function take(name: string): string | undefined {
+  const value = process.env[name];
+  delete process.env[name];
+  return value === undefined || value === "" ? undefined : value;
+}
+
+/** Content of the file that a variable names; undefined where the variable is not set, or empty. */
+export function fileOf(name: string): string | undefined {
+  const path = process.env[name];
+  return path === undefined || path === "" ? undefined : fs.readFileSync(path, "utf8");
+}
+
+/** The same; undefined also where the file cannot be read, which whoever is to read it says. */
+export function readable(name: string): string | undefined {
+  try {
+    return fileOf(name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Omni's credentials as its own clients expect them. A child inherits those that the environment has already. */
+export function omniCredentials(): Record<string, string> {
+  const names = ["OMNI_ENDPOINT", "OMNI_SERVICE_ACCOUNT_KEY"];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = take(`TALOS_GPU_${name}`);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** What the last run of this resource answered. Pulumi's command provider hands it back by this variable. */
+export function previousAnswer<T extends z.ZodType>(type: T): z.infer<T> | undefined {
+  const text = process.env["PULUMI_COMMAND_STDOUT"]?.trim().split("\n").at(-1);
+  return text === undefined || text === "" ? undefined : parsed(type, JSON.parse(text));
+}
+
+/** The task on standard input. A lab, whose time runs faster, sets by its environment how often a task looks. */
+export function readTask<T extends z.ZodObject>(type: T, text: string): z.infer<T> {
+  const seconds = Number(process.env["TALOS_GPU_POLL_SECONDS"]);
+  const looks = seconds > 0 && Object.hasOwn(type.shape, "pollSeconds");
+  return parsed(type, { ...(looks ? { pollSeconds: seconds } : {}), ...(JSON.parse(text) as object) });
+}
+
+function parsed<T extends z.ZodType>(type: T, said: unknown): z.infer<T> {
+  const result = type.safeParse(said);
+  if (result.success) return result.data;
+  throw new Error(
+    `task: it does not have the shape this release of talos-gpu writes: ${z.prettifyError(result.error)}`,
+  );
+}

@@ -1,0 +1,107 @@
+import { KubeConfig } from "@kubernetes/client-node";
+import { secretValues, SecretFiles } from "./credentials";
+import { fileOf, omniCredentials, take } from "./environment";
+import { KubernetesCluster } from "./kubernetes/kubernetes";
+import { OmniServer } from "./omni/server";
+import type { Report } from "./progress";
+import { TalosMachine } from "./talos/talos-machine";
+import { Talosctl } from "./talos/talosctl";
+
+/** Machines by address, through a talosctl that was found and says its version. */
+export interface Machines {
+  clientVersion: string;
+  at: (address: string) => TalosMachine;
+}
+
+/** What a verb works with: whoever can be asked with the credentials that the program was given. */
+export interface Means {
+  /** Content of the talosconfig that was given; undefined where talosctl finds one by itself. */
+  talosconfig: string | undefined;
+  /** Content of the kubeconfig; undefined where nothing names one. */
+  kubeconfig: string | undefined;
+  /** What must not be seen in what the program says. */
+  secrets: string[];
+  /** Access to Kubernetes; undefined without a kubeconfig. `~/.kube/config` is left alone: it may be of any cluster. */
+  access: () => KubeConfig | undefined;
+  /** Nodes and pods; undefined without a kubeconfig. */
+  cluster: () => KubernetesCluster | undefined;
+  omni: OmniServer;
+  /** @throws Failure where talosctl cannot be run. */
+  machines: () => Promise<Machines>;
+  report: Report;
+  /** Says lines of one machine. */
+  reportOf: (machine: string) => Report;
+}
+
+/** The credentials, taken out of the environment. */
+export interface Given {
+  talosconfig: string | undefined;
+  kubeconfig: string | undefined;
+  omni: Record<string, string>;
+  secrets: string[];
+}
+
+/** Takes the credentials out of the environment, before anything is started that would inherit them. */
+export function takeCredentials(): Given {
+  const talosconfig = take("TALOS_GPU_TALOSCONFIG");
+  const kubeconfig = take("TALOS_GPU_KUBECONFIG") ?? fileOf("KUBECONFIG");
+  const omni = omniCredentials();
+  const key = omni["OMNI_SERVICE_ACCOUNT_KEY"] ?? process.env["OMNI_SERVICE_ACCOUNT_KEY"] ?? "";
+  return {
+    talosconfig,
+    kubeconfig,
+    omni,
+    secrets: [...secretValues(talosconfig ?? ""), ...secretValues(kubeconfig ?? ""), key],
+  };
+}
+
+/** The means, and what ends their children and removes their files; it may be called again. */
+export function meansOf(given: Given, report: Report): { means: Means; close: () => void } {
+  const { talosconfig, kubeconfig, omni, secrets } = given;
+  const files = new SecretFiles();
+  const talosctl = new Talosctl({
+    binary: process.env["TALOS_GPU_TALOSCTL"] ?? "talosctl",
+    talosconfig: talosconfig === undefined ? undefined : files.write("talosconfig", talosconfig),
+    endpoint: process.env["TALOS_GPU_ENDPOINT"] || undefined,
+    environment: omni, // talosctl signs its requests to Omni with the same key
+    secrets,
+  });
+  const omnictl = new Talosctl({
+    binary: process.env["TALOS_GPU_OMNICTL"] ?? "omnictl",
+    name: "omnictl",
+    talosconfig: undefined,
+    environment: omni,
+    secrets,
+  });
+  const access = (): KubeConfig | undefined => kubeconfigOf(kubeconfig);
+  const means: Means = {
+    talosconfig,
+    kubeconfig,
+    secrets,
+    access,
+    cluster: () => {
+      const config = access();
+      return config && new KubernetesCluster(config, secrets);
+    },
+    omni: new OmniServer(omnictl, files),
+    machines: async () => {
+      const clientVersion = await talosctl.version();
+      return { clientVersion, at: (address) => new TalosMachine(talosctl, address, clientVersion, files) };
+    },
+    report,
+    reportOf: (machine) => (line) => report(`${machine}: ${line}`),
+  };
+  const close = (): void => {
+    talosctl.stop();
+    omnictl.stop();
+    files.close();
+  };
+  return { means, close };
+}
+
+function kubeconfigOf(content: string | undefined): KubeConfig | undefined {
+  if (content === undefined) return undefined;
+  const config = new KubeConfig();
+  config.loadFromString(content);
+  return config;
+}

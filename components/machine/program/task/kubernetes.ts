@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { duration, nodeTaint, pollSeconds } from "./parts";
+
+/** A taint of a node; what else Kubernetes keeps of it (`timeAdded`) stays as it is. */
+export const nodeTaintState = nodeTaint.loose();
+export type NodeTaintState = z.infer<typeof nodeTaintState>;
+
+/** Task of `taint` and `untaint`. */
+export const taintTask = z.strictObject({
+  /** Node name of the machine. */
+  machine: z.string().min(1),
+  taints: z.array(nodeTaint.strict()),
+});
+export type TaintTask = z.infer<typeof taintTask>;
+
+/** Answer of `taint`: kept by Pulumi and handed back to the next `taint` and to `untaint`. */
+export const taintResult = z.object({
+  /** Taints that were not there before, and so what `untaint` takes away. */
+  added: z.array(nodeTaint),
+  changed: z.boolean(),
+});
+export type TaintResult = z.infer<typeof taintResult>;
+
+/** Task of `await-free`. */
+export const freeTask = z.strictObject({
+  /** RuntimeClass that the stack is about to make. */
+  runtimeClass: z.string().min(1),
+  limit: duration,
+  pollSeconds,
+});
+export type FreeTask = z.infer<typeof freeTask>;
+
+/** Task of `put-back`. */
+export const putBackTask = z.strictObject({
+  /** Field manager that the objects' maker applies them by. */
+  manager: z.string().min(1),
+  /** Objects as they shall be, in the order in which they need each other. */
+  objects: z.array(
+    z.looseObject({
+      apiVersion: z.string().min(1),
+      kind: z.string().min(1),
+      metadata: z.looseObject({ name: z.string().min(1), namespace: z.string().optional() }),
+    }),
+  ),
+});
+export type PutBackTask = z.infer<typeof putBackTask>;
+
+/** Answer of `put-back`, as `Kind namespace/name`. */
+export const putBackResult = z.object({
+  /** Objects that were gone. */
+  made: z.array(z.string()),
+  /** Objects that said something else. */
+  mended: z.array(z.string()),
+});
+export type PutBackResult = z.infer<typeof putBackResult>;

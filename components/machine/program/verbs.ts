@@ -1,0 +1,220 @@
+import type { z } from "zod";
+import type { KubeConfig } from "@kubernetes/client-node";
+import { mergeConfiguration, unmergeConfiguration } from "../../recipe/merge";
+import { adopt, release, type Merger } from "./adopt";
+import { credentialFindings } from "./certificates";
+import { systemClock } from "./clock";
+import { previousAnswer, readable, readTask } from "./environment";
+import { Failure } from "./failure";
+import { awaitTests } from "./gate/await-tests";
+import { GateCluster } from "./gate/gate-cluster";
+import { LiveObjects } from "./kubernetes/applied-objects";
+import type { KubernetesCluster } from "./kubernetes/kubernetes";
+import { putBack } from "./kubernetes/put-back";
+import { awaitFree } from "./kubernetes/runtime-class";
+import { dropTaints, taint, untaint } from "./kubernetes/taint";
+import type { Means } from "./means";
+import { applyToOmni, releaseFromOmni } from "./omni/apply";
+import { waitForOmni } from "./omni/wait";
+import { RealAskedCluster } from "./preflight/cluster";
+import { placesOf } from "./preflight/places";
+import { preflight } from "./preflight/preflight";
+import { preflightResult, preflightTask } from "./preflight/task";
+import { RealWeb } from "./preflight/web";
+import {
+  adoptResult,
+  adoptTask,
+  freeTask,
+  gateTask,
+  omniTask,
+  omniWaitTask,
+  putBackTask,
+  taintResult,
+  taintTask,
+  upgradeResult,
+  upgradeTask,
+} from "./task";
+import type { UpgradePhase } from "./upgrade/phases";
+import { upgrade } from "./upgrade/upgrade";
+
+type Credential = "talosconfig" | "kubeconfig";
+
+/** What a verb is, apart from its task. */
+interface Doing<Task extends z.ZodObject> {
+  /** Credentials that have to be in force before it begins. Default none: it says itself what is wrong with them. */
+  needs?: Credential[];
+  /** Whether it may end where Pulumi is gone, by the phase that it is in. Default: it is brought to its end. */
+  mayEnd?: (phase: string) => boolean;
+  run: (task: z.infer<Task>, means: Means) => Promise<unknown>;
+}
+
+/** A verb of the program. */
+export interface Verb {
+  mayEnd: (phase: string) => boolean;
+  /** @param input its task as JSON. @returns its answer. */
+  run: (input: string, means: Means) => Promise<unknown>;
+}
+
+const anytime = (): boolean => true;
+
+/** Phases of an upgrade in which nothing has been done to the machine yet; before the first there is none. */
+const untouched: readonly (UpgradePhase | "")[] = ["", "reach", "join", "compare", "precheck", "pull"];
+
+const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguration };
+
+/** The verbs, by name. */
+export const verbs: ReadonlyMap<string, Verb> = new Map([
+  ["preflight", verb(preflightTask, { mayEnd: anytime, run: askFirst })],
+  [
+    "upgrade",
+    verb(upgradeTask, {
+      needs: ["talosconfig", "kubeconfig"],
+      mayEnd: (phase) => (untouched as readonly string[]).includes(phase),
+      run: bringMachine,
+    }),
+  ],
+  ["adopt", verb(adoptTask, { needs: ["talosconfig"], run: configurationBy(adopt) })],
+  ["release", verb(adoptTask, { needs: ["talosconfig"], run: configurationBy(release) })],
+  ["taint", verb(taintTask, { needs: ["kubeconfig"], run: taintsBy(taint) })],
+  ["untaint", verb(taintTask, { needs: ["kubeconfig"], run: taintsBy(untaint) })],
+  ["await-free", verb(freeTask, { needs: ["kubeconfig"], mayEnd: anytime, run: waitUntilFree })],
+  [
+    "put-back",
+    verb(putBackTask, {
+      run: async (task, means) => {
+        const access = accessOf(means, "the program looks for the stack's objects");
+        return putBack(task, new LiveObjects(access, means.secrets), means.report);
+      },
+    }),
+  ],
+  [
+    "gate",
+    verb(gateTask, {
+      mayEnd: anytime,
+      run: async (task, means) => {
+        const access = accessOf(means, "the program sees whether the smoke tests passed");
+        return awaitTests(task, new GateCluster(access, means.secrets), systemClock, means.report);
+      },
+    }),
+  ],
+  ["omni-apply", verb(omniTask, { run: (task, means) => applyToOmni(task, means.omni, means.reportOf(task.machine)) })],
+  [
+    "omni-release",
+    verb(omniTask, { run: (task, means) => releaseFromOmni(task, means.omni, means.reportOf(task.machine)) }),
+  ],
+  ["omni-wait", verb(omniWaitTask, { needs: ["talosconfig"], mayEnd: anytime, run: waitForOmnisWork })],
+]);
+
+function verb<Task extends z.ZodObject>(type: Task, { needs = [], mayEnd, run }: Doing<Task>): Verb {
+  return {
+    mayEnd: mayEnd ?? (() => false),
+    run: async (input, means) => {
+      const task = readTask(type, input);
+      const expired = expiredOf(needs, means);
+      if (expired.length > 0) throw new Failure(expired);
+      return run(task, means);
+    },
+  };
+}
+
+/** What is wrong with credentials whose time is over, or has not come. */
+function expiredOf(needs: Credential[], { talosconfig, kubeconfig }: Means): Failure["findings"] {
+  return credentialFindings(
+    needs.includes("talosconfig") ? (talosconfig ?? readable("TALOSCONFIG")) : undefined,
+    needs.includes("kubeconfig") ? kubeconfig : undefined,
+    new Date(),
+  );
+}
+
+/** Credentials that are not in force are told with all else that is missing. */
+async function askFirst(task: z.infer<typeof preflightTask>, means: Means): Promise<unknown> {
+  const { env } = process;
+  const { omni, report } = means;
+  const access = means.access();
+  const { at } = await means.machines();
+  const needs: Credential[] = [
+    ...(task.machines.length > 0 ? ["talosconfig" as const] : []),
+    ...(task.kubernetes ? ["kubeconfig" as const] : []),
+  ];
+  const around = {
+    ...{ web: new RealWeb(systemClock, env), places: placesOf(env), omni, machineAt: at, clock: systemClock, report },
+    cluster: task.kubernetes && access ? new RealAskedCluster(access, means.secrets) : undefined,
+    talosconfig: means.talosconfig ?? readable("TALOSCONFIG"),
+    expired: expiredOf(needs, means),
+  };
+  return preflight(task, around, previousAnswer(preflightResult));
+}
+
+async function bringMachine(task: z.infer<typeof upgradeTask>, means: Means): Promise<unknown> {
+  const { at, clientVersion } = await means.machines();
+  const cluster = means.cluster();
+  const bench = {
+    machine: at(task.address),
+    others: new Map(task.otherControlPlanes.map((address) => [address, at(address)])),
+    cluster,
+    clientVersion,
+    clock: systemClock,
+    report: means.reportOf(task.machine),
+  };
+  const previous = previousAnswer(upgradeResult);
+  const answer = await upgrade(task, bench, previous);
+  return withoutOldTaints(answer, task, previous?.taints, cluster, means);
+}
+
+async function waitForOmnisWork(task: z.infer<typeof omniWaitTask>, means: Means): Promise<unknown> {
+  const { at } = await means.machines();
+  const work = {
+    omni: means.omni,
+    machine: at(task.address),
+    clock: systemClock,
+    report: means.reportOf(task.machine),
+  };
+  const answer = await waitForOmni(task, work);
+  return withoutOldTaints(answer, task, previousAnswer(upgradeResult)?.taints, means.cluster(), means);
+}
+
+/** The answer of a machine that is done, once its node is rid of the taints that the stack no longer wants. */
+async function withoutOldTaints(
+  answer: object,
+  task: Parameters<typeof dropTaints>[0],
+  before: Parameters<typeof dropTaints>[1],
+  cluster: KubernetesCluster | undefined,
+  { reportOf }: Means,
+): Promise<object> {
+  await dropTaints(task, before, cluster, reportOf(task.machine));
+  return { ...answer, taints: task.taints };
+}
+
+function configurationBy(act: typeof adopt | typeof release): Doing<typeof adoptTask>["run"] {
+  return async (task, means) => {
+    const { at } = await means.machines();
+    return act(task, previousAnswer(adoptResult), at(task.address), merger, means.reportOf(task.machine));
+  };
+}
+
+function taintsBy(act: typeof taint | typeof untaint): Doing<typeof taintTask>["run"] {
+  return async (task, means) => {
+    const cluster = means.cluster();
+    if (cluster !== undefined) return act(task, previousAnswer(taintResult), cluster, means.reportOf(task.machine));
+    const why = "a worker may not change its own taints, so they go through the Kubernetes API";
+    throw withoutKubeconfig(`machines.${task.machine}.taints`, "there is no kubeconfig", why);
+  };
+}
+
+async function waitUntilFree(task: z.infer<typeof freeTask>, { cluster, report }: Means): Promise<unknown> {
+  const kubernetes = cluster();
+  if (kubernetes !== undefined) return awaitFree(task, kubernetes, systemClock, report);
+  report(`no kubeconfig: whether RuntimeClass ${task.runtimeClass} is an operator's is not looked at`);
+  return {};
+}
+
+/** @param why what goes through the Kubernetes API. */
+function accessOf({ access }: Means, why: string): KubeConfig {
+  const config = access();
+  if (config === undefined) throw withoutKubeconfig("kubeconfig", "there is none", `${why} through the Kubernetes API`);
+  return config;
+}
+
+function withoutKubeconfig(field: string, problem: string, why: string): Failure {
+  return new Failure([{ field, problem, why, remedy: "give the kubeconfig, or name its file by KUBECONFIG" }]);
+}

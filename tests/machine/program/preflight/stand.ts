@@ -1,0 +1,98 @@
+import { CallError, Failure } from "../../../../components/machine/program/failure";
+import { placesOf } from "../../../../components/machine/program/preflight/places";
+import type { AskedCluster, AskedNode } from "../../../../components/machine/program/preflight/cluster";
+import { preflight } from "../../../../components/machine/program/preflight/preflight";
+import { preflightTask, type PreflightResult } from "../../../../components/machine/program/preflight/task";
+import type { Answer, Web } from "../../../../components/machine/program/preflight/web";
+import { FakeOmni } from "../omni/fake-omni";
+import { FakeClock, FakeMachine, schematics } from "../fakes";
+
+/** Where the chart comes from. */
+export const repository = "https://charts.example/nvidia";
+/** The chart's archive, beside the index. */
+export const archive = "gpu-operator-v25.10.1.tgz";
+const installer = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`;
+/** The repository's index. */
+export const index = `entries:\n  gpu-operator:\n  - {version: v25.10.1, urls: [${archive}]}\n  - {version: v25.3.4, urls: [x.tgz]}\n`;
+
+/** Everything is there. */
+export const there: Record<string, Answer> = {
+  [`${repository}/index.yaml`]: { status: 200, body: index },
+  [`${repository}/${archive}`]: { status: 200, body: "" },
+  [`https://factory.talos.dev/v2/metal-installer/${schematics.gpu}/manifests/v1.12.6`]: { status: 307, body: "" },
+};
+
+/** A certificate of that text. */
+export const certificate = (text: string): string =>
+  `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
+/** The node of the machine, but for the changes. */
+export const node = (changes: Partial<AskedNode> = {}): AskedNode => ({
+  ...{ name: "gpu-1", bootId: "boot-1", addresses: ["10.0.0.1"] },
+  ...changes,
+});
+/** A node that no machine is. */
+export const strange = node({ name: "other", bootId: "boot-77", addresses: ["192.0.2.1"] });
+
+/** What is there, and what is asked with. */
+export interface Stand {
+  web: Record<string, Answer>;
+  /** Nodes, or why they cannot be had. */
+  nodes: AskedNode[] | CallError;
+  authority: string | undefined;
+  owners: Record<string, string>;
+  version: string;
+  drain: boolean;
+  wanted: string;
+  environment: NodeJS.ProcessEnv;
+  expired: Failure["findings"];
+  machine: (machine: FakeMachine) => void;
+}
+
+/** Runs it where everything is as it should be but for the changes. */
+export async function ask(changes: Partial<Stand> = {}, previous?: PreflightResult) {
+  const { web: answers = {}, nodes = [node()], authority, owners = {}, environment = {}, drain = true } = changes;
+  const task = preflightTask.parse({
+    machines: [
+      {
+        ...{ machine: "gpu-1", address: "10.0.0.1", schematicId: schematics.gpu, installerImage: installer, gpu: true },
+        image: { extensions: ["siderolabs/nvidia-open-gpu-kernel-modules-production"], kernelArgs: [] },
+        wanted: changes.wanted ?? "1",
+      },
+    ],
+    omni: [],
+    installers: [installer],
+    chart: { name: "gpu-operator", version: changes.version ?? "v25.10.1", repository },
+    ...{ kubernetes: true, namespaces: ["gpu-operator"] },
+    mark: { annotation: "talos-gpu/owner", ours: "shop/prod/" },
+    drain,
+    limit: "3m",
+  });
+  const clock = new FakeClock();
+  const machine = new FakeMachine(clock);
+  changes.machine?.(machine);
+  const asked: string[] = [];
+  const web: Web = {
+    get: async (url) => {
+      asked.push(url);
+      return { ...there, ...answers }[url] ?? { status: 404, body: "nothing here" };
+    },
+  };
+  const cluster: AskedCluster = {
+    ...{ server: "https://10.0.0.9:6443", authority },
+    nodes: async () => {
+      if (nodes instanceof CallError) throw nodes;
+      return nodes;
+    },
+    annotationOf: async (namespace) => owners[namespace],
+  };
+  const lines: string[] = [];
+  const around = {
+    ...{ web, places: placesOf(environment), cluster, machineAt: () => machine, talosconfig: "context: home\n" },
+    ...{ omni: new FakeOmni(), expired: changes.expired ?? [], clock, report: (line: string) => void lines.push(line) },
+  };
+  const outcome = await preflight(task, around, previous).catch((error: unknown) => {
+    if (!(error instanceof Failure)) throw error;
+    return error.findings.map(({ field, problem }) => `${field}: ${problem}`);
+  });
+  return { outcome, lines, asked, machine };
+}
