@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { type Plan, InvalidStackError, findingsOf, parseSpec, planCluster } from "../components/recipe/index";
+import { type Plan, InvalidStackError, judge } from "../components/recipe/index";
 import { readStackFile, stacksDir } from "../stacks/stack-file";
 
 /**
@@ -11,9 +11,9 @@ import { readStackFile, stacksDir } from "../stacks/stack-file";
  */
 export function planOfStack(nameOrFile: string): Plan {
   const config = readStackFile(localFile(nameOrFile) ?? nameOrFile);
-  const { spec } = parseSpec(config);
-  if (spec === undefined) throw new InvalidStackError(findingsOf(config));
-  return planCluster(spec);
+  const { plan, findings } = judge(config);
+  if (plan === undefined) throw new InvalidStackError(findings);
+  return plan;
 }
 
 /** Path of a stack's file. Errors: as `planOfStack`, where there is no such stack. */

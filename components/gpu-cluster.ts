@@ -3,19 +3,17 @@ import { type Credentials, missingCredentials } from "./credentials";
 import { noArguments } from "./checked-arguments";
 import { credentialsOf } from "./cluster/credentials-of";
 import { gpuExposure } from "./cluster/exposure";
-import { done, Fleet, reports, withGpus } from "./cluster/gpu-machines";
+import { Fleet, reports } from "./cluster/gpu-machines";
 import type { MachineReport } from "./machine/upgrade";
-import { guarded } from "./kubernetes/guard";
 import { behind, gpuStack, passed } from "./kubernetes";
-import { LookAgain } from "./kubernetes/look-again";
 import { firstAsk } from "./cluster/preflight";
-import { findingsOf, InvalidStackError, parseSpec, planCluster } from "./recipe";
-import { upgradeStages } from "./recipe/machine/order";
+import { InvalidStackError, judge } from "./recipe";
 import type { StackSpec } from "./recipe/stack/spec/index";
 import type { Finding, Plan } from "./recipe/types";
 import { refusal } from "./refusal";
 import { askFactory, type AskedStack } from "./release-facts";
 import { UpdateSummary } from "./cluster/update-summary";
+import { within } from "./cluster/within";
 import { gpuWorkloads } from "./workloads";
 import { isMapping } from "./recipe/mapping";
 
@@ -66,31 +64,18 @@ export class GpuCluster extends pulumi.ComponentResource {
     const fleet = new Fleet(name, plan, credentials, child);
     const asked = firstAsk(name, plan, credentials, fleet.schematics, child);
     const exposure = gpuExposure(name, plan, credentials, { ...child, dependsOn: asked });
-    const { ahead, rest } = upgradeStages(plan.machines, plan.spec.upgrade);
-    const first = withGpus(fleet.bring(ahead, exposure));
-    this.kubeconfig = fleet.machines[0]?.machine.kubeconfig ?? pulumi.secret("");
-    const inCluster = fleet.kubernetes === undefined ? child : { ...child, provider: fleet.kubernetes };
-    const access = plan.spec.bootstrap ? this.kubeconfig : credentials.kubeconfig;
-    const { lookAgain } = plan.spec;
-    const again = lookAgain === undefined ? undefined : new LookAgain(name, lookAgain, access);
-    const transformations = [guarded(name, this.kubeconfig), ...(again ? [again.transformation] : [])];
-    const within = { ...inCluster, transformations };
-    const bringRest = (tested: pulumi.Resource): Map<string, pulumi.Output<pulumi.Resource[]>> =>
-      new Map(withGpus(fleet.bring(rest, tested)).map(({ recipe, machine }) => [recipe.name, done([machine])]));
-    const stages = {
-      ahead: done(first.map(({ machine }) => machine)),
-      ...(rest.length > 0 ? { rest: bringRest } : {}),
-    };
-    const around = { ...stages, exposure, kubeconfig: access, again };
-    const gate = gpuStack(name, plan, around, within);
+    const stages = fleet.bring(exposure);
+    const { opts: inCluster, kubeconfig, again } = within(name, plan, credentials, fleet, child);
+    const gate = gpuStack(name, plan, { ...stages, exposure, kubeconfig, again }, inCluster);
     this.runtimeClassName = behind(gate, plan.kubernetes.runtimeClass.name);
     this.gpuResourceName = behind(gate, plan.kubernetes.resourceName);
     const { runtimeClassName, gpuResourceName } = this;
-    this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, within);
+    this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, inCluster);
     again?.putBack("workloads", child);
 
     this.machines = reports(fleet.machines, summary.settled);
     this.gpuReady = passed(gate);
+    this.kubeconfig = fleet.kubeconfig;
     this.talosconfig = pulumi.secret(credentials.talosconfig ?? "");
     this.registerOutputs({
       machines: this.machines,
@@ -123,10 +108,9 @@ export class GpuCluster extends pulumi.ComponentResource {
     if (!isMapping(args)) throw refusal(new InvalidStackError([...also, noArguments]).message);
     const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey, ...said } = args;
     const given = { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey };
-    const { spec } = parseSpec(said);
-    const missing = missingCredentials(given, spec, process.env);
-    const found = [...also, ...findingsOf(said), ...missing];
-    if (!spec || found.length > 0) throw refusal(new InvalidStackError(found).message);
-    return planCluster(spec);
+    const { plan, findings } = judge(said);
+    const found = [...also, ...findings, ...missingCredentials(given, plan?.spec, process.env)];
+    if (!plan || found.length > 0) throw refusal(new InvalidStackError(found).message);
+    return plan;
   }
 }

@@ -1,4 +1,4 @@
-import { type Finding, findingsOf, parseSpec, planCluster } from "../../components/recipe/index";
+import { type Finding, judge } from "../../components/recipe/index";
 import { configurationOf, stackNameOf } from "../../stacks/stack-file";
 import * as fs from "node:fs";
 import { stackFileOf } from "../stack";
@@ -57,9 +57,8 @@ export const plan: Verb = {
 /** A stack file's plan; none where its shape is wrong. */
 function sideOf(text: string, file: string): { side?: Side; findings: Finding[] } {
   const config = configurationOf(text, file);
-  const findings = findingsOf(config);
-  const { spec } = parseSpec(config);
-  return spec === undefined ? { findings } : { side: { plan: planCluster(spec), findings }, findings };
+  const { plan, findings } = judge(config);
+  return plan === undefined ? { findings } : { side: { plan, findings }, findings };
 }
 
 const said = ({ field, problem, why, remedy }: Finding): string => `\`${field}\`: ${problem}; ${why}; ${remedy}`;

@@ -2,10 +2,12 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { fromCheckedStack } from "../checked-arguments";
 import type { Credentials } from "../credentials";
+import type { Stages } from "../kubernetes";
 import { GpuMachine, registerSchematics } from "../machine";
-import { reportOf } from "../machine/gpu-machine";
+import { insideOf } from "../machine/gpu-machine";
 import { secretOf } from "../machine/shared";
 import type { MachineReport } from "../machine/upgrade";
+import { upgradeStages } from "../recipe/machine/order";
 import type { MachineRecipe, Plan } from "../recipe/types";
 
 /** A machine of a cluster with what was planned for it. */
@@ -24,7 +26,7 @@ export class Fleet {
   public readonly machines: PlannedMachine[] = [];
   /** Provider of a cluster that is bootstrapped here, once its first machine is brought. */
   public kubernetes: k8s.Provider | undefined;
-  private kubeconfig: pulumi.Output<string> | undefined;
+  private fetched: pulumi.Output<string> | undefined;
   private readonly made = new Map<string, GpuMachine>();
   /** IDs of the machines' images by themselves; they resolve once the Image Factory has them. */
   public readonly schematics: Record<string, pulumi.Output<string>>;
@@ -43,12 +45,31 @@ export class Fleet {
     this.controlPlanes = plan.machines.filter(({ role }) => role === "controlplane");
   }
 
+  /** Kubeconfig of an administrator: fetched where the stack bootstraps the cluster, else as given, else empty. Secret. */
+  get kubeconfig(): pulumi.Output<string> {
+    return this.machines[0]?.machine.kubeconfig ?? pulumi.secret("");
+  }
+
+  /**
+   * Brings the machines that go ahead, or all where none does. The others are brought once the tests of those ahead have
+   * passed.
+   *
+   * @param after what the first of them wait for.
+   */
+  bring(after: pulumi.Resource): Stages {
+    const { ahead, rest } = upgradeStages(this.plan.machines, this.plan.spec.upgrade);
+    const first = withGpus(this.some(ahead, after));
+    const others = (tested: pulumi.Resource): Map<string, pulumi.Resource[]> =>
+      new Map(withGpus(this.some(rest, tested)).map(({ recipe, machine }) => [recipe.name, done([machine])]));
+    return { ahead: done(first.map(({ machine }) => machine)), ...(rest.length > 0 ? { rest: others } : {}) };
+  }
+
   /**
    * Brings some of the plan's machines, in its order.
    *
    * @param after what those wait for that wait for no other of them.
    */
-  bring(recipes: MachineRecipe[], after: pulumi.Resource): PlannedMachine[] {
+  private some(recipes: MachineRecipe[], after: pulumi.Resource): PlannedMachine[] {
     const stage = new Set(recipes.map(({ name }) => name));
     const brought = recipes.map((recipe) => ({ recipe, machine: this.one(recipe, stage, after) }));
     this.machines.push(...brought);
@@ -72,9 +93,7 @@ export class Fleet {
         otherControlPlanes: this.controlPlanes
           .filter((other) => other.name !== recipe.name)
           .map(({ address }) => address),
-        ...(maintenance
-          ? { maintenance, ...(this.kubeconfig ? { kubeconfig: this.kubeconfig } : { bootstrap: true }) }
-          : {}),
+        ...(maintenance ? { maintenance, ...(this.fetched ? { kubeconfig: this.fetched } : { bootstrap: true }) } : {}),
       }),
       pulumi.mergeOptions(opts, {
         dependsOn: before.length > 0 ? done(before) : after,
@@ -82,7 +101,7 @@ export class Fleet {
       }),
     );
     if (maintenance && this.kubernetes === undefined) {
-      this.kubeconfig = machine.kubeconfig;
+      this.fetched = machine.kubeconfig;
       this.kubernetes = new k8s.Provider(
         `${name}-kubernetes`,
         { kubeconfig: machine.kubeconfig, clusterIdentifier: name },
@@ -115,18 +134,12 @@ function secrets(given: Given): { [field in keyof Credentials]?: pulumi.Output<s
 
 /**
  * For `dependsOn`: that machines are done. Not the components themselves, which would stand for every one of their
- * resources: the last one of each is enough, and keeps the dependencies of a large cluster few.
+ * resources: the last ones of each are enough, and keep the dependencies of a large cluster few.
  */
-export function done(machines: GpuMachine[]): pulumi.Output<pulumi.Resource[]> {
-  const ready = machines.map((machine) => machine.ready);
-  // One is the usual case within a window, and needs no list of outputs.
-  const all: pulumi.Output<unknown> = ready.length === 1 ? ready[0]! : pulumi.all(ready);
-  return all.apply(() => []);
-}
+const done = (machines: GpuMachine[]): pulumi.Resource[] => machines.flatMap((machine) => insideOf(machine).last);
 
 /** Those with a GPU. */
-export const withGpus = (machines: PlannedMachine[]): PlannedMachine[] =>
-  machines.filter(({ recipe }) => recipe.gpuCount > 0);
+const withGpus = (machines: PlannedMachine[]): PlannedMachine[] => machines.filter(({ recipe }) => recipe.gpuCount > 0);
 
 /**
  * What was seen on the machines, by node name.
@@ -139,7 +152,7 @@ export function reports(
 ): pulumi.Output<Record<string, MachineReport>> {
   if (settled) for (const { recipe, machine } of machines) machine.ready.apply(() => settled(recipe.name));
   // One list of all, since with a thousand machines each output costs.
-  const seen = machines.map(({ machine }) => reportOf(machine));
+  const seen = machines.map(({ machine }) => insideOf(machine).report);
   const ready = machines.map(({ machine }) => machine.ready);
   return pulumi
     .all([pulumi.all(seen), pulumi.all(ready)])

@@ -24,12 +24,12 @@ export interface Gate {
 /** The machines that the cluster's part waits for: first those that go ahead, and then, where there are such, the others. */
 export interface Stages {
   /** What the first step waits for: the machines, with their drivers up. */
-  ahead: pulumi.Input<pulumi.Resource[]>;
+  ahead: pulumi.Resource[];
   /**
    * Brings the other machines, which wait for the smoke tests of those ahead; gives what stands for each of them with a GPU, by
    * node name. Default: there are no others.
    */
-  rest?: (tested: pulumi.Resource) => Map<string, pulumi.Input<pulumi.Resource[]>>;
+  rest?: (tested: pulumi.Resource) => Map<string, pulumi.Resource[]>;
 }
 
 /** What the cluster's part stands among. */
@@ -93,9 +93,7 @@ export function gpuStack(
     return made.get(machine.name) ?? test(machine, after);
   });
   // Its pods are ready on machines with a driver only.
-  const everywhere = rest
-    ? { ...released, dependsOn: pulumi.all([release, ...others.values()]).apply(() => [release]) }
-    : released;
+  const everywhere = rest ? { ...released, dependsOn: [release, ...[...others.values()].flat()] } : released;
   const limited = powerLimits(name, recipe, gpuMachines, everywhere);
   return { powerLimits: limited, smokeTests, tests: gateOf(name, gpuMachines, smokeTests) };
 }

@@ -56,12 +56,13 @@ export class GpuMachine extends pulumi.ComponentResource {
             foretelling.program(child),
           );
 
-    this.ready = patchNode(`${name}-node`, upgraded.node, machine, child, cluster?.provider);
+    const patched = patchNode(`${name}-node`, upgraded.node, machine, child, cluster?.provider);
+    this.ready = patched.ready;
     this.kubeconfig = secretOf(kubeconfig ?? "");
     this.driverVersion = upgraded.driverVersion;
     this.talosVersion = upgraded.talosVersion;
     this.schematicId = upgraded.schematicId;
-    reported.set(this, upgraded.seen);
+    insides.set(this, { report: upgraded.seen, last: patched.by.length > 0 ? patched.by : [upgraded.by] });
     this.registerOutputs({
       driverVersion: this.driverVersion,
       talosVersion: this.talosVersion,
@@ -72,10 +73,18 @@ export class GpuMachine extends pulumi.ComponentResource {
   }
 }
 
-const reported = new WeakMap<GpuMachine, pulumi.Output<MachineReport>>();
+/** What a cluster needs of a machine beside its outputs. */
+interface Inside {
+  /** What was seen on it, in one output. */
+  report: pulumi.Output<MachineReport>;
+  /** Resources that are made last: once they are there, the machine is done. */
+  last: pulumi.Resource[];
+}
 
-/** What was seen on a machine, in one output. No field of it: a component's fields are its outputs in every language. */
-export const reportOf = (machine: GpuMachine): pulumi.Output<MachineReport> => reported.get(machine)!;
+const insides = new WeakMap<GpuMachine, Inside>();
+
+/** No fields of the machine: a component's fields are its outputs in every language. */
+export const insideOf = (machine: GpuMachine): Inside => insides.get(machine)!;
 
 /** The node that is meant; where that cannot be told, the checks say so. */
 function nodeNameOf(name: string, args: unknown): string {

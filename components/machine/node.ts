@@ -10,6 +10,14 @@ import { taintsOf } from "./upgrade";
 /** Limit of tainting a node: a few requests. */
 const LIMIT = "5m";
 
+/** A node that is as the stack wants it. */
+export interface Patched {
+  /** Its name. Resolves when the node is as wanted. */
+  ready: pulumi.Output<string>;
+  /** Resources that made it so; none where there is nothing to say of the node. */
+  by: pulumi.Resource[];
+}
+
 /**
  * Labels and taints of the machine's node, through the Kubernetes API: a worker may not taint itself, and one refused field
  * makes Talos' own update of the node fail as a whole (NodeRestriction; talos#8193). Registers nothing when there is
@@ -17,7 +25,6 @@ const LIMIT = "5m";
  *
  * @param node name of the node; resolves when it may be touched.
  * @param provider Kubernetes provider of a cluster that is bootstrapped here. Default: the one of the options.
- * @returns the name, resolving when the node is as wanted.
  */
 export function patchNode(
   name: string,
@@ -25,19 +32,19 @@ export function patchNode(
   machine: MachineInputs,
   opts: pulumi.CustomResourceOptions,
   provider?: pulumi.ProviderResource,
-): pulumi.Output<string> {
+): Patched {
   const inCluster = provider === undefined ? opts : { ...opts, provider };
   const { nodeLabels, nodeTaints } = machine.recipe;
   const { lookAgain } = machine.args;
-  const made = [
+  const by = [
     ...(Object.keys(nodeLabels).length > 0 ? [labelled(name, node, { nodeLabels, lookAgain }, inCluster)] : []),
     ...(nodeTaints.length > 0 ? [tainted(`${name}-taints`, node, machine, opts)] : []),
   ];
   // Each of them waits for the node already; outputs cost, so there are no more than needed.
-  const [first, second] = made;
-  if (first === undefined) return node;
-  if (second === undefined) return once(first, machine.node);
-  return pulumi.all([first.urn, second.urn]).apply(() => machine.node);
+  const [first, second] = by;
+  if (first === undefined) return { ready: node, by };
+  if (second === undefined) return { ready: once(first, machine.node), by };
+  return { ready: pulumi.all([first.urn, second.urn]).apply(() => machine.node), by };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isFromCheckedStack, noArguments, refuse } from "../checked-arguments";
-import { findingsOf, planCluster } from "../recipe";
+import { judge, type Judged } from "../recipe";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { ruleOf, serverUrl, type Rule } from "../recipe/rules";
 import { machineArgumentSchema } from "../recipe/stack/machine-arguments";
@@ -15,19 +15,25 @@ import { isMapping } from "../recipe/mapping";
  * @throws RunError with everything that is wrong, as `checkWorkloadArguments` does.
  */
 export function recipeOf(name: string, node: string, args: GpuMachineArgs): GpuMachineRecipe {
-  refuse("GpuMachine", name, machineFindings(node, args));
-  return args.recipe ?? planCluster(clusterOfOne(node, args)).machines[0]!;
+  if (!isMapping(args)) refuse("GpuMachine", name, [noArguments]);
+  if (args.recipe !== undefined && isFromCheckedStack(args)) return args.recipe;
+  const cluster = clusterOfOne(node, args);
+  const judged = args.recipe === undefined ? judge(cluster) : { findings: [] };
+  refuse("GpuMachine", name, machineFindings(node, { ...args }, cluster, judged));
+  return args.recipe ?? judged.plan!.machines[0]!;
 }
 
-function machineFindings(node: string, args: unknown): Finding[] {
-  if (!isMapping(args)) return [noArguments];
-  if (isFromCheckedStack(args)) return [];
+/** @param judged the machine as a cluster of one; nothing is known of it where its recipe is given. */
+function machineFindings(
+  node: string,
+  args: Record<string, unknown>,
+  cluster: ClusterSpec,
+  { findings: ofAStack }: Judged,
+): Finding[] {
   const [own] = split(args, ofTheResource);
   const [inputs, plain] = split(own, Object.keys(inputRules));
-  const cluster = clusterOfOne(node, args);
   // What offers the GPUs to Kubernetes is no concern of a machine; a stack of the whole cluster must say it. Nor is whether there is a GPU.
   const unsaid = cluster.gpuOperator === undefined && cluster.devicePlugin === undefined;
-  const ofAStack = args["recipe"] === undefined ? findingsOf(cluster) : [];
   return [
     ...Object.entries(inputRules).flatMap(([field, rule]) =>
       inputFindings(field, inputs[field], rule, neededBy(cluster, node).includes(field)),

@@ -20,6 +20,8 @@ export interface Upgraded {
   schematicId: pulumi.Output<string>;
   /** All of what was seen, in one. */
   seen: pulumi.Output<MachineReport>;
+  /** The program that saw it. */
+  by: pulumi.Resource;
 }
 
 /** What a machine was seen to run. */
@@ -121,6 +123,7 @@ export function upgradedBy(program: Command, node: string): Upgraded {
     talosVersion: seen.talosVersion,
     schematicId: seen.schematicId,
     seen,
+    by: program,
   };
 }
 
