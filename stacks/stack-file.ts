@@ -62,7 +62,7 @@ export function configurationOf(text: string, file: string): Record<string, unkn
 
 function readYaml(text: string, file: string): unknown {
   try {
-    return parse(text);
+    return parse(text, { merge: true }); // as Pulumi's own reader, which takes merge keys
   } catch (error) {
     throw new Error(`${file}: is not YAML, so the stack is unknown; mend it: ${(error as Error).message}`, {
       cause: error,

@@ -44,10 +44,10 @@ function importFrom(
   gpus: string[],
   out: string | undefined,
 ): { text: string; written: boolean; left: Omit<Finding, "check">[] } {
-  const config = withPatchFiles(readTalconfig(fs.readFileSync(file, "utf8")), path.dirname(file));
+  const config = withPatchFiles(readTalconfig(contentOf(file, "FILE")), path.dirname(file));
   const imported = convert(config, cardsOf(gpus));
   const text = `${editorLine(out)}${renderStack(imported, path.basename(file))}`;
-  if (out !== undefined) fs.writeFileSync(out, text, { flag: "wx" }); // a stack that is there is somebody's work
+  if (out !== undefined) writeNew(out, text);
 
   const { spec, findings } = parseSpec(imported.spec);
   const said = new Set(imported.notes.map(({ field }) => field));
@@ -56,6 +56,31 @@ function importFrom(
     ({ field }) => ![...said].some((noted) => field.startsWith(noted)),
   );
   return { text, written: out !== undefined, left: [...imported.notes, ...found] };
+}
+
+/** Writes a file that is not there yet: a stack that is there is somebody's work. */
+function writeNew(file: string, text: string): void {
+  try {
+    fs.writeFileSync(file, text, { flag: "wx" });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`--out: ${file} cannot be written (${code}); nothing was; name a file that is not there yet`, {
+      cause: error,
+    });
+  }
+}
+
+/** Text of a file, which a field names. */
+function contentOf(file: string, field: string): string {
+  try {
+    return fs.readFileSync(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(
+      `${field}: ${file} cannot be read (${code}); what it says would be lost; name a file that can be, or take it out`,
+      { cause: error },
+    );
+  }
 }
 
 /** `NODE=MODEL` or `NODE=2 x MODEL`. */
@@ -73,7 +98,7 @@ function cardsOf(texts: string[]): Record<string, GpuSpec[]> {
 /** talhelper takes a patch from a file where it is written as `@FILE`. */
 function withPatchFiles(config: Talconfig, folder: string): Talconfig {
   const read = (text: string): string =>
-    text.startsWith("@") ? fs.readFileSync(path.resolve(folder, text.slice(1)), "utf8") : text;
+    text.startsWith("@") ? contentOf(path.resolve(folder, text.slice(1)), "patches") : text;
   const settings = <T extends Settings>(value: T): T =>
     value.patches === undefined ? value : { ...value, patches: value.patches.map(read) };
   return {

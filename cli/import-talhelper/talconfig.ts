@@ -54,7 +54,7 @@ export type Talconfig = z.infer<typeof talconfig>;
  * @throws Error naming every field that is not as talhelper has it.
  */
 export function readTalconfig(text: string): Talconfig {
-  const read = talconfig.safeParse(parse(text, { merge: true }));
+  const read = talconfig.safeParse(yamlOf(text));
   if (read.success) {
     const { nodes } = read.data;
     for (const [what, of] of [
@@ -67,10 +67,23 @@ export function readTalconfig(text: string): Talconfig {
     }
     return read.data;
   }
-  const fields = read.error.issues.map(({ path, message }) => `${path.join(".") || "the file"}: ${message}`);
   throw new Error(
-    `${fields.join("\n")}\nso it is no talconfig.yaml of talhelper's and its nodes cannot be told; name that file`,
+    read.error.issues
+      .map(({ path, message }) => `${path.join(".") || "FILE"}: ${message.replace("Invalid input: ", "")}; ${whyNot}`)
+      .join("\n"),
   );
+}
+
+const whyNot = "it is no talconfig.yaml of talhelper's, so its nodes cannot be told; name that file, or mend it";
+
+function yamlOf(text: string): unknown {
+  try {
+    return parse(text, { merge: true });
+  } catch (error) {
+    throw new Error(`FILE: is not YAML (${(error as Error).message.split("\n")[0]!.replace(/:$/, "")}); ${whyNot}`, {
+      cause: error,
+    });
+  }
 }
 
 /** A node with what its role says for all of them: its own word comes first, patches after those of the role. */

@@ -6,6 +6,14 @@ import { apiServer, cliStand, consult, hangingProgram, gone, kubeconfig, listen,
 const { folder, cli, at } = cliStand();
 const page = '<!DOCTYPE html><html><form action="/login"></form></html>';
 
+const noKubeconfig = /--kubeconfig: cannot be read \(it names no cluster, so it is no kubeconfig\)/;
+
+function written(name: string, text: string): string {
+  const file = path.join(folder, name);
+  fs.writeFileSync(file, text);
+  return file;
+}
+
 /** What stands where the API should, and what the doctor says of it. */
 const servers: [string, () => Promise<string>, RegExp][] = [
   [
@@ -29,6 +37,7 @@ const servers: [string, () => Promise<string>, RegExp][] = [
     /does not know the credentials \(HTTP 401\)/,
   ],
   ["nothing", async () => "http://127.0.0.1:1", /refuses the connection: nothing listens there/],
+  ["no URL", async () => "nowhere", /kubeconfig: the server nowhere is no URL/],
   ["a name that does not exist", async () => "https://nowhere.invalid:6443", /cannot be found/],
   ["a server that never answers", () => at(listen(() => {})), /does not answer within 0\.6 s/],
 ];
@@ -54,6 +63,10 @@ describe("exit status 2: nothing could be looked at", () => {
   test.each([
     ["no kubeconfig at all", [], /there is neither KUBECONFIG nor ~\/\.kube\/config/],
     ["a kubeconfig that is not there", ["--kubeconfig", "/nowhere"], /--kubeconfig: cannot be read/],
+    ["an empty kubeconfig", ["--kubeconfig", written("empty", "")], noKubeconfig],
+    ["a kubeconfig of null", ["--kubeconfig", written("null", "null")], noKubeconfig],
+    ["a web page for a kubeconfig", ["--kubeconfig", written("page", page)], noKubeconfig],
+    ["a list for a kubeconfig", ["--kubeconfig", written("list", "[]")], noKubeconfig],
     ["a stack that is not there", ["--stack", "nowhere.yaml"], /--stack: there is no file nowhere\.yaml/],
     ["an unknown option", ["--kubekonfig", "x"], /Unknown option '--kubekonfig'/],
     ["a time that is none", ["--within", "soon"], /--within: soon is no number of seconds/],

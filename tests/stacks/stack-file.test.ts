@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { readStackFile, stackNameOf, stackNames } from "../../stacks/stack-file";
+import { configurationOf, readStackFile, stackNameOf, stackNames } from "../../stacks/stack-file";
 
 test.each([
   ["home", "home"],
@@ -28,6 +28,14 @@ config:
   );
   expect(readStackFile(file)).toEqual({ talosVersion: "v1.12.6", bootstrap: true });
   fs.rmSync(folder, { recursive: true });
+});
+
+test("merge keys are read as Pulumi's own reader reads them", () => {
+  const text =
+    "config:\n  machines:\n    a: &a { role: worker, address: 10.0.0.1 }\n    b: { <<: *a, address: 10.0.0.2 }\n";
+  expect(configurationOf(text, "f")).toEqual({
+    machines: { a: { role: "worker", address: "10.0.0.1" }, b: { role: "worker", address: "10.0.0.2" } },
+  });
 });
 
 test("a stack that is not there is refused with those that are", () => {

@@ -42,12 +42,20 @@ function readKubeconfig(file: string | undefined, environment: NodeJS.ProcessEnv
     if (file === undefined) config.loadFromDefault();
     else config.loadFromFile(file);
   } catch (error) {
-    throw new Error(
-      `--kubeconfig: cannot be read (${(error as Error).message.split("\n")[0]}), so Kubernetes cannot be reached; name another file`,
-      { cause: error },
-    );
+    throw unusable(error instanceof TypeError ? noKubeconfig : (error as Error).message.split("\n")[0]!, error);
   }
+  if (config.clusters.length === 0 || !Array.isArray(config.users)) throw unusable(noKubeconfig);
   return config;
+}
+
+/** An empty file, a web page, a talosconfig: the library stumbles over some of them, and finds nothing in the others. */
+const noKubeconfig = "it names no cluster, so it is no kubeconfig";
+
+function unusable(reason: string, cause?: unknown): Error {
+  return new Error(
+    `--kubeconfig: cannot be read (${reason}), so Kubernetes cannot be reached; name another file`,
+    cause === undefined ? {} : { cause },
+  );
 }
 
 interface Talosconfig {

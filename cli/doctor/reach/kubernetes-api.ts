@@ -73,7 +73,9 @@ interface Answer {
 }
 
 function request({ server, options }: Reach, path: string, accept: string, limit: number): Promise<Answer> {
-  const url = new URL(server.replace(/\/$/, "") + path);
+  const whole = server.replace(/\/$/, "") + path;
+  if (!URL.canParse(whole)) throw new Error(`kubeconfig: the server ${server} is no URL`);
+  const url = new URL(whole);
   const { get } = url.protocol === "http:" ? http : https;
   return new Promise((resolve, reject) => {
     const headers = { ...options.headers, accept, "user-agent": "talos-gpu" };

@@ -1,5 +1,4 @@
 import { judgesOf, valueComplaints, type ChartName } from "../facts/chart";
-import { isMapping } from "../mapping";
 import type { Check, Complaint } from "./check";
 import { didYouMean } from "../stack/suggest";
 import { wrongWords } from "./chart-words";
@@ -11,26 +10,6 @@ const hints: [RegExp, string][] = [
   ],
   [/\.tolerations$/, "all operands share daemonsets.tolerations; the machines' own taints are tolerated without it"],
 ];
-
-/** Variables of the operator's parts: a list, and each value a text. Source: gpu-operator, api/nvidia/v1/clusterpolicy_types.go (EnvVar). */
-function wrongVariables(values: unknown, path: readonly string[] = []): Complaint[] {
-  if (!isMapping(values)) return [];
-  return Object.entries(values).flatMap(([key, value]) => {
-    if (key !== "env" || !Array.isArray(value)) return wrongVariables(value, [...path, key]);
-    const odd = value.find(
-      (item) => isMapping(item) && item["value"] !== undefined && typeof item["value"] !== "string",
-    ) as Record<string, unknown> | undefined;
-    if (odd === undefined) return [];
-    return [
-      {
-        field: `gpuOperator.values.${[...path, key].join(".")}`,
-        problem: `${String(odd["name"])} has a value that is no text`,
-        why: "the API server refuses the ClusterPolicy, and the release with it",
-        remedy: "write it in quotes",
-      },
-    ];
-  });
-}
 
 export const chartValues: Check = {
   id: "chart-values",
@@ -71,7 +50,6 @@ export const chartValues: Check = {
                 kind === "boolean" ? "write it without quotes" : "write it in the shape that `helm show values` has",
             },
       );
-      const shapes = field === "gpuOperator" ? wrongVariables(release.values) : [];
-      return [...told, ...wrongWords(spec, field), ...shapes];
+      return [...told, ...wrongWords(spec, field)];
     }),
 };

@@ -2,15 +2,16 @@ import * as semver from "semver";
 import type { Check } from "./check";
 
 /**
- * How each chart counts its releases. The operator's are named by year and month since v22.9, and what came before needs kinds
- * of Kubernetes < 1.25; the plugin's first one with a value for the RuntimeClass, which Talos needs, is 0.11.0.
+ * The oldest release of each chart that runs here. Up to v24.3.0 the operator's plugin takes the driver below /run/nvidia/driver,
+ * unless a file says otherwise that v24.6.0 no longer has (assets/state-device-plugin/0400_configmap.yaml), and hands out devices
+ * below it, which Talos has not; the plugin's first one with a value for the RuntimeClass, which Talos needs, is 0.11.0.
  * Source: tags and values.yaml of NVIDIA/gpu-operator and NVIDIA/k8s-device-plugin.
  */
 const lines = {
   gpuOperator: {
     chart: "gpu-operator",
-    takes: (version: semver.SemVer) => semver.gte(version, "22.9.0"),
-    why: "the operator's releases are named by year and month; older ones need kinds that Kubernetes no longer has",
+    takes: (version: semver.SemVer) => semver.gte(version, "24.6.0"),
+    why: "the operator's releases are named by year and month; those before v24.6.0 look for the driver's devices below /run/nvidia/driver, where Talos has none",
     example: "v26.3.3",
   },
   devicePlugin: {

@@ -1,4 +1,5 @@
 import { isMapping } from "../mapping";
+import { absolutePath } from "../rules";
 import { valueAt } from "../machine/user-patches";
 import type { ClusterSpec } from "../stack/spec/index";
 import type { Complaint } from "./check";
@@ -27,6 +28,12 @@ const switchOf = (path: string): Taken => ({
   takes: (value) => typeof value === "boolean",
 });
 
+const pathOf = (path: string): Taken => ({
+  ...{ of: "devicePlugin", path, is: "an absolute path", nullIsDefault: true },
+  why: "the kubelet mounts no other, and the plugin does not start",
+  takes: (value) => typeof value === "string" && absolutePath(value) === undefined,
+});
+
 /** Values whose word matters. Sources: k8s-device-plugin, api/config/v1/consts.go; gpu-operator, api/nvidia/v1/clusterpolicy_types.go. */
 const table: Taken[] = [
   words("gpuOperator", "mig.strategy", "none", "single", "mixed"),
@@ -51,6 +58,13 @@ const table: Taken[] = [
     why: "it waits for the kernel module nvidia_fs, which no extension of Talos has",
     takes: (value) => value === false,
   },
+  ...["nvidiaDriverRoot", "cdi.nvidiaHookPath", "mps.root"].map(pathOf),
+  {
+    ...{ of: "devicePlugin", path: "updateStrategy", is: "a mapping", nullIsDefault: true },
+    why: "Kubernetes refuses the DaemonSet",
+    takes: isMapping,
+  },
+  words("devicePlugin", "updateStrategy.type", "RollingUpdate", "OnDelete"),
   {
     ...{ of: "devicePlugin", path: "affinity", is: "a mapping", nullIsDefault: true },
     why: "Kubernetes refuses the DaemonSet",

@@ -1,5 +1,6 @@
 import type { Check } from "./check";
 import { bootstrap } from "./bootstrap";
+import { chartObjects } from "./chart-objects";
 import { chartValues } from "./chart-values";
 import { chartVersion } from "./chart-version";
 import { containerdPartCheck } from "./containerd-part";
@@ -127,6 +128,7 @@ export const checks: Check[] = [
   kubernetesMode,
   chartVersion,
   chartValues,
+  chartObjects,
   operatorVersion,
   operatorValues,
   valuesWithoutGpus,

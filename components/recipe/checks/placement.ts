@@ -14,6 +14,9 @@ export const ofKubelet: Readonly<Record<string, readonly string[]>> = {
   "beta.kubernetes.io/arch": ["amd64", "arm64"],
 };
 
+/** What every GPU machine has: a label of ours, or one that the operator sets (gpu-operator, controllers/state_manager.go). */
+const gpuPresent = "nvidia.com/gpu.present";
+
 const controlPlane = "node-role.kubernetes.io/control-plane";
 
 /** Whether a machine's node may have all labels of a selector. Of labels that others set, who knows. */
@@ -22,6 +25,7 @@ export function mayMatch({ name, recipe, spec }: CheckedMachine, selector: Recor
     if (key === "kubernetes.io/hostname") return name === value;
     const possible = Object.hasOwn(ofKubelet, key) ? ofKubelet[key] : undefined;
     if (possible !== undefined) return possible.includes(value);
+    if (key === gpuPresent) return value === "true";
     if (Object.hasOwn(recipe.nodeLabels, key)) return recipe.nodeLabels[key] === value;
     if (key === controlPlane) return spec.role === "controlplane" && value === "";
     // The role labels are set by hand: an old one that nobody sets any more is the classic.

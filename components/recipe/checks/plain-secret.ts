@@ -1,13 +1,9 @@
-import { secretIn } from "../rules";
+import { namesSecret, secretIn } from "../rules";
 import { fieldOf } from "../stack/plain-data";
 import type { Check, Complaint } from "./check";
 
-/** Variables whose value is a secret whatever it looks like. */
-const secretVariables =
-  /^(?:HF_TOKEN|HUGGING_FACE_HUB_TOKEN|NGC_API_KEY|AWS_SECRET_ACCESS_KEY|TS_AUTHKEY|WANDB_API_KEY|GITHUB_TOKEN|LITELLM_MASTER_KEY)$/;
-
-/** What stands for a value that is not there. */
-const noValue = /^(?:|none|empty|dummy|unused|changeme|\$\(.*\))$/i;
+/** What stands for a value that is not there, or names a file that holds it. */
+const noValue = /^(?:|none|empty|dummy|unused|changeme|true|false|\/.*|\$\(.*\))$/i;
 
 /** Fields that have a check of their own, with a better remedy. */
 const toldElsewhere = /^(?:patches|machines\.[^[]*\.patches|workloads\.vllm\.args)\b/;
@@ -19,7 +15,7 @@ export const plainSecret: Check = {
 };
 
 function complaint(path: PropertyKey[], text: string): Complaint[] {
-  const isVariable = path.at(-2) === "env" && secretVariables.test(String(path.at(-1)));
+  const isVariable = path.at(-2) === "env" && namesSecret(String(path.at(-1)));
   const kind = secretIn(text) ?? (isVariable && !noValue.test(text) ? "a secret" : undefined);
   if (kind === undefined) return [];
   const field = fieldOf(path);

@@ -1,4 +1,5 @@
 import { isMapping } from "../mapping";
+import { namesSecret, secretIn } from "../rules";
 
 /** A secret in a patch: where it stands, never what it is. */
 export interface Secret {
@@ -30,30 +31,8 @@ const name =
 const variable =
   /(^|[\s"',;])-{0,2}(\w*(AUTH_?KEY|SETUP_KEY|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|PASSWORD|PASSWD|PASSPHRASE|AUTH_?TOKEN|API_?TOKEN|_TOKEN|_SECRET|CREDENTIALS))=(?!\s*$)(?![\s"']*(\/|file:))[^\s]/i;
 
-/** The same where a mapping has them: machine.env, and an EnvironmentConfig. */
-const variableName =
-  /^\w*(AUTH_?KEY|SETUP_KEY|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|PASSWORD|PASSWD|PASSPHRASE|AUTH_?TOKEN|API_?TOKEN|_TOKEN|_SECRET|CREDENTIALS)$/;
+/** Where a mapping has variables: machine.env, and an EnvironmentConfig. */
 const environment = /^(machine\.env|variables|cluster\.\w+\.env)\.[^.]+$/;
-
-/** Shapes of well-known secrets. */
-const shape = new RegExp(
-  [
-    "-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----",
-    "\\btskey-[a-z]+-\\w",
-    "\\bgh[pousr]_[A-Za-z0-9]{20}",
-    "\\bgithub_pat_[A-Za-z0-9_]{20}",
-    "\\bglpat-[\\w-]{16}",
-    "\\bhf_[A-Za-z0-9]{20}",
-    "\\bsk-[A-Za-z0-9_-]{20}",
-    "\\bnvapi-[\\w-]{20}",
-    "\\bxox[abposr]-[\\w-]{10}",
-    "\\bAKIA[0-9A-Z]{16}\\b",
-    "\\bdckr_pat_[\\w-]{16}",
-    "\\beyJ[\\w-]{10,}\\.eyJ[\\w-]{10,}\\.[\\w-]{10,}",
-    "[a-z]+://[^\\s/:@]+:[^\\s/@]+@",
-    "\\bAGE-SECRET-KEY-1",
-  ].join("|"),
-);
 
 /** base64 of PEM with a private key: `-----BEGIN … PRIVATE KEY`. */
 const encodedKey = /LS0tLS1CRUdJTi[A-Za-z0-9+/]*(UFJJVkFURSBLRVk|BSSVZBVEUgS0VZ|QUklWQVRFIEtFW)/;
@@ -80,8 +59,10 @@ function isSecret(text: string, path: string, key: string, kind: string): boolea
   if (text.trim() === "" || /^\s*(\$\{[^}]*\}|\{\{[^}]*\}\}|<[^>]*>)\s*$/.test(text)) return false; // nothing, or a place for one
   if (fields[kind]?.test(path) === true || passphrase.test(path)) return true;
   if (name.test(key) && !isPath(text)) return true;
-  if (environment.test(path) && variableName.test(key) && !isPath(text)) return true;
-  return shape.test(text) || encodedKey.test(text) || variable.test(text) || holdsSecretManifest(text, path);
+  if (environment.test(path) && namesSecret(key) && !isPath(text)) return true;
+  return (
+    secretIn(text) !== undefined || encodedKey.test(text) || variable.test(text) || holdsSecretManifest(text, path)
+  );
 }
 
 /** What names a file holds no secret itself. */

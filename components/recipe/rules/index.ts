@@ -12,7 +12,7 @@ import { quantityValue } from "./quantity";
  */
 export { ruleOf, shown, type Fault, type Rule } from "./fault";
 export { canonicalAddress } from "./address";
-export { secretIn } from "./secret-text";
+export { namesSecret, secretIn } from "./secret-text";
 
 const handedOn = "Kubernetes refuses the object, after the machines were upgraded";
 

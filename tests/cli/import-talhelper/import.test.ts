@@ -23,6 +23,25 @@ const nodes = (...list: object[]): Talconfig =>
   );
 const fieldsOf = ({ notes }: Imported): string[] => notes.map(({ field }) => field);
 
+test.each([
+  ["nothing", ""],
+  ["a web page", "<!DOCTYPE html><html><body>Login</body></html>"],
+  ["a list", "[]"],
+  ["tabs", "nodes:\n\t- hostname: a\n"],
+  ["two documents", "nodes: []\n---\nnodes: []\n"],
+  ["what is encrypted", "nodes: ENC[AES256_GCM,data:abc]\n"],
+  ["more aliases than anybody writes", laughs()],
+])("%s is refused, in one line that says what, why and how", (_, text) => {
+  expect(() => readTalconfig(text)).toThrow(
+    /^\S+: [^\n]+; it is no talconfig\.yaml of talhelper's, .+; name that file[^\n]*$/,
+  );
+});
+
+function laughs(): string {
+  const line = (name: string, of: string): string => `${name}: &${name} [${Array(10).fill(of).join(", ")}]`;
+  return [line("a", "x"), line("b", "*a"), line("c", "*b"), line("d", "*c"), "nodes: [*d, *d]"].join("\n");
+}
+
 test("a talconfig's GPU worker becomes a stack that the checks take, once its card is named", () => {
   const imported = convert(readTalconfig(fixture), card);
   expect(checked(imported)).toEqual([]);

@@ -67,6 +67,10 @@ export const exposure: Inputs[] = [
       { dcgmExporter: { env: [{ name: "DCGM_EXPORTER_INTERVAL", value: "15000" }] } },
       { dcgmExporter: { env: [{ name: "NODE", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } }] } },
       { daemonsets: { updateStrategy: "OnDelete" } },
+      { operator: { resources: { limits: { cpu: 1, memory: "1Gi" }, requests: { cpu: "200m" } } } },
+      { operator: { imagePullSecrets: ["registry"], nodeSelector: { rack: "b2" } } },
+      { daemonsets: { tolerations: [{ operator: "Exists" }], annotations: { a: "1" } } },
+      { "node-feature-discovery": { imagePullSecrets: [{ name: "registry" }] } },
     ],
   },
   {
@@ -83,6 +87,10 @@ export const exposure: Inputs[] = [
         },
       },
       { namespaceOverride: "" },
+      { imagePullSecrets: [{ name: "registry" }], image: { pullPolicy: "Always" } },
+      { resources: { limits: { memory: "128Mi", cpu: null }, requests: { cpu: 0.1 } } },
+      { tolerations: [{ operator: "Exists" }, { key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }] },
+      { updateStrategy: { type: "OnDelete" }, podAnnotations: { a: "1" }, nvidiaDriverRoot: "/" },
     ],
   },
   {

@@ -10,7 +10,7 @@ export const exposure: WrongInputs[] = [
   ...refused("rtx5070ti", "gpuOperator version", {
     "chart-version": [
       ...words("latest 25 ^25.0.0 constructor v25.10.x"),
-      ...words("v1.11.1 0.19.3 v1.13.9 v22.3.0"),
+      ...words("v1.11.1 0.19.3 v1.13.9 v22.3.0 v22.9.0 v23.9.2 v24.3.0"),
       "v25.10.1 ",
     ],
     shape: [undefined, 25.1, "", null],
@@ -58,9 +58,6 @@ export const exposure: WrongInputs[] = [
   ...refused("rtx5070ti", "images powerLimit", { shape: [...badImages.slice(0, 4)] }),
   ...refused("rtx5070ti", "gpuOperator values", {
     "chart-values": [
-      { devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: ["envvar"] }] } },
-      { devicePlugin: { env: [{ name: "PASS_DEVICE_SPECS", value: true }] } },
-      { validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: 1 }] } } },
       { mig: { strategy: "both" } },
       { daemonsets: { updateStrategy: "Recreate" } },
       // Chart values that the templates and programs do not take.
@@ -68,6 +65,24 @@ export const exposure: WrongInputs[] = [
       { gds: { enabled: true } },
       { sandboxWorkloads: { enabled: true, defaultWorkload: "vm-passthrough" } },
       { devicePlugin: { resources: "1Gi" } },
+    ],
+    // What the templates hand on as it is.
+    "chart-objects": [
+      { devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: ["envvar"] }] } },
+      { devicePlugin: { env: [{ name: "PASS_DEVICE_SPECS", value: true }] } },
+      { validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: 1 }] } } },
+      { devicePlugin: { env: [{ value: "x" }] } },
+      { devicePlugin: { resources: { limits: { memory: "1GB" } } } },
+      { operator: { resources: { requests: { cpu: "one" } } } },
+      { operator: { nodeSelector: { "a b": "c" } } },
+      { operator: { nodeSelector: { a: true } } },
+      { operator: { imagePullSecrets: [{ name: "x" }] } },
+      { daemonsets: { tolerations: [{ key: "nvidia.com/gpu", operator: "Exist" }] } },
+      { daemonsets: { tolerations: [{ key: "nvidia.com/gpu", operator: "Exists", effect: "Never" }] } },
+      { daemonsets: { annotations: { a: 1 } } },
+      { daemonsets: { priorityClassName: "System Critical" } },
+      { dcgmExporter: { imagePullPolicy: "always" } },
+      { "node-feature-discovery": { worker: { resources: { limits: { memory: "1 Gi" } } } } },
     ],
   }),
   ...refused("velaryon", "devicePlugin values", { "chart-values": [{ migStrategy: "all" }, { migStrategy: true }] }),
@@ -83,6 +98,20 @@ export const exposure: WrongInputs[] = [
       { namespaceOverride: "default" },
       { config: { map: "x" } },
       { nodeSelector: [] },
+      { nvidiaDriverRoot: "usr/local" },
+      { updateStrategy: "OnDelete" },
+      { updateStrategy: { type: "Recreate" } },
+    ],
+    "chart-objects": [
+      { resources: { limits: { memory: "1GB" } } },
+      { resources: { limits: { cpu: "-1" } } },
+      { tolerations: [{ key: "a b", operator: "Exists" }] },
+      { tolerations: [{ key: "gpu", operator: "Exists", value: "true" }, { operator: "Exists" }] },
+      { tolerations: [{ key: "gpu", value: true }, { operator: "Exists" }] },
+      { imagePullSecrets: ["registry"] },
+      { podAnnotations: { a: true } },
+      { image: { pullPolicy: "always" } },
+      { nodeSelector: { rack: "a b" } },
     ],
   }),
   ...refused("aarhus-h100", "devicePlugin values config", {

@@ -34,6 +34,7 @@ export const secretPatches: [patch: string, path: string][] = [
     "machine: {sysctls: {a: b}}\n---\n" + doc("RegistryAuthConfig", "name: a\npassword: b"),
     "RegistryAuthConfig.password",
   ],
+  [doc("SideroLinkConfig", "apiUrl: https://siderolink.example/?jointoken=abc"), "apiUrl"],
   ["machine: {token: abc.def}\n", "machine.token"],
   ["machine: {ca: {crt: YQ==, key: YQ==}}\n", "machine.ca.key"],
   ["cluster: {secret: YQ==}\n", "cluster.secret"],

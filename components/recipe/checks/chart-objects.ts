@@ -1,0 +1,137 @@
+import { taintEffects } from "../machine/taints";
+import { isMapping } from "../mapping";
+import { labelValue, objectName, qualifiedName, shown } from "../rules";
+import { quantityValue } from "../rules/quantity";
+import type { Check } from "./check";
+
+/** What is wrong with a value, and where in it. */
+type Flaw = [path: string, problem: string, remedy: string];
+
+/** Operators of a toleration. Source: kubernetes v1.36.3, pkg/apis/core/types.go; `Lt` and `Gt` are behind a feature gate. */
+const operators = ["Exists", "Equal", "Lt", "Gt"];
+
+/** Values that a chart hands on to Kubernetes as they are, by their last key. */
+const kinds: Record<string, (value: unknown) => Flaw[]> = {
+  resources: (value) =>
+    ["limits", "requests"].flatMap((side) =>
+      entriesOf(isMapping(value) ? value[side] : undefined).flatMap(([resource, amount]): Flaw[] => {
+        const text = typeof amount === "number" ? String(amount) : amount;
+        if (amount === null || (typeof text === "string" && (quantityValue(text) ?? -1) >= 0)) return [];
+        return [[`.${side}.${resource}`, `${said(amount)} is no amount`, "write e.g. `500m` or `128Mi`"]];
+      }),
+    ),
+  tolerations: (value) => itemsOf(value).flatMap(tolerationFlaws),
+  nodeSelector: (value) =>
+    entriesOf(value).flatMap(([key, text]): Flaw[] => {
+      const fault = qualifiedName(key) ?? (typeof text === "string" ? labelValue(text) : undefined);
+      if (fault !== undefined) return [[`.${key}`, fault.problem, fault.remedy]];
+      return typeof text === "string" || text === null ? [] : [notText(`.${key}`, text)];
+    }),
+  env: (value) =>
+    itemsOf(value).flatMap(([path, item]): Flaw[] => {
+      const { name, value } = item;
+      if (typeof name !== "string" || name === "") return [[path, "has no name", "write `name` and `value`"]];
+      return value === undefined || typeof value === "string" ? [] : [notText(`${path}.value`, value)];
+    }),
+  ...Object.fromEntries(
+    ["annotations", "podAnnotations", "podLabels", "labels", "additionalLabels"].map((key) => [key, textsOnly]),
+  ),
+  priorityClassName: (value) => {
+    const fault = typeof value === "string" && value !== "" ? objectName(value) : undefined;
+    return fault === undefined ? [] : [["", fault.problem, fault.remedy]];
+  },
+  ...Object.fromEntries(
+    ["imagePullPolicy", "pullPolicy"].map((key) => [key, (value: unknown) => oneOf("", value, policies)]),
+  ),
+};
+
+const policies = ["Always", "IfNotPresent", "Never"];
+
+/** Whose content is text of another program, or objects of the user's own. */
+const notOurs = new Set(["config", "data", "map", "extraObjects"]);
+
+export const chartObjects: Check = {
+  id: "chart-objects",
+  source:
+    "kubernetes v1.36.3, pkg/apis/core/validation/validation.go: what the charts' templates hand on by toYaml is judged by the API server",
+  find: ({ spec }) =>
+    (["gpuOperator", "devicePlugin"] as const).flatMap((field) =>
+      [...flawsIn(spec[field]?.values, `${field}.values`), ...pullSecrets(field, spec[field]?.values)].map(
+        ([path, problem, remedy]) => ({
+          field: path,
+          problem,
+          why: "Kubernetes refuses the object that the chart makes of it, after the machines were upgraded",
+          remedy,
+        }),
+      ),
+    ),
+};
+
+function flawsIn(values: unknown, path: string): Flaw[] {
+  return entriesOf(values).flatMap(([key, value]) => {
+    if (notOurs.has(key)) return [];
+    const at = `${path}.${key}`;
+    const flaws = Object.hasOwn(kinds, key) ? kinds[key]!(value) : undefined;
+    return flaws?.map(([below, ...rest]): Flaw => [`${at}${below}`, ...rest]) ?? flawsIn(value, at);
+  });
+}
+
+/** The plugin's chart wants them as Kubernetes has them, the operator's as names alone (their values.yaml). */
+function pullSecrets(field: "gpuOperator" | "devicePlugin", values: unknown): Flaw[] {
+  const holders: [string, unknown][] = field === "devicePlugin" ? [["", values]] : entriesOf(values);
+  return holders.flatMap(([holder, value]) => {
+    const list = isMapping(value) ? value["imagePullSecrets"] : undefined;
+    if (!Array.isArray(list) || holder === "node-feature-discovery") return [];
+    const takes = (item: unknown): boolean =>
+      field === "devicePlugin" ? isMapping(item) && typeof item["name"] === "string" : typeof item === "string";
+    const wrong = list.findIndex((item) => !takes(item));
+    if (wrong < 0) return [];
+    const path = [`${field}.values`, ...(holder === "" ? [] : [holder]), `imagePullSecrets[${wrong}]`].join(".");
+    return [
+      field === "devicePlugin"
+        ? [path, "is no mapping with a name", "write `{ name: <Secret> }`"]
+        : [path, "is no name", "write the Secret's name alone"],
+    ];
+  });
+}
+
+function tolerationFlaws([path, item]: [string, Record<string, unknown>]): Flaw[] {
+  const { key, operator, effect, value } = item;
+  const fault = typeof key === "string" && key !== "" ? qualifiedName(key) : undefined;
+  return [
+    ...(fault === undefined ? [] : [[`${path}.key`, fault.problem, fault.remedy] satisfies Flaw]),
+    ...oneOf(`${path}.operator`, operator, operators),
+    ...oneOf(`${path}.effect`, effect, taintEffects),
+    ...(operator === "Exists" && value !== undefined && value !== ""
+      ? [[`${path}.value`, "stands beside operator Exists", "leave it out, or write operator Equal"] satisfies Flaw]
+      : []),
+    ...(value === undefined || typeof value === "string" ? [] : [notText(`${path}.value`, value)]),
+  ];
+}
+
+function textsOnly(value: unknown): Flaw[] {
+  return entriesOf(value)
+    .filter(([, text]) => typeof text !== "string" && text !== null)
+    .map(([key, text]) => notText(`.${key}`, text));
+}
+
+function oneOf(path: string, value: unknown, words: readonly string[]): Flaw[] {
+  if (value === undefined || value === null || value === "" || words.includes(value as string)) return [];
+  return [[path, `${said(value)} is not one of ${words.join(", ")}`, "write one of them, or leave it out"]];
+}
+
+const notText = (path: string, value: unknown): Flaw => [path, `${said(value)} is no text`, "write it in quotes"];
+
+function said(value: unknown): string {
+  if (typeof value === "string") return shown(value);
+  return typeof value === "object" ? "what is there" : JSON.stringify(value);
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return isMapping(value) ? Object.entries(value) : [];
+}
+
+function itemsOf(value: unknown): [string, Record<string, unknown>][] {
+  if (!Array.isArray(value)) return [];
+  return value.map((item, index): [string, Record<string, unknown>] => [`[${index}]`, isMapping(item) ? item : {}]);
+}
