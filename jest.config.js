@@ -6,18 +6,24 @@ module.exports = {
   roots: ["<rootDir>/tests"],
   testMatch: ["**/*.test.ts"],
   transform: {
+    "/@pulumi/pulumi/runtime/debuggable\\.js$": "<rootDir>/tests/support/pulumi-without-stacks.js",
     "^.+\\.ts$": [
       "@swc/jest",
       { jsc: { target: "es2022", parser: { syntax: "typescript" } }, module: { type: "commonjs" } },
     ],
   },
+  transformIgnorePatterns: ["/node_modules/(?!@pulumi/pulumi/runtime/debuggable\\.js$)"],
   moduleNameMapper: {
+    "^@npmcli/arborist$": "<rootDir>/tests/support/no-arborist.js",
     "^talos-gpu$": "<rootDir>/components/index.ts",
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },
   testTimeout: 30000,
-  // Labs mostly wait: on two cores two files at a time, and two labs of each.
-  maxWorkers: "100%",
+  // Labs mostly wait: on two cores three files at a time, and two labs of each.
+  maxWorkers: "150%",
+  // Each file loads Pulumi's SDK anew, and what a file leaves in its worker makes the later ones slower: each copy's
+  // AsyncLocalStorage goes on following every promise. A new worker takes a second.
+  workerIdleMemoryLimit: "700MB",
   maxConcurrency: 2,
   testSequencer: "<rootDir>/tests/sequencer.js",
 };

@@ -42,7 +42,8 @@ async function bundle(entry) {
 /** What decides about a bundle beside its sources: how it is made, and the packages that are installed. */
 function circumstances() {
   const lock = path.join(repository, "node_modules/.package-lock.json");
-  return hashOf(fs.readFileSync(__filename) + (fs.existsSync(lock) ? fs.readFileSync(lock) : ""));
+  // A repository that was moved or copied with its packages has other places, and a bundle holds them.
+  return hashOf(repository + fs.readFileSync(__filename) + (fs.existsSync(lock) ? fs.readFileSync(lock) : ""));
 }
 
 /** The file of a bundle whose sources are what they were when it was made. */
