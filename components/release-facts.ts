@@ -1,4 +1,5 @@
 import { releaseInTables } from "./recipe/facts/talos-release";
+import { isMapping } from "./recipe/mapping";
 import { readExtensions } from "./recipe/facts/factory-answer";
 import type { ReleaseFactsSpec } from "./recipe/stack/spec/index";
 
@@ -21,25 +22,64 @@ export interface AskedStack {
   talosVersion?: unknown;
   factoryUrl?: unknown;
   releaseFacts?: unknown;
+  otherReleaseFacts?: unknown;
+  machines?: unknown;
+  machineDefaults?: unknown;
+  pools?: unknown;
 }
 
+/** What the Factory said: of the stack's release, and of those that machines and pools have of their own. */
+export interface Facts {
+  releaseFacts?: ReleaseFactsSpec;
+  otherReleaseFacts?: ReleaseFactsSpec[];
+}
+
+/** Most releases that a preview asks for; each is one request. */
+const most = 16;
+
 /**
- * What the Image Factory says of a stack's Talos release: drivers, toolkit and extensions. Asks only of a release that the
- * tables do not have, and of which the stack says nothing itself (`releaseFacts`); undefined otherwise. Never fails: a Factory
- * that does not answer is an answer (`silent`), and the recipe assumes then.
+ * What the Image Factory says of a stack's Talos releases: drivers, toolkit and extensions. Asks only of releases that the
+ * tables do not have, and of which the stack says nothing itself, of all of them at once. Never fails: a Factory that does
+ * not answer is an answer (`silent`), and the recipe assumes then.
  *
  * TALOS_GPU_FACTORY leads to another Factory than the stack's, as the lab's.
  */
 export async function askFactory(
   stack: AskedStack,
   environment: NodeJS.ProcessEnv = process.env,
-  { timeout, pauses }: Patience = patience,
-): Promise<ReleaseFactsSpec | undefined> {
-  const { talosVersion, factoryUrl, releaseFacts } = stack;
-  if (typeof talosVersion !== "string" || releaseFacts !== undefined) return undefined;
-  if (releaseInTables(talosVersion) !== "newer") return undefined;
-  const said = typeof factoryUrl === "string" ? factoryUrl : defaultFactoryUrl;
-  const url = `${(environment["TALOS_GPU_FACTORY"] ?? said).replace(/\/+$/, "")}/version/${talosVersion}/extensions/official`;
+  waits: Patience = patience,
+): Promise<Facts> {
+  const { talosVersion, factoryUrl, releaseFacts, otherReleaseFacts } = stack;
+  const said = new Set([releaseFacts, ...listOf(otherReleaseFacts)].map(releaseOf));
+  const wanted = releasesOf(stack).filter((name) => releaseInTables(name) === "newer" && !said.has(name));
+  const factory = environment["TALOS_GPU_FACTORY"] ?? (typeof factoryUrl === "string" ? factoryUrl : defaultFactoryUrl);
+  const told = await Promise.all(wanted.slice(0, most).map((name) => factsOf(name, factory, waits)));
+  const own = releaseFacts === undefined ? told.find((facts) => facts.talosVersion === talosVersion) : undefined;
+  const others = told.filter((facts) => facts !== own);
+  return {
+    ...(own === undefined ? {} : { releaseFacts: own }),
+    ...(others.length === 0
+      ? {}
+      : { otherReleaseFacts: [...(listOf(otherReleaseFacts) as ReleaseFactsSpec[]), ...others] }),
+  };
+}
+
+/** Every release that a stack names, without duplicates. */
+function releasesOf({ talosVersion, machines, machineDefaults, pools }: AskedStack): string[] {
+  const holders = [machineDefaults, ...[machines, pools].flatMap((all) => (isMapping(all) ? Object.values(all) : []))];
+  const names = [talosVersion, ...holders.map(releaseOf)];
+  return [...new Set(names.filter((name) => typeof name === "string"))];
+}
+
+const releaseOf = (value: unknown): unknown => (isMapping(value) ? value["talosVersion"] : undefined);
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+async function factsOf(
+  talosVersion: string,
+  factory: string,
+  { timeout, pauses }: Patience,
+): Promise<ReleaseFactsSpec> {
+  const url = `${factory.replace(/\/+$/, "")}/version/${talosVersion}/extensions/official`;
   let silent = "";
   for (const pause of [0, ...pauses]) {
     if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));

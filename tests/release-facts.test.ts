@@ -5,8 +5,9 @@ import { startFactory } from "../lab/factory";
 import { laterReleases } from "../lab/factory/releases";
 
 const quickly = { timeout: 60_000, pauses: [1, 1] };
-const ask = (talosVersion: string, url: string, more: object = {}) =>
-  askFactory({ talosVersion, ...more }, { TALOS_GPU_FACTORY: url }, quickly);
+const asked = (stack: object, url: string) => askFactory(stack, { TALOS_GPU_FACTORY: url }, quickly);
+const ask = async (talosVersion: string, url: string, more: object = {}) =>
+  (await asked({ talosVersion, ...more }, url)).releaseFacts;
 
 /** A server that answers each request in its turn; the last answer stays. */
 async function serve(answers: ((response: http.ServerResponse) => void)[]) {
@@ -48,6 +49,25 @@ test("what the Factory lists of a newer release: drivers, toolkit, extensions", 
   }
 });
 
+test("the releases of machines, pools and defaults are asked for too, each once", async () => {
+  const server = await serve([status(404)]);
+  const missing = (talosVersion: string) => ({ talosVersion, missing: true });
+  const said = { talosVersion: "v1.13.40", production: "595.99.10" };
+  const stack = {
+    talosVersion: "v1.13.9",
+    machines: { a: { talosVersion: "v1.13.41" }, b: { talosVersion: "v1.13.1" }, c: null },
+    machineDefaults: { talosVersion: "v1.13.42" },
+    pools: { x: { talosVersion: "v1.13.41" }, y: { talosVersion: "v1.14.50" }, z: { talosVersion: "v1.13.40" } },
+    otherReleaseFacts: [said],
+  };
+  expect(await asked(stack, server.url)).toEqual({
+    otherReleaseFacts: [said, ...["v1.13.42", "v1.13.41", "v1.14.50"].map(missing)],
+  });
+  expect(server.asked).toHaveLength(3);
+  expect(await asked({ talosVersion: "v1.13.9", machines: [], pools: "x" }, server.url)).toEqual({});
+  await server.close();
+});
+
 // As factory.talos.dev answers, by the and image-factory's words.
 const real = JSON.stringify([
   {
@@ -77,7 +97,7 @@ test("a Factory that never answers is not waited for", async () => {
   const server = await serve([() => undefined]);
   const hasty = { timeout: 50, pauses: [1] };
   const facts = await askFactory({ talosVersion: "v1.14.3" }, { TALOS_GPU_FACTORY: server.url }, hasty);
-  expect(facts).toEqual({ talosVersion: "v1.14.3", silent: "it does not answer in time" });
+  expect(facts).toEqual({ releaseFacts: { talosVersion: "v1.14.3", silent: "it does not answer in time" } });
   expect(server.asked.length).toBeLessThanOrEqual(2);
   await server.close();
 });

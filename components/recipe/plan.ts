@@ -3,7 +3,7 @@ import { machineFacts, type MachineFacts } from "./facts/machine-facts";
 import { machineRecipe } from "./machine/machine-recipe";
 import { needsMarkers } from "./kubernetes/markers";
 import { notesOf } from "./notes";
-import { seenBy } from "./machine/apart";
+import { factsOf, seenBy } from "./machine/apart";
 import { inUpgradeOrder, upgradeWindows } from "./machine/order";
 import { eraOf, findRelease, type Release } from "./facts/talos-release";
 import type { ClusterSpec, MachineSpec } from "./stack/spec/index";
@@ -33,10 +33,10 @@ export function planCluster(spec: ClusterSpec): Plan {
 export function planBasis(said: ClusterSpec): PlanBasis {
   // Nothing hangs on the order in which keys were written: neither a plan nor the hashes of what it makes.
   const spec = canonical(said);
-  const release = findRelease(spec.talosVersion, spec.releaseFacts);
+  const release = findRelease(spec.talosVersion, factsOf(spec, spec.talosVersion));
   const releases = new Map([[spec.talosVersion, release]]);
   const releaseOf = ({ talosVersion = spec.talosVersion }: MachineSpec): Release | undefined => {
-    if (!releases.has(talosVersion)) releases.set(talosVersion, findRelease(talosVersion, spec.releaseFacts));
+    if (!releases.has(talosVersion)) releases.set(talosVersion, findRelease(talosVersion, factsOf(spec, talosVersion)));
     return releases.get(talosVersion);
   };
   const era = release?.era ?? eraOf(spec.talosVersion);

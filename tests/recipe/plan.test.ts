@@ -29,6 +29,11 @@ test("what was assumed is noted", () => {
   expect(gpuMachine(newer)).toMatchObject({ driverVersion: "595.91.07", driverBranch: "595" });
   expect(gpuMachine({ ...newer, releaseFacts: told })).toMatchObject({ driverVersion: "595.99.10" });
   expect(gpuMachine({ ...newer, releaseFacts: told })).not.toHaveProperty("driverBranch");
+  const pool = { ...newer.machines["gpu-1"], talosVersion: "v1.13.11" };
+  const ahead = { ...newer, machines: { ...newer.machines, "gpu-1": pool }, releaseFacts: told };
+  const toldOfPool = { ...told, talosVersion: "v1.13.11", production: "595.99.11" };
+  expect(gpuMachine(ahead)).toMatchObject({ driverVersion: "595.91.07", driverBranch: "595" });
+  expect(gpuMachine({ ...ahead, otherReleaseFacts: [toldOfPool] })).toMatchObject({ driverVersion: "595.99.11" });
   const withCard = (gpu: object, powerLimit?: number): string[] => {
     const stack: any = structuredClone(validStack("rtx5070ti"));
     const name = Object.keys(stack.machines)[0]!;

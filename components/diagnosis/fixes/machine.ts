@@ -1,4 +1,5 @@
 import { usesContainerCli } from "../../recipe/facts/talos-release";
+import { factsOf } from "../../recipe/machine/apart";
 import { taintsOf } from "../../recipe/machine/taints";
 import { type Fixes, hasGpu } from "./fix";
 
@@ -28,7 +29,8 @@ export const machineFixes = {
     ],
     source:
       "siderolabs/extensions#101; siderolabs/extensions, nvidia-gpu/nvidia-container-toolkit/README.md at v1.11.5; nvidia-container-toolkit v1.18.0, internal/info/auto.go",
-    usedBy: (plan) => hasGpu(plan) && usesContainerCli(plan.spec.talosVersion, plan.spec.releaseFacts),
+    usedBy: (plan) =>
+      hasGpu(plan) && usesContainerCli(plan.spec.talosVersion, factsOf(plan.spec, plan.spec.talosVersion)),
   },
   taintThroughApi: {
     does: "taints go onto the node through the Kubernetes API, and by registerWithTaints onto one that registers anew",

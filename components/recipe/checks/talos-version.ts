@@ -1,5 +1,6 @@
 import type { Check } from "./check";
 import { knownMinors } from "../facts/talos-release";
+import { factsOf } from "../machine/apart";
 import { parseTalosVersion } from "../facts/version";
 
 /**
@@ -39,7 +40,7 @@ export const talosVersion: Check = {
         },
       ];
     }
-    if (spec.releaseFacts?.missing && spec.releaseFacts.talosVersion === spec.talosVersion) {
+    if (factsOf(spec, spec.talosVersion)?.missing) {
       return [
         {
           field,

@@ -1,13 +1,25 @@
-import type { ClusterSpec, MachineSpec } from "../stack/spec/index";
+import type { ClusterSpec, MachineSpec, ReleaseFactsSpec } from "../stack/spec/index";
 
 /** The stack as a machine sees it: with the Talos release and the driver that are the machine's own, where it has some. */
 export function seenBy(spec: ClusterSpec, { talosVersion, driver }: MachineSpec): ClusterSpec {
   if (talosVersion === undefined && driver === undefined) return spec;
+  const { releaseFacts: _facts, otherReleaseFacts: _others, ...rest } = spec;
+  const version = talosVersion ?? spec.talosVersion;
+  const facts = factsOf(spec, version);
   return {
-    ...spec,
-    talosVersion: talosVersion ?? spec.talosVersion,
+    ...rest,
+    talosVersion: version,
+    ...(facts === undefined ? {} : { releaseFacts: facts }),
     ...(driver === undefined ? {} : { driver: { ...spec.driver, ...driver } }),
   };
+}
+
+/** What a stack says of a release, or the Image Factory for it. */
+export function factsOf(
+  { releaseFacts, otherReleaseFacts = [] }: ClusterSpec,
+  talosVersion: string,
+): ReleaseFactsSpec | undefined {
+  return [releaseFacts, ...otherReleaseFacts].find((facts) => facts?.talosVersion === talosVersion);
 }
 
 /** Machines that have a Talos release or a driver of their own, each kind of them as a cluster that has it. */

@@ -1,3 +1,4 @@
+import { factsOf } from "./apart";
 import { containerdPart } from "./containerd/containerd";
 import { nvidiaExtension } from "../facts/extension";
 import { contractOf, hostnamePatch } from "./hostname";
@@ -115,8 +116,10 @@ function kernelModulesOf(facts: MachineFacts, patches: UserPatch[]): KernelModul
 }
 
 /** Talos ≤ 1.11: nvidia-container-cli loads a BPF device filter that the hardened JIT refuses (siderolabs/extensions#101). */
-function sysctlsOf({ talosVersion, releaseFacts }: ClusterSpec): Record<string, string> {
-  return usesContainerCli(talosVersion, releaseFacts) ? { "net.core.bpf_jit_harden": "1" } : {};
+function sysctlsOf(spec: ClusterSpec): Record<string, string> {
+  return usesContainerCli(spec.talosVersion, factsOf(spec, spec.talosVersion))
+    ? { "net.core.bpf_jit_harden": "1" }
+    : {};
 }
 
 /**

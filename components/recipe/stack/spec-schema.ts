@@ -104,21 +104,32 @@ const timeouts = z.strictObject({
   workload: duration.optional(),
 });
 
+/** Name of a Talos release, with its `v`. */
+const releaseName = ruled(
+  rules.ruleOf(
+    (said) => /^v\d+\.\d+\.\d+(?:[-+].*)?$/.test(said),
+    "is not a release of Talos",
+    "it would be about no release, and count for nothing",
+    "write one like `v1.13.10`",
+  ),
+);
+
+const releaseFacts = z.strictObject({
+  talosVersion: releaseName,
+  lts: driver.optional(),
+  production: driver.optional(),
+  toolkit: text.optional(),
+  extensions: z.array(text).optional(),
+  missing: z.boolean().optional(),
+  silent: text.optional(),
+});
+
 /** Shape of a stack. What a value means is for the checks; this is about names, types and notations only. */
 export const specSchema = z.strictObject({
   talosVersion: text,
   kubernetesVersion: text.optional(),
-  releaseFacts: z
-    .strictObject({
-      talosVersion: text,
-      lts: driver.optional(),
-      production: driver.optional(),
-      toolkit: text.optional(),
-      extensions: z.array(text).optional(),
-      missing: z.boolean().optional(),
-      silent: text.optional(),
-    })
-    .optional(),
+  releaseFacts: releaseFacts.optional(),
+  otherReleaseFacts: z.array(releaseFacts).optional(),
   clusterName: text.optional(),
   clusterEndpoint: ruled(rules.clusterUrl).optional(),
   bootstrap: z.boolean().optional(),

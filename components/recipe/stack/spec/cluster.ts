@@ -243,6 +243,12 @@ export interface ClusterOptionsSpec {
    */
   releaseFacts?: ReleaseFactsSpec;
   /**
+   * The same of further releases, which machines or pools have of their own.
+   * @default what the tables or the Image Factory say
+   * @example `[{ talosVersion: v1.13.11, production: 595.99.10 }]`
+   */
+  otherReleaseFacts?: ReleaseFactsSpec[];
+  /**
    * Name of the Talos cluster. Required with an owned machine, and with one of Omni's: its name there.
    * @default none
    * @example `home`
