@@ -4,7 +4,7 @@ import { inputFindings } from "../recipe/checks/check-arguments";
 import { ruleOf, serverUrl, type Rule } from "../recipe/rules";
 import { machineArgumentSchema } from "../recipe/stack/machine-arguments";
 import { readAs } from "../recipe/stack/parse";
-import type { ClusterSpec } from "../recipe/stack/spec/index";
+import type { ClusterSpec, MachineSpec } from "../recipe/stack/spec/index";
 import type { Finding } from "../recipe/types";
 import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
 import { isMapping } from "../recipe/mapping";
@@ -125,24 +125,25 @@ const ofTheResource = [
   "kubeconfig",
   "omniEndpoint",
   "omniServiceAccountKey",
-] as const;
+] as const satisfies readonly (keyof GpuMachineArgs)[];
 
-/** Arguments that a stack says of the cluster; the others it says of the machine. */
-const ofTheCluster = [
-  "talosVersion",
-  "releaseFacts",
-  "kubernetesVersion",
-  "clusterName",
-  "clusterEndpoint",
-  "driver",
-  "gpuOperator",
-  "devicePlugin",
-  "sharing",
-  "upgrade",
-  "timeouts",
-  "lookAgain",
-  "factoryUrl",
-] as const;
+/** Arguments that a stack says of the cluster; the others it says of the machine. One that has no place does not compile. */
+const ofTheCluster = Object.keys({
+  talosVersion: true,
+  releaseFacts: true,
+  kubernetesVersion: true,
+  clusterName: true,
+  clusterEndpoint: true,
+  driver: true,
+  gpuOperator: true,
+  devicePlugin: true,
+  sharing: true,
+  upgrade: true,
+  timeouts: true,
+  lookAgain: true,
+  factoryUrl: true,
+} satisfies Record<Exclude<keyof GpuMachineArgs, keyof MachineSpec | (typeof ofTheResource)[number]>, true> &
+  Partial<Record<keyof ClusterSpec, true>>);
 
 /** The arguments as a cluster. */
 function clusterOfOne(node: string, args: object): ClusterSpec {

@@ -1,4 +1,7 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
 import { diagnose, type Observations } from "../../components/diagnosis";
+import { fixIds } from "../../components/diagnosis/fix-ids";
 import { planCluster } from "../../components/recipe/index";
 import { validStack } from "../recipe/stacks";
 import { found, noDriver, operator, planOf, stuck } from "./stuck";
@@ -133,4 +136,10 @@ test("where the stack has the fix, the advice is another one", () => {
   const [diagnosis] = diagnose(stuck, planCluster(validStack("rtx5070ti")));
   expect(diagnosis?.fix).toBe("validationMarkers");
   expect(diagnosis?.remedy).toContain("the stack has this fix");
+});
+
+test("each fix is named by a test of what is seen without it", () => {
+  const tests = fs.readdirSync(__dirname).filter((file) => file.endsWith(".test.ts"));
+  const texts = tests.map((file) => fs.readFileSync(path.join(__dirname, file), "utf8")).join("\n");
+  expect(fixIds.filter((id) => !new RegExp(`"${id}\\b`).test(texts))).toEqual([]);
 });

@@ -1,3 +1,5 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
 import {
   checks,
   findingsOf,
@@ -65,6 +67,17 @@ describe("stacks that are right", () => {
 });
 
 describe("checks", () => {
+  test("are those of the files beside the list, each in the list", () => {
+    const folder = path.join(__dirname, "../../../components/recipe/checks");
+    const found = fs
+      .readdirSync(folder)
+      .filter((file) => /\bid: "/.test(fs.readFileSync(path.join(folder, file), "utf8")))
+      .map((file) => file.replace(/\.ts$/, ""));
+    const listed = fs.readFileSync(path.join(folder, "index.ts"), "utf8");
+    expect(found.filter((name) => !listed.includes(`from "./${name}";`))).toEqual([]);
+    expect(checks).toHaveLength(found.length);
+  });
+
   test("have names of their own and a source", () => {
     expect(new Set(checks.map((check) => check.id)).size).toBe(checks.length);
     for (const check of checks) expect(check.source).toMatch(/\S/);

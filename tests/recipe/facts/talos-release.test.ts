@@ -6,6 +6,10 @@ import {
   minorsWith,
   releaseInTables,
 } from "../../../components/recipe/facts/talos-release";
+import { containerdMinor } from "../../../components/recipe/facts/containerd-schema";
+import { releases as containerdReleases } from "../../../components/recipe/facts/data/containerd-schema.json";
+import { cudaOfBranch } from "../../../components/recipe/facts/data/cuda";
+import { schemaMinor } from "../../../components/recipe/facts/talos-schema";
 import { driverRows, minorRows } from "../../../components/recipe/facts/data/talos-releases";
 import { compareDotted, leastDotted, majorOf, parseTalosVersion } from "../../../components/recipe/facts/version";
 
@@ -80,6 +84,18 @@ test("rows of a minor follow each other without a gap", () => {
   }
   expect(new Set(driverRows.map((row) => row.minor))).toEqual(new Set(minorRows.map((row) => row.minor)));
   expect(knownMinors()).toEqual(["1.8", "1.9", "1.10", "1.11", "1.12", "1.13", "1.14"]);
+});
+
+test.each(driverRows.flatMap(({ lts, production }) => [lts, production]))(
+  "CUDA of driver %s's branch is known",
+  (driver) => expect(Object.keys(cudaOfBranch)).toContain(String(majorOf(driver))),
+);
+
+test.each(minorRows)("Talos 1.$minor: the schemas of its configuration and of its containerd are there", (row) => {
+  expect(schemaMinor(row.minor)).toEqual({ minor: row.minor, isKnown: true });
+  const containerd = containerdMinor(row.minor);
+  expect(containerd).toBe(Number(row.containerd.split(".")[1]));
+  expect(containerdReleases.map((release) => Number(release.split(".")[1]))).toContain(containerd);
 });
 
 test.each([
