@@ -1,11 +1,19 @@
 import { taintEffects } from "../machine/taints";
 import { isMapping } from "../mapping";
-import { labelValue, objectName, qualifiedName, shown } from "../rules";
+import { imageReference, labelValue, objectName, qualifiedName, ruleOf, shown, type Rule } from "../rules";
 import { quantityValue } from "../rules/quantity";
 import type { Check } from "./check";
 
 /** What is wrong with a value, and where in it. */
 type Flaw = [path: string, problem: string, remedy: string];
+
+/** Tag of an image, where it stands apart from its name. */
+const imageTag = ruleOf(
+  (text) => imageReference(`a:${text}`) === undefined,
+  "is no tag of an image",
+  "the kubelet pulls nothing",
+  "write letters, digits, `_`, `.` and `-`, e.g. `v0.19.3`",
+);
 
 /** Operators of a toleration. Source: kubernetes v1.36.3, pkg/apis/core/types.go; `Lt` and `Gt` are behind a feature gate. */
 const operators = ["Exists", "Equal", "Lt", "Gt"];
@@ -13,39 +21,33 @@ const operators = ["Exists", "Equal", "Lt", "Gt"];
 /** Values that a chart hands on to Kubernetes as they are, by their last key. */
 const kinds: Record<string, (value: unknown) => Flaw[]> = {
   resources: (value) =>
-    ["limits", "requests"].flatMap((side) =>
-      entriesOf(isMapping(value) ? value[side] : undefined).flatMap(([resource, amount]): Flaw[] => {
-        const text = typeof amount === "number" ? String(amount) : amount;
-        if (amount === null || (typeof text === "string" && (quantityValue(text) ?? -1) >= 0)) return [];
-        return [[`.${side}.${resource}`, `${said(amount)} is no amount`, "write e.g. `500m` or `128Mi`"]];
-      }),
-    ),
-  tolerations: (value) => itemsOf(value).flatMap(tolerationFlaws),
-  nodeSelector: (value) =>
-    entriesOf(value).flatMap(([key, text]): Flaw[] => {
-      const fault = qualifiedName(key) ?? (typeof text === "string" ? labelValue(text) : undefined);
-      if (fault !== undefined) return [[`.${key}`, fault.problem, fault.remedy]];
-      return typeof text === "string" || text === null ? [] : [notText(`.${key}`, text)];
+    entriesOf(value).flatMap(([side, amounts]): Flaw[] => {
+      if (side === "claims") return [];
+      if (side !== "limits" && side !== "requests")
+        return [[`.${side}`, "is no part of resources", "write limits or requests"]];
+      return entriesOf(amounts).flatMap(([resource, amount]) => amountFlaws(`.${side}.${resource}`, amount));
     }),
+  tolerations: (value) => itemsOf(value).flatMap(tolerationFlaws),
   env: (value) =>
     itemsOf(value).flatMap(([path, item]): Flaw[] => {
       const { name, value } = item;
       if (typeof name !== "string" || name === "") return [[path, "has no name", "write `name` and `value`"]];
       return value === undefined || typeof value === "string" ? [] : [notText(`${path}.value`, value)];
     }),
-  ...Object.fromEntries(
-    ["annotations", "podAnnotations", "podLabels", "labels", "additionalLabels"].map((key) => [key, textsOnly]),
+  ...each(["nodeSelector", "labels", "podLabels", "additionalLabels"], named(labelValue)),
+  ...each(
+    ["annotations", "podAnnotations"],
+    named(() => undefined),
   ),
-  priorityClassName: (value) => {
-    const fault = typeof value === "string" && value !== "" ? objectName(value) : undefined;
-    return fault === undefined ? [] : [["", fault.problem, fault.remedy]];
-  },
-  ...Object.fromEntries(
-    ["imagePullPolicy", "pullPolicy"].map((key) => [key, (value: unknown) => oneOf("", value, policies)]),
-  ),
+  ...each(["priorityClassName", "nameOverride", "fullnameOverride"], byRule(objectName)),
+  ...each(["repository"], byRule(imageReference)),
+  ...each(["tag"], byRule(imageTag)),
+  maxUnavailable: (value) =>
+    /^\d+%?$/.test(String(value)) || value === null
+      ? []
+      : [["", `${said(value)} is no number of pods`, "write e.g. `1` or `25%`"]],
+  ...each(["imagePullPolicy", "pullPolicy"], (value) => oneOf("", value, ["Always", "IfNotPresent", "Never"])),
 };
-
-const policies = ["Always", "IfNotPresent", "Never"];
 
 /** Whose content is text of another program, or objects of the user's own. */
 const notOurs = new Set(["config", "data", "map", "extraObjects"]);
@@ -96,7 +98,8 @@ function pullSecrets(field: "gpuOperator" | "devicePlugin", values: unknown): Fl
 }
 
 function tolerationFlaws([path, item]: [string, Record<string, unknown>]): Flaw[] {
-  const { key, operator, effect, value } = item;
+  const { key, operator, effect, value, tolerationSeconds: seconds } = item;
+  if (Object.keys(item).length === 0) return [[path, "is no toleration", "write e.g. `{ operator: Exists }`"]];
   const fault = typeof key === "string" && key !== "" ? qualifiedName(key) : undefined;
   return [
     ...(fault === undefined ? [] : [[`${path}.key`, fault.problem, fault.remedy] satisfies Flaw]),
@@ -106,13 +109,40 @@ function tolerationFlaws([path, item]: [string, Record<string, unknown>]): Flaw[
       ? [[`${path}.value`, "stands beside operator Exists", "leave it out, or write operator Equal"] satisfies Flaw]
       : []),
     ...(value === undefined || typeof value === "string" ? [] : [notText(`${path}.value`, value)]),
+    ...(seconds === undefined || typeof seconds === "number"
+      ? []
+      : [[`${path}.tolerationSeconds`, `${said(seconds)} is no number`, "write it without quotes"] satisfies Flaw]),
   ];
 }
 
-function textsOnly(value: unknown): Flaw[] {
-  return entriesOf(value)
-    .filter(([, text]) => typeof text !== "string" && text !== null)
-    .map(([key, text]) => notText(`.${key}`, text));
+function each(keys: string[], judge: (value: unknown) => Flaw[]): Record<string, (value: unknown) => Flaw[]> {
+  return Object.fromEntries(keys.map((key) => [key, judge]));
+}
+
+/** A text by a rule; an empty one reads as not set. */
+function byRule(rule: Rule): (value: unknown) => Flaw[] {
+  return (value) => {
+    if (value === "" || value === null || (typeof value === "number" && rule === imageTag)) return [];
+    if (typeof value !== "string") return [notText("", value)];
+    const fault = rule(value);
+    return fault === undefined ? [] : [["", fault.problem, fault.remedy]];
+  };
+}
+
+/** Texts by names of Kubernetes. */
+function named(rule: Rule): (value: unknown) => Flaw[] {
+  return (value) =>
+    entriesOf(value).flatMap(([key, text]): Flaw[] => {
+      const fault = qualifiedName(key) ?? (typeof text === "string" ? rule(text) : undefined);
+      if (fault !== undefined) return [[`.${key}`, fault.problem, fault.remedy]];
+      return typeof text === "string" || text === null ? [] : [notText(`.${key}`, text)];
+    });
+}
+
+function amountFlaws(path: string, amount: unknown): Flaw[] {
+  const text = typeof amount === "number" ? String(amount) : amount;
+  if (amount === null || (typeof text === "string" && (quantityValue(text) ?? -1) >= 0)) return [];
+  return [[path, `${said(amount)} is no amount`, "write e.g. `500m` or `128Mi`"]];
 }
 
 function oneOf(path: string, value: unknown, words: readonly string[]): Flaw[] {

@@ -28,9 +28,9 @@ const switchOf = (path: string): Taken => ({
   takes: (value) => typeof value === "boolean",
 });
 
-const pathOf = (path: string): Taken => ({
-  ...{ of: "devicePlugin", path, is: "an absolute path", nullIsDefault: true },
-  why: "the kubelet mounts no other, and the plugin does not start",
+const pathOf = (of: Taken["of"], path: string): Taken => ({
+  ...{ of, path, is: "an absolute path", nullIsDefault: true },
+  why: "the kubelet mounts no other, and the pods do not start",
   takes: (value) => typeof value === "string" && absolutePath(value) === undefined,
 });
 
@@ -58,7 +58,10 @@ const table: Taken[] = [
     why: "it waits for the kernel module nvidia_fs, which no extension of Talos has",
     takes: (value) => value === false,
   },
-  ...["nvidiaDriverRoot", "cdi.nvidiaHookPath", "mps.root"].map(pathOf),
+  ...["nvidiaDriverRoot", "cdi.nvidiaHookPath", "mps.root"].map((path) => pathOf("devicePlugin", path)),
+  ...["hostPaths.rootFS", "hostPaths.driverInstallDir", "hostPaths.kubeletRootDir", "toolkit.installDir"].map((path) =>
+    pathOf("gpuOperator", path),
+  ),
   {
     ...{ of: "devicePlugin", path: "updateStrategy", is: "a mapping", nullIsDefault: true },
     why: "Kubernetes refuses the DaemonSet",

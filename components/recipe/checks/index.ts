@@ -51,6 +51,7 @@ import { patchFormat } from "./patch-format";
 import { patchIdentity } from "./patch-identity";
 import { patchNodeLabels } from "./patch-node-labels";
 import { patchNodeTaints } from "./patch-node-taints";
+import { patchRole } from "./patch-role";
 import { patchSchema } from "./patch-schema";
 import { patchSecret } from "./patch-secret";
 import { patchSysctl } from "./patch-sysctl";
@@ -105,6 +106,7 @@ export const checks: Check[] = [
   patchFormat,
   patchIdentity,
   patchSchema,
+  patchRole,
   patchDocument,
   patchConflict,
   patchDelete,

@@ -29,7 +29,7 @@ const name =
 
 /** Names of environment variables, and flags, that hold secrets. */
 const variable =
-  /(^|[\s"',;])-{0,2}(\w*(AUTH_?KEY|SETUP_KEY|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|PASSWORD|PASSWD|PASSPHRASE|AUTH_?TOKEN|API_?TOKEN|_TOKEN|_SECRET|CREDENTIALS))=(?!\s*$)(?![\s"']*(\/|file:))[^\s]/i;
+  /(^|[\s"',;])-{0,2}(\w*(AUTH_?KEY|SETUP_KEY|API_?KEY|SECRET_KEY|ACCESS_KEY|PRIVATE_KEY|PASSWORD|PASSWD|PASSPHRASE|AUTH_?TOKEN|API_?TOKEN|_TOKEN|_SECRET|CREDENTIALS))[ \t]*=[ \t]*(?!\s*$)(?![\s"']*(\/|file:))[^\s]/i;
 
 /** Where a mapping has variables: machine.env, and an EnvironmentConfig. */
 const environment = /^(machine\.env|variables|cluster\.\w+\.env)\.[^.]+$/;

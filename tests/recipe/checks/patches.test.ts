@@ -91,4 +91,31 @@ test("documents of a release that has them, on an adopted machine", () => {
   expect(checkCluster(spec)).toEqual([]);
 });
 
+test("a patch of the cluster is judged by the release of each machine that it reaches", () => {
+  const one = oneMachine("v1.14.0", { gpus: [{ model: "L4" }] });
+  const ahead = { ...Object.values(one.machines)[0]!, address: "10.9.9.9", talosVersion: "v1.13.9" };
+  const spec = { ...one, patches: ["apiVersion: v1alpha1\nkind: SysctlConfig\nparams: { a: b }\n"] };
+  expect(checkCluster(spec)).toEqual([]);
+  expect(checkCluster({ ...spec, machines: { ...spec.machines, old: ahead } })).toEqual([
+    expect.objectContaining({
+      check: "patch-schema",
+      field: "patches[0]",
+      why: expect.stringContaining("v1.13.9 of old"),
+    }),
+  ]);
+});
+
+test.each([
+  ["cluster: { etcd: { advertisedSubnets: [10.0.0.0/8] } }", ["patch-role"]],
+  ["machine: { features: { kubernetesTalosAPIAccess: { enabled: true } } }", ["patch-role"]],
+  [
+    "machine: { network: { interfaces: [{ interface: eth0, vlans: [{ vlanId: 5, vip: { ip: 10.0.0.9 } }] }] } }",
+    ["patch-role"],
+  ],
+  ["cluster: { network: { podSubnets: [10.244.0.0/16] } }", []],
+])("what only a control plane may have: %s", (patch, checks) => {
+  expect(said(`${patch}\n`)).toEqual(checks);
+  expect(said(`${patch}\n`, { role: "controlplane" })).toEqual([]);
+});
+
 test("an empty patch says nothing", () => expect(said("")).toEqual([]));

@@ -90,29 +90,6 @@ function isBalanced(bare: string): boolean {
   return open.length === 0;
 }
 
-export const device: Rule = (value) => {
-  if (!isMapping(value) || value["ignore"] === true) return undefined;
-  const [named, selected] = [value["interface"], value["deviceSelector"]];
-  const [hasName, hasSelector] = [named !== undefined && named !== null && named !== "", isMapping(selected)];
-  if (!hasName && !hasSelector)
-    return { problem: "names no interface", remedy: "write its interface or its deviceSelector" };
-  if (hasName && hasSelector)
-    return { problem: "has an interface and a deviceSelector", remedy: "leave one of the two out" };
-  if (isMapping(selected) && Object.keys(selected).length === 0)
-    return { problem: "has an empty deviceSelector", remedy: "write e.g. deviceSelector: { physical: true }" };
-  if (value["bond"] && value["bridge"])
-    return { problem: "has a bond and a bridge", remedy: "leave one of the two out" };
-  return undefined;
-};
-
-export const cni: Rule = (value) => {
-  if (!isMapping(value)) return undefined;
-  const urls = Array.isArray(value["urls"]) ? value["urls"].length : 0;
-  if ((value["name"] === "none" || value["name"] === "flannel") && urls > 0)
-    return { problem: `has urls beside name: ${value["name"]}`, remedy: "leave urls out, or write name: custom" };
-  return undefined;
-};
-
 /** Fields of the kubelet's configuration that Talos keeps for itself (pkg/machinery/kubelet/kubelet.go). */
 const kubeletOwn = [
   "apiVersion",
@@ -129,6 +106,18 @@ const kubeletOwn = [
   "staticPodPath",
   "seccompDefault",
 ];
+
+export const install: Rule = (value) =>
+  isMapping(value) && value["grubUseUKICmdline"] === true && Array.isArray(value["extraKernelArgs"])
+    ? { problem: "has extraKernelArgs and grubUseUKICmdline", remedy: "write the arguments under kernelArgs" }
+    : undefined;
+
+export const variables: Rule = (value) => {
+  const wrong = isMapping(value) ? Object.keys(value).find((key) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(key)) : undefined;
+  return wrong === undefined
+    ? undefined
+    : { problem: `has a name that is no variable's (${wrong})`, remedy: "write letters, digits and _" };
+};
 
 export const kubeletConfig: Rule = (value) => {
   const own = isMapping(value) ? kubeletOwn.filter((key) => Object.hasOwn(value, key)) : [];

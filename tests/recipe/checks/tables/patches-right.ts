@@ -298,6 +298,20 @@ export const rightPatches: [minor: number, patch: string][] = [
       "name: old\ndiscovery: {volumeSelector: {match: 'volume.partition_label == \"data\"'}}\nmount: {readOnly: true}",
     ),
   ],
+  [12, machine("{install: {diskSelector: {size: '<= 2TB'}}}")],
+  [12, machine("{install: {diskSelector: {size: '>500GB'}}}")],
+  [
+    12,
+    machine("{systemDiskEncryption: {state: {provider: luks2, keys: [{slot: 0, nodeID: {}}, {slot: 1, tpm: {}}]}}}"),
+  ],
+  [12, doc("UserVolumeConfig", "name: a\nvolumeType: directory")],
+  [
+    12,
+    doc(
+      "UserVolumeConfig",
+      "name: a\nprovisioning: {diskSelector: {match: system_disk}, minSize: 10GiB, maxSize: 80%}",
+    ),
+  ],
   [12, doc("ZswapConfig", "maxPoolPercent: 25\nshrinkerEnabled: true")],
   [12, doc("PCIDriverRebindConfig", "name: 0000:04:00.00\ntargetDriver: vfio-pci")],
   [12, doc("EthernetConfig", "name: enp0s2\nrings: {rx: 128}\nfeatures: {tx-tcp-segmentation: false}")],

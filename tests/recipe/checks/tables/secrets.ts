@@ -35,6 +35,7 @@ export const secretPatches: [patch: string, path: string][] = [
     "RegistryAuthConfig.password",
   ],
   [doc("SideroLinkConfig", "apiUrl: https://siderolink.example/?jointoken=abc"), "apiUrl"],
+  ["machine: {files: [{path: /var/c, op: create, content: 'aws_secret_access_key = abc'}]}\n", "content"],
   ["machine: {token: abc.def}\n", "machine.token"],
   ["machine: {ca: {crt: YQ==, key: YQ==}}\n", "machine.ca.key"],
   ["cluster: {secret: YQ==}\n", "cluster.secret"],
