@@ -1,6 +1,6 @@
 /** @type {import("jest").Config} */
 module.exports = {
-  testEnvironment: "node",
+  testEnvironment: "<rootDir>/tests/support/environment.js",
   // @pulumi/pulumi keeps its store on `global`; jest's clean-up of globals would break it between test files.
   testEnvironmentOptions: { globalsCleanup: "off" },
   roots: ["<rootDir>/tests"],
@@ -21,9 +21,5 @@ module.exports = {
   testTimeout: 30000,
   // Labs mostly wait: on two cores three files at a time, and two labs of each.
   maxWorkers: "150%",
-  // Each file loads Pulumi's SDK anew, and what a file leaves in its worker makes the later ones slower: each copy's
-  // AsyncLocalStorage goes on following every promise. A new worker takes a second.
-  workerIdleMemoryLimit: "700MB",
-  maxConcurrency: 2,
   testSequencer: "<rootDir>/tests/sequencer.js",
 };

@@ -1,0 +1,23 @@
+// jest's environment for Node, which forgets at its end what a test file's copy of Pulumi's SDK holds on to. Each copy has an
+// AsyncLocalStorage (runtime/state.js) that follows every promise of the process from then on, so that each test file would
+// make all later ones of its worker slower.
+const { AsyncLocalStorage } = require("node:async_hooks");
+const { TestEnvironment } = require("jest-environment-node");
+
+/** Those in use, of the one test file that a worker runs at a time. */
+const used = new Set();
+for (const method of ["run", "enterWith"]) {
+  const original = AsyncLocalStorage.prototype[method];
+  AsyncLocalStorage.prototype[method] = function (...args) {
+    used.add(this);
+    return original.apply(this, args);
+  };
+}
+
+module.exports = class extends TestEnvironment {
+  async teardown() {
+    for (const storage of used) storage.disable();
+    used.clear();
+    await super.teardown();
+  }
+};
