@@ -178,20 +178,25 @@ export interface ObservedEvent {
 export interface Message {
   about: string;
   namespace?: string;
+  /** Node of the pod, or the machine, that it is about; undefined for what is about no single one. */
+  node?: string;
   text: string;
 }
 
 /** Every message of the observations, whoever said it. */
 export function messagesOf(seen: Observations): Message[] {
-  const of = (kind: string, object: { namespace: string; name: string; events?: string[] }): Message[] =>
-    (object.events ?? []).map((text) => ({ about: `${kind}/${object.name}`, namespace: object.namespace, text }));
+  type Eventful = { namespace: string; name: string; events?: string[]; node?: string };
+  const of = (kind: string, { namespace, name, events, node }: Eventful): Message[] =>
+    (events ?? []).map((text) => ({ about: `${kind}/${name}`, namespace, ...on(node), text }));
   const own = (pod: ObservedPod): Message[] =>
     [
       pod.message,
       ...[...(pod.initContainers ?? []), ...(pod.containers ?? [])].flatMap((c) => [c.message, c.lastMessage, c.log]),
     ]
       .filter((text) => text !== undefined)
-      .map((text) => ({ about: `Pod/${pod.name}`, namespace: pod.namespace, text }));
+      .map((text) => ({ about: `Pod/${pod.name}`, namespace: pod.namespace, ...on(pod.node), text }));
+  const nodeOf = ({ object, namespace }: ObservedEvent): string | undefined =>
+    seen.pods?.find((pod) => object === `Pod/${pod.name}` && pod.namespace === namespace)?.node;
   return [
     ...(seen.pods ?? []).flatMap((pod) => [...of("Pod", pod), ...own(pod)]),
     ...(seen.daemonSets ?? []).flatMap((daemonSet) => of("DaemonSet", daemonSet)),
@@ -199,10 +204,13 @@ export function messagesOf(seen: Observations): Message[] {
     ...(seen.events ?? []).map((event) => ({
       about: event.object,
       ...(event.namespace === undefined ? {} : { namespace: event.namespace }),
+      ...on(nodeOf(event)),
       text: event.message,
     })),
     ...(seen.machines ?? []).flatMap((machine) =>
-      (machine.errors ?? []).map((text) => ({ about: `machine ${machine.name}`, text })),
+      (machine.errors ?? []).map((text) => ({ about: `machine ${machine.name}`, node: machine.name, text })),
     ),
   ];
 }
+
+const on = (node: string | undefined): { node?: string } => (node === undefined ? {} : { node });

@@ -1,5 +1,5 @@
 import type { Observations } from "../observations";
-import { matching } from "../rules/evidence";
+import { type Evidence, matching } from "../rules/evidence";
 import { type Cause, type CauseId, causeIds } from "./cause";
 
 export { type Cause, type CauseId, causeIds } from "./cause";
@@ -98,9 +98,9 @@ export const causes: Record<CauseId, Cause> = {
 };
 
 /** Evidence of the known causes that there is some of, by cause. */
-export function evidenceOf(seen: Observations): [CauseId, string[]][] {
+export function evidenceOf(seen: Observations): [CauseId, Evidence[]][] {
   return causeIds
-    .map((id): [CauseId, string[]] => {
+    .map((id): [CauseId, Evidence[]] => {
       const { texts, signs } = causes[id];
       return [id, [...(signs?.(seen) ?? []), ...matching(seen, texts)]];
     })

@@ -1,10 +1,10 @@
 import type { Observations } from "../observations";
-import { matching } from "./evidence";
+import { type Evidence, matching } from "./evidence";
 import type { Rule } from "./rule";
 import type { System } from "./system";
 
 export const deviceListStrategy: Rule = { fix: "deviceListStrategy", sign: strategyRefused, causes: [] };
 
-function strategyRefused(seen: Observations, system: System): string[] {
+function strategyRefused(seen: Observations, system: System): Evidence[] {
   return matching(seen, /invalid (--device-list-strategy option|strategy)/, system.namespace);
 }

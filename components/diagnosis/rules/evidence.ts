@@ -1,15 +1,32 @@
 import { messagesOf, type Observations } from "../observations";
 
+/**
+ * A line that says what was seen. One that was seen on a single node names it: only what is wrong with that node, or with the
+ * whole cluster, can be the reason. A plain line may follow from anything.
+ */
+export type Evidence = string | { node: string; line: string };
+
+/** What a line of evidence says. */
+export const lineOf = (evidence: Evidence): string => (typeof evidence === "string" ? evidence : evidence.line);
+
+/** Whether what was seen can follow from something that other evidence speaks for. */
+export function followsFrom(seen: Evidence, others: readonly Evidence[]): boolean {
+  return others.some((other) => typeof seen === "string" || typeof other === "string" || seen.node === other.node);
+}
+
 /** Lines of messages that match, each with what it is about; those of other namespaces stay out where one is given. */
-export function matching(seen: Observations, pattern: RegExp, namespace?: string): string[] {
+export function matching(seen: Observations, pattern: RegExp, namespace?: string): Evidence[] {
   const lines = messagesOf(seen)
     .filter(
       (message) =>
         pattern.test(message.text) &&
         (namespace === undefined || message.namespace === undefined || message.namespace === namespace),
     )
-    .map((message) => `${message.about}: ${lineWith(pattern, message.text)}`);
-  return [...new Set(lines)];
+    .map(({ about, node, text }): [string, Evidence] => {
+      const line = `${about}: ${lineWith(pattern, text)}`;
+      return [line, node === undefined ? line : { node, line }];
+    });
+  return [...new Map(lines).values()];
 }
 
 function lineWith(pattern: RegExp, text: string): string {

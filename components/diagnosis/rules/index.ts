@@ -15,6 +15,7 @@ import { nodeSelector } from "./node-selector";
 import { operatorValidatorLabel } from "./operator-validator-label";
 import { perMachinePatch } from "./per-machine-patch";
 import { privilegedNamespace } from "./privileged-namespace";
+import { type Evidence, followsFrom, lineOf } from "./evidence";
 import type { Rule } from "./rule";
 import { runtimeClass } from "./runtime-class";
 import { schematic } from "./schematic";
@@ -64,26 +65,36 @@ export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
   const found = Object.values(rules)
     .map((rule) => ({ ...rule, evidence: rule.sign(seen, system) }))
     .filter((rule) => rule.evidence.length > 0);
-  const consequences = new Set(found.flatMap((rule) => rule.causes));
-  const ofFixes = found
-    .filter((rule) => !consequences.has(rule.fix))
-    .flatMap(({ fix: id, evidence }) => {
-      const fix = fixes.find((candidate) => candidate.id === id);
-      if (!fix) return [];
-      const { symptom, cause } = fix;
-      return [{ fix: id, symptom, cause, remedy: remedyOf(fix, plan), evidence: evidence.slice(0, 5) }];
-    });
-  return [...ofFixes, ...(ofFixes.some(({ fix }) => underneath.includes(fix)) ? [] : ofOthers(seen))];
+  const reasonsOf = (fix: FixId): Evidence[] =>
+    found.filter(({ causes }) => causes.includes(fix)).flatMap(({ evidence }) => evidence);
+  const ofFixes = found.flatMap(({ fix: id, evidence }) => {
+    const own = notFrom(reasonsOf(id), evidence);
+    const fix = fixes.find((candidate) => candidate.id === id);
+    if (!fix || own.length === 0) return [];
+    const { symptom, cause } = fix;
+    return [{ fix: id, symptom, cause, remedy: remedyOf(fix, plan), evidence: own }];
+  });
+  const below = found.filter(({ fix }) => underneath.includes(fix)).flatMap(({ evidence }) => evidence);
+  return [...ofFixes, ...ofOthers(seen, below)];
 }
 
-/** Fixes without which a machine has no driver or no runtime: whatever pods then say follows from that. */
+/** What was seen beside what follows from something else, as lines: the first five. */
+function notFrom(reasons: readonly Evidence[], evidence: readonly Evidence[]): string[] {
+  return evidence
+    .filter((one) => !followsFrom(one, reasons))
+    .map(lineOf)
+    .slice(0, 5);
+}
+
+/** Fixes without which a machine has no driver or no runtime: whatever its pods then say follows from that. */
 const underneath: FixId[] = ["perMachinePatch", "schematic", "kernelModules", "driverBranches"];
 
-/** Known causes that no fix prevents. */
-function ofOthers(seen: Observations): Diagnosis[] {
-  return evidenceOf(seen).map(([id, evidence]) => {
+/** Known causes that no fix prevents, beside what follows from a machine without a driver. */
+function ofOthers(seen: Observations, below: readonly Evidence[]): Diagnosis[] {
+  return evidenceOf(seen).flatMap(([id, evidence]) => {
+    const own = notFrom(below, evidence);
     const { symptom, cause, remedy } = causes[id];
-    return { fix: id, symptom, cause, remedy, evidence: evidence.slice(0, 5) };
+    return own.length === 0 ? [] : [{ fix: id, symptom, cause, remedy, evidence: own }];
   });
 }
 

@@ -1,5 +1,6 @@
 import { nvidiaExtension } from "../../recipe/facts/extension";
 import type { Observations } from "../observations";
+import type { Evidence } from "./evidence";
 import type { Rule } from "./rule";
 import type { System } from "./system";
 
@@ -19,7 +20,7 @@ export const kernelModules: Rule = {
   ],
 };
 
-function driverNotLoaded(seen: Observations, system: System): string[] {
+function driverNotLoaded(seen: Observations, system: System): Evidence[] {
   const expected = new Map(system.gpuMachines.map((machine) => [machine.name, machine.schematicId]));
   // A machine that runs another image has no driver for another reason: it was not upgraded, or rolled back.
   const runsOurs = (name: string, schematic: string | undefined): boolean => {
@@ -34,12 +35,14 @@ function driverNotLoaded(seen: Observations, system: System): string[] {
         machine.modules !== undefined &&
         !machine.modules.includes("nvidia"),
     )
-    .flatMap((machine) => [
-      `${machine.name}: no module nvidia is loaded`,
-      ...Object.entries(machine.services ?? {})
-        .filter(([name, state]) => name === "ext-nvidia-persistenced" && state !== "Running")
-        .map(([name, state]) => `${machine.name}: ${name} is ${state}`),
-    ]);
+    .flatMap((machine) =>
+      [
+        `${machine.name}: no module nvidia is loaded`,
+        ...Object.entries(machine.services ?? {})
+          .filter(([name, state]) => name === "ext-nvidia-persistenced" && state !== "Running")
+          .map(([name, state]) => `${machine.name}: ${name} is ${state}`),
+      ].map((line) => ({ node: machine.name, line })),
+    );
 }
 
 /** Modules that the image does not have are not loaded by declaring them: Omni, for one, has not upgraded the machine yet. */

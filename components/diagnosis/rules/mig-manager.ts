@@ -1,4 +1,5 @@
 import type { Observations, ObservedNode } from "../observations";
+import type { Evidence } from "./evidence";
 import type { Rule } from "./rule";
 import type { System } from "./system";
 
@@ -11,16 +12,20 @@ export const migManager: Rule = { fix: "migManager", sign: notSplit, causes: [] 
 const configLabel = "nvidia.com/mig.config";
 const stateLabel = "nvidia.com/mig.config.state";
 
-function notSplit(seen: Observations, system: System): string[] {
-  return (seen.nodes ?? []).flatMap((node) => {
-    const config = node.labels[configLabel];
-    if (!config) return [];
-    const state = node.labels[stateLabel];
-    if (state === "failed") return [`node ${node.name}: ${stateLabel}=failed for ${config}`];
-    return state === undefined && managerRuns(seen, node, system)
-      ? [`node ${node.name}: the MIG manager runs and says nothing about ${config}: no ${stateLabel}`]
-      : [];
-  });
+function notSplit(seen: Observations, system: System): Evidence[] {
+  return (seen.nodes ?? []).flatMap((node) =>
+    notSplitOn(node, seen, system).map((line) => ({ node: node.name, line })),
+  );
+}
+
+function notSplitOn(node: ObservedNode, seen: Observations, system: System): string[] {
+  const config = node.labels[configLabel];
+  if (!config) return [];
+  const state = node.labels[stateLabel];
+  if (state === "failed") return [`node ${node.name}: ${stateLabel}=failed for ${config}`];
+  return state === undefined && managerRuns(seen, node, system)
+    ? [`node ${node.name}: the MIG manager runs and says nothing about ${config}: no ${stateLabel}`]
+    : [];
 }
 
 function managerRuns(seen: Observations, node: ObservedNode, system: System): boolean {

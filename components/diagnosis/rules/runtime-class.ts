@@ -1,11 +1,11 @@
 import type { Observations } from "../observations";
-import { matching } from "./evidence";
+import { type Evidence, matching } from "./evidence";
 import type { Rule } from "./rule";
 import type { System } from "./system";
 
 export const runtimeClass: Rule = { fix: "runtimeClass", sign: runtimeClassMissing, causes: ["validationMarkers"] };
 
-function runtimeClassMissing(seen: Observations, system: System): string[] {
+function runtimeClassMissing(seen: Observations, system: System): Evidence[] {
   const { name, owner } = system.runtimeClass;
   if (owner !== "component" || seen.runtimeClasses?.some((known) => known.name === name)) return [];
   const refused = matching(seen, new RegExp(`runtimeclass\\S* "?${name}"? not found`, "i"));

@@ -1,4 +1,5 @@
 import type { Observations } from "../observations";
+import type { Evidence } from "./evidence";
 import type { Rule } from "./rule";
 import type { System } from "./system";
 
@@ -13,7 +14,7 @@ export const schematic: Rule = {
  * The configuration in force names an image of this very release and another schematic. A machine of Omni's is none of it:
  * its schematic and its upgrades are Omni's, and the stack has nothing to set right there.
  */
-function runsOldSchematic(seen: Observations, { plan }: System): string[] {
+function runsOldSchematic(seen: Observations, { plan }: System): Evidence[] {
   const byOmni = new Set(
     plan?.machines.filter(({ configuration }) => configuration === "omni").map(({ name }) => name),
   );
@@ -22,8 +23,7 @@ function runsOldSchematic(seen: Observations, { plan }: System): string[] {
     const [, wanted, release] = /\/([0-9a-f]{64}):(v[^@]+)/.exec(installImage ?? "") ?? [];
     if (schematicId === undefined || wanted === undefined || wanted === schematicId || release !== talosVersion)
       return [];
-    return [
-      `${name}: runs schematic ${schematicId.slice(0, 12)} of ${talosVersion}, and is configured for ${wanted.slice(0, 12)}`,
-    ];
+    const line = `${name}: runs schematic ${schematicId.slice(0, 12)} of ${talosVersion}, and is configured for ${wanted.slice(0, 12)}`;
+    return [{ node: name, line }];
   });
 }

@@ -1,7 +1,7 @@
 import type { Observations } from "../observations";
 import { describeTaint, taintsOf } from "../../recipe/machine/taints";
 import type { NodeTaint, Plan } from "../../recipe/types";
-import { matching } from "./evidence";
+import { type Evidence, matching } from "./evidence";
 import type { Rule } from "./rule";
 import type { System } from "./system";
 
@@ -13,7 +13,7 @@ export const taintThroughApi: Rule = { fix: "taintThroughApi", sign: taintMissin
  * Only taints that the stack itself sets: those of somebody else are not what this fix is about. Older schedulers name the
  * taint, that of Kubernetes 1.36 does not (plugins/tainttoleration): then it must be all that the node has.
  */
-function taintNotTolerated(seen: Observations, { plan }: System): string[] {
+function taintNotTolerated(seen: Observations, { plan }: System): Evidence[] {
   if (plan === undefined) return [];
   const planned = plannedTaints(plan).filter(({ taint }) => taint.effect !== "PreferNoSchedule");
   const named = planned.flatMap(({ taint }) =>
