@@ -23,10 +23,9 @@ export interface GpuClusterArgs extends StackSpec, Credentials {}
 /**
  * Talos machines with NVIDIA cards, made GPU nodes and kept so: image, configuration, upgrade and node of each machine,
  * what exposes the GPUs in Kubernetes, a smoke test on every GPU machine, and the workloads. Whoever uses
- * `runtimeClassName` or `gpuResourceName` waits for all of it. Destroying it takes away what runs in Kubernetes; machines
- * are neither wiped nor downgraded (save that Omni, told to forget our part of a machine, brings its earlier image back by
- * itself). The Kubernetes provider comes through the options, save where the stack
- * bootstraps its cluster: `kubeconfig` then leads to it.
+ * `runtimeClassName` or `gpuResourceName` waits for all of it. Destroying it takes away what runs in Kubernetes. It neither
+ * wipes nor downgrades a machine; Omni alone brings a machine's earlier image back, by itself, when our part of the machine
+ * goes. Pass the Kubernetes provider in the options. A stack that bootstraps its cluster needs none: `kubeconfig` then leads to it.
  *
  * A stack with mistakes is refused at preview, before anything is registered, with all of them at once.
  */

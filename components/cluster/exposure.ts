@@ -6,9 +6,8 @@ import { runProgram } from "../machine/program-resource";
 import type { Plan } from "../recipe/types";
 
 /**
- * Stands for the way in which the cluster offers its GPUs: the Talos era and who does it, operator or device plugin. It
- * is replaced when that way changes, and what offers the GPUs is replaced with it (`replaceWith`), old
- * before new. Since every machine waits for it, the migration from Talos 1.12 to 1.13 takes the documented order: device
+ * A placeholder for the way in which the cluster offers its GPUs: the Talos era, and operator or device plugin. Pulumi
+ * replaces it when that way changes, and what offers the GPUs with it (`replaceWith`), old before new. Since every machine waits for it, the migration from Talos 1.12 to 1.13 takes the documented order: device
  * plugin and RuntimeClass go, machines are upgraded, the operator comes (siderolabs/docs, upgrading-talos 1.13, "Before
  * upgrade"). Left to itself Pulumi deletes last: the plugin would meet machines it does not fit, and the deletion of our
  * RuntimeClass would hit the operator's of the same name. The other way round, where the RuntimeClass is ours to make, it
@@ -25,7 +24,7 @@ export function gpuExposure(
   const first = { ...opts, deleteBeforeReplace: true };
   // In a cluster that the stack bootstraps, nobody was before.
   if (runtimeClass.owner !== "component" || plan.spec.bootstrap)
-    return new command.local.Command(`${name}-exposure`, { triggers }, first); // no command: it only is
+    return new command.local.Command(`${name}-exposure`, { triggers }, first); // a placeholder: it runs nothing
   const { release } = clusterLimits(plan.spec.timeouts);
   const task = JSON.stringify({ runtimeClass: runtimeClass.name, limit: `${release}s` });
   const limit = outlasting(release).create;

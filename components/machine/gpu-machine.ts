@@ -15,9 +15,9 @@ import { type MachineReport, upgradeMachine } from "./upgrade";
  * One Talos machine as a GPU node: its schematic, its configuration, its image, its node's labels and taints. At most one
  * reboot per update, none when nothing changes.
  *
- * Used alone, outside of a GpuCluster, it asks before its reboot what the machine itself would lose, and whether its image can
- * be pulled; whether Kubernetes answers is seen at the drain. A cluster asks for all of that, and for its chart, before the first
- * machine is touched.
+ * Used alone, outside of a GpuCluster, it looks before its reboot at what the machine would lose and pulls the image; that
+ * Kubernetes does not answer shows at the drain. A cluster asks for all of that, and for its chart, before it touches the first
+ * machine.
  */
 export class GpuMachine extends pulumi.ComponentResource {
   /** Version of the loaded NVIDIA driver, e.g. `570.211.01`; empty on a machine without a GPU. Resolves once the machine runs the wanted image with the driver up. */

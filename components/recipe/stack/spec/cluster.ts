@@ -25,8 +25,8 @@ export interface GpuOperatorSpec {
 }
 
 /**
- * NVIDIA's standalone device plugin. Exclusive with `gpuOperator`. From Talos 1.13 on, Talos documents and tests the operator
- * alone; the plugin works there with what is emitted, as it does before.
+ * NVIDIA's standalone device plugin. Exclusive with `gpuOperator`. From 1.13 on, Talos documents and tests the operator
+ * alone. The plugin works there too, with what this package writes.
  */
 export interface DevicePluginSpec {
   /**
@@ -78,8 +78,8 @@ export interface MonitoringSpec {
 }
 
 /**
- * Images of what this package itself runs on GPU nodes, e.g. for a mirror of one's own. That the default tags are served is
- * not verified: this package asks no registry.
+ * Images that this package itself runs on GPU nodes. Name others to use a mirror. Nobody has verified that the default tags are
+ * served: this package asks no registry.
  */
 export interface ImagesSpec {
   /**
@@ -105,9 +105,9 @@ export interface ImagesSpec {
 /** How machines are brought to the wanted image. */
 export interface UpgradeSpec {
   /**
-   * Workers that go ahead: one at a time in this order, after the control planes. Then comes what offers the GPUs, and once the
-   * smoke test of each has passed the other workers start. A test that finds no free unit within `timeouts.gate` has not
-   * passed. Each is a worker with a GPU.
+   * Workers that go ahead, one at a time in this order, after the control planes. Each must have a GPU. What offers the GPUs
+   * is installed after them. The other workers start once every smoke test of those ahead has passed; a test that finds no free
+   * unit within `timeouts.gate` has not passed.
    * @default none: what offers the GPUs comes after all machines
    * @example `[gpu-1]`
    */
@@ -130,43 +130,43 @@ export interface UpgradeSpec {
 /** Limits of the waits, as durations like `10m`, `90s`. */
 export interface TimeoutsSpec {
   /**
-   * A machine's installer pull.
+   * For a machine to pull its installer image.
    * @default `10m`
    * @example `20m`
    */
   pull?: string;
   /**
-   * Eviction of a machine's pods.
+   * For the pods of a machine to leave it.
    * @default `5m`
    * @example `15m`
    */
   drain?: string;
   /**
-   * A machine's install and reboot, until it runs the wanted image.
+   * For a machine to install the wanted image and reboot into it.
    * @default `30m`
    * @example `45m`
    */
   reboot?: string;
   /**
-   * Modules, driver and extension services after the reboot.
+   * For modules, driver and extension services to come up after the reboot.
    * @default `5m`
    * @example `10m`
    */
   verify?: string;
   /**
-   * A release, until its objects are ready.
+   * For the objects of the Helm release to become ready.
    * @default `10m`
    * @example `20m`
    */
   release?: string;
   /**
-   * A machine's smoke test.
+   * For the smoke test of a machine to pass.
    * @default `10m`
    * @example `20m`
    */
   gate?: string;
   /**
-   * A workload, until it is ready.
+   * For a workload to become ready.
    * @default `20m`
    * @example `1h`
    */
@@ -179,7 +179,7 @@ export interface TimeoutsSpec {
  */
 export interface ReleaseFactsSpec {
   /**
-   * Release that this is about. Of another one than the stack's it counts for nothing.
+   * Release that this is about. Facts about another release than the stack's have no effect.
    * @example `v1.13.10`
    */
   talosVersion: string;
@@ -263,10 +263,9 @@ export interface ClusterOptionsSpec {
    */
   clusterEndpoint?: string;
   /**
-   * Make the cluster: its machines are in maintenance mode when the first update begins, and it makes secrets, installs
-   * Talos with the wanted image, bootstraps etcd on the first control plane by name, and fetches the kubeconfig. Stays as it
-   * is afterwards: the secrets and the way to the cluster are the stack's. All machines are owned, and one at least is a
-   * control plane.
+   * Make the cluster. Its machines wait in maintenance mode. The first update makes the secrets, installs Talos with the wanted
+   * image, bootstraps etcd on the first control plane by name, and fetches the kubeconfig. Leave it `true` afterwards: the stack
+   * holds the secrets and the way to the cluster. Every machine must be owned, and at least one must be a control plane.
    * @default `false`: the cluster is there
    * @example `true`
    */
@@ -327,9 +326,9 @@ export interface ClusterOptionsSpec {
    */
   timeouts?: TimeoutsSpec;
   /**
-   * What somebody changed by hand is put right by the next update when this text is another one, or new, or gone: every machine,
-   * its node, the release and every object of the stack are looked at anew, and what is as it shall be is left as it is. Any
-   * text does; the day says most. Otherwise an update trusts the state of the one before.
+   * Change this text, and the next update looks at every machine, its node, the release and every object of the stack. It
+   * puts right what somebody changed by hand, and leaves alone what is as planned. Any text will do; a date says most. While
+   * the text stays the same, an update trusts the state of the update before.
    * @default none
    * @example `2026-11-22`
    * @causes a look at every machine, and the reboot of one that runs another image or has another configuration staged
@@ -343,9 +342,9 @@ export interface ClusterOptionsSpec {
    */
   factoryUrl?: string;
   /**
-   * Image of the smoke test. With MIG's strategy `single` it needs `sh` and `grep` too, which look for the slice before the
-   * test. The default is not verified on Blackwell, for which the sample of CUDA 12.5 has no code of its own and leaves it to
-   * the driver to compile some.
+   * Image of the smoke test. With MIG's strategy `single` the image also needs `sh` and `grep`, which look for the slice before
+   * the test. The default is not verified on Blackwell: the sample of CUDA 12.5 holds no code for it, so the driver has to
+   * compile some.
    * @default a CUDA sample that the driver can run
    * @example `nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0`
    */
@@ -358,7 +357,7 @@ export interface ClusterOptionsSpec {
   images?: ImagesSpec;
 }
 
-/** A GPU cluster with every machine of it: what one stack provisions. */
+/** A GPU cluster with all its machines: what one stack provisions. */
 export interface ClusterSpec extends ClusterOptionsSpec {
   /**
    * Machines by node name.
@@ -376,8 +375,9 @@ export interface StackSpec extends ClusterOptionsSpec {
    */
   machines?: Record<string, MachineEntrySpec>;
   /**
-   * What all machines have, unless a pool or a machine says something else: every field of a machine but `address` and `uuid`. Labels, taints, containerd's options and the driver
-   * are taken together key by key; of anything else the nearest counts.
+   * What every machine has, unless its pool or the machine itself says something else. Any field of a machine but `address`
+   * and `uuid`. Labels, taints, containerd's options and the driver are merged key by key; any other field is taken from the
+   * machine, else from its pool, else from here.
    * @default none
    * @example `{ role: worker, configuration: adopted, gpus: [{ model: RTX 5070 Ti }] }`
    */

@@ -73,8 +73,8 @@ export interface OverlaySpec {
 }
 
 /**
- * What a machine runs and shall lose, on purpose. Whatever its image has beyond what the stack lists is refused otherwise,
- * before the machine is drained.
+ * Parts of the machine's image that an update may take away. An update that would take away anything else that the stack does
+ * not list ends before it drains the machine.
  */
 export interface DropSpec {
   /**
@@ -102,14 +102,14 @@ export interface DropSpec {
    */
   platform?: boolean;
   /**
-   * The machine configuration that is embedded in the image; a stack cannot carry one on.
+   * The machine configuration that is embedded in the image. A stack has no field for one.
    * @default `false`
    * @example `true`
    */
   embeddedMachineConfiguration?: boolean;
 }
 
-/** What a stack may say of its machines: of all of them, of a pool's, or of one. The nearest to the machine counts. */
+/** What a stack may say of all its machines, of those of a pool, or of one. What the machine says counts before its pool, and that before all. */
 export interface MachineDefaultsSpec {
   /**
    * `controlplane` or `worker`.
@@ -126,8 +126,8 @@ export interface MachineDefaultsSpec {
    */
   configuration?: ConfigurationOwner;
   /**
-   * Talos release of these machines, where it is another one than the stack's, e.g. of a pool that goes ahead. It must expose
-   * GPUs as the stack's does: either both before Talos 1.13, or both from there on.
+   * Talos release of these machines, where it differs from the stack's, e.g. in a pool that goes ahead. Either both releases
+   * are older than Talos 1.13, or neither is: the two sides offer GPUs in different ways.
    * @default the stack's
    * @example `v1.12.7`
    * @causes one reboot of each machine that runs another release
@@ -183,7 +183,7 @@ export interface MachineDefaultsSpec {
    */
   overlay?: OverlaySpec;
   /**
-   * What the machine's image has today and shall lose, on purpose.
+   * What the machine's image has today and an update may take away.
    * @default nothing: an update that would lose any of it ends before the drain
    * @example `{ extensions: [siderolabs/iscsi-tools] }`
    * @causes nothing by itself: it allows the next image to lack it

@@ -5,7 +5,7 @@ export type ModelPull = (typeof ModelPull)[keyof typeof ModelPull];
 /** Ollama. */
 export interface OllamaSpec {
   /**
-   * Whether it runs. Where one card serves several workloads in turn, all but one are `false`: kept, with no replicas.
+   * Whether it runs. `false` keeps it, with no replicas, so that several workloads can take turns on one card.
    * @default `true`
    * @example `false`
    */
@@ -69,7 +69,7 @@ export interface OllamaSpec {
 /** ComfyUI. */
 export interface ComfyUiSpec {
   /**
-   * Whether it runs. Where one card serves several workloads in turn, all but one are `false`: kept, with no replicas.
+   * Whether it runs. `false` keeps it, with no replicas, so that several workloads can take turns on one card.
    * @default `true`
    * @example `false`
    */
@@ -162,7 +162,7 @@ export interface VllmSpec {
    */
   model: string;
   /**
-   * Whether it runs. Where one card serves several workloads in turn, all but one are `false`: kept, with no replicas.
+   * Whether it runs. `false` keeps it, with no replicas, so that several workloads can take turns on one card.
    * @default `true`
    * @example `false`
    */

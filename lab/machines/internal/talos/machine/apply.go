@@ -9,6 +9,9 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/configdiff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"talos-gpu/lab/machines/internal/talos/configuration"
+	"talos-gpu/lab/machines/internal/talos/release"
 )
 
 // errBusy is the answer while the machine installs or goes down.
@@ -33,20 +36,20 @@ func (m *Machine) Apply(request *machine.ApplyConfigurationRequest) (*machine.Ap
 		return m.applyFirst(request)
 	}
 
-	wanted, err := load(request.GetData())
+	wanted, err := configuration.Load(request.GetData())
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 
 	active, version := look(m, func(s *state) config.Provider { return s.active }), look(m, func(s *state) string { return s.slots.Running().Version })
 
-	if err := supported(wanted, version); err != nil {
+	if err := configuration.Supported(wanted, version); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 
-	reboot := needsReboot(active, wanted)
+	reboot := configuration.NeedsReboot(active, wanted)
 
-	mode, details, err := resolveMode(request.GetMode(), reboot, minor(version) >= 14)
+	mode, details, err := resolveMode(request.GetMode(), reboot, release.Minor(version) >= 14)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +69,7 @@ func (m *Machine) Apply(request *machine.ApplyConfigurationRequest) (*machine.Ap
 		details += ": " + reboot.Error()
 	}
 
-	return &machine.ApplyConfiguration{Mode: mode, ModeDetails: details, Warnings: warnings(wanted)}, nil
+	return &machine.ApplyConfiguration{Mode: mode, ModeDetails: details, Warnings: configuration.Warnings(wanted)}, nil
 }
 
 // resolveMode says how a change takes effect. From Talos 1.14 on everything applies live, and there is no mode reboot.

@@ -10,6 +10,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
 	"talos-gpu/lab/machines/internal/nvidia"
+	"talos-gpu/lab/machines/internal/talos/configuration"
 	"talos-gpu/lab/machines/internal/talos/factory"
 	"talos-gpu/lab/machines/internal/talos/userfiles"
 )
@@ -57,7 +58,7 @@ func (m *Machine) userSetup(ctx context.Context) error {
 func (m *Machine) writeUserFiles(active config.Provider) error {
 	parts := m.imageParts()
 
-	files, err := userFiles(active)
+	files, err := configuration.UserFiles(active)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (m *Machine) applyLive() {
 		look(m, func(s *state) factory.Image { return s.slots.Running() }),
 		look(m, func(s *state) boot { return s.boot })
 
-	declared := append(kernelModules(active), before.driver.Modules...)
+	declared := append(configuration.KernelModules(active), before.driver.Modules...)
 	driver := nvidia.Load(image.Extensions, declared, m.spec.GPUs)
 
 	if len(driver.Modules) != len(before.driver.Modules) || before.sysctls == nil {

@@ -8,6 +8,7 @@ import (
 	"talos-gpu/lab/machines/internal/nvidia"
 	"talos-gpu/lab/machines/internal/talos/containerd"
 	"talos-gpu/lab/machines/internal/talos/factory"
+	"talos-gpu/lab/machines/internal/talos/release"
 )
 
 // cri is containerd's configuration as it took effect.
@@ -22,7 +23,7 @@ type cri struct {
 // imageParts are the parts that an image and its extensions bring.
 func (m *Machine) imageParts() map[string]string {
 	image := look(m, func(s *state) factory.Image { return s.slots.Running() })
-	parts := map[string]string{"00-base.part": containerd.BasePart(era(image.Version) == host.EraCDI)}
+	parts := map[string]string{"00-base.part": containerd.BasePart(release.Era(image.Version) == host.EraCDI)}
 
 	for _, extension := range image.Extensions {
 		if strings.HasPrefix(extension.Name, "nvidia-container-toolkit-") {

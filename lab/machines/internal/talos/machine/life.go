@@ -13,6 +13,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
 	"talos-gpu/lab/machines/internal/nvidia"
+	"talos-gpu/lab/machines/internal/talos/configuration"
 	"talos-gpu/lab/machines/internal/talos/factory"
 )
 
@@ -68,7 +69,7 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 	m.update(func(s *state) {
 		s.next = nil
 		s.active = s.persistent // what was staged takes effect
-		s.boot = boot{id: id, host: hostnameOf(s.active, m.spec.Name), began: began, end: end, stage: runtime.MachineStageBooting, api: api}
+		s.boot = boot{id: id, host: configuration.HostnameOf(s.active, m.spec.Name), began: began, end: end, stage: runtime.MachineStageBooting, api: api}
 
 		if !first {
 			s.reboots++

@@ -18,6 +18,7 @@ import (
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/nvidia"
 	"talos-gpu/lab/machines/internal/spec"
+	"talos-gpu/lab/machines/internal/talos/configuration"
 	"talos-gpu/lab/machines/internal/talos/factory"
 	"talos-gpu/lab/machines/internal/talos/resources"
 	"talos-gpu/lab/machines/internal/talos/slots"
@@ -135,7 +136,7 @@ func New(ctx context.Context, description spec.Machine, env Environment) (*Machi
 		s: state{
 			slots: slots.New(image), active: provider, persistent: provider, unconfigured: description.Config == "",
 			images: map[string]factory.Image{}, faults: map[string]int{},
-			boot: boot{host: hostnameOf(provider, description.Name), end: func() {}},
+			boot: boot{host: configuration.HostnameOf(provider, description.Name), end: func() {}},
 		},
 	}
 

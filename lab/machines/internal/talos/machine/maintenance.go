@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"talos-gpu/lab/machines/internal/talos/configuration"
 	"talos-gpu/lab/machines/internal/talos/factory"
 )
 
@@ -37,7 +38,7 @@ func firstConfiguration(path string) (config.Provider, error) {
 		return nil, err
 	}
 
-	return load(data)
+	return configuration.Load(data)
 }
 
 func nothing() config.Provider {
@@ -121,12 +122,12 @@ func (m *Machine) installFirst(ctx context.Context) error {
 // applyFirst is apply-config to a machine in maintenance mode: every mode but `staged` applies at once, and starts the
 // installation (talos v1.13.0 v1alpha1_server.go, ApplyConfiguration, inMaintenance).
 func (m *Machine) applyFirst(request *machine.ApplyConfigurationRequest) (*machine.ApplyConfiguration, error) {
-	wanted, err := loadFor(request.GetData(), toInstall{})
+	wanted, err := configuration.LoadFor(request.GetData(), toInstall{})
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 
-	if err := supported(wanted, m.Snapshot().TalosVersion); err != nil {
+	if err := configuration.Supported(wanted, m.Snapshot().TalosVersion); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 

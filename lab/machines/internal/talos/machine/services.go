@@ -6,6 +6,7 @@ import (
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/nvidia"
+	"talos-gpu/lab/machines/internal/talos/release"
 	"talos-gpu/lab/machines/internal/talos/resources"
 )
 
@@ -82,7 +83,7 @@ func (m *Machine) extensionServices(s *state, extension host.Extension) []resour
 		persistenced.Message = fmt.Sprintf("Waiting for file %q to exist", nvidia.PCIDriverPath)
 	}
 
-	if era(s.slots.Running().Version) != host.EraCDI {
+	if release.Era(s.slots.Running().Version) != host.EraCDI {
 		return []resources.Service{persistenced}
 	}
 

@@ -13,7 +13,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"talos-gpu/lab/machines/internal/talos/configuration"
 	"talos-gpu/lab/machines/internal/talos/factory"
+	"talos-gpu/lab/machines/internal/talos/release"
 )
 
 // goDown takes the machine down; the answer is the actor whose events talosctl follows.
@@ -212,9 +214,9 @@ func (m *Machine) install(ctx context.Context, image factory.Image, progress fun
 // machinery's tables): each release takes hosts from two minors before it on. The documentation's advice of one minor at
 // a time is not enforced. Releases after 1.13 are held to the same rule.
 func upgradeable(running, wanted string) error {
-	if minor(wanted) > newestKnown {
-		if minor(running)+2 < minor(wanted) {
-			return fmt.Errorf("host version %s is too old to upgrade to Talos %s", parse(running), parse(wanted))
+	if release.Minor(wanted) > configuration.NewestKnown {
+		if release.Minor(running)+2 < release.Minor(wanted) {
+			return fmt.Errorf("host version %s is too old to upgrade to Talos %s", release.Parse(running), release.Parse(wanted))
 		}
 
 		return nil

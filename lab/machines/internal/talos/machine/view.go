@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/talos/configuration"
+	"talos-gpu/lab/machines/internal/talos/release"
 	"talos-gpu/lab/machines/internal/talos/resources"
 )
 
@@ -25,9 +27,9 @@ func (m *Machine) snapshot() host.Snapshot {
 		Booted:             now.complete,
 		BootID:             now.id,
 		TalosVersion:       image.Version,
-		KubernetesVersion:  kubernetesVersion(m.s.active),
+		KubernetesVersion:  configuration.KubernetesVersion(m.s.active),
 		SchematicID:        image.SchematicID,
-		Era:                era(image.Version),
+		Era:                release.Era(image.Version),
 		Extensions:         slices.Clone(image.Extensions),
 		Modules:            slices.Clone(now.modules),
 		LibraryVersion:     now.driver.LibraryVersion,
@@ -38,10 +40,10 @@ func (m *Machine) snapshot() host.Snapshot {
 		Runtimes:           slices.Clone(now.cri.effective.Runtimes),
 		DefaultRuntime:     now.cri.effective.Default,
 		KubeletRunning:     now.kubelet && m.env.Etcd.Stands(), // before, there is no Kubernetes API to join
-		NodeLabels:         nodeLabels(m.s.active, m.spec.Role, image.Extensions),
-		NodeAnnotations:    nodeAnnotations(m.s.active, image.SchematicID),
+		NodeLabels:         configuration.NodeLabels(m.s.active, m.spec.Role, image.Extensions),
+		NodeAnnotations:    configuration.NodeAnnotations(m.s.active, image.SchematicID),
 		NodeTaints:         maps.Clone(map[string]string(m.s.active.Machine().NodeTaints())),
-		RegisterWithTaints: registerWithTaints(m.s.active),
+		RegisterWithTaints: configuration.RegisterWithTaints(m.s.active),
 		Config:             m.s.active,
 	}
 
@@ -84,7 +86,7 @@ func sysctlPath(key string) string {
 
 // HasStreamingAPI says that the running release has ImageService and LifecycleService.
 func (m *Machine) HasStreamingAPI() bool {
-	return streamingAPI(m.Snapshot().TalosVersion)
+	return release.StreamingAPI(m.Snapshot().TalosVersion)
 }
 
 // Platform of the running image.

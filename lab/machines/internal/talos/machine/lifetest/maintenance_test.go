@@ -1,4 +1,4 @@
-package machine_test
+package lifetest_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package machine
+package configuration
 
 import (
 	"crypto/sha256"
@@ -7,10 +7,10 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config"
 )
 
-// hostnameOf is what a machine calls itself after a boot with a configuration, and what its kubelet registers the node by: the
+// HostnameOf is what a machine calls itself after a boot with a configuration, and what its kubelet registers the node by: the
 // configuration's name, else one that Talos makes of the machine's identity (talos v1.13.0
 // internal/app/machined/pkg/controllers/network/hostname_config.go). DHCP gives no names here.
-func hostnameOf(active config.Provider, key string) string {
+func HostnameOf(active config.Provider, key string) string {
 	if named := active.NetworkHostnameConfig(); named != nil && named.Hostname() != "" {
 		return named.Hostname()
 	}

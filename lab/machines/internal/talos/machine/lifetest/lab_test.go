@@ -1,4 +1,5 @@
-package machine_test
+// Package lifetest_test lives a machine through boots, upgrades and maintenance mode, by the API that others see of it.
+package lifetest_test
 
 import (
 	"context"

@@ -1,4 +1,5 @@
-package machine
+// Package configuration reads what a machine configuration says, with Talos' own loader.
+package configuration
 
 import (
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/validation"
 
 	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/talos/release"
 	"talos-gpu/lab/machines/internal/talos/userfiles"
 )
 
@@ -27,10 +29,11 @@ func (installed) String() string        { return "metal" }
 func (installed) RequiresInstall() bool { return false }
 func (installed) InContainer() bool     { return false }
 
-// load reads and validates a configuration with Talos' own loader. Machinery 1.13 knows no document that is new in 1.14.
-func load(data []byte) (config.Provider, error) { return loadFor(data, installed{}) }
+// Load reads and validates a configuration with Talos' own loader. Machinery 1.13 knows no document that is new in 1.14.
+func Load(data []byte) (config.Provider, error) { return LoadFor(data, installed{}) }
 
-func loadFor(data []byte, mode validation.RuntimeMode) (config.Provider, error) {
+// LoadFor reads and validates it for a mode: installed on a disk, or about to be.
+func LoadFor(data []byte, mode validation.RuntimeMode) (config.Provider, error) {
 	provider, err := configloader.NewFromBytes(data)
 	if err != nil {
 		return nil, err
@@ -45,23 +48,23 @@ func loadFor(data []byte, mode validation.RuntimeMode) (config.Provider, error) 
 	return provider, err
 }
 
-// warnings of the validation, which an answer to apply-config carries.
-func warnings(provider config.Provider) []string {
+// Warnings of the validation, which an answer to apply-config carries.
+func Warnings(provider config.Provider) []string {
 	list, _ := provider.Validate(installed{}) //nolint:errcheck // load has validated it
 
 	return list
 }
 
-// supported refuses a Kubernetes release that the running Talos doesn't know (talos v1.13.0
+// Supported refuses a Kubernetes release that the running Talos doesn't know (talos v1.13.0
 // config/types/v1alpha1/v1alpha1_validation.go, RuntimeValidate).
-func supported(provider config.Provider, talosVersion string) error {
+func Supported(provider config.Provider, talosVersion string) error {
 	talos, err := compatibility.ParseTalosVersion(&machine.VersionInfo{Tag: talosVersion})
 	if err != nil {
 		return err
 	}
 
-	version := kubernetesVersion(provider)
-	if version == "" || minor(talosVersion) > newestKnown {
+	version := KubernetesVersion(provider)
+	if version == "" || release.Minor(talosVersion) > NewestKnown {
 		return nil
 	}
 
@@ -73,13 +76,13 @@ func supported(provider config.Provider, talosVersion string) error {
 	return kubernetes.SupportedWith(talos)
 }
 
-// newestKnown minor of Talos to the compatibility tables of machinery 1.13.
-const newestKnown = 13
+// NewestKnown minor of Talos to the compatibility tables of machinery 1.13.
+const NewestKnown = 13
 
-// needsReboot says why a change of configuration can't be applied to the running machine; nil when it can
+// NeedsReboot says why a change of configuration can't be applied to the running machine; nil when it can
 // (talos v1.13.0 internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_runtime.go, CanApplyImmediate). From 1.14 on every
 // change is applied live.
-func needsReboot(active, wanted config.Provider) error {
+func NeedsReboot(active, wanted config.Provider) error {
 	current, next := active.RawV1Alpha1(), wanted.RawV1Alpha1().DeepCopy()
 
 	next.ConfigDebug, next.ClusterConfig = current.ConfigDebug, current.ClusterConfig
@@ -109,7 +112,8 @@ func needsReboot(active, wanted config.Provider) error {
 	return fmt.Errorf("this config change can't be applied in immediate mode\ndiff:\n%s", diff)
 }
 
-func kernelModules(provider config.Provider) []string {
+// KernelModules that it loads, by name.
+func KernelModules(provider config.Provider) []string {
 	var names []string
 	for _, module := range provider.Machine().Kernel().Modules() {
 		names = append(names, module.Name())
@@ -118,7 +122,8 @@ func kernelModules(provider config.Provider) []string {
 	return names
 }
 
-func userFiles(provider config.Provider) ([]userfiles.File, error) {
+// UserFiles that it writes at boot.
+func UserFiles(provider config.Provider) ([]userfiles.File, error) {
 	items, err := provider.Machine().Files()
 	if err != nil {
 		return nil, fmt.Errorf("error generating extra files: %w", err)
@@ -132,16 +137,17 @@ func userFiles(provider config.Provider) ([]userfiles.File, error) {
 	return list, nil
 }
 
-func kubernetesVersion(provider config.Provider) string {
+// KubernetesVersion of its kubelet's image, e.g. v1.34.1.
+func KubernetesVersion(provider config.Provider) string {
 	image, _, _ := strings.Cut(provider.Machine().Kubelet().Image(), "@")
 
 	return image[strings.LastIndex(image, ":")+1:]
 }
 
-// nodeLabels of the configuration, the role and the extensions; nodeAnnotations likewise. The extensions' items go to
+// NodeLabels of the configuration, the role and the extensions; NodeAnnotations likewise. The extensions' items go to
 // both, each where its value is allowed: a schematic's ID of 64 characters is too long for a label (talos v1.13.0
 // controllers/k8s/node_label_spec.go, node_annotation_spec.go).
-func nodeLabels(provider config.Provider, role string, extensions []host.Extension) map[string]string {
+func NodeLabels(provider config.Provider, role string, extensions []host.Extension) map[string]string {
 	labels := maps.Clone(map[string]string(provider.Machine().NodeLabels()))
 	if labels == nil {
 		labels = map[string]string{}
@@ -158,7 +164,8 @@ func nodeLabels(provider config.Provider, role string, extensions []host.Extensi
 	return labels
 }
 
-func nodeAnnotations(provider config.Provider, schematicID string) map[string]string {
+// NodeAnnotations of the configuration and the schematic.
+func NodeAnnotations(provider config.Provider, schematicID string) map[string]string {
 	annotations := maps.Clone(map[string]string(provider.Machine().NodeAnnotations()))
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -169,7 +176,8 @@ func nodeAnnotations(provider config.Provider, schematicID string) map[string]st
 	return annotations
 }
 
-func registerWithTaints(provider config.Provider) []host.Taint {
+// RegisterWithTaints are the taints that its kubelet registers the node with.
+func RegisterWithTaints(provider config.Provider) []host.Taint {
 	items, _ := provider.Machine().Kubelet().ExtraConfig()["registerWithTaints"].([]any)
 
 	var taints []host.Taint
