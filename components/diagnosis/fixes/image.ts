@@ -21,7 +21,7 @@ export const imageFixes = {
     symptom:
       "GPU containers do not start: nvml error: driver/library version mismatch (API mismatch in the kernel's log)",
     cause:
-      "the driver's libraries are in the container toolkit's extension, and must be of the very version of the kernel modules",
+      "the driver's libraries are in the container toolkit's extension, and their version must be exactly that of the kernel modules",
     errors: [
       "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch",
       "Failed to initialize NVML: Driver/library version mismatch",

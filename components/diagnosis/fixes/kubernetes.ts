@@ -11,7 +11,7 @@ export const kubernetesFixes = {
     does: "a DaemonSet keeps driver-ready and toolkit-ready under /run/nvidia/validations, and the operator's validator stays off those nodes",
     symptom: "the operator's pods stay in Init:0/1, waiting for toolkit-validation; the node offers no nvidia.com/gpu",
     cause:
-      "Talos brings driver and toolkit, so nobody writes the files that the operator's pods wait for, and its validator looks for the driver where Talos ≤ 1.12 does not have it",
+      "Talos brings driver and toolkit, so nobody writes the files that the operator's pods wait for; and the operator's validator looks for the driver in a place where Talos ≤ 1.12 does not have it",
     errors: [
       "Init:0/1",
       "waiting for nvidia container stack to be setup",
@@ -25,7 +25,7 @@ export const kubernetesFixes = {
     symptom:
       "the pod nvidia-operator-validator stays in Init:0/4: failed to validate the driver, retrying after 5 seconds; operands that start meanwhile wait in Init:0/1; or, on Talos ≥ 1.13, operands wait in Init:0/1 and there is no validator",
     cause:
-      "the validator looks for the driver where Talos ≤ 1.12 does not have it, and deletes driver-ready each time it starts and every marker when it ends; on Talos ≥ 1.13 it is the one to write them, and a label =false of former days keeps it away",
+      "the validator looks for the driver where Talos ≤ 1.12 does not have it, and deletes driver-ready each time it starts and every marker when it ends; on Talos ≥ 1.13 the validator itself writes them, and a label =false that is left from before keeps it away",
     errors: ["Init:0/4", "failed to validate the driver, retrying after 5 seconds"],
     inForce: "take any label of your own away from the node, and run `pulumi up --refresh`",
     source:
@@ -36,7 +36,7 @@ export const kubernetesFixes = {
     does: "what must run on GPU nodes selects them by nvidia.com/gpu.present=true, and workloads by the resource that they request",
     symptom:
       "a DaemonSet wants 0 pods (DESIRED 0), or a pod stays Pending: node(s) didn't match Pod's node affinity/selector",
-    cause: "the selector asks for a label that no node has (any more), such as a role that was once given by hand",
+    cause: "the selector asks for a label that no node has (any more), such as a role that somebody once set by hand",
     errors: ["0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.", "DESIRED   0"],
     inForce: "take stale labels out of your own selectors, and run `pulumi up --refresh`",
     source: "Kubernetes: a pod whose node selector fits no node is not scheduled; k8s-device-plugin, chart values",
@@ -49,7 +49,7 @@ export const kubernetesFixes = {
     cause: "Talos enforces the baseline profile in every namespace but kube-system, and NVIDIA's pods mount host paths",
     errors: ['pods "…" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes (volume "…")'],
     inForce:
-      "run `pulumi up --refresh`, which labels the namespace again, and `kubectl rollout restart` what has no pods yet: a controller that was refused tries again ever more seldom, up to every 17 minutes",
+      "run `pulumi up --refresh`, which labels the namespace again, and `kubectl rollout restart` what has no pods yet: a controller that was refused waits longer before each further try, up to 17 minutes",
     source: "siderolabs/docs, nvidia-gpu; talos, pkg/machinery/config/types/v1alpha1/generate (admission control)",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.namespaceLabels !== undefined,
   },

@@ -51,8 +51,7 @@ export const machineFixes = {
       "resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists",
       "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues",
     ],
-    inForce:
-      "take the patch of the whole cluster away that writes the file as well; the corrected configuration then ends the pause",
+    inForce: "remove the cluster's patch that writes the file too; the corrected configuration then ends the pause",
     source:
       "talos, v1alpha1_sequencer_tasks.go (WriteUserFiles, injectCRIConfigPatch, pauseOnFailure) and pkg/machinery/config/merge",
     // Adopting merges files by their path.

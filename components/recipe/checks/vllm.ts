@@ -54,7 +54,7 @@ function parallelism(args: string[], gpus: number): Complaint | false {
     uses !== gpus && {
       field: "workloads.vllm.args",
       problem: `splits the model over ${uses} GPUs, but the pod requests ${gpus}`,
-      why: "vLLM would not start for want of GPUs, or leave some of its own idle",
+      why: "vLLM would not start with too few GPUs, and would leave some idle with too many",
       remedy:
         "leave the tensor parallel size out, as the workload sets it by gpus, or make gpus the product of the sizes",
     }

@@ -1,3 +1,5 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
 import { gpuStack } from "../../../components/kubernetes/index";
 import { helperImages, workloadImages } from "../../../components/recipe/facts/data/images";
 import { Ollama } from "../../../components/workloads/ollama";
@@ -35,4 +37,17 @@ test("so has the image that pulls models", async () => {
     });
   expect(imagesOf(await pulls()).sort()).toEqual([workloadImages.modelPull, workloadImages.ollama]);
   expect(imagesOf(await pulls(mine))).toContain(mine);
+});
+
+test("the lab has an answer to every image that a stack gets when it names none", () => {
+  const internal = path.join(__dirname, "../../../lab/machines/internal");
+  const tables = ["node/kubelet/rules/table.go", "nvidia/operator/operator.go"].map((file) =>
+    fs.readFileSync(path.join(internal, file), "utf8"),
+  );
+  const known = [...tables.join("\n").matchAll(/Image: regexp\.MustCompile\(`(?:\(\?i\))?([^`]+)`\)/g)].map(
+    ([, pattern]) => new RegExp(pattern!, "i"),
+  );
+  expect(known.length).toBeGreaterThan(10);
+  const images = [...Object.values(helperImages), ...Object.values(workloadImages)];
+  expect(images.filter((image) => !known.some((pattern) => pattern.test(image)))).toEqual([]);
 });
