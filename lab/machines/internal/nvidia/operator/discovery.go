@@ -11,7 +11,7 @@ import (
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet"
-	"talos-gpu/lab/machines/internal/node/kubelet/rules"
+	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 )
 
@@ -43,7 +43,7 @@ func family(capability string) string {
 
 // gpuLabels are GPU feature discovery's (k8s-device-plugin docs/gpu-feature-discovery, "Generated Labels"). Memory is in
 // MiB, a bare number.
-func gpuLabels(s host.Snapshot, cards []kubelet.GPU, sharing rules.Sharing) map[string]string {
+func gpuLabels(s host.Snapshot, cards []kubelet.GPU, sharing deviceplugin.Sharing) map[string]string {
 	card := cards[0]
 	label := func(name string) string { return "nvidia.com/" + name }
 	cc := strings.SplitN(card.ComputeCapability+".", ".", 3)
@@ -76,7 +76,7 @@ func mode(card kubelet.GPU) string {
 func (o *Operator) discover(ctx context.Context, c *kubelet.Container) int {
 	snapshot := c.Machine.Snapshot()
 	cards := c.GPUs
-	if rules.SeesNVML(c) && len(cards) == 0 {
+	if deviceplugin.SeesNVML(c) && len(cards) == 0 {
 		cards = kubelet.CardsOf(c.Machine)
 	}
 	if len(cards) == 0 {
@@ -87,7 +87,7 @@ func (o *Operator) discover(ctx context.Context, c *kubelet.Container) int {
 	if c.Machine.Clock().Sleep(ctx, 3*time.Second) != nil {
 		return 143
 	}
-	sharing, err := rules.SharingOf(c)
+	sharing, err := deviceplugin.SharingOf(c)
 	if err != nil {
 		c.Logf("%v", err)
 		return 1

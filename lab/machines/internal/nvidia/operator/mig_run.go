@@ -12,7 +12,7 @@ import (
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet"
-	"talos-gpu/lab/machines/internal/node/kubelet/rules"
+	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 )
 
 // migRun is one run of reconfigure-mig.sh (mig-parted v0.12.3, deployments/container): assert, pause the pods that hold the
@@ -44,7 +44,7 @@ func (r *migRun) script(ctx context.Context) error {
 	for _, client := range clients {
 		r.deployed[client.deploy] = node.Labels[deployPrefix+client.deploy]
 	}
-	if !rules.SeesNVML(c) {
+	if !deviceplugin.SeesNVML(c) {
 		return r.end(ctx, "failed", fmt.Errorf("error initializing NVML: ERROR_LIBRARY_NOT_FOUND"))
 	}
 	c.Logf("Asserting that the requested configuration is present in the configuration file")

@@ -10,7 +10,7 @@ import (
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet"
-	"talos-gpu/lab/machines/internal/node/kubelet/rules"
+	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 )
 
 func TestMIGManager(t *testing.T) {
@@ -127,18 +127,18 @@ func TestResourceLabels(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		cards   []kubelet.GPU
-		sharing rules.Sharing
+		sharing deviceplugin.Sharing
 		want    map[string]string
 	}{
-		{"single, not split", cards(), rules.Sharing{Replicas: 1, MIG: "single"}, map[string]string{"nvidia.com/gpu.product": "NVIDIA-H100-NVL", "nvidia.com/gpu.count": "2", "nvidia.com/mig.strategy": "single"}},
-		{"single", cards("1g.12gb", "1g.12gb"), rules.Sharing{Replicas: 1, MIG: "single"}, map[string]string{
+		{"single, not split", cards(), deviceplugin.Sharing{Replicas: 1, MIG: "single"}, map[string]string{"nvidia.com/gpu.product": "NVIDIA-H100-NVL", "nvidia.com/gpu.count": "2", "nvidia.com/mig.strategy": "single"}},
+		{"single", cards("1g.12gb", "1g.12gb"), deviceplugin.Sharing{Replicas: 1, MIG: "single"}, map[string]string{
 			"nvidia.com/gpu.product": "NVIDIA-H100-NVL-MIG-1g.12gb", "nvidia.com/gpu.count": "4", "nvidia.com/gpu.slices.gi": "1"}},
-		{"single, unlike", cards("1g.12gb", "2g.24gb"), rules.Sharing{Replicas: 1, MIG: "single"}, map[string]string{
+		{"single, unlike", cards("1g.12gb", "2g.24gb"), deviceplugin.Sharing{Replicas: 1, MIG: "single"}, map[string]string{
 			"nvidia.com/gpu.product": "NVIDIA-H100-NVL-MIG-INVALID", "nvidia.com/gpu.count": "0"}},
-		{"mixed", cards("3g.47gb", "1g.12gb+me"), rules.Sharing{Replicas: 1, MIG: "mixed"}, map[string]string{
+		{"mixed", cards("3g.47gb", "1g.12gb+me"), deviceplugin.Sharing{Replicas: 1, MIG: "mixed"}, map[string]string{
 			"nvidia.com/gpu.product": "NVIDIA-H100-NVL", "nvidia.com/gpu.replicas": "0", "nvidia.com/mig-3g.47gb.count": "2",
 			"nvidia.com/mig-1g.12gb.me.product": "NVIDIA-H100-NVL-MIG-1g.12gb.me", "nvidia.com/mig-3g.47gb.slices.ci": "3"}},
-		{"MPS", cards(), rules.Sharing{Replicas: 4, MPS: true, MIG: "none"}, map[string]string{
+		{"MPS", cards(), deviceplugin.Sharing{Replicas: 4, MPS: true, MIG: "none"}, map[string]string{
 			"nvidia.com/gpu.product": "NVIDIA-H100-NVL-SHARED", "nvidia.com/gpu.sharing-strategy": "mps", "nvidia.com/gpu.replicas": "4"}},
 	} {
 		labels := resourceLabels(test.cards, test.sharing)

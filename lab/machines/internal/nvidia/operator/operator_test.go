@@ -7,7 +7,7 @@ import (
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet"
-	"talos-gpu/lab/machines/internal/node/kubelet/rules"
+	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 )
 
 func applied(labels map[string]string) map[string]string {
@@ -114,7 +114,7 @@ func TestOperandsFollowThePolicy(t *testing.T) {
 
 func TestGPULabels(t *testing.T) {
 	cards := kubelet.GPUsOf("m", host.Snapshot{GPUs: []host.GPU{{Model: "RTX 5070 Ti", PCIDevice: "0300_10de", Count: 1, MemoryMiB: 16303, ComputeCapability: "12.0"}}})
-	labels := gpuLabels(host.Snapshot{DriverVersion: "570.211.01"}, cards, rules.Sharing{Replicas: 2})
+	labels := gpuLabels(host.Snapshot{DriverVersion: "570.211.01"}, cards, deviceplugin.Sharing{Replicas: 2})
 	for key, want := range map[string]string{
 		"nvidia.com/gpu.product": "NVIDIA-GeForce-RTX-5070-Ti-SHARED", "nvidia.com/gpu.memory": "16303", "nvidia.com/gpu.family": "blackwell",
 		"nvidia.com/gpu.compute.major": "12", "nvidia.com/gpu.compute.minor": "0", "nvidia.com/gpu.replicas": "2", "nvidia.com/gpu.sharing-strategy": "time-slicing",

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"talos-gpu/lab/machines/internal/node/kubelet"
-	"talos-gpu/lab/machines/internal/node/kubelet/rules"
+	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 )
 
@@ -14,7 +14,7 @@ const wholeCard = "nvidia.com/gpu"
 // resourceLabels are GPU feature discovery's for the resources of a node: whole cards, and MIG devices by the strategy
 // (k8s-device-plugin v0.20.0 internal/lm/mig-strategy.go, resource.go). Of the attributes of a MIG device those that its
 // profile tells: memory, multiprocessors and engines are not emulated.
-func resourceLabels(cards []kubelet.GPU, sharing rules.Sharing) map[string]string {
+func resourceLabels(cards []kubelet.GPU, sharing deviceplugin.Sharing) map[string]string {
 	model, labels := smi.ProductName(cards[0].Model), map[string]string{}
 	whole, empty, profiles := 0, false, map[string]int{}
 	for _, card := range cards {
@@ -30,7 +30,7 @@ func resourceLabels(cards []kubelet.GPU, sharing rules.Sharing) map[string]strin
 	if whole > 0 {
 		base(labels, wholeCard, len(cards), sharing, model)
 	} else { // cards that are split are labelled without sharing
-		base(labels, wholeCard, len(cards), rules.Sharing{}, model)
+		base(labels, wholeCard, len(cards), deviceplugin.Sharing{}, model)
 		labels[wholeCard+".replicas"] = "0"
 	}
 	if sharing.MIG != "single" && sharing.MIG != "mixed" {
@@ -39,7 +39,7 @@ func resourceLabels(cards []kubelet.GPU, sharing rules.Sharing) map[string]strin
 	labels["nvidia.com/mig.strategy"] = sharing.MIG
 	if sharing.MIG == "mixed" {
 		for profile, count := range profiles {
-			device(labels, "nvidia.com/mig-"+profile, profile, count, rules.Sharing{Replicas: 1}, model)
+			device(labels, "nvidia.com/mig-"+profile, profile, count, deviceplugin.Sharing{Replicas: 1}, model)
 		}
 		return labels
 	}
@@ -58,7 +58,7 @@ func resourceLabels(cards []kubelet.GPU, sharing rules.Sharing) map[string]strin
 	return labels
 }
 
-func base(labels map[string]string, resource string, count int, sharing rules.Sharing, product ...string) {
+func base(labels map[string]string, resource string, count int, sharing deviceplugin.Sharing, product ...string) {
 	if sharing.Replicas > 1 && !sharing.Renamed {
 		product = append(product, "SHARED")
 	}
@@ -74,7 +74,7 @@ func base(labels map[string]string, resource string, count int, sharing rules.Sh
 }
 
 // device labels a kind of MIG device.
-func device(labels map[string]string, resource, profile string, count int, sharing rules.Sharing, model string) {
+func device(labels map[string]string, resource, profile string, count int, sharing deviceplugin.Sharing, model string) {
 	resource = strings.ReplaceAll(resource, "+", ".")
 	base(labels, resource, count, sharing, model, "MIG", strings.ReplaceAll(profile, "+", "."))
 	slices, _, _ := strings.Cut(profile, "g.")

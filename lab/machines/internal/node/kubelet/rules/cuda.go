@@ -4,11 +4,12 @@ import (
 	"context"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
+	"talos-gpu/lab/machines/internal/node/kubelet/version"
 )
 
 // cudaFloor is the oldest driver that runs any minor version of a CUDA major (docs.nvidia.com/deploy/cuda-compatibility).
@@ -25,7 +26,7 @@ var torchTag = regexp.MustCompile(`cu(?:da)?(\d{3})`)
 
 // cudaError is the runtime's message when a program of that CUDA release cannot use the card with that driver; "" when it can.
 func cudaError(major, minor int, driver, capability string) string {
-	if floor, known := cudaFloor[major]; known && compareVersions(driver, floor) < 0 {
+	if floor, known := cudaFloor[major]; known && version.Compare(driver, floor) < 0 {
 		return "CUDA driver version is insufficient for CUDA runtime version"
 	}
 	toolkit, _ := strconv.ParseFloat(strconv.Itoa(major)+"."+strconv.Itoa(minor), 64)
@@ -40,26 +41,6 @@ func cudaError(major, minor int, driver, capability string) string {
 		return "the provided PTX was compiled with an unsupported toolchain."
 	}
 	return ""
-}
-
-// compareVersions compares dotted numbers.
-func compareVersions(a, b string) int {
-	left, right := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range max(len(left), len(right)) {
-		difference := part(left, i) - part(right, i)
-		if difference != 0 {
-			return difference
-		}
-	}
-	return 0
-}
-
-func part(parts []string, i int) int {
-	if i >= len(parts) {
-		return 0
-	}
-	number, _ := strconv.Atoi(parts[i])
-	return number
 }
 
 // vectorAdd is the CUDA sample: it allocates, adds, and compares.
@@ -82,14 +63,14 @@ func vectorAdd(ctx context.Context, c *kubelet.Container) int {
 	if !loaded(snapshot.Modules, "nvidia_uvm") {
 		return fail("unknown error") // /dev/nvidia-uvm is missing (gpu-operator#2685)
 	}
-	if found := cudaTag.FindStringSubmatch(tagOf(c.Spec.Image)); found != nil {
+	if found := cudaTag.FindStringSubmatch(version.OfImage(c.Spec.Image)); found != nil {
 		major, _ := strconv.Atoi(found[1])
 		minor, _ := strconv.Atoi(found[2])
 		if why := cudaError(major, minor, snapshot.DriverVersion, c.GPUs[0].ComputeCapability); why != "" {
 			return fail(why)
 		}
 	}
-	if why := mpsError(c); why != "" {
+	if why := deviceplugin.MPSError(c); why != "" {
 		return fail(why)
 	}
 	c.Logf("Copy input data from the host memory to the CUDA device")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/version"
 )
 
 // ollama serves the API, and is its own client (`ollama ps`, `ollama pull MODEL`) in hooks and probes.
@@ -75,7 +76,7 @@ func (o *ollamaServer) serve(ctx context.Context) int {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("Ollama is running")) })
 	mux.HandleFunc("HEAD /{$}", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /api/version", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, map[string]any{"version": tagOf(c.Spec.Image)})
+		answer(w, map[string]any{"version": version.OfImage(c.Spec.Image)})
 	})
 	mux.HandleFunc("GET /api/ps", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]any{"models": []any{}}) })
 	mux.HandleFunc("GET /api/tags", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]any{"models": o.list()}) })
@@ -86,7 +87,7 @@ func (o *ollamaServer) serve(ctx context.Context) int {
 			port = number
 		}
 	}
-	c.Logf("Listening on [::]:%d (version %s)", port, tagOf(c.Spec.Image))
+	c.Logf("Listening on [::]:%d (version %s)", port, version.OfImage(c.Spec.Image))
 	if err := c.Serve(ctx, port, mux); err != nil {
 		c.Logf("Error: %v", err)
 		return 1

@@ -3,12 +3,12 @@ package rules
 
 import (
 	"regexp"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 )
 
 // bakedIn is what NVIDIA's CUDA images set: a pod on the nvidia runtime that requests nothing sees every card.
@@ -34,7 +34,7 @@ func Table(discovery kubelet.Program) []kubelet.Rule {
 			Image: regexp.MustCompile(`(^|/)k8s-device-plugin(:|@|$)`),
 			About: "k8s-device-plugin v0.17 to v0.20 cmd/nvidia-device-plugin, cmd/config-manager, cmd/mps-control-daemon",
 			Env:   bakedIn, Pull: 15 * time.Second, Entrypoint: []string{"nvidia-device-plugin"},
-			Programs: programs{"nvidia-device-plugin": devicePlugin, "config-manager": configManager, "mps-control-daemon": mpsControlDaemon, "gpu-feature-discovery": discovery},
+			Programs: programs{"nvidia-device-plugin": deviceplugin.Run, "config-manager": deviceplugin.ManageConfig, "mps-control-daemon": deviceplugin.ControlMPS, "gpu-feature-discovery": discovery},
 		},
 		{
 			Image: regexp.MustCompile(`cuda-sample:(vectoradd|nbody)`),
@@ -69,12 +69,4 @@ func Table(discovery kubelet.Program) []kubelet.Rule {
 			Pull:  30 * time.Second, Entrypoint: []string{"litellm"}, Programs: programs{"litellm": liteLLM},
 		},
 	}
-}
-
-// tagOf is the image's tag; "" without one.
-func tagOf(image string) string {
-	image, _, _ = strings.Cut(image, "@")
-	name := image[strings.LastIndexByte(image, '/')+1:]
-	_, tag, _ := strings.Cut(name, ":")
-	return tag
 }

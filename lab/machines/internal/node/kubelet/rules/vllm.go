@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/version"
 )
 
 // vLLM's OpenAI server. It splits a model over the GPUs that --tensor-parallel-size says, which must be there, and whose
@@ -32,7 +33,7 @@ func vLLM(ctx context.Context, c *kubelet.Container) int {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, map[string]string{"version": tagOf(c.Spec.Image)})
+		answer(w, map[string]string{"version": version.OfImage(c.Spec.Image)})
 	})
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{"object": "list", "data": []any{map[string]any{"id": model, "object": "model"}}})

@@ -1,4 +1,4 @@
-package rules
+package deviceplugin
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"talos-gpu/lab/machines/internal/node/kubelet"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
+	"talos-gpu/lab/machines/internal/node/kubelet/version"
 )
 
 // Paths of MPS (k8s-device-plugin v0.20.0 cmd/mps-control-daemon/mps/root.go): a folder per resource below the root, which is
@@ -57,12 +58,12 @@ func awaitMPS(ctx context.Context, c *kubelet.Container, wanted offer, resources
 	return true
 }
 
-// mpsControlDaemon is cmd/mps-control-daemon: `mount-shm` prepares the shared memory, and the daemon itself sets the cards to
+// ControlMPS is cmd/mps-control-daemon: `mount-shm` prepares the shared memory, and the daemon itself sets the cards to
 // EXCLUSIVE_PROCESS and starts nvidia-cuda-mps-control, until it is stopped.
-func mpsControlDaemon(ctx context.Context, c *kubelet.Container) int {
+func ControlMPS(ctx context.Context, c *kubelet.Container) int {
 	root := c.Paths.Resolve(mpsInside)
 	if slices.Contains(c.Argv, "mount-shm") {
-		if !mayAdminister(c) {
+		if !kubelet.MayAdminister(c.Spec.SecurityContext) {
 			c.Logf("error mounting /mps/shm as tmpfs: permission denied")
 			return 1
 		}
@@ -151,16 +152,16 @@ func write(file, text string) error {
 // mpsClients of the weakest card: 48, and 16 below compute capability 7.5 (cmd/mps-control-daemon/mps/device.go).
 func mpsClients(cards []kubelet.GPU) int {
 	for _, card := range cards {
-		if compareVersions(card.ComputeCapability, "7.5") < 0 {
+		if version.Compare(card.ComputeCapability, "7.5") < 0 {
 			return 16
 		}
 	}
 	return 48
 }
 
-// mpsError is why a CUDA program cannot use a card that is shared by MPS; "" when it can. A card in exclusive mode belongs to
+// MPSError is why a CUDA program cannot use a card that is shared by MPS; "" when it can. A card in exclusive mode belongs to
 // the MPS server, and only its clients reach it (docs.nvidia.com/deploy/mps, "Compute Modes"; cudaError 805, 806 and 46).
-func mpsError(c *kubelet.Container) string {
+func MPSError(c *kubelet.Container) string {
 	if pipes := c.Env[mpsPipeVariable]; pipes != "" {
 		if !strings.HasPrefix(pipes, c.Machine.RootFS()) {
 			pipes = c.Paths.Resolve(pipes)

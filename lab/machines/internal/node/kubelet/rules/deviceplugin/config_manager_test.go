@@ -1,4 +1,4 @@
-package rules
+package deviceplugin
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func TestConfigManagerLeavesAFileAlone(t *testing.T) {
 		log := &strings.Builder{}
 		c := &kubelet.Container{Output: log, Paths: kubelet.PathsOf(map[string]string{"/source": source, "/config": filepath.Dir(target)}),
 			Env: map[string]string{"CONFIG_FILE_SRCDIR": "/source", "CONFIG_FILE_DST": "/config/config.yaml", "DEFAULT_CONFIG": "default", "ONESHOT": "true"}}
-		if code := configManager(context.Background(), c); code != 0 {
+		if code := ManageConfig(context.Background(), c); code != 0 {
 			t.Fatalf("ended with %d: %s", code, log)
 		}
 		return log.String()

@@ -1,4 +1,5 @@
-package rules
+// Package deviceplugin is what runs in the image of NVIDIA's device plugin: the plugin, its config manager and the control daemon of MPS.
+package deviceplugin
 
 import (
 	"bytes"
@@ -13,11 +14,12 @@ import (
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/version"
 )
 
-// devicePlugin is k8s-device-plugin's cmd/nvidia-device-plugin: options, NVML, then the resource at the kubelet until it stops.
-func devicePlugin(ctx context.Context, c *kubelet.Container) int {
-	c.Logf("Starting NVIDIA Device Plugin version=%s", tagOf(c.Spec.Image))
+// Run is k8s-device-plugin's cmd/nvidia-device-plugin: options, NVML, then the resource at the kubelet until it stops.
+func Run(ctx context.Context, c *kubelet.Container) int {
+	c.Logf("Starting NVIDIA Device Plugin version=%s", version.OfImage(c.Spec.Image))
 	text, err := configFile(c)
 	if err != nil {
 		c.Logf("%v", err)
@@ -203,9 +205,9 @@ func replace(file string, content []byte) error {
 	return os.Rename(file+".new", file)
 }
 
-// configManager copies the node's configuration to where the plugin reads it (cmd/config-manager): the ConfigMap's entry
+// ManageConfig copies the node's configuration to where the plugin reads it (cmd/config-manager): the ConfigMap's entry
 // that DEFAULT_CONFIG names. The node label that may name another is not followed.
-func configManager(ctx context.Context, c *kubelet.Container) int {
+func ManageConfig(ctx context.Context, c *kubelet.Container) int {
 	source, target := c.Paths.Resolve(c.Env["CONFIG_FILE_SRCDIR"]), c.Paths.Resolve(c.Env["CONFIG_FILE_DST"])
 	entries, err := os.ReadDir(source)
 	if err != nil {

@@ -1,4 +1,4 @@
-package rules
+package deviceplugin
 
 import (
 	"context"
@@ -64,7 +64,7 @@ func TestMPS(t *testing.T) {
 		bystander := &kubelet.Container{Machine: machine, GPUs: cards, Output: io.Discard}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan int, 1)
-		go func() { done <- mpsControlDaemon(ctx, daemon) }()
+		go func() { done <- ControlMPS(ctx, daemon) }()
 		ended := false
 		for !ended && !exists(filepath.Join(root, ".ready")) {
 			select {
@@ -73,10 +73,10 @@ func TestMPS(t *testing.T) {
 			case <-time.After(time.Millisecond): // the file is all that shows that it is up
 			}
 		}
-		if got := mpsError(client); got != test.client {
+		if got := MPSError(client); got != test.client {
 			t.Errorf("%s: %q, want %q", test.name, got, test.client)
 		}
-		if !ended && mpsError(bystander) == "" {
+		if !ended && MPSError(bystander) == "" {
 			t.Errorf("%s: a card in exclusive mode is the server's", test.name)
 		}
 		stop()
