@@ -82,10 +82,15 @@ export function leftovers(
   earlier: readonly Plan[] = [],
 ): Leftovers {
   const operatorWas = earlier.some(({ kubernetes }) => kubernetes.mode === "operator");
+  // Machines behind `upgrade.first` are labelled after the release, and so lose the label before it: the operator, which is
+  // still there, writes its own in its place (gpu-operator, controllers/state_manager.go, addGPUStateLabels).
+  const { first = [] } = plan.spec.upgrade ?? {};
+  const outlived = ({ name }: MachineRecipe): boolean =>
+    plan.kubernetes.mode === "operator" && first.length > 0 && !first.includes(name);
   const parts = [
     objects(plan, before, after),
     ...plan.machines.flatMap((machine) => [
-      node(machine, before, after, operatorWas),
+      node(machine, before, after, operatorWas || outlived(machine)),
       onMachine(machine, before.machines[machine.name], up.machines[machine.name], after.machines[machine.name]),
     ]),
     plainly("Omni has", before.omni, after.omni),

@@ -50,7 +50,9 @@ const gated: Policy = {
   find: (resources) => {
     const gates = resources.filter((resource) => taskOf(resource)?.verb === "gate");
     const tests = gates.flatMap((gate) => taskOf(gate)?.tests ?? []);
-    const machines = resources.flatMap((resource) => {
+    // Which machines a gate tests may be unknown in a preview; then nobody is missing yet.
+    const isTold = gates.every((gate) => taskOf(gate)?.tests !== undefined);
+    const machines = (isTold ? resources : []).flatMap((resource) => {
       const task = taskOf(resource);
       const hasGpu =
         task?.machine !== undefined && /^(?:upgrade|omni-wait)$/.test(task.verb) && (task.modules ?? []).length > 0;

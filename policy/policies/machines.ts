@@ -16,23 +16,42 @@ export interface Task {
   tests?: { machine: string; job: string }[];
 }
 
-/** The task of a resource that runs the package's machine program; undefined for any other resource. */
+/**
+ * The task of a resource that runs the package's machine program; undefined for any other resource. Of a task that a preview
+ * does not know yet there is the verb alone.
+ */
 export function taskOf({ type, props }: Resource): Task | undefined {
   if (type !== "command:local:Command" || typeof props["create"] !== "string") return undefined;
   const verb = /talos-gpu\/bin\/program\.js.* -- ([a-z-]+)$/.exec(props["create"])?.[1];
-  if (verb === undefined || typeof props["stdin"] !== "string") return undefined;
+  if (verb === undefined) return undefined;
+  const stdin = ifKnown(() => props["stdin"] as unknown);
+  if (typeof stdin !== "string") return { verb };
   try {
-    return { ...(JSON.parse(props["stdin"]) as object), verb };
+    return { ...(JSON.parse(stdin) as object), verb };
   } catch {
-    return undefined; // a task that is yet unknown
+    return { verb };
+  }
+}
+
+/**
+ * A value, or undefined where a preview does not know it yet: @pulumi/policy throws then, and the policy would judge nothing of
+ * the whole stack (proxy.js, UnknownValueError).
+ */
+function ifKnown<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if ((error as Error).constructor.name === "UnknownValueError") return undefined;
+    throw error;
   }
 }
 
 /** A machine, by how its configuration is brought to it, and the patches that it gets by this resource. */
 export function patchesOf(resource: Resource): { machine: string; patches: string[] } | undefined {
   if (resource.type === "talos:machine/configurationApply:ConfigurationApply") {
-    const { node, configPatches = [] } = resource.props as { node?: string; configPatches?: string[] };
-    return node === undefined ? undefined : { machine: node, patches: configPatches };
+    const node = ifKnown(() => resource.props["node"] as string | undefined);
+    const patches = ifKnown(() => [...((resource.props["configPatches"] as string[] | undefined) ?? [])]);
+    return node === undefined ? undefined : { machine: node, patches: patches ?? [] };
   }
   const task = taskOf(resource);
   if (task?.machine === undefined || !/^(?:adopt|omni-apply)$/.test(task.verb)) return undefined;

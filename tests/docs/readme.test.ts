@@ -64,3 +64,19 @@ test.each(pages)("%s: every npm script that it names exists", (page) => {
   const named = [...read(page).matchAll(/npm run (?:--silent )?([a-z-]+)/g)].map(([, name]) => name!);
   expect(named.filter((name) => !scripts.includes(name))).toEqual([]);
 });
+
+test("README makes a stack before it previews it", () => {
+  const readme = read("README.md");
+  const [init, preview] = [/^ {4}pulumi stack init/m, /^ {4}pulumi preview/m].map((command) => readme.search(command));
+  expect(init).toBeGreaterThanOrEqual(0);
+  expect(preview).toBeGreaterThan(init!);
+});
+
+test("the oldest Node is the same everywhere that names one", () => {
+  const engines = ["package.json", "components/package.json", "policy/package.json"].map(
+    (file) => (JSON.parse(read(file)) as { engines: { node: string } }).engines.node,
+  );
+  const oldest = engines[0]!.replace(">=", "");
+  expect(new Set(engines)).toEqual(new Set([`>=${oldest}`]));
+  for (const page of ["README.md", "CONTRIBUTING.md"]) expect(read(page)).toContain(`Node ≥ ${oldest}`);
+});

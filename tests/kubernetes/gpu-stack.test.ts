@@ -85,6 +85,13 @@ test.each([
   },
 );
 
+test.each(["rtx5070ti", "aarhus-h100"])(
+  "%s: the release is given nothing that the provider calls deprecated",
+  async (stack) => {
+    expect(find(await run(planOf(stack)), types.release).inputs).not.toHaveProperty("allowNullValues");
+  },
+);
+
 describe.each<[FixId, string, string[]]>([
   ["validationMarkers", "rtx5070ti", ["lab-markers", "lab-markers-content"]],
   ["runtimeClass", "aarhus-h100", ["lab-runtime-class"]],

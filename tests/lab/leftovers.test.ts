@@ -150,3 +150,25 @@ test("a label of the operator's that the stack sets as well is not ours, where a
   expect(found(["aarhus-h100"])).toEqual([`node ${machine}: ${line}`]);
   expect(found(["rtx5070ti"])).toEqual([]);
 });
+
+test("nor is one of the operator's on a machine that loses ours before the operator goes", () => {
+  const plan = (first: string[]) => {
+    const { spec } = planOf("modern");
+    const gpu = Object.values(spec.machines).find(({ gpus }) => gpus)!;
+    const machines = { ...spec.machines, other: { ...gpu, address: "192.0.2.99" } };
+    return planOf("modern", { machines, upgrade: { first } });
+  };
+  const key = "nvidia.com/gpu.deploy.operator-validator";
+  const line = `label ${key}=true`;
+  expect(plan([]).machines.find(({ name }) => name === "other")!.nodeLabels).toHaveProperty([key], "true");
+  const found = (first: string[]): string[] =>
+    leftovers(
+      plan(first),
+      standing("other"),
+      standing("other"),
+      standing("other", { nodes: { other: ["label kubernetes.io/os=linux", line] } }),
+    ).left;
+  expect(found([])).toContain(`node other: ${line}`);
+  expect(found(["other"])).toContain(`node other: ${line}`);
+  expect(found(["gpu"])).not.toContain(`node other: ${line}`);
+});

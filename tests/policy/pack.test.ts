@@ -3,7 +3,7 @@ import * as path from "node:path";
 import * as grpc from "@grpc/grpc-js";
 import * as proto from "@pulumi/pulumi/proto/analyzer_pb";
 import * as services from "@pulumi/pulumi/proto/analyzer_grpc_pb";
-import { repository } from "../../stacks/stack-file";
+import { repository, stackNames } from "../../stacks/stack-file";
 import { policies } from "../../policy/policies";
 import type { Run } from "../support/recorder";
 import { run } from "../support/stack-run";
@@ -86,3 +86,22 @@ test("lets a stack of this repository pass, and stops one whose namespace says n
   expect([found.getPolicyname(), found.getUrn()]).toEqual(["pod-security-labels", namespace.urn]);
   expect(found.getEnforcementlevel()).toBe((proto as any).EnforcementLevel.MANDATORY);
 }, 60_000);
+
+test.each(stackNames())(
+  "judges the first preview of %s, of which much is unknown",
+  async (stack) => {
+    const recorded = await run(stack, {}, { preview: true });
+    const messages = (answer: any): string[] => answer.getDiagnosticsList().map((found: any) => found.getMessage());
+    expect(messages(await ask("analyzeStack", requestOf(recorded)))).toEqual([]);
+
+    const namespace = recorded.resources.find(({ type }) => type === "kubernetes:core/v1:Namespace")!;
+    delete namespace.inputs.metadata.labels;
+    const part = JSON.stringify({ machine: { files: [{ path: "/etc/cri/conf.d/20-customization.part" }] } });
+    const apply = recorded.resources.find(({ type }) => type.endsWith(":ConfigurationApply"));
+    if (apply) apply.inputs.configPatches = [part, part];
+    const found = messages(await ask("analyzeStack", requestOf(recorded)));
+    expect(found).toContainEqual(expect.stringContaining("it has no label pod-security"));
+    if (apply) expect(found).toContainEqual(expect.stringContaining("20-customization.part 2 times"));
+  },
+  60_000,
+);
