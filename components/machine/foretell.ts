@@ -29,20 +29,27 @@ export function foretell(
 ): Foretelling {
   if (!pulumi.runtime.isDryRun() || !knowsHooks()) return { component: opts, program: (given) => given };
   let told = false;
-  const tell = (line: string): void => {
+  const tell = (line: string, about: pulumi.Resource): void => {
     told = true;
-    void pulumi.log.info(line, component());
+    void pulumi.log.info(line, about);
   };
-  const ofComponent = hook(`${name}-reboots`, ({ oldInputs, oldOutputs }) => {
-    tell(describeEffect(effectOf(stateBefore(oldInputs), state)));
+  const ofComponent = hook(`${name}-reboots`, ({ urn, oldInputs, oldOutputs }) => {
+    tell(describeEffect(effectOf(stateBefore(oldInputs), state)), named(urn));
     const refused = refusalOf(node, oldOutputs?.["talosVersion"], state);
     if (refused !== undefined) throw new Error(refused);
   });
   const ofProgram = hook(`${name}-program-reboots`, () => {
-    if (!told) tell(describeEffect(effectOfLook(state)));
+    if (!told) tell(describeEffect(effectOfLook(state)), component());
   });
   return { component: hooked(opts, ofComponent), program: (given) => hooked(given, ofProgram) };
 }
+
+/**
+ * What a message is about, of a resource that is just being registered. Where that is refused, the resource itself never gets its
+ * name, and the SDK holds back every later message of the process until it does (sdk/nodejs/log/index.ts, `lastLog`): the
+ * program would not end, and neither would the next one of a program that uses the Automation API.
+ */
+const named = (urn: pulumi.URN): pulumi.Resource => ({ urn: pulumi.output(urn) }) as pulumi.Resource;
 
 /** Of several inline programs in one process each has a store of its own, which the engine's call back would be without. */
 function hook(name: string, act: (args: pulumi.ResourceHookArgs) => void): pulumi.ResourceHook {

@@ -70,7 +70,7 @@ export const lives: Record<string, Life> = {
         },
         // It changes what Talos generates for an owned machine, if that minor release writes it differently.
         then: [{ name: "runningVersion taken out", edit: (said) => delete machine(said, "gpu-1")["runningVersion"] }],
-        stays: noDowngrade, // last of all: an inline program's next preview does not end after one that was refused
+        stays: noDowngrade,
       },
     ],
   },

@@ -59,6 +59,7 @@ class Run {
     if (stays === undefined) return this.update(back, expected);
     await this.refused(back, stays);
     await this.become(after);
+    await this.unchanged(`${name}, after the refusal`);
   }
 
   /** What somebody deletes comes back, and what is asked for is made anew; no machine reboots for it. */
@@ -136,6 +137,13 @@ class Run {
     const right = result === "failed" && diagnostics.some((line) => by.test(line));
     const wrong = right ? [] : [`the preview ${result}`, ...diagnostics];
     this.add(begin, { edit, word: "refused", reboots: {}, wrong });
+  }
+
+  /** A preview that changes nothing; after a refusal in the same process it has to end at all. */
+  private async unchanged(edit: string): Promise<void> {
+    const begin = performance.now();
+    const preview = await this.stand.lab.engine.preview({ timeoutSeconds: 60 });
+    this.add(begin, { edit, word: "", reboots: {}, wrong: otherThanSame(preview) });
   }
 
   private add(begin: number, step: Omit<LifeStep, "seconds">): void {
