@@ -13,6 +13,7 @@ import (
 	"talos-gpu/lab/machines/internal/node/kubelet"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
+	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
 // families of GPU feature discovery (k8s-device-plugin internal/lm/resource.go, getArchFamily).
@@ -57,7 +58,7 @@ func gpuLabels(s host.Snapshot, cards []kubelet.GPU, sharing deviceplugin.Sharin
 		label("cuda.driver.major"): driver[0], label("cuda.driver.minor"): driver[1], label("cuda.driver.rev"): driver[2],
 		label("cuda.runtime-version.full"): smi.CUDAVersion(s.DriverVersion), label("cuda.runtime-version.major"): cuda[0], label("cuda.runtime-version.minor"): cuda[1],
 		label("cuda.runtime.major"): cuda[0], label("cuda.runtime.minor"): cuda[1],
-		migCapable: fmt.Sprint(slices.ContainsFunc(cards, func(card kubelet.GPU) bool { return card.MIG != nil })), mpsCapable: fmt.Sprint(sharing.MPS),
+		nodelabels.MIGCapable: fmt.Sprint(slices.ContainsFunc(cards, func(card kubelet.GPU) bool { return card.MIG != nil })), nodelabels.MPSCapable: fmt.Sprint(sharing.MPS),
 		label("vgpu.present"): "false",
 	}
 	maps.Copy(labels, resourceLabels(cards, sharing))
@@ -98,7 +99,7 @@ func (o *Operator) discover(ctx context.Context, c *kubelet.Container) int {
 	}
 	labels := gpuLabels(snapshot, cards, sharing)
 	labels["nvidia.com/gfd.timestamp"] = strconv.FormatInt(int64(c.Machine.Clock().Now()), 10)
-	o.features.put(c.Machine.Name(), "gfd", labels)
+	o.nfd.Put(c.Machine.Name(), "gfd", labels)
 	c.Logf("Creating Labels\nSleeping for 60 seconds")
 	<-ctx.Done()
 	return 143

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
 // operand is a DaemonSet of the operator before the policy's common parts are added.
@@ -154,7 +155,7 @@ func (p policy) daemonSet(o operand) *appsv1.DaemonSet {
 	labels["app"] = o.name
 	pod := o.pod
 	pod.ServiceAccountName = o.name
-	pod.NodeSelector = map[string]string{deployPrefix + o.deploy: "true"}
+	pod.NodeSelector = map[string]string{nodelabels.DeployPrefix + o.deploy: "true"}
 	maps.Copy(pod.NodeSelector, o.nodes)
 	pod.PriorityClassName = p.spec.Daemonsets.PriorityClassName
 	if pod.PriorityClassName == "" {

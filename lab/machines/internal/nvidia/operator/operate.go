@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/version"
+	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
 // settle joins changes that come together into one reconciliation, in this computer's time.
@@ -25,7 +27,7 @@ const settle = 100 * time.Millisecond
 
 // operate is the gpu-operator binary: it reconciles the cluster's one ClusterPolicy with nodes and operands.
 func (o *Operator) operate(ctx context.Context, c *kubelet.Container) int {
-	version := imageTag(c.Spec.Image)
+	version := version.OfImage(c.Spec.Image)
 	if version == "v26.3.0" && c.Machine.Snapshot().TalosVersion != "" {
 		// gpu-operator#2239: VERSION_ID of Talos begins with v.
 		c.Logf(`panic: failed to parse OS version: strconv.Atoi: parsing "v1": invalid syntax`)
@@ -81,11 +83,6 @@ func poke(wake chan<- struct{}) {
 	case wake <- struct{}{}:
 	default:
 	}
-}
-
-func imageTag(image string) string {
-	_, tag, _ := strings.Cut(image[strings.LastIndexByte(image, '/')+1:], ":")
-	return tag
 }
 
 // watched are the operator's caches.
@@ -171,11 +168,11 @@ func (r *reconciler) labelNodes(ctx context.Context) (gpus, nfd bool, err error)
 		node := object.(*corev1.Node)
 		nfd = nfd || hasFeatures(node)
 		changes := wantedLabels(node.Labels)
-		if err := r.operator.patchLabels(ctx, node.Name, changes); err != nil {
+		if err := nodelabels.Patch(ctx, r.operator.client, node.Name, changes); err != nil {
 			return false, false, fmt.Errorf("labelling node %s: %w", node.Name, err)
 		}
-		value, changed := changes[present]
-		gpus = gpus || node.Labels[present] == "true" && !changed || changed && value != nil && *value == "true"
+		value, changed := changes[nodelabels.Present]
+		gpus = gpus || node.Labels[nodelabels.Present] == "true" && !changed || changed && value != nil && *value == "true"
 	}
 	return gpus, nfd, nil
 }

@@ -1,5 +1,5 @@
-// Package operator emulates what runs in the GPU Operator's and Node Feature Discovery's images: the operator itself, NFD's
-// worker and master, GPU feature discovery, the validator, the exporters. They act only while their pods run on an emulated
+// Package operator emulates what runs in the GPU Operator's images: the operator itself, GPU feature discovery, the validator, the
+// exporters; Node Feature Discovery and the MIG manager are in packages beside it. They act only while their pods run on an emulated
 // node. They read and write the real API server, with the lab's administrator's rights instead of their service accounts.
 //
 // Facts are those of github.com/NVIDIA/gpu-operator v25.3.4 to v26.7.0 (controllers/state_manager.go, object_controls.go,
@@ -18,18 +18,20 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/nvidia/mig"
+	"talos-gpu/lab/machines/internal/nvidia/nfd"
 )
 
 // Operator holds what the programs share.
 type Operator struct {
-	client   kubernetes.Interface
-	dynamic  dynamic.Interface
-	features *features
+	client  kubernetes.Interface
+	dynamic dynamic.Interface
+	nfd     *nfd.Discovery
 }
 
 // New prepares the programs with a client that may do everything.
 func New(client kubernetes.Interface, dynamic dynamic.Interface) *Operator {
-	return &Operator{client: client, dynamic: dynamic, features: newFeatures()}
+	return &Operator{client: client, dynamic: dynamic, nfd: nfd.New(client)}
 }
 
 var baked = []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "all"}, {Name: "NVIDIA_DRIVER_CAPABILITIES", Value: "all"}}
@@ -53,7 +55,7 @@ func (o *Operator) Rules() []kubelet.Rule {
 		{
 			Image: regexp.MustCompile(`(^|/)node-feature-discovery(:|@|$)`), About: "node-feature-discovery cmd/nfd-worker, cmd/nfd-master",
 			Pull: 6 * time.Second, Entrypoint: []string{"nfd-worker"},
-			Programs: programs{"nfd-worker": o.nfdWorker, "nfd-master": o.nfdMaster, "nfd-gc": nfdCollector, "nfd-topology-updater": untilStopped},
+			Programs: programs{"nfd-worker": o.nfd.Worker, "nfd-master": o.nfd.Master, "nfd-gc": nfd.Collector, "nfd-topology-updater": untilStopped},
 		},
 		{
 			Image: regexp.MustCompile(`(^|/)dcgm-exporter(:|@|$)`), About: "dcgm-exporter: metrics of idle cards on :9400",
@@ -65,7 +67,7 @@ func (o *Operator) Rules() []kubelet.Rule {
 		},
 		{
 			Image: regexp.MustCompile(`k8s-mig-manager(:|@|$)`), About: "mig-parted cmd/nvidia-mig-manager v0.12 to v0.15; splits the machine's cards",
-			Env: baked, Pull: 12 * time.Second, Entrypoint: []string{"nvidia-mig-manager"}, Programs: programs{"nvidia-mig-manager": o.migManager},
+			Env: baked, Pull: 12 * time.Second, Entrypoint: []string{"nvidia-mig-manager"}, Programs: programs{"nvidia-mig-manager": mig.New(o.client).Run},
 		},
 		{
 			Image: regexp.MustCompile(`k8s-driver-manager(:|@|$)`), About: "k8s-driver-manager cmd/driver-manager: isHostDriver",

@@ -8,6 +8,8 @@ import (
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
+	"talos-gpu/lab/machines/internal/nvidia/nfd"
+	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
 func applied(labels map[string]string) map[string]string {
@@ -22,38 +24,38 @@ func applied(labels map[string]string) map[string]string {
 }
 
 func TestWantedLabels(t *testing.T) {
-	labels := applied(map[string]string{featurePCIVGA: "true", deployPrefix + "operator-validator": "false", deployPrefix + "dcgm": ""})
-	for key, want := range map[string]string{present: "true", deployPrefix + "device-plugin": "true", deployPrefix + "operator-validator": "false", deployPrefix + "dcgm": "true"} {
+	labels := applied(map[string]string{nodelabels.FeaturePCIVGA: "true", nodelabels.DeployPrefix + "operator-validator": "false", nodelabels.DeployPrefix + "dcgm": ""})
+	for key, want := range map[string]string{nodelabels.Present: "true", nodelabels.DeployPrefix + "device-plugin": "true", nodelabels.DeployPrefix + "operator-validator": "false", nodelabels.DeployPrefix + "dcgm": "true"} {
 		if labels[key] != want {
 			t.Errorf("%s=%q, want %q", key, labels[key], want)
 		}
 	}
-	if _, set := labels[deployMIG]; set {
+	if _, set := labels[nodelabels.DeployMIG]; set {
 		t.Error("a card without MIG needs no mig-manager")
 	}
 	if again := wantedLabels(labels); len(again) != 0 {
 		t.Errorf("a second round changes %v", again)
 	}
-	if labels = applied(map[string]string{featurePCI: "true", productLabel: "NVIDIA-H100-NVL"}); labels[deployMIG] != "true" {
+	if labels = applied(map[string]string{nodelabels.FeaturePCI: "true", nodelabels.Product: "NVIDIA-H100-NVL"}); labels[nodelabels.DeployMIG] != "true" {
 		t.Error("an H100 gets the mig-manager")
 	}
 	if changes := wantedLabels(map[string]string{"a": "b"}); changes != nil {
 		t.Errorf("a node without GPU: %v", changes)
 	}
-	if labels = applied(map[string]string{present: "true", deployPrefix + "driver": "true"}); labels[present] != "false" || labels[deployPrefix+"driver"] != "" {
+	if labels = applied(map[string]string{nodelabels.Present: "true", nodelabels.DeployPrefix + "driver": "true"}); labels[nodelabels.Present] != "false" || labels[nodelabels.DeployPrefix+"driver"] != "" {
 		t.Errorf("gpu.present without NFD's label counts as gone: %v", labels)
 	}
 }
 
 func TestDiscoverNode(t *testing.T) {
 	snapshot := host.Snapshot{TalosVersion: "v1.12.6", GPUs: []host.GPU{{PCIDevice: "0300_10de"}}}
-	config := workerConfig{}
+	config := nfd.WorkerConfig{}
 	config.Sources.PCI.DeviceClassWhitelist, config.Sources.PCI.DeviceLabelFields = []string{"02", "03"}, []string{"vendor"}
-	if labels := discoverNode(snapshot, config); labels[featurePCI] != "true" {
+	if labels := nfd.DiscoverNode(snapshot, config); labels[nodelabels.FeaturePCI] != "true" {
 		t.Errorf("vendor only: %v", labels)
 	}
 	config.Sources.PCI.DeviceLabelFields = []string{"class", "vendor"}
-	if labels := discoverNode(snapshot, config); labels[featurePCIVGA] != "true" {
+	if labels := nfd.DiscoverNode(snapshot, config); labels[nodelabels.FeaturePCIVGA] != "true" {
 		t.Errorf("class and vendor: %v", labels)
 	}
 }
@@ -101,7 +103,7 @@ func TestOperandsFollowThePolicy(t *testing.T) {
 	for _, o := range wanted {
 		set := p.daemonSet(o)
 		pod := set.Spec.Template.Spec
-		if *pod.RuntimeClassName != "nvidia" || pod.NodeSelector[deployPrefix+o.deploy] != "true" || pod.Tolerations[0].Key != "gpu" ||
+		if *pod.RuntimeClassName != "nvidia" || pod.NodeSelector[nodelabels.DeployPrefix+o.deploy] != "true" || pod.Tolerations[0].Key != "gpu" ||
 			set.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable.String() != "25%" {
 			t.Errorf("%s: %+v", o.name, pod)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
 func untilStopped(ctx context.Context, _ *kubelet.Container) int {
@@ -59,7 +60,7 @@ func (o *Operator) driverManager(ctx context.Context, c *kubelet.Container) int 
 		return 0
 	}
 	c.Logf("NVIDIA GPU driver is already pre-installed on the node, disabling the containerized driver on the node")
-	if err := o.label(ctx, c.Machine.Name(), map[string]string{deployPrefix + "driver": "pre-installed"}); err != nil {
+	if err := nodelabels.Set(ctx, o.client, c.Machine.Name(), map[string]string{nodelabels.DeployPrefix + "driver": "pre-installed"}); err != nil {
 		c.Logf("%v", err)
 	}
 	_ = c.Machine.Clock().Sleep(ctx, time.Minute)

@@ -2,6 +2,8 @@ package operator
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"talos-gpu/lab/machines/internal/nvidia/mig"
+	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
 // mpsRoot is the folder of MPS on a machine (object_controls.go, DefaultMPSRoot).
@@ -42,7 +44,7 @@ func (p policy) mpsControlDaemon() operand {
 	}
 	p.sharingConfig(&pod, container.Image)
 	return operand{name: "nvidia-device-plugin-mps-control-daemon", deploy: "device-plugin", state: "mps-control-daemon", runtime: true,
-		nodes: map[string]string{mpsCapable: "true"}, pod: pod}
+		nodes: map[string]string{nodelabels.MPSCapable: "true"}, pod: pod}
 }
 
 const (
@@ -66,14 +68,6 @@ export WITH_SHUTDOWN_HOST_GPU_CLIENTS=$IS_HOST_DRIVER
 echo "WITH_SHUTDOWN_HOST_GPU_CLIENTS=$WITH_SHUTDOWN_HOST_GPU_CLIENTS"
 echo "Starting nvidia-mig-manager"
 exec nvidia-mig-manager
-`
-
-// migDefaults stands for the operator's list of configurations. The real one names the profiles of all cards; here the MIG
-// manager adds those of its machine's cards, which the lab is told of.
-const migDefaults = `version: v1
-mig-configs:
-  all-disabled: [{devices: all, mig-enabled: false}]
-  all-enabled: [{devices: all, mig-enabled: true, mig-devices: {}}]
 `
 
 // migManager (assets/state-mig-manager/0600_daemonset.yaml; object_controls.go, TransformMIGManager). Since v26.3 the manager
@@ -120,7 +114,7 @@ func (p policy) migManager() operand {
 				{Name: "gpu-clients", VolumeSource: corev1.VolumeSource{ConfigMap: source(migClientsConfigMap)}}},
 		},
 		configMaps: map[string]map[string]string{
-			migEntrypointConfigMap: {"entrypoint.sh": migEntrypoint}, migDefaultConfigMap: {"config.yaml": migDefaults},
+			migEntrypointConfigMap: {"entrypoint.sh": migEntrypoint}, migDefaultConfigMap: {"config.yaml": mig.Defaults},
 			migClientsConfigMap: {"clients.yaml": "version: v1\nsystemd-services: []\n"},
 		}}
 }

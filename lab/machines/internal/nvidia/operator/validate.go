@@ -12,6 +12,7 @@ import (
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/version"
 )
 
 // validate is nvidia-validator (gpu-operator cmd/nvidia-validator/main.go, v24.9 to v26.7). Every validation deletes its own
@@ -103,7 +104,7 @@ func cudaStatus(c *kubelet.Container) error {
 	if err := toolkitStatus(c); err != nil {
 		return err
 	}
-	if imageTag(c.Spec.Image) == "v26.7.0" && strings.HasPrefix(c.GPUs[0].ComputeCapability, "7.0") {
+	if version.OfImage(c.Spec.Image) == "v26.7.0" && strings.HasPrefix(c.GPUs[0].ComputeCapability, "7.0") {
 		return fmt.Errorf("cuda workload failed: no kernel image is available for execution on the device")
 	}
 	return nil

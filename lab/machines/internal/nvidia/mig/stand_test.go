@@ -1,4 +1,4 @@
-package operator
+package mig
 
 import (
 	"bytes"
@@ -12,10 +12,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
 // splittable is a machine with two cards of one kind; its clock does not wait.
@@ -74,7 +76,7 @@ func (b *lockedBuffer) text() string {
 // stand is a MIG manager on a machine whose node has a label.
 type stand struct {
 	machine   *splittable
-	operator  *Operator
+	client    kubernetes.Interface
 	container *kubelet.Container
 	log       *lockedBuffer
 }
@@ -83,16 +85,16 @@ func newStand(t *testing.T, card host.GPU, image, config string) *stand {
 	t.Helper()
 	machine := &splittable{root: filepath.Join(t.TempDir(), "root"), card: card}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: machine.Name(), Labels: map[string]string{
-		migConfig: config, deployPrefix + "device-plugin": "true", deployPrefix + "dcgm-exporter": "false"}}}
+		nodelabels.MIGConfig: config, nodelabels.DeployPrefix + "device-plugin": "true", nodelabels.DeployPrefix + "dcgm-exporter": "false"}}}
 	file := filepath.Join(machine.root, "config.yaml")
 	if err := os.MkdirAll(machine.root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(migDefaults), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(Defaults), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	log := &lockedBuffer{}
-	return &stand{machine: machine, operator: New(fake.NewClientset(node), nil), log: log, container: &kubelet.Container{
+	return &stand{machine: machine, client: fake.NewClientset(node), log: log, container: &kubelet.Container{
 		Pod: &corev1.Pod{}, Spec: &corev1.Container{Image: "nvcr.io/nvidia/cloud-native/k8s-mig-manager:" + image}, Machine: machine, Output: log,
 		Libraries: true, Env: map[string]string{"CONFIG_FILE": file}, Devices: kubelet.NewDeviceManager(func() {}, func(time.Duration, func()) {}),
 	}}
@@ -105,7 +107,7 @@ func (s *stand) run(t *testing.T) (labels map[string]string, code int) {
 	defer cancel()
 	done := make(chan int, 1)
 	before := strings.Count(s.log.text(), "Waiting for change")
-	go func() { done <- s.operator.migManager(ctx, s.container) }()
+	go func() { done <- New(s.client).Run(ctx, s.container) }()
 	code = -1
 	for code < 0 && strings.Count(s.log.text(), "Waiting for change") < before+2 && ctx.Err() == nil {
 		select {
@@ -117,7 +119,7 @@ func (s *stand) run(t *testing.T) (labels map[string]string, code int) {
 	if code < 0 {
 		<-done
 	}
-	node, err := s.operator.client.CoreV1().Nodes().Get(t.Context(), s.machine.Name(), metav1.GetOptions{})
+	node, err := s.client.CoreV1().Nodes().Get(t.Context(), s.machine.Name(), metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

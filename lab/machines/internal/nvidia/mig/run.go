@@ -1,4 +1,4 @@
-package operator
+package mig
 
 import (
 	"context"
@@ -9,16 +9,18 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
+	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
 // migRun is one run of reconfigure-mig.sh (mig-parted v0.12.3, deployments/container): assert, pause the pods that hold the
 // cards, mode, devices, let the pods come back, and say how it ended on the node.
 type migRun struct {
-	operator  *Operator
+	client    kubernetes.Interface
 	container *kubelet.Container
 	value     string
 	// deployed are the labels of the operands that the run pauses, as they were.
@@ -36,13 +38,13 @@ const podDeletion = 5 * time.Minute
 
 func (r *migRun) script(ctx context.Context) error {
 	c, machine := r.container, r.container.Machine
-	node, err := r.operator.client.CoreV1().Nodes().Get(ctx, machine.Name(), metav1.GetOptions{})
+	node, err := r.client.CoreV1().Nodes().Get(ctx, machine.Name(), metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	r.deployed = map[string]string{}
 	for _, client := range clients {
-		r.deployed[client.deploy] = node.Labels[deployPrefix+client.deploy]
+		r.deployed[client.deploy] = node.Labels[nodelabels.DeployPrefix+client.deploy]
 	}
 	if !deviceplugin.SeesNVML(c) {
 		return r.end(ctx, "failed", fmt.Errorf("error initializing NVML: ERROR_LIBRARY_NOT_FOUND"))
@@ -64,7 +66,7 @@ func (r *migRun) script(ctx context.Context) error {
 		c.Logf("Selected MIG config is already applied")
 		return r.end(ctx, "success", nil)
 	}
-	if err := r.label(ctx, map[string]string{migState: "pending"}); err != nil {
+	if err := r.label(ctx, map[string]string{nodelabels.MIGState: "pending"}); err != nil {
 		return err
 	}
 	if err := r.pause(ctx); err != nil {
@@ -160,9 +162,9 @@ func (r *migRun) pause(ctx context.Context) error {
 func (r *migRun) deployLabels(value string) map[string]string {
 	labels := map[string]string{}
 	for deploy, before := range r.deployed {
-		labels[deployPrefix+deploy] = value
+		labels[nodelabels.DeployPrefix+deploy] = value
 		if before == "false" {
-			labels[deployPrefix+deploy] = "false"
+			labels[nodelabels.DeployPrefix+deploy] = "false"
 		}
 	}
 	return labels
@@ -189,7 +191,7 @@ func (r *migRun) gone(ctx context.Context, app string) error {
 }
 
 func (r *migRun) pods(ctx context.Context, app string) (names []string, err error) {
-	list, err := r.operator.client.CoreV1().Pods(r.container.Pod.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
+	list, err := r.client.CoreV1().Pods(r.container.Pod.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +207,7 @@ func (r *migRun) deletePods(ctx context.Context, app string) error {
 	names, err := r.pods(ctx, app)
 	for _, name := range names {
 		if err == nil {
-			err = r.operator.client.CoreV1().Pods(r.container.Pod.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
+			err = r.client.CoreV1().Pods(r.container.Pod.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
 		}
 	}
 	return err
@@ -216,9 +218,9 @@ func (r *migRun) end(ctx context.Context, state string, why error) error {
 	if why != nil {
 		r.container.Logf("%v", why)
 	}
-	r.container.Logf("Changing the '%s' node label to '%s'", migState, state)
+	r.container.Logf("Changing the '%s' node label to '%s'", nodelabels.MIGState, state)
 	labels := r.deployLabels("true")
-	labels[migState] = state
+	labels[nodelabels.MIGState] = state
 	if err := r.label(ctx, labels); err != nil {
 		return err
 	}
@@ -229,5 +231,5 @@ func (r *migRun) end(ctx context.Context, state string, why error) error {
 }
 
 func (r *migRun) label(ctx context.Context, labels map[string]string) error {
-	return r.operator.label(ctx, r.container.Machine.Name(), labels)
+	return nodelabels.Set(ctx, r.client, r.container.Machine.Name(), labels)
 }

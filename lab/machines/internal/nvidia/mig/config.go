@@ -1,4 +1,4 @@
-package operator
+package mig
 
 import (
 	"fmt"
@@ -61,7 +61,7 @@ func migConfigs(text string, cards []kubelet.GPU) (map[string]migEntries, error)
 			}
 		}
 	}
-	if text != migDefaults {
+	if text != Defaults {
 		return file.Configs, nil
 	}
 	add := func(name string, card kubelet.GPU, devices map[string]int) {
@@ -100,3 +100,11 @@ func profilesOf(card kubelet.GPU) map[string]int {
 func sameSlices(card kubelet.GPU, devices map[string]int) bool {
 	return maps.Equal(profilesOf(card), devices)
 }
+
+// Defaults stands for the operator's list of configurations. The real one names the profiles of all cards; here the MIG
+// manager adds those of its machine's cards, which the lab is told of.
+const Defaults = `version: v1
+mig-configs:
+  all-disabled: [{devices: all, mig-enabled: false}]
+  all-enabled: [{devices: all, mig-enabled: true, mig-devices: {}}]
+`

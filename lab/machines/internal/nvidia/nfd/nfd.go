@@ -1,4 +1,5 @@
-package operator
+// Package nfd emulates Node Feature Discovery's worker and master (kubernetes-sigs/node-feature-discovery v0.17 to v0.19).
+package nfd
 
 import (
 	"context"
@@ -14,16 +15,32 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
-const featurePrefix = "feature.node.kubernetes.io/"
+// Discovery is what its programs share.
+type Discovery struct {
+	client kubernetes.Interface
+	found  *features
+}
 
-// workerConfig is the PCI part of nfd-worker.conf. Defaults: node-feature-discovery docs, "Worker configuration file".
-type workerConfig struct {
+// New prepares the programs with a client that may do everything.
+func New(client kubernetes.Interface) *Discovery {
+	return &Discovery{client: client, found: newFeatures()}
+}
+
+// Put notes the labels that a source found on a node, in the place of those that it found before.
+func (o *Discovery) Put(node, source string, labels map[string]string) {
+	o.found.put(node, source, labels)
+}
+
+// WorkerConfig is the PCI part of nfd-worker.conf. Defaults: node-feature-discovery docs, "Worker configuration file".
+type WorkerConfig struct {
 	Sources struct {
 		PCI struct {
 			DeviceClassWhitelist []string `json:"deviceClassWhitelist"`
@@ -34,8 +51,8 @@ type workerConfig struct {
 
 const workerConfigFile = "/etc/kubernetes/node-feature-discovery/nfd-worker.conf"
 
-func readWorkerConfig(c *kubelet.Container) workerConfig {
-	config := workerConfig{}
+func readWorkerConfig(c *kubelet.Container) WorkerConfig {
+	config := WorkerConfig{}
 	name := workerConfigFile
 	for i, argument := range c.Argv {
 		if value, found := strings.CutPrefix(argument, "-config="); found {
@@ -56,20 +73,20 @@ func readWorkerConfig(c *kubelet.Container) workerConfig {
 	return config
 }
 
-// discoverNode is what a worker finds on a machine.
-func discoverNode(s host.Snapshot, config workerConfig) map[string]string {
+// DiscoverNode is what a worker finds on a machine.
+func DiscoverNode(s host.Snapshot, config WorkerConfig) map[string]string {
 	version := strings.TrimPrefix(s.TalosVersion, "v")
 	parts := strings.SplitN(version, ".", 3)
 	labels := map[string]string{
-		featurePrefix + "system-os_release.ID":         "talos",
-		featurePrefix + "system-os_release.VERSION_ID": s.TalosVersion,
-		featurePrefix + "cpu-model.vendor_id":          "Intel",
-		featurePrefix + "cpu-cpuid.AVX2":               "true",
-		featurePrefix + "kernel-config.NO_HZ":          "true",
+		nodelabels.FeaturePrefix + "system-os_release.ID":         "talos",
+		nodelabels.FeaturePrefix + "system-os_release.VERSION_ID": s.TalosVersion,
+		nodelabels.FeaturePrefix + "cpu-model.vendor_id":          "Intel",
+		nodelabels.FeaturePrefix + "cpu-cpuid.AVX2":               "true",
+		nodelabels.FeaturePrefix + "kernel-config.NO_HZ":          "true",
 	}
 	if len(parts) == 3 {
-		labels[featurePrefix+"system-os_release.VERSION_ID.major"] = "v" + parts[0]
-		labels[featurePrefix+"system-os_release.VERSION_ID.minor"] = parts[1]
+		labels[nodelabels.FeaturePrefix+"system-os_release.VERSION_ID.major"] = "v" + parts[0]
+		labels[nodelabels.FeaturePrefix+"system-os_release.VERSION_ID.minor"] = parts[1]
 	}
 	for _, card := range s.GPUs {
 		class, vendor, found := strings.Cut(card.PCIDevice, "_")
@@ -85,7 +102,7 @@ func discoverNode(s host.Snapshot, config workerConfig) map[string]string {
 				fields = append(fields, vendor)
 			}
 		}
-		labels[featurePrefix+"pci-"+strings.Join(fields, "_")+".present"] = "true"
+		labels[nodelabels.FeaturePrefix+"pci-"+strings.Join(fields, "_")+".present"] = "true"
 	}
 	return labels
 }
@@ -100,8 +117,8 @@ func listed(whitelist []string, class string) bool {
 	return false
 }
 
-// nfdWorker reports a machine's features, now and when the machine changes.
-func (o *Operator) nfdWorker(ctx context.Context, c *kubelet.Container) int {
+// Worker reports a machine's features, now and when the machine changes.
+func (o *Discovery) Worker(ctx context.Context, c *kubelet.Container) int {
 	config := readWorkerConfig(c)
 	if c.Machine.Clock().Sleep(ctx, 2*time.Second) != nil {
 		return 143
@@ -109,15 +126,16 @@ func (o *Operator) nfdWorker(ctx context.Context, c *kubelet.Container) int {
 	c.Logf("feature discovery sources configured; starting on node %s", c.Machine.Name())
 	go health(ctx, c)
 	for range c.Machine.Watch(ctx) {
-		o.features.put(c.Machine.Name(), "worker", discoverNode(c.Machine.Snapshot(), config))
+		o.Put(c.Machine.Name(), "worker", DiscoverNode(c.Machine.Snapshot(), config))
 	}
 	return 143
 }
 
-// nfdCollector is the garbage collector. What it removes, NodeFeature objects of nodes that are gone, the lab does not make.
-func nfdCollector(ctx context.Context, c *kubelet.Container) int {
+// Collector is the garbage collector. What it removes, NodeFeature objects of nodes that are gone, the lab does not make.
+func Collector(ctx context.Context, c *kubelet.Container) int {
 	go health(ctx, c)
-	return untilStopped(ctx, c)
+	<-ctx.Done()
+	return 143
 }
 
 // health serves /healthz where -port says, 8080 without it (node-feature-discovery v0.18 cmd/nfd-master/main.go). Until v0.17
@@ -140,25 +158,25 @@ func health(ctx context.Context, c *kubelet.Container) {
 // its own namespace (node-feature-discovery api/nfd/v1alpha1, FeatureLabelsAnnotation).
 const featureLabels = "nfd.node.kubernetes.io/feature-labels"
 
-// nfdMaster puts the features on the nodes, or with -prune takes everything of its own off them.
-func (o *Operator) nfdMaster(ctx context.Context, c *kubelet.Container) int {
+// Master puts the features on the nodes, or with -prune takes everything of its own off them.
+func (o *Discovery) Master(ctx context.Context, c *kubelet.Container) int {
 	if slices.Contains(c.Argv, "-prune") {
 		return o.prune(ctx, c)
 	}
 	c.Logf("Node Feature Discovery Master")
 	go health(ctx, c)
-	o.features.wake()
+	o.found.wake()
 	for {
 		select {
 		case <-ctx.Done():
 			return 143
-		case <-o.features.changed:
+		case <-o.found.changed:
 		}
-		for node, labels := range o.features.labels() {
+		for node, labels := range o.found.labels() {
 			if err := o.publish(ctx, node, labels); err != nil && ctx.Err() == nil {
 				c.Logf("failed to update node %s: %v", node, err)
 				if c.Machine.Clock().Sleep(ctx, 5*time.Second) == nil {
-					o.features.wake()
+					o.found.wake()
 				}
 			}
 		}
@@ -166,21 +184,21 @@ func (o *Operator) nfdMaster(ctx context.Context, c *kubelet.Container) int {
 }
 
 // publish labels a node and notes which labels those are, first: what is not noted would never be pruned.
-func (o *Operator) publish(ctx context.Context, node string, labels map[string]string) error {
+func (o *Discovery) publish(ctx context.Context, node string, labels map[string]string) error {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		names = append(names, strings.TrimPrefix(name, featurePrefix))
+		names = append(names, strings.TrimPrefix(name, nodelabels.FeaturePrefix))
 	}
 	noted := strings.Join(names, ",")
 	if err := o.annotate(ctx, node, &noted); err != nil {
 		return err
 	}
-	return o.label(ctx, node, labels)
+	return nodelabels.Set(ctx, o.client, node, labels)
 }
 
 // prune is what the chart's hook does after the release is gone (node-feature-discovery
 // deployment/helm/node-feature-discovery/templates/post-delete-job.yaml; pkg/nfd-master/nfd-master.go, prune).
-func (o *Operator) prune(ctx context.Context, c *kubelet.Container) int {
+func (o *Discovery) prune(ctx context.Context, c *kubelet.Container) int {
 	nodes, err := o.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		c.Logf("failed to list nodes: %v", err)
@@ -195,13 +213,13 @@ func (o *Operator) prune(ctx context.Context, c *kubelet.Container) int {
 		changes := map[string]*string{}
 		for _, name := range strings.Split(names, ",") {
 			if !strings.Contains(name, "/") {
-				name = featurePrefix + name
+				name = nodelabels.FeaturePrefix + name
 			}
 			if _, set := node.Labels[name]; set {
 				changes[name] = nil
 			}
 		}
-		if err := errors.Join(o.patchLabels(ctx, node.Name, changes), o.annotate(ctx, node.Name, nil)); err != nil {
+		if err := errors.Join(nodelabels.Patch(ctx, o.client, node.Name, changes), o.annotate(ctx, node.Name, nil)); err != nil {
 			c.Logf("failed to prune node %s: %v", node.Name, err)
 			return 1
 		}
@@ -209,7 +227,7 @@ func (o *Operator) prune(ctx context.Context, c *kubelet.Container) int {
 	return 0
 }
 
-func (o *Operator) annotate(ctx context.Context, node string, labels *string) error {
+func (o *Discovery) annotate(ctx context.Context, node string, labels *string) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]*string{featureLabels: labels}}})
 	if err != nil {
 		return err

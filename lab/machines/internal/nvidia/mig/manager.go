@@ -1,4 +1,5 @@
-package operator
+// Package mig emulates nvidia-mig-manager, which splits a machine's cards as its node's label says (mig-parted).
+package mig
 
 import (
 	"context"
@@ -9,17 +10,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/version"
+	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
-// migManager is nvidia-mig-manager (mig-parted cmd/nvidia-mig-manager/main.go): it follows the node's label
+// Manager is the program with a client that may do everything.
+type Manager struct{ client kubernetes.Interface }
+
+// New prepares it.
+func New(client kubernetes.Interface) *Manager { return &Manager{client: client} }
+
+// Run is nvidia-mig-manager (mig-parted cmd/nvidia-mig-manager/main.go): it follows the node's label
 // nvidia.com/mig.config, one value after the other.
-func (o *Operator) migManager(ctx context.Context, c *kubelet.Container) int {
-	version := imageTag(c.Spec.Image)
-	if c.Env["CONFIG_FILE"] == "" && olderThan(version, 0, 14) { // newer ones generate it
+func (m *Manager) Run(ctx context.Context, c *kubelet.Container) int {
+	tag := version.OfImage(c.Spec.Image)
+	if c.Env["CONFIG_FILE"] == "" && olderThan(tag, 0, 14) { // newer ones generate it
 		c.Logf("Error: invalid -f <config-file> flag: must not be empty string")
 		return 1
 	}
@@ -29,14 +39,14 @@ func (o *Operator) migManager(ctx context.Context, c *kubelet.Container) int {
 		c.Logf("Error: failed to get paths required for cdi: failed to locate driver libraries: error locating \"libnvidia-ml.so.1\" below %s", root)
 		return 1
 	}
-	wanted, err := o.followMIGConfig(ctx, c.Machine.Name())
+	wanted, err := m.followMIGConfig(ctx, c.Machine.Name())
 	if err != nil {
 		c.Logf("Error: %v", err)
 		return 1
 	}
 	last := ""
 	for {
-		c.Logf("Waiting for change to '%s' label", migConfig)
+		c.Logf("Waiting for change to '%s' label", nodelabels.MIGConfig)
 		value := ""
 		for value == "" || value == last {
 			select {
@@ -47,7 +57,7 @@ func (o *Operator) migManager(ctx context.Context, c *kubelet.Container) int {
 		}
 		last = value
 		c.Logf("Updating to MIG config: %s", value)
-		if err := o.reconfigureMIG(ctx, c, version, value); err != nil {
+		if err := m.reconfigureMIG(ctx, c, tag, value); err != nil {
 			c.Logf("Error: %v", err)
 			continue
 		}
@@ -56,7 +66,7 @@ func (o *Operator) migManager(ctx context.Context, c *kubelet.Container) int {
 }
 
 // followMIGConfig gives the label's newest value whenever it may have changed.
-func (o *Operator) followMIGConfig(ctx context.Context, node string) (<-chan string, error) {
+func (m *Manager) followMIGConfig(ctx context.Context, node string) (<-chan string, error) {
 	values := make(chan string, 1)
 	newest := func(object any) {
 		node, ok := object.(*corev1.Node)
@@ -67,9 +77,9 @@ func (o *Operator) followMIGConfig(ctx context.Context, node string) (<-chan str
 		case <-values:
 		default:
 		}
-		values <- node.Labels[migConfig]
+		values <- node.Labels[nodelabels.MIGConfig]
 	}
-	factory := informers.NewSharedInformerFactoryWithOptions(o.client, 0, informers.WithTweakListOptions(func(options *metav1.ListOptions) {
+	factory := informers.NewSharedInformerFactoryWithOptions(m.client, 0, informers.WithTweakListOptions(func(options *metav1.ListOptions) {
 		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", node).String()
 	}))
 	informer := factory.Core().V1().Nodes().Informer()
@@ -81,10 +91,10 @@ func (o *Operator) followMIGConfig(ctx context.Context, node string) (<-chan str
 // reconfigureMIG on Talos. From v0.13 on it connects to the host's systemd first: Talos has a socket at that path, on which
 // nobody answers, and the handshake has no limit (mig-parted#356, pkg/mig/reconfigure/reconfigure.go). With
 // WITH_SHUTDOWN_HOST_GPU_CLIENTS it copies itself below /usr/local of the host before that, which Talos has read-only.
-func (o *Operator) reconfigureMIG(ctx context.Context, c *kubelet.Container, version, value string) error {
-	run := &migRun{operator: o, container: c, value: value}
+func (m *Manager) reconfigureMIG(ctx context.Context, c *kubelet.Container, tag, value string) error {
+	run := &migRun{client: m.client, container: c, value: value}
 	onHost := c.Env["WITH_SHUTDOWN_HOST_GPU_CLIENTS"] == "true"
-	if !olderThan(version, 0, 13) {
+	if !olderThan(tag, 0, 13) {
 		if onHost {
 			return fmt.Errorf("failed to copy nvidia-mig-parted to host: failed to create directory: mkdir /host/usr/local/nvidia: read-only file system")
 		}
