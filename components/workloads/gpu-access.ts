@@ -1,10 +1,19 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { InputRules } from "../checked-arguments";
 import type { GpuToleration } from "../kubernetes/toleration";
-import { objectName, qualifiedName } from "../recipe/rules";
+import { objectName, qualifiedName, ruleOf } from "../recipe/rules";
 
 /** Rules for the inputs among them. */
-export const accessRules: InputRules = { runtimeClassName: objectName, gpuResourceName: qualifiedName };
+export const accessRules: InputRules = {
+  runtimeClassName: objectName,
+  // Kubernetes: pkg/apis/core/v1/helper/helpers.go (IsExtendedResourceName); any other name is one of its own, or none.
+  gpuResourceName: ruleOf(
+    (text) => text.includes("/") && qualifiedName(text) === undefined,
+    "is no resource of a device plugin",
+    "Kubernetes refuses the pod, or places it nowhere",
+    "pass `gpuResourceName` of the cluster, e.g. `nvidia.com/gpu`",
+  ),
+};
 
 /** How a workload gets at the GPUs: what a GpuCluster hands out. */
 export interface GpuAccess {

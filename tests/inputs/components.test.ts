@@ -71,6 +71,11 @@ test.each([undefined, null, {}, [], "text", 1, { machines: pulumi.output({}) }])
   },
 );
 
+test.each(["gpu", "nvidia.com/", "nvidia.com/gpu/1", "a b/c"])("a GPU resource %s is none", async (gpuResourceName) => {
+  const error = await errorOf(() => new Ollama("a", { ...access, gpuResourceName }));
+  expect(error?.message).toContain("\n1. gpuResourceName: ");
+});
+
 test("what comes later is an input only where it is said to be one", async () => {
   const later = { runtimeClassName: pulumi.output("nvidia"), gpuResourceName: Promise.resolve("nvidia.com/gpu") };
   expect(await errorOf(() => new Ollama("a", later))).toBeUndefined();

@@ -30,6 +30,17 @@ test("a bundle runs as its sources would: with their folders, its own arguments,
   await expect(run(process.execPath, [runner, file])).rejects.toThrow(/mine[^]*part\.ts:3:/);
 });
 
+test("a run of the tests that fails tells the lines of its sources, too", async () => {
+  const file = path.join(dir, "fails.ts");
+  const from = path.resolve("tests/e2e/runs/program");
+  writeFileSync(
+    file,
+    `import { asProgram } from ${JSON.stringify(from)};\nasProgram(async () => {\n  throw new Error("mine");\n});\n`,
+  );
+  const failed = run(process.execPath, [path.resolve("lab/bundle/run.js"), file]);
+  await expect(failed).rejects.toThrow(/Error: mine[^]*fails\.ts:3:/);
+}, 60_000);
+
 test("it is kept while its sources stay what they are, and made anew when one of them changes", async () => {
   const file = program("changes.ts", `export const part = (): number => 1;`);
   const first = await bundle(file);

@@ -24,10 +24,11 @@ export function asProgram<Outcome>(run: (session: Session, ...args: string[]) =>
   };
   ended().then(
     () => setImmediate(() => process.exit()), // gRPC keeps sockets of the engine open for a while
-    (error: unknown) => {
-      console.error(error);
-      process.exit(1);
-    },
+    (error: unknown) =>
+      // Uncaught, its positions are told in the sources (lab/bundle/run.js); printed here they would be the bundle's.
+      setImmediate(() => {
+        throw error;
+      }),
   );
 }
 
