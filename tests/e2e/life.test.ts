@@ -14,7 +14,12 @@ beforeAll(async () => {
 
 /** Every edit and its end, in their order. */
 const stepsOf = (edits: LifeEdit[]): string[] =>
-  edits.flatMap(({ name, then = [] }) => [name, ...stepsOf(then), `${name}, taken back`]);
+  edits.flatMap(({ name, then = [], stays }) => [
+    name,
+    ...stepsOf(then),
+    `${name}, taken back`,
+    ...(stays === undefined ? [] : [`${name}, after the refusal`]),
+  ]);
 
 const handSteps = ["deleted by hand, --refresh", "deleted by hand, lookAgain", "--replace of everything"];
 
