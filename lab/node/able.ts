@@ -1,28 +1,32 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
+import { whatIsRefused } from "./kernel";
 
 /** Programs of this computer that a real node needs, with the Debian package that has them. */
 const needed = {
   cc: "gcc and libc6-dev: the stand-in of the driver and NVIDIA's programs are built with it",
   ip: "iproute2: it lays the node's network",
+  unshare: "util-linux: what the kernel allows is tried with it",
+  nsenter: "util-linux: it looks and acts on the node",
   ldd: "libc-bin: images are made of this computer's programs with their libraries",
 };
 
 /**
  * Why this computer cannot run a real node, all reasons at once; empty where it can. What only the kernel knows (overlays,
- * bridges, control groups that may be written) is found by trying.
+ * bridges, control groups that may be written) is tried where all else is there.
  */
 export function whyNoRealNode(): string[] {
   if (process.platform !== "linux") return ["it is Linux that a real node needs"];
   const folders = (process.env.PATH ?? "").split(path.delimiter).filter((folder) => folder !== "");
   const isThere = (program: string): boolean => folders.some((folder) => fs.existsSync(path.join(folder, program)));
   const missing = Object.entries(needed).filter(([program]) => !isThere(program));
-  return [
+  const lacks = [
     ...(process.getuid?.() === 0 ? [] : [`it is root that makes namespaces, and this is ${os.userInfo().username}`]),
     ...(mayAdminister(fs.readFileSync("/proc/self/status", "utf8")) ? [] : [`this process has no CAP_SYS_ADMIN`]),
     ...missing.map(([program, why]) => `there is no ${program} on PATH (Debian: ${why})`),
   ];
+  return lacks.length > 0 ? lacks : whatIsRefused();
 }
 
 /** CAP_SYS_ADMIN (capability.h), which containers' root usually lacks. */

@@ -79,6 +79,15 @@ export const languageTool: ToolDefinition = {
 
 const toolkit = "github.com/NVIDIA/nvidia-container-toolkit/cmd";
 const plugin = "github.com/NVIDIA/k8s-device-plugin/cmd";
+const discovery = "sigs.k8s.io/node-feature-discovery/cmd";
+const discoveryPrograms = [`${discovery}/nfd-master`, `${discovery}/nfd-gc`];
+/** As its Makefile does: the machine's folders are where its charts mount them. */
+const discoveryOf = (version: string): { stamps: string[] } => ({
+  stamps: [
+    `sigs.k8s.io/node-feature-discovery/pkg/version.version=${version}`,
+    "sigs.k8s.io/node-feature-discovery/pkg/utils/hostpath.pathPrefix=/host-",
+  ],
+});
 const cni = "github.com/containernetworking/plugins/plugins";
 const containerd = "github.com/containerd/containerd/v2/cmd";
 
@@ -97,16 +106,17 @@ export const nodeCatalogue: readonly ToolDefinition[] = [
   nodeTool(
     "nvidia-device-plugin",
     `${plugin}/nvidia-device-plugin`,
-    [`${plugin}/config-manager`, `${plugin}/mps-control-daemon`],
-    {
-      c: "lazy",
-    },
+    ["config-manager", "mps-control-daemon", "gpu-feature-discovery"].map((name) => `${plugin}/${name}`),
+    { c: "lazy", stamps: ["github.com/NVIDIA/k8s-device-plugin/internal/info.version=0.19.3"] },
   ),
+  // The device plugin's charts bring 0.17.3, the GPU Operator's 0.18: what their manifests call them with differs.
+  nodeTool("node-feature-discovery-v0.17", `${discovery}/nfd-worker`, discoveryPrograms, discoveryOf("v0.17.3")),
+  nodeTool("node-feature-discovery-v0.18", `${discovery}/nfd-worker`, discoveryPrograms, discoveryOf("v0.18.3")),
   nodeTool(
     "nvidia-toolkit",
     `${toolkit}/nvidia-container-runtime`,
     ["nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook"].map((name) => `${toolkit}/${name}`),
-    { c: "lazy" },
+    { c: "lazy", stamps: ["github.com/NVIDIA/nvidia-container-toolkit/internal/info.version=1.19.1"] },
   ),
 ];
 

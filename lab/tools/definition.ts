@@ -2,7 +2,15 @@
 export type ToolName = "pulumi" | "talosctl" | "helm" | "controlplane" | "machines";
 
 /** A family of programs of a real node: their path is the folder that holds them. */
-export type NodeToolName = "kubelet" | "containerd" | "runc" | "cni" | "nvidia-toolkit" | "nvidia-device-plugin";
+export type NodeToolName =
+  | "kubelet"
+  | "containerd"
+  | "runc"
+  | "cni"
+  | "nvidia-toolkit"
+  | "nvidia-device-plugin"
+  | "node-feature-discovery-v0.17"
+  | "node-feature-discovery-v0.18";
 
 /** How a tool is recognised, and how it is built where it is not there. */
 export interface ToolDefinition {

@@ -1,10 +1,10 @@
 import { whyNoRealNode } from "../../lab/node/able";
 import { provideTools } from "../../lab/tools";
-import { inOneLine } from "../../components/diagnosis/unlike/index";
+import { faults } from "../../lab/node/faults/table";
+import { ask } from "../e2e/support/doctor";
 import { cases } from "./cases";
 import { prepare, type Telling, tellingOf, tidy } from "./compare";
-import { differs, realAlone } from "./differs";
-import { faults } from "./faults";
+import { differs, labelsDiffer, realAlone } from "./differs";
 import { emulated, machine, openStand, type Stand, stackOf, until } from "./stand";
 
 // A real kubelet, containerd and device plugin on this computer, under the stack that every case shares. Where it cannot run, or is
@@ -17,15 +17,20 @@ const onNode = reasons.length === 0 ? describe : describe.skip;
 const why = reasons.length === 0 ? "" : ` (skipped: ${reasons.join("; ")})`;
 if (reasons.length > 0) console.warn(`the cases of the real node are skipped: ${reasons.join("; ")}`);
 
-const chunks = <Each>(all: Each[], size: number): Each[][] =>
-  all.length === 0 ? [] : [all.slice(0, size), ...chunks(all.slice(size), size)];
-
-type Answer = Awaited<ReturnType<Stand["ask"]>>;
+/** Does something with each, some at a time. */
+async function each<Item>(items: Item[], some: number, act: (item: Item) => Promise<void>): Promise<void> {
+  const waiting = [...items];
+  const worker = async (): Promise<void> => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await act(item);
+  };
+  await Promise.all(Array.from({ length: some }, worker));
+}
 
 onNode(`a real node${why}`, () => {
   let stand: Stand;
+  let talosctl: string;
   beforeAll(async () => {
-    const { talosctl } = await provideTools({ only: ["talosctl"] });
+    ({ talosctl } = await provideTools({ only: ["talosctl"] }));
     stand = await openStand(talosctl, [1, 4, 2].map(stackOf));
   }, 40 * 60_000);
 
@@ -35,23 +40,37 @@ onNode(`a real node${why}`, () => {
   });
 
   test("the doctor finds nothing on the healthy node", async () => {
-    const { status, report } = await stand.ask();
+    const { status, report } = await ask(talosctl, stand.access);
     expect(report).toMatchObject({ differences: [], findings: [], unseen: [], notes: [] });
     expect(status).toBe(0);
   });
+
+  test("real and emulated GPU feature discovery label their nodes alike, by whichever master of Node Feature Discovery", async () => {
+    const labelsOf = async (): Promise<Record<string, string>[]> => {
+      const nodes = await Promise.all(
+        [machine, emulated].map((name) => stand.kubernetes.read(`/api/v1/nodes/${name}`)),
+      );
+      return nodes.map(({ metadata }) => metadata.labels as Record<string, string>);
+    };
+    const onBus = "feature.node.kubernetes.io/pci-10de.present";
+    const all = (labels: Record<string, string>): boolean => onBus in labels && "nvidia.com/gpu.product" in labels;
+    const nodes = await until("the labels", labelsOf, (found) => found.every(all));
+    const [real, other] = nodes.map((labels) =>
+      Object.entries(labels).filter(([name]) => /^nvidia\.com\//.test(name) && !(name in labelsDiffer)),
+    );
+    expect(Object.fromEntries(other!)).toEqual(Object.fromEntries(real!));
+    expect(nodes[0]!["nvidia.com/gpu.product"]).toBe("NVIDIA-GeForce-RTX-3090-SHARED");
+  }, 120_000);
 
   describe("the emulated kubelet says what the real one does", () => {
     const told: Record<string, Telling[]> = {};
     beforeAll(async () => {
       await prepare(stand.kubernetes);
       // Some at a time: a kubelet starts many pods slowly, and a state that passes is not seen then.
-      for (const some of chunks(Object.keys(cases), 4)) {
-        const tellings = some.map(async (what) => {
-          const nodes = what in realAlone ? [machine] : [machine, emulated];
-          told[what] = await Promise.all(nodes.map((node) => tellingOf(stand.kubernetes, what, node)));
-        });
-        await Promise.all(tellings);
-      }
+      await each(Object.keys(cases), 6, async (what) => {
+        const nodes = what in realAlone ? [machine] : [machine, emulated];
+        told[what] = await Promise.all(nodes.map((node) => tellingOf(stand.kubernetes, what, node)));
+      });
       await tidy(stand.kubernetes);
     }, 10 * 60_000);
 
@@ -68,25 +87,24 @@ onNode(`a real node${why}`, () => {
     });
   });
 
-  test.each(Object.entries(faults))(
-    "the doctor's word when %s, and none once that is put right",
-    async (_what, { bring, unlike, known, mend }) => {
-      await bring(stand);
-      const says = ({ report: { differences, findings } }: Answer): boolean => {
-        const lines = differences.map((each) => [inOneLine(each), ...(each.lastWords ?? [])].join(" | "));
-        const causes = findings.map(({ fix }) => fix as string);
-        return (
-          unlike.every((line) => lines.some((each) => line.test(each))) && known.every((each) => causes.includes(each))
-        );
-      };
-      const { status, report } = await until("the doctor to say so", stand.ask, says);
-      expect(status).toBe(1);
-      expect(report.findings.map(({ fix }) => fix)).toEqual(known);
-      await mend(stand);
-      await until("the doctor to find nothing", stand.ask, (answer) => answer.status === 0);
-    },
-    4 * 60_000,
-  );
+  describe("the doctor names it, and finds nothing once that is put right", () => {
+    let made: ReturnType<Stand["faults"]>;
+    beforeAll(() => (made = stand.faults()));
+
+    test.each(faults.map(({ title, id }) => [title, id]))(
+      "%s",
+      async (_title, id) => {
+        const { wrong, said } = await made.of(id);
+        expect({ wrong, said }).toEqual({ wrong: [], said });
+      },
+      4 * 60_000,
+    );
+  });
+
+  test("what loses its parent on the node is laid to rest when it ends", async () => {
+    const script = 'sh -c "sleep 0.1 & exit 0"; sleep 0.5; grep -l "^State:.*zombie" /proc/[0-9]*/status || true';
+    expect(await stand.onNode(script)).toBe("");
+  });
 
   test("nothing of it is left: no process, mount, link, control group, file", async () => {
     expect(await stand.close()).toEqual([]);

@@ -1,25 +1,17 @@
-import { execFile } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { promisify } from "node:util";
-import type { DoctorReport } from "../../cli/doctor/report";
-import { ask } from "../e2e/support/doctor";
+import * as readline from "node:readline";
+import type { Line } from "./faults";
+import { onNode } from "../../lab/node/on-node";
+import { startApart } from "../e2e/support/apart";
 import { type Found, type Kubernetes, kubernetesOf } from "../e2e/support/kubernetes";
-import { readOr } from "../e2e/support/processes";
 import { left, nothingLeft, startLab } from "../e2e/support/labs";
 
-const run = promisify(execFile);
-
-/** Name of the machine whose node is real, and its address (stacks/Pulumi.node-*.yaml). */
+/** Name of the machine whose node is real (stacks/Pulumi.node-*.yaml). */
 export const machine = "gpu-1";
-export const address = "192.0.2.38";
 
 /** Name of the machine beside it, whose node is emulated. */
 export const emulated = "gpu-2";
-
-/** Namespace of the device plugin, and its DaemonSet. */
-export const namespace = "nvidia-device-plugin";
-export const pluginSet = `/apis/apps/v1/namespaces/${namespace}/daemonsets/nvidia-device-plugin`;
 
 /** File of a stack beside this one. */
 export const stackOf = (slices: number): string => path.join(__dirname, `stacks/Pulumi.node-${slices}.yaml`);
@@ -27,16 +19,16 @@ export const stackOf = (slices: number): string => path.join(__dirname, `stacks/
 /** A lab with a real node, up and kept. */
 export interface Stand {
   kubernetes: Kubernetes;
-  /** Ways to the machines, for talosctl. */
-  talos: { binary: string; config: string };
+  /** Makes every fault, one after the other; gives what came of one as soon as it is known. */
+  faults(): { of(id: string): Promise<Line> };
+  /** Runs a shell's command on the node as its root. */
+  onNode(command: string): Promise<string>;
+  /** Arguments by which a command of ours finds the cluster and the stack. */
+  access: string[];
   /** Counts of nvidia.com/gpu that the node offered, one after the other, each once. */
   offered: number[];
   /** What the lab said on standard error. */
   lines: string[];
-  /** Asks the doctor, with the stack. */
-  ask(): Promise<{ status: number; report: DoctorReport }>;
-  /** Runs a shell's command on the node as its root. */
-  onNode(command: string): Promise<string>;
   /** Takes everything away, and says what is left: processes, mounts, links of the network, control groups, the folder. */
   close(): Promise<string[]>;
 }
@@ -53,15 +45,22 @@ export async function openStand(talosctl: string, stacks: readonly string[]): Pr
   const offered: number[] = [];
   const watch = setInterval(() => void noteOffer(kubernetes, offered), 200);
   await lab.line(/export TALOSCONFIG=/).finally(() => clearInterval(watch));
-  const talos = { binary: talosctl, config: path.join(folder, "talosconfig") };
-  const access = ["--kubeconfig", kubeconfigIn(folder), "--talosconfig", talos.config, "--stack", stacks.at(-1)!];
+  const last = stacks.at(-1)!;
+  const access = [
+    "--kubeconfig",
+    kubeconfigIn(folder),
+    "--talosconfig",
+    path.join(folder, "talosconfig"),
+    "--stack",
+    last,
+  ];
   return {
     kubernetes,
-    talos,
+    faults: () => startFaults([...access, "--talosctl", talosctl, "--node", machine, "--folder", folder]),
+    onNode: (command) => onNode(folder, command),
+    access,
     offered,
     lines: lab.lines,
-    ask: () => ask(talosctl, access),
-    onNode: (command) => onNode(folder, command),
     close: async () => {
       lab.child.kill("SIGINT");
       await lab.ended;
@@ -71,9 +70,24 @@ export async function openStand(talosctl: string, stacks: readonly string[]): Pr
   };
 }
 
-export async function onNode(folder: string, command: string): Promise<string> {
-  const within = ["--target", String(firstProcess(folder)), "--all", "--", "sh", "-ec", command];
-  return (await run("nsenter", within)).stdout;
+/** Starts what makes the faults: a process of its own, as the doctor's libraries are none that Jest can load. */
+function startFaults(args: string[]): { of(id: string): Promise<Line> } {
+  const child = startApart("tests/node/faults.ts", args);
+  const known = new Map<string, Line>();
+  const waiting = new Map<string, (line: Line) => void>();
+  const said: string[] = [];
+  readline.createInterface({ input: child.stderr! }).on("line", (line) => said.push(line));
+  readline.createInterface({ input: child.stdout! }).on("line", (text) => {
+    const line = JSON.parse(text) as Line;
+    known.set(line.id, line);
+    waiting.get(line.id)?.(line);
+  });
+  const ended = new Promise<never>((_, reject) =>
+    child.on("close", () => reject(new Error(`what makes the faults ended: ${said.slice(-20).join("\n")}`))),
+  );
+  ended.catch(() => undefined); // whoever waits then, hears of it
+  const comes = (id: string): Promise<Line> => new Promise((resolve) => waiting.set(id, resolve));
+  return { of: async (id) => known.get(id) ?? Promise.race([comes(id), ended]) };
 }
 
 /** The lab's own kubeconfig, wherever the control plane has put it. */
@@ -89,19 +103,6 @@ async function noteOffer(kubernetes: Kubernetes, offered: number[]): Promise<voi
   const node: Found = await kubernetes.read(`/api/v1/nodes/${machine}`).catch(() => undefined);
   const count = Number(node?.status?.allocatable?.["nvidia.com/gpu"] ?? 0);
   if (count > 0 && offered.at(-1) !== count) offered.push(count);
-}
-
-/** First process of the node's own namespaces. */
-function firstProcess(folder: string): number {
-  const found = fs
-    .readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .find((pid) => {
-      const [, command, spec] = readOr(`/proc/${pid}/cmdline`).split("\0");
-      return command === "real-node-inside" && spec!.startsWith(`${folder}/`);
-    });
-  if (found === undefined) throw new Error(`no real node runs in ${folder}`);
-  return Number(found);
 }
 
 /** What a node may leave on this computer: mounts, links of the network, control groups. */
@@ -132,6 +133,6 @@ export async function until<Answer>(
     if (holds(answer)) return answer;
     if (performance.now() > deadline)
       throw new Error(`not within ${seconds} s: ${what}; last: ${JSON.stringify(answer)}`);
-    await new Promise((resolve) => setTimeout(resolve, 500)); // the doctor looks once; nothing tells when to look again
+    await new Promise((resolve) => setTimeout(resolve, 250)); // events come late, and watching would tell no more
   }
 }

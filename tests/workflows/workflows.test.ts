@@ -60,6 +60,39 @@ test("every stack lives with the published plugins and charts", () => {
   expect(options).toMatchObject({ updates: 2, plugins: "real", charts: "real", host: "pulumi" });
 });
 
+describe("the job of the real node", () => {
+  const temp = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-workflow-node-"));
+  const tools = path.join(temp, "tools");
+  const step = stepOf(read("checks.yml"), "node", "tests/node");
+  const calls = path.join(temp, "calls");
+  // What is called as root, without being called; `sudo` itself goes on.
+  const recorded = (status: number): string =>
+    `require("node:fs").appendFileSync(${JSON.stringify(calls)}, [require("node:path").basename(process.argv[1]), ...process.argv.slice(2), process.env.TALOS_GPU_REAL_NODE ?? "not asked for"].join(" ") + "\\n");
+process.exit(${status});`;
+  const goOn = `const [, ...args] = process.argv.slice(2);
+process.exit(require("node:child_process").spawnSync(args[0], args.slice(1), { stdio: "inherit" }).status);`;
+  const run = (npm: number): { status: number | null; called: string[] } => {
+    fs.rmSync(calls, { force: true });
+    standIn(tools, "sudo", goOn);
+    standIn(tools, "npm", recorded(npm));
+    standIn(tools, "npx", recorded(0));
+    const { status } = runStep(step, { cwd: temp, tools, temp, expressions: {} });
+    return { status, called: fs.readFileSync(calls, "utf8").trim().split("\n") };
+  };
+  afterAll(() => fs.rmSync(temp, { recursive: true }));
+
+  test("asks for its tests as root", () => {
+    expect(run(0)).toEqual({
+      status: 0,
+      called: ["npm run --silent tools -- --node --look 1", "npx jest --ci tests/node 1"],
+    });
+  });
+
+  test("fails where the runner cannot have one, instead of leaving the tests out", () => {
+    expect(run(1)).toEqual({ status: 1, called: ["npm run --silent tools -- --node --look 1"] });
+  });
+});
+
 test("an update goes one stack at a time, in an environment that follows from its plan", () => {
   const { concurrency, jobs } = read("up.yml");
   expect(concurrency).toEqual({ group: "up", "cancel-in-progress": false });

@@ -13,8 +13,6 @@ export interface PodSpec {
   limits?: Record<string, string>;
   /** Folders of the node, by their place in the pod; such a pod is privileged. */
   folders?: Record<string, string>;
-  /** Whether it sees the node's processes. */
-  hostPid?: boolean;
 }
 
 /** A pod that ended, or where its time was over. */
@@ -43,7 +41,6 @@ function podOf(name: string, spec: PodSpec): KubernetesObject {
     metadata: { name, namespace: namespaceOf(spec), labels: { "app.kubernetes.io/part-of": fieldManager } },
     spec: {
       restartPolicy: "Never",
-      ...(spec.hostPid ? { hostPID: true } : {}),
       nodeSelector: { "kubernetes.io/hostname": nodeName },
       tolerations: [{ operator: "Exists" }],
       terminationGracePeriodSeconds: 1,

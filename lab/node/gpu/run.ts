@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { bringUp, type Lab } from "../../cluster/bring-up";
@@ -57,7 +58,7 @@ export async function runCases(options: LabOptions, session: Session): Promise<C
     chosen.map((one) => phaseOf(one, stand, report)),
     running,
   );
-  report.versions = await versionsOf(running);
+  report.versions = await versionsOf(stand);
   await runPhases([downPhase], running);
   const { left } = running.report;
   report.rows.push(
@@ -113,16 +114,22 @@ function settings(before: readonly Card[], after: readonly Card[]): Outcome {
   };
 }
 
-/** What the cluster says of itself, and what this computer is. */
-async function versionsOf({ kubernetes, spec }: Running): Promise<Record<string, string>> {
-  const { status } = (await kubernetes.nodes())[nodeName] ?? {};
+/** What the node's programs say of themselves, and what this computer is. */
+async function versionsOf(stand: Stand): Promise<Record<string, string>> {
+  const { status } = (await stand.kubernetes.nodes())[nodeName] ?? {};
   const { kubeletVersion = "?", containerRuntimeVersion = "?" } = status?.nodeInfo ?? {};
+  const said = async (program: string): Promise<string> => numberIn(await stand.onNode(`${program} --version`));
+  const plugin = stand.lab.nodePrograms!.map((folder) => path.join(folder, "nvidia-device-plugin")).find(existsSync);
   return {
     kubelet: kubeletVersion,
     containerd: containerRuntimeVersion.replace("containerd://", ""),
-    toolkit: "1.19.1",
-    "device plugin": spec.devicePlugin?.version ?? "?",
-    "files as Talos": spec.talosVersion,
+    runc: await said("runc"),
+    toolkit: await said("nvidia-ctk"),
+    "device plugin": plugin === undefined ? "?" : await said(plugin),
+    "files as Talos": stand.lab.spec.talosVersion,
     on: `${os.type()} ${os.release()}`,
   };
 }
+
+/** The version in what a program prints of itself. */
+export const numberIn = (text: string): string => /\bv?(\d+\.\d+\.\d+\S*)/.exec(text)?.[1] ?? text.trim();

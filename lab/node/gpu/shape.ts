@@ -12,8 +12,6 @@ export interface Shape {
   watts?: number;
   /** The marker files of the GPU Operator's legacy recipe. */
   markers?: boolean;
-  /** A word: everything that the stack made is looked at again. */
-  lookAgain?: string;
 }
 
 /** Name of the stack and of its one machine's node. */
@@ -26,7 +24,9 @@ const pluginVersion = "0.19.3";
 
 /** Configuration of a stack of that shape: one machine with the cards, its owner's own, and NVIDIA's device plugin. */
 export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, unknown> {
-  const { slices, mps, cdi, watts, lookAgain } = shape;
+  const { slices, mps, cdi, watts } = shape;
+  // Feature discovery from the beginning: Helm installs its subchart's kinds with a release, never with an upgrade of one.
+  const values = { gfd: { enabled: true }, ...(cdi ? { deviceListStrategy: "cdi-cri" } : {}) };
   const sharing =
     slices !== undefined
       ? { timeSlicing: { replicas: slices } }
@@ -44,8 +44,7 @@ export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, 
         ...(watts === undefined ? {} : { powerLimit: watts }),
       },
     },
-    devicePlugin: { version: pluginVersion, ...(cdi ? { values: { deviceListStrategy: "cdi-cri" } } : {}) },
+    devicePlugin: { version: pluginVersion, values },
     ...(sharing === undefined ? {} : { sharing }),
-    ...(lookAgain === undefined ? {} : { lookAgain }),
   };
 }

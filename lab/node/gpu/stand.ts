@@ -1,21 +1,17 @@
-import { setTimeout as pause } from "node:timers/promises";
-import { examine } from "../../../cli/doctor/examine";
-import type { DoctorReport } from "../../../cli/doctor/report";
 import { planCluster, type GpuSpec, type Plan } from "../../../components/recipe";
 import { clusterOf } from "../../../stacks/stack-file";
 import { labTimeouts } from "../../clock";
+import type { KubernetesView } from "../../cluster/kubernetes-view";
 import { Cluster } from "../../providers/kubernetes/cluster";
 import type { Say } from "../../phases";
 import type { Running } from "../../run/running";
 import type { StackConfiguration } from "../../run/stack-configuration";
 import { engineConfig, preview, update } from "../../run/updates";
+import type { Scene } from "../faults/scene";
+import { onNode } from "../on-node";
+import { until } from "../until";
 import type { Card } from "./card";
-import { stackOf, type Shape } from "./shape";
-
-/** Milliseconds between two looks at what cannot be watched. */
-const every = 250;
-/** Seconds that the calls of one look may take. */
-const oneLook = 20;
+import { nodeName, stackOf, type Shape } from "./shape";
 
 /** The stack of a shape as the lab runs it. */
 export function configurationOf(gpus: readonly GpuSpec[], shape: Shape, timeScale: number): StackConfiguration {
@@ -24,11 +20,10 @@ export function configurationOf(gpus: readonly GpuSpec[], shape: Shape, timeScal
 }
 
 /** A lab with a real node, and what cases do with it. */
-export class Stand {
+export class Stand implements Scene {
+  readonly node = nodeName;
   readonly cluster: Cluster;
   private shape: Shape | undefined;
-  /** How often the stack was told to look again. */
-  private looks = 0;
 
   constructor(
     readonly lab: Running,
@@ -46,6 +41,19 @@ export class Stand {
 
   get plan(): Plan {
     return planCluster(this.lab.spec);
+  }
+
+  get kubernetes(): KubernetesView {
+    return this.lab.kubernetes;
+  }
+
+  get talos(): Scene["talos"] {
+    const { tools, session } = this.lab;
+    return { talosctl: tools.talosctl, talosconfig: session.dir("talosconfig") };
+  }
+
+  onNode(command: string): Promise<string> {
+    return onNode(this.lab.session.dir(), command);
   }
 
   /** Number of cards of the node. */
@@ -75,68 +83,21 @@ export class Stand {
     return report.result === "failed" ? errorsIn(diagnostics) : "";
   }
 
-  /** Puts back what somebody did by hand, as the doctor advises. */
-  async lookAgain(say: Say): Promise<void> {
-    const shape = this.shape ?? {};
-    this.shape = undefined;
-    this.looks++;
-    await this.become(shape, say);
-  }
-
   private async configure(shape: Shape): Promise<void> {
     this.lab.earlier.push(this.plan);
-    Object.assign(this.lab, this.stackOf(shape));
+    Object.assign(this.lab, configurationOf(this.gpus, shape, this.lab.options.timeScale));
     await this.lab.engine.configure({ ...engineConfig(this.lab), ...(shape.markers ? { "lab:markers": true } : {}) });
-  }
-
-  private stackOf(shape: Shape): StackConfiguration {
-    const again = this.looks === 0 ? {} : { lookAgain: `look ${this.looks}` };
-    return configurationOf(this.gpus, { ...shape, ...again }, this.lab.options.timeScale);
-  }
-
-  /** What `talos-gpu doctor --stack` says of the cluster. */
-  doctor(): Promise<DoctorReport> {
-    const { kubernetes, tools, session } = this.lab;
-    const machines = {
-      talosctl: tools.talosctl,
-      talosconfig: session.dir("talosconfig"),
-      secrets: [],
-      patience: oneLook * 1000,
-    };
-    return examine({ kubeconfig: kubernetes.config, machines, leftOut: [] }, this.plan, oneLook * 1000);
-  }
-
-  /** Looks until the doctor's status is as wanted; gives the last report. */
-  async doctorUntil(wanted: (report: DoctorReport) => boolean, seconds: number): Promise<DoctorReport> {
-    let report = await this.doctor();
-    await this.until(
-      seconds,
-      async () => wanted((report = await this.doctor())),
-      () => wanted(report),
-    );
-    return report;
   }
 
   /** Units of a resource that the node offers. */
   async units(resource = this.plan.kubernetes.resourceName): Promise<number> {
-    const { gpu } = await this.lab.kubernetes.nodes();
-    return Number(gpu?.status?.allocatable?.[resource] ?? 0);
+    const node = (await this.kubernetes.nodes())[nodeName];
+    return Number(node?.status?.allocatable?.[resource] ?? 0);
   }
 
   /** Seconds until something holds; undefined when it does not within the limit. */
-  async until(
-    seconds: number,
-    ask: () => Promise<boolean>,
-    already: () => boolean = () => false,
-  ): Promise<number | undefined> {
-    const begin = performance.now();
-    const took = (): number => Math.round((performance.now() - begin) / 100) / 10;
-    if (already()) return took();
-    for (;;) {
-      if (await ask()) return took();
-      if (took() > seconds) return undefined;
-      await pause(every, undefined, { signal: this.signal });
-    }
+  until(seconds: number, ask: () => Promise<boolean>): Promise<number | undefined> {
+    return until(this.signal, seconds, ask);
   }
 }
 

@@ -56,7 +56,8 @@ func driver(spec *Spec) error {
 func standIn(spec *Spec) error {
 	for _, name := range standInLibraries {
 		file := name + "." + spec.Libraries
-		if err := bind(filepath.Join(spec.Folder, "programs", file), "/usr/local/lib/"+file); err != nil {
+		// A copy: as the driver's own, it can be taken away.
+		if err := copyTo(filepath.Join(spec.Folder, "programs", file), "/usr/local/lib"); err != nil {
 			return err
 		}
 		_ = os.Remove("/usr/local/lib/" + name + ".1")

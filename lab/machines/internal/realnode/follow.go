@@ -74,7 +74,7 @@ func start(ctx context.Context, config Config, machine host.Machine, snapshot ho
 		defer close(b.goodbye)
 		// The node dies with the thread that started it (PR_SET_PDEATHSIG), which therefore stays.
 		runtime.LockOSThread()
-		if err := run(ctx, specOf(config, machine, snapshot)); err != nil && ctx.Err() == nil {
+		if err := run(ctx, specOf(config, machine, snapshot), config.Authority, machine); err != nil && ctx.Err() == nil {
 			machine.Event("the real node ended: %v", err)
 			logf(machine, "%v", err)
 		}

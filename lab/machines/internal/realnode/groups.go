@@ -136,8 +136,10 @@ func mountGroups() error {
 		if err := os.Mkdir(leaf, 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(leaf+"/cgroup.procs", []byte("0"), 0o644); err != nil {
-			return err
+		for _, process := range []string{"0", "1"} { // this one, and the node's first
+			if err := os.WriteFile(leaf+"/cgroup.procs", []byte(process), 0o644); err != nil {
+				return err
+			}
 		}
 		text, err := os.ReadFile("/sys/fs/cgroup/cgroup.controllers")
 		if err != nil {

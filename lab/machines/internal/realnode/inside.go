@@ -4,6 +4,7 @@ package realnode
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/url"
@@ -21,10 +22,43 @@ func enter(path string) error {
 	if err != nil {
 		return fmt.Errorf("nobody says that the node may start: %w", err)
 	}
-	return ownGroups(os.Args[0], insideCommand, path, strings.TrimSpace(network))
+	return ownGroups(os.Args[0], initCommand, path, strings.TrimSpace(network))
 }
 
-// inside is the node's first process: it lays out the machine, starts containerd and the kubelet, and ends when one of them cannot be started.
+// initialise is the node's first process: it starts the one that does the work, lays to rest whatever loses its parent, and ends with that one.
+func initialise(arguments []string) int {
+	self, err := os.Executable()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "real node: %v\n", err)
+		return 1
+	}
+	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
+	child, err := os.StartProcess(self, append([]string{self, insideCommand}, arguments...), &os.ProcAttr{Files: files, Env: os.Environ()})
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "real node: %v\n", err)
+		return 1
+	}
+	return reap(child.Pid)
+}
+
+// reap waits for every child until the one ends, and gives its exit code.
+func reap(until int) int {
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		switch {
+		case err == syscall.EINTR:
+		case err != nil:
+			return 1
+		case pid == until && status.Exited():
+			return status.ExitStatus()
+		case pid == until && status.Signaled():
+			return 128 + int(status.Signal())
+		}
+	}
+}
+
+// inside does the node's work: it lays out the machine, starts containerd and the kubelet, and ends when one of them cannot be started.
 func inside(path, cable string) error {
 	spec, err := load(path)
 	if err != nil {
@@ -46,7 +80,7 @@ func inside(path, cable string) error {
 		}
 	}
 	kubelet := []string{"/usr/bin/kubelet", "--config=/etc/kubernetes/kubelet.yaml", "--kubeconfig=/etc/kubernetes/kubeconfig", "--hostname-override=" + spec.Name, "--node-ip=" + addressOf(number), "--v=2"}
-	failed := make(chan error, 2)
+	failed := make(chan error, 3)
 	for _, each := range []service{
 		{"containerd", []string{"/usr/bin/containerd", "--config", "/etc/containerd/config.toml"}, func() error { return exec.Command("/usr/bin/ctr", "version").Run() }},
 		{"kubelet", kubelet, kubeletAnswers},
@@ -57,6 +91,7 @@ func inside(path, cable string) error {
 		}
 		go func() { failed <- each.keep(spec, running) }()
 	}
+	go func() { failed <- fmt.Errorf("the cluster's Services: %w", serveCluster(context.Background())) }()
 	return <-failed
 }
 
@@ -67,15 +102,15 @@ func network(spec *Spec, number int) error {
 		return err
 	}
 	for _, line := range []string{
-		"link set lo up", "addr add 10.96.0.1/32 dev lo",
+		"link set lo up", "addr add " + apiAddress + "/32 dev lo",
 		"addr add " + addressOf(number) + "/30 dev eth0", "link set eth0 up", "route add default via " + gatewayOf(number),
 	} {
 		if err := ip(line); err != nil {
 			return err
 		}
 	}
-	socket := filepath.Join(spec.Folder, "api.sock")
-	for _, address := range []string{"127.0.0.1:" + server.Port(), "10.96.0.1:443"} {
+	api := filepath.Join(spec.Folder, "api.sock")
+	for address, socket := range map[string]string{"127.0.0.1:" + server.Port(): api, apiAddress + ":443": api, factsAddress: spec.factsSocket()} {
 		listener, err := net.Listen("tcp", address)
 		if err != nil {
 			return err

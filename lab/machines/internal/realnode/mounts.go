@@ -3,9 +3,11 @@
 package realnode
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -42,10 +44,6 @@ func mountMachine(spec *Spec) error {
 		if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "mode=755"); err != nil {
 			return err
 		}
-		// Mounts of the driver, e.g. of MPS' shared memory, reach from pod to pod.
-		if err := syscall.Mount("", folder, "", syscall.MS_SHARED, ""); err != nil {
-			return err
-		}
 	}
 	if info, err := os.Lstat("/var/run"); err == nil && info.Mode()&os.ModeSymlink == 0 {
 		if err := syscall.Mount("/run", "/var/run", "", syscall.MS_BIND, ""); err != nil {
@@ -53,6 +51,13 @@ func mountMachine(spec *Spec) error {
 		}
 	}
 	if err := devices(spec, work); err != nil {
+		return err
+	}
+	if err := cardsInSystem(spec); err != nil {
+		return err
+	}
+	// Mounts of pods reach the machine and others, as on Talos: of the driver's folder, of MPS' shared memory.
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_SHARED, ""); err != nil {
 		return err
 	}
 	if err := mountGroups(); err != nil {
@@ -75,6 +80,29 @@ func identify(spec *Spec) error {
 	}
 	_ = os.Remove("/etc/os-release")
 	return write("/etc/os-release", fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%s\nPRETTY_NAME=\"Talos (%s)\"\n", spec.Talos, spec.Talos))
+}
+
+// cardsInSystem shows the stand-in's cards on the PCI bus, alone, where Node Feature Discovery looks (pkg/utils/pci.go).
+func cardsInSystem(spec *Spec) error {
+	const bus = "/sys/bus/pci/devices"
+	if spec.RealDriver || len(spec.Cards) == 0 || !exists(bus) {
+		return nil
+	}
+	if err := syscall.Mount("tmpfs", bus, "tmpfs", 0, "mode=755"); err != nil {
+		return fmt.Errorf("the cards on the PCI bus: %w", err)
+	}
+	for i, card := range spec.Cards {
+		class, vendor, _ := strings.Cut(card.PCIDevice, "_")
+		folder := fmt.Sprintf("%s/0000:%02x:00.0", bus, 0x40+i)
+		for name, text := range map[string]string{
+			"class": "0x" + class + "00", "vendor": "0x" + vendor, "device": "0x" + cmp.Or(card.PCIID, "ffff"), "subsystem_vendor": "0x" + vendor, "subsystem_device": "0x0000",
+		} {
+			if err := write(folder+"/"+name, text+"\n"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // devices makes the node's /dev: the usual ones of this computer, and its cards' or their stand-ins.

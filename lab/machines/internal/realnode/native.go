@@ -36,7 +36,7 @@ func prepare(spec *Spec) error {
 	if !spec.standsIn() {
 		return nil
 	}
-	if err := compile(folder, "nvml.c", "libnvidia-ml.so."+spec.Libraries, "-shared", "-fPIC", "-O1", `-DDRIVER_VERSION="`+spec.Libraries+`"`, "-DCARDS="+cardsInC(spec.Cards), "-Wl,-soname,libnvidia-ml.so.1"); err != nil {
+	if err := compile(folder, "nvml.c", "libnvidia-ml.so."+spec.Libraries, "-shared", "-fPIC", "-O1", `-DDRIVER_VERSION="`+spec.Libraries+`"`, "-DCARDS="+cardsInC(spec.Cards), "-DCUDA_VERSION="+cudaInC(spec.Libraries), "-Wl,-soname,libnvidia-ml.so.1"); err != nil {
 		return err
 	}
 	return compile(folder, "cuda.c", "libcuda.so."+spec.Libraries, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1")
@@ -46,9 +46,19 @@ func cardsInC(cards []kubelet.GPU) string {
 	var list []string
 	for _, card := range cards {
 		major, minor, _ := strings.Cut(card.ComputeCapability, ".")
-		list = append(list, fmt.Sprintf("{%q,%q,%dull,%s,%s}", card.UUID, smi.ProductName(card.Model), uint64(card.MemoryMiB)<<20, cmp.Or(major, "0"), cmp.Or(minor, "0")))
+		mig := 0
+		if card.MIG != nil {
+			mig = 1
+		}
+		list = append(list, fmt.Sprintf("{%q,%q,%dull,%s,%s,%d}", card.UUID, smi.ProductName(card.Model), uint64(card.MemoryMiB)<<20, cmp.Or(major, "0"), cmp.Or(minor, "0"), mig))
 	}
 	return strings.Join(list, ",")
+}
+
+// cudaInC is the CUDA release of a driver as its libraries count it, e.g. 13020 for 13.2.
+func cudaInC(driver string) string {
+	major, minor, _ := strings.Cut(smi.CUDAVersion(driver), ".")
+	return fmt.Sprintf("(%s*1000+%s*10)", cmp.Or(major, "13"), cmp.Or(minor, "0"))
 }
 
 func compile(folder, source, program string, flags ...string) error {

@@ -15,11 +15,15 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet"
 )
 
 // Commands of this binary that belong to a real node; see Main.
 const (
 	enterCommand  = "real-node-enter"
+	initCommand   = "real-node-init"
 	insideCommand = "real-node-inside"
 )
 
@@ -31,11 +35,16 @@ func Main(arguments []string) (handled bool, code int) {
 	case "nvidia-smi":
 		return true, askSettings(arguments[1:])
 	}
+	if image := os.Getenv(imageVariable); image != "" {
+		return true, emulated(image, arguments)
+	}
 	if len(arguments) < 3 {
 		return false, 0
 	}
 	var err error
 	switch arguments[1] {
+	case initCommand:
+		return true, initialise(arguments[2:])
 	case enterCommand:
 		err = enter(arguments[2])
 	case insideCommand:
@@ -51,7 +60,7 @@ func Main(arguments []string) (handled bool, code int) {
 }
 
 // run runs one boot's node in namespaces of its own, until ctx or the node ends.
-func run(ctx context.Context, spec *Spec) error {
+func run(ctx context.Context, spec *Spec, authority *kubelet.Authority, machine host.Machine) error {
 	for _, folder := range []string{"programs", "images", "logs"} {
 		if err := os.MkdirAll(filepath.Join(spec.Folder, folder), 0o700); err != nil {
 			return err
@@ -70,6 +79,11 @@ func run(ctx context.Context, spec *Spec) error {
 		return err
 	}
 	defer stop()
+	stopFacts, err := serveFacts(spec, authority, machine)
+	if err != nil {
+		return err
+	}
+	defer stopFacts()
 	if err := prepare(spec); err != nil {
 		return err
 	}
@@ -206,14 +220,19 @@ func forward(listener net.Listener, network, address string) {
 				return
 			}
 			defer server.Close()
-			done := make(chan struct{}, 2)
-			for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
-				go func() {
-					_, _ = io.Copy(pair[0], pair[1])
-					done <- struct{}{}
-				}()
-			}
-			<-done
+			join(client, server)
 		}()
 	}
+}
+
+// join passes on what both say, until one of them has ended.
+func join(client, server net.Conn) {
+	done := make(chan struct{}, 2)
+	for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
+		go func() {
+			_, _ = io.Copy(pair[0], pair[1])
+			done <- struct{}{}
+		}()
+	}
+	<-done
 }

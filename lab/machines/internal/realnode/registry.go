@@ -27,13 +27,15 @@ const (
 type registry struct {
 	folder string
 	images []image
-	mutex  sync.Mutex
-	blobs  map[string]string // file by digest
+	// standsFor gives an image by its whole reference, where none of the list has the name.
+	standsFor func(reference string) (image, bool)
+	mutex     sync.Mutex
+	blobs     map[string]string // file by digest
 }
 
 // serveImages starts the registry, in the node's own network.
 func serveImages(spec *Spec) error {
-	r := &registry{folder: filepath.Join(spec.Folder, "images"), images: spec.images(), blobs: map[string]string{}}
+	r := &registry{folder: filepath.Join(spec.Folder, "images"), images: spec.images(), standsFor: spec.standsFor, blobs: map[string]string{}}
 	listener, err := net.Listen("tcp", registryAddress)
 	if err != nil {
 		return err
@@ -56,7 +58,7 @@ func (r *registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if parts[2] == "manifests" {
 		kind = "application/vnd.oci.image.manifest.v1+json"
 		if r.blobs[digest] == "" {
-			made, err := r.manifest(parts[1])
+			made, err := r.manifest(request.URL.Query().Get("ns"), parts[1], parts[3])
 			if err != nil {
 				fmt.Fprintf(os.Stderr, "the image %s: %v\n", parts[1], err)
 				http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -78,31 +80,38 @@ func (r *registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 }
 
 // manifest makes the image that stands for a repository, and gives its manifest's digest; "" when none does.
-func (r *registry) manifest(repository string) (string, error) {
-	for _, image := range r.images {
-		if !image.names.MatchString(repository) {
-			continue
-		}
-		layer, size, err := r.layer(image)
-		if err != nil {
-			return "", err
-		}
-		config, configSize, err := r.document(map[string]any{
-			"architecture": runtime.GOARCH, "os": "linux",
-			"config": map[string]any{"Env": append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, image.env...), "Cmd": image.command},
-			"rootfs": map[string]any{"type": "layers", "diff_ids": []string{layer}},
-		})
-		if err != nil {
-			return "", err
-		}
-		digest, _, err := r.document(map[string]any{
-			"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
-			"config": map[string]any{"mediaType": "application/vnd.oci.image.config.v1+json", "digest": config, "size": configSize},
-			"layers": []map[string]any{{"mediaType": "application/vnd.oci.image.layer.v1.tar", "digest": layer, "size": size}},
-		})
-		return digest, err
+func (r *registry) manifest(host, repository, tag string) (string, error) {
+	image, known := r.imageOf(host, repository, tag)
+	if !known {
+		return "", nil
 	}
-	return "", nil
+	layer, size, err := r.layer(image)
+	if err != nil {
+		return "", err
+	}
+	config, configSize, err := r.document(map[string]any{
+		"architecture": runtime.GOARCH, "os": "linux",
+		"config": map[string]any{"Env": append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, image.env...), "User": image.user, "Entrypoint": image.entrypoint, "Cmd": image.command},
+		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{layer}},
+	})
+	if err != nil {
+		return "", err
+	}
+	digest, _, err := r.document(map[string]any{
+		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+		"config": map[string]any{"mediaType": "application/vnd.oci.image.config.v1+json", "digest": config, "size": configSize},
+		"layers": []map[string]any{{"mediaType": "application/vnd.oci.image.layer.v1.tar", "digest": layer, "size": size}},
+	})
+	return digest, err
+}
+
+func (r *registry) imageOf(host, repository, tag string) (image, bool) {
+	for _, image := range r.images {
+		if image.names.MatchString(repository + ":" + tag) {
+			return image, true
+		}
+	}
+	return r.standsFor(host + "/" + repository + ":" + tag)
 }
 
 // layer makes an image's files once, also for later boots.

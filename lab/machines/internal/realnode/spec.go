@@ -60,10 +60,10 @@ func load(path string) (*Spec, error) {
 // standsIn says that the driver that is up is the stand-in.
 func (s *Spec) standsIn() bool { return s.Toolkit && !s.RealDriver && len(s.Cards) > 0 }
 
-// program finds a program in the folders of programs.
+// program finds a program in the folders of programs; one of several releases by FOLDER/NAME.
 func (s *Spec) program(name string) (string, error) {
 	for _, folder := range s.Programs {
-		for _, path := range []string{filepath.Join(folder, name), filepath.Join(folder, name, name)} {
+		for _, path := range []string{filepath.Join(folder, name), filepath.Join(folder, name, name), filepath.Join(filepath.Dir(folder), name)} {
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 				return path, nil
 			}

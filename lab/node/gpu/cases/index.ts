@@ -1,12 +1,20 @@
 import type { Case } from "../case";
 import { doctorCases } from "./doctor";
+import { labelCases } from "./labels";
 import { plainCases } from "./plain";
 import { powerCases } from "./power";
 import { sliceCases } from "./slices";
 import { wayCases } from "./ways";
 
 /** Every case, in the order in which a run tries them: what needs the same stack stands together. */
-export const cases: readonly Case[] = [...plainCases, ...doctorCases, ...wayCases, ...powerCases, ...sliceCases];
+export const cases: readonly Case[] = [
+  ...plainCases,
+  ...doctorCases,
+  ...wayCases,
+  ...powerCases,
+  ...sliceCases,
+  ...labelCases,
+];
 
 /** Cases by their names; `all` is every one. */
 export function chosenCases(names: readonly string[]): readonly Case[] {

@@ -19,7 +19,7 @@ export const oneUnit = ({ plan }: Stand): Record<string, string> => ({ [plan.kub
 
 const plain: Case = {
   id: "allocatable",
-  title: "standalone device plugin as emitted",
+  title: "standalone device plugin as emitted, with GPU feature discovery",
   run: async (stand, say) => {
     const { seconds } = await stand.become({}, say);
     const waited = await stand.until(published, async () => (await stand.units()) === stand.count);

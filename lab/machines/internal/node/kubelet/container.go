@@ -38,6 +38,8 @@ type Container struct {
 	PodIP string
 	// Devices is the kubelet's device manager, for device plugins.
 	Devices *DeviceManager
+	// Listen opens a port of the container, where its network is a real one.
+	Listen func(port int) (net.Listener, error)
 
 	rule      Rule
 	folder    string
@@ -55,8 +57,15 @@ type listeners struct {
 // Logf writes a line to the container's log.
 func (c *Container) Logf(format string, args ...any) { fmt.Fprintf(c.Output, format+"\n", args...) }
 
-// Serve answers HTTP for a port of the pod, really, on an address of 127.0.0.1, until ctx ends.
+// Serve answers HTTP for a port of the pod, really, until ctx ends: on an address of 127.0.0.1, or where the pod's network is a real one, on its port.
 func (c *Container) Serve(ctx context.Context, port int, handler http.Handler) error {
+	if c.Listen != nil {
+		listener, err := c.Listen(port)
+		if err != nil {
+			return err
+		}
+		return serveUntil(ctx, listener, handler)
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listening for port %d of pod %s: %w", port, c.Pod.Name, err)
@@ -67,14 +76,19 @@ func (c *Container) Serve(ctx context.Context, port int, handler http.Handler) e
 	c.listeners.ports[port] = address
 	c.listeners.mutex.Unlock()
 	c.announce(address)
-	server := &http.Server{Handler: handler, BaseContext: func(net.Listener) context.Context { return ctx }}
 	stopped := context.AfterFunc(ctx, func() {
 		c.network.Unregister(c.PodIP, port, address)
 		c.listeners.mutex.Lock()
 		delete(c.listeners.ports, port)
 		c.listeners.mutex.Unlock()
-		_ = server.Close()
 	})
+	defer stopped()
+	return serveUntil(ctx, listener, handler)
+}
+
+func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	server := &http.Server{Handler: handler, BaseContext: func(net.Listener) context.Context { return ctx }}
+	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stopped()
 	if err := server.Serve(listener); err != nil && ctx.Err() == nil {
 		return err

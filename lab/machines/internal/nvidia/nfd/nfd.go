@@ -15,6 +15,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
@@ -25,18 +26,13 @@ import (
 
 // Discovery is what its programs share.
 type Discovery struct {
-	client kubernetes.Interface
-	found  *features
+	client  kubernetes.Interface
+	dynamic dynamic.Interface
 }
 
 // New prepares the programs with a client that may do everything.
-func New(client kubernetes.Interface) *Discovery {
-	return &Discovery{client: client, found: newFeatures()}
-}
-
-// Put notes the labels that a source found on a node, in the place of those that it found before.
-func (o *Discovery) Put(node, source string, labels map[string]string) {
-	o.found.put(node, source, labels)
+func New(client kubernetes.Interface, dynamic dynamic.Interface) *Discovery {
+	return &Discovery{client: client, dynamic: dynamic}
 }
 
 // WorkerConfig is the PCI part of nfd-worker.conf. Defaults: node-feature-discovery docs, "Worker configuration file".
@@ -126,7 +122,10 @@ func (o *Discovery) Worker(ctx context.Context, c *kubelet.Container) int {
 	c.Logf("feature discovery sources configured; starting on node %s", c.Machine.Name())
 	go health(ctx, c)
 	for range c.Machine.Watch(ctx) {
-		o.Put(c.Machine.Name(), "worker", DiscoverNode(c.Machine.Snapshot(), config))
+		if err := o.Tell(ctx, c, c.Machine.Name(), DiscoverNode(c.Machine.Snapshot(), config)); err != nil && ctx.Err() == nil {
+			c.Logf("failed to advertise features: %v", err)
+			return 1
+		}
 	}
 	return 143
 }
@@ -165,20 +164,36 @@ func (o *Discovery) Master(ctx context.Context, c *kubelet.Container) int {
 	}
 	c.Logf("Node Feature Discovery Master")
 	go health(ctx, c)
-	o.found.wake()
+	wake := make(chan struct{}, 1)
+	said, err := o.watchFeatures(ctx, wake)
+	if err != nil {
+		c.Logf("%v", err)
+		return 1
+	}
+	published := map[string]map[string]string{}
 	for {
 		select {
 		case <-ctx.Done():
 			return 143
-		case <-o.found.changed:
+		case <-wake:
 		}
-		for node, labels := range o.found.labels() {
+		nodes, err := labelsSaid(said)
+		if err != nil {
+			c.Logf("%v", err)
+			return 1
+		}
+		for node, labels := range nodes {
+			if maps.Equal(published[node], labels) {
+				continue
+			}
 			if err := o.publish(ctx, node, labels); err != nil && ctx.Err() == nil {
 				c.Logf("failed to update node %s: %v", node, err)
 				if c.Machine.Clock().Sleep(ctx, 5*time.Second) == nil {
-					o.found.wake()
+					nudge(wake)
 				}
+				continue
 			}
+			published[node] = labels
 		}
 	}
 }

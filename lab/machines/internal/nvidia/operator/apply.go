@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,12 +47,24 @@ func (r *reconciler) apply(ctx context.Context, p policy, o operand) (*appsv1.Da
 	return nil, err
 }
 
-// companions are the operand's service account and ConfigMaps.
+// companions are the operand's service account with what it may do, and ConfigMaps.
 func (r *reconciler) companions(ctx context.Context, p policy, o operand) error {
 	meta := metav1.ObjectMeta{Name: o.name, Namespace: p.namespace, OwnerReferences: []metav1.OwnerReference{p.owner}}
 	_, err := r.operator.client.CoreV1().ServiceAccounts(p.namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
+	}
+	if len(o.rules) > 0 {
+		rbac := r.operator.client.RbacV1()
+		_, err = rbac.Roles(p.namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: o.rules}, metav1.CreateOptions{})
+		if err == nil || apierrors.IsAlreadyExists(err) {
+			binding := &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: o.name},
+				Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: o.name, Namespace: p.namespace}}}
+			_, err = rbac.RoleBindings(p.namespace).Create(ctx, binding, metav1.CreateOptions{})
+		}
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
 	}
 	for name, files := range o.configMaps {
 		meta.Name = name

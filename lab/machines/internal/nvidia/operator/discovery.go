@@ -98,8 +98,12 @@ func (o *Operator) discover(ctx context.Context, c *kubelet.Container) int {
 		return 1
 	}
 	labels := gpuLabels(snapshot, cards, sharing)
-	labels["nvidia.com/gfd.timestamp"] = strconv.FormatInt(int64(c.Machine.Clock().Now()), 10)
-	o.nfd.Put(c.Machine.Name(), "gfd", labels)
+	labels["nvidia.com/gfd.timestamp"] = strconv.FormatInt(time.Now().Unix(), 10)
+	// As the real one names it (k8s-device-plugin internal/lm/output.go).
+	if err := o.nfd.Tell(ctx, c, "nvidia-features-for-"+c.Machine.Name(), labels); err != nil {
+		c.Logf("error creating or updating NodeFeature object: %v", err)
+		return 1
+	}
 	c.Logf("Creating Labels\nSleeping for 60 seconds")
 	<-ctx.Done()
 	return 143

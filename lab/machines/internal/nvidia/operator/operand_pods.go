@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 )
 
 // entrypoint waits for driver-ready, takes its content into the environment, and becomes the plugin
@@ -91,6 +92,13 @@ func (p policy) discovery() operand {
 		withOverrides(p.migEnv(), environment("GFD_SLEEP_INTERVAL", "60s", "GFD_FAIL_ON_INIT_ERROR", "true", "NVIDIA_VISIBLE_DEVICES", "all")))
 	container := &operand.pod.Containers[0]
 	container.Command = []string{"gpu-feature-discovery"}
+	// It tells NFD by an object, whose owner its pod is (k8s-device-plugin internal/lm/output.go).
+	container.Env = append(container.Env, corev1.EnvVar{Name: "GFD_USE_NODE_FEATURE_API", Value: "true"},
+		field("NODE_NAME", "spec.nodeName"), field("NAMESPACE", "metadata.namespace"), field("POD_NAME", "metadata.name"))
+	operand.rules = []rbacv1.PolicyRule{
+		{APIGroups: []string{"nfd.k8s-sigs.io"}, Resources: []string{"nodefeatures"}, Verbs: []string{"get", "list", "watch", "create", "update"}},
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}},
+	}
 	operand.pod.Volumes = append(operand.pod.Volumes, hostVolume("driver-install-dir", p.spec.HostPaths.DriverInstallDir, corev1.HostPathDirectoryOrCreate))
 	container.VolumeMounts = append(container.VolumeMounts, mounted("driver-install-dir", "/driver-root"))
 	p.sharingConfig(&operand.pod, container.Image)

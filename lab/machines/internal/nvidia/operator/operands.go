@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
@@ -24,6 +25,8 @@ type operand struct {
 	pod   corev1.PodSpec
 	// configMaps of the operand, by name: its entrypoint and its defaults.
 	configMaps map[string]map[string]string
+	// rules are what its programs may do in the operator's namespace.
+	rules []rbacv1.PolicyRule
 	// runtime says that the pod runs on the NVIDIA runtime class.
 	runtime bool
 }
@@ -43,6 +46,11 @@ func (p policy) waitForToolkit(mount corev1.VolumeMount) corev1.Container {
 func (o operand) stateName() string { return "state-" + cmp.Or(o.state, o.deploy) }
 
 func (p policy) validatorImage() string { return p.spec.Validator.reference(p.operatorImage) }
+
+// field is a variable that says something of the pod.
+func field(name, path string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
+}
 
 func privileged() *corev1.SecurityContext {
 	yes := true
@@ -137,7 +145,7 @@ func (p policy) sharingConfig(pod *corev1.PodSpec, image string) {
 		return corev1.Container{Name: name, Image: image, Command: []string{"config-manager"}, VolumeMounts: mounts, SecurityContext: privileged(),
 			Env: append(environment("ONESHOT", oneShot, "NODE_LABEL", "nvidia.com/device-plugin.config", "CONFIG_FILE_SRCDIR", "/available-configs",
 				"CONFIG_FILE_DST", "/config/config.yaml", "DEFAULT_CONFIG", config.Default, "NVIDIA_VISIBLE_DEVICES", "void"),
-				corev1.EnvVar{Name: "NODE_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}})}
+				field("NODE_NAME", "spec.nodeName"))}
 	}
 	pod.InitContainers = append(pod.InitContainers, manager("config-manager-init", "true"))
 	pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, mounts[1])

@@ -31,7 +31,7 @@ type Operator struct {
 
 // New prepares the programs with a client that may do everything.
 func New(client kubernetes.Interface, dynamic dynamic.Interface) *Operator {
-	return &Operator{client: client, dynamic: dynamic, nfd: nfd.New(client)}
+	return &Operator{client: client, dynamic: dynamic, nfd: nfd.New(client, dynamic)}
 }
 
 var baked = []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "all"}, {Name: "NVIDIA_DRIVER_CAPABILITIES", Value: "all"}}

@@ -1,14 +1,14 @@
 /*
  * Stands in for libnvidia-ml.so.1 on a node without a card: the calls with which NVIDIA's device plugin and toolkit find cards, whole and well. Names,
  * numbers and structures are those of nvml.h (github.com/NVIDIA/go-nvml, gen/nvml/nvml.h). What is not here is refused by the caller's linker.
- * CARDS and DRIVER_VERSION are given to the compiler.
+ * CARDS, DRIVER_VERSION and CUDA_VERSION are given to the compiler.
  */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, DRIVER_NOT_LOADED = 9, TIMEOUT = 10 };
-struct card { char uuid[96]; char name[96]; unsigned long long memory; int major, minor; };
+struct card { char uuid[96]; char name[96]; unsigned long long memory; int major, minor, mig; };
 static struct card cards[] = {CARDS};
 static const unsigned most = sizeof cards / sizeof *cards;
 
@@ -35,8 +35,8 @@ int nvmlShutdown(void) { return SUCCESS; }
 const char *nvmlErrorString(int code) { return code == SUCCESS ? "Success" : code == DRIVER_NOT_LOADED ? "Driver Not Loaded" : "The stand-in has no such thing"; }
 int nvmlSystemGetDriverVersion(char *text, unsigned length) { snprintf(text, length, "%s", DRIVER_VERSION); return SUCCESS; }
 int nvmlSystemGetNVMLVersion(char *text, unsigned length) { snprintf(text, length, "13.%s", DRIVER_VERSION); return SUCCESS; }
-int nvmlSystemGetCudaDriverVersion(int *version) { *version = 13000; return SUCCESS; }
-int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = 13000; return SUCCESS; }
+int nvmlSystemGetCudaDriverVersion(int *version) { *version = CUDA_VERSION; return SUCCESS; }
+int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = CUDA_VERSION; return SUCCESS; }
 int nvmlDeviceGetCount_v2(unsigned *number) { *number = cards_seen(); return SUCCESS; }
 int nvmlDeviceGetCount(unsigned *number) { *number = cards_seen(); return SUCCESS; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct card **device) {
@@ -80,7 +80,10 @@ int nvmlDeviceGetPciInfo_v2(struct card *device, struct pci *info) { return nvml
 int nvmlDeviceGetCudaComputeCapability(struct card *device, int *major, int *minor) { *major = device->major; *minor = device->minor; return SUCCESS; }
 int nvmlDeviceGetArchitecture(struct card *device, unsigned *architecture) { (void)device; *architecture = 9; return SUCCESS; }
 int nvmlDeviceGetBrand(struct card *device, unsigned *brand) { (void)device; *brand = 13; return SUCCESS; }
-int nvmlDeviceGetMigMode(struct card *device, unsigned *current, unsigned *pending) { (void)device; *current = *pending = 0; return SUCCESS; }
+int nvmlDeviceGetMigMode(struct card *device, unsigned *current, unsigned *pending) {
+  *current = *pending = 0;
+  return device->mig ? SUCCESS : NOT_SUPPORTED;
+}
 int nvmlDeviceIsMigDeviceHandle(struct card *device, unsigned *is) { (void)device; *is = 0; return SUCCESS; }
 int nvmlDeviceGetMaxMigDeviceCount(struct card *device, unsigned *number) { (void)device; *number = 0; return SUCCESS; }
 int nvmlDeviceGetMigDeviceHandleByIndex(struct card *device, unsigned index, struct card **mig) { (void)device; (void)index; (void)mig; return NOT_FOUND; }

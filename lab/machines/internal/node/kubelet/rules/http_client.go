@@ -18,7 +18,7 @@ import (
 	"talos-gpu/lab/machines/internal/node/kubelet/network"
 )
 
-// CommonPrograms replace what any image may call and what must go through the cluster's network.
+// CommonPrograms replace what any image may call and what must go through the cluster's network; nil where that is a real one.
 func CommonPrograms(pods *network.Network) map[string]kubelet.Program {
 	client := httpClient{pods}
 	return programs{"curl": client.curl, "wget": client.wget}
@@ -166,6 +166,9 @@ func (h httpClient) address(c *kubelet.Container, target *url.URL) (string, erro
 	}
 	if text := target.Port(); text != "" {
 		port, _ = strconv.Atoi(text)
+	}
+	if h.pods == nil { // the pod's network is a real one
+		return net.JoinHostPort(target.Hostname(), strconv.Itoa(port)), nil
 	}
 	return h.pods.Resolve(c.Pod.Namespace, c.PodIP, target.Hostname(), port)
 }

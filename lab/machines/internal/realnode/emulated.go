@@ -1,0 +1,126 @@
+//go:build linux
+
+package realnode
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"talos-gpu/lab/machines/internal/clock"
+	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/rules"
+	"talos-gpu/lab/machines/internal/nvidia/operator"
+)
+
+// What nobody serves, the GPU Operator's programs above all, is emulated on the real node as on emulated ones, but in real containers: this binary is in
+// their image under the programs' names, with their real files, devices, ports and API.
+
+// imageVariable tells a container's program which image it is of.
+const imageVariable = "TALOS_GPU_LAB_IMAGE"
+
+// emulation is the rules of the images with whose programs this binary stands in.
+func emulation(o *operator.Operator) []kubelet.Rule {
+	return append(o.Rules(), rules.Table(o.Discovery())...)
+}
+
+// ruleOf finds the rule of an image that has programs; false where there is none.
+func ruleOf(all []kubelet.Rule, image string) (kubelet.Rule, bool) {
+	for _, rule := range all {
+		if rule.Image.MatchString(image) {
+			return rule, rule.Absent == "" && len(namesOf(rule)) > 0
+		}
+	}
+	return kubelet.Rule{}, false
+}
+
+// common are programs that any image may call.
+var common = rules.CommonPrograms(nil)
+
+// namesOf are the programs of a rule's image.
+func namesOf(rule kubelet.Rule) []string {
+	var names []string
+	for name := range rule.Programs {
+		names = append(names, name)
+	}
+	for name := range common {
+		if len(names) > 0 || slices.Contains(rule.Entrypoint, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// emulated runs a program of an image in its container.
+func emulated(image string, argv []string) int {
+	name := filepath.Base(argv[0])
+	found, err := askFacts()
+	if err != nil {
+		return fails(name, err)
+	}
+	config, err := found.cluster()
+	if err != nil {
+		return fails(name, err)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fails(name, err)
+	}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return fails(name, err)
+	}
+	rule, _ := ruleOf(emulation(operator.New(client, objects)), image)
+	program := rule.Programs[name]
+	if program == nil {
+		program = common[name]
+	}
+	if program == nil {
+		return fails(name, fmt.Errorf("the image %s has no such program", image))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	return program(ctx, containerOf(found, image, argv))
+}
+
+func fails(name string, err error) int {
+	fmt.Fprintf(os.Stderr, "lab: %s: %v\n", name, err)
+	return 126
+}
+
+// containerOf is the container that this process is in, as an emulated program knows it.
+func containerOf(found facts, image string, argv []string) *kubelet.Container {
+	env := map[string]string{}
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		env[name] = value
+	}
+	namespace, _ := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	pod, _ := os.Hostname()
+	machine := toldMachine{facts: found, clock: clock.New(found.TimeScale)}
+	c := &kubelet.Container{
+		Pod:  &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: string(namespace)}},
+		Spec: &corev1.Container{Image: image}, Machine: machine, Argv: argv, Env: env, Output: os.Stdout,
+		Listen: func(port int) (net.Listener, error) { return net.Listen("tcp", fmt.Sprintf(":%d", port)) },
+	}
+	for _, card := range found.Cards {
+		if exists(fmt.Sprintf("/dev/nvidia%d", card.Index)) {
+			c.GPUs = append(c.GPUs, card)
+		}
+	}
+	libraries, _ := filepath.Glob("/usr/local/lib/libnvidia-ml.so*")
+	c.Libraries = len(libraries) > 0
+	return c
+}

@@ -1,0 +1,216 @@
+//go:build linux
+
+package realnode
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	discoverylisters "k8s.io/client-go/listers/discovery/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Where pods look for the cluster's API and for its DNS.
+const (
+	apiAddress = "10.96.0.1"
+	dnsAddress = "10.96.0.10"
+)
+
+// proxy stands for kube-proxy and CoreDNS on the node: a listener for each TCP port of a Service, and answers to names of Services. Pods on emulated nodes
+// have no address that this node reaches.
+type proxy struct {
+	services corelisters.ServiceLister
+	slices   discoverylisters.EndpointSliceLister
+	mutex    sync.Mutex
+	open     map[string]net.Listener
+}
+
+// serveCluster follows the cluster's Services and volumes until ctx ends.
+func serveCluster(ctx context.Context) error {
+	found, err := askFacts()
+	if err != nil {
+		return err
+	}
+	config, err := found.cluster()
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	factory := informers.NewSharedInformerFactory(client, 0)
+	services, slices := factory.Core().V1().Services(), factory.Discovery().V1().EndpointSlices()
+	p := &proxy{services: services.Lister(), slices: slices.Lister(), open: map[string]net.Listener{}}
+	change := func(any) { p.follow() }
+	handler := cache.ResourceEventHandlerFuncs{AddFunc: change, UpdateFunc: func(_, now any) { change(now) }, DeleteFunc: change}
+	if _, err := services.Informer().AddEventHandler(handler); err != nil {
+		return err
+	}
+	slices.Informer()
+	if err := followVolumes(factory); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	return p.serveNames()
+}
+
+// follow opens what new Services have, and closes what is gone.
+func (p *proxy) follow() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	all, err := p.services.List(labels.Everything())
+	if err != nil {
+		return
+	}
+	wanted := map[string]bool{}
+	for _, service := range all {
+		address := service.Spec.ClusterIP
+		if address == "" || address == corev1.ClusterIPNone || address == apiAddress {
+			continue
+		}
+		for _, port := range service.Spec.Ports {
+			if port.Protocol != corev1.ProtocolTCP {
+				continue
+			}
+			at := net.JoinHostPort(address, fmt.Sprint(port.Port))
+			wanted[at] = true
+			if p.open[at] != nil {
+				continue
+			}
+			_ = ip("addr add " + address + "/32 dev lo") // it may be there, from another port of it
+			listener, err := net.Listen("tcp", at)
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "the Service %s/%s: %v\n", service.Namespace, service.Name, err)
+				continue
+			}
+			p.open[at] = listener
+			go p.pass(listener, service.Namespace, service.Name, port.Name)
+		}
+	}
+	for at, listener := range p.open {
+		if !wanted[at] {
+			listener.Close()
+			delete(p.open, at)
+		}
+	}
+}
+
+func (p *proxy) pass(listener net.Listener, namespace, service, port string) {
+	for {
+		client, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer client.Close()
+			address := p.endpoint(namespace, service, port)
+			if address == "" {
+				return
+			}
+			server, err := net.DialTimeout("tcp", address, 10*time.Second)
+			if err != nil {
+				return
+			}
+			defer server.Close()
+			join(client, server)
+		}()
+	}
+}
+
+// endpoint is one that is ready, "" where none is.
+func (p *proxy) endpoint(namespace, service, port string) string {
+	found, err := p.slices.EndpointSlices(namespace).List(labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service}))
+	if err != nil {
+		return ""
+	}
+	var ready []string
+	for _, slice := range found {
+		for _, each := range slice.Ports {
+			if each.Port == nil || each.Name != nil && *each.Name != port {
+				continue
+			}
+			for _, endpoint := range slice.Endpoints {
+				if endpoint.Conditions.Ready == nil || *endpoint.Conditions.Ready {
+					ready = append(ready, net.JoinHostPort(endpoint.Addresses[0], fmt.Sprint(*each.Port)))
+				}
+			}
+		}
+	}
+	if len(ready) == 0 {
+		return ""
+	}
+	return ready[rand.IntN(len(ready))]
+}
+
+const clusterDomain = ".svc.cluster.local."
+
+// serveNames answers for Services; other names do not exist, as pods have no way out.
+func (p *proxy) serveNames() error {
+	if err := ip("addr add " + dnsAddress + "/32 dev lo"); err != nil {
+		return err
+	}
+	socket, err := net.ListenPacket("udp", dnsAddress+":53")
+	if err != nil {
+		return err
+	}
+	buffer := make([]byte, 1500)
+	for {
+		size, from, err := socket.ReadFrom(buffer)
+		if err != nil {
+			return err
+		}
+		if answer := p.answer(buffer[:size]); answer != nil {
+			_, _ = socket.WriteTo(answer, from)
+		}
+	}
+}
+
+func (p *proxy) answer(packet []byte) []byte {
+	var asked dnsmessage.Message
+	if asked.Unpack(packet) != nil || len(asked.Questions) != 1 {
+		return nil
+	}
+	question := asked.Questions[0]
+	said := dnsmessage.Message{Header: dnsmessage.Header{ID: asked.ID, Response: true, Authoritative: true, RecursionDesired: asked.RecursionDesired}, Questions: asked.Questions}
+	switch address := p.addressOf(question.Name.String()); {
+	case address == nil:
+		said.RCode = dnsmessage.RCodeNameError
+	case question.Type == dnsmessage.TypeA:
+		header := dnsmessage.ResourceHeader{Name: question.Name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET, TTL: 5}
+		said.Answers = []dnsmessage.Resource{{Header: header, Body: &dnsmessage.AResource{A: [4]byte(address)}}}
+	}
+	text, err := said.Pack()
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// addressOf a Service by its name in the cluster's domain; nil where there is none.
+func (p *proxy) addressOf(name string) net.IP {
+	short, inside := strings.CutSuffix(strings.ToLower(name), clusterDomain)
+	service, namespace, whole := strings.Cut(short, ".")
+	if !inside || !whole {
+		return nil
+	}
+	found, err := p.services.Services(namespace).Get(service)
+	if err != nil {
+		return nil
+	}
+	return net.ParseIP(found.Spec.ClusterIP).To4()
+}

@@ -1,0 +1,140 @@
+import type { KubernetesObject } from "../../providers/kubernetes/api";
+import { isGone, until } from "../until";
+import type { Scene } from "./scene";
+
+/** Takes back what was made. */
+export type Undo = () => Promise<void>;
+
+/** Something that is done to a scene. */
+export type Make = (scene: Scene) => Promise<Undo>;
+
+const applied = { fieldManager: "talos-gpu-cases", force: true, dryRun: false };
+
+/** Changes an object by a merge patch. */
+export const patch = ({ cluster, signal }: Scene, path: string, change: unknown): Promise<unknown> =>
+  cluster.api.request({
+    method: "PATCH",
+    path,
+    body: change,
+    contentType: "application/merge-patch+json",
+    signal,
+  });
+
+/** An object as it was made, without what the server adds. */
+function asMade(object: KubernetesObject): KubernetesObject {
+  const { status: _s, metadata = {}, ...rest } = object;
+  const { uid: _u, resourceVersion: _r, generation: _g, managedFields: _m, creationTimestamp: _c, ...said } = metadata;
+  return { ...rest, metadata: said };
+}
+
+/** Deletes an object; undone, it is there again. */
+export async function taken(scene: Scene, object: KubernetesObject): Promise<Undo> {
+  const { cluster, signal } = scene;
+  const saved = asMade(await cluster.get(object, signal));
+  await cluster.delete(object, undefined, signal);
+  return async () => {
+    await until(signal, 30, () => isGone(cluster.get(object, signal)));
+    await cluster.apply(saved, { ...applied, signal });
+  };
+}
+
+/** Deletes an object and makes another one in its place. */
+export async function replaced(scene: Scene, object: KubernetesObject, other: KubernetesObject): Promise<Undo> {
+  const { cluster, signal } = scene;
+  const undo = await taken(scene, object);
+  await until(signal, 30, () => isGone(cluster.get(object, signal)));
+  await cluster.apply(other, { ...applied, signal });
+  return async () => {
+    await cluster.delete(object, undefined, signal);
+    await undo();
+  };
+}
+
+/** The DaemonSet of the device plugin. */
+export const plugin = ({ plan }: Scene): KubernetesObject => ({
+  apiVersion: "apps/v1",
+  kind: "DaemonSet",
+  metadata: { namespace: plan.kubernetes.release.namespace, name: "nvidia-device-plugin" },
+});
+
+/** The pods of the device plugin begin anew. */
+export async function restarted({ plan, kubernetes }: Scene): Promise<void> {
+  await kubernetes.core.deleteCollectionNamespacedPod({
+    namespace: plan.kubernetes.release.namespace,
+    labelSelector: "app.kubernetes.io/name=nvidia-device-plugin",
+  });
+}
+
+/** What is made, after which the plugin's pods begin anew, also when it is taken back. */
+export const withRestart =
+  (make: Make): Make =>
+  async (scene) => {
+    const undo = await make(scene);
+    await restarted(scene);
+    return async () => {
+      await undo();
+      await restarted(scene);
+    };
+  };
+
+/** Sets a variable of the plugin's containers: which is the plugin and which brings its configuration is the chart's. */
+export const environment = (name: string, value: string): Make =>
+  withRestart(async (scene) => {
+    const { cluster, signal } = scene;
+    const path = await cluster.path(plugin(scene));
+    const { spec } = asMade(await cluster.get(plugin(scene), signal));
+    const { containers } = spec.template.spec as { containers: { env?: { name: string }[] }[] };
+    const changed = containers.map((container) => ({
+      ...container,
+      env: [...(container.env ?? []).filter((variable) => variable.name !== name), { name, value }],
+    }));
+    await patch(scene, path, { spec: { template: { spec: { containers: changed } } } });
+    return async () => void (await patch(scene, path, { spec: { template: { spec: { containers } } } }));
+  });
+
+/** Does something in the node's own files; `back` is run where `away` fails, too. */
+export const inNode =
+  (away: string, back: string): Make =>
+  async (scene) => {
+    const undo = async (): Promise<void> => void (await scene.onNode(back));
+    try {
+      await scene.onNode(away);
+    } catch (error) {
+      await undo();
+      throw error;
+    }
+    return undo;
+  };
+
+/** Takes a label off the node; undone, it is there again in the name of whoever had put it there. */
+export async function unlabelled(scene: Scene, label: string): Promise<Undo> {
+  const { cluster, signal, node } = scene;
+  const object = { apiVersion: "v1", kind: "Node", metadata: { name: node } };
+  const { metadata = {} } = await cluster.get(object, signal);
+  const fields = (metadata.managedFields ?? []) as Managed[];
+  const owner = fields.find(({ operation, fieldsV1 }) => operation === "Apply" && `f:${label}` in labelsOf(fieldsV1));
+  const path = await cluster.path(object);
+  await patch(scene, path, { metadata: { labels: { [label]: null } } });
+  return async () => {
+    if (owner === undefined)
+      return void (await patch(scene, path, { metadata: { labels: { [label]: metadata.labels![label] } } }));
+    const { "f:annotations": annotations = {} } = owner.fieldsV1["f:metadata"] ?? {};
+    const of = (names: object, values: Record<string, string> = {}): Record<string, string> =>
+      Object.fromEntries(Object.entries(values).filter(([name]) => `f:${name}` in names));
+    const own = {
+      labels: of(labelsOf(owner.fieldsV1), metadata.labels),
+      annotations: of(annotations, metadata.annotations),
+    };
+    const again = { ...object, metadata: { ...object.metadata, ...own } };
+    await cluster.apply(again, { ...applied, fieldManager: owner.manager, signal });
+  };
+}
+
+/** One entry of an object's `managedFields`. */
+interface Managed {
+  manager: string;
+  operation: string;
+  fieldsV1: { "f:metadata"?: { "f:labels"?: object; "f:annotations"?: object } };
+}
+
+const labelsOf = (fields: Managed["fieldsV1"]): object => fields["f:metadata"]?.["f:labels"] ?? {};

@@ -1,0 +1,83 @@
+import type { DoctorReport } from "../../../cli/doctor/report";
+import { inOneLine } from "../../../components/diagnosis/unlike/index";
+import { until } from "../until";
+import { askDoctor, type Scene } from "./scene";
+import type { Fault } from "./table";
+
+/** Seconds until a fault shows, and until a cluster is as before: the kubelet tells a change at its next sync. */
+const shows = 60;
+const heals = 120;
+
+/** What came of a fault: whether the doctor named it and then found nothing again, and what it said. */
+export interface Judged {
+  held: boolean;
+  /** Why it could not be tried: somebody else put it right before the doctor could name it. */
+  untried?: string;
+  /** One sentence. */
+  said: string;
+  /** What was wrong, empty where nothing was. */
+  wrong: string[];
+}
+
+/** Looks until the doctor finds nothing; gives the last report. */
+export const healthy = (scene: Scene): Promise<DoctorReport> => look(scene, heals, ({ status }) => status === 0);
+
+/** Makes a fault in a healthy cluster, looks until the doctor names it, and takes it back. */
+export async function judge(scene: Scene, fault: Fault): Promise<Judged> {
+  const before = await healthy(scene);
+  if (before.status !== 0) return judged(told(before), ["the cluster is not healthy before"]);
+  const undo = await fault.make(scene);
+  let report: DoctorReport;
+  let untried: string | undefined;
+  try {
+    report = await look(scene, shows, (each) => lacks(fault, each).length === 0);
+    if (report.status === 0 && fault.backIf !== undefined && (await scene.onNode(fault.backIf.prints)) !== "")
+      untried = fault.backIf.why;
+  } finally {
+    await undo();
+  }
+  const after = await healthy(scene);
+  if (untried !== undefined && after.status === 0) return { held: false, untried, said: untried, wrong: [untried] };
+  return judged(told(report), [
+    ...(report.status === 1 ? [] : [`exit ${report.status}`]),
+    ...lacks(fault, report),
+    ...(after.status === 0 ? [] : [`not healthy again: ${told(after)}`]),
+  ]);
+}
+
+const judged = (said: string, wrong: string[]): Judged => ({ held: wrong.length === 0, said, wrong });
+
+/** What the doctor does not say of a fault, or says too much. */
+export function lacks(
+  { unlike, known = [], also = [] }: Fault,
+  { differences, findings }: Pick<DoctorReport, "differences" | "findings">,
+): string[] {
+  const lines = differences.map((each) => [inOneLine(each), ...(each.lastWords ?? [])].join(" | "));
+  const causes = findings.map(({ fix }) => fix as string);
+  return [
+    ...unlike.filter((line) => !lines.some((each) => line.test(each))).map((line) => `nothing says ${String(line)}`),
+    ...known.filter((cause) => !causes.includes(cause)).map((cause) => `does not name ${cause}`),
+    ...causes
+      .filter((cause) => !known.includes(cause) && !also.includes(cause))
+      .map((cause) => `names ${cause}, which it is not`),
+  ];
+}
+
+/** What the doctor says, the known cause first. */
+export function told({ status, differences, findings, unseen }: DoctorReport): string {
+  const lines = [
+    ...findings.map(({ fix, symptom }) => `known (${fix}): ${symptom}`),
+    ...differences.map((one) => [inOneLine(one), ...(one.lastWords ?? []).slice(0, 2)].join(" | ")),
+    ...unseen,
+  ];
+  if (lines.length === 0) return `nothing found, exit ${status}`;
+  const most = 3;
+  const rest = lines.length > most ? ` (and ${lines.length - most} more)` : "";
+  return `exit ${status}: ${lines.slice(0, most).join("; ").replace(/\s+/g, " ").slice(0, 700)}${rest}`;
+}
+
+async function look(scene: Scene, seconds: number, wanted: (report: DoctorReport) => boolean): Promise<DoctorReport> {
+  let report = await askDoctor(scene);
+  await until(scene.signal, seconds, async () => wanted(report) || wanted((report = await askDoctor(scene))));
+  return report;
+}

@@ -1,0 +1,31 @@
+import { execFile } from "node:child_process";
+import * as fs from "node:fs";
+import { promisify } from "node:util";
+
+/** Runs a shell's command on the real node of a lab's folder, as the node's root; gives what it prints. */
+export async function onNode(folder: string, command: string): Promise<string> {
+  const within = ["--target", String(firstProcess(folder)), "--all", "--", "sh", "-ec", command];
+  return (await promisify(execFile)("nsenter", within)).stdout;
+}
+
+/** First process of the node's own namespaces. */
+function firstProcess(folder: string): number {
+  const found = fs
+    .readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .find((pid) => {
+      const [, command, spec] = commandOf(pid);
+      return command === "real-node-inside" && spec!.startsWith(`${folder}/`);
+    });
+  if (found === undefined) throw new Error(`no real node runs in ${folder}`);
+  return Number(found);
+}
+
+/** A process' arguments; none where it has ended meanwhile. */
+function commandOf(pid: string): string[] {
+  try {
+    return fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+  } catch {
+    return [];
+  }
+}
