@@ -1,27 +1,27 @@
-import type { FixId } from "../../components/diagnosis";
 /**
  * The package cannot be told to be wrong. To show what one of its fixes prevents, the lab changes the finished plan: one
  * transform per fix, given to the stack's program by `program.ts`.
  */
+import type { FixId } from "../../components/diagnosis";
 import type { Plan } from "../../components/recipe";
 import type { Transform } from "./transform";
-import { bpfJitHarden } from "./transforms/bpf-jit-harden";
-import { cudaImage } from "./transforms/cuda-image";
-import { deviceListStrategy } from "./transforms/device-list-strategy";
-import { driverBranches } from "./transforms/driver-branches";
-import { gpuPresentLabel } from "./transforms/gpu-present-label";
-import { kernelModules } from "./transforms/kernel-modules";
-import { migManager } from "./transforms/mig-manager";
-import { modelsPull } from "./transforms/models-pull";
-import { nodeSelector } from "./transforms/node-selector";
-import { operatorValidatorLabel } from "./transforms/operator-validator-label";
-import { perMachinePatch } from "./transforms/per-machine-patch";
-import { privilegedNamespace } from "./transforms/privileged-namespace";
-import { runtimeClass } from "./transforms/runtime-class";
-import { schematic } from "./transforms/schematic";
-import { taintThroughApi } from "./transforms/taint-through-api";
-import { tolerations } from "./transforms/tolerations";
-import { validationMarkers } from "./transforms/validation-markers";
+import { bpfJitHarden } from "./transforms/machine/bpf-jit-harden";
+import { driverBranches } from "./transforms/machine/driver-branches";
+import { kernelModules } from "./transforms/machine/kernel-modules";
+import { perMachinePatch } from "./transforms/machine/per-machine-patch";
+import { schematic } from "./transforms/machine/schematic";
+import { taintThroughApi } from "./transforms/machine/taint-through-api";
+import { cudaImage } from "./transforms/kubernetes/cuda-image";
+import { deviceListStrategy } from "./transforms/kubernetes/device-list-strategy";
+import { gpuPresentLabel } from "./transforms/kubernetes/gpu-present-label";
+import { migManager } from "./transforms/kubernetes/mig-manager";
+import { modelsPull } from "./transforms/kubernetes/models-pull";
+import { nodeSelector } from "./transforms/kubernetes/node-selector";
+import { operatorValidatorLabel } from "./transforms/kubernetes/operator-validator-label";
+import { privilegedNamespace } from "./transforms/kubernetes/privileged-namespace";
+import { runtimeClass } from "./transforms/kubernetes/runtime-class";
+import { tolerations } from "./transforms/kubernetes/tolerations";
+import { validationMarkers } from "./transforms/kubernetes/validation-markers";
 
 const transforms: Record<FixId, Transform> = {
   bpfJitHarden,

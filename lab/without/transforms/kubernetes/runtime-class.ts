@@ -1,4 +1,4 @@
-import type { Transform } from "../transform";
+import type { Transform } from "../../transform";
 
 /** The RuntimeClass is left to an operator that is not there. */
 export const runtimeClass: Transform = ({ kubernetes }) => {

@@ -1,6 +1,6 @@
-import { taintsOf, tolerates } from "../../../components/recipe/machine/taints";
-import type { PodToleration } from "../../../components/recipe/types";
-import type { Transform } from "../transform";
+import { taintsOf, tolerates } from "../../../../components/recipe/machine/taints";
+import type { PodToleration } from "../../../../components/recipe/types";
+import type { Transform } from "../../transform";
 
 /** Nothing tolerates the taints of the stack's own machines. */
 export const tolerations: Transform = ({ spec, kubernetes }) => {

@@ -1,5 +1,5 @@
-import { ownPatch } from "../../../components/recipe/machine/patches";
-import { eachMachine } from "../transform";
+import { ownPatch } from "../../../../components/recipe/machine/patches";
+import { eachMachine } from "../../transform";
 
 /** The containerd part comes a second time, in a patch of its own, as a patch of the whole cluster brings it. */
 export const perMachinePatch = eachMachine((machine) => {

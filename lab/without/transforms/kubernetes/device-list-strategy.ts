@@ -1,4 +1,4 @@
-import type { Transform } from "../transform";
+import type { Transform } from "../../transform";
 
 /** A common slip: the plural, which the device plugin refuses. */
 const plural = "envvars";

@@ -1,5 +1,5 @@
-import { deleteIn, editOwnPatch } from "../own-patch";
-import { eachMachine } from "../transform";
+import { deleteIn, editOwnPatch } from "../../own-patch";
+import { eachMachine } from "../../transform";
 
 /** The configuration declares no kernel modules. */
 export const kernelModules = eachMachine((machine) => {

@@ -1,5 +1,5 @@
-import { editOwnPatch } from "../own-patch";
-import { eachMachine } from "../transform";
+import { editOwnPatch } from "../../own-patch";
+import { eachMachine } from "../../transform";
 
 /** The machine's configuration sets the taints, which a worker may not do. */
 export const taintThroughApi = eachMachine((machine) => {

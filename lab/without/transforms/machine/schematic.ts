@@ -1,5 +1,5 @@
-import { schematicOf } from "../../../components/recipe";
-import { eachMachine } from "../transform";
+import { schematicOf } from "../../../../components/recipe";
+import { eachMachine } from "../../transform";
 
 /**
  * The upgrade is told the schematic of the plain image, which a machine of the same release runs already: it is up to date,

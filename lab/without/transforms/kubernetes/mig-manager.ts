@@ -1,4 +1,4 @@
-import type { Transform } from "../transform";
+import type { Transform } from "../../transform";
 
 /** The chart's own MIG manager runs, and is told that the driver is the host's. */
 export const migManager: Transform = ({ kubernetes: { markers, release } }) => {

@@ -1,5 +1,5 @@
-import { ModelPull } from "../../../components/recipe";
-import type { Transform } from "../transform";
+import { ModelPull } from "../../../../components/recipe";
+import type { Transform } from "../../transform";
 
 /** A postStart hook pulls the models, as in many charts. */
 export const modelsPull: Transform = ({ spec }) => {

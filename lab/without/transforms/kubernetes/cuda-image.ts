@@ -1,4 +1,4 @@
-import type { Transform } from "../transform";
+import type { Transform } from "../../transform";
 
 /** The smoke test's image is of CUDA 13, whatever the driver. That NVIDIA publishes this tag is not verified. */
 export const cudaImage: Transform = ({ kubernetes }) => {

@@ -1,4 +1,4 @@
-import type { Transform } from "../transform";
+import type { Transform } from "../../transform";
 
 /** A role that somebody once gave the nodes by hand, and that no node has any more. */
 const stale = { "node-role.kubernetes.io/gpu": "true" };

@@ -1,7 +1,7 @@
-import { modulesExtension, nvidiaExtension, toolkitExtension } from "../../../components/recipe/facts/extension";
-import { findRelease } from "../../../components/recipe";
-import { changeImage } from "../image";
-import { eachMachine } from "../transform";
+import { modulesExtension, nvidiaExtension, toolkitExtension } from "../../../../components/recipe/facts/extension";
+import { findRelease } from "../../../../components/recipe";
+import { changeImage } from "../../image";
+import { eachMachine } from "../../transform";
 
 /** Modules of lts, libraries of production. */
 export const driverBranches = eachMachine((machine) => {

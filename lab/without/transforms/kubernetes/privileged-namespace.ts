@@ -1,4 +1,4 @@
-import type { Transform } from "../transform";
+import type { Transform } from "../../transform";
 
 /** The release's namespace gets no Pod Security labels. */
 export const privilegedNamespace: Transform = ({ kubernetes }) => {

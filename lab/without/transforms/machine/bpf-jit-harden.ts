@@ -1,5 +1,5 @@
-import { deleteIn, editOwnPatch } from "../own-patch";
-import { eachMachine } from "../transform";
+import { deleteIn, editOwnPatch } from "../../own-patch";
+import { eachMachine } from "../../transform";
 
 /** Talos' kernel hardening stays as it is. */
 export const bpfJitHarden = eachMachine((machine) => {

@@ -1,4 +1,4 @@
-import { type Transform, withoutLabel } from "../transform";
+import { type Transform, withoutLabel } from "../../transform";
 
 /** Nobody writes the operator's marker files, and its validator runs. */
 export const validationMarkers: Transform = (plan) => {
