@@ -1,3 +1,5 @@
+const { availableParallelism } = require("node:os");
+
 /** @type {import("jest").Config} */
 module.exports = {
   testEnvironment: "<rootDir>/tests/support/environment.js",
@@ -20,6 +22,7 @@ module.exports = {
   },
   testTimeout: 30000,
   // Labs mostly wait: on two cores three files at a time, and two labs of each.
-  maxWorkers: "150%",
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  maxConcurrency: 2,
   testSequencer: "<rootDir>/tests/sequencer.js",
 };
