@@ -37,7 +37,11 @@ export function gpuRelease(
       ...(lookAgain === undefined ? {} : { description: `lookAgain: ${lookAgain}` }),
     },
     // A chart's objects of the whole cluster, such as ClusterRoles, cannot belong to the old release and the new one at once.
-    pulumi.mergeOptions(opts, { customTimeouts: outlasting(limit), deleteBeforeReplace: true }),
+    pulumi.mergeOptions(opts, {
+      customTimeouts: outlasting(limit),
+      deleteBeforeReplace: true,
+      replaceOnChanges: bringsKinds(recipe),
+    }),
   );
 }
 
@@ -49,3 +53,11 @@ export function gpuRelease(
  * deletes the account, and the DaemonSet makes no pod any more.
  */
 const keepsWhatTheChartDrops = ({ chart }: ReleaseRecipe): boolean => chart === "nvidia-device-plugin";
+
+/**
+ * Values that bring kinds of objects of their own. Helm installs those (a chart's crds folder) with a release and never with an
+ * upgrade of it (helm, pkg/action/upgrade.go), so a release that gets or loses them is made anew. The device plugin's chart has
+ * them of Node Feature Discovery, for itself (`nfd`) and for GPU feature discovery (`gfd`), whose pods end without them.
+ */
+const bringsKinds = ({ chart }: ReleaseRecipe): string[] =>
+  chart === "nvidia-device-plugin" ? ["values.nfd", "values.gfd"] : [];

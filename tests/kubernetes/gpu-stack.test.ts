@@ -60,6 +60,13 @@ test("a release in another namespace comes after the old one has gone: both woul
   expect(find(await run(planOf("rtx5070ti")), types.release).deleteBeforeReplace).toBe(true);
 });
 
+test.each([
+  ["rtx5070ti", []],
+  ["rtx3090", ["values.nfd", "values.gfd"]],
+])("%s: a release that gets kinds of its chart, which no upgrade installs, is made anew", async (stack, paths) => {
+  expect(find(await run(planOf(stack)), types.release).replaceOnChanges).toEqual(paths);
+});
+
 test("the release is pinned, named and bounded", async () => {
   const { inputs } = find(await run(planOf("rtx5070ti", { timeouts: { release: "3m" } })), types.release);
   expect(inputs).toMatchObject({

@@ -25,6 +25,8 @@ export interface Registered {
   /** URNs that it is replaced with. */
   replaceWith: string[];
   deleteBeforeReplace: boolean;
+  /** Paths of inputs whose change makes it anew, whatever its provider says. */
+  replaceOnChanges: string[];
 }
 
 /** What a run left behind. */
@@ -86,6 +88,7 @@ class RecordingMonitor extends MockMonitor {
       provider: req.getProvider(),
       replaceWith: req.getReplaceWithList(),
       deleteBeforeReplace: req.getDeletebeforereplace(),
+      replaceOnChanges: req.getReplaceonchangesList(),
     };
     this.registered.push(recorded);
     return super.registerResource(req, (error: any, response: any) => {
