@@ -19,7 +19,7 @@ test.concurrent(
     expect(report.updates[1]).toMatchObject({ changes: { create: 0, update: 0, replace: 0 }, machineRequests: 0 });
     expect(report.left).toEqual([]);
   },
-  5 * 60_000,
+  10 * 60_000,
 );
 
 test.concurrent(
@@ -37,5 +37,5 @@ test.concurrent(
     expect(report.machines["gpu-1"]?.reboots).toBe(1);
     expect(report.left).toEqual([]);
   },
-  5 * 60_000,
+  10 * 60_000,
 );

@@ -84,5 +84,5 @@ test(
       fs.rmSync(folder, { recursive: true });
     }
   },
-  5 * 60_000,
+  10 * 60_000,
 );

@@ -36,7 +36,7 @@ test.concurrent.each(cases)(
     // Installed with one reboot, and begun anew: the loop itself.
     if (fix === "perMachinePatch") expect(machines["gpu-1"]!.reboots).toBeGreaterThanOrEqual(2);
   },
-  5 * 60_000,
+  10 * 60_000,
 );
 
 test.concurrent(
@@ -49,7 +49,7 @@ test.concurrent(
       "kernel modules are of branch lts, the container toolkit of production",
     );
   },
-  5 * 60_000,
+  10 * 60_000,
 );
 
 async function failsBy(fix: string, args: string[]): Promise<LabReport> {

@@ -20,7 +20,7 @@ test.concurrent(
     expect(run.report.machines["aarhus-h100"]).toMatchObject({ reboots: 1, allocatable: { "nvidia.com/gpu": "2" } });
     expect(run.report.left).toEqual([]);
   },
-  5 * 60_000,
+  10 * 60_000,
 );
 
 test.concurrent(
@@ -34,5 +34,5 @@ test.concurrent(
     expect(all).toContain("kernel modules are of branch lts, the container toolkit of production");
     expect(all).not.toMatch(/^\s+at .*\.[jt]s:\d+/m);
   },
-  5 * 60_000,
+  10 * 60_000,
 );
