@@ -89,8 +89,8 @@ export class GpuCluster extends pulumi.ComponentResource {
 
   /**
    * The arguments with what the Image Factory says of Talos releases that the tables do not have, the stack's and those of
-   * machines and pools; as they are, when the tables have them. Await it before `plan` and the constructor, where a program can: without it the release's drivers are assumed.
-   * Never fails; a Factory that does not answer costs half a minute at the most.
+   * machines and pools; as they are, when the tables have them. Await it before `plan` and the constructor, where a program
+   * can: without it the drivers of such a release are assumed. Never fails; a Factory that does not answer costs half a minute at the most.
    */
   public static async withFacts<T extends AskedStack>(args: T): Promise<T> {
     return { ...args, ...(await askFactory(args)) };

@@ -115,7 +115,7 @@ func network(spec *Spec, number int) error {
 		if err != nil {
 			return err
 		}
-		go forward(listener, "unix", socket)
+		go forward(listener, dialTo("unix", socket))
 	}
 	return nil
 }

@@ -202,12 +202,17 @@ func serveAPI(spec *Spec) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	go forward(listener, "tcp", server.Host)
+	go forward(listener, dialTo("tcp", server.Host))
 	return func() { listener.Close() }, nil
 }
 
-// forward connects whoever comes to an address.
-func forward(listener net.Listener, network, address string) {
+// dialTo connects to an address.
+func dialTo(network, address string) func() (net.Conn, error) {
+	return func() (net.Conn, error) { return net.DialTimeout(network, address, 10*time.Second) }
+}
+
+// forward connects whoever comes to whom dial reaches then.
+func forward(listener net.Listener, dial func() (net.Conn, error)) {
 	for {
 		client, err := listener.Accept()
 		if err != nil {
@@ -215,7 +220,7 @@ func forward(listener net.Listener, network, address string) {
 		}
 		go func() {
 			defer client.Close()
-			server, err := net.DialTimeout(network, address, 10*time.Second)
+			server, err := dial()
 			if err != nil {
 				return
 			}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 	corev1 "k8s.io/api/core/v1"
@@ -99,7 +98,7 @@ func (p *proxy) follow() {
 				continue
 			}
 			p.open[at] = listener
-			go p.pass(listener, service.Namespace, service.Name, port.Name)
+			go forward(listener, p.dialer(service.Namespace, service.Name, port.Name))
 		}
 	}
 	for at, listener := range p.open {
@@ -110,25 +109,14 @@ func (p *proxy) follow() {
 	}
 }
 
-func (p *proxy) pass(listener net.Listener, namespace, service, port string) {
-	for {
-		client, err := listener.Accept()
-		if err != nil {
-			return
+// dialer connects to an endpoint of a service that is ready.
+func (p *proxy) dialer(namespace, service, port string) func() (net.Conn, error) {
+	return func() (net.Conn, error) {
+		address := p.endpoint(namespace, service, port)
+		if address == "" {
+			return nil, fmt.Errorf("service %s/%s has no endpoint that is ready", namespace, service)
 		}
-		go func() {
-			defer client.Close()
-			address := p.endpoint(namespace, service, port)
-			if address == "" {
-				return
-			}
-			server, err := net.DialTimeout("tcp", address, 10*time.Second)
-			if err != nil {
-				return
-			}
-			defer server.Close()
-			join(client, server)
-		}()
+		return dialTo("tcp", address)()
 	}
 }
 
