@@ -41,6 +41,7 @@ import { omniMachine } from "./omni-machine";
 import { omniPatch } from "./omni-patch";
 import { liteLlm } from "./litellm";
 import { openModulesCard } from "./open-modules-card";
+import { operandEnv } from "./operand-env";
 import { operatorValues } from "./operator-values";
 import { operatorVersion } from "./operator-version";
 import { ownedMachine } from "./owned-machine";
@@ -133,6 +134,7 @@ export const checks: Check[] = [
   chartObjects,
   operatorVersion,
   operatorValues,
+  operandEnv,
   valuesWithoutGpus,
   pluginConfig,
   pluginNamespace,

@@ -24,7 +24,10 @@ export const powerLimit: Check = {
     }),
 };
 
-/** No board takes more than this many times its reference design's power, nor less than this part of it. */
+/**
+ * Where a bound is no known fact. GeForce boards have theirs from their makers: reports name 150 W as the least of one RTX 5060 Ti,
+ * and no list of NVIDIA's has them, so 50 W on an RTX 5070 Ti is taken, and nvidia-smi's refusal is the power limit pod's own message.
+ * No board takes more than this many times its reference design's power, nor less than this part of it. */
 const most = 3;
 const least = 1 / 100;
 

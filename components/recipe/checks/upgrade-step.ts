@@ -21,6 +21,16 @@ export const upgradeStep: Check = {
             remedy: "write what `talosctl version` prints, or leave it out",
           },
         ];
+      if (running.text !== text) {
+        return [
+          {
+            field,
+            problem: `"${text}" lacks the leading v`,
+            why: "machines say their release with it, and a preview would foretell a step from a release to itself",
+            remedy: `write ${running.text}`,
+          },
+        ];
+      }
       const step = target.minor - running.minor;
       if (step > 1) {
         return [

@@ -89,6 +89,29 @@ export const exposure: WrongInputs[] = [
       { "node-feature-discovery": { worker: { resources: { limits: { memory: "1 Gi" } } } } },
     ],
   }),
+  ...refused("rtx5070ti", "gpuOperator values devicePlugin env", {
+    "operand-env": [
+      ...words("doubled Single mixed,single").map((value) => [{ name: "MIG_STRATEGY", value }]),
+      [{ name: "MIG_STRATEGY", value: "" }],
+      [{ name: "DEVICE_ID_STRATEGY", value: "uid" }],
+      [{ name: "DEVICE_DISCOVERY_STRATEGY", value: "vfio" }],
+      ...words("yes on 2 tRue").map((value) => [{ name: "PASS_DEVICE_SPECS", value }]),
+      [
+        { name: "FAIL_ON_INIT_ERROR", value: "false" },
+        { name: "GDS_ENABLED", value: "no" },
+      ],
+    ],
+  }),
+  ...refused("rtx5070ti", "gpuOperator values gfd env", {
+    "operand-env": [[{ name: "GFD_MIG_STRATEGY", value: "all" }], [{ name: "GFD_ONESHOT", value: "once" }]],
+  }),
+  ...refused("plugin-on-1.13", "devicePlugin", {
+    "device-list-strategy": [
+      { version: "0.14.5", values: { deviceListStrategy: "cdi-cri" } },
+      { version: "0.13.0", values: { deviceListStrategy: "cdi-annotations" } },
+      { version: "0.13.0", values: { deviceListStrategy: "envvar,volume-mounts" } },
+    ],
+  }),
   ...refused("velaryon", "devicePlugin values", { "chart-values": [{ migStrategy: "all" }, { migStrategy: true }] }),
   ...refused("velaryon", "devicePlugin version", { "chart-version": [...words("v26.3.3 25.10.1 0.10.0 0.9.0 0.0.1")] }),
   ...refused("aarhus-h100", "devicePlugin values", {

@@ -203,7 +203,7 @@ export const machines: WrongInputs[] = [
     shape: [{ runtime: "nvidia" }, [], "nvidia", { nvidiaDefaultRuntime: "true" }],
   }),
   ...refused("velaryon", "machines velaryon runningVersion", {
-    "upgrade-step": [...words("latest 1.11 v1.9.0 v1.12.0 constructor")],
+    "upgrade-step": [...words("latest 1.11 v1.9.0 v1.12.0 constructor 1.10.9 1.11.5")],
   }),
   ...refused("modern", "machines gpu-1 labels", {
     "node-labels": [{ role: "gpu", "nvidia.com/device-plugin.config": "nope" }],

@@ -1,4 +1,5 @@
-import { cudaFloor, cudaOfDriver, cudaOfImage } from "../../../components/recipe/facts/cuda";
+import { findingsOf } from "../../../components/recipe";
+import { cudaFloor, cudaOfDriver, cudaOfImage, vllmImage } from "../../../components/recipe/facts/cuda";
 
 test.each([
   ["535.247.01", "12.2"],
@@ -33,3 +34,36 @@ test.each([
   ["13.1", "580.65.06"],
   ["10.2", undefined],
 ])("CUDA %s needs driver %s", (cuda, driver) => expect(cudaFloor(cuda)).toBe(driver));
+
+/** A server of vLLM on one RTX 5070 Ti, whose driver follows from release and branch. */
+const serving = (talosVersion: string, branch: string, tag: string): unknown => ({
+  talosVersion,
+  machines: { g: { address: "10.1.0.5", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 5070 Ti" }] } },
+  driver: { branch },
+  gpuOperator: { version: talosVersion.startsWith("v1.12") ? "v25.10.1" : "v26.3.3" },
+  workloads: { vllm: { model: "a/b", image: `vllm/vllm-openai:${tag}` } },
+});
+
+// vLLM's images are of CUDA 13 from 0.20.0 on (vllm#42738), and CUDA 13 needs driver 580 (cudaFloors).
+test.each([
+  ["v1.12.6", "production", "570.211.01", "v0.20.0", true],
+  ["v1.12.6", "production", "570.211.01", "v0.29.0", true],
+  ["v1.12.6", "production", "570.211.01", "v0.19.1", false],
+  ["v1.12.6", "production", "570.211.01", "v0.28.0-cu129", false],
+  ["v1.12.6", "lts", "580.126.20", "v0.20.0", false],
+  ["v1.13.9", "production", "595.91.07", "v0.29.0", false],
+])("Talos %s, %s, driver %s: vLLM's %s is refused: %s", (talosVersion, branch, driver, tag, refused) => {
+  const findings = findingsOf(serving(talosVersion, branch, tag));
+  expect(findings.map(({ check, field }) => `${check} ${field}`)).toEqual(
+    refused ? ["cuda-image workloads.vllm.image"] : [],
+  );
+  if (refused) expect(findings[0]?.problem).toContain(`needs driver 580.65.06, but g runs ${driver}`);
+});
+
+test.each([
+  ["12.8", "v0.10.2"],
+  ["13.0", "v0.22.1"],
+  ["13.2", "v0.22.1"],
+])("vLLM's default image for a driver of CUDA %s is %s", (cuda, tag) =>
+  expect(vllmImage(cuda)).toBe(`vllm/vllm-openai:${tag}`),
+);

@@ -1,7 +1,9 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { gpuStack } from "../../../components/kubernetes/index";
-import { helperImages, workloadImages } from "../../../components/recipe/facts/data/images";
+import { cudaOfComfyUi, cudaOfVllm } from "../../../components/recipe/facts/data/cuda";
+import { helperImages, released, workloadImages } from "../../../components/recipe/facts/data/images";
+import pciCards from "../../../components/recipe/facts/data/pci-cards.json";
 import { Ollama } from "../../../components/workloads/ollama";
 import { planOf } from "../../support/plans";
 import { record, type Run } from "../../support/recorder";
@@ -51,3 +53,18 @@ test("the lab has an answer to every image that a stack gets when it names none"
   const images = [...Object.values(helperImages), ...Object.values(workloadImages)];
   expect(images.filter((image) => !known.some((pattern) => pattern.test(image)))).toEqual([]);
 });
+
+/** A month of a date like `2026-06` or `2026.10.24`, counted from the year 0. */
+function monthOf(date: string): number {
+  const [year, month] = date.split(/[.-]/).map(Number);
+  return year! * 12 + month!;
+}
+
+test.each(Object.entries({ ...released, vllm: cudaOfVllm[0]?.released, comfyUi: cudaOfComfyUi[0]?.released }))(
+  "the default image of %s is less than a year older than the tables, whatever the day",
+  (_, month) => {
+    // The tables' own date is the list of cards', which `npm run facts` renews: whoever renews them looks at the images too.
+    const age = monthOf(pciCards.version) - monthOf(month ?? "0-0");
+    expect(age).toBeLessThan(12);
+  },
+);

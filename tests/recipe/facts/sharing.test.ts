@@ -1,5 +1,5 @@
 import { parse } from "yaml";
-import { planCluster, type ClusterSpec } from "../../../components/recipe/index";
+import { findingsOf, planCluster, type ClusterSpec } from "../../../components/recipe/index";
 import { oneMachine, validStack } from "../stacks";
 
 const gpu = { gpus: [{ model: "H100 NVL", count: 2 }] };
@@ -101,4 +101,19 @@ test.each([
   const spec = oneMachine("v1.13.9", { gpus: [{ model }] }, { gpuOperator: { version: "v26.3.3" }, sharing });
   expect(planCluster(spec).machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": devices });
   expect(planCluster(spec).notes.filter((note) => /profiles/.test(note))).toEqual([]);
+});
+
+// The MIG manager's configuration of all-balanced names the Server Edition's device alone (mig-parted v0.12.3, 0x2BB510DE).
+test.each([
+  ["RTX PRO 6000 Blackwell Workstation Edition", false],
+  ["RTX PRO 6000 Blackwell Max-Q Workstation Edition", false],
+  ["RTX PRO 6000 Blackwell Server Edition", true],
+])("an %s takes all-balanced: %s", (model, takes) => {
+  const of = (profile: string): string[] => {
+    const sharing = { mig: { strategy: "mixed", profile } } as const;
+    const spec = oneMachine("v1.13.9", { gpus: [{ model }] }, { gpuOperator: { version: "v26.3.3" }, sharing });
+    return findingsOf(spec).map(({ check, problem }) => `${check}: ${problem}`);
+  };
+  expect(of("1g.24gb")).toEqual([]);
+  expect(of("all-balanced")).toEqual(takes ? [] : [`mig: all-balanced does nothing on the ${model} of gpu`]);
 });

@@ -1,7 +1,8 @@
 /**
  * CUDA and drivers. Sources: docs.nvidia.com/deploy/cuda-compatibility, "minor version compatibility" (floors);
  * CUDA toolkit release notes (newest CUDA per driver branch); tags of nvcr.io/nvidia/k8s/cuda-sample (samples);
- * vllm#18813, vllm#5635, vllm#42738 (CUDA that vLLM's images ask for); vllm-omni#1386 (that v0.22.1 is served).
+ * vllm#18813, vllm#5635, vllm#42738 (CUDA that vLLM's images ask for); vllm-omni#1386 (that v0.22.1 is served);
+ * gpustack/runner#180 (its month).
  */
 
 /** Oldest driver that runs any image of a CUDA major. */
@@ -42,18 +43,23 @@ export interface VllmCuda {
   cuda: string;
   /** Tag of the release that stands for the row where a stack names no image. */
   image: string;
+  /** Month of that release; older rows are for old drivers, whatever their age. */
+  released?: string;
 }
 
 /** Newest first. */
 export const cudaOfVllm: VllmCuda[] = [
-  { from: "0.20.0", cuda: "13.0", image: "v0.22.1" },
+  { from: "0.20.0", cuda: "13.0", image: "v0.22.1", released: "2026-06" },
   { from: "0.9.0", cuda: "12.8", image: "v0.10.2" },
   { from: "0.5.0", cuda: "12.4", image: "v0.8.5" },
 ];
 
-/** Images of yanwk/comfyui-boot by the CUDA they are built with, newest first. cu128-slim is archived since 2026-05-19. */
-export const cudaOfComfyUi: { cuda: string; image: string }[] = [
-  { cuda: "13.0", image: "yanwk/comfyui-boot:cu130-slim-v2" },
+/**
+ * Images of yanwk/comfyui-boot by the CUDA they are built with, newest first. cu128-slim is archived since 2026-05-19. The tags
+ * move: the month is the one in which the project last named the tag the one to take.
+ */
+export const cudaOfComfyUi: { cuda: string; image: string; released?: string }[] = [
+  { cuda: "13.0", image: "yanwk/comfyui-boot:cu130-slim-v2", released: "2026-05" },
   { cuda: "12.8", image: "yanwk/comfyui-boot:cu128-slim" },
   { cuda: "12.6", image: "yanwk/comfyui-boot:cu126-slim" },
 ];

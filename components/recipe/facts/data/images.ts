@@ -23,3 +23,13 @@ export const workloadImages = {
   // Source: BerriAI/litellm-docs#417 (tags are plain versions from 1.84 on; that this one is served was seen there).
   litellm: "ghcr.io/berriai/litellm:v1.89.4",
 } as const;
+
+/**
+ * Months in which the releases behind the default images of the servers came out; of those that follow from a driver's CUDA the
+ * table says it (data/cuda.ts). Renew image and month together: a test asks that none is a year older than the tables' own date.
+ * Source: when projects that pin the tag took it up (AndreiGavriliu/homelab#7196; docker-hardened-images/catalog#439, 1.89.2).
+ */
+export const released: Record<Exclude<keyof typeof workloadImages, "modelPull">, string> = {
+  ollama: "2026-08",
+  litellm: "2026-06",
+};
