@@ -30,7 +30,7 @@ const loggings = ["stdout", "stderr", "stdoutAndStderr", "none"];
 /**
  * `command:local:Command` of `@pulumi/command` 1.2.1, by the rules of pulumi-command v1.2.1
  * (provider/pkg/provider/local) and of pulumi-go-provider v1.3.0 (infer/resource.go): an update without `update` runs
- * `create`; changed `triggers` replace; streams are unknown at preview; an output is secret only when the input of the
+ * `create`; `triggers` that come or go replace; streams are unknown at preview; an output is secret only when the input of the
  * same name is, so `stdout` needs `additionalSecretOutputs`. Not emulated: `assetPaths` and `archivePaths`, which are
  * refused, and the `remote` commands.
  */
@@ -48,7 +48,9 @@ export class CommandProvider implements LabProvider {
   diff(_type: string, _id: string, olds: Properties, news: Properties): DiffResult {
     const detailed = differences(olds, news);
     const paths = Object.keys(detailed);
-    return { changes: paths.length > 0, replaces: paths.filter((at) => /^triggers\b/.test(at)), detailed };
+    // Asked path by path whether it replaces, the provider knows `triggers` and not `triggers[0]` (infer/resource.go, Diff): that a
+    // changed trigger replaces is the SDK's doing, by replaceOnChanges.
+    return { changes: paths.length > 0, replaces: paths.filter((at) => at === "triggers"), detailed };
   }
 
   async create(
@@ -139,6 +141,10 @@ function findings(name: string, value: unknown): CheckFailure[] {
   const fits = { string: typeof value === "string", boolean: typeof value === "boolean", list: Array.isArray(value) };
   const ok = kind === "map" ? typeof value === "object" && !Array.isArray(value) : fits[kind];
   if (!ok) return [{ property: name, reason: `expected a ${kind}` }];
+  if (kind === "list" && name !== "triggers") {
+    const odd = (value as unknown[]).findIndex((item) => typeof item !== "string");
+    return odd < 0 ? [] : [{ property: `${name}[${odd}]`, reason: "expected a string" }];
+  }
   if (name === "logging" && !loggings.includes(value as string))
     return [{ property: name, reason: `expected one of ${loggings.join(", ")}` }];
   const odd =

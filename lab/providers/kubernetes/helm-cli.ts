@@ -31,21 +31,23 @@ export class HelmError extends Error {}
  * Runs Helm and returns its standard output. Values and kubeconfig go by files that only this user can read, in a folder
  * that is removed afterwards; Helm's own settings and caches are in that folder too, so none of the user's come in.
  *
+ * @param access of the cluster; undefined where Helm asks a chart repository alone
+ *
  * Errors: `HelmError` with the last lines of standard error.
  */
 export async function runHelm(
   { helm, temporary = tmpdir() }: HelmPlace,
   args: readonly string[],
-  access: Access,
+  access: Access | undefined,
   context: Pick<CallContext, "signal">,
   values?: Properties,
 ): Promise<string> {
   const dir = await mkdtemp(path.join(temporary, "talos-gpu-helm-"));
   try {
-    const kubeconfig = await privateFile(dir, "kubeconfig", access.text);
+    const cluster = access ? ["--kubeconfig", await privateFile(dir, "kubeconfig", access.text)] : [];
     // JSON is YAML
     const with_ = values ? ["--values", await privateFile(dir, "values.json", JSON.stringify(values))] : [];
-    return await finished(helm, [...args, ...with_, "--kubeconfig", kubeconfig], environment(dir), context.signal);
+    return await finished(helm, [...args, ...with_, ...cluster], environment(dir), context.signal);
   } finally {
     await rm(dir, { recursive: true, force: true });
   }

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { parse } from "yaml";
 import {
   type CallContext,
   type CheckFailure,
@@ -55,25 +56,31 @@ const knownToo = ["values", "version", "allowNullValues", "status", "resourceNam
 
 const defaultSeconds = 300; // helm_release.go, the input's own default
 
-/** Null values always count by now (pulumi-kubernetes v4.32.0, provider/pkg/provider/helm_release.go:374). */
-function warnOfNullValues(inputs: Properties, { log }: CallContext): void {
-  if (inputs["allowNullValues"]) log("warning", "allowNullValues is deprecated and has no effect");
-}
-
-/** `kubernetes:helm.sh/v3:Release` through the real Helm (pulumi-kubernetes provider/pkg/provider/helm_release.go). */
+/** `kubernetes:helm.sh/v3:Release` through the real Helm (pulumi-kubernetes v4.32.0, provider/pkg/provider/helm_release.go). */
 export class HelmRelease {
   constructor(private readonly options: HelmOptions) {}
 
-  check(olds: Properties, news: Properties, context: CallContext) {
+  /**
+   * Names the release, and fetches its chart, at every run and whatever changed: a repository that does not answer, or a chart
+   * that it does not have, is found here. What the templates make of the values is not asked before the installation.
+   */
+  async check(olds: Properties, news: Properties, context: CallContext) {
     const allowed = [...known, ...knownToo, ...Object.values(switches).flatMap(Object.keys)];
     const unknown = Object.keys(news).filter((key) => !allowed.includes(key) && !key.startsWith("__"));
     const failures: CheckFailure[] = unknown
       .filter((key) => news[key] !== false && news[key] !== null)
       .map((property) => ({ property, reason: "the lab's Helm release has no such input" }));
-    if (typeof news["chart"] !== "string") failures.push({ property: "chart", reason: "a release needs a chart" });
+    if (news["allowNullValues"]) context.log("warning", "allowNullValues is deprecated and has no effect");
     const seed = Buffer.from(context.randomSeed.subarray(0, 4)).toString("hex");
     const name = news["name"] || olds["name"] || `${context.name}-${seed || randomBytes(4).toString("hex")}`;
-    return { inputs: { ...news, name, namespace: news["namespace"] || "default" }, failures };
+    const inputs = { ...news, name, namespace: news["namespace"] || "default" };
+    if (failures.length > 0 || containsUnknown(news)) return { inputs, failures };
+    try {
+      return { inputs: { ...inputs, version: await this.versionOf(news, context) }, failures };
+    } catch (error) {
+      const reason = `${(error as Error).message}; check the chart name and repository configuration.`;
+      return { inputs, failures: [{ property: "chart", reason }] };
+    }
   }
 
   diff(olds: Properties, news: Properties): DiffResult {
@@ -86,26 +93,14 @@ export class HelmRelease {
     };
   }
 
-  async create(cluster: Cluster, inputs: Properties, preview: boolean, timeout: number, context: CallContext) {
+  async create(cluster: Cluster, inputs: Properties, preview: boolean, context: CallContext) {
     const { name, namespace } = identity(inputs);
-    warnOfNullValues(inputs, context);
-    if (preview) return { id: "", outputs: await this.rendered(cluster, inputs, context) };
-    return { id: `${namespace}/${name}`, outputs: await this.run("install", cluster, inputs, timeout, context) };
+    if (preview) return { id: "", outputs: inputs };
+    return { id: `${namespace}/${name}`, outputs: await this.run("install", cluster, inputs, context) };
   }
 
-  async update(
-    cluster: Cluster,
-    _olds: Properties,
-    news: Properties,
-    preview: boolean,
-    timeout: number,
-    context: CallContext,
-  ) {
-    warnOfNullValues(news, context);
-    const outputs = preview
-      ? await this.rendered(cluster, news, context)
-      : await this.run("upgrade", cluster, news, timeout, context);
-    return { outputs };
+  async update(cluster: Cluster, _olds: Properties, news: Properties, preview: boolean, context: CallContext) {
+    return { outputs: preview ? news : await this.run("upgrade", cluster, news, context) };
   }
 
   async read(cluster: Cluster, id: string, state: Properties, context: CallContext) {
@@ -115,10 +110,17 @@ export class HelmRelease {
     return { id, inputs: context.oldInputs, outputs: { ...state, ...outputsOf(status) } };
   }
 
-  async delete(cluster: Cluster, state: Properties, timeout: number, context: CallContext): Promise<void> {
+  /** Waits for its objects to go as long as the installation waited for them to come. */
+  async delete(cluster: Cluster, state: Properties, context: CallContext): Promise<void> {
     const { name, namespace } = identity(state);
-    const limit = `${timeout || numeric(state["timeout"]) || defaultSeconds}s`;
-    const args = ["uninstall", name, "--namespace", namespace, "--wait", "--timeout", limit];
+    const waits = state["atomic"] === true || state["skipAwait"] !== true;
+    const args = [
+      "uninstall",
+      name,
+      "--namespace",
+      namespace,
+      ...(waits ? ["--wait", "--timeout", limitOf(state)] : []),
+    ];
     await runHelm(this.options, args, cluster.access, context);
   }
 
@@ -126,15 +128,13 @@ export class HelmRelease {
     operation: Operation,
     cluster: Cluster,
     inputs: Properties,
-    timeout: number,
     context: CallContext,
   ): Promise<Properties> {
     const { name, namespace } = identity(inputs);
-    const seconds = timeout || numeric(inputs["timeout"]) || defaultSeconds;
     const args = [
       ...[operation, name, ...this.chart(inputs), "--namespace", namespace, "--output", "json"],
       ...(inputs["skipAwait"] === true ? [] : ["--wait"]),
-      ...["--timeout", `${seconds}s`],
+      ...["--timeout", limitOf(inputs)],
       ...(operation === "upgrade" ? ["--history-max", String(numeric(inputs["maxHistory"]))] : []),
       ...(typeof inputs["description"] === "string" ? ["--description", inputs["description"]] : []),
       ...Object.entries(switches[operation]).flatMap(([input, flag]) => (inputs[input] === true ? [flag] : [])),
@@ -178,15 +178,11 @@ export class HelmRelease {
     ];
   }
 
-  /** Fetches the repository's index and the chart, and renders without the cluster: what is not there, or fails, fails at the preview. */
-  private async rendered(cluster: Cluster, inputs: Properties, context: CallContext): Promise<Properties> {
-    if (containsUnknown(inputs)) return inputs;
-    const { name, namespace } = identity(inputs);
-    const args = ["template", name, ...this.chart(inputs), "--namespace", namespace];
-    await runHelm(this.options, args, cluster.access, context, valuesOf(inputs)).catch((error: Error) => {
-      throw new Error(`Helm release ${namespace}/${name}: ${error.message}`);
-    });
-    return inputs;
+  /** Release of the chart that Helm takes: the one that is asked for, or the newest that fits. */
+  private async versionOf(inputs: Properties, context: CallContext): Promise<string> {
+    if (typeof inputs["chart"] !== "string") throw new Error("a release needs a chart");
+    const text = await runHelm(this.options, ["show", "chart", ...this.chart(inputs)], undefined, context);
+    return String((parse(text) as { version?: unknown }).version);
   }
 
   private async status(cluster: Cluster, inputs: Properties, context: CallContext): Promise<HelmStatus | undefined> {
@@ -211,6 +207,9 @@ const identity = (inputs: Properties) => ({ name: String(inputs["name"]), namesp
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
 const numeric = (value: unknown): number => (typeof value === "number" ? value : 0);
+
+/** The release's own limit; the engine's is none of Helm's business (helm_release.go, getTimeoutOrDefault). */
+const limitOf = (inputs: Properties): string => `${numeric(inputs["timeout"]) || defaultSeconds}s`;
 
 const valuesOf = (inputs: Properties): Properties => (isMap(inputs["values"]) ? inputs["values"] : {});
 

@@ -1,4 +1,4 @@
-import type { CallContext, CheckFailure, DiffResult, LabProvider, Properties } from "../provider";
+import type { Answer, CallContext, CheckFailure, DiffResult, LabProvider, Properties } from "../provider";
 import { differences, isMap, secret, UNKNOWN } from "../values";
 import { Cluster } from "./cluster";
 import { HelmRelease, type HelmOptions } from "./helm";
@@ -108,7 +108,12 @@ export class KubernetesProvider implements LabProvider {
     }
   }
 
-  check(type: string, olds: Properties, news: Properties, context: CallContext) {
+  check(
+    type: string,
+    olds: Properties,
+    news: Properties,
+    context: CallContext,
+  ): Answer<{ inputs: Properties; failures: CheckFailure[] }> {
     if (type === releaseType) return this.releases.check(olds, news, context);
     const token = parseToken(type);
     const metadata = isMap(news["metadata"]) ? news["metadata"] : {};
@@ -153,7 +158,7 @@ export class KubernetesProvider implements LabProvider {
   ): Promise<{ id: string; outputs: Properties }> {
     const settings = await this.reached(preview, context);
     if (!settings) return { id: "", outputs: inputs };
-    if (type === releaseType) return this.releases.create(settings.cluster, inputs, preview, timeout, context);
+    if (type === releaseType) return this.releases.create(settings.cluster, inputs, preview, context);
     const token = parseToken(type);
     if (preview && token.patch) return { id: "", outputs: inputs };
     return createObject(settings, token, inputs, preview, timeout, context);
@@ -176,13 +181,13 @@ export class KubernetesProvider implements LabProvider {
   ): Promise<{ outputs: Properties }> {
     const settings = await this.reached(preview, context);
     if (!settings) return { outputs: news };
-    if (type === releaseType) return this.releases.update(settings.cluster, olds, news, preview, timeout, context);
+    if (type === releaseType) return this.releases.update(settings.cluster, olds, news, preview, context);
     return updateObject(settings, parseToken(type), olds, news, preview, timeout, context);
   }
 
   async delete(type: string, _id: string, state: Properties, timeout: number, context: CallContext): Promise<void> {
     const settings = await this.reached(false, context);
-    if (type === releaseType) return this.releases.delete(settings.cluster, state, timeout, context);
+    if (type === releaseType) return this.releases.delete(settings.cluster, state, context);
     return deleteObject(settings, parseToken(type), state, timeout, context);
   }
 

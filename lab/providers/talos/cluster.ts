@@ -33,20 +33,35 @@ export const kubeconfig: Resource = {
     return { id: name, outputs: { ...withDefaults(inputs), ...outputs } };
   },
 
-  stale: (tools, outputs, inputs) => {
-    const left = parseDuration(String(withDefaults(inputs)["certificateRenewalDuration"]));
-    return endsWithin(tools, outputs["kubernetesClientConfiguration"], left)
+  stale: (tools, outputs, inputs) =>
+    endsSoon(tools, outputs, inputs)
       ? { changes: true, replaces: [], detailed: { kubeconfigRaw: "update" } }
-      : undefined;
-  },
+      : undefined,
 
+  // Other arguments alone fetch nothing (Update): what was fetched stays, until its certificate is about to end.
   update: async (tools, inputs, { preview, timeoutSeconds, context }) => {
+    const { oldOutputs } = context;
+    if (!endsSoon(tools, oldOutputs, inputs)) return { ...withDefaults(inputs), ...kept(oldOutputs) };
     if (preview) return { ...withDefaults(inputs), ...unknown };
     const limit = limitOf(tools, inputs, "update", timeoutSeconds);
     const { name: _name, ...outputs } = await fetchKubeconfig(tools, inputs, limit, context);
     return { ...withDefaults(inputs), ...outputs };
   },
 };
+
+function endsSoon(tools: Tools, outputs: Properties, inputs: Properties): boolean {
+  const left = parseDuration(String(withDefaults(inputs)["certificateRenewalDuration"]));
+  return endsWithin(tools, outputs["kubernetesClientConfiguration"], left);
+}
+
+/** What was fetched before, its secrets marked again. */
+function kept({ kubeconfigRaw, kubernetesClientConfiguration }: Properties): Properties {
+  const client = kubernetesClientConfiguration as Properties | undefined;
+  return {
+    kubeconfigRaw: secret(kubeconfigRaw),
+    kubernetesClientConfiguration: { ...client, clientKey: secret(client?.["clientKey"]) },
+  };
+}
 
 const unknown = { kubeconfigRaw: UNKNOWN, kubernetesClientConfiguration: UNKNOWN };
 

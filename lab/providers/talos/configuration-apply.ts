@@ -13,11 +13,7 @@ const modes = ["auto", "reboot", "no_reboot", "staged", "staged_if_needing_reboo
  * is never asked what it has, so that there is no drift; destroying does nothing unless `onDestroy.reset`.
  */
 export const configurationApply: Resource = {
-  check: (inputs) => [
-    ...oneOf(inputs, "machineConfigurationInput", "machine configuration input"),
-    ...oneOf(inputs, "clientConfiguration", "client configuration"),
-    ...modeFindings(inputs["applyMode"]),
-  ],
+  check: (inputs) => modeFindings(inputs["applyMode"]),
 
   create: async (tools, inputs, { preview, timeoutSeconds, context }) => ({
     id: "machine_configuration_apply",
@@ -48,7 +44,8 @@ async function apply(
   const { signal } = context;
   const written = inputs["machineConfigurationInputWo"];
   const given = written ?? inputs["machineConfigurationInput"];
-  const patches = inputs["configPatches"] ?? [];
+  // A patch that is null is passed over (configPatchesAsStrings).
+  const patches = ((inputs["configPatches"] ?? []) as unknown[]).filter((patch) => patch !== null);
   const outputs: Properties = {
     ...inputs,
     applyMode: inputs["applyMode"] ?? "auto",
@@ -72,7 +69,6 @@ async function apply(
     const what = "applying the configuration";
     const maintenance = await maintenanceOf(tools, inputs, signal);
     await untilDone(tools, inputs, { what, contents: [configuration], args, timeout, maintenance }, context);
-    refusePartialTimeouts(inputs["timeouts"]);
   }
   return {
     ...outputs,
@@ -106,26 +102,6 @@ async function resolveMode(
     context.log("warning", why);
     return "auto";
   }
-}
-
-/**
- * The bridge compares the state that it was given with the one that it makes of the outputs, in which a limit that was not
- * set is missing instead of null; so it is all three or none (pulumi-terraform-bridge v3.129.0, pkg/tfbridge/rawstate.go,
- * called by pkg/pf/internal/pfbridge once the resource is made; pulumiverse/pulumi-talos#208).
- */
-function refusePartialTimeouts(timeouts: unknown): void {
-  const set = Object.values((timeouts ?? {}) as Properties).filter((limit) => limit !== undefined && limit !== null);
-  if (set.length === 0 || set.length === 3) return;
-  throw new Error("recovered raw state does not byte-for-byte match the original raw state");
-}
-
-function oneOf(inputs: Properties, name: string, what: string): CheckFailure[] {
-  const [plain, written] = [inputs[name], inputs[`${name}Wo`]].map((value) => value !== undefined && value !== null);
-  if (plain !== written) return [];
-  const reason = plain
-    ? `${name} and ${name}Wo are both set; the ${what} comes from one of them`
-    : `neither ${name} nor ${name}Wo is set; the ${what} comes from one of them`;
-  return [{ property: name, reason }];
 }
 
 function modeFindings(mode: unknown): CheckFailure[] {

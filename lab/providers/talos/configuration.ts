@@ -23,6 +23,8 @@ export async function machineConfiguration(
   if (type !== "controlplane" && type !== "worker") {
     throw new Error(`machineType: "${String(type)}" is neither controlplane nor worker`);
   }
+  for (const name of ["clusterName", "clusterEndpoint", "machineSecrets"])
+    if (!args[name]) throw new Error(`${name}: missing; it is required`);
   const talosVersion = (args["talosVersion"] as string | undefined) ?? defaultTalosVersion;
   const kubernetesVersion = args["kubernetesVersion"] as string | undefined;
   const patches = (args["configPatches"] as string[] | undefined) ?? [];
@@ -66,6 +68,7 @@ export function clientConfiguration(args: Properties): Properties {
     endpoints?: string[];
     nodes?: string[];
   };
+  if (client === undefined) throw new Error("clientConfiguration: missing; it is required");
   if (!clusterName) throw new Error("clusterName: empty; the talosconfig's context is named after it");
   return { ...args, id: clusterName, talosConfig: secret(writeTalosconfig(clusterName, client, { endpoints, nodes })) };
 }

@@ -8,6 +8,7 @@ import type { Resource } from "./resource";
 import type { Clock } from "./retry";
 import { machineSecrets } from "./secrets";
 import { Talosctl } from "./talosctl";
+import { refusePartialTimeouts, schemaFindings, withSecrets } from "./schema";
 import type { CallContext, CheckFailure, DiffResult, LabProvider, Properties } from "../provider";
 import { differences, secret } from "../values";
 
@@ -74,7 +75,8 @@ export class TalosProvider implements LabProvider {
     _olds: Properties,
     inputs: Properties,
   ): Promise<{ inputs: Properties; failures: CheckFailure[] }> {
-    return { inputs, failures: resourceOf(type).check?.(inputs) ?? [] };
+    const failures = [...schemaFindings(type, inputs), ...(resourceOf(type).check?.(inputs) ?? [])];
+    return { inputs: withSecrets(type, inputs), failures };
   }
 
   async diff(
@@ -89,7 +91,10 @@ export class TalosProvider implements LabProvider {
         Object.entries(inputs).filter(([name]) => !name.startsWith("__") && !ignoreChanges.includes(name)),
       );
     const detailed = differences(without(olds), without(news));
-    if (Object.keys(detailed).length > 0) return { changes: true, replaces: [], detailed };
+    if (Object.keys(detailed).length > 0) {
+      const { replaces } = resourceOf(type);
+      return { changes: true, replaces: replaces?.(without(olds), without(news)) ?? [], detailed };
+    }
     return resourceOf(type).stale?.(this.tools, oldOutputs, news) ?? { changes: false, replaces: [] };
   }
 
@@ -102,6 +107,7 @@ export class TalosProvider implements LabProvider {
     context: CallContext,
   ): Promise<{ id: string; outputs: Properties }> {
     const { id, outputs } = await resourceOf(type).create(this.tools, inputs, { preview, timeoutSeconds, context });
+    if (!preview) refusePartialTimeouts(type, inputs);
     return { id, outputs: hidden(outputs) };
   }
 
@@ -114,7 +120,9 @@ export class TalosProvider implements LabProvider {
     timeoutSeconds: number,
     context: CallContext,
   ): Promise<{ outputs: Properties }> {
-    return { outputs: hidden(await resourceOf(type).update(this.tools, news, { preview, timeoutSeconds, context })) };
+    const outputs = await resourceOf(type).update(this.tools, news, { preview, timeoutSeconds, context });
+    if (!preview) refusePartialTimeouts(type, news);
+    return { outputs: hidden(outputs) };
   }
 
   async delete(

@@ -11,8 +11,10 @@ export interface ResourceCall {
 
 /** One kind of resource: what each verb does. */
 export interface Resource {
-  /** What is wrong with the arguments. */
+  /** What is wrong with the arguments, beyond their schema. */
   check?(inputs: Properties): CheckFailure[];
+  /** Which of changed arguments need another resource. Default: none. */
+  replaces?(olds: Properties, news: Properties): string[];
   /** Whether something changes although the arguments do not, e.g. a certificate about to end. */
   stale?(tools: Tools, outputs: Properties, inputs: Properties): DiffResult | undefined;
   create(tools: Tools, inputs: Properties, call: ResourceCall): Promise<{ id: string; outputs: Properties }>;

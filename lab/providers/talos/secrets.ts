@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
+import * as semver from "semver";
 import type { Properties } from "../provider";
-import { secret, UNKNOWN } from "../values";
+import { containsUnknown, secret, UNKNOWN } from "../values";
 import { defaultTalosVersion } from "./configuration";
 import type { Tools } from "./machine";
 import type { Resource } from "./resource";
@@ -11,9 +12,20 @@ const month = 30 * 24 * 3_600_000;
 
 /**
  * `talos:machine/secrets:Secrets`. Source: terraform-provider-talos v0.11.0, pkg/talos/talos_machine_secrets_resource.go:
- * made once and kept; the client certificate is renewed when it has less than a month left.
+ * made once and kept, unless an older release is asked for, which makes other ones (PlanModifyString); the client certificate is
+ * renewed when it has less than a month left.
  */
 export const machineSecrets: Resource = {
+  check: ({ talosVersion }) =>
+    talosVersion === undefined || talosVersion === null || containsUnknown(talosVersion) || contractOf(talosVersion)
+      ? []
+      : [{ property: "talosVersion", reason: `${JSON.stringify(talosVersion)} is no release of Talos` }],
+
+  replaces: (olds, news) => {
+    const [was, is] = [olds, news].map(({ talosVersion = defaultTalosVersion }) => contractOf(talosVersion));
+    return was && is && semver.lt(is, was) ? ["talosVersion"] : [];
+  },
+
   create: async (tools, inputs, { preview, context: { signal } }) => {
     const talosVersion = (inputs["talosVersion"] as string | undefined) ?? defaultTalosVersion;
     const id = "machine_secrets";
@@ -38,6 +50,12 @@ export const machineSecrets: Resource = {
     return { talosVersion, machineSecrets: readBundle(bundle, secret), clientConfiguration: renewed };
   },
 };
+
+/** A release as `v1.12`, `v1.12.1`, `1.12` or `1.12.1` (the schema's own examples); undefined when it is none. */
+function contractOf(version: unknown): semver.SemVer | undefined {
+  const text = String(version);
+  return /^v?\d+\.\d+(\.\d+\S*)?$/.test(text) ? (semver.parse(text) ?? semver.coerce(text) ?? undefined) : undefined;
+}
 
 /** A client certificate from the bundle's authority; the name and the address of the cluster do not matter to it. */
 async function issue(tools: Tools, bundle: string, signal: AbortSignal): Promise<Properties> {

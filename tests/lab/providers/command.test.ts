@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
@@ -90,13 +91,18 @@ test("a preview runs nothing and knows no streams", async () => {
   await expect(readFile(path.join(directory, "ran"))).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("triggers replace, everything else updates", () => {
+test("triggers that come or go replace, everything else updates", () => {
   const diff = (news: object) =>
     provider.diff(type, "id", { create: "a", triggers: [1] }, { create: "a", triggers: [1], ...news });
   expect(diff({})).toMatchObject({ changes: false, replaces: [] });
   expect(diff({ create: "b" })).toMatchObject({ changes: true, replaces: [] });
-  expect(diff({ triggers: [2] })).toMatchObject({ changes: true, replaces: ["triggers[0]"] });
-  expect(diff({ triggers: [1, UNKNOWN] })).toMatchObject({ changes: true, replaces: ["triggers[1]"] });
+  expect(diff({ triggers: [2] })).toMatchObject({ changes: true, replaces: [] });
+  expect(diff({ triggers: [1, UNKNOWN] })).toMatchObject({ changes: true, replaces: [] });
+  expect(diff({ triggers: undefined })).toMatchObject({ changes: true, replaces: ["triggers"] });
+  // Which is why the SDK says it of every path below: a program's changed trigger replaces.
+  expect(readFileSync(require.resolve("@pulumi/command/local/command"), "utf8")).toContain(
+    'replaceOnChanges: ["triggers[*]"]',
+  );
 });
 
 test("inputs that it does not have are refused", () => {

@@ -96,11 +96,25 @@ spec:
     expect((await readdir(lab.dir)).filter((name) => name.startsWith("talos-gpu-helm-"))).toEqual([]);
   });
 
-  test("a value that the chart does not have fails the preview", async () => {
+  test("a chart that is not there fails the preview, and an update that changes nothing", async () => {
+    program = release(values);
+    expect(await engine.up()).toMatchObject({ result: "succeeded" });
+    const chart = lab.charts.get("https://charts.example app 1.2.3")!;
+    lab.charts.set("https://charts.example app 1.2.3", `${chart}-gone`);
+    const [preview, same] = [await engine.preview(), await engine.up()];
+    lab.charts.set("https://charts.example app 1.2.3", chart);
+    for (const run of [preview, same]) {
+      expect(run.result).toBe("failed");
+      expect(errors(run)).toContain("check the chart name and repository configuration.");
+    }
+  });
+
+  test("a value that the chart does not have fails the update, and no preview", async () => {
     program = release({ replcias: 1 });
-    const preview = await engine.preview();
-    expect(preview.result).toBe("failed");
-    expect(errors(preview)).toMatch(
+    expect(await engine.preview()).toMatchObject({ result: "succeeded", changes: { create: 3 } });
+    const wrong = await engine.up();
+    expect(wrong.result).toBe("failed");
+    expect(errors(wrong)).toMatch(
       /additional propert\S+ 'replcias' not allowed|Additional property replcias is not allowed/i,
     );
   });

@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { CommandProvider } from "../../../../lab/providers/command";
+import type { CallContext } from "../../../../lab/providers/serve";
+
+// What the real command provider refuses, by its sources: pulumi-command v1.2.1, provider/pkg/provider/local;
+// pulumi-go-provider v1.3.0, infer.
+
+const type = "command:local:Command";
+const directory = mkdtempSync(path.join(tmpdir(), "talos-gpu-command-"));
+const provider = new CommandProvider({ directory, environment: { PATH: process.env["PATH"] ?? "" } });
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+const context: CallContext = {
+  ...{ urn: "", name: "it", oldInputs: {}, oldOutputs: {}, secretInputs: [], ignoreChanges: [] },
+  ...{ randomSeed: new Uint8Array(), signal: new AbortController().signal, log: () => undefined },
+};
+
+test.each([
+  ["an argument that it does not have", "infer/internal/ende/ende.go, Decode", { creates: "ls" }, ["creates"]],
+  ["a number for a text", "the same: mapper", { create: 1 }, ["create"]],
+  ["a text for a list", "the same", { interpreter: "bash -c" }, ["interpreter"]],
+  ["a number in a list of texts", "base.go: *[]string", { interpreter: ["sh", 1] }, ["interpreter[1]"]],
+  ["a number in the environment", "base.go: map[string]string", { environment: { A: 1 } }, ["environment.A"]],
+  ["a text for yes or no", "base.go: *bool", { addPreviousOutputInEnv: "no" }, ["addPreviousOutputInEnv"]],
+  ["a word that is no logging", "logging.go, Values", { logging: "all" }, ["logging"]],
+])("refuses %s (%s)", (_rule, _source, inputs, at) => {
+  expect(provider.check(type, {}, inputs).failures.map(({ property }) => property)).toEqual(at);
+});
+
+test.each([
+  { create: null },
+  { triggers: [1, "a", { b: 2 }] },
+  { interpreter: [] },
+  { environment: {}, stdin: "" },
+  {},
+])("takes %j (base.go: pointers are optional, triggers are of any type)", (inputs) =>
+  expect(provider.check(type, {}, inputs).failures).toEqual([]),
+);
+
+test.each([
+  ["a folder that is not there", "commandOutputs.go: cmd.Dir", { create: "true", dir: "gone" }],
+  ["an interpreter that is not there", "commandOutputs.go: exec", { create: "true", interpreter: ["/gone"] }],
+  ["a command that fails", "commandOutputs.go", { create: "exit 7" }],
+])("fails for %s (%s)", async (_rule, _source, inputs) => {
+  await expect(provider.create(type, inputs, false, "", 0, context)).rejects.toThrow(/running|ENOENT/);
+});
+
+test("a folder that is named is meant from the working directory (commandOutputs.go: cmd.Dir)", async () => {
+  const { outputs } = await provider.create(type, { create: "pwd", dir: ".." }, false, "", 0, context);
+  expect(outputs["stdout"]).toBe(path.dirname(directory));
+});
+
+test("without a command nothing runs (commandController.go, Create, Delete)", async () => {
+  expect((await provider.create(type, {}, false, "", 0, context)).outputs).toMatchObject({ stdout: "", stderr: "" });
+  await provider.delete(type, "id", { create: "exit 1" }, 0, context);
+});

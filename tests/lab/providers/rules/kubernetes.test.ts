@@ -1,0 +1,89 @@
+import { KubernetesProvider } from "../../../../lab/providers/kubernetes";
+import type { CallContext, Properties } from "../../../../lab/providers/serve";
+import { reveal, UNKNOWN } from "../../../../lab/providers/values";
+import { builtTool } from "../../built-tool";
+
+// What the real Kubernetes provider refuses before it asks a cluster, by its sources: pulumi-kubernetes v4.32.0,
+// provider/pkg/provider. What the API server refuses, the real one refuses in the lab.
+
+const provider = (config: Properties = {}): KubernetesProvider => {
+  const made = new KubernetesProvider({ helm: builtTool("helm") ?? "helm", charts: (repo, chart) => [chart, repo] });
+  made.configure(config);
+  return made;
+};
+
+const warnings: string[] = [];
+const context = (more: Partial<CallContext> = {}): CallContext => ({
+  ...{ urn: "", name: "it", oldInputs: {}, oldOutputs: {}, secretInputs: [], ignoreChanges: [] },
+  ...{ randomSeed: new Uint8Array(8), signal: new AbortController().signal },
+  log: (_severity, message) => void warnings.push(message),
+  ...more,
+});
+
+const check = async (type: string, inputs: Properties, config: Properties = {}) =>
+  provider(config).check(type, {}, inputs, context());
+
+test.each([
+  ["a patch without a name", "provider.go, Check", "kubernetes:core/v1:NodePatch", {}, "metadata.name"],
+  [
+    "a name to be generated",
+    "provider.go, Check: not in server-side apply",
+    "kubernetes:core/v1:ConfigMap",
+    { metadata: { generateName: "a-" } },
+    "metadata.generateName",
+  ],
+  ["a release without a chart", "helm_release.go, helmLoad", "kubernetes:helm.sh/v3:Release", {}, "chart"],
+])("refuses %s (%s)", async (_rule, _source, type, inputs, at) => {
+  const { failures } = await check(type, inputs);
+  expect(failures.map(({ property }) => property)).toEqual([at]);
+});
+
+test("refuses patches without server-side apply (provider.go, Check)", async () => {
+  const asked = check("kubernetes:core/v1:NodePatch", { metadata: { name: "n" } }, { enableServerSideApply: "false" });
+  await expect(asked).rejects.toThrow("server-side apply");
+});
+
+test("refuses lists (provider.go, Check: IsListURN)", async () => {
+  await expect(check("kubernetes:core/v1:ConfigMapList", {})).rejects.toThrow();
+});
+
+test("a release's chart is not fetched while anything of it is unknown (helm_release.go, Check: ContainsUnknowns)", async () => {
+  const { failures } = await check("kubernetes:helm.sh/v3:Release", { chart: "gone", values: { a: UNKNOWN } });
+  expect(failures).toEqual([]);
+});
+
+test("null values are told of once (helm_release.go, Check: AllowNullValues)", async () => {
+  await check("kubernetes:helm.sh/v3:Release", { chart: "gone", allowNullValues: true, values: { a: UNKNOWN } });
+  expect(warnings.filter((line) => line.includes("deprecated"))).toHaveLength(1);
+});
+
+const helm = builtTool("helm") ? test : test.skip;
+
+helm("a chart that Helm does not find is a finding at `chart` (helm_release.go, Check)", async () => {
+  const { failures } = await check("kubernetes:helm.sh/v3:Release", { chart: "/gone", values: {} });
+  expect(failures).toEqual([
+    { property: "chart", reason: expect.stringContaining("check the chart name and repository configuration.") },
+  ]);
+});
+
+test("a Secret's contents are secret, whatever the program says (provider.go, annotateSecrets)", async () => {
+  const { inputs } = await check("kubernetes:core/v1:Secret", { stringData: { a: "b" }, data: { c: "ZA==" } });
+  expect(
+    reveal(inputs)
+      .secrets.map(([first]) => first)
+      .sort(),
+  ).toEqual(["data", "stringData"]);
+});
+
+// helm_release.go, Diff: forceNewFields; provider.go, Diff: deleteBeforeReplace is for objects alone.
+test.each([
+  [{ name: "b" }, ["name"]],
+  [{ namespace: "b" }, ["namespace"]],
+  [{ values: { a: 1 } }, []],
+  [{ version: "2" }, []],
+])("a release that changes by %j is replaced for %j", async (more, replaces) => {
+  const olds = { name: "a", namespace: "a", chart: "c", version: "1", values: {} };
+  const found = await provider().diff("kubernetes:helm.sh/v3:Release", "a/a", olds, { ...olds, ...more }, context());
+  expect(found).toMatchObject({ changes: true, replaces });
+  expect(found.deleteBeforeReplace ?? false).toBe(false);
+});
