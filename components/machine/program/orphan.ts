@@ -1,4 +1,6 @@
+import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
+import * as path from "node:path";
 
 /** A process above this one. */
 export interface Ancestor {
@@ -36,7 +38,7 @@ export function isOrphaned(ancestors: readonly Ancestor[], look: Look): boolean 
   return ancestors.some(({ pid, started }) => look(pid)?.started !== started);
 }
 
-/** Of Linux, which says it in files; elsewhere nobody is found, and the program runs to its end or limit. */
+/** Of Linux, which says it in files. */
 export const lookInProc: Look = (pid) => {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -49,8 +51,23 @@ export const lookInProc: Look = (pid) => {
   }
 };
 
-/** Milliseconds between two looks. */
-const POLL = 1_000;
+/** Of any other Unix, such as macOS, in whose `ps` a name is a path. Where there is none, the program runs to its end or limit. */
+export const lookByPs: Look = (pid) => {
+  try {
+    const asked = ["-o", "ppid=", "-o", "lstart=", "-o", "comm=", "-p", String(pid)];
+    const said = execFileSync("ps", asked, { encoding: "utf8", env: { ...process.env, LC_ALL: "C" } }).trim();
+    // `ppid Sun Nov 22 21:00:46 2026 name`
+    const [, parent, started, name] = /^(\d+)\s+(\S+\s+\S+\s+\d+\s+[\d:]+\s+\d+)\s+(.*)$/.exec(said) ?? [];
+    return name === undefined
+      ? undefined
+      : { pid, name: path.basename(name), parent: Number(parent), started: started! };
+  } catch {
+    return undefined;
+  }
+};
+
+/** How to look here, and the milliseconds between two looks: `ps` is a process each time. */
+const [lookHere, POLL] = fs.existsSync("/proc/self/stat") ? [lookInProc, 1_000] : [lookByPs, 5_000];
 
 /**
  * Ends the program once Pulumi's command line is gone without having ended it, as after a SIGKILL: nobody reads its answer,
@@ -59,9 +76,9 @@ const POLL = 1_000;
  * @param mayEnd whether it may end now. A machine that is drained or reboots is brought to its end first.
  */
 export function endWithPulumi(mayEnd: () => boolean, end: () => void): void {
-  const ancestors = upToPulumi(process.ppid, lookInProc);
+  const ancestors = upToPulumi(process.ppid, lookHere);
   if (ancestors.length === 0) return;
   setInterval(() => {
-    if (mayEnd() && isOrphaned(ancestors, lookInProc)) end();
+    if (mayEnd() && isOrphaned(ancestors, lookHere)) end();
   }, POLL).unref();
 }

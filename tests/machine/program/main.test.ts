@@ -2,6 +2,7 @@ import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
+import * as readline from "node:readline";
 import { parse } from "yaml";
 import { adoptResult, upgradeResult } from "../../../components/machine/program/task";
 import { talosconfig } from "../credentials-fixture";
@@ -95,32 +96,45 @@ test("a machine that is as wanted is told in one line, and left alone", async ()
   expect(stdout.trim().split("\n")).toHaveLength(1);
 });
 
-test("where Pulumi is killed before anything is done to the machine, the program ends, and its files go", async () => {
-  fs.writeFileSync(path.join(folder, "mode"), "hang"); // the machine answers nothing, for half a minute a call
-  const pulumi = path.join(folder, "pulumi");
-  fs.symlinkSync(process.execPath, pulumi);
-  const plugin = `const { spawn } = require("node:child_process");
-    const shell = spawn("/bin/sh", ["-c", "echo $$; exec node ${program} upgrade"], { stdio: ["pipe", "inherit", "inherit"] });
-    shell.stdin.end(process.env.TASK);`;
-  const child = spawn(pulumi, ["-e", plugin], {
-    env: {
-      PATH: process.env["PATH"],
-      TMPDIR: temporary,
-      TALOS_GPU_TALOSCTL: path.join(folder, "talosctl"),
-      TALOS_GPU_TALOSCONFIG: talosconfig,
-      TASK: JSON.stringify(wanted),
-    },
-  });
-  const pid = await new Promise<number>((resolve) =>
-    child.stdout.once("data", (text: Buffer) => resolve(Number(text))),
-  );
-  await new Promise((resolve) => child.stderr.once("data", resolve)); // it has begun
-  child.kill("SIGKILL");
-  const alive = (): boolean => fs.existsSync(`/proc/${pid}`);
-  expect(alive()).toBe(true);
-  while (alive()) await new Promise((resolve) => setTimeout(resolve, 100)); // within the test's limit
-  expect(fs.readdirSync(temporary)).toEqual([]);
-}, 20_000);
+test.each(["pulumi", "plugin", "shell"] as const)(
+  "where %s is killed before anything is done to the machine, the program ends, and its files go",
+  async (which) => {
+    fs.writeFileSync(path.join(folder, "mode"), "hang"); // the machine answers nothing, for half a minute a call
+    const pulumi = path.join(folder, "pulumi");
+    fs.rmSync(pulumi, { force: true });
+    fs.symlinkSync(process.execPath, pulumi);
+    // The program's number comes with its shell's; a background process has no standard input but what is handed to it.
+    const command = `exec 3<&0; node ${program} upgrade <&3 & echo "{\\"shell\\": $$, \\"program\\": $!}"; wait`;
+    const plugin = `const { spawn } = require("node:child_process");
+      const shell = spawn("/bin/sh", ["-c", ${JSON.stringify(command)}], { stdio: ["pipe", "inherit", "inherit"] });
+      shell.stdin.end(process.env.TASK);`;
+    const engine = `const { spawn } = require("node:child_process");
+      const plugin = spawn(${JSON.stringify(process.execPath)}, ["-e", process.env.PLUGIN], { stdio: "inherit" });
+      console.log(JSON.stringify({ pulumi: process.pid, plugin: plugin.pid }));`;
+    const child = spawn(pulumi, ["-e", engine], {
+      env: {
+        PATH: process.env["PATH"],
+        TMPDIR: temporary,
+        TALOS_GPU_TALOSCTL: path.join(folder, "talosctl"),
+        TALOS_GPU_TALOSCONFIG: talosconfig,
+        TASK: JSON.stringify(wanted),
+        PLUGIN: plugin,
+      },
+    });
+    const pids: Partial<Record<"pulumi" | "plugin" | "shell" | "program", number>> = {};
+    for await (const line of readline.createInterface({ input: child.stdout })) {
+      Object.assign(pids, JSON.parse(line));
+      if (Object.keys(pids).length === 4) break;
+    }
+    await new Promise((resolve) => child.stderr.once("data", resolve)); // it has begun
+    expect(runs(pids.program!)).toBe(true);
+    process.kill(pids[which]!, "SIGKILL");
+    while (runs(pids.program!)) await new Promise((resolve) => setTimeout(resolve, 100)); // within the test's limit
+    expect(fs.readdirSync(temporary)).toEqual([]);
+    child.kill("SIGKILL");
+  },
+  20_000,
+);
 
 test("talosctl gets the talosconfig in a file for the user alone, no secret by environment or arguments, and the file goes", async () => {
   await run("upgrade", wanted);

@@ -1,4 +1,11 @@
-import { type Ancestor, isOrphaned, type Look, upToPulumi } from "../../../components/machine/program/orphan";
+import {
+  type Ancestor,
+  isOrphaned,
+  type Look,
+  lookByPs,
+  lookInProc,
+  upToPulumi,
+} from "../../../components/machine/program/orphan";
 
 /** Processes, each the parent of the one before. */
 const chain = (...names: string[]): Look => {
@@ -22,4 +29,14 @@ test("one that is gone, or whose number somebody else has, makes it an orphan", 
   expect(isOrphaned(all, (pid) => (pid === 102 ? undefined : look(pid)))).toBe(true);
   expect(isOrphaned(all, (pid) => (pid === 102 ? { ...look(pid)!, started: "9" } : look(pid)))).toBe(true);
   expect(isOrphaned([], look)).toBe(false);
+});
+
+const unknown = 2 ** 22 + 1; // above the highest number of a process
+
+test.each([process.pid, process.ppid, unknown])("ps and /proc tell the same of process %d", (pid) => {
+  const { started, ...byPs } = lookByPs(pid) ?? {};
+  const { started: _started, ...inProc } = lookInProc(pid) ?? {};
+  expect(byPs).toEqual(inProc);
+  expect(started).toEqual(pid === unknown ? undefined : expect.stringMatching(/^\w+ \w+ .*\d{4}$/));
+  expect(lookByPs(pid)?.started).toBe(started);
 });

@@ -1,0 +1,37 @@
+import * as http2 from "node:http2";
+import * as pulumi from "@pulumi/pulumi";
+
+/**
+ * The address of the engine that started this very process, by Pulumi's language host: as a program (`cmd/run`), which the SDK
+ * knows the engine of, or as a plugin for programs in YAML, Python or Go (`cmd/run-plugin`), whose arguments begin with it
+ * (pulumi/pulumi, sdk/nodejs/provider/internals.ts). Undefined for whoever else imports the package, such as a program
+ * that drives Pulumi by its Automation API.
+ *
+ * @param ofProgram address as the SDK has it: Pulumi's `cmd/run` takes the arguments away.
+ */
+export function engineOf(argv: readonly string[], ofProgram: () => string | undefined): string | undefined {
+  const [, command] = /@pulumi[/\\]pulumi[/\\]cmd[/\\](run|run-plugin)([/\\]|$)/.exec(argv[1] ?? "") ?? [];
+  if (command === "run") return ofProgram();
+  return command === undefined ? undefined : argv.slice(2).find((argument) => /^[^-/].*:\d+$/.test(argument));
+}
+
+/**
+ * Tells that the engine is gone, as after a SIGKILL of Pulumi's command line: the connection to it ends with its process. An
+ * engine that cannot be reached at first tells nothing.
+ */
+export function onEngineGone(engine: string, tell: () => void): void {
+  const session = http2.connect(`http://${engine}`);
+  session.on("error", () => undefined); // how it ended is of no use
+  session.once("connect", () => session.once("close", tell));
+  session.unref();
+}
+
+/** `127.0.0.1:4000` of gRPC's `dns:127.0.0.1:4000`. */
+function engineOfProgram(): string | undefined {
+  const engine = pulumi.runtime.getEngine() as { getChannel(): { getTarget(): string } } | undefined;
+  return engine?.getChannel().getTarget().replace(/^dns:/, "");
+}
+
+// Pulumi's Node SDK does not look. A plugin would serve nobody for good, and so would a program that had nothing asked just then.
+const engine = engineOf(process.argv, engineOfProgram);
+if (engine !== undefined) onEngineGone(engine, () => process.exit(1));

@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { engineOf } from "../components/engine-gone";
+
+/** The package in the processes that Pulumi's host starts, of which none asks the engine for anything just now. */
+const root = path.resolve(__dirname, "..");
+const command = (name: string): string => path.join(root, "node_modules/@pulumi/pulumi/cmd", name);
+const components = path.join(root, "components");
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "engine-gone-"));
+const children: ChildProcess[] = [];
+afterEach(() => children.splice(0).forEach((child) => child.kill("SIGKILL")));
+afterAll(() => fs.rmSync(folder, { recursive: true }));
+
+function start(...args: string[]): ChildProcess {
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  children.push(child);
+  return child;
+}
+
+const firstLine = (child: ChildProcess): Promise<string> =>
+  new Promise((resolve) => child.stdout!.once("data", (text: Buffer) => resolve(text.toString().trim())));
+
+/** Something that listens where the engine would. */
+const engine = `const server = require("node:http2").createServer();
+  server.listen(0, "127.0.0.1", () => console.log(server.address().port));`;
+
+/** A program that waits for something, as `cmd/run` has loaded it; the SDK takes the engine from the environment too. */
+function program(address: string): string {
+  const file = path.join(folder, "node_modules/@pulumi/pulumi/cmd/run/index.js");
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  const text = `process.env.PULUMI_NODEJS_ENGINE = ${JSON.stringify(address)};
+    require(${JSON.stringify(components)}); setInterval(() => {}, 1000); console.log("runs");`;
+  fs.writeFileSync(file, text);
+  return file;
+}
+
+test.each<[string, (address: string) => string[]]>([
+  ["plugin", (address) => [command("run-plugin"), components, address]],
+  ["program", (address) => [program(address)]],
+])(
+  "where Pulumi and its host are killed, the %s ends too, and not before",
+  async (_what, args) => {
+    const pulumi = start("-e", engine);
+    const child = start(...args(`127.0.0.1:${await firstLine(pulumi)}`));
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    expect(await firstLine(child)).toMatch(/^(\d+|runs)$/);
+    expect(child.exitCode).toBeNull();
+    pulumi.kill("SIGKILL");
+    expect(await ended).toBe(1); // within the test's limit
+  },
+  60_000,
+);
+
+test.each([
+  ["a plugin, as Pulumi's host starts it", ["node", command("run-plugin"), "127.0.0.1:4000"], "127.0.0.1:4000"],
+  ["one with flags of the engine's", ["node", command("run-plugin"), "-v=9", "127.0.0.1:4000"], "127.0.0.1:4000"],
+  ["a plugin that is attached by hand, to no engine", ["node", command("run-plugin")], undefined],
+  ["a program, of which the SDK knows", ["node", path.join(command("run"), "index.js")], "127.0.0.1:5000"],
+  ["somebody's own command", ["node", "/srv/deploy.js", "127.0.0.1:4000"], undefined],
+])("the engine of %s", (_what, argv, address) => expect(engineOf(argv, () => "127.0.0.1:5000")).toBe(address));
