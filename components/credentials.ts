@@ -1,4 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
+import { inputFindings } from "./recipe/checks/check-arguments";
+import { type Rule, serverUrl } from "./recipe/rules";
 import type { ClusterSpec } from "./recipe/stack/spec/index";
 import type { Finding } from "./recipe/types";
 
@@ -16,6 +18,17 @@ export interface Credentials {
   omniServiceAccountKey?: pulumi.Input<string>;
 }
 
+const anything: Rule = () => undefined;
+
+/** What each is by itself, as far as its content is known. */
+export const credentialRules: Record<keyof Credentials, Rule> = {
+  talosconfig: anything,
+  machineSecrets: anything,
+  kubeconfig: anything,
+  omniEndpoint: serverUrl,
+  omniServiceAccountKey: anything,
+};
+
 interface Need {
   field: keyof Credentials;
   /** Variable that names a file of it, or for Omni's holds it. */
@@ -28,11 +41,12 @@ interface Need {
 type Given = { [field in keyof Credentials]: Credentials[field] | undefined };
 
 /**
- * Credentials that a cluster lacks. Only their presence is looked at: their content may not be known at preview.
+ * What is wrong with a cluster's credentials: those that are missing, and those that are no text. Their content may not be known
+ * at preview.
  *
  * @param environment Variables that may name files.
  */
-export function missingCredentials(
+export function credentialFindings(
   given: Given,
   spec: ClusterSpec | undefined,
   environment: NodeJS.ProcessEnv,
@@ -41,7 +55,7 @@ export function missingCredentials(
     Object.values(spec?.machines ?? {}).some((machine) => machine.configuration === owner);
   const needed = [...(spec?.bootstrap ? [] : needs(has("owned"))), ...(has("omni") ? omniNeeds : [])];
   const missing = needed
-    .filter(({ field, variable, fileWillDo }) => given[field] === undefined && !(fileWillDo && environment[variable]))
+    .filter(({ field, variable, fileWillDo }) => !isGiven(given[field]) && !(fileWillDo && environment[variable]))
     .map(({ field, variable, why }) => ({
       check: "credentials",
       field,
@@ -49,8 +63,14 @@ export function missingCredentials(
       why,
       remedy: `in a stack, set the secret talos-gpu:${field} or the variable ${variable}${variable.startsWith("OMNI") ? "" : " to its file"}; in a program, pass its content`,
     }));
-  return [...(spec?.bootstrap ? beforeTheirCluster(given) : []), ...missing];
+  const wrong = Object.entries(credentialRules).flatMap(([field, rule]) =>
+    inputFindings(field, given[field as keyof Credentials], rule, false),
+  );
+  return [...(spec?.bootstrap ? beforeTheirCluster(given) : []), ...missing, ...wrong];
 }
+
+/** Other languages say `null` of what is not set. */
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
 /** Omni's own clients read both from the environment, and so does the machine program. */
 const omniNeeds: Need[] = [
@@ -74,10 +94,11 @@ const omniNeeds: Need[] = [
  */
 function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Given): Finding[] {
   const check = "credentials";
-  const [given, missing] =
-    machineSecrets === undefined ? ["talosconfig", "machineSecrets"] : ["machineSecrets", "talosconfig"];
+  const [given, missing] = !isGiven(machineSecrets)
+    ? ["talosconfig", "machineSecrets"]
+    : ["machineSecrets", "talosconfig"];
   return [
-    ...(kubeconfig === undefined
+    ...(!isGiven(kubeconfig)
       ? []
       : [
           {
@@ -88,7 +109,7 @@ function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Given):
             remedy: "take it away: the stack fetches the new cluster's; or leave bootstrap out",
           },
         ]),
-    ...((talosconfig === undefined) === (machineSecrets === undefined)
+    ...(isGiven(talosconfig) === isGiven(machineSecrets)
       ? []
       : [
           {

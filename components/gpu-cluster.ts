@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type Credentials, missingCredentials } from "./credentials";
+import { type Credentials, credentialFindings } from "./credentials";
 import { noArguments } from "./checked-arguments";
 import { credentialsOf } from "./cluster/credentials-of";
 import { gpuExposure } from "./cluster/exposure";
@@ -107,7 +107,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey, ...said } = args;
     const given = { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey };
     const { plan, findings } = judge(said);
-    const found = [...also, ...findings, ...missingCredentials(given, plan?.spec, process.env)];
+    const found = [...also, ...findings, ...credentialFindings(given, plan?.spec, process.env)];
     if (!plan || found.length > 0) throw refusal(new InvalidStackError(found).message);
     return plan;
   }

@@ -38,7 +38,7 @@ const check = "configuration";
  * @param entries Every key (`project:key`) and its text, as Pulumi holds it: objects and lists are JSON.
  * @param isSecret Whether a key is encrypted in the stack file.
  * @param environment Variables that may name the files of credentials.
- * @returns also what is wrong: a secret outside the credentials, a file of credentials that cannot be read.
+ * @returns also what is wrong: a secret outside the credentials, credentials in plain text, a file of credentials that cannot be read.
  */
 export function readConfiguration(
   entries: Record<string, string>,
@@ -50,7 +50,10 @@ export function readConfiguration(
   const said: [string, unknown][] = [];
   const findings: Finding[] = [];
   for (const [key, text] of Object.entries(values)) {
-    if (credentialKeys.includes(key)) continue;
+    if (credentialKeys.includes(key)) {
+      if (key !== "omniEndpoint" && !isSecret(`talos-gpu:${key}`)) findings.push(inPlainText(key));
+      continue;
+    }
     if (isSecret(`talos-gpu:${key}`)) {
       findings.push({
         check,
@@ -68,6 +71,14 @@ export function readConfiguration(
   const credentials = readCredentials(values, spec["bootstrap"] === true ? {} : environment, findings);
   return { spec, credentials, findings };
 }
+
+const inPlainText = (key: string): Finding => ({
+  check,
+  field: key,
+  problem: "is in plain text in the stack file",
+  why: "whoever reads the repository gets into the machines and the cluster",
+  remedy: `take it out, make new credentials if it was committed, and set it by \`pulumi config set --secret talos-gpu:${key}\`, or by the environment`,
+});
 
 function readCredentials(
   values: Record<string, string>,

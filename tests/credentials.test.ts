@@ -1,4 +1,5 @@
-import { missingCredentials } from "../components/credentials";
+import * as pulumi from "@pulumi/pulumi";
+import { credentialFindings } from "../components/credentials";
 import { type ConfigurationOwner } from "../components/recipe";
 import { oneMachine } from "./recipe/stacks";
 
@@ -14,7 +15,7 @@ const missing = (
   bootstrap: boolean,
   environment: NodeJS.ProcessEnv = {},
 ): string[] =>
-  missingCredentials(nothing, { ...oneMachine("v1.12.6", { configuration }), bootstrap }, environment).map(
+  credentialFindings(nothing, { ...oneMachine("v1.12.6", { configuration }), bootstrap }, environment).map(
     ({ field }) => field,
   );
 
@@ -30,4 +31,23 @@ test.each<[ConfigurationOwner, boolean, string[]]>([
 
 test("Omni's own variables will do", () => {
   expect(missing("omni", true, { OMNI_ENDPOINT: "https://omni", OMNI_SERVICE_ACCOUNT_KEY: "k" })).toEqual([]);
+});
+
+test.each([
+  ["kubeconfig", 5, "is number but must be text"],
+  ["talosconfig", ["x"], "is a list but must be text"],
+  ["machineSecrets", {}, "is object but must be text"],
+  ["omniEndpoint", "omni.example", "URL"],
+])("%s that is %j is refused", (field, value, problem) => {
+  const given = { ...nothing, talosconfig: "t", kubeconfig: "k", [field]: value };
+  const found = credentialFindings(given, oneMachine("v1.12.6", {}), {});
+  expect(found).toEqual([expect.objectContaining({ field, problem: expect.stringContaining(problem) })]);
+});
+
+test("null is not set, and what is yet to come is taken", () => {
+  const found = (kubeconfig: unknown) =>
+    credentialFindings({ ...nothing, talosconfig: "t", kubeconfig } as never, oneMachine("v1.12.6", {}), {});
+  expect(found(null).map(({ field, problem }) => `${field} ${problem}`)).toEqual(["kubeconfig is not set"]);
+  expect(found(pulumi.output("k"))).toEqual([]);
+  expect(found(Promise.resolve("k"))).toEqual([]);
 });

@@ -1,7 +1,8 @@
 import { isFromCheckedStack, noArguments, refuse } from "../checked-arguments";
 import { judge, type Judged } from "../recipe";
+import { credentialRules } from "../credentials";
 import { inputFindings } from "../recipe/checks/check-arguments";
-import { ruleOf, serverUrl, type Rule } from "../recipe/rules";
+import { ruleOf, type Rule } from "../recipe/rules";
 import { machineArgumentSchema } from "../recipe/stack/machine-arguments";
 import { readAs } from "../recipe/stack/parse";
 import type { ClusterSpec, MachineSpec } from "../recipe/stack/spec/index";
@@ -67,11 +68,7 @@ const inputRules: Record<string, Rule> = {
     "the Image Factory knows it by its SHA-256",
     "write 64 hexadecimal digits, or leave it out",
   ),
-  talosconfig: anything,
-  machineSecrets: anything,
-  kubeconfig: anything,
-  omniEndpoint: serverUrl,
-  omniServiceAccountKey: anything,
+  ...credentialRules,
 };
 
 /** Inputs that a whole configuration cannot be made without. */

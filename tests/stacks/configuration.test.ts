@@ -53,6 +53,21 @@ test("a secret outside the credentials is refused, and not shown", () => {
   expect(JSON.stringify([spec, findings])).not.toContain("hunter2");
 });
 
+test.each(["talosconfig", "machineSecrets", "kubeconfig", "omniServiceAccountKey"])(
+  "%s in plain text is refused, and not shown",
+  (key) => {
+    const { findings } = readConfiguration({ [`talos-gpu:${key}`]: "hunter2" }, notSecret, {});
+    expect(findings.map(renderFinding)).toEqual([
+      expect.stringMatching(new RegExp(`^${key}: is in plain text .*; .*; .*--secret talos-gpu:${key}`)),
+    ]);
+    expect(JSON.stringify(findings)).not.toContain("hunter2");
+  },
+);
+
+test("Omni's address is no secret", () => {
+  expect(readConfiguration({ "talos-gpu:omniEndpoint": "https://omni" }, notSecret, {}).findings).toEqual([]);
+});
+
 test("what looks like JSON and is none stays a text; any key is data", () => {
   const { spec } = readConfiguration({ "talos-gpu:machines": "{half", "talos-gpu:__proto__": "{}" }, notSecret, {});
   expect(Object.entries(spec)).toEqual([

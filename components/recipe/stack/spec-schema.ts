@@ -59,7 +59,7 @@ const machineDefaults = z.strictObject({
   kernelArgs: z.array(text).optional(),
   platform: text.optional(),
   secureBoot: z.boolean().optional(),
-  overlay: z.strictObject({ image: text, name: text, options: values.optional() }).optional(),
+  overlay: z.strictObject({ image, name: text, options: values.optional() }).optional(),
   drop: z
     .strictObject({
       extensions: z.array(text).optional(),

@@ -202,6 +202,13 @@ export const machines: WrongInputs[] = [
   ...refused("velaryon", "machines velaryon containerd", {
     shape: [{ runtime: "nvidia" }, [], "nvidia", { nvidiaDefaultRuntime: "true" }],
   }),
+  ...refused("velaryon", "machines velaryon overlay", {
+    shape: [
+      { image: "siderolabs/SBC", name: "turingrk1" },
+      { image: "S BC", name: "a" },
+      { image: "siderolabs/sbc-rockchip", name: "" },
+    ],
+  }),
   ...refused("velaryon", "machines velaryon runningVersion", {
     "upgrade-step": [...words("latest 1.11 v1.9.0 v1.12.0 constructor 1.10.9 1.11.5")],
   }),
