@@ -55,7 +55,9 @@ export class GpuCluster extends pulumi.ComponentResource {
       name,
       plan.machines.map((machine) => machine.name),
     );
-    super("talos-gpu:index:GpuCluster", name, plan.spec, summary.watching(opts));
+    // A machine's own component says what it shall be, in words of what comes of a change; here it would be said twice.
+    const { machines: _, ...cluster } = plan.spec;
+    super("talos-gpu:index:GpuCluster", name, cluster, summary.watching(opts));
     const child = { parent: this };
     for (const note of plan.notes) void pulumi.log.warn(note, this);
 
@@ -103,12 +105,42 @@ export class GpuCluster extends pulumi.ComponentResource {
    * @throws RunError with every finding, one per line as `field: what is wrong; why it matters; how to fix it`.
    */
   public static plan(args: GpuClusterArgs, also: Finding[] = []): Plan {
-    if (!isMapping(args)) throw refusal(new InvalidStackError([...also, noArguments]).message);
-    const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey, ...said } = args;
-    const given = { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey };
-    const { plan, findings } = judge(said);
-    const found = [...also, ...findings, ...credentialFindings(given, plan?.spec, process.env)];
-    if (!plan || found.length > 0) throw refusal(new InvalidStackError(found).message);
-    return plan;
+    const known = isMapping(args) ? plans.get(args) : undefined;
+    return known !== undefined && also.length === 0 ? known : planned(args, also).plan;
   }
+
+  /**
+   * The arguments, once they are found to be right: for a program that wants to end before it registers anything. They are a copy
+   * that cannot be changed, so the constructor takes the plan that was made of them, and does not plan again.
+   *
+   * @param also as for `plan`.
+   * @throws as `plan` does.
+   */
+  public static checked(args: GpuClusterArgs, also: Finding[] = []): GpuClusterArgs {
+    const { plan, said, given } = planned(args, also);
+    const copy = Object.freeze({ ...frozen(structuredClone(said)), ...given });
+    plans.set(copy, plan);
+    return copy;
+  }
+}
+
+/** Plans of arguments that were found to be right, and that nobody changes. */
+const plans = new WeakMap<object, Plan>();
+
+/** The plan of right arguments, and the arguments taken apart: what is said of the cluster, and the credentials that are given. */
+function planned(args: GpuClusterArgs, also: Finding[]) {
+  if (!isMapping(args)) throw refusal(new InvalidStackError([...also, noArguments]).message);
+  const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey, ...said } = args;
+  const all = { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey };
+  const { plan, findings } = judge(said);
+  const found = [...also, ...findings, ...credentialFindings(all, plan?.spec, process.env)];
+  if (!plan || found.length > 0) throw refusal(new InvalidStackError(found).message);
+  const given: Credentials = Object.fromEntries(Object.entries(all).filter(([, text]) => text !== undefined));
+  return { plan, said, given };
+}
+
+/** Plain data that nobody can change any more, nor what it holds. */
+function frozen<T extends object>(data: T): T {
+  for (const inner of Object.values(data) as unknown[]) if (typeof inner === "object" && inner !== null) frozen(inner);
+  return Object.freeze(data);
 }

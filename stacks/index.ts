@@ -16,8 +16,8 @@ async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   const { spec, credentials, findings } = readConfiguration(pulumi.runtime.allConfig(), isConfigSecret, process.env);
   const secret = Object.fromEntries(Object.entries(credentials).map(([key, content]) => [key, pulumi.secret(content)]));
   // A Talos release that the tables do not have yet: the Image Factory knows what it brings.
-  const args = await GpuCluster.withFacts({ ...(spec as unknown as GpuClusterArgs), ...secret });
-  GpuCluster.plan(args, findings); // a stack with mistakes ends here, before even a provider is registered
+  const known = await GpuCluster.withFacts({ ...(spec as unknown as GpuClusterArgs), ...secret });
+  const args = GpuCluster.checked(known, findings); // a stack with mistakes ends here, before even a provider is registered
   const cluster = new GpuCluster(pulumi.getStack(), args, { providers: providers(spec, secret.kubeconfig) });
   const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints, talosconfig, kubeconfig } = cluster;
   const outputs = { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints };

@@ -75,7 +75,7 @@ export function smokeTest(
         },
       },
     },
-    pulumi.mergeOptions(opts, { customTimeouts: outlasting(limit) }),
+    { ...opts, customTimeouts: outlasting(limit) },
   );
 }
 

@@ -65,11 +65,11 @@ function own(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.C
       // (pulumi-terraform-bridge, pkg/tfbridge/rawstate.go; pulumiverse/pulumi-talos#208).
       timeouts: { create: LIMIT, update: LIMIT, delete: LIMIT },
     },
-    pulumi.mergeOptions({ customTimeouts: { create: LIMIT, update: LIMIT, delete: LIMIT } }, opts),
+    { ...opts, customTimeouts: { create: LIMIT, update: LIMIT, delete: LIMIT } },
   );
   // Nobody guesses a configuration full of keys from its hash.
   return {
-    hash: pulumi.unsecret(generated.machineConfiguration.apply((text) => hashOf([text, ...recipe.patches]))),
+    hash: pulumi.unsecret(configuration.apply((text) => hashOf([text, ...recipe.patches]))),
     by: applied,
   };
 }

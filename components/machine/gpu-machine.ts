@@ -56,7 +56,7 @@ export class GpuMachine extends pulumi.ComponentResource {
             foretelling.program(child),
           );
 
-    const patched = patchNode(`${name}-node`, upgraded.node, machine, child, cluster?.provider);
+    const patched = patchNode(`${name}-node`, upgraded.by, machine, child, cluster?.provider);
     this.ready = patched.ready;
     this.kubeconfig = secretOf(kubeconfig ?? "");
     this.driverVersion = upgraded.driverVersion;
@@ -68,7 +68,8 @@ export class GpuMachine extends pulumi.ComponentResource {
       talosVersion: this.talosVersion,
       schematicId: this.schematicId,
       ready: this.ready,
-      kubeconfig: this.kubeconfig,
+      // Of a cluster that is there the state need not have it again for each machine.
+      ...(cluster === undefined ? {} : { kubeconfig: this.kubeconfig }),
     });
   }
 }

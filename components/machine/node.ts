@@ -23,26 +23,27 @@ export interface Patched {
  * makes Talos' own update of the node fail as a whole (NodeRestriction; talos#8193). Registers nothing when there is
  * nothing to say.
  *
- * @param node name of the node; resolves when it may be touched.
+ * @param upgraded what brought the machine: once it is there, the node may be touched.
  * @param provider Kubernetes provider of a cluster that is bootstrapped here. Default: the one of the options.
  */
 export function patchNode(
   name: string,
-  node: pulumi.Output<string>,
+  upgraded: pulumi.Resource,
   machine: MachineInputs,
   opts: pulumi.CustomResourceOptions,
   provider?: pulumi.ProviderResource,
 ): Patched {
-  const inCluster = provider === undefined ? opts : { ...opts, provider };
+  const after = { ...opts, dependsOn: upgraded };
+  const inCluster = provider === undefined ? after : { ...after, provider };
   const { nodeLabels, nodeTaints } = machine.recipe;
   const { lookAgain } = machine.args;
   const by = [
-    ...(Object.keys(nodeLabels).length > 0 ? [labelled(name, node, { nodeLabels, lookAgain }, inCluster)] : []),
-    ...(nodeTaints.length > 0 ? [tainted(`${name}-taints`, node, machine, opts)] : []),
+    ...(Object.keys(nodeLabels).length > 0 ? [labelled(name, machine.node, { nodeLabels, lookAgain }, inCluster)] : []),
+    ...(nodeTaints.length > 0 ? [tainted(`${name}-taints`, machine, after)] : []),
   ];
   // Each of them waits for the node already; outputs cost, so there are no more than needed.
   const [first, second] = by;
-  if (first === undefined) return { ready: node, by };
+  if (first === undefined) return { ready: once(upgraded, machine.node), by };
   if (second === undefined) return { ready: once(first, machine.node), by };
   return { ready: pulumi.all([first.urn, second.urn]).apply(() => machine.node), by };
 }
@@ -53,7 +54,7 @@ export function patchNode(
  */
 function labelled(
   name: string,
-  node: pulumi.Output<string>,
+  node: string,
   { nodeLabels: labels, lookAgain }: Pick<GpuMachineRecipe, "nodeLabels"> & { lookAgain: string | undefined },
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Resource {
@@ -76,14 +77,11 @@ function labelled(
  */
 function tainted(
   name: string,
-  node: pulumi.Output<string>,
-  { args, recipe }: MachineInputs,
+  { node, args, recipe }: MachineInputs,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Resource {
-  const task = node.apply((machine) => {
-    const { taints = [] } = taintsOf(recipe);
-    return JSON.stringify({ machine, taints } satisfies TaintTask);
-  });
+  const { taints = [] } = taintsOf(recipe);
+  const task = JSON.stringify({ machine: node, taints } satisfies TaintTask);
   const { talosconfig, kubeconfig, lookAgain } = args;
   const use = { verb: "taint", deleteVerb: "untaint", task, talosconfig, kubeconfig, limit: LIMIT, lookAgain };
   return runProgram(name, use, opts);

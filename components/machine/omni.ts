@@ -22,7 +22,7 @@ export function awaitOmni(
 ): Upgraded {
   const { uuid, cluster } = omniIdentity(node, args);
   const { reboot, verify } = upgradeTimeouts(args.timeouts);
-  const task = pulumi.all([given.hash, given.by.urn]).apply(([hash]) => {
+  const task = pulumi.output(given.hash).apply((hash) => {
     const written: Omit<OmniWaitTask, "pollSeconds"> = {
       machine: node,
       address: args.address,
@@ -53,9 +53,9 @@ export function awaitOmni(
       limit,
       lookAgain: args.lookAgain,
     },
-    opts,
+    { ...opts, dependsOn: given.by },
   );
-  return upgradedBy(program, node);
+  return upgradedBy(program);
 }
 
 /** Files of the machine by which its configuration is seen to be in effect. */

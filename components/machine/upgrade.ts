@@ -6,14 +6,11 @@ import { readSchematic } from "../recipe/machine/schematic";
 import type { GpuMachineRecipe, MachineInputs } from "./args";
 import type { Configured } from "./configuration";
 import { formatDuration, parseDuration } from "./duration";
-import { once } from "./program-resource/once";
 import { answerOf, runProgram } from "./program-resource";
 import { type TaintTask, upgradeResult, type upgradeTask, type UpgradeTask } from "./program/task";
 
 /** A machine that runs what it shall. */
 export interface Upgraded {
-  /** Node name. Resolves once the machine runs the wanted image with the driver up, and is known at preview. */
-  node: pulumi.Output<string>;
   /** Loaded NVIDIA driver; empty on a machine without a GPU. */
   driverVersion: pulumi.Output<string>;
   talosVersion: pulumi.Output<string>;
@@ -51,17 +48,13 @@ export function upgradeMachine(
 ): Upgraded {
   const timeouts = upgradeTimeouts(args.timeouts);
   const { hash, by } = inputs.configuration;
-  // What is known already is no output: with a thousand machines each of them costs.
-  const known = typeof hash === "string" ? hash : undefined;
-  const waited = [inputs.schematicId, by.urn, ...(known === undefined ? [hash] : [])];
-  const task = pulumi.all(waited).apply(([schematicId, , found]) => {
-    const configurationHash = known ?? found!;
+  const taskOf = (schematicId: string, configurationHash: string): string => {
     const written: z.input<typeof upgradeTask> = {
       machine: node,
       address: args.address,
       role: args.role,
       talosVersion: recipe.talosVersion,
-      schematicId: schematicId!,
+      schematicId,
       installerImage: recipe.installerImage,
       image: imageOf(recipe),
       ...(args.drop === undefined ? {} : { drop: args.drop }),
@@ -76,7 +69,12 @@ export function upgradeMachine(
       ...taintsOf(recipe),
     };
     return JSON.stringify(written);
-  });
+  };
+  // What is known already is no output: with a thousand machines each of them costs.
+  const task =
+    typeof hash === "string"
+      ? pulumi.output(inputs.schematicId).apply((id) => taskOf(id, hash))
+      : pulumi.all([inputs.schematicId, hash]).apply(([id, found]) => taskOf(id, found));
   const program = runProgram(
     name,
     {
@@ -87,9 +85,9 @@ export function upgradeMachine(
       limit: limitOf(timeouts),
       lookAgain: args.lookAgain,
     },
-    opts,
+    { ...opts, dependsOn: by },
   );
-  return upgradedBy(program, node);
+  return upgradedBy(program);
 }
 
 /** Taints of a machine's node, where it has some. */
@@ -112,13 +110,12 @@ export function imageOf({ schematic }: Pick<GpuMachineRecipe, "schematic">): Upg
 }
 
 /** What a program that brought a machine there has seen on it. */
-export function upgradedBy(program: Command, node: string): Upgraded {
+export function upgradedBy(program: Command): Upgraded {
   const seen = answerOf(program, (answer): MachineReport => {
     const { talosVersion, schematicId, driverVersion } = upgradeResult.parse(answer);
     return { talosVersion, schematicId, driverVersion: driverVersion ?? "" };
   });
   return {
-    node: once(program, node),
     driverVersion: seen.driverVersion,
     talosVersion: seen.talosVersion,
     schematicId: seen.schematicId,

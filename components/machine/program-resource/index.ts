@@ -46,14 +46,12 @@ export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomRes
       },
       logging: command.local.Logging.Stderr,
     },
-    pulumi.mergeOptions(
-      {
-        customTimeouts: { create: use.limit, update: use.limit, delete: use.limit },
-        // What a replacement brought would be taken away again by the end of the one before it.
-        ...(use.deleteVerb === undefined ? {} : { deleteBeforeReplace: true }),
-      },
-      opts,
-    ),
+    {
+      // What a replacement brought would be taken away again by the end of the one before it.
+      ...(use.deleteVerb === undefined ? {} : { deleteBeforeReplace: true }),
+      ...opts,
+      customTimeouts: { create: use.limit, update: use.limit, delete: use.limit },
+    },
   );
 }
 

@@ -1,5 +1,5 @@
 import { mainDocument } from "../merge/documents";
-import { wantedOf } from "../merge/wanted";
+import { documentsOf, wantedOf } from "../merge/wanted";
 import { isMapping } from "../mapping";
 import { remember } from "../memory";
 import { shortHash } from "../short-hash";
@@ -10,37 +10,45 @@ const depth = 3;
 
 /** What patches say of a configuration, part by part: `machine.files`, `machine.sysctls.vm.swappiness`, `KmsgLogConfig/remote`. */
 export function partsOf(patches: string[]): Map<string, unknown> {
-  const parts = new Map<string, unknown>();
-  const take = (value: unknown, path: string[]): void => {
-    if (isMapping(value) && path.length < depth && Object.keys(value).length > 0) {
-      for (const [key, inner] of Object.entries(value)) take(inner, [...path, key]);
-    } else if (path.length > 0) parts.set(path.join("."), value);
-  };
-  for (const [name, document] of wantedOf(patches)) {
-    if (name === mainDocument) take(document, []);
-    else parts.set(name, document);
-  }
-  return parts;
+  return new Map([...wantedOf(patches)].flatMap(([name, value]) => partsOfDocument(name, value)));
 }
 
-/** Machines of a kind have the same patches. */
-const known = new Map<string, Record<string, string>>();
+/** The main document's parts are its keys; any other document is a part as a whole. */
+function partsOfDocument(name: string, value: unknown): [part: string, value: unknown][] {
+  return name === mainDocument ? below(value, []) : [[name, value]];
+}
+
+function below(value: unknown, path: string[]): [part: string, value: unknown][] {
+  if (isMapping(value) && path.length < depth && Object.keys(value).length > 0)
+    return Object.entries(value).flatMap(([key, inner]) => below(inner, [...path, key]));
+  return path.length > 0 ? [[path.join("."), value]] : [];
+}
+
+/** Hashes of one document's parts, by what is said of it: machines of a kind differ in the document that names them alone. */
+const known = new Map<string, [part: string, hash: string][]>();
 
 /**
  * The same with a hash in place of each value: enough to see that something changes, without saying it all again. Neither
- * comments nor the order of keys count, as they do not for Talos. Nobody changes what it gives.
+ * comments nor the order of keys count, as they do not for Talos.
  */
 export function partHashes(patches: string[]): Record<string, string> {
-  const key = patches.join("\n---\n");
-  let hashes = known.get(key);
-  if (hashes === undefined) remember(known, key, (hashes = hashesOf(patches)));
-  return hashes;
+  const saying = new Map<string, string[]>();
+  for (const patch of patches) {
+    for (const document of new Set(documentsOf(patch).map(([name]) => name))) {
+      saying.set(document, [...(saying.get(document) ?? []), patch]);
+    }
+  }
+  const hashes = [...saying].flatMap(([document, texts]) => hashesOf(document, texts));
+  return Object.fromEntries(hashes.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function hashesOf(patches: string[]): Record<string, string> {
-  const hashes = [...partsOf(patches)].map(([part, value]): [string, string] => [
-    part,
-    shortHash(JSON.stringify(canonical({ value })), 8),
-  ]);
-  return Object.fromEntries(hashes.sort(([a], [b]) => (a < b ? -1 : 1)));
+function hashesOf(document: string, patches: string[]): [part: string, hash: string][] {
+  const key = [document, ...patches].join("\n---\n");
+  let hashes = known.get(key);
+  if (hashes === undefined) {
+    const parts = partsOfDocument(document, wantedOf(patches).get(document) ?? {});
+    hashes = parts.map(([part, value]) => [part, shortHash(JSON.stringify(canonical({ value })), 8)]);
+    remember(known, key, hashes);
+  }
+  return hashes;
 }

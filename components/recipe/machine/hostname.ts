@@ -18,7 +18,7 @@ export function hostnamePatch(name: string, contract: string, patches: readonly 
   if (patches.some(namesHost)) return undefined;
   return semver.valid(contract) !== null && semver.lt(contract, documentsFrom)
     ? stringify({ machine: { network: { hostname: name } } })
-    : stringify({ apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: name });
+    : `apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: ${stringify(name)}`;
 }
 
 function namesHost({ config, kinds }: UserPatch): boolean {

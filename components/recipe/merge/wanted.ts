@@ -22,7 +22,7 @@ export function wantedOf(patches: string[]): Wanted {
 const known = new Map<string, [string, Record<string, unknown>][]>();
 
 /** The documents of a patch that say something, by name. Nobody changes them. */
-function documentsOf(patch: string): [string, Record<string, unknown>][] {
+export function documentsOf(patch: string): [string, Record<string, unknown>][] {
   let documents = known.get(patch);
   if (documents === undefined) {
     documents = talosDocuments(patch).flatMap((document): [string, Record<string, unknown>][] => {
