@@ -16,12 +16,14 @@ export function engineOf(argv: readonly string[], ofProgram: () => string | unde
 }
 
 /**
- * Tells that the engine is gone, as after a SIGKILL of Pulumi's command line: the connection to it ends with its process. An
- * engine that cannot be reached at first tells nothing.
+ * Tells that the engine is gone, as after a SIGKILL of Pulumi's command line: the connection to it ends with its process, or is
+ * refused where that had gone before.
  */
 export function onEngineGone(engine: string, tell: () => void): void {
   const session = http2.connect(`http://${engine}`);
-  session.on("error", () => undefined); // how it ended is of no use
+  session.on("error", ({ code }: NodeJS.ErrnoException) => {
+    if (code === "ECONNREFUSED") tell();
+  });
   session.once("connect", () => session.once("close", tell));
   session.unref();
 }

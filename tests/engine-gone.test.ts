@@ -53,6 +53,15 @@ test.each<[string, (address: string) => string[]]>([
   60_000,
 );
 
+test("a program that is loaded only after Pulumi was killed ends at once", async () => {
+  const pulumi = start("-e", engine);
+  const address = `127.0.0.1:${await firstLine(pulumi)}`;
+  const ended = new Promise((resolve) => pulumi.once("exit", resolve));
+  pulumi.kill("SIGKILL");
+  await ended;
+  expect(await new Promise((resolve) => start(program(address)).once("exit", resolve))).toBe(1);
+}, 60_000);
+
 test.each([
   ["a plugin, as Pulumi's host starts it", ["node", command("run-plugin"), "127.0.0.1:4000"], "127.0.0.1:4000"],
   ["one with flags of the engine's", ["node", command("run-plugin"), "-v=9", "127.0.0.1:4000"], "127.0.0.1:4000"],

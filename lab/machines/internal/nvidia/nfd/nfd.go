@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -69,20 +70,15 @@ func readWorkerConfig(c *kubelet.Container) WorkerConfig {
 	return config
 }
 
-// DiscoverNode is what a worker finds on a machine.
+// DiscoverNode is what a worker finds on a machine. A release that begins with v, as Talos' do, is not split into major and minor
+// (source/system/system.go, splitVersion).
 func DiscoverNode(s host.Snapshot, config WorkerConfig) map[string]string {
-	version := strings.TrimPrefix(s.TalosVersion, "v")
-	parts := strings.SplitN(version, ".", 3)
 	labels := map[string]string{
 		nodelabels.FeaturePrefix + "system-os_release.ID":         "talos",
 		nodelabels.FeaturePrefix + "system-os_release.VERSION_ID": s.TalosVersion,
 		nodelabels.FeaturePrefix + "cpu-model.vendor_id":          "Intel",
 		nodelabels.FeaturePrefix + "cpu-cpuid.AVX2":               "true",
 		nodelabels.FeaturePrefix + "kernel-config.NO_HZ":          "true",
-	}
-	if len(parts) == 3 {
-		labels[nodelabels.FeaturePrefix+"system-os_release.VERSION_ID.major"] = "v" + parts[0]
-		labels[nodelabels.FeaturePrefix+"system-os_release.VERSION_ID.minor"] = parts[1]
 	}
 	for _, card := range s.GPUs {
 		class, vendor, found := strings.Cut(card.PCIDevice, "_")
@@ -182,6 +178,9 @@ func (o *Discovery) Master(ctx context.Context, c *kubelet.Container) int {
 			c.Logf("%v", err)
 			return 1
 		}
+		for node := range published {
+			nodes[node] = nodes[node] // of whom nobody says anything any more, the labels go (nfdAPIUpdateOneNode)
+		}
 		for node, labels := range nodes {
 			if maps.Equal(published[node], labels) {
 				continue
@@ -198,17 +197,44 @@ func (o *Discovery) Master(ctx context.Context, c *kubelet.Container) int {
 	}
 }
 
-// publish labels a node and notes which labels those are, first: what is not noted would never be pruned.
-func (o *Discovery) publish(ctx context.Context, node string, labels map[string]string) error {
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		names = append(names, strings.TrimPrefix(name, nodelabels.FeaturePrefix))
-	}
-	noted := strings.Join(names, ",")
-	if err := o.annotate(ctx, node, &noted); err != nil {
+// publish labels a node and notes which labels those are, first: what is not noted would never be taken off. What was noted
+// and is said no more goes (pkg/nfd-master/nfd-master.go, updateNodeObject).
+func (o *Discovery) publish(ctx context.Context, name string, labels map[string]string) error {
+	node, err := o.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
 		return err
 	}
-	return nodelabels.Set(ctx, o.client, node, labels)
+	changes := ownLabels(node)
+	var names []string
+	for _, label := range slices.Sorted(maps.Keys(labels)) {
+		names = append(names, strings.TrimPrefix(label, nodelabels.FeaturePrefix))
+		value := labels[label]
+		if changes[label] = &value; node.Labels[label] == value {
+			delete(changes, label)
+		}
+	}
+	var noted *string
+	if joined := strings.Join(names, ","); joined != "" {
+		noted = &joined
+	}
+	if err := o.annotate(ctx, name, noted); err != nil {
+		return err
+	}
+	return nodelabels.Patch(ctx, o.client, name, changes)
+}
+
+// ownLabels of a node, as the master has noted them, as changes that take them off.
+func ownLabels(node *corev1.Node) map[string]*string {
+	changes := map[string]*string{}
+	for _, name := range strings.Split(node.Annotations[featureLabels], ",") {
+		if !strings.Contains(name, "/") {
+			name = nodelabels.FeaturePrefix + name
+		}
+		if _, set := node.Labels[name]; set {
+			changes[name] = nil
+		}
+	}
+	return changes
 }
 
 // prune is what the chart's hook does after the release is gone (node-feature-discovery
@@ -220,20 +246,11 @@ func (o *Discovery) prune(ctx context.Context, c *kubelet.Container) int {
 		return 1
 	}
 	for _, node := range nodes.Items {
-		names, noted := node.Annotations[featureLabels]
-		if !noted {
+		if _, noted := node.Annotations[featureLabels]; !noted {
 			continue
 		}
 		c.Logf("pruning node %s", node.Name)
-		changes := map[string]*string{}
-		for _, name := range strings.Split(names, ",") {
-			if !strings.Contains(name, "/") {
-				name = nodelabels.FeaturePrefix + name
-			}
-			if _, set := node.Labels[name]; set {
-				changes[name] = nil
-			}
-		}
+		changes := ownLabels(&node)
 		if err := errors.Join(nodelabels.Patch(ctx, o.client, node.Name, changes), o.annotate(ctx, node.Name, nil)); err != nil {
 			c.Logf("failed to prune node %s: %v", node.Name, err)
 			return 1
