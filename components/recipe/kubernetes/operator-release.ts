@@ -1,11 +1,10 @@
 import { migManagerValues } from "./mig-manager";
 import { sharingConfigName } from "../facts/sharing";
 import type { ClusterSpec, GpuOperatorSpec } from "../stack/spec/index";
-import { controlPlaneTaint, tolerationOf } from "../machine/taints";
+import { everyMachineIsTainted, withControlPlane } from "../machine/taints";
 import type { PodToleration, ReleaseRecipe } from "../types";
+import { discoveryTolerations } from "./discovery";
 import { mergeValues, type ChartInput } from "./values";
-
-const controlPlane = tolerationOf(controlPlaneTaint);
 
 /**
  * The GPU Operator's release. Talos brings driver and toolkit, so the operator must not.
@@ -39,7 +38,11 @@ function commonValues(spec: ClusterSpec, tolerations: PodToleration[], config: s
     toolkit: { enabled: false },
     // A list in values takes the place of the chart's, so each brings the chart's own entries along.
     daemonsets: { tolerations },
-    "node-feature-discovery": { worker: { tolerations: withControlPlane(tolerations) } },
+    "node-feature-discovery": everyMachineIsTainted(spec)
+      ? discoveryTolerations(tolerations)
+      : { worker: { tolerations: withControlPlane(tolerations) } },
+    // What belongs to no machine has no other place then, as far as the stack knows.
+    ...(everyMachineIsTainted(spec) ? { operator: { tolerations: withControlPlane(tolerations) } } : {}),
     // Charts before 26.7 render an empty list as null, which the ClusterPolicy's schema refuses.
     validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
     // Said always, as the default differs by release: without the Prometheus Operator's definition it cannot be made.
@@ -73,9 +76,3 @@ const cdiValues: ChartInput = {
   hostPaths: { driverInstallDir: "/usr/local" },
   validator: { driver: { env: [{ name: "DISABLE_DEV_CHAR_SYMLINK_CREATION", value: "true" }] } },
 };
-
-function withControlPlane(tolerations: PodToleration[]): PodToleration[] {
-  return tolerations.some((toleration) => toleration.key === controlPlane.key)
-    ? tolerations
-    : [controlPlane, ...tolerations];
-}

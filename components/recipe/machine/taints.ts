@@ -1,4 +1,4 @@
-import type { MachineSpec } from "../stack/spec/index";
+import type { ClusterSpec, MachineSpec } from "../stack/spec/index";
 import type { NodeTaint, PodToleration } from "../types";
 
 /** Taint effects of Kubernetes. */
@@ -28,6 +28,12 @@ export function tolerates(toleration: Partial<PodToleration>, taint: NodeTaint):
   return toleration.key === taint.key && (exists || (toleration.value ?? "") === (taint.value ?? ""));
 }
 
+/** Whether no machine of the stack takes a pod that tolerates nothing but a control plane's taint. */
+export function everyMachineIsTainted({ machines }: Pick<ClusterSpec, "machines">): boolean {
+  const keepsOut = (spec: MachineSpec): boolean => taintsOf(spec).some(({ effect }) => effect !== "PreferNoSchedule");
+  return Object.values(machines).every(keepsOut);
+}
+
 /** NVIDIA's own toleration; a chart's list is replaced as a whole, so ours must bring it along. */
 const nvidiaToleration: PodToleration = { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" };
 
@@ -48,6 +54,15 @@ export function tolerationsFor(taints: NodeTaint[]): PodToleration[] {
     if (!tolerations.some((toleration) => tolerates(toleration, taint))) tolerations.push(tolerationOf(taint));
   }
   return tolerations;
+}
+
+const controlPlane = tolerationOf(controlPlaneTaint);
+
+/** With that of control planes, which charts give what belongs to no machine, and a list in values takes the place of. */
+export function withControlPlane(tolerations: PodToleration[]): PodToleration[] {
+  return tolerations.some((toleration) => toleration.key === controlPlane.key)
+    ? tolerations
+    : [controlPlane, ...tolerations];
 }
 
 /** A taint as kubectl writes it: `key=value:Effect`, or `key:Effect` without a value. */

@@ -85,7 +85,31 @@ export const lives: Record<string, Life> = {
       },
       { name: "label", edit: (said) => (machine(said, "gpu-1")["labels"].slot = "Y") },
       { name: "taint", edit: (said) => (machine(said, "gpu-1")["taints"] = { gpu: "yes:NoSchedule" }) },
-      { name: "chart release", edit: (said) => (said["devicePlugin"].version = "0.18.2") },
+      {
+        name: "chart release",
+        edit: (said) => (said["devicePlugin"].version = "0.18.2"),
+        // The first release whose Node Feature Discovery takes its labels off with itself.
+        then: [
+          {
+            name: "GPU feature discovery",
+            edit: (said) => (said["devicePlugin"].values = { gfd: { enabled: true } }),
+            quiet: true,
+          },
+        ],
+      },
+      {
+        name: "a patch",
+        edit: (said) => (machine(said, "gpu-1")["patches"] = ['machine: {sysctls: {vm.swappiness: "1"}}']),
+        onlyIf: true,
+        then: [
+          {
+            name: "a further one",
+            onlyIf: true,
+            edit: (said) =>
+              (machine(said, "gpu-1")["patches"] as string[]).push("machine: {nodeAnnotations: {rack: a}}"),
+          },
+        ],
+      },
       { name: "a workload added", edit: (said) => (said["workloads"] = { pods: { test: pod } }) },
       { name: "driver branch, lts to production", edit: (said) => (said["driver"].branch = "production") },
     ],

@@ -162,6 +162,44 @@ describe("taints", () => {
     });
   });
 
+  const tainted = { ...gpu, taints: { gpu: "true:NoSchedule" } };
+  const taint = { key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" };
+  const everywhere = expect.arrayContaining([
+    taint,
+    { key: "node-role.kubernetes.io/control-plane", operator: "Exists", effect: "NoSchedule" },
+  ]);
+
+  test("where every machine has one, the operator and Node Feature Discovery tolerate it in all their parts", () => {
+    const values = {
+      "node-feature-discovery": { master: { tolerations: everywhere }, gc: { tolerations: everywhere } },
+    };
+    const wanted = { ...values, operator: { tolerations: everywhere } };
+    expect(kubernetes(oneMachine("v1.12.6", tainted, operator("v25.10.1"))).release.values).toMatchObject(wanted);
+    const soft = { ...gpu, taints: { gpu: "true:PreferNoSchedule" } };
+    for (const free of [gpu, soft])
+      expect(kubernetes(oneMachine("v1.12.6", free, operator("v25.10.1"))).release.values).not.toHaveProperty(
+        "operator",
+      );
+  });
+
+  test.each([{ gfd: { enabled: true } }, { nfd: { enabled: true } }])(
+    "the device plugin's Node Feature Discovery tolerates them with %j, and is not spoken of without",
+    (values) => {
+      const stack = (said: object): ClusterSpec =>
+        oneMachine("v1.12.6", tainted, {
+          gpuOperator: undefined,
+          devicePlugin: { version: "0.18.2", ...said },
+        } as never);
+      const tolerations = everywhere;
+      expect(kubernetes(stack({ values })).release.values["nfd"]).toMatchObject({
+        worker: { tolerations },
+        master: { tolerations },
+        gc: { tolerations },
+      });
+      expect(kubernetes(stack({})).release.values).not.toHaveProperty("nfd");
+    },
+  );
+
   test("NVIDIA's taint needs no second toleration", () => {
     expect(
       kubernetes(oneMachine("v1.12.6", { ...gpu, taints: { "nvidia.com/gpu": "present:NoSchedule" } })).tolerations,
