@@ -1,4 +1,5 @@
 import { PolicyPack, type StackValidationPolicy } from "@pulumi/policy";
+import { knownPart } from "./known";
 import { policies } from "./policies";
 import type { Policy } from "./policies/policy";
 
@@ -15,7 +16,7 @@ function asStackValidation(policy: Policy): StackValidationPolicy {
     },
     validateStack: (args, report) => {
       const { privilegedNamespaces = ["kube-system"] } = args.getConfig<{ privilegedNamespaces?: string[] }>();
-      for (const { resource, message } of policy.find(args.resources, { privilegedNamespaces }))
+      for (const { resource, message } of policy.find(knownPart(args.resources), { privilegedNamespaces }))
         report(message, resource.urn);
     },
   };

@@ -1,6 +1,6 @@
 import { filesOf, patchesOf, taskOf } from "./machines";
 import { asksForGpu, containersOf, podMakers } from "./pods";
-import { type Policy, type Resource, waitsFor } from "./policy";
+import { mayHave, type Policy, type Resource, waitsFor } from "./policy";
 
 /** Where the one part of a machine's containerd configuration is that users may write (talos, internal/app/machined: CRI configuration). */
 const containerdPart = "/etc/cri/conf.d/20-customization.part";
@@ -76,18 +76,24 @@ const gated: Policy = {
 };
 
 const enforceLabel = "pod-security.kubernetes.io/enforce";
+const enforced = ["metadata", "labels", enforceLabel];
 
 const privilegedPods: Policy = {
   name: "privileged-pods-where-declared",
   description: "Pods with the host's rights are in namespaces that say so, by label or in the pack's configuration.",
   find: (resources, settings) => {
     const labelled = resources
+      .filter(({ type }) => type === "kubernetes:core/v1:Namespace")
       .filter(
-        ({ type, props }) =>
-          type === "kubernetes:core/v1:Namespace" && props["metadata"]?.labels?.[enforceLabel] === "privileged",
-      )
-      .map(({ props }) => String(props["metadata"]?.name));
-    const declared = new Set([...settings.privilegedNamespaces, ...labelled]);
+        (resource) =>
+          resource.props["metadata"]?.labels?.[enforceLabel] === "privileged" || mayHave(resource, ...enforced),
+      );
+    const declared = new Set([
+      ...settings.privilegedNamespaces,
+      ...labelled.map(({ props }) => String(props["metadata"]?.name)),
+    ]);
+    // A namespace that may be declared, and whose name is not known yet, may be anybody's.
+    const anyMayBe = labelled.some((resource) => mayHave(resource, "metadata", "name"));
     return podMakers(resources).flatMap(({ resource, namespace, spec }) => {
       const rights = [
         ...(containersOf(spec).some(({ securityContext }) => securityContext?.privileged)
@@ -96,7 +102,7 @@ const privilegedPods: Policy = {
         ...(["hostNetwork", "hostPID", "hostIPC"] as const).filter((right) => spec[right]),
         ...((spec.volumes ?? []).some(({ hostPath }) => hostPath !== undefined) ? ["a hostPath volume"] : []),
       ];
-      if (rights.length === 0 || declared.has(namespace)) return [];
+      if (rights.length === 0 || anyMayBe || namespace === undefined || declared.has(namespace)) return [];
       const message = `it has ${rights.join(", ")} in namespace ${namespace}, which is not declared for that; Pod Security refuses it, or anybody in there could do the same; move it, or label the namespace ${enforceLabel}: privileged`;
       return [{ resource, message }];
     });
@@ -107,12 +113,13 @@ const gpuRequests: Policy = {
   name: "gpu-pods-ask-for-gpus",
   description: "A pod that is to see a card asks the device plugin for it, and takes none that it did not ask for.",
   find: (resources) =>
-    podMakers(resources).flatMap(({ resource, spec, isDaemon }) => {
+    podMakers(resources).flatMap(({ resource, spec, at, isDaemon }) => {
       const variables = containersOf(spec).flatMap(({ env }) => env ?? []);
       const visible = variables.find(({ name }) => name === "NVIDIA_VISIBLE_DEVICES")?.value;
       const sees = visible === undefined ? spec.runtimeClassName === "nvidia" : !/^(?:|none|void)$/.test(visible);
       // A daemon looks after all cards of its node, and takes none away from anybody.
-      if (!sees || isDaemon || asksForGpu(spec)) return [];
+      const mayAsk = ["containers", "initContainers"].some((list) => mayHave(resource, ...at, list, "*", "resources"));
+      if (!sees || isDaemon || asksForGpu(spec) || mayAsk) return [];
       const message =
         "it sees the cards of its node without asking for any; it would share them with whoever asked; set a limit of nvidia.com/gpu";
       return [{ resource, message }];
@@ -124,8 +131,9 @@ const podSecurityLabels: Policy = {
   description: "Every namespace of a stack says which Pod Security level is enforced in it.",
   find: (resources) =>
     resources
+      .filter(({ type }) => type === "kubernetes:core/v1:Namespace")
       // In the preview of a cluster that the stack is yet to make, the engine knows nothing of what is in it: not even a name.
-      .filter(({ type, props }) => type === "kubernetes:core/v1:Namespace" && props["metadata"] !== undefined)
+      .filter((resource) => resource.props["metadata"] !== undefined && !mayHave(resource, ...enforced))
       .filter(({ props }) => props["metadata"]?.labels?.[enforceLabel] === undefined)
       .map((resource) => ({
         resource,

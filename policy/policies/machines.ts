@@ -24,7 +24,7 @@ export function taskOf({ type, props }: Resource): Task | undefined {
   if (type !== "command:local:Command" || typeof props["create"] !== "string") return undefined;
   const verb = /talos-gpu\/bin\/program\.js.* -- ([a-z-]+)$/.exec(props["create"])?.[1];
   if (verb === undefined) return undefined;
-  const stdin = ifKnown(() => props["stdin"] as unknown);
+  const stdin: unknown = props["stdin"];
   if (typeof stdin !== "string") return { verb };
   try {
     return { ...(JSON.parse(stdin) as object), verb };
@@ -33,25 +33,11 @@ export function taskOf({ type, props }: Resource): Task | undefined {
   }
 }
 
-/**
- * A value, or undefined where a preview does not know it yet: @pulumi/policy throws then, and the policy would judge nothing of
- * the whole stack (proxy.js, UnknownValueError).
- */
-function ifKnown<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if ((error as Error).constructor.name === "UnknownValueError") return undefined;
-    throw error;
-  }
-}
-
 /** A machine, by how its configuration is brought to it, and the patches that it gets by this resource. */
 export function patchesOf(resource: Resource): { machine: string; patches: string[] } | undefined {
   if (resource.type === "talos:machine/configurationApply:ConfigurationApply") {
-    const node = ifKnown(() => resource.props["node"] as string | undefined);
-    const patches = ifKnown(() => [...((resource.props["configPatches"] as string[] | undefined) ?? [])]);
-    return node === undefined ? undefined : { machine: node, patches: patches ?? [] };
+    const { node, configPatches = [] } = resource.props as { node?: string; configPatches?: string[] };
+    return node === undefined ? undefined : { machine: node, patches: configPatches };
   }
   const task = taskOf(resource);
   if (task?.machine === undefined || !/^(?:adopt|omni-apply)$/.test(task.verb)) return undefined;

@@ -1,4 +1,4 @@
-import type { Resource } from "./policy";
+import { mayHave, type Resource } from "./policy";
 
 interface Container {
   image?: string;
@@ -21,23 +21,32 @@ export interface PodSpec {
 /** A resource that makes pods. */
 export interface PodMaker {
   resource: Resource;
-  namespace: string;
+  /** Undefined where a preview does not know it yet. */
+  namespace: string | undefined;
   spec: PodSpec;
+  /** Where the pod's specification is in the resource's inputs. */
+  at: string[];
   /** Runs on every node that it selects, to look after it: it is no user of a card. */
   isDaemon: boolean;
 }
+
+/** Where kinds that have no pod template of their own say what their pods are. */
+const places: Record<string, string[]> = {
+  Pod: ["spec"],
+  CronJob: ["spec", "jobTemplate", "spec", "template", "spec"],
+};
 
 /** Resources of a stack that make pods. What a chart makes is not among them: Helm renders it later. */
 export function podMakers(resources: readonly Resource[]): PodMaker[] {
   return resources.flatMap((resource) => {
     if (!/^kubernetes:(?:core|apps|batch)\//.test(resource.type)) return [];
-    const { metadata, spec } = resource.props as { metadata?: { namespace?: string }; spec?: any };
-    const kind = resource.type.split(":").at(-1);
-    const pod = (
-      kind === "Pod" ? spec : kind === "CronJob" ? spec?.jobTemplate?.spec?.template?.spec : spec?.template?.spec
-    ) as PodSpec | undefined;
-    if (pod?.containers === undefined) return [];
-    return [{ resource, namespace: metadata?.namespace ?? "default", spec: pod, isDaemon: kind === "DaemonSet" }];
+    const kind = resource.type.split(":").at(-1) ?? "";
+    const at = places[kind] ?? ["spec", "template", "spec"];
+    const spec = at.reduce<any>((value, step) => value?.[step], resource.props) as PodSpec | undefined;
+    if (spec?.containers === undefined) return [];
+    const { namespace } = (resource.props["metadata"] ?? {}) as { namespace?: string };
+    const other = mayHave(resource, "metadata", "namespace") ? undefined : "default";
+    return [{ resource, namespace: namespace ?? other, spec, at, isDaemon: kind === "DaemonSet" }];
   });
 }
 

@@ -3,7 +3,10 @@ export interface Resource {
   urn: string;
   name: string;
   type: string;
+  /** Its inputs, without what a preview does not know yet. */
   props: Record<string, any>;
+  /** Paths of the inputs that are not known yet. Default: all are known. */
+  unknown?: readonly (readonly string[])[];
   parent?: Resource;
   /** What it was told to wait for, or takes its inputs from. */
   dependencies: readonly Resource[];
@@ -40,4 +43,15 @@ export function waitsFor(resource: Resource, other: Resource): boolean {
     pending.push(...next.dependencies, ...(next.parent ? [next.parent] : []));
   }
   return false;
+}
+
+/**
+ * Whether something at a path may be there that is not known yet: then nothing follows from its absence.
+ *
+ * @param path steps from the inputs on; `*` is any.
+ */
+export function mayHave({ unknown = [] }: Resource, ...path: string[]): boolean {
+  const meet = (at: readonly string[]): boolean =>
+    at.every((step, index) => [undefined, "*", step].includes(path[index]));
+  return unknown.some(meet);
 }

@@ -5,7 +5,9 @@ import * as proto from "@pulumi/pulumi/proto/analyzer_pb";
 import * as services from "@pulumi/pulumi/proto/analyzer_grpc_pb";
 import { repository, stackNames } from "../../stacks/stack-file";
 import { policies } from "../../policy/policies";
-import type { Run } from "../support/recorder";
+import { types } from "../support/gpu-cluster";
+import { find } from "../support/graph";
+import type { Registered, Run } from "../support/recorder";
 import { run } from "../support/stack-run";
 import { asResources } from "./resources";
 
@@ -105,3 +107,67 @@ test.each(stackNames())(
   },
   60_000,
 );
+
+const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"; // as the engine writes a text that it does not know yet
+
+/** Per policy: what breaks it in one resource, and what leaves another one unknown. Neither may hide the other. */
+const beside: Record<string, { breaks: (run: Run) => Registered; hides: (run: Run) => Registered }> = {
+  "one-containerd-part": {
+    breaks: (ran) => {
+      const apply = find(ran, types.configuration);
+      const part = JSON.stringify({ machine: { files: [{ path: "/etc/cri/conf.d/20-customization.part" }] } });
+      apply.inputs.configPatches = [part, part];
+      return apply;
+    },
+    hides: (ran) => set(find(ran, types.program, "-upgrade"), "stdin"),
+  },
+  "gpus-behind-the-gate": {
+    breaks: (ran) => Object.assign(find(ran, deployment, "ollama-deployment"), { dependencies: [], parent: "" }),
+    hides: (ran) =>
+      set(find(ran, deployment, "comfyui-deployment"), "spec.template.spec.containers.0.resources.limits"),
+  },
+  "privileged-pods-where-declared": {
+    breaks: (ran) => set(find(ran, deployment, "ollama-deployment"), "spec.template.spec.hostNetwork", true),
+    hides: (ran) => set(find(ran, deployment, "comfyui-deployment"), "spec.template.spec.containers.0.securityContext"),
+  },
+  "gpu-pods-ask-for-gpus": {
+    breaks: (ran) => set(find(ran, deployment, "ollama-deployment"), "spec.template.spec.containers.0.resources", {}),
+    hides: (ran) =>
+      set(find(ran, deployment, "comfyui-deployment"), "spec.template.spec.containers.0.resources.limits"),
+  },
+  "pod-security-labels": {
+    breaks: (ran) => set(find(ran, namespaces, "ollama-namespace"), "metadata.labels", {}),
+    hides: (ran) => set(find(ran, namespaces, "comfyui-namespace"), "metadata.labels"),
+  },
+  "images-by-release": {
+    breaks: (ran) =>
+      set(find(ran, deployment, "ollama-deployment"), "spec.template.spec.containers.0.image", "ollama:latest"),
+    hides: (ran) => set(find(ran, deployment, "comfyui-deployment"), "spec.template.spec.containers.0.image"),
+  },
+};
+const deployment = "kubernetes:apps/v1:Deployment";
+const namespaces = "kubernetes:core/v1:Namespace";
+
+/** Sets an input by its path; without a value it becomes unknown. */
+function set(resource: Registered, path: string, value: unknown = unknown): Registered {
+  const steps = path.split(".");
+  const last = steps.pop()!;
+  const holder = steps.reduce((at, step) => at[step], resource.inputs);
+  expect([path, last in holder || value !== unknown]).toEqual([path, true]); // what is not there hides nothing
+  holder[last] = value;
+  return resource;
+}
+
+test.each(Object.entries(beside))("%s stops a preview, whatever of another resource is unknown", async (name, how) => {
+  const recorded = await run("rtx5070ti");
+  how.hides(recorded);
+  const passed = await ask("analyzeStack", requestOf(recorded));
+  expect(passed.getDiagnosticsList().map((found: any) => found.getMessage())).toEqual([]);
+
+  const wrong = how.breaks(recorded);
+  const stopped = await ask("analyzeStack", requestOf(recorded));
+  const found = stopped
+    .getDiagnosticsList()
+    .map((each: any) => [each.getPolicyname(), each.getUrn(), each.getEnforcementlevel()]);
+  expect(found).toEqual([[name, wrong.urn, (proto as any).EnforcementLevel.MANDATORY]]);
+});
