@@ -25,7 +25,7 @@ import (
 	"talos-gpu/lab/machines/internal/control"
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/cluster"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/identity"
 	"talos-gpu/lab/machines/internal/node/kubelet/tool"
 	"talos-gpu/lab/machines/internal/realnode"
 	"talos-gpu/lab/machines/internal/spec"
@@ -126,7 +126,7 @@ func build(ctx context.Context, description *spec.Spec) ([]*machine.Machine, err
 			return nil, fmt.Errorf("kubernetes.adminKubeconfig: %w", err)
 		}
 
-		authority, err := kubelet.LoadAuthority(description.Kubernetes.Server, description.Kubernetes.CACert, description.Kubernetes.CAKey)
+		authority, err := identity.Load(description.Kubernetes.Server, description.Kubernetes.CACert, description.Kubernetes.CAKey)
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 	"talos-gpu/lab/machines/internal/talos/machine"
 )
@@ -95,7 +95,7 @@ func nvidiaSMI(m *machine.Machine, args []string) map[string]any {
 
 	var output bytes.Buffer
 
-	code := smi.Run(&output, args, driver, kubelet.GPUsOf(m.Key(), snapshot), smi.SettingsOf(m.RootFS()))
+	code := smi.Run(&output, args, driver, gpu.Unsplit(m.Key(), snapshot), smi.SettingsOf(m.RootFS()))
 
 	return map[string]any{"code": code, "output": output.String()}
 }

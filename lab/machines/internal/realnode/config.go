@@ -1,10 +1,10 @@
 package realnode
 
-import "talos-gpu/lab/machines/internal/node/kubelet"
+import "talos-gpu/lab/machines/internal/node/identity"
 
 // Config of the real nodes of a lab.
 type Config struct {
-	Authority *kubelet.Authority
+	Authority *identity.Authority
 	// Server of the cluster's API, with the files of the authority that signs kubelets' certificates.
 	Server, CACert, CAKey string
 	// Programs are folders with the programs, as they are built.

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/identity"
 	"talos-gpu/lab/machines/internal/talos/containerd"
 )
 
@@ -53,7 +53,7 @@ func configureContainerd(spec *Spec, network int) error {
 // configureKubelet is Talos' configuration (talos internal/app/machined/pkg/controllers/k8s/kubelet_spec.go) but for what this computer is: it may have
 // control groups of version 1 and other kernel settings, its disk is nobody's, and the lab's API server has no certificate for kubelets.
 func configureKubelet(spec *Spec) error {
-	authority, err := kubelet.LoadAuthority(spec.Server, spec.CACert, spec.CAKey)
+	authority, err := identity.Load(spec.Server, spec.CACert, spec.CAKey)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"talos-gpu/lab/machines/internal/clock"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
 )
@@ -31,25 +31,25 @@ import (
 const imageVariable = "TALOS_GPU_LAB_IMAGE"
 
 // emulation is the rules of the images with whose programs this binary stands in.
-func emulation(o *operator.Operator) []kubelet.Rule {
+func emulation(o *operator.Operator) []cri.Rule {
 	return append(o.Rules(), rules.Table(o.Discovery())...)
 }
 
 // ruleOf finds the rule of an image that has programs; false where there is none.
-func ruleOf(all []kubelet.Rule, image string) (kubelet.Rule, bool) {
+func ruleOf(all []cri.Rule, image string) (cri.Rule, bool) {
 	for _, rule := range all {
 		if rule.Image.MatchString(image) {
 			return rule, rule.Absent == "" && len(namesOf(rule)) > 0
 		}
 	}
-	return kubelet.Rule{}, false
+	return cri.Rule{}, false
 }
 
 // common are programs that any image may call.
 var common = rules.CommonPrograms(nil)
 
 // namesOf are the programs of a rule's image.
-func namesOf(rule kubelet.Rule) []string {
+func namesOf(rule cri.Rule) []string {
 	var names []string
 	for name := range rule.Programs {
 		names = append(names, name)
@@ -101,7 +101,7 @@ func fails(name string, err error) int {
 }
 
 // containerOf is the container that this process is in, as an emulated program knows it.
-func containerOf(found facts, image string, argv []string) *kubelet.Container {
+func containerOf(found facts, image string, argv []string) *cri.Container {
 	env := map[string]string{}
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")
@@ -110,7 +110,7 @@ func containerOf(found facts, image string, argv []string) *kubelet.Container {
 	namespace, _ := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 	pod, _ := os.Hostname()
 	machine := toldMachine{facts: found, clock: clock.New(found.TimeScale)}
-	c := &kubelet.Container{
+	c := &cri.Container{
 		Pod:  &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: string(namespace)}},
 		Spec: &corev1.Container{Image: image}, Machine: machine, Argv: argv, Env: env, Output: os.Stdout,
 		Listen: func(port int) (net.Listener, error) { return net.Listen("tcp", fmt.Sprintf(":%d", port)) },

@@ -16,7 +16,8 @@ import (
 
 	"talos-gpu/lab/machines/internal/clock"
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/identity"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
 // factsAddress is where emulated programs on the node ask for what they know of their machine.
@@ -28,13 +29,13 @@ type facts struct {
 	Snapshot                 host.Snapshot
 	TimeScale                float64
 	// Cards of the machine.
-	Cards []kubelet.GPU
+	Cards []gpu.Card
 	// Kubeconfig of the cluster's administrator.
 	Kubeconfig []byte
 }
 
 // serveFacts answers beside the node, on a socket that the node's own network leads to.
-func serveFacts(spec *Spec, authority *kubelet.Authority, machine host.Machine) (func(), error) {
+func serveFacts(spec *Spec, authority *identity.Authority, machine host.Machine) (func(), error) {
 	kubeconfig, err := authority.AdminKubeconfig("lab")
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func serveFacts(spec *Spec, authority *kubelet.Authority, machine host.Machine) 
 		snapshot := machine.Snapshot()
 		snapshot.Config = nil
 		_ = json.NewEncoder(w).Encode(facts{
-			Key: machine.Key(), Name: machine.Name(), Address: machine.Address(), Role: machine.Role(), Snapshot: snapshot, Cards: kubelet.CardsOf(machine),
+			Key: machine.Key(), Name: machine.Name(), Address: machine.Address(), Role: machine.Role(), Snapshot: snapshot, Cards: gpu.Cards(machine),
 			TimeScale: 1 / machine.Clock().Real(time.Second).Seconds(), Kubeconfig: kubeconfig,
 		})
 	})}

@@ -18,7 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/apply"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
 // Follow runs a real node for every boot of the machine whose kubelet runs, until ctx ends.
@@ -29,7 +30,7 @@ func Follow(ctx context.Context, config Config, machine host.Machine) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		if err := kubelet.KeepNode(ctx, config.Authority, machine); err != nil {
+		if err := apply.Keep(ctx, config.Authority, machine); err != nil {
 			logf(machine, "%v", err)
 		}
 	}()
@@ -88,7 +89,7 @@ func specOf(config Config, machine host.Machine, s host.Snapshot) *Spec {
 		Programs: config.Programs, Server: config.Server, CACert: config.CACert, CAKey: config.CAKey,
 		Parts: s.CRIParts, Talos: s.TalosVersion, BootID: s.BootID, Taints: s.RegisterWithTaints,
 		Toolkit: s.LibraryVersion != "", Libraries: s.LibraryVersion, Driver: s.DriverVersion, Specification: s.Era == host.EraCDI && s.DriverVersion != "",
-		Cards: kubelet.GPUsOf(machine.Key(), s), RealDriver: config.RealDriver,
+		Cards: gpu.Unsplit(machine.Key(), s), RealDriver: config.RealDriver,
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 )
 
@@ -42,7 +42,7 @@ func prepare(spec *Spec) error {
 	return compile(folder, "cuda.c", "libcuda.so."+spec.Libraries, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1")
 }
 
-func cardsInC(cards []kubelet.GPU) string {
+func cardsInC(cards []gpu.Card) string {
 	var list []string
 	for _, card := range cards {
 		major, minor, _ := strings.Cut(card.ComputeCapability, ".")

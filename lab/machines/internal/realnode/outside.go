@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/identity"
 )
 
 // Commands of this binary that belong to a real node; see Main.
@@ -60,7 +60,7 @@ func Main(arguments []string) (handled bool, code int) {
 }
 
 // run runs one boot's node in namespaces of its own, until ctx or the node ends.
-func run(ctx context.Context, spec *Spec, authority *kubelet.Authority, machine host.Machine) error {
+func run(ctx context.Context, spec *Spec, authority *identity.Authority, machine host.Machine) error {
 	for _, folder := range []string{"programs", "images", "logs"} {
 		if err := os.MkdirAll(filepath.Join(spec.Folder, folder), 0o700); err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 )
 
@@ -54,7 +54,7 @@ func serveSettings(spec *Spec) error {
 				if json.NewDecoder(caller).Decode(&asked) != nil {
 					return
 				}
-				var cards []kubelet.GPU
+				var cards []gpu.Card
 				for _, index := range asked.Cards {
 					if index < len(spec.Cards) {
 						cards = append(cards, spec.Cards[index])

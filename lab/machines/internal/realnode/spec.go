@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
 // Spec describes one boot of a node.
@@ -40,7 +40,7 @@ type Spec struct {
 	// Specification says that the image writes a CDI specification at boot.
 	Specification bool `json:"specification"`
 	// Cards are those of the stand-in of the driver.
-	Cards []kubelet.GPU `json:"cards"`
+	Cards []gpu.Card `json:"cards"`
 	// RealDriver takes the driver of this computer, with its cards, instead of the stand-in.
 	RealDriver bool `json:"realDriver"`
 }

@@ -13,7 +13,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/identity"
 	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/network"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
@@ -52,16 +54,18 @@ func Run(ctx context.Context, cfg Config, machines []host.Machine, real map[stri
 	if err != nil {
 		return err
 	}
-	authority, err := kubelet.LoadAuthority(cfg.Server, cfg.CACert, cfg.CAKey)
+	authority, err := identity.Load(cfg.Server, cfg.CACert, cfg.CAKey)
 	if err != nil {
 		return err
 	}
 	pods := network.New(watchServices(ctx, client))
 	gpuOperator := operator.New(client, dynamicClient)
 	shared := kubelet.Config{
-		Authority: authority, Network: pods,
-		Rules:           append(gpuOperator.Rules(), rules.Table(gpuOperator.Discovery())...),
-		RuntimePrograms: rules.RuntimePrograms(), CommonPrograms: rules.CommonPrograms(pods),
+		Authority: authority, Runtime: cri.Config{
+			Network:         pods,
+			Rules:           append(gpuOperator.Rules(), rules.Table(gpuOperator.Discovery())...),
+			RuntimePrograms: rules.RuntimePrograms(), CommonPrograms: rules.CommonPrograms(pods),
+		},
 	}
 	ended := make(chan error, len(machines)+1)
 	go func() { ended <- provisionStorage(ctx, client) }()

@@ -8,30 +8,30 @@ import (
 	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
+	"talos-gpu/lab/machines/internal/node/kubelet/inputs"
+	"talos-gpu/lab/machines/internal/node/kubelet/toolkit"
 )
 
 // pull takes the image's time, once per image and machine.
 func (w *worker) pull(ctx context.Context, container *corev1.Container) bool {
-	if w.session.kubelet.hasImage(container.Image) {
+	if w.session.runtime.HasImage(container.Image) {
 		w.event(corev1.EventTypeNormal, "Pulled", "Container image %q already present on machine and can be accessed by the pod", container.Image)
 		return true
 	}
 	w.event(corev1.EventTypeNormal, "Pulling", "Pulling image %q", container.Image)
-	rule := ruleOf(w.session.kubelet.rules, container.Image)
+	rule := w.session.runtime.Rule(container.Image)
 	if rule.Absent != "" {
 		w.notPulled(ctx, container, rule.Absent)
 		return false
 	}
-	took := rule.Pull
-	if took == 0 {
-		took = commonPull
-	}
+	took := rule.PullTime()
 	if w.session.machine.Clock().Sleep(ctx, took) != nil {
 		return false
 	}
-	w.session.kubelet.addImage(container.Image)
+	w.session.runtime.AddImage(container.Image)
 	w.event(corev1.EventTypeNormal, "Pulled", "Successfully pulled image %q in %s (%s including waiting). Image size: %d bytes.", container.Image, took, took, imageSize)
 	return true
 }
@@ -65,18 +65,18 @@ const (
 )
 
 // create makes a container as kubelet and runtime do together. An error comes with the reason for which the container waits.
-func (w *worker) create(ctx context.Context, spec *corev1.Container, folders map[string]string) (*Container, string, error) {
+func (w *worker) create(ctx context.Context, spec *corev1.Container, folders map[string]string) (*cri.Container, string, error) {
 	machine := w.session.machine
 	snapshot := machine.Snapshot()
-	rule := ruleOf(w.session.kubelet.rules, spec.Image)
+	rule := w.session.runtime.Rule(spec.Image)
 	allocation := w.allocations[spec.Name]
-	env, err := resolveEnv(rule.Env, allocation.Env, w.pod, spec, w.lookups(ctx))
+	env, err := inputs.Env(rule.Env, allocation.Env, w.pod, spec, inputs.From(ctx, w.session.client, w.pod.Namespace, w.podIP, machine.Address()))
 	if err != nil {
 		return nil, "CreateContainerConfigError", err
 	}
-	injected, err := inject(CardsOf(machine), snapshot, request{
-		handler: w.handler, visible: env["NVIDIA_VISIBLE_DEVICES"], allocation: allocation,
-		monitor: env["NVIDIA_MIG_MONITOR_DEVICES"], administrator: MayAdminister(spec.SecurityContext),
+	injected, err := toolkit.Inject(gpu.Cards(machine), snapshot, toolkit.Request{
+		Handler: w.handler, Visible: env["NVIDIA_VISIBLE_DEVICES"], Allocation: allocation,
+		Monitor: env["NVIDIA_MIG_MONITOR_DEVICES"], Administrator: cri.MayAdminister(spec.SecurityContext),
 	})
 	if err != nil {
 		return nil, startError, err
@@ -86,7 +86,7 @@ func (w *worker) create(ctx context.Context, spec *corev1.Container, folders map
 	}
 	privileged := spec.SecurityContext != nil && spec.SecurityContext.Privileged != nil && *spec.SecurityContext.Privileged
 	own := filepath.Join(w.folder, "containers", spec.Name)
-	mounts, written := w.mounts(spec, folders, own)
+	mounts, written := inputs.Mounts(spec, folders, own)
 	if spec.TerminationMessagePath != "" {
 		// The kubelet mounts a file of its own there, a new one for every start (kubelet_pods.go, generateTerminationMessage).
 		file := filepath.Join(own, "termination-log")
@@ -98,53 +98,31 @@ func (w *worker) create(ctx context.Context, spec *corev1.Container, folders map
 	for inside, outside := range allocation.Mounts {
 		mounts[inside] = filepath.Join(machine.RootFS(), outside)
 	}
-	paths := newPaths(mounts, machine.RootFS(), filepath.Join(own, "root"), privileged || len(injected.gpus) > 0)
+	paths := cri.NewPaths(mounts, machine.RootFS(), filepath.Join(own, "root"), privileged || len(injected.GPUs) > 0)
 	work := filepath.Join(own, "work")
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return nil, "CreateContainerError", err
 	}
-	if err := w.writeFiles(ctx, written, paths, own); err != nil {
+	if err := w.volumes().Write(ctx, written, paths.Rewrite, own); err != nil {
 		return nil, "CreateContainerConfigError", err
 	}
-	argv := argvOf(rule, spec)
+	argv := rule.CommandOf(spec)
 	for i := range argv {
-		argv[i] = expand(argv[i], env)
+		argv[i] = inputs.Expand(argv[i], env)
 	}
-	return &Container{
-		Pod: w.latest(), Spec: spec, Machine: machine, Argv: argv, Env: env, Handler: w.handler, GPUs: injected.gpus,
-		Libraries: injected.libraries, Paths: paths, PodIP: w.podIP, Devices: w.session.devices,
-		rule: w.session.kubelet.withRuntimePrograms(rule, injected), folder: work, network: w.session.kubelet.network,
-		programs: w.session.kubelet.programs, listeners: &listeners{ports: map[int]string{}},
-		announce: func(address string) {
-			w.state.change(func(s *podState) { s.address = address })
-			w.publish(ctx)
-		},
-	}, "", nil
+	container := cri.Container{
+		Pod: w.latest(), Spec: spec, Machine: machine, Argv: argv, Env: env, Handler: w.handler, GPUs: injected.GPUs,
+		Libraries: injected.Libraries, Paths: paths, PodIP: w.podIP, Devices: w.session.devices,
+	}
+	return w.session.runtime.Create(container, work, func(address string) {
+		w.state.change(func(s *podState) { s.address = address })
+		w.publish(ctx)
+	}), "", nil
 }
 
-// lookups reads with the kubelet's own rights: only what pods of this node use (Node authorizer).
-func (w *worker) lookups(ctx context.Context) sources {
-	core, namespace := w.session.client.CoreV1(), w.pod.Namespace
-	return sources{
-		configMap: func(name string) (*corev1.ConfigMap, error) {
-			found, err := core.ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
-			return found, asKubelet(err, "configmap", name)
-		},
-		secret: func(name string) (*corev1.Secret, error) {
-			found, err := core.Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
-			return found, asKubelet(err, "secret", name)
-		},
-		podIP:  w.podIP,
-		hostIP: w.session.machine.Address(),
-	}
-}
-
-// asKubelet words what is not there as the kubelet does, which asks its own store (kubernetes pkg/kubelet/util/manager/watch_based_manager.go).
-func asKubelet(err error, kind, name string) error {
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("%s %q not found", kind, name)
-	}
-	return err
+// volumes of the pod.
+func (w *worker) volumes() inputs.Volumes {
+	return inputs.Volumes{Pod: w.pod, Client: w.session.client, RootFS: w.session.machine.RootFS(), Folder: w.folder}
 }
 
 // event records an event on the pod, as component kubelet of this node.

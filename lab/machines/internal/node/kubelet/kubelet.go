@@ -1,5 +1,6 @@
-// Package kubelet emulates the kubelet of a machine, and containerd under it, against a real API server: with its own
-// client certificate, so that the Node authorizer and NodeRestriction judge it as they would a real one.
+// Package kubelet emulates the kubelet of a machine against a real API server: with its own client certificate, so that the
+// Node authorizer and NodeRestriction judge it as they would a real one. It is a session per boot and a worker per pod; what
+// they use has a package of its own: the Node (registration, apply), devices, a container's inputs, containerd (cri), logs.
 //
 // Emulated, each rule with its source beside it: registration and Talos' labels, node status and lease, pods with their
 // phases and conditions, device plugins, runtime handlers, the NVIDIA runtime, volumes, environment, probes, hooks, restarts.
@@ -10,54 +11,41 @@ package kubelet
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
-	"sync"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet/network"
+	"talos-gpu/lab/machines/internal/node/identity"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/kubelet/logs"
 )
 
 // Kubelet of one machine.
 type Kubelet struct {
 	machine   host.Machine
-	authority *Authority
-	rules     []Rule
-	runtime   map[string]Program // programs that the NVIDIA runtime brings
-	anywhere  map[string]Program // programs that every image may call
-	network   *network.Network
-	programs  *programServer
+	authority *identity.Authority
+	runtime   *cri.Runtime
 	logPort   int32
-	mutex     sync.Mutex
-	images    map[string]bool
 }
 
 // Config of a kubelet.
 type Config struct {
-	Authority *Authority
-	// Rules say what images do; the first that fits counts.
-	Rules []Rule
-	// RuntimePrograms come with NVIDIA's libraries: nvidia-smi.
-	RuntimePrograms map[string]Program
-	// CommonPrograms replace programs of any image that need the cluster's network: curl, wget.
-	CommonPrograms map[string]Program
-	Network        *network.Network
+	// Authority signs the node's client certificate.
+	Authority *identity.Authority
+	// Runtime is the machine's containerd.
+	Runtime cri.Config
 }
 
 // New prepares the kubelet of a machine; ctx bounds its servers.
 func New(ctx context.Context, config Config, machine host.Machine) (*Kubelet, error) {
-	programs, err := newProgramServer(ctx)
+	runtime, err := cri.New(ctx, config.Runtime)
 	if err != nil {
 		return nil, err
 	}
-	port, err := serveLogs(ctx, machine.RootFS())
+	port, err := logs.Serve(ctx, machine.RootFS())
 	if err != nil {
 		return nil, err
 	}
-	return &Kubelet{
-		machine: machine, authority: config.Authority, rules: config.Rules, runtime: config.RuntimePrograms, anywhere: config.CommonPrograms,
-		network: config.Network, programs: programs, logPort: port, images: map[string]bool{},
-	}, nil
+	return &Kubelet{machine: machine, authority: config.Authority, runtime: runtime, logPort: port}, nil
 }
 
 // Run follows the machine: a session per boot whose kubelet runs.
@@ -78,7 +66,7 @@ func (k *Kubelet) Run(ctx context.Context) error {
 		switch {
 		case snapshot.KubeletRunning && current == nil:
 			// The node's name is of this boot, and its rights go by it.
-			client, elevated, err := k.authority.clients(k.machine)
+			client, elevated, err := k.authority.Clients(k.machine)
 			if err != nil {
 				return err
 			}
@@ -88,32 +76,6 @@ func (k *Kubelet) Run(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// withRuntimePrograms adds what the NVIDIA runtime and the network bring to an image's programs.
-func (k *Kubelet) withRuntimePrograms(rule Rule, injected injection) Rule {
-	programs := maps.Clone(rule.Programs)
-	if programs == nil {
-		programs = map[string]Program{}
-	}
-	if injected.libraries {
-		maps.Copy(programs, k.runtime)
-	}
-	maps.Copy(programs, k.anywhere)
-	rule.Programs = programs
-	return rule
-}
-
-func (k *Kubelet) hasImage(image string) bool {
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
-	return k.images[image]
-}
-
-func (k *Kubelet) addImage(image string) {
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
-	k.images[image] = true
 }
 
 func (k *Kubelet) logf(format string, args ...any) {

@@ -9,6 +9,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/kubelet/logs"
 )
 
 // initialize runs the init containers one after the other. One with restartPolicy Always goes on beside the rest.
@@ -58,7 +61,7 @@ const (
 // keep runs a container as often as the policy wants, and returns the last exit code; ran is false when it was cut short.
 func (w *worker) keep(ctx context.Context, container *corev1.Container, folders map[string]string, policy corev1.RestartPolicy) (code int, ran bool) {
 	if w.endedByReboot(container.Name, policy) {
-		return exitKilled, false
+		return cri.ExitKilled, false
 	}
 	clock := w.session.machine.Clock()
 	delay := firstBackOff
@@ -131,14 +134,14 @@ func (w *worker) attempt(ctx context.Context, spec *corev1.Container, folders ma
 	w.event(corev1.EventTypeNormal, "Created", "Container created")
 	running, kill := context.WithCancel(ctx)
 	defer kill()
-	log := &tail{limit: messageLimit}
-	file, err := w.openLog(spec.Name)
+	log := logs.NewTail(messageLimit)
+	file, err := logs.Open(w.session.machine.RootFS(), w.pod, spec.Name)
 	if err != nil {
 		w.session.logf("log of %s %s: %v", w.name(), spec.Name, err)
 	} else {
 		defer file.Close()
 	}
-	container.Output = tee(file, log)
+	container.Output = logs.Tee(file, log)
 	began, id := metav1.Now(), containerID()
 	w.mutex.Lock()
 	w.running[spec.Name] = container
@@ -149,18 +152,18 @@ func (w *worker) attempt(ctx context.Context, spec *corev1.Container, folders ma
 	})
 	w.event(corev1.EventTypeNormal, "Started", "Container started")
 	done := make(chan int, 1)
-	go func() { done <- container.run(running, container.Argv, container.Output) }()
+	go func() { done <- container.Run(running, container.Argv, container.Output) }()
 	watchdog := w.watch(running, kill, container)
 	code = <-done
 	kill()
 	<-watchdog
-	w.session.kubelet.programs.forget(container.folder)
+	container.Remove()
 	w.mutex.Lock()
 	delete(w.running, spec.Name)
 	w.mutex.Unlock()
 	w.state.update(spec.Name, func(own *containerState) {
 		own.ready, own.started = false, false
-		own.state = corev1.ContainerState{Terminated: ended(code, began, id, terminationMessage(container, code, log.text()))}
+		own.state = corev1.ContainerState{Terminated: ended(code, began, id, terminationMessage(container, code, log.Text()))}
 	})
 	if w.session.ctx.Err() == nil {
 		w.publish(ctx)
@@ -181,9 +184,17 @@ func (w *worker) notStarted(ctx context.Context, name string, err error) int {
 	return startErrorCode
 }
 
+// Limits of a termination message: bytes and lines of one from the log, bytes of one from the file (kubernetes
+// pkg/kubelet/container/runtime.go, MaxContainerTerminationMessage…).
+const (
+	messageLimit     = 2048
+	messageLines     = 80
+	fileMessageLimit = 4096
+)
+
 // terminationMessage is what the container wrote to its message file, or, when that is empty, it failed and its policy says
 // so, the end of its log (kubernetes pkg/kubelet/kuberuntime/kuberuntime_container.go, getTerminationMessage).
-func terminationMessage(container *Container, code int, log string) string {
+func terminationMessage(container *cri.Container, code int, log string) string {
 	path := container.Spec.TerminationMessagePath
 	if path != "" {
 		if text, err := os.ReadFile(container.Paths.Resolve(path)); err == nil && len(text) > 0 {
@@ -193,7 +204,7 @@ func terminationMessage(container *Container, code int, log string) string {
 	if container.Spec.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError || code == 0 {
 		return ""
 	}
-	return lastLines(log, messageLines)
+	return logs.LastLines(log, messageLines)
 }
 
 // ended describes how a container ended.

@@ -9,13 +9,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/kubelet/logs"
 )
 
 // fastest bounds how often a probe runs, in this computer's time.
 const fastest = 100 * time.Millisecond
 
 // watch runs a container's postStart hook and then its probes, kills it when they say so, and is done when the container is.
-func (w *worker) watch(ctx context.Context, kill context.CancelFunc, c *Container) <-chan struct{} {
+func (w *worker) watch(ctx context.Context, kill context.CancelFunc, c *cri.Container) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -40,7 +43,7 @@ func (w *worker) watch(ctx context.Context, kill context.CancelFunc, c *Containe
 	return done
 }
 
-func (w *worker) startup(ctx context.Context, kill context.CancelFunc, c *Container) bool {
+func (w *worker) startup(ctx context.Context, kill context.CancelFunc, c *cri.Container) bool {
 	passed := false
 	w.probe(ctx, c, c.Spec.StartupProbe, "Startup", func(ok bool) bool {
 		if passed = ok; !ok {
@@ -55,7 +58,7 @@ func (w *worker) startup(ctx context.Context, kill context.CancelFunc, c *Contai
 	return passed
 }
 
-func (w *worker) liveness(ctx context.Context, kill context.CancelFunc, c *Container) {
+func (w *worker) liveness(ctx context.Context, kill context.CancelFunc, c *cri.Container) {
 	if c.Spec.LivenessProbe == nil {
 		return
 	}
@@ -69,14 +72,14 @@ func (w *worker) liveness(ctx context.Context, kill context.CancelFunc, c *Conta
 }
 
 // whyKilled: a pod whose last container dies for good is killed as a whole (kubernetes pkg/kubelet/kuberuntime, computePodActions).
-func whyKilled(pod *corev1.Pod, c *Container) string {
+func whyKilled(pod *corev1.Pod, c *cri.Container) string {
 	if pod.Spec.RestartPolicy == corev1.RestartPolicyNever && len(pod.Spec.Containers) == 1 {
 		return "Stopping container " + c.Spec.Name
 	}
 	return fmt.Sprintf("Container %s failed liveness probe, will be restarted", c.Spec.Name)
 }
 
-func (w *worker) readiness(ctx context.Context, c *Container) {
+func (w *worker) readiness(ctx context.Context, c *cri.Container) {
 	set := func(ready bool) {
 		w.state.update(c.Spec.Name, func(own *containerState) { own.ready = ready && own.state.Running != nil })
 		w.publish(ctx)
@@ -96,7 +99,7 @@ func (w *worker) readiness(ctx context.Context, c *Container) {
 
 // probe tries with the probe's period and tells each time a threshold is reached, until told to stop (false) or ctx ends
 // (kubernetes pkg/kubelet/prober/worker.go).
-func (w *worker) probe(ctx context.Context, c *Container, probe *corev1.Probe, kind string, reached func(ok bool) bool) {
+func (w *worker) probe(ctx context.Context, c *cri.Container, probe *corev1.Probe, kind string, reached func(ok bool) bool) {
 	clock := w.session.machine.Clock()
 	if clock.Sleep(ctx, time.Duration(probe.InitialDelaySeconds)*time.Second) != nil {
 		return
@@ -143,28 +146,28 @@ func seconds(value int32, otherwise int) time.Duration {
 }
 
 // try probes once. A network probe of a container whose image is not emulated has nothing to reach, and succeeds.
-func (w *worker) try(ctx context.Context, c *Container, probe *corev1.Probe) error {
+func (w *worker) try(ctx context.Context, c *cri.Container, probe *corev1.Probe) error {
 	limit := max(2*time.Second, w.session.machine.Clock().Real(seconds(probe.TimeoutSeconds, 1)))
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	switch {
 	case probe.Exec != nil:
-		if len(c.rule.Programs) == 0 && !runsForReal(c.Argv) && !runsForReal(probe.Exec.Command) {
+		if !c.CanRun(probe.Exec.Command) {
 			return nil
 		}
-		log := &tail{limit: messageLimit}
-		if code := c.run(ctx, probe.Exec.Command, log); code != 0 {
-			return errors.New(log.all()) // what it says, and no more (kubernetes pkg/probe/exec)
+		log := logs.NewTail(messageLimit)
+		if code := c.Run(ctx, probe.Exec.Command, log); code != 0 {
+			return errors.New(log.All()) // what it says, and no more (kubernetes pkg/probe/exec)
 		}
 		return nil
 	case probe.HTTPGet != nil:
-		address, err := c.probed(probe.HTTPGet.Port.String())
+		address, err := c.Endpoint(probe.HTTPGet.Port.String())
 		if address == "" {
 			return err
 		}
 		return get(ctx, "http://"+address+"/"+trimSlash(probe.HTTPGet.Path))
 	case probe.TCPSocket != nil:
-		address, err := c.probed(probe.TCPSocket.Port.String())
+		address, err := c.Endpoint(probe.TCPSocket.Port.String())
 		if address == "" {
 			return err
 		}
@@ -175,26 +178,6 @@ func (w *worker) try(ctx context.Context, c *Container, probe *corev1.Probe) err
 		return connection.Close()
 	}
 	return nil // gRPC probes are not emulated
-}
-
-// probed is the address of a port, by number or name. Nil and "" when the image serves nothing because it is not emulated.
-func (c *Container) probed(port string) (string, error) {
-	number := 0
-	for _, candidate := range c.Spec.Ports {
-		if candidate.Name == port {
-			number = int(candidate.ContainerPort)
-		}
-	}
-	if number == 0 {
-		_, _ = fmt.Sscan(port, &number)
-	}
-	if address, found := c.listeners.address(number); found {
-		return address, nil
-	}
-	if len(c.rule.Programs) == 0 && !c.listeners.any() {
-		return "", nil
-	}
-	return "", fmt.Errorf("Get \"http://%s:%d/\": dial tcp %s:%d: connect: connection refused", c.PodIP, number, c.PodIP, number)
 }
 
 func trimSlash(path string) string {

@@ -6,29 +6,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/netip"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 )
-
-// handlerOf is the runtime handler of a pod, which must be one of the machine's (containerd internal/cri/config,
-// getSandboxRuntime).
-func handlerOf(s host.Snapshot, class string) (string, error) {
-	handler := class
-	if handler == "" {
-		handler = s.DefaultRuntime
-		if handler == "" {
-			handler = "runc"
-		}
-	}
-	if len(s.Runtimes) > 0 && !slices.Contains(s.Runtimes, handler) || len(s.Runtimes) == 0 && handler != "runc" {
-		return "", fmt.Errorf("no runtime for %q is configured", handler)
-	}
-	return handler, nil
-}
 
 // sandbox finds the pod's runtime handler and gives it an address.
 func (w *worker) sandbox(ctx context.Context) error {
@@ -41,11 +25,9 @@ func (w *worker) sandbox(ctx context.Context) error {
 		class = runtimeClass.Handler
 	}
 	snapshot := w.session.machine.Snapshot()
-	handler, err := handlerOf(snapshot, class)
+	handler, err := cri.Handler(snapshot, class)
 	if err != nil && snapshot.Era == host.EraCDI { // containerd 2.2
-		id := make([]byte, 32)
-		_, _ = rand.Read(id)
-		return fmt.Errorf("rpc error: code = Unknown desc = unable to get OCI runtime for sandbox %q: %w", hex.EncodeToString(id), err)
+		return fmt.Errorf("rpc error: code = Unknown desc = unable to get OCI runtime for sandbox %q: %w", randomID(), err)
 	}
 	if err != nil {
 		return fmt.Errorf("rpc error: code = Unknown desc = failed to get sandbox runtime: %w", err)
@@ -90,3 +72,12 @@ func isMirrored(pod *corev1.Pod) bool {
 	_, mirrored := pod.Annotations[corev1.MirrorPodAnnotationKey]
 	return mirrored
 }
+
+// randomID looks like one of containerd's.
+func randomID() string {
+	id := make([]byte, 32)
+	_, _ = rand.Read(id)
+	return hex.EncodeToString(id)
+}
+
+func containerID() string { return "containerd://" + randomID() }

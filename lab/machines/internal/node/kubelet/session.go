@@ -19,6 +19,10 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/apply"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/kubelet/devices"
+	"talos-gpu/lab/machines/internal/node/kubelet/registration"
 )
 
 // session is the kubelet of one boot.
@@ -30,9 +34,10 @@ type session struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	recorder record.EventRecorder
-	devices  *DeviceManager
-	status   *nodeReporter
-	applier  *nodeApplier
+	runtime  *cri.Runtime
+	devices  *devices.Manager
+	node     *registration.Node
+	applier  *apply.Controller
 	work     sync.WaitGroup
 
 	mutex      sync.Mutex
@@ -45,11 +50,11 @@ func startSession(ctx context.Context, k *Kubelet, client, elevated kubernetes.I
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{
 		kubelet: k, machine: k.machine, client: client, bootID: snapshot.BootID, ctx: ctx, cancel: cancel,
-		workers: map[types.UID]*worker{},
+		runtime: k.runtime, applier: apply.New(k.machine, client, elevated), workers: map[types.UID]*worker{},
 	}
-	s.status, s.applier = newNodeReporter(s), newNodeApplier(k.machine, client, elevated)
-	s.devices = NewDeviceManager(s.status.changed, s.later)
 	s.recorder = s.record()
+	s.devices = devices.NewManager(func() { s.node.Changed() }, s.later)
+	s.node = registration.New(k.machine, client, registration.Config{Port: k.logPort, Offer: s.devices.Offer, Recorder: s.recorder})
 	s.work.Go(s.run)
 	return s
 }
@@ -59,14 +64,14 @@ func (s *session) run() {
 	if err := os.MkdirAll(filepath.Join(s.machine.RootFS(), "var/lib/kubelet/device-plugins"), 0o750); err != nil {
 		s.logf("%v", err)
 	}
-	if !s.until("registering the node", s.register) {
+	if !s.until("registering the node", func() error { return s.node.Register(s.ctx) }) {
 		return
 	}
 	s.machine.Event("kubelet registered the node")
-	s.work.Go(s.renewLease)
-	s.work.Go(func() { s.applier.run(s.ctx) })
+	s.work.Go(func() { s.node.RenewLease(s.ctx) })
+	s.work.Go(func() { s.applier.Run(s.ctx) })
 	s.machineChanged()
-	s.work.Go(func() { s.status.run(s.ctx) })
+	s.work.Go(func() { s.node.Run(s.ctx) })
 	s.watchPods()
 }
 
@@ -95,15 +100,15 @@ func (s *session) until(doing string, try func() error) bool {
 // pkg/kubelet/nodeshutdown), then containers end with the machine, and nobody reports them.
 func (s *session) shutdown() {
 	if s.ctx.Err() == nil {
-		s.status.leave()
+		s.node.Leave(s.ctx)
 	}
 	s.cancel()
 	s.work.Wait()
 }
 
 func (s *session) machineChanged() {
-	s.status.changed()
-	s.applier.changed()
+	s.node.Changed()
+	s.applier.Changed()
 }
 
 func (s *session) later(after time.Duration, do func()) {

@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 )
 
 // podState is what the kubelet knows about a pod and will tell the API server.
@@ -63,7 +65,7 @@ func (p *podState) recall(status corev1.PodStatus) {
 		case old.State.Running != nil:
 			state.restarts++
 			state.last = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-				ExitCode: exitKilled, Reason: "ContainerStatusUnknown",
+				ExitCode: cri.ExitKilled, Reason: "ContainerStatusUnknown",
 				Message:   "The container could not be located when the pod was deleted or the machine rebooted",
 				StartedAt: old.State.Running.StartedAt, FinishedAt: metav1.Now(), ContainerID: old.ContainerID,
 			}}

@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"talos-gpu/lab/machines/internal/host"
 )
 
 // statusOf is the pod's status as the kubelet reports it (kubernetes v1.36 pkg/kubelet/kubelet_pods.go generateAPIPodStatus,
@@ -49,7 +51,7 @@ func containerStatuses(containers []corev1.Container, state *podState) []corev1.
 
 func imageID(image string) string {
 	name, _, _ := strings.Cut(image, "@")
-	digest := identifier(image, "image") + identifier(image, "digest")
+	digest := host.Identifier(image, "image") + host.Identifier(image, "digest")
 	return name + "@sha256:" + strings.ReplaceAll(digest, "-", "")
 }
 

@@ -11,6 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/kubelet/devices"
 )
 
 // worker runs one pod of the node from its binding to its end (kubernetes pkg/kubelet/pod_workers.go).
@@ -24,9 +27,9 @@ type worker struct {
 	handler string
 	podIP   string
 	// allocations of the device plugins, by container.
-	allocations map[string]Allocation
+	allocations map[string]devices.Allocation
 	// running containers by name, for hooks and probes.
-	running map[string]*Container
+	running map[string]*cri.Container
 	// deleted is closed when the API server wants the pod gone; cancel ends a pod that is gone already.
 	deleted     chan struct{}
 	deletedOnce sync.Once
@@ -40,8 +43,8 @@ type worker struct {
 func newWorker(s *session, pod *corev1.Pod) *worker {
 	w := &worker{
 		session: s, pod: pod, current: pod, state: newPodState(pod), deleted: make(chan struct{}),
-		folder:      filepath.Join(s.machine.RootFS(), "var/lib/kubelet/pods", string(pod.UID)),
-		allocations: map[string]Allocation{}, running: map[string]*Container{},
+		folder:  filepath.Join(s.machine.RootFS(), "var/lib/kubelet/pods", string(pod.UID)),
+		running: map[string]*cri.Container{},
 	}
 	w.state.recall(pod.Status)
 	return w
@@ -114,7 +117,8 @@ func (w *worker) live(ctx context.Context) {
 		w.finish(ctx)
 		return
 	}
-	if err := w.admit(); err != nil {
+	allocations, err := w.session.devices.Admit(w.pod)
+	if err != nil {
 		w.event(corev1.EventTypeWarning, "UnexpectedAdmissionError", "Allocate failed due to %v, which is unexpected", err)
 		w.state.change(func(s *podState) {
 			s.rejected, s.message = "UnexpectedAdmissionError", fmt.Sprintf("Pod was rejected: Allocate failed due to %v, which is unexpected", err)
@@ -122,6 +126,7 @@ func (w *worker) live(ctx context.Context) {
 		w.publish(ctx)
 		return
 	}
+	w.allocations = allocations
 	w.state.change(func(s *podState) {
 		if s.started == nil {
 			now := metav1.Now()
@@ -145,35 +150,6 @@ func (w *worker) isDeleted() bool {
 	}
 }
 
-// admit allocates devices for every container, before anything of the pod is made. Init containers run with those of the
-// containers, which come after them (kubernetes pkg/kubelet/cm/devicemanager: devices of init containers are reused).
-func (w *worker) admit() error {
-	pod := string(w.pod.UID)
-	shared := Allocation{}
-	for _, container := range w.pod.Spec.Containers {
-		for resource, quantity := range container.Resources.Limits {
-			if !isDevice(string(resource)) || quantity.IsZero() {
-				continue
-			}
-			allocation, err := w.session.devices.Allocate(pod, container.Name, string(resource), int(quantity.Value()))
-			if err != nil {
-				w.session.devices.Free(pod)
-				return err
-			}
-			w.allocations[container.Name] = w.allocations[container.Name].merge(allocation)
-			shared = shared.merge(allocation)
-		}
-	}
-	for _, container := range w.pod.Spec.InitContainers {
-		for resource, quantity := range container.Resources.Limits {
-			if isDevice(string(resource)) && !quantity.IsZero() {
-				w.allocations[container.Name] = shared
-			}
-		}
-	}
-	return nil
-}
-
 // finish states that no container runs any more, and how those ended that never ran.
 func (w *worker) finish(ctx context.Context) {
 	if w.session.ctx.Err() != nil {
@@ -185,7 +161,7 @@ func (w *worker) finish(ctx context.Context) {
 		for _, own := range s.containers {
 			own.ready = false
 			if deleted && own.state.Terminated == nil {
-				own.state = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: exitKilled, Reason: "ContainerStatusUnknown", Message: "The container could not be located when the pod was terminated"}}
+				own.state = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: cri.ExitKilled, Reason: "ContainerStatusUnknown", Message: "The container could not be located when the pod was terminated"}}
 			}
 		}
 	})
@@ -197,7 +173,7 @@ func (w *worker) finish(ctx context.Context) {
 func (w *worker) prepare(ctx context.Context) (map[string]string, bool) {
 	var folders map[string]string
 	mounted := w.retry(ctx, "FailedMount", "", func() (err error) {
-		folders, err = w.volumes(ctx)
+		folders, err = w.volumes().Folders(ctx)
 		return err
 	})
 	sandboxed := mounted && w.retry(ctx, "FailedCreatePodSandBox", "Failed to create pod sandbox: ", func() error { return w.sandbox(ctx) })
@@ -227,17 +203,4 @@ func (w *worker) retry(ctx context.Context, reason, prefix string, try func() er
 			return false
 		}
 	}
-}
-
-// isDevice says that a resource is an extended one, which some device plugin offers.
-func isDevice(resource string) bool {
-	switch corev1.ResourceName(resource) {
-	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
-		return false
-	}
-	return !isHugePage(resource)
-}
-
-func isHugePage(resource string) bool {
-	return len(resource) > len(corev1.ResourceHugePagesPrefix) && resource[:len(corev1.ResourceHugePagesPrefix)] == corev1.ResourceHugePagesPrefix
 }

@@ -6,7 +6,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
 // migEntries is one configuration of mig-parted (api/spec/v1/spec.go): the first entry that fits a card counts.
@@ -21,7 +21,7 @@ type migEntry struct {
 }
 
 // of a card: whether its mode is on, and its devices.
-func (e migEntries) of(card kubelet.GPU) (on bool, devices map[string]int) {
+func (e migEntries) of(card gpu.Card) (on bool, devices map[string]int) {
 	for _, entry := range e {
 		if entry.fits(card) {
 			return entry.MIGEnabled, entry.MIGDevices
@@ -30,7 +30,7 @@ func (e migEntries) of(card kubelet.GPU) (on bool, devices map[string]int) {
 	return card.Split, profilesOf(card)
 }
 
-func (e migEntry) fits(card kubelet.GPU) bool {
+func (e migEntry) fits(card gpu.Card) bool {
 	list, isList := e.Devices.([]any)
 	if !isList {
 		return e.Devices == "all" && (e.MIGEnabled || card.MIG != nil)
@@ -46,7 +46,7 @@ func (e migEntry) fits(card kubelet.GPU) bool {
 // migConfigs reads a file. To the operator's own list, which has no profile here, those of the cards are added: all-balanced,
 // and every profile with the most devices of it, as the real list and the generated one have them (mig-parted
 // deployments/systemd/config-default.yaml, pkg/mig/builder).
-func migConfigs(text string, cards []kubelet.GPU) (map[string]migEntries, error) {
+func migConfigs(text string, cards []gpu.Card) (map[string]migEntries, error) {
 	file := struct {
 		Version string                `json:"version"`
 		Configs map[string]migEntries `json:"mig-configs"`
@@ -64,7 +64,7 @@ func migConfigs(text string, cards []kubelet.GPU) (map[string]migEntries, error)
 	if text != Defaults {
 		return file.Configs, nil
 	}
-	add := func(name string, card kubelet.GPU, devices map[string]int) {
+	add := func(name string, card gpu.Card, devices map[string]int) {
 		file.Configs[name] = append(file.Configs[name], migEntry{Devices: []any{card.Index}, MIGEnabled: true, MIGDevices: devices})
 	}
 	for _, card := range cards {
@@ -89,7 +89,7 @@ func migConfigs(text string, cards []kubelet.GPU) (map[string]migEntries, error)
 }
 
 // profilesOf a card as it is split.
-func profilesOf(card kubelet.GPU) map[string]int {
+func profilesOf(card gpu.Card) map[string]int {
 	devices := map[string]int{}
 	for _, slice := range card.Slices {
 		devices[slice.Profile]++
@@ -97,7 +97,7 @@ func profilesOf(card kubelet.GPU) map[string]int {
 	return devices
 }
 
-func sameSlices(card kubelet.GPU, devices map[string]int) bool {
+func sameSlices(card gpu.Card, devices map[string]int) bool {
 	return maps.Equal(profilesOf(card), devices)
 }
 

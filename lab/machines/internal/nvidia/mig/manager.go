@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/version"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
@@ -27,7 +27,7 @@ func New(client kubernetes.Interface) *Manager { return &Manager{client: client}
 
 // Run is nvidia-mig-manager (mig-parted cmd/nvidia-mig-manager/main.go): it follows the node's label
 // nvidia.com/mig.config, one value after the other.
-func (m *Manager) Run(ctx context.Context, c *kubelet.Container) int {
+func (m *Manager) Run(ctx context.Context, c *cri.Container) int {
 	tag := version.OfImage(c.Spec.Image)
 	if c.Env["CONFIG_FILE"] == "" && olderThan(tag, 0, 14) { // newer ones generate it
 		c.Logf("Error: invalid -f <config-file> flag: must not be empty string")
@@ -91,7 +91,7 @@ func (m *Manager) followMIGConfig(ctx context.Context, node string) (<-chan stri
 // reconfigureMIG on Talos. From v0.13 on it connects to the host's systemd first: Talos has a socket at that path, on which
 // nobody answers, and the handshake has no limit (mig-parted#356, pkg/mig/reconfigure/reconfigure.go). With
 // WITH_SHUTDOWN_HOST_GPU_CLIENTS it copies itself below /usr/local of the host before that, which Talos has read-only.
-func (m *Manager) reconfigureMIG(ctx context.Context, c *kubelet.Container, tag, value string) error {
+func (m *Manager) reconfigureMIG(ctx context.Context, c *cri.Container, tag, value string) error {
 	run := &migRun{client: m.client, container: c, value: value}
 	onHost := c.Env["WITH_SHUTDOWN_HOST_GPU_CLIENTS"] == "true"
 	if !olderThan(tag, 0, 13) {

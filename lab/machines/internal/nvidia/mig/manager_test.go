@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/devices"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
@@ -47,7 +48,7 @@ func TestMIGDevicesEndWithTheBoot(t *testing.T) {
 	s := newStand(t, h100(), "v0.12.3", "all-7g.94gb")
 	s.run(t)
 	s.machine.reboot(t)
-	if cards := kubelet.CardsOf(s.machine); cards[0].Split || len(cards[0].Slices) > 0 {
+	if cards := gpu.Cards(s.machine); cards[0].Split || len(cards[0].Slices) > 0 {
 		t.Errorf("after a reboot: %+v", cards[0])
 	}
 	if labels, _ := s.run(t); labels[nodelabels.MIGState] != "success" || !slices.Equal(s.slices(), []string{"7g.94gb", "7g.94gb"}) {
@@ -82,8 +83,8 @@ func TestMIGManagerOnTalos(t *testing.T) {
 		t.Errorf("an old manager needs its file: %d", code)
 	}
 	s = newStand(t, h100(), "v0.12.3", "all-1g.12gb")
-	s.container.Devices.Register(kubelet.Plugin{Resource: "nvidia.com/gpu", Devices: []string{"GPU-x"},
-		Allocate: func([]string) (kubelet.Allocation, error) { return kubelet.Allocation{}, nil }})
+	s.container.Devices.Register(devices.Plugin{Resource: "nvidia.com/gpu", Devices: []string{"GPU-x"},
+		Allocate: func([]string) (devices.Allocation, error) { return devices.Allocation{}, nil }})
 	if _, err := s.container.Devices.Allocate("pod", "main", "nvidia.com/gpu", 1); err != nil {
 		t.Fatal(err)
 	}

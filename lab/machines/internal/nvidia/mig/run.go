@@ -12,7 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
@@ -21,7 +22,7 @@ import (
 // cards, mode, devices, let the pods come back, and say how it ended on the node.
 type migRun struct {
 	client    kubernetes.Interface
-	container *kubelet.Container
+	container *cri.Container
 	value     string
 	// deployed are the labels of the operands that the run pauses, as they were.
 	deployed map[string]string
@@ -99,12 +100,12 @@ func (r *migRun) configs() (map[string]migEntries, error) {
 	if err != nil {
 		return nil, fmt.Errorf("error parsing config file: read error: open %s: no such file or directory", r.container.Paths.Restore(file))
 	}
-	return migConfigs(string(text), kubelet.CardsOf(r.container.Machine))
+	return migConfigs(string(text), gpu.Cards(r.container.Machine))
 }
 
 // applied: every card is as the configuration says.
 func (r *migRun) applied(config migEntries) bool {
-	return !slices.ContainsFunc(kubelet.CardsOf(r.container.Machine), func(card kubelet.GPU) bool {
+	return !slices.ContainsFunc(gpu.Cards(r.container.Machine), func(card gpu.Card) bool {
 		on, devices := config.of(card)
 		return card.Split != on || !sameSlices(card, devices)
 	})
@@ -117,13 +118,13 @@ func (r *migRun) apply(config migEntries) error {
 		return fmt.Errorf("error applying MIG configuration: In use by another client")
 	}
 	var pending []string
-	for _, card := range kubelet.CardsOf(machine) {
+	for _, card := range gpu.Cards(machine) {
 		on, _ := config.of(card)
 		if card.Split == on {
 			continue
 		}
 		r.container.Logf("Updating MIG mode of GPU %d: enabled %v", card.Index, on)
-		inForce, err := kubelet.SetMIGMode(machine, card, on)
+		inForce, err := gpu.SetMIGMode(machine, card, on)
 		if err != nil {
 			return err
 		}
@@ -134,9 +135,9 @@ func (r *migRun) apply(config migEntries) error {
 	if len(pending) > 0 {
 		return fmt.Errorf("error resetting GPUs %s: In use by another client; their MIG mode stays pending until they are reset", strings.Join(pending, ", "))
 	}
-	for _, card := range kubelet.CardsOf(machine) {
+	for _, card := range gpu.Cards(machine) {
 		if on, devices := config.of(card); on {
-			if err := kubelet.SplitCard(machine, card, devices); err != nil {
+			if err := gpu.Split(machine, card, devices); err != nil {
 				return err
 			}
 		}

@@ -16,7 +16,9 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/kubelet/devices"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
@@ -77,7 +79,7 @@ func (b *lockedBuffer) text() string {
 type stand struct {
 	machine   *splittable
 	client    kubernetes.Interface
-	container *kubelet.Container
+	container *cri.Container
 	log       *lockedBuffer
 }
 
@@ -94,9 +96,9 @@ func newStand(t *testing.T, card host.GPU, image, config string) *stand {
 		t.Fatal(err)
 	}
 	log := &lockedBuffer{}
-	return &stand{machine: machine, client: fake.NewClientset(node), log: log, container: &kubelet.Container{
+	return &stand{machine: machine, client: fake.NewClientset(node), log: log, container: &cri.Container{
 		Pod: &corev1.Pod{}, Spec: &corev1.Container{Image: "nvcr.io/nvidia/cloud-native/k8s-mig-manager:" + image}, Machine: machine, Output: log,
-		Libraries: true, Env: map[string]string{"CONFIG_FILE": file}, Devices: kubelet.NewDeviceManager(func() {}, func(time.Duration, func()) {}),
+		Libraries: true, Env: map[string]string{"CONFIG_FILE": file}, Devices: devices.NewManager(func() {}, func(time.Duration, func()) {}),
 	}}
 }
 
@@ -129,7 +131,7 @@ func (s *stand) run(t *testing.T) (labels map[string]string, code int) {
 // slicesOf every card, e.g. "3g.47gb 2g.24gb".
 func (s *stand) slices() []string {
 	var list []string
-	for _, card := range kubelet.CardsOf(s.machine) {
+	for _, card := range gpu.Cards(s.machine) {
 		var names []string
 		for _, slice := range card.Slices {
 			names = append(names, slice.Profile)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
@@ -26,7 +26,7 @@ var nodeFeatures = schema.GroupVersionResource{Group: "nfd.k8s-sigs.io", Version
 const featuresOf = "nfd.node.kubernetes.io/node-name"
 
 // Tell says what was found on the container's node. The object goes with the pod that says it (nfd-worker.go, setOwnerReference).
-func (o *Discovery) Tell(ctx context.Context, c *kubelet.Container, name string, found map[string]string) error {
+func (o *Discovery) Tell(ctx context.Context, c *cri.Container, name string, found map[string]string) error {
 	none := map[string]any{}
 	body, err := json.Marshal(map[string]any{
 		"apiVersion": nodeFeatures.GroupVersion().String(), "kind": "NodeFeature",

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
@@ -48,7 +48,7 @@ type WorkerConfig struct {
 
 const workerConfigFile = "/etc/kubernetes/node-feature-discovery/nfd-worker.conf"
 
-func readWorkerConfig(c *kubelet.Container) WorkerConfig {
+func readWorkerConfig(c *cri.Container) WorkerConfig {
 	config := WorkerConfig{}
 	name := workerConfigFile
 	for i, argument := range c.Argv {
@@ -110,7 +110,7 @@ func listed(whitelist []string, class string) bool {
 }
 
 // Worker reports a machine's features, now and when the machine changes.
-func (o *Discovery) Worker(ctx context.Context, c *kubelet.Container) int {
+func (o *Discovery) Worker(ctx context.Context, c *cri.Container) int {
 	config := readWorkerConfig(c)
 	if c.Machine.Clock().Sleep(ctx, 2*time.Second) != nil {
 		return 143
@@ -127,7 +127,7 @@ func (o *Discovery) Worker(ctx context.Context, c *kubelet.Container) int {
 }
 
 // Collector is the garbage collector. What it removes, NodeFeature objects of nodes that are gone, the lab does not make.
-func Collector(ctx context.Context, c *kubelet.Container) int {
+func Collector(ctx context.Context, c *cri.Container) int {
 	go health(ctx, c)
 	<-ctx.Done()
 	return 143
@@ -135,7 +135,7 @@ func Collector(ctx context.Context, c *kubelet.Container) int {
 
 // health serves /healthz where -port says, 8080 without it (node-feature-discovery v0.18 cmd/nfd-master/main.go). Until v0.17
 // the probes are gRPC's, which the kubelet here takes for passed.
-func health(ctx context.Context, c *kubelet.Container) {
+func health(ctx context.Context, c *cri.Container) {
 	port := 8080
 	for _, argument := range c.Argv {
 		if value, found := strings.CutPrefix(argument, "-port="); found {
@@ -154,7 +154,7 @@ func health(ctx context.Context, c *kubelet.Container) {
 const featureLabels = "nfd.node.kubernetes.io/feature-labels"
 
 // Master puts the features on the nodes, or with -prune takes everything of its own off them.
-func (o *Discovery) Master(ctx context.Context, c *kubelet.Container) int {
+func (o *Discovery) Master(ctx context.Context, c *cri.Container) int {
 	if slices.Contains(c.Argv, "-prune") {
 		return o.prune(ctx, c)
 	}
@@ -239,7 +239,7 @@ func ownLabels(node *corev1.Node) map[string]*string {
 
 // prune is what the chart's hook does after the release is gone (node-feature-discovery
 // deployment/helm/node-feature-discovery/templates/post-delete-job.yaml; pkg/nfd-master/nfd-master.go, prune).
-func (o *Discovery) prune(ctx context.Context, c *kubelet.Container) int {
+func (o *Discovery) prune(ctx context.Context, c *cri.Container) int {
 	nodes, err := o.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		c.Logf("failed to list nodes: %v", err)

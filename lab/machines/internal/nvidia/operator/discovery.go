@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
@@ -44,7 +45,7 @@ func family(capability string) string {
 
 // gpuLabels are GPU feature discovery's (k8s-device-plugin docs/gpu-feature-discovery, "Generated Labels"). Memory is in
 // MiB, a bare number.
-func gpuLabels(s host.Snapshot, cards []kubelet.GPU, sharing deviceplugin.Sharing) map[string]string {
+func gpuLabels(s host.Snapshot, cards []gpu.Card, sharing deviceplugin.Sharing) map[string]string {
 	card := cards[0]
 	label := func(name string) string { return "nvidia.com/" + name }
 	cc := strings.SplitN(card.ComputeCapability+".", ".", 3)
@@ -58,7 +59,7 @@ func gpuLabels(s host.Snapshot, cards []kubelet.GPU, sharing deviceplugin.Sharin
 		label("cuda.driver.major"): driver[0], label("cuda.driver.minor"): driver[1], label("cuda.driver.rev"): driver[2],
 		label("cuda.runtime-version.full"): smi.CUDAVersion(s.DriverVersion), label("cuda.runtime-version.major"): cuda[0], label("cuda.runtime-version.minor"): cuda[1],
 		label("cuda.runtime.major"): cuda[0], label("cuda.runtime.minor"): cuda[1],
-		nodelabels.MIGCapable: fmt.Sprint(slices.ContainsFunc(cards, func(card kubelet.GPU) bool { return card.MIG != nil })), nodelabels.MPSCapable: fmt.Sprint(sharing.MPS),
+		nodelabels.MIGCapable: fmt.Sprint(slices.ContainsFunc(cards, func(card gpu.Card) bool { return card.MIG != nil })), nodelabels.MPSCapable: fmt.Sprint(sharing.MPS),
 		label("vgpu.present"): "false",
 	}
 	maps.Copy(labels, resourceLabels(cards, sharing))
@@ -66,7 +67,7 @@ func gpuLabels(s host.Snapshot, cards []kubelet.GPU, sharing deviceplugin.Sharin
 }
 
 // mode: a display class (0300) is a graphics card, a 3D controller (0302) computes.
-func mode(card kubelet.GPU) string {
+func mode(card gpu.Card) string {
 	if strings.HasPrefix(card.PCIDevice, "0300") {
 		return "graphics"
 	}
@@ -74,11 +75,11 @@ func mode(card kubelet.GPU) string {
 }
 
 // discover is gpu-feature-discovery: it needs NVML, and hands its labels to NFD.
-func (o *Operator) discover(ctx context.Context, c *kubelet.Container) int {
+func (o *Operator) discover(ctx context.Context, c *cri.Container) int {
 	snapshot := c.Machine.Snapshot()
 	cards := c.GPUs
 	if deviceplugin.SeesNVML(c) && len(cards) == 0 {
-		cards = kubelet.CardsOf(c.Machine)
+		cards = gpu.Cards(c.Machine)
 	}
 	if len(cards) == 0 {
 		c.Logf("NVML not detected: could not load NVML library: libnvidia-ml.so.1: cannot open shared object file: No such file or directory")
@@ -93,7 +94,7 @@ func (o *Operator) discover(ctx context.Context, c *kubelet.Container) int {
 		c.Logf("%v", err)
 		return 1
 	}
-	if sharing.MPS && slices.ContainsFunc(cards, func(card kubelet.GPU) bool { return card.Split }) {
+	if sharing.MPS && slices.ContainsFunc(cards, func(card gpu.Card) bool { return card.Split }) {
 		c.Logf("error creating sharing labeler: failed to check MPS-capable: MPS sharing is not supported for mig devices")
 		return 1
 	}

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/version"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
@@ -26,7 +26,7 @@ import (
 const settle = 100 * time.Millisecond
 
 // operate is the gpu-operator binary: it reconciles the cluster's one ClusterPolicy with nodes and operands.
-func (o *Operator) operate(ctx context.Context, c *kubelet.Container) int {
+func (o *Operator) operate(ctx context.Context, c *cri.Container) int {
 	version := version.OfImage(c.Spec.Image)
 	if version == "v26.3.0" && c.Machine.Snapshot().TalosVersion != "" {
 		// gpu-operator#2239: VERSION_ID of Talos begins with v.
@@ -68,7 +68,7 @@ func (o *Operator) operate(ctx context.Context, c *kubelet.Container) int {
 // healthPort is the manager's --health-probe-bind-address.
 const healthPort = 8081
 
-func serveHealth(ctx context.Context, c *kubelet.Container) {
+func serveHealth(ctx context.Context, c *cri.Container) {
 	mux := http.NewServeMux()
 	for _, path := range []string{"GET /healthz", "GET /readyz"} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") })
@@ -118,7 +118,7 @@ func (o *Operator) watch(ctx context.Context, namespace string, wake chan<- stru
 // reconciler is one run of the operator (controllers/clusterpolicy_controller.go).
 type reconciler struct {
 	operator  *Operator
-	container *kubelet.Container
+	container *cri.Container
 	watch     *watched
 	states    map[string]string // operand to what was logged last
 }

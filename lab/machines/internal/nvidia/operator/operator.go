@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/nvidia/mig"
 	"talos-gpu/lab/machines/internal/nvidia/nfd"
 )
@@ -39,11 +39,11 @@ var baked = []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "all"}, {Nam
 // void keeps the operator's own containers away from the cards, on whatever runtime (gpu-operator docker/Dockerfile).
 var void = []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"}}
 
-type programs = map[string]kubelet.Program
+type programs = map[string]cri.Program
 
 // Rules of the images.
-func (o *Operator) Rules() []kubelet.Rule {
-	return []kubelet.Rule{
+func (o *Operator) Rules() []cri.Rule {
+	return []cri.Rule{
 		{
 			Image: regexp.MustCompile(`(^|/)gpu-operator(-validator)?(:|@|$)`), About: "gpu-operator cmd/gpu-operator, cmd/nvidia-validator",
 			Env: void, Pull: 12 * time.Second, Entrypoint: []string{"gpu-operator"},
@@ -85,4 +85,4 @@ func (o *Operator) Rules() []kubelet.Rule {
 }
 
 // Discovery is GPU feature discovery, which is in the device plugin's image.
-func (o *Operator) Discovery() kubelet.Program { return o.discover }
+func (o *Operator) Discovery() cri.Program { return o.discover }

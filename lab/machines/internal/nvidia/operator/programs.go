@@ -7,17 +7,17 @@ import (
 	"time"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
-func untilStopped(ctx context.Context, _ *kubelet.Container) int {
+func untilStopped(ctx context.Context, _ *cri.Container) int {
 	<-ctx.Done()
 	return 143
 }
 
 // needsNVML runs until it is stopped, where the runtime brought NVIDIA's libraries.
-func needsNVML(ctx context.Context, c *kubelet.Container) int {
+func needsNVML(ctx context.Context, c *cri.Container) int {
 	if !c.Libraries || len(c.GPUs) == 0 {
 		c.Logf("could not load NVML library: libnvidia-ml.so.1: cannot open shared object file: No such file or directory")
 		return 1
@@ -26,7 +26,7 @@ func needsNVML(ctx context.Context, c *kubelet.Container) int {
 }
 
 // dcgmExporter serves the metrics of idle cards (dcgm-exporter etc/default-counters.csv).
-func dcgmExporter(ctx context.Context, c *kubelet.Container) int {
+func dcgmExporter(ctx context.Context, c *cri.Container) int {
 	if !c.Libraries || len(c.GPUs) == 0 {
 		c.Logf("Failed to initialize NVML: could not load NVML library")
 		return 1
@@ -53,7 +53,7 @@ func dcgmExporter(ctx context.Context, c *kubelet.Container) int {
 
 // driverManager finds a driver of the host by nvidia-smi under chroot, says so on the node, and fails after a minute
 // (k8s-driver-manager cmd/driver-manager/main.go, isHostDriver). Legacy Talos has no nvidia-smi there that runs.
-func (o *Operator) driverManager(ctx context.Context, c *kubelet.Container) int {
+func (o *Operator) driverManager(ctx context.Context, c *cri.Container) int {
 	snapshot := c.Machine.Snapshot()
 	if snapshot.Era != host.EraCDI || snapshot.DriverVersion == "" {
 		c.Logf("NVIDIA GPU driver is not pre-installed on the host")
@@ -68,7 +68,7 @@ func (o *Operator) driverManager(ctx context.Context, c *kubelet.Container) int 
 }
 
 // toolkit installs into the host, where Talos allows nothing.
-func toolkit(_ context.Context, c *kubelet.Container) int {
+func toolkit(_ context.Context, c *cri.Container) int {
 	c.Logf("unable to install toolkit: error creating directory /usr/local/nvidia/toolkit: read-only file system")
 	return 1
 }

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 )
@@ -14,7 +14,7 @@ const wholeCard = "nvidia.com/gpu"
 // resourceLabels are GPU feature discovery's for the resources of a node: whole cards, and MIG devices by the strategy
 // (k8s-device-plugin v0.20.0 internal/lm/mig-strategy.go, resource.go). Of the attributes of a MIG device those that its
 // profile tells: memory, multiprocessors and engines are not emulated.
-func resourceLabels(cards []kubelet.GPU, sharing deviceplugin.Sharing) map[string]string {
+func resourceLabels(cards []gpu.Card, sharing deviceplugin.Sharing) map[string]string {
 	model, labels := smi.ProductName(cards[0].Model), map[string]string{}
 	whole, empty, profiles := 0, false, map[string]int{}
 	for _, card := range cards {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
@@ -34,19 +34,19 @@ func TestMIGManagerOperand(t *testing.T) {
 }
 
 func TestResourceLabels(t *testing.T) {
-	cards := func(profiles ...string) []kubelet.GPU {
-		list := kubelet.GPUsOf("m", host.Snapshot{GPUs: []host.GPU{h100}})
+	cards := func(profiles ...string) []gpu.Card {
+		list := gpu.Unsplit("m", host.Snapshot{GPUs: []host.GPU{h100}})
 		for i := range list {
 			list[i].Split = len(profiles) > 0
 			for index, profile := range profiles {
-				list[i].Slices = append(list[i].Slices, kubelet.Slice{Index: index, UUID: fmt.Sprint(index), Profile: profile})
+				list[i].Slices = append(list[i].Slices, gpu.Slice{Index: index, UUID: fmt.Sprint(index), Profile: profile})
 			}
 		}
 		return list
 	}
 	for _, test := range []struct {
 		name    string
-		cards   []kubelet.GPU
+		cards   []gpu.Card
 		sharing deviceplugin.Sharing
 		want    map[string]string
 	}{

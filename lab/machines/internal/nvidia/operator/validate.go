@@ -11,13 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/version"
 )
 
 // validate is nvidia-validator (gpu-operator cmd/nvidia-validator/main.go, v24.9 to v26.7). Every validation deletes its own
 // file first, and writes it when it holds.
-func (o *Operator) validate(ctx context.Context, c *kubelet.Container) int {
+func (o *Operator) validate(ctx context.Context, c *cri.Container) int {
 	component := c.Env["COMPONENT"]
 	check, known := map[string]func() (string, error){
 		"driver":  func() (string, error) { return driverStatus(c) },
@@ -54,7 +54,7 @@ func (o *Operator) validate(ctx context.Context, c *kubelet.Container) int {
 	}
 }
 
-func written(c *kubelet.Container, file, content string) int {
+func written(c *cri.Container, file, content string) int {
 	temporary := file + ".new"
 	err := os.MkdirAll(filepath.Dir(file), 0o755)
 	if err == nil {
@@ -74,7 +74,7 @@ func written(c *kubelet.Container, file, content string) int {
 // driverStatus looks for the driver where the validator looks, and says what driver-ready holds. On Talos <= 1.12 no place
 // has both library and nvidia-smi (gpu-operator#1687); on >= 1.13 /usr/local has, which hostPaths.driverInstallDir must
 // name (siderolabs/docs v1.13 nvidia-gpu). That /usr/bin/nvidia-smi works under chroot is not taken for granted.
-func driverStatus(c *kubelet.Container) (string, error) {
+func driverStatus(c *cri.Container) (string, error) {
 	snapshot := c.Machine.Snapshot()
 	installDir := c.Env["DRIVER_INSTALL_DIR"]
 	found := snapshot.Era == host.EraCDI && filepath.Clean(installDir) == "/usr/local" && snapshot.LibraryVersion != ""
@@ -89,7 +89,7 @@ func driverStatus(c *kubelet.Container) (string, error) {
 }
 
 // toolkitStatus runs nvidia-smi, which the runtime must have brought.
-func toolkitStatus(c *kubelet.Container) error {
+func toolkitStatus(c *cri.Container) error {
 	if !c.Libraries || len(c.GPUs) == 0 {
 		return fmt.Errorf("toolkit is not ready: exec: \"nvidia-smi\": executable file not found in $PATH")
 	}
@@ -97,7 +97,7 @@ func toolkitStatus(c *kubelet.Container) error {
 }
 
 // cudaStatus stands for the workload pod with a vector addition. v26.7.0's sample has no code for Volta (gpu-operator#2842).
-func cudaStatus(c *kubelet.Container) error {
+func cudaStatus(c *cri.Container) error {
 	if c.Env["WITH_WORKLOAD"] == "false" {
 		return nil
 	}
@@ -111,7 +111,7 @@ func cudaStatus(c *kubelet.Container) error {
 }
 
 // pluginStatus looks for an NVIDIA resource that the node can allocate.
-func (o *Operator) pluginStatus(ctx context.Context, c *kubelet.Container) error {
+func (o *Operator) pluginStatus(ctx context.Context, c *cri.Container) error {
 	node, err := o.client.CoreV1().Nodes().Get(ctx, c.Machine.Name(), metav1.GetOptions{})
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 	"talos-gpu/lab/machines/internal/node/kubelet/version"
@@ -44,7 +44,7 @@ func cudaError(major, minor int, driver, capability string) string {
 }
 
 // vectorAdd is the CUDA sample: it allocates, adds, and compares.
-func vectorAdd(ctx context.Context, c *kubelet.Container) int {
+func vectorAdd(ctx context.Context, c *cri.Container) int {
 	if c.Machine.Clock().Sleep(ctx, 3*time.Second) != nil {
 		return 143
 	}

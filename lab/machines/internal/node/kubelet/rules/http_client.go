@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/network"
 )
 
 // CommonPrograms replace what any image may call and what must go through the cluster's network; nil where that is a real one.
-func CommonPrograms(pods *network.Network) map[string]kubelet.Program {
+func CommonPrograms(pods *network.Network) map[string]cri.Program {
 	client := httpClient{pods}
 	return programs{"curl": client.curl, "wget": client.wget}
 }
@@ -49,7 +49,7 @@ const (
 	curlTimeout = 28
 )
 
-func (h httpClient) curl(ctx context.Context, c *kubelet.Container) int {
+func (h httpClient) curl(ctx context.Context, c *cri.Container) int {
 	call, err := parseCurl(c.Argv[1:])
 	if err != nil {
 		c.Logf("curl: %v", err)
@@ -62,7 +62,7 @@ func (h httpClient) curl(ctx context.Context, c *kubelet.Container) int {
 	return code
 }
 
-func (h httpClient) wget(ctx context.Context, c *kubelet.Container) int {
+func (h httpClient) wget(ctx context.Context, c *cri.Container) int {
 	call, err := parseWget(c.Argv[1:])
 	if err != nil {
 		c.Logf("wget: %v", err)
@@ -77,7 +77,7 @@ func (h httpClient) wget(ctx context.Context, c *kubelet.Container) int {
 }
 
 // perform calls, again as often as the options want; pauses are in lab time.
-func (h httpClient) perform(ctx context.Context, c *kubelet.Container, call httpCall) (code int, message string) {
+func (h httpClient) perform(ctx context.Context, c *cri.Container, call httpCall) (code int, message string) {
 	if call.limit > 0 {
 		// Bounded in this computer's time too: what answers is really there.
 		var cancel context.CancelFunc
@@ -93,7 +93,7 @@ func (h httpClient) perform(ctx context.Context, c *kubelet.Container, call http
 	}
 }
 
-func (h httpClient) once(ctx context.Context, c *kubelet.Container, call httpCall) (int, string) {
+func (h httpClient) once(ctx context.Context, c *cri.Container, call httpCall) (int, string) {
 	target, err := url.Parse(call.url)
 	if err != nil || target.Host == "" {
 		return 3, "URL rejected: " + call.url
@@ -124,7 +124,7 @@ func (h httpClient) once(ctx context.Context, c *kubelet.Container, call httpCal
 }
 
 // deliver writes the answer where the options say.
-func deliver(c *kubelet.Container, call httpCall, response *http.Response) (int, string) {
+func deliver(c *cri.Container, call httpCall, response *http.Response) (int, string) {
 	if call.fail && response.StatusCode >= http.StatusBadRequest {
 		return curlHTTP, "The requested URL returned error: " + strconv.Itoa(response.StatusCode)
 	}
@@ -159,7 +159,7 @@ func deliver(c *kubelet.Container, call httpCall, response *http.Response) (int,
 }
 
 // address behind the URL. Names outside the cluster are not reached: the lab's pods have no way out.
-func (h httpClient) address(c *kubelet.Container, target *url.URL) (string, error) {
+func (h httpClient) address(c *cri.Container, target *url.URL) (string, error) {
 	port := 80
 	if target.Scheme == "https" {
 		port = 443

@@ -8,11 +8,11 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 )
 
 // liteLLM is the proxy: it reads its model list at the start, and does not start without one that can be read.
-func liteLLM(ctx context.Context, c *kubelet.Container) int {
+func liteLLM(ctx context.Context, c *cri.Container) int {
 	if c.Machine.Clock().Sleep(ctx, 10*time.Second) != nil {
 		return 143
 	}

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/version"
 )
 
 // ollama serves the API, and is its own client (`ollama ps`, `ollama pull MODEL`) in hooks and probes.
-func ollama(ctx context.Context, c *kubelet.Container) int {
+func ollama(ctx context.Context, c *cri.Container) int {
 	server := &ollamaServer{container: c, models: modelFolder(c)}
 	verb := "serve"
 	if len(c.Argv) > 1 {
@@ -42,7 +42,7 @@ func ollama(ctx context.Context, c *kubelet.Container) int {
 	return 1
 }
 
-func modelFolder(c *kubelet.Container) string {
+func modelFolder(c *cri.Container) string {
 	folder := c.Env["OLLAMA_MODELS"]
 	if folder == "" {
 		folder = "/root/.ollama/models"
@@ -54,7 +54,7 @@ func modelFolder(c *kubelet.Container) string {
 }
 
 type ollamaServer struct {
-	container *kubelet.Container
+	container *cri.Container
 	models    string
 }
 

@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"time"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 )
 
 // firstPort of the container's declared ports, or a default.
-func firstPort(c *kubelet.Container, otherwise int) int {
+func firstPort(c *cri.Container, otherwise int) int {
 	if len(c.Spec.Ports) > 0 {
 		return int(c.Spec.Ports[0].ContainerPort)
 	}
@@ -19,7 +19,7 @@ func firstPort(c *kubelet.Container, otherwise int) int {
 }
 
 // comfyUI is main.py and its server: without a card it does not start (comfy/model_management.py: torch's error).
-func comfyUI(ctx context.Context, c *kubelet.Container) int {
+func comfyUI(ctx context.Context, c *cri.Container) int {
 	if c.Machine.Clock().Sleep(ctx, 15*time.Second) != nil {
 		return 143
 	}
@@ -56,7 +56,7 @@ func comfyUI(ctx context.Context, c *kubelet.Container) int {
 }
 
 // torchError checks the CUDA that the image's tag names (cu128 is 12.8) against the driver.
-func torchError(c *kubelet.Container) string {
+func torchError(c *cri.Container) string {
 	found := torchTag.FindStringSubmatch(c.Spec.Image)
 	if found == nil {
 		return ""

@@ -7,19 +7,19 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 )
 
 // bakedIn is what NVIDIA's CUDA images set: a pod on the nvidia runtime that requests nothing sees every card.
 var bakedIn = []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "all"}, {Name: "NVIDIA_DRIVER_CAPABILITIES", Value: "compute,utility"}}
 
-type programs = map[string]kubelet.Program
+type programs = map[string]cri.Program
 
 // Table of the images that need no more than their node. Images of the GPU Operator are in package operator, which also
 // gives gpu-feature-discovery, a program of the device plugin's image.
-func Table(discovery kubelet.Program) []kubelet.Rule {
-	return []kubelet.Rule{
+func Table(discovery cri.Program) []cri.Rule {
+	return []cri.Rule{
 		{
 			Image: regexp.MustCompile(`(^|/)(busybox|alpine|ubuntu|debian)(:|@|$)`),
 			About: "shell and utilities: run for real with those of this computer, in the machine's files",

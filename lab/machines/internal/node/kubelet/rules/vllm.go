@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/version"
 )
 
 // vLLM's OpenAI server. It splits a model over the GPUs that --tensor-parallel-size says, which must be there, and whose
 // processes share /dev/shm (docs.vllm.ai, "Parallelism and Scaling"; "Using Docker": --shm-size).
-func vLLM(ctx context.Context, c *kubelet.Container) int {
+func vLLM(ctx context.Context, c *cri.Container) int {
 	if c.Machine.Clock().Sleep(ctx, 60*time.Second) != nil {
 		return 143
 	}
@@ -66,7 +66,7 @@ func vllmArguments(argv []string) (model string, parallel int) {
 }
 
 // sharesMemory says whether the container has more of /dev/shm than containerd's 64 MiB.
-func sharesMemory(c *kubelet.Container) bool {
+func sharesMemory(c *cri.Container) bool {
 	for _, mount := range c.Spec.VolumeMounts {
 		if mount.MountPath == "/dev/shm" {
 			return true

@@ -7,43 +7,43 @@ import (
 	"strconv"
 	"strings"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
 // property of a card: unit for the header and the value; a number carries its unit when units are wanted.
 type property struct {
 	unit  string
-	value func(kubelet.GPU, Setting, Driver) string
+	value func(gpu.Card, Setting, Driver) string
 }
 
 func watts(value float64) string { return fmt.Sprintf("%.2f", value) }
 
 // properties of --query-gpu. Draw and temperature are of an idle card: a tenth of its limit, 38 °C.
 var properties = map[string]property{
-	"index":                {"", func(c kubelet.GPU, _ Setting, _ Driver) string { return strconv.Itoa(c.Index) }},
-	"count":                {"", func(c kubelet.GPU, _ Setting, _ Driver) string { return strconv.Itoa(max(c.Count, 1)) }},
-	"name":                 {"", func(c kubelet.GPU, _ Setting, _ Driver) string { return ProductName(c.Model) }},
-	"gpu_name":             {"", func(c kubelet.GPU, _ Setting, _ Driver) string { return ProductName(c.Model) }},
-	"uuid":                 {"", func(c kubelet.GPU, _ Setting, _ Driver) string { return c.UUID }},
-	"gpu_uuid":             {"", func(c kubelet.GPU, _ Setting, _ Driver) string { return c.UUID }},
-	"pci.bus_id":           {"", func(c kubelet.GPU, _ Setting, _ Driver) string { return busID(c) }},
-	"driver_version":       {"", func(_ kubelet.GPU, _ Setting, d Driver) string { return d.Version }},
-	"memory.total":         {"MiB", func(c kubelet.GPU, _ Setting, _ Driver) string { return strconv.Itoa(c.MemoryMiB) }},
-	"memory.free":          {"MiB", func(c kubelet.GPU, _ Setting, _ Driver) string { return strconv.Itoa(c.MemoryMiB) }},
-	"memory.used":          {"MiB", func(kubelet.GPU, Setting, Driver) string { return "0" }},
+	"index":                {"", func(c gpu.Card, _ Setting, _ Driver) string { return strconv.Itoa(c.Index) }},
+	"count":                {"", func(c gpu.Card, _ Setting, _ Driver) string { return strconv.Itoa(max(c.Count, 1)) }},
+	"name":                 {"", func(c gpu.Card, _ Setting, _ Driver) string { return ProductName(c.Model) }},
+	"gpu_name":             {"", func(c gpu.Card, _ Setting, _ Driver) string { return ProductName(c.Model) }},
+	"uuid":                 {"", func(c gpu.Card, _ Setting, _ Driver) string { return c.UUID }},
+	"gpu_uuid":             {"", func(c gpu.Card, _ Setting, _ Driver) string { return c.UUID }},
+	"pci.bus_id":           {"", func(c gpu.Card, _ Setting, _ Driver) string { return busID(c) }},
+	"driver_version":       {"", func(_ gpu.Card, _ Setting, d Driver) string { return d.Version }},
+	"memory.total":         {"MiB", func(c gpu.Card, _ Setting, _ Driver) string { return strconv.Itoa(c.MemoryMiB) }},
+	"memory.free":          {"MiB", func(c gpu.Card, _ Setting, _ Driver) string { return strconv.Itoa(c.MemoryMiB) }},
+	"memory.used":          {"MiB", func(gpu.Card, Setting, Driver) string { return "0" }},
 	"utilization.gpu":      {"%", utilization},
 	"utilization.memory":   {"%", utilization},
-	"temperature.gpu":      {"", func(kubelet.GPU, Setting, Driver) string { return "38" }},
-	"power.limit":          {"W", func(_ kubelet.GPU, s Setting, _ Driver) string { return watts(s.PowerLimit) }},
-	"enforced.power.limit": {"W", func(_ kubelet.GPU, s Setting, _ Driver) string { return watts(s.PowerLimit) }},
-	"power.default_limit":  {"W", func(c kubelet.GPU, _ Setting, _ Driver) string { return watts(c.DefaultPowerW) }},
-	"power.min_limit":      {"W", func(c kubelet.GPU, _ Setting, _ Driver) string { return watts(c.MinPowerW) }},
-	"power.max_limit":      {"W", func(c kubelet.GPU, _ Setting, _ Driver) string { return watts(c.MaxPowerW) }},
-	"power.draw":           {"W", func(_ kubelet.GPU, s Setting, _ Driver) string { return watts(s.PowerLimit / 10) }},
-	"persistence_mode":     {"", func(_ kubelet.GPU, s Setting, _ Driver) string { return enabled(s.Persistence) }},
-	"compute_mode":         {"", func(_ kubelet.GPU, s Setting, _ Driver) string { return cmp.Or(s.ComputeMode, ComputeDefault) }},
-	"compute_cap":          {"", func(c kubelet.GPU, _ Setting, _ Driver) string { return c.ComputeCapability }},
-	"mig.mode.current": {"", func(c kubelet.GPU, _ Setting, _ Driver) string {
+	"temperature.gpu":      {"", func(gpu.Card, Setting, Driver) string { return "38" }},
+	"power.limit":          {"W", func(_ gpu.Card, s Setting, _ Driver) string { return watts(s.PowerLimit) }},
+	"enforced.power.limit": {"W", func(_ gpu.Card, s Setting, _ Driver) string { return watts(s.PowerLimit) }},
+	"power.default_limit":  {"W", func(c gpu.Card, _ Setting, _ Driver) string { return watts(c.DefaultPowerW) }},
+	"power.min_limit":      {"W", func(c gpu.Card, _ Setting, _ Driver) string { return watts(c.MinPowerW) }},
+	"power.max_limit":      {"W", func(c gpu.Card, _ Setting, _ Driver) string { return watts(c.MaxPowerW) }},
+	"power.draw":           {"W", func(_ gpu.Card, s Setting, _ Driver) string { return watts(s.PowerLimit / 10) }},
+	"persistence_mode":     {"", func(_ gpu.Card, s Setting, _ Driver) string { return enabled(s.Persistence) }},
+	"compute_mode":         {"", func(_ gpu.Card, s Setting, _ Driver) string { return cmp.Or(s.ComputeMode, ComputeDefault) }},
+	"compute_cap":          {"", func(c gpu.Card, _ Setting, _ Driver) string { return c.ComputeCapability }},
+	"mig.mode.current": {"", func(c gpu.Card, _ Setting, _ Driver) string {
 		if c.MIG != nil {
 			return enabled(c.Split)
 		}
@@ -52,7 +52,7 @@ var properties = map[string]property{
 }
 
 // utilization of a card whose multi-instance mode is on is not known (NVIDIA MIG user guide, "Monitoring").
-func utilization(c kubelet.GPU, _ Setting, _ Driver) string {
+func utilization(c gpu.Card, _ Setting, _ Driver) string {
 	if c.Split {
 		return "[N/A]"
 	}
@@ -66,7 +66,7 @@ func enabled(on bool) string {
 	return "Disabled"
 }
 
-func query(out io.Writer, call call, driver Driver, cards []kubelet.GPU, settings *Settings) int {
+func query(out io.Writer, call call, driver Driver, cards []gpu.Card, settings *Settings) int {
 	var header []string
 	for i, name := range call.query {
 		name = strings.TrimSpace(name)
@@ -98,7 +98,7 @@ func query(out io.Writer, call call, driver Driver, cards []kubelet.GPU, setting
 	return 0
 }
 
-func table(out io.Writer, driver Driver, cards []kubelet.GPU, settings *Settings) {
+func table(out io.Writer, driver Driver, cards []gpu.Card, settings *Settings) {
 	const bar = "+-----------------------------------------------------------------------------------------+\n"
 	const columns = "+-----------------------------------------+------------------------+----------------------+\n"
 	fmt.Fprint(out, bar)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
 // Setting of a card that can be changed.
@@ -51,7 +51,7 @@ func (s *Settings) all() map[string]Setting {
 	return settings
 }
 
-func (s *Settings) of(card kubelet.GPU) Setting {
+func (s *Settings) of(card gpu.Card) Setting {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if setting, found := s.all()[card.UUID]; found {
@@ -61,7 +61,7 @@ func (s *Settings) of(card kubelet.GPU) Setting {
 }
 
 // ComputeMode of a card.
-func (s *Settings) ComputeMode(card kubelet.GPU) string {
+func (s *Settings) ComputeMode(card gpu.Card) string {
 	if mode := s.of(card).ComputeMode; mode != "" {
 		return mode
 	}
@@ -69,13 +69,13 @@ func (s *Settings) ComputeMode(card kubelet.GPU) string {
 }
 
 // SetComputeMode of a card.
-func (s *Settings) SetComputeMode(card kubelet.GPU, mode string) error {
+func (s *Settings) SetComputeMode(card gpu.Card, mode string) error {
 	setting := s.of(card)
 	setting.ComputeMode = mode
 	return s.set(card, setting)
 }
 
-func (s *Settings) set(card kubelet.GPU, setting Setting) error {
+func (s *Settings) set(card gpu.Card, setting Setting) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	settings := s.all()
@@ -90,7 +90,7 @@ func (s *Settings) set(card kubelet.GPU, setting Setting) error {
 	return os.WriteFile(s.file, text, 0o644)
 }
 
-func setPower(out io.Writer, wanted float64, driver Driver, cards []kubelet.GPU, settings *Settings) int {
+func setPower(out io.Writer, wanted float64, driver Driver, cards []gpu.Card, settings *Settings) int {
 	for _, card := range cards {
 		if !driver.Privileged {
 			fmt.Fprintf(out, "Unable to set power management limit for GPU %s: Insufficient Permissions\nTerminating early due to previous errors.\n", busID(card))
@@ -114,7 +114,7 @@ func setPower(out io.Writer, wanted float64, driver Driver, cards []kubelet.GPU,
 	return 0
 }
 
-func setPersistence(out io.Writer, on bool, driver Driver, cards []kubelet.GPU, settings *Settings) int {
+func setPersistence(out io.Writer, on bool, driver Driver, cards []gpu.Card, settings *Settings) int {
 	for _, card := range cards {
 		if !driver.Privileged {
 			fmt.Fprintf(out, "Unable to set persistence mode for GPU %s: Insufficient Permissions\nTerminating early due to previous errors.\n", busID(card))
@@ -132,7 +132,7 @@ func setPersistence(out io.Writer, on bool, driver Driver, cards []kubelet.GPU, 
 	return 0
 }
 
-func setCompute(out io.Writer, mode string, driver Driver, cards []kubelet.GPU, settings *Settings) int {
+func setCompute(out io.Writer, mode string, driver Driver, cards []gpu.Card, settings *Settings) int {
 	for _, card := range cards {
 		if !driver.Privileged {
 			fmt.Fprintf(out, "Unable to set the compute mode for GPU %s: Insufficient Permissions\nTerminating early due to previous errors.\n", busID(card))

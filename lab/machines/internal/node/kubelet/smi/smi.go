@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
 // Exit codes of nvidia-smi (man nvidia-smi, "RETURN VALUE").
@@ -29,7 +29,7 @@ type Driver struct {
 }
 
 // Run answers a call and returns the exit code.
-func Run(out io.Writer, args []string, driver Driver, cards []kubelet.GPU, settings *Settings) int {
+func Run(out io.Writer, args []string, driver Driver, cards []gpu.Card, settings *Settings) int {
 	if driver.Version == "" {
 		fmt.Fprintln(out, "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.")
 		return exitNoDriver
@@ -134,8 +134,8 @@ func parse(args []string) (call, error) {
 	return parsed, nil
 }
 
-func only(cards []kubelet.GPU, id string) []kubelet.GPU {
-	var chosen []kubelet.GPU
+func only(cards []gpu.Card, id string) []gpu.Card {
+	var chosen []gpu.Card
 	for _, wanted := range strings.Split(id, ",") {
 		for _, card := range cards {
 			if card.UUID == wanted || strconv.Itoa(card.Index) == wanted || busID(card) == wanted {
@@ -159,7 +159,7 @@ func ProductName(model string) string {
 	return "NVIDIA " + model
 }
 
-func busID(card kubelet.GPU) string { return fmt.Sprintf("00000000:00:%02X.0", 6+card.Index) }
+func busID(card gpu.Card) string { return fmt.Sprintf("00000000:00:%02X.0", 6+card.Index) }
 
 func majorMinor(version string) string {
 	parts := strings.SplitN(version, ".", 3)

@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
 func TestRun(t *testing.T) {
-	cards := kubelet.GPUsOf("m", host.Snapshot{GPUs: []host.GPU{{Model: "H200", Count: 2, MemoryMiB: 143771, ComputeCapability: "9.0", MinPowerW: 200, MaxPowerW: 700, DefaultPowerW: 700}}})
+	cards := gpu.Unsplit("m", host.Snapshot{GPUs: []host.GPU{{Model: "H200", Count: 2, MemoryMiB: 143771, ComputeCapability: "9.0", MinPowerW: 200, MaxPowerW: 700, DefaultPowerW: 700}}})
 	up := Driver{Version: "580.159.04", LibraryVersion: "580.159.04", Privileged: true}
 	settings := SettingsOf(t.TempDir())
 	for _, test := range []struct {
@@ -48,7 +48,7 @@ func TestProductName(t *testing.T) {
 }
 
 func TestSplitCard(t *testing.T) {
-	cards := kubelet.GPUsOf("m", host.Snapshot{GPUs: []host.GPU{{Model: "H100 NVL", Count: 1, MIG: &host.MIG{Profiles: map[string]int{"1g.12gb": 7}}}}})
+	cards := gpu.Unsplit("m", host.Snapshot{GPUs: []host.GPU{{Model: "H100 NVL", Count: 1, MIG: &host.MIG{Profiles: map[string]int{"1g.12gb": 7}}}}})
 	up, settings := Driver{Version: "580.159.04", LibraryVersion: "580.159.04", Privileged: true}, SettingsOf(t.TempDir())
 	ask := func(args ...string) string {
 		out := &strings.Builder{}
@@ -59,7 +59,7 @@ func TestSplitCard(t *testing.T) {
 	if got := ask(mode...); got != "Disabled, 0 %\n" {
 		t.Errorf("not split: %q", got)
 	}
-	cards[0].Split, cards[0].Slices = true, []kubelet.Slice{{UUID: "MIG-a", Profile: "1g.12gb"}, {Index: 1, UUID: "MIG-b", Profile: "1g.12gb"}}
+	cards[0].Split, cards[0].Slices = true, []gpu.Slice{{UUID: "MIG-a", Profile: "1g.12gb"}, {Index: 1, UUID: "MIG-b", Profile: "1g.12gb"}}
 	if got := ask(mode...); got != "Enabled, [N/A]\n" {
 		t.Errorf("split: %q", got)
 	}

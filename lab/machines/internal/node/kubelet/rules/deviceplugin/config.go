@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 )
 
 // pluginConfig is the part of the device plugin's configuration that the lab honours (k8s-device-plugin api/config/v1).
@@ -160,7 +160,7 @@ type Sharing struct {
 }
 
 // SharingOf reads the configuration file of a container of the device plugin's image.
-func SharingOf(c *kubelet.Container) (Sharing, error) {
+func SharingOf(c *cri.Container) (Sharing, error) {
 	text, err := configFile(c)
 	if err != nil {
 		return Sharing{}, err

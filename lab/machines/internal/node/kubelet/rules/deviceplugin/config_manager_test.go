@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 )
 
 // The init container has written the file when the sidecar starts, beside the container that reads it.
@@ -22,7 +22,7 @@ func TestConfigManagerLeavesAFileAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := &strings.Builder{}
-		c := &kubelet.Container{Output: log, Paths: kubelet.PathsOf(map[string]string{"/source": source, "/config": filepath.Dir(target)}),
+		c := &cri.Container{Output: log, Paths: cri.PathsOf(map[string]string{"/source": source, "/config": filepath.Dir(target)}),
 			Env: map[string]string{"CONFIG_FILE_SRCDIR": "/source", "CONFIG_FILE_DST": "/config/config.yaml", "DEFAULT_CONFIG": "default", "ONESHOT": "true"}}
 		if code := ManageConfig(context.Background(), c); code != 0 {
 			t.Fatalf("ended with %d: %s", code, log)

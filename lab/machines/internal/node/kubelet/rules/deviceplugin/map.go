@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
 // wholeCard is the resource of a whole card, and of a MIG device with the strategy single.
@@ -23,7 +23,7 @@ type device struct {
 }
 
 // deviceMap are the devices of every resource (k8s-device-plugin v0.17 to v0.20, internal/rm/device_map.go).
-func deviceMap(wanted offer, cards []kubelet.GPU) (map[string][]device, error) {
+func deviceMap(wanted offer, cards []gpu.Card) (map[string][]device, error) {
 	whole, split := map[string][]device{}, map[string][]device{}
 	for _, card := range cards {
 		if !card.Split || wanted.mig == "none" {
@@ -58,7 +58,7 @@ func deviceMap(wanted offer, cards []kubelet.GPU) (map[string][]device, error) {
 }
 
 // uniform is what the strategy single asks of a node: no card split or all, each into devices, and all devices alike.
-func uniform(cards []kubelet.GPU) error {
+func uniform(cards []gpu.Card) error {
 	profile, some, others := "", false, false
 	for _, card := range cards {
 		if !card.Split {

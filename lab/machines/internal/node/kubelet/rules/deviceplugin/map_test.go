@@ -9,16 +9,17 @@ import (
 	"testing"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
 // inSlices are H100 cards, each split into what is named; nil is a card that is not split.
-func inSlices(profiles ...[]string) []kubelet.GPU {
-	cards := kubelet.GPUsOf("m", host.Snapshot{GPUs: []host.GPU{{Model: "H100 NVL", Count: len(profiles), ComputeCapability: "9.0"}}})
+func inSlices(profiles ...[]string) []gpu.Card {
+	cards := gpu.Unsplit("m", host.Snapshot{GPUs: []host.GPU{{Model: "H100 NVL", Count: len(profiles), ComputeCapability: "9.0"}}})
 	for i, names := range profiles {
 		cards[i].Split = names != nil
 		for index, name := range names {
-			cards[i].Slices = append(cards[i].Slices, kubelet.Slice{Index: index, Profile: name, UUID: fmt.Sprintf("MIG-%d-%d", i, index)})
+			cards[i].Slices = append(cards[i].Slices, gpu.Slice{Index: index, Profile: name, UUID: fmt.Sprintf("MIG-%d-%d", i, index)})
 		}
 	}
 	return cards
@@ -29,7 +30,7 @@ func TestDeviceMap(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		wanted offer
-		cards  []kubelet.GPU
+		cards  []gpu.Card
 		want   string // resources with the number of devices, or the error
 	}{
 		{"whole cards", offer{replicas: 1, mig: "single"}, inSlices(nil, nil), "nvidia.com/gpu=2"},
@@ -104,7 +105,7 @@ func TestCDISpecification(t *testing.T) {
 			mounts[driverRoot] = machine.root + test.root
 		}
 		wanted := offer{strategies: []string{test.strategy}}
-		err := cdiSpecification(&kubelet.Container{Machine: machine, Output: io.Discard, Env: test.env, Paths: kubelet.PathsOf(mounts)}, &wanted)
+		err := cdiSpecification(&cri.Container{Machine: machine, Output: io.Discard, Env: test.env, Paths: cri.PathsOf(mounts)}, &wanted)
 		if text := errorText(err); !strings.Contains(text, test.refused) || (test.refused == "") != (err == nil) || wanted.noDevice != test.noDevice {
 			t.Errorf("%s: %v, device %q", test.name, err, wanted.noDevice)
 		}

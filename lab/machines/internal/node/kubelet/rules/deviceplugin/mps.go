@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 	"talos-gpu/lab/machines/internal/node/kubelet/version"
 )
@@ -42,7 +43,7 @@ func exists(file string) bool {
 
 // awaitMPS is the plugin's wait for the control daemon (internal/plugin/mps.go, waitForDaemon): it starts no resource before
 // the daemon answers, and tries again every 30 seconds. False when ctx ended first.
-func awaitMPS(ctx context.Context, c *kubelet.Container, wanted offer, resources map[string][]device) bool {
+func awaitMPS(ctx context.Context, c *cri.Container, wanted offer, resources map[string][]device) bool {
 	for name := range resources {
 		for wanted.mps && !exists(controlPipe(c.Paths.Resolve(mpsPipe(mpsInside, name)))) {
 			c.Logf("Failed to start plugin: error waiting for MPS daemon: error checking MPS daemon health: failed to send command to MPS daemon: exit status 1")
@@ -60,10 +61,10 @@ func awaitMPS(ctx context.Context, c *kubelet.Container, wanted offer, resources
 
 // ControlMPS is cmd/mps-control-daemon: `mount-shm` prepares the shared memory, and the daemon itself sets the cards to
 // EXCLUSIVE_PROCESS and starts nvidia-cuda-mps-control, until it is stopped.
-func ControlMPS(ctx context.Context, c *kubelet.Container) int {
+func ControlMPS(ctx context.Context, c *cri.Container) int {
 	root := c.Paths.Resolve(mpsInside)
 	if slices.Contains(c.Argv, "mount-shm") {
-		if !kubelet.MayAdminister(c.Spec.SecurityContext) {
+		if !cri.MayAdminister(c.Spec.SecurityContext) {
 			c.Logf("error mounting /mps/shm as tmpfs: permission denied")
 			return 1
 		}
@@ -150,7 +151,7 @@ func write(file, text string) error {
 }
 
 // mpsClients of the weakest card: 48, and 16 below compute capability 7.5 (cmd/mps-control-daemon/mps/device.go).
-func mpsClients(cards []kubelet.GPU) int {
+func mpsClients(cards []gpu.Card) int {
 	for _, card := range cards {
 		if version.Compare(card.ComputeCapability, "7.5") < 0 {
 			return 16
@@ -161,7 +162,7 @@ func mpsClients(cards []kubelet.GPU) int {
 
 // MPSError is why a CUDA program cannot use a card that is shared by MPS; "" when it can. A card in exclusive mode belongs to
 // the MPS server, and only its clients reach it (docs.nvidia.com/deploy/mps, "Compute Modes"; cudaError 805, 806 and 46).
-func MPSError(c *kubelet.Container) string {
+func MPSError(c *cri.Container) string {
 	if pipes := c.Env[mpsPipeVariable]; pipes != "" {
 		if !strings.HasPrefix(pipes, c.Machine.RootFS()) {
 			pipes = c.Paths.Resolve(pipes)

@@ -12,7 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 )
 
@@ -48,7 +49,7 @@ func TestMPS(t *testing.T) {
 		{"too many", true, "49", "MPS client failed to connect to the MPS control daemon or the MPS server", "maximum allowed replicas exceeded: 49 > 48"},
 	} {
 		machine := &shared{root: t.TempDir()}
-		cards := kubelet.GPUsOf("gpu-1", machine.Snapshot())
+		cards := gpu.Unsplit("gpu-1", machine.Snapshot())
 		config := filepath.Join(machine.root, "config.yaml")
 		text := "version: v1\nsharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: " + test.replicas + "}]}}\n"
 		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
@@ -56,12 +57,12 @@ func TestMPS(t *testing.T) {
 		}
 		log := &strings.Builder{}
 		root := filepath.Join(machine.root, "mps")
-		daemon := &kubelet.Container{Pod: &corev1.Pod{Spec: corev1.PodSpec{HostPID: test.hostPID}}, Machine: machine, GPUs: cards, Libraries: true, Output: log,
+		daemon := &cri.Container{Pod: &corev1.Pod{Spec: corev1.PodSpec{HostPID: test.hostPID}}, Machine: machine, GPUs: cards, Libraries: true, Output: log,
 			Spec: &corev1.Container{SecurityContext: &corev1.SecurityContext{Privileged: &yes}},
-			Env:  map[string]string{"CONFIG_FILE": config}, Paths: kubelet.PathsOf(map[string]string{"/mps": root})}
+			Env:  map[string]string{"CONFIG_FILE": config}, Paths: cri.PathsOf(map[string]string{"/mps": root})}
 		pipe := filepath.Join(root, "nvidia.com/gpu/pipe")
-		client := &kubelet.Container{Machine: machine, GPUs: cards, Output: io.Discard, Env: map[string]string{mpsPipeVariable: pipe}}
-		bystander := &kubelet.Container{Machine: machine, GPUs: cards, Output: io.Discard}
+		client := &cri.Container{Machine: machine, GPUs: cards, Output: io.Discard, Env: map[string]string{mpsPipeVariable: pipe}}
+		bystander := &cri.Container{Machine: machine, GPUs: cards, Output: io.Discard}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan int, 1)
 		go func() { done <- ControlMPS(ctx, daemon) }()

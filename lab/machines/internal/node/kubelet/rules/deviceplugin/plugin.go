@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet"
+	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/kubelet/devices"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/kubelet/version"
 )
 
 // Run is k8s-device-plugin's cmd/nvidia-device-plugin: options, NVML, then the resource at the kubelet until it stops.
-func Run(ctx context.Context, c *kubelet.Container) int {
+func Run(ctx context.Context, c *cri.Container) int {
 	c.Logf("Starting NVIDIA Device Plugin version=%s", version.OfImage(c.Spec.Image))
 	text, err := configFile(c)
 	if err != nil {
@@ -53,10 +55,10 @@ func Run(ctx context.Context, c *kubelet.Container) int {
 	}
 	for _, name := range slices.Sorted(maps.Keys(resources)) {
 		list := resources[name]
-		defer c.Devices.Register(kubelet.Plugin{
+		defer c.Devices.Register(devices.Plugin{
 			Resource: name,
 			Devices:  identifiers(list),
-			Allocate: func(chosen []string) (kubelet.Allocation, error) { return allocate(wanted, name, list, chosen) },
+			Allocate: func(chosen []string) (devices.Allocation, error) { return allocate(wanted, name, list, chosen) },
 		})()
 		c.Logf("Registered device plugin for '%s' with Kubelet", name)
 		c.Machine.Event("device plugin offers %d x %s", len(list), name)
@@ -71,7 +73,7 @@ const driverRoot = "/driver-root"
 // cdiSpecification is what the plugin writes before it starts (cmd/nvidia-device-plugin/plugin-manager.go, CreateSpecFile). Without a driver root in the
 // container it finds no library, and asks the cache of the linker there. Device nodes get the driver root's prefix, unless a root of their own is
 // given; Talos has them in /dev alone. Both seen with plugin 0.19.3 on an H100 in the layout of Talos 1.13.
-func cdiSpecification(c *kubelet.Container, wanted *offer) error {
+func cdiSpecification(c *cri.Container, wanted *offer) error {
 	if !slices.ContainsFunc(wanted.strategies, func(name string) bool { return strings.HasPrefix(name, "cdi-") }) {
 		return nil
 	}
@@ -91,15 +93,15 @@ func cdiSpecification(c *kubelet.Container, wanted *offer) error {
 }
 
 // visibleCards are those that the runtime brought, or all where the plugin finds NVML by itself; as they are split.
-func visibleCards(c *kubelet.Container) []kubelet.GPU {
+func visibleCards(c *cri.Container) []gpu.Card {
 	if len(c.GPUs) > 0 {
 		return c.GPUs
 	}
-	return kubelet.CardsOf(c.Machine)
+	return gpu.Cards(c.Machine)
 }
 
 // configFile is what CONFIG_FILE names, or --config-file.
-func configFile(c *kubelet.Container) (string, error) {
+func configFile(c *cri.Container) (string, error) {
 	name := c.Env["CONFIG_FILE"]
 	for i, argument := range c.Argv {
 		if value, found := strings.CutPrefix(argument, "--config-file="); found {
@@ -124,7 +126,7 @@ func configFile(c *kubelet.Container) (string, error) {
 
 // SeesNVML says whether the container can use NVML: the runtime brought the libraries, or a driver root is mounted that has them where the plugin looks
 // (k8s-device-plugin internal/lookup: the standard library folders under the container's driver root).
-func SeesNVML(c *kubelet.Container) bool {
+func SeesNVML(c *cri.Container) bool {
 	if c.Libraries {
 		return true
 	}
@@ -138,7 +140,7 @@ func SeesNVML(c *kubelet.Container) bool {
 
 // noNVML is what the plugin says without libraries; with FAIL_ON_INIT_ERROR (default true) it ends (k8s-device-plugin#478,
 // #1220, #1371).
-func noNVML(ctx context.Context, c *kubelet.Container) int {
+func noNVML(ctx context.Context, c *cri.Container) int {
 	c.Logf("NVML not detected: could not load NVML library: libnvidia-ml.so.1: cannot open shared object file: No such file or directory")
 	c.Logf("Incompatible strategy detected auto")
 	c.Logf("If this is a GPU node, did you configure the NVIDIA Container Toolkit?")
@@ -153,12 +155,12 @@ func noNVML(ctx context.Context, c *kubelet.Container) int {
 }
 
 // allocate answers with every strategy of the list; with CDI strategies alone, nothing else names devices (internal/plugin/server.go).
-func allocate(wanted offer, resource string, list []device, chosen []string) (kubelet.Allocation, error) {
+func allocate(wanted offer, resource string, list []device, chosen []string) (devices.Allocation, error) {
 	if wanted.onlyOne && len(chosen) > 1 {
-		return kubelet.Allocation{}, fmt.Errorf("invalid allocation request for %q: invalid request: maximum request size for shared resources is 1; found %d", resource, len(chosen))
+		return devices.Allocation{}, fmt.Errorf("invalid allocation request for %q: invalid request: maximum request size for shared resources is 1; found %d", resource, len(chosen))
 	}
 	var ids []string
-	allocation := kubelet.Allocation{Env: map[string]string{}}
+	allocation := devices.Allocation{Env: map[string]string{}}
 	if wanted.mps {
 		allocation.Env[mpsPipeVariable] = mpsPipe(mpsInside, resource)
 		allocation.Mounts = map[string]string{mpsPipe(mpsInside, resource): mpsPipe(wanted.mpsRoot, resource), "/dev/shm": wanted.mpsRoot + "/shm"}
@@ -207,7 +209,7 @@ func replace(file string, content []byte) error {
 
 // ManageConfig copies the node's configuration to where the plugin reads it (cmd/config-manager): the ConfigMap's entry
 // that DEFAULT_CONFIG names. The node label that may name another is not followed.
-func ManageConfig(ctx context.Context, c *kubelet.Container) int {
+func ManageConfig(ctx context.Context, c *cri.Container) int {
 	source, target := c.Paths.Resolve(c.Env["CONFIG_FILE_SRCDIR"]), c.Paths.Resolve(c.Env["CONFIG_FILE_DST"])
 	entries, err := os.ReadDir(source)
 	if err != nil {

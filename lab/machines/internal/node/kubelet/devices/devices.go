@@ -1,0 +1,176 @@
+// Package devices is the kubelet's device manager: which device plugins there are, and which container has which of their
+// devices.
+package devices
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Allocation is what a device plugin answers for the devices that a container gets (deviceplugin v1beta1
+// ContainerAllocateResponse, as far as the lab uses it).
+type Allocation struct {
+	// Env goes into the container before the pod's own variables.
+	Env map[string]string
+	// CDI are fully qualified CDI device names, e.g. nvidia.com/gpu=GPU-….
+	CDI []string
+	// NoDevice is a device node that the CDI specification names, but the machine has not.
+	NoDevice string
+	// VolumeMounts are GPU UUIDs that the plugin names by mounts instead of environment (strategy volume-mounts).
+	VolumeMounts []string
+	// Mounts are paths of the machine by those of the container.
+	Mounts map[string]string
+}
+
+// Plugin is a registered device plugin.
+type Plugin struct {
+	// Resource, e.g. nvidia.com/gpu.
+	Resource string
+	// Devices that are healthy, by identifier.
+	Devices []string
+	// Allocate answers for devices of one container. An error refuses the pod.
+	Allocate func(devices []string) (Allocation, error)
+}
+
+// stoppedPluginGrace is how long the kubelet still counts the devices of a plugin that went as capacity (kubernetes
+// pkg/kubelet/cm/devicemanager: endpointStopGracePeriod).
+const stoppedPluginGrace = 5 * time.Minute
+
+// Manager is the kubelet's (kubernetes v1.36 pkg/kubelet/cm/devicemanager/manager.go).
+type Manager struct {
+	mutex    sync.Mutex
+	plugins  map[string]*Plugin
+	stopped  map[string]int // resource to the number of devices it still counts as capacity
+	assigned map[string]map[string]deviceOwner
+	changed  func()
+	after    func(time.Duration, func())
+}
+
+type deviceOwner struct{ pod, container string }
+
+// NewManager: changed is called after every change of what the node offers; after runs something later, in lab time.
+func NewManager(changed func(), after func(time.Duration, func())) *Manager {
+	return &Manager{
+		plugins: map[string]*Plugin{}, stopped: map[string]int{}, assigned: map[string]map[string]deviceOwner{},
+		changed: changed, after: after,
+	}
+}
+
+// Register makes a plugin's devices allocatable until the returned function is called.
+func (d *Manager) Register(plugin Plugin) (unregister func()) {
+	d.mutex.Lock()
+	d.plugins[plugin.Resource] = &plugin
+	delete(d.stopped, plugin.Resource)
+	d.mutex.Unlock()
+	d.changed()
+	return func() { d.unregister(&plugin) }
+}
+
+func (d *Manager) unregister(plugin *Plugin) {
+	d.mutex.Lock()
+	if d.plugins[plugin.Resource] != plugin {
+		d.mutex.Unlock()
+		return
+	}
+	delete(d.plugins, plugin.Resource)
+	d.stopped[plugin.Resource] = len(plugin.Devices)
+	d.mutex.Unlock()
+	d.changed()
+	d.after(stoppedPluginGrace, func() {
+		d.mutex.Lock()
+		_, back := d.plugins[plugin.Resource]
+		if !back {
+			d.stopped[plugin.Resource] = 0
+		}
+		d.mutex.Unlock()
+		if !back {
+			d.changed()
+		}
+	})
+}
+
+// Offer is capacity and allocatable of every resource that ever had a plugin in this boot.
+func (d *Manager) Offer() (capacity, allocatable map[string]int) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	capacity, allocatable = map[string]int{}, map[string]int{}
+	for resource, count := range d.stopped {
+		capacity[resource], allocatable[resource] = count, 0
+	}
+	for resource, plugin := range d.plugins {
+		capacity[resource], allocatable[resource] = len(plugin.Devices), len(plugin.Devices)
+	}
+	return capacity, allocatable
+}
+
+// Allocate assigns count devices of a resource to a container. A resource without a plugin is no device resource, unless
+// this node offered it before. The errors are the kubelet's (devicesToAllocate).
+func (d *Manager) Allocate(pod, container, resource string, count int) (Allocation, error) {
+	d.mutex.Lock()
+	plugin := d.plugins[resource]
+	if plugin == nil {
+		d.mutex.Unlock()
+		return Allocation{}, fmt.Errorf("no healthy devices present; cannot allocate unhealthy devices %s", resource)
+	}
+	owners := d.assigned[resource]
+	if owners == nil {
+		owners = map[string]deviceOwner{}
+		d.assigned[resource] = owners
+	}
+	var chosen []string
+	for _, device := range plugin.Devices {
+		if _, taken := owners[device]; !taken && len(chosen) < count {
+			chosen = append(chosen, device)
+		}
+	}
+	if len(chosen) < count {
+		d.mutex.Unlock()
+		return Allocation{}, fmt.Errorf("requested number of devices unavailable for %s. Requested: %d, Available: %d", resource, count, len(chosen))
+	}
+	for _, device := range chosen {
+		owners[device] = deviceOwner{pod, container}
+	}
+	d.mutex.Unlock()
+	allocation, err := plugin.Allocate(chosen)
+	if err != nil {
+		d.Free(pod)
+		return Allocation{}, fmt.Errorf("rpc error: code = Unknown desc = %w", err)
+	}
+	return allocation, nil
+}
+
+// Free gives back the devices of a pod.
+func (d *Manager) Free(pod string) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	for _, owners := range d.assigned {
+		maps.DeleteFunc(owners, func(_ string, owner deviceOwner) bool { return owner.pod == pod })
+	}
+}
+
+// InUse says whether a container of this node has a device of a resource whose name begins so.
+func (d *Manager) InUse(prefix string) bool {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	for resource, owners := range d.assigned {
+		if strings.HasPrefix(resource, prefix) && len(owners) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// merge joins what several resources bring to one container.
+func (a Allocation) merge(other Allocation) Allocation {
+	merged := Allocation{NoDevice: cmp.Or(a.NoDevice, other.NoDevice), Env: map[string]string{}, Mounts: map[string]string{}, CDI: slices.Concat(a.CDI, other.CDI), VolumeMounts: slices.Concat(a.VolumeMounts, other.VolumeMounts)}
+	maps.Copy(merged.Env, a.Env)
+	maps.Copy(merged.Env, other.Env)
+	maps.Copy(merged.Mounts, a.Mounts)
+	maps.Copy(merged.Mounts, other.Mounts)
+	return merged
+}

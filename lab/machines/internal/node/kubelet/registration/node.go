@@ -1,0 +1,207 @@
+// Package registration is the kubelet's part in a machine's Node: it creates the Node, renews its lease and reports its status.
+package registration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet/devices"
+)
+
+// Node is what the kubelet of a machine does for its node.
+type Node struct {
+	Config
+	machine host.Machine
+	client  kubernetes.Interface
+	wake    chan struct{}
+}
+
+// Config of a kubelet, as far as its node shows it.
+type Config struct {
+	// Port of the kubelet's own API.
+	Port int32
+	// Offer is capacity and allocatable of the device plugins' resources.
+	Offer func() (capacity, allocatable map[string]int)
+	// Recorder takes the kubelet's events.
+	Recorder record.EventRecorder
+}
+
+// New is the node of a machine; client has the node's own rights.
+func New(machine host.Machine, client kubernetes.Interface, config Config) *Node {
+	return &Node{Config: config, machine: machine, client: client, wake: make(chan struct{}, 1)}
+}
+
+// Changed says that the machine changed, or what its device plugins offer.
+func (n *Node) Changed() {
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (n *Node) logf(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "kubelet %s: %s\n", n.machine.Name(), fmt.Sprintf(format, args...))
+}
+
+// Register creates the Node, or finds the one of an earlier boot, whose labels and taints stay.
+func (n *Node) Register(ctx context.Context) error {
+	node := nodeObject(n.machine.Name(), n.machine.Address(), n.Port, n.machine.Snapshot())
+	node.Status.Conditions = readiness(false, notYet, metav1.Now())
+	_, err := n.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+const notYet = "[container runtime status check may not have completed yet, CSINode is not yet initialized]"
+
+// leaseRenewal is in this computer's time, like the controller manager's patience (lab/controlplane: 20 s).
+const leaseRenewal = 4 * time.Second
+
+// RenewLease is the heartbeat, until ctx ends (kubernetes component-helpers/apimachinery/lease).
+func (n *Node) RenewLease(ctx context.Context) {
+	name, seconds := n.machine.Name(), int32(40)
+	leases := n.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	ticker := time.NewTicker(leaseRenewal)
+	defer ticker.Stop()
+	for {
+		now := metav1.NowMicro()
+		lease, err := leases.Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			_, err = leases.Create(ctx, &coordinationv1.Lease{
+				ObjectMeta: metav1.ObjectMeta{Name: name},
+				Spec:       coordinationv1.LeaseSpec{HolderIdentity: &name, LeaseDurationSeconds: &seconds, RenewTime: &now},
+			}, metav1.CreateOptions{})
+		} else if err == nil {
+			lease.Spec.RenewTime = &now
+			_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+		}
+		if err != nil && ctx.Err() == nil {
+			n.logf("lease: %v", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// startUp is how long a kubelet takes from registration to ready: its runtime and network checks.
+const startUp = 3 * time.Second
+
+// statusFrequency is the time between two syncs of the node's status (kubernetes pkg/kubelet/apis/config/v1beta1/defaults.go,
+// nodeStatusUpdateFrequency). In between the scheduler sees what the node offered before, while pods are admitted by what
+// it has: seen on a real kubelet v1.36.3, which published a change of slices after 7 to 8 s, and refused a pod in between with
+// UnexpectedAdmissionError.
+const statusFrequency = 10 * time.Second
+
+// untilSync is how long it is to the next sync.
+func untilSync(sinceFirst float64) time.Duration {
+	frequency := statusFrequency.Seconds()
+	return time.Duration((frequency - math.Mod(sinceFirst, frequency)) * float64(time.Second))
+}
+
+// Run writes the node's status until ctx ends, when it changed, at the kubelet's next sync.
+func (n *Node) Run(ctx context.Context) {
+	n.report(ctx, false, notYet)
+	if n.machine.Clock().Sleep(ctx, startUp) != nil {
+		return
+	}
+	n.Recorder.Eventf(nodeReference(n.machine.Name()), corev1.EventTypeNormal, "NodeReady", "Node %s status is now: NodeReady", n.machine.Name())
+	first := n.machine.Clock().Now()
+	toSync := func() error { return n.machine.Clock().Sleep(ctx, untilSync(n.machine.Clock().Now()-first)) }
+	for {
+		for n.report(ctx, true, "") != nil {
+			if toSync() != nil {
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.wake:
+		}
+		if toSync() != nil {
+			return
+		}
+	}
+}
+
+// Leave says goodbye before the machine goes down.
+func (n *Node) Leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	_ = n.report(ctx, false, "node is shutting down")
+}
+
+func nodeReference(name string) *corev1.ObjectReference {
+	return &corev1.ObjectReference{Kind: "Node", Name: name, UID: types.UID(name)}
+}
+
+// report patches the node's status. Resources that no plugin offers any more become zero, as after a kubelet's restart
+// (kubernetes pkg/kubelet/kubelet_node_status.go, reconcileExtendedResource).
+func (n *Node) report(ctx context.Context, ready bool, why string) error {
+	node, err := n.client.CoreV1().Nodes().Get(ctx, n.machine.Name(), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	status := nodeStatus(n.machine.Name(), n.machine.Address(), n.Port, n.machine.Snapshot())
+	status.Conditions = readiness(ready, why, metav1.Now())
+	for i := range status.Conditions {
+		for _, old := range node.Status.Conditions {
+			if old.Type == status.Conditions[i].Type && old.Status == status.Conditions[i].Status {
+				status.Conditions[i].LastTransitionTime = old.LastTransitionTime
+			}
+		}
+	}
+	capacity, allocatable := n.Offer()
+	patch := map[string]any{
+		"capacity":        resources(status.Capacity, capacity, node.Status.Capacity),
+		"allocatable":     resources(status.Allocatable, allocatable, node.Status.Allocatable),
+		"addresses":       status.Addresses,
+		"daemonEndpoints": status.DaemonEndpoints,
+		"nodeInfo":        status.NodeInfo,
+		"conditions":      status.Conditions,
+	}
+	body, err := json.Marshal(map[string]any{"status": patch})
+	if err != nil {
+		return err
+	}
+	_, err = n.client.CoreV1().Nodes().PatchStatus(ctx, n.machine.Name(), body)
+	if err != nil && ctx.Err() == nil {
+		n.logf("node status: %v", err)
+	}
+	return err
+}
+
+func resources(own corev1.ResourceList, offered map[string]int, reported corev1.ResourceList) map[string]string {
+	list := map[string]string{}
+	for name := range reported {
+		if devices.IsDevice(string(name)) {
+			list[string(name)] = "0"
+		}
+	}
+	for name, quantity := range own {
+		list[string(name)] = quantity.String()
+	}
+	for name, count := range offered {
+		list[name] = strconv.Itoa(count)
+	}
+	return list
+}

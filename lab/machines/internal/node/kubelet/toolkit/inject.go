@@ -1,0 +1,153 @@
+// Package toolkit is NVIDIA's container toolkit on a machine: what the runtime puts of the driver into a container.
+package toolkit
+
+import (
+	"fmt"
+	"strings"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet/devices"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
+)
+
+// Handler is the handler that the container toolkit's extension registers with containerd.
+const Handler = "nvidia"
+
+// Injection is what a container gets of the NVIDIA driver.
+type Injection struct {
+	GPUs []gpu.Card
+	// Libraries says that the driver's libraries and nvidia-smi are in the container.
+	Libraries bool
+}
+
+// Request is what decides about an injection.
+type Request struct {
+	// Handler is the runtime of the pod.
+	Handler string
+	// Visible is the value of NVIDIA_VISIBLE_DEVICES, "" when unset.
+	Visible string
+	// Allocation is the device plugin's.
+	Allocation devices.Allocation
+	// Monitor is the value of NVIDIA_MIG_MONITOR_DEVICES, "" when unset.
+	Monitor string
+	// Administrator says that the container has CAP_SYS_ADMIN.
+	Administrator bool
+}
+
+const createPrefix = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
+
+// Inject decides what the runtime puts into a container; an error means that the container cannot be created.
+//
+//   - runc knows no NVIDIA. It honours CDI devices, which containerd resolves.
+//   - nvidia, toolkit up to 1.17 (Talos <= 1.11): nvidia-container-cli as an OCI hook, driven by NVIDIA_VISIBLE_DEVICES.
+//   - nvidia, toolkit from 1.18 on (Talos >= 1.12, whatever the layout of the libraries): mode jit-cdi, without hook and
+//     without device filter (nvidia-container-toolkit v1.18.0 internal/info/auto.go).
+func Inject(cards []gpu.Card, s host.Snapshot, r Request) (Injection, error) {
+	var wanted []gpu.Card
+	var err error
+	switch {
+	case len(r.Allocation.CDI) > 0:
+		return injectCDI(cards, s, r.Allocation.CDI)
+	case r.Handler != Handler:
+		return Injection{}, nil
+	case len(r.Allocation.VolumeMounts) > 0:
+		wanted, err = gpu.Select(cards, strings.Join(r.Allocation.VolumeMounts, ","))
+	case r.Visible == "" || r.Visible == "void":
+		return Injection{}, nil
+	case r.Visible == "none": // the driver's utilities without a card
+	default:
+		wanted, err = gpu.Select(cards, r.Visible)
+	}
+	if !jitCDI(s) {
+		// The hook reads the variable before nvidia-container-cli looks at the driver (nvidia-container-toolkit v1.17.8
+		// cmd/nvidia-container-runtime-hook/container_config.go, getNvidiaConfig). Mode jit-cdi, which 1.18 detects, has no hook.
+		if r.Monitor != "" && !r.Administrator {
+			return Injection{}, fmt.Errorf("%serror during container init: error running hook #0: error running hook: exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\ncannot set MIG_MONITOR_DEVICES in non privileged container: unknown", createPrefix)
+		}
+		if failure := legacyFailure(s); failure != "" {
+			return Injection{}, fmt.Errorf("%serror during container init: error running hook #0: error running hook: exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\nnvidia-container-cli: %s: unknown", createPrefix, failure)
+		}
+		if err != nil {
+			return Injection{}, fmt.Errorf("%serror during container init: error running hook #0: error running hook: exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\nnvidia-container-cli: device error: %w: unknown", createPrefix, err)
+		}
+		return Injection{GPUs: wanted, Libraries: true}, nil
+	}
+	if failure := cdiFailure(s); failure != "" {
+		return Injection{}, fmt.Errorf("failed to create containerd task: failed to create shim task: OCI runtime create failed: could not apply required modification to OCI specification: failed to generate CDI spec: %s: unknown", failure)
+	}
+	if err != nil {
+		return Injection{}, fmt.Errorf("failed to create containerd task: failed to create shim task: OCI runtime create failed: could not apply required modification to OCI specification: %w: unknown", err)
+	}
+	return Injection{GPUs: wanted, Libraries: true}, nil
+}
+
+// jitCDI says that the machine's toolkit is 1.18 or newer, whose mode "auto" is jit-cdi (nvidia-container-toolkit v1.18.0
+// internal/info/auto.go). The version follows the driver's in the extension's: 570.211.01-v1.18.2.
+func jitCDI(s host.Snapshot) bool {
+	for _, extension := range s.Extensions {
+		if !strings.HasPrefix(extension.Name, "nvidia-container-toolkit") {
+			continue
+		}
+		_, toolkit, _ := strings.Cut(extension.Version, "-v")
+		var major, minor int
+		if _, err := fmt.Sscanf(toolkit, "%d.%d", &major, &minor); err == nil {
+			return major > 1 || minor >= 18
+		}
+	}
+	return s.Era == host.EraCDI
+}
+
+// legacyFailure is what nvidia-container-cli says.
+func legacyFailure(s host.Snapshot) string {
+	switch {
+	case s.DriverVersion == "":
+		return "initialization error: nvml error: driver not loaded"
+	case s.LibraryVersion != s.DriverVersion:
+		return "initialization error: nvml error: driver/library version mismatch"
+	case hardened(s):
+		// siderolabs/extensions#101, libnvidia-container#176: programs blinded by the JIT cannot be read back and extended.
+		return "mount error: failed to create device filter: failed to add device rules: unable to generate new device filter program from existing programs: " +
+			"unable to create new device filters program: load program: invalid argument: last insn is not an exit or jmp\n" +
+			"processed 0 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0 mark_read 0"
+	}
+	return ""
+}
+
+// hardened: Talos sets net.core.bpf_jit_harden to 2 unless the configuration says otherwise (KSPP; talos v1.12
+// pkg/kernel/kspp/kspp.go), and only 2 blinds the programs of root.
+func hardened(s host.Snapshot) bool {
+	value, set := s.Sysctls["net.core.bpf_jit_harden"]
+	return !set || strings.TrimSpace(value) == "2"
+}
+
+// cdiFailure is why no specification can be made.
+func cdiFailure(s host.Snapshot) string {
+	switch {
+	case s.DriverVersion == "":
+		return "failed to initialize NVML: Driver Not Loaded"
+	case s.LibraryVersion != s.DriverVersion:
+		return "failed to initialize NVML: Driver/library version mismatch"
+	}
+	return ""
+}
+
+// injectCDI resolves CDI device names. In the legacy era the specification names a hook that Talos has not
+// (talos#13021: /usr/bin/nvidia-ctk) and libraries in places where Talos keeps none.
+func injectCDI(cards []gpu.Card, s host.Snapshot, names []string) (Injection, error) {
+	if s.Era == host.EraLegacy {
+		return Injection{}, fmt.Errorf("%serror during container init: error running hook #0: fork/exec /usr/bin/nvidia-ctk: no such file or directory: unknown", createPrefix)
+	}
+	if failure := cdiFailure(s); failure != "" {
+		return Injection{}, fmt.Errorf("failed to inject devices: unresolvable CDI devices %s: %s", strings.Join(names, ", "), failure)
+	}
+	var gpus []gpu.Card
+	for _, name := range names {
+		_, device, _ := strings.Cut(name, "=")
+		selected, err := gpu.Select(cards, device)
+		if err != nil {
+			return Injection{}, fmt.Errorf("failed to inject devices: unresolvable CDI devices %s", name)
+		}
+		gpus = append(gpus, selected...)
+	}
+	return Injection{GPUs: gpus, Libraries: true}, nil
+}
