@@ -14,6 +14,8 @@ export interface Imported {
   notes: Note[];
 }
 
+type Factory = NonNullable<Talconfig["imageFactory"]>;
+
 /** A node, taken apart. */
 interface ReadNode {
   node: TalconfigNode;
@@ -45,7 +47,7 @@ export function convert(config: Talconfig, gpus: Record<string, GpuSpec[]>): Imp
   return {
     spec: {
       ...(version === undefined ? {} : { talosVersion: version.startsWith("v") ? version : `v${version}` }),
-      ...factoryOf(config.factoryUrl),
+      ...factoryOf(config.imageFactory),
       machines: Object.fromEntries(chosen.map((read) => [read.node.hostname, machineOf(read)])),
       ...(driver === undefined ? {} : { driver }),
       ...(patches.length > 0 ? { patches } : {}),
@@ -53,6 +55,7 @@ export function convert(config: Talconfig, gpus: Record<string, GpuSpec[]>): Imp
     },
     notes: [
       ...(version === undefined ? [noVersion] : []),
+      ...(config.imageFactory?.installerURLTmpl === undefined ? [] : [ownTemplate]),
       ...(chosen.length === 0 ? [noGpuNode] : []),
       ...notes,
       ...shared.flatMap((patch) => patch.notes),
@@ -154,11 +157,18 @@ function notesOf(read: ReadNode): Note[] {
   return [...(gpus === undefined ? [card] : []), ...image.notes, ...patches.flatMap((patch) => patch.notes)];
 }
 
-/** The Image Factory, where talconfig names another than the public one. */
-function factoryOf(url: string | undefined): Pick<ClusterSpec, "factoryUrl"> {
-  if (url === undefined || /(^|\/)factory\.talos\.dev\/?$/.test(url)) return {};
-  return { factoryUrl: url.includes("://") ? url : `https://${url}` };
+/** The Image Factory, where talconfig names another than the public one (talhelper, pkg/config/config.go, ImageFactory). */
+function factoryOf({ registryURL, protocol = "https" }: Factory = {}): Pick<ClusterSpec, "factoryUrl"> {
+  if (registryURL === undefined || registryURL === "factory.talos.dev") return {};
+  return { factoryUrl: `${protocol}://${registryURL}` };
 }
+
+const ownTemplate: Note = {
+  field: "factoryUrl",
+  problem: "talconfig makes the installers' names by a template of its own (installerURLTmpl)",
+  why: "the stack makes them as the Image Factory has them, and the machines would pull from there",
+  remedy: "make sure that the Factory serves them under its own names",
+};
 
 const noVersion: Note = {
   field: "talosVersion",

@@ -54,11 +54,14 @@ export function imageOf(node: TalconfigNode): ImageContent {
   const customization = node.schematic?.customization;
   const { schematic: _, ...rest } = node;
   const installer = installerOf(node);
+  const said = overlayOf(node);
+  const overlay = said === undefined ? {} : { overlay: said };
   const own = node.schematic === undefined ? byUrl(rest) : undefined;
   if (own !== undefined || customization === undefined)
     return {
       ...(own ?? byUrl(rest)),
       ...installer.image,
+      ...overlay,
       notes: [...(own?.notes ?? []), ...installer.notes, ...beside(node)],
     };
   const extensions = customization.systemExtensions?.officialExtensions ?? [];
@@ -72,7 +75,7 @@ export function imageOf(node: TalconfigNode): ImageContent {
     extensions: extensions.filter((name) => !follows(name)),
     kernelArgs: customization.extraKernelArgs ?? [],
     ...installer.image,
-    ...(overlayOf(node) === undefined ? {} : { overlay: overlayOf(node)! }),
+    ...overlay,
     notes: [...installer.notes, ...beside(node)],
   };
 }

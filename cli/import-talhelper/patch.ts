@@ -1,4 +1,5 @@
-import { type Document, isMap, isSeq, parseAllDocuments } from "yaml";
+import { type Document, isMap, isSeq } from "yaml";
+import { talosDocuments } from "../../components/recipe/machine/talos-schema/yaml";
 import type { Note } from "./note";
 
 /** A patch without what the recipe says by itself. */
@@ -31,8 +32,7 @@ export function carryPatch(text: string, field: string): CarriedPatch {
       "write its value, unless it is secret: then leave it to talhelper",
     );
   }
-  const parsed = parseAllDocuments(text, { merge: true });
-  const documents = Array.isArray(parsed) ? parsed : [];
+  const documents = talosDocuments(text);
   if (documents.some(({ errors }) => errors.length > 0)) return leftOut("is no YAML", "mend it");
   if (documents.some(({ contents }) => isSeq(contents))) {
     return leftOut("is a list of operations (JSON 6902)", "write it as a piece of configuration (strategic merge)");

@@ -33,11 +33,19 @@ const node = settings.extend({
   /** One address, or several with commas between. */
   ipAddress: z.string(),
   controlPlane: z.boolean().default(false),
+  /** Whether its patches take the place of its role's. */
+  overridePatches: z.boolean().optional(),
 });
 
 const talconfig = z.looseObject({
   talosVersion: z.string().optional(),
-  factoryUrl: z.string().optional(),
+  imageFactory: z
+    .looseObject({
+      registryURL: z.string().optional(),
+      protocol: z.string().optional(),
+      installerURLTmpl: z.string().optional(),
+    })
+    .optional(),
   patches: z.array(z.string()).optional(),
   controlPlane: settings.optional(),
   worker: settings.optional(),
@@ -92,9 +100,6 @@ export function withRole(config: Talconfig, own: TalconfigNode): TalconfigNode {
   return {
     ...role,
     ...own,
-    nodeLabels: { ...role.nodeLabels, ...own.nodeLabels },
-    nodeTaints: { ...role.nodeTaints, ...own.nodeTaints },
-    kernelModules: [...(role.kernelModules ?? []), ...(own.kernelModules ?? [])],
-    patches: [...(role.patches ?? []), ...(own.patches ?? [])],
+    patches: [...(own.overridePatches ? [] : (role.patches ?? [])), ...(own.patches ?? [])],
   };
 }

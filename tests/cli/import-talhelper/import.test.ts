@@ -174,8 +174,10 @@ describe("nothing is lost in silence", () => {
 
   test("an overlay comes along", () => {
     const overlay = { image: "siderolabs/sbc-rockchip", name: "turingrk1" };
-    const imported = convert(nodes({ hostname: "gpu", schematic: { overlay, customization: {} } }), gpu);
-    expect(imported.spec.machines.gpu?.overlay).toEqual(overlay);
+    for (const schematic of [{ overlay, customization: {} }, { overlay }]) {
+      const imported = convert(nodes({ hostname: "gpu", schematic }), gpu);
+      expect(imported.spec.machines.gpu?.overlay).toEqual(overlay);
+    }
   });
 
   test.each([
@@ -191,8 +193,39 @@ describe("nothing is lost in silence", () => {
   });
 
   test("another Image Factory comes along", () => {
-    const config = { ...nodes({ hostname: "gpu" }), factoryUrl: "https://factory.local" };
-    expect(convert(config, gpu).spec.factoryUrl).toBe("https://factory.local");
+    // talhelper, pkg/config/config.go, ImageFactory: a registry without scheme, and its protocol.
+    const of = (imageFactory: Record<string, string>) => convert({ ...nodes({ hostname: "gpu" }), imageFactory }, gpu);
+    expect(of({ registryURL: "factory.local:5000" }).spec.factoryUrl).toBe("https://factory.local:5000");
+    expect(of({ registryURL: "factory.local", protocol: "http" }).spec.factoryUrl).toBe("http://factory.local");
+    expect(of({ registryURL: "factory.talos.dev" }).spec.factoryUrl).toBeUndefined();
+    expect(
+      of({ installerURLTmpl: "{{.ID}}" })
+        .notes.map(({ problem }) => problem)
+        .join(),
+    ).toContain("installerURLTmpl");
+  });
+
+  // talhelper, pkg/config/nodeconfigs.go, mergeNodeConfigs: patches come together unless told otherwise, all else is one or the other.
+  test("what a node says itself takes the place of what its role says, and patches come after the role's", () => {
+    const worker = {
+      ...{ nodeLabels: { a: "role" }, nodeTaints: { gpu: "true:NoSchedule" } },
+      ...{ kernelModules: [{ name: "zfs" }], patches: ["machine: { sysctls: { a: '1' } }"] },
+    };
+    const own = { hostname: "gpu", nodeLabels: { b: "node" }, patches: ["machine: { sysctls: { b: '1' } }"] };
+    const of = (more: object) => convert({ ...nodes({ ...own, ...more }), worker }, gpu).spec.machines.gpu!;
+    const both = of({});
+    expect(both).toMatchObject({ labels: { b: "node" }, taints: { gpu: "true:NoSchedule" } });
+    expect(both.labels).not.toHaveProperty("a");
+    expect(both.patches).toHaveLength(3);
+    expect(of({ overridePatches: true }).patches?.join()).not.toContain("a: '1'");
+    expect(of({ kernelModules: [{ name: "nbd" }] }).patches?.join()).not.toContain("zfs");
+  });
+
+  test("a file's mode stays what it is", () => {
+    const patch =
+      "machine:\n  files:\n    - path: /var/etc/a\n      op: create\n      permissions: 0640\n      content: a\n";
+    const { patches } = convert(nodes({ hostname: "gpu", patches: [patch] }), gpu).spec.machines.gpu!;
+    expect(patches).toEqual([expect.stringContaining("permissions: 0o640")]);
   });
 
   test("YAML merge keys are followed", () => {
