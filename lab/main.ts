@@ -21,7 +21,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   if (options.cases.length > 0) return tryCases(options);
-  const stacks = [options.stack, ...options.then].map((stack) => stackConfiguration(stack, options));
+  const stacks = [options.stack, ...options.then].map((stack) => stackConfiguration(stack, options, options.without));
   return inSession(async (session) => {
     const talosReleases = stacks.map(({ spec }) => spec.talosVersion);
     const lab = { options, session, talosReleases, without: options.without, ...stacks[0]! } as unknown as Lab; // the phases add the rest

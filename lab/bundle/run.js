@@ -2,6 +2,7 @@
 /* global console */
 const fs = require("node:fs");
 const { bundle, inSources } = require("./bundle");
+require("./without-arborist");
 
 process.argv.splice(1, 1); // the program sees its own file and arguments
 // Where the repository is linked into another folder, its sources and the bundle of them stay the same.

@@ -17,6 +17,8 @@ export interface Examined {
   /** What is unlike the plan. */
   unlike: Difference[];
   failures: FailureReport[];
+  /** Whether the failures say why; else they are the engine's own words. */
+  explained: boolean;
 }
 
 /**
@@ -33,7 +35,7 @@ export async function diagnoseLab(
   say: Say,
 ): Promise<Examined> {
   const refused = refusals(lab);
-  if (refused.length > 0) return { unlike: [], failures: refused };
+  if (refused.length > 0) return { unlike: [], failures: refused, explained: true };
   const addresses = Object.entries(lab.spec.machines).map(([name, { address }]) => [name, address]);
   const { observations, unseen } = await observe(
     {
@@ -53,7 +55,7 @@ export async function diagnoseLab(
   for (const line of unseen) say(line);
   for (const { fix, evidence } of found) for (const line of evidence) say(`${fix}: ${line}`);
   const failures = found.map(({ evidence: _, ...failure }) => failure);
-  if (found.length > 0 || (unlike.length === 0 && !failed)) return { unlike, failures };
+  if (found.length > 0 || (unlike.length === 0 && !failed)) return { unlike, failures, explained: true };
   const errors = [...new Set(diagnostics.filter((line) => line.startsWith("error")))];
   const unknown: FailureReport = {
     fix: "unknown",
@@ -61,7 +63,7 @@ export async function diagnoseLab(
     cause: "nothing that the diagnosis knows",
     remedy: "look at the cluster: npm run lab -- --keep",
   };
-  return { unlike, failures: [unknown] };
+  return { unlike, failures: [unknown], explained: false };
 }
 
 /** What the checks say of the stack, each with the fix that it is about: a refused stack never reached the cluster. */

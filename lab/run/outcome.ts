@@ -12,7 +12,13 @@ import type { Running } from "./running";
 const settlingSeconds = 300;
 const realPartsSeconds = 10;
 
-/** Looks at what came of the updates, and again while that is not as planned and may still become so. */
+/** Milliseconds between two looks: each asks every machine a dozen things. */
+const betweenLooks = 1000;
+
+/**
+ * Looks at what came of the updates, and again while that is not as planned and may still become so, or while an update has failed
+ * and nothing says why yet.
+ */
 export const outcomePhase: Phase<Running> = {
   title: "what came of it",
   run: async (lab, say) => {
@@ -20,27 +26,28 @@ export const outcomePhase: Phase<Running> = {
     const deadline = performance.now() + (settlingSeconds / options.timeScale + realPartsSeconds) * 1000;
     for (;;) {
       const said: string[] = [];
-      const unlike = await look(lab, (line) => void said.push(line));
+      const { unlike, explained } = await look(lab, (line) => void said.push(line));
       report.ok = unlike.length === 0 && report.failures.length === 0 && !lab.failed;
       if (report.ok) return "as planned, and the doctor finds nothing";
-      if (lab.failed || performance.now() > deadline) {
+      if ((lab.failed && explained) || performance.now() > deadline) {
         for (const line of [...said, ...unlike]) say(line);
         return new Failed("not as planned");
       }
-      await pause(250, undefined, { signal: session.signal });
+      await pause(betweenLooks, undefined, { signal: session.signal });
     }
   },
 };
 
 /** Fills the report, and tells what is unlike the plan. What is wrong need not fail an update, so the doctor looks always. */
-async function look(lab: Running, say: Say): Promise<string[]> {
+async function look(lab: Running, say: Say): Promise<{ unlike: string[]; explained: boolean }> {
   const { report } = lab;
   report.machines = await gatherMachines(lab.machines, lab.kubernetes);
   report.workloads = await gatherWorkloads(lab.kubernetes);
-  const { unlike, failures } = await diagnoseLab(lab, lab.diagnostics, lab.failed, say);
+  const { unlike, failures, explained } = await diagnoseLab(lab, lab.diagnostics, lab.failed, say);
   report.failures = failures;
-  return unlike.flatMap((one) => [
+  const lines = unlike.flatMap((one) => [
     `unlike the plan: ${inOneLine(one)}`,
     ...(one.lastWords ?? []).map((line) => `    ${line}`),
   ]);
+  return { unlike: lines, explained };
 }

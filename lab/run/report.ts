@@ -63,15 +63,21 @@ export interface FailureReport {
   remedy: string;
 }
 
+/** What a stack has come to. */
+export interface Came {
+  machines: Record<string, MachineReport>;
+  workloads: WorkloadReport[];
+}
+
 /** Result of a lab run; what `--json` prints. */
-export interface LabReport {
+export interface LabReport extends Came {
   stack: string;
   ok: boolean;
   /** Those that were asked for, in order. */
   previews: PreviewReport[];
   updates: UpdateReport[];
-  machines: Record<string, MachineReport>;
-  workloads: WorkloadReport[];
+  /** What each stack had come to before it was edited, in order. */
+  beforeEdits: Came[];
   failures: FailureReport[];
   /** What was wrong before the stack was repaired; absent when it was not to be. */
   mended?: FailureReport[];
@@ -80,6 +86,11 @@ export interface LabReport {
   /** What the destroy left behind; empty when it is clean, absent when the lab was kept or failed before. */
   left?: string[];
 }
+
+/** A report in which nothing has happened yet. */
+export const emptyReport = (stack: string, ok: boolean): LabReport => ({
+  ...{ stack, ok, previews: [], updates: [], beforeEdits: [], machines: {}, workloads: [], failures: [] },
+});
 
 /** The report as tables for people. */
 export function renderReport(report: LabReport): string {

@@ -8,7 +8,7 @@ import { applyManifests } from "../cluster/manifests";
 import { Failed, type Phase, runPhases, type Say } from "../phases";
 import { unforetold } from "./foretold";
 import { outcomePhase } from "./outcome";
-import type { LabReport } from "./report";
+import { emptyReport, type LabReport } from "./report";
 import type { Running } from "./running";
 import { stackConfiguration, type StackConfiguration } from "./stack-configuration";
 import { downPhase } from "./take-down";
@@ -25,7 +25,7 @@ import { stackNameOf } from "../../stacks/stack-file";
 export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<LabReport> {
   const { options } = lab;
   const stack = stackNameOf(options.stack);
-  const report: LabReport = { stack, ok: false, previews: [], updates: [], machines: {}, workloads: [], failures: [] };
+  const report = emptyReport(stack, false);
   const running: Running = Object.assign(lab, {
     engine: undefined as never, // the phases bring them
     before: undefined as never,
@@ -35,7 +35,7 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
     diagnostics: [],
   });
   const updates = updatePhases(options.updates);
-  const edits = later.flatMap((stack) => [becomePhase(stack), ...updates]);
+  const edits = later.flatMap((stack) => [outcomePhase, becomePhase(stack), ...updates]);
   const repair = options.repair ? [outcomePhase, repairPhase, ...updates] : [];
   const manifests = options.manifests.length > 0 ? [manifestsPhase] : [];
   const first = [...manifests, openPhase, ...(options.preview ? [previewPhase] : [])];
@@ -76,6 +76,9 @@ function becomePhase(stack: StackConfiguration): Phase<Running> {
   return {
     title: "the stack file is edited, its preview",
     run: async (lab, say) => {
+      const { ok, machines, workloads } = lab.report;
+      lab.report.beforeEdits.push({ machines, workloads });
+      lab.failed ||= !ok;
       if (lab.failed) return leftOut;
       return become(lab, stack, say);
     },

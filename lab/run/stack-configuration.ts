@@ -1,3 +1,4 @@
+import type { FixId } from "../../components/diagnosis";
 import type { ClusterSpec } from "../../components/recipe";
 import { clusterOf, readStackFile } from "../../stacks/stack-file";
 import { labTimeouts } from "../clock";
@@ -15,12 +16,17 @@ export interface StackConfiguration {
  * A stack file with the lab's limits.
  *
  * @param nameOrFile of the stack.
+ * @param without fixes that are left out. Default: none.
  * @throws Error when there is no such stack, or when its shape is wrong.
  */
-export function stackConfiguration(nameOrFile: string, options: LabOptions): StackConfiguration {
+export function stackConfiguration(
+  nameOrFile: string,
+  options: Pick<LabOptions, "timeScale">,
+  without: readonly FixId[] = [],
+): StackConfiguration {
   const config = {
     ...readStackFile(nameOrFile),
-    timeouts: labTimeouts(options.timeScale),
+    timeouts: labTimeouts(options.timeScale, without.length > 0),
   };
   return { config, spec: clusterOf(config) };
 }

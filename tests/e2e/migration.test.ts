@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { assertOk, runLab } from "./support/labs";
+import { assertOk, expectReady, runLab } from "./support/labs";
 
 const file = (name: string): string => path.join(__dirname, "stacks", `Pulumi.${name}.yaml`);
 
@@ -61,8 +61,7 @@ test.concurrent.each(migrations)(
     // A machine without a GPU: the first part of its configuration takes effect live.
     if (machine !== "k8s-worker4")
       expect(report.machines["control"]).toMatchObject({ talosVersion: "v1.13.0", reboots: 1 });
-    expect(report.workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(workloads);
-    expect(report.workloads.every(({ ready }) => ready)).toBe(true);
+    expectReady(report, workloads);
     expect(report.updates.map(({ result }) => result)).toEqual(Array(4).fill("succeeded"));
     const [, second, , last] = report.updates;
     for (const unchanged of [second!, last!]) {

@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { assertOk, runLab } from "./support/labs";
+import { assertOk, expectReady, runLab } from "./support/labs";
 
 interface Expected {
   /** Stack file beside this one. */
@@ -18,33 +18,37 @@ const mig: Expected[] = [
   },
 ];
 
-const mps: Expected[] = [
-  {
-    stack: "mps-operator",
-    allocatable: { "nvidia.com/gpu": "4" },
-    workloads: ["gpu-pods/client-1", "gpu-pods/client-2"],
-  },
-  {
-    stack: "mps-plugin",
-    allocatable: { "nvidia.com/gpu": "8" },
-    workloads: ["gpu-pods/client-1", "gpu-pods/client-2"],
-  },
-];
+const workloads = ["gpu-pods/client-1", "gpu-pods/client-2"];
+const mpsPlugin: Expected = { stack: "mps-plugin", allocatable: { "nvidia.com/gpu": "8" }, workloads };
+const mpsOperator: Expected = { stack: "mps-operator", allocatable: { "nvidia.com/gpu": "4" }, workloads };
+/** The card is shared by time slicing, for two, instead of by MPS for four. */
+const slicesOperator: Expected = { stack: "slices-operator", allocatable: { "nvidia.com/gpu": "2" }, workloads };
+/** The standalone device plugin takes the operator's place. */
+const slicesPlugin: Expected = { ...slicesOperator, stack: "slices-plugin" };
+
+/** Stacks that become one another in one lab, by edits that no machine notices. */
+const chains = [...mig.map((one) => [one]), [mpsPlugin], [mpsOperator, slicesOperator, slicesPlugin]];
 
 // Some at a time (`maxConcurrency`): most of each is waiting.
-test.concurrent.each([...mig, ...mps].map((expected): [string, Expected] => [expected.stack, expected]))(
+test.concurrent.each(chains.map((chain): [string, Expected[]] => [chain.map(({ stack }) => stack).join(", "), chain]))(
   "%s: cards are shared as the plan says after one reboot, pods run on their shares, and a second update changes nothing",
-  async (stack, { allocatable, workloads }) => {
-    const file = path.join(__dirname, `stacks/Pulumi.${stack}.yaml`);
-    const { status, report, lines } = await runLab(["--stack", file, "--updates", "2"]);
+  async (_, chain) => {
+    const [file, ...later] = chain.map(({ stack }) => path.join(__dirname, `stacks/Pulumi.${stack}.yaml`));
+    const args = ["--stack", file!, "--updates", "2", ...later.flatMap((edited) => ["--then", edited])];
+    const { status, report, lines } = await runLab(args);
     assertOk({ status, report, lines });
-    expect(report).toMatchObject({ stack, failures: [] });
-    expect(report.machines["gpu-1"]).toMatchObject({ reboots: 1, allocatable });
-    expect(report.workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(workloads);
-    expect(report.workloads.every(({ ready }) => ready)).toBe(true);
-    const [first, second] = report.updates;
-    expect(second).toMatchObject({ result: "succeeded", machineRequests: 0 });
-    expect(second!.changes).toEqual({ create: 0, update: 0, replace: 0, delete: 0, same: first!.changes.create });
+    expect(report).toMatchObject({ stack: chain[0]!.stack, failures: [] });
+    const came = [...report.beforeEdits, report];
+    expect(came).toHaveLength(chain.length);
+    for (const [index, { allocatable, workloads }] of chain.entries()) {
+      expect(came[index]!.machines["gpu-1"]).toMatchObject({ reboots: 1, allocatable });
+      expectReady(came[index]!, workloads);
+      const [update, again] = report.updates.slice(2 * index);
+      if (index > 0) expect(update).toMatchObject({ result: "succeeded", machineRequests: 0 });
+      expect(again).toMatchObject({ result: "succeeded", machineRequests: 0 });
+      expect(again!.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });
+    }
+    expect(report.updates[1]!.changes.same).toBe(report.updates[0]!.changes.create);
   },
   10 * 60_000,
 );

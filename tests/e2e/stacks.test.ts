@@ -1,8 +1,11 @@
-import { assertOk, runLab } from "./support/labs";
+import * as path from "node:path";
+import { assertOk, expectReady, runLab } from "./support/labs";
 
 interface Expected {
   machines: Record<string, { talosVersion: string; driverVersion: string | null; gpus?: string; taints?: string[] }>;
   workloads: string[];
+  /** An edit of its workloads afterwards, which no machine notices: a file of `stacks/`, and what then runs. */
+  then?: { stack: string; workloads: string[] };
   /** Where the plan of what `talos-gpu discover` writes of the cluster is another one: what cannot be seen in a cluster. */
   unseen?: string[];
 }
@@ -12,11 +15,15 @@ const expected: Record<string, Expected> = {
   rtx5070ti: {
     machines: { "k8s-worker4": { talosVersion: "v1.12.6", driverVersion: "570.211.01", gpus: "1" } },
     workloads: ["comfyui/comfyui", "ollama/ollama"],
+    // ComfyUI gets the card when ollama gives it up.
+    then: { stack: "rtx5070ti-paints", workloads: ["comfyui/comfyui", "ollama/ollama"] },
     unseen: ["machines.k8s-worker4.configuration", "machines.k8s-worker4.patches"], // whether a stack owns it
   },
   "aarhus-h100": {
     machines: { "aarhus-h100": { talosVersion: "v1.11.5", driverVersion: "570.172.08", gpus: "2" } },
     workloads: ["gpu-pods/nvidia-test", "vllm/vllm"],
+    // vLLM splits a model over both cards once the test pod is out.
+    then: { stack: "aarhus-h100-serves", workloads: ["vllm/vllm"] },
   },
   // Two cards, four slices of each; four pods on them.
   rtx3090: {
@@ -60,18 +67,32 @@ const expected: Record<string, Expected> = {
 // Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(Object.entries(expected))(
   "%s comes up as previewed: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the destroy leaves nothing",
-  async (stack, { machines, workloads, unseen = [] }) => {
-    const { status, report, lines } = await runLab(["--stack", stack, "--preview", "--updates", "2", "--discover"]);
+  async (stack, { machines, workloads, then, unseen = [] }) => {
+    const edit = then === undefined ? [] : ["--then", path.join(__dirname, `stacks/Pulumi.${then.stack}.yaml`)];
+    const { status, report, lines } = await runLab([
+      ...["--stack", stack, "--preview", "--updates", "2", "--discover"],
+      ...edit,
+    ]);
     assertOk({ status, report, lines });
     expect(report.failures).toEqual([]);
     expect(report.stack).toBe(stack);
-    expect(report.updates.map(({ result }) => result)).toEqual(["succeeded", "succeeded"]);
-    const [first, second] = report.updates;
+    expect(report.updates.every(({ result }) => result === "succeeded")).toBe(true);
+    const [first, second, edited, again] = report.updates;
+    const unchanged = { update: 0, replace: 0, delete: 0 };
     // A preview tells all that the update then does, and calls no machine.
-    expect(report.previews).toMatchObject([{ result: "succeeded", changes: first!.changes, machineRequests: 0 }]);
-    expect(first!.changes).toMatchObject({ update: 0, replace: 0, delete: 0, same: 0 });
-    expect(second!.changes).toEqual({ create: 0, update: 0, replace: 0, delete: 0, same: first!.changes.create });
+    expect(report.previews).toMatchObject(
+      [first!, ...(edited === undefined ? [] : [edited])].map(({ changes }) => ({
+        ...{ result: "succeeded", changes, machineRequests: 0 },
+      })),
+    );
+    expect(first!.changes).toMatchObject({ ...unchanged, same: 0 });
+    expect(second!.changes).toEqual({ ...unchanged, create: 0, same: first!.changes.create });
     expect(second!.machineRequests).toBe(0);
+    if (then !== undefined) {
+      expect(edited!.machineRequests).toBe(0);
+      expect(again).toMatchObject({ machineRequests: 0, changes: { ...unchanged, create: 0 } });
+      expectReady(report.beforeEdits[0]!, workloads);
+    }
     for (const [name, { talosVersion, driverVersion, gpus, taints = [] }] of Object.entries(machines)) {
       expect(report.machines[name]).toMatchObject({
         talosVersion,
@@ -82,8 +103,7 @@ test.concurrent.each(Object.entries(expected))(
       });
       expect(report.machines[name]!.schematicId).toMatch(/^[0-9a-f]{64}$/);
     }
-    expect(report.workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(workloads);
-    expect(report.workloads.every(({ ready }) => ready)).toBe(true);
+    expectReady(report, then?.workloads ?? workloads);
     expect(report.discovered).toMatchObject({ unlike: unseen, unseen: [] });
     expect(report.left).toEqual([]);
   },

@@ -4,6 +4,7 @@ import * as path from "node:path";
 import { bringUp, type Lab } from "../../cluster/bring-up";
 import type { LabOptions } from "../../options";
 import { Failed, type Phase, runPhases } from "../../phases";
+import { emptyReport } from "../../run/report";
 import { lookAround } from "../../run/look-around";
 import type { Running } from "../../run/running";
 import { downPhase } from "../../run/take-down";
@@ -48,7 +49,7 @@ export async function runCases(options: LabOptions, session: Session): Promise<C
     engine: await openEngine(lab, path.join(__dirname, "program.ts")),
     before: await lookAround(lab),
     earlier: [],
-    report: { stack: stackName, ok: true, previews: [], updates: [], machines: {}, workloads: [], failures: [] },
+    report: emptyReport(stackName, true),
     failed: false,
     diagnostics: [],
   });

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import * as fs from "node:fs";
 import * as readline from "node:readline";
-import type { LabReport } from "../../../lab/run/report";
+import type { Came, LabReport } from "../../../lab/run/report";
 import { startApart } from "./apart";
 import { descendants, readOr } from "./processes";
 
@@ -78,6 +78,12 @@ export function assertOk({
 }): void {
   if (status === 0 && report.ok) return;
   throw new Error(told(status, report, lines));
+}
+
+/** Expects these workloads, as `namespace/name`, no others, and each of them ready. */
+export function expectReady({ workloads }: Came, names: string[]): void {
+  expect(workloads.map(({ namespace, name }) => `${namespace}/${name}`).sort()).toEqual(names);
+  expect(workloads.filter(({ ready }) => !ready)).toEqual([]);
 }
 
 /** A lab's end in words, the most telling first. */

@@ -144,8 +144,8 @@ func (c *Container) programFolder() (string, error) {
 	return folder, nil
 }
 
-// sleepCommand is sleep in lab time, given how long 1000 lab seconds take. Not below 50 ms: scripts that wait in a loop
-// would load this computer.
+// sleepCommand is sleep in lab time, given how long 1000 lab seconds take. Not below a quarter of a second, nor below two where a
+// script asks for half a lab minute: each round of a loop that looks whether all is still well starts several processes.
 func sleepCommand(thousand time.Duration) string {
 	return fmt.Sprintf(`#!/bin/sh
 case "$1" in
@@ -156,7 +156,9 @@ case "$1" in
   *) n=$1 ;;
 esac
 ms=$((${n%%.*} * %d / 1000))
-[ "$ms" -lt 50 ] && ms=50
+least=250
+[ "${n%%%%.*}" -ge 30 ] && least=2000
+[ "$ms" -lt "$least" ] && ms=$least
 exec /bin/sleep "$((ms / 1000)).$(printf %%03d $((ms %% 1000)))"
 `, thousand.Milliseconds())
 }
