@@ -3,9 +3,9 @@ const Sequencer = require("@jest/test-sequencer").default;
 
 /** Labs before units, and of the labs the longest first. */
 const longest = [
+  "/e2e/life.",
   "/node/node.",
   "/e2e/failures/without.",
-  "/e2e/life.",
   "/e2e/stacks.",
   "/e2e/failures/",
   "/e2e/sharing.",
