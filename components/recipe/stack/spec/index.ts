@@ -4,7 +4,12 @@
  * They are plain values and not `Input`s on purpose: the checks must see all of them at preview.
  */
 export * from "./driver";
+export * from "./gpu";
+export * from "./image";
 export * from "./machine";
+export * from "./releases";
+export * from "./release-facts";
 export * from "./sharing";
-export * from "./workloads";
+export * from "./update";
+export * from "./workloads/index";
 export * from "./cluster";

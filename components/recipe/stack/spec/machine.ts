@@ -1,4 +1,6 @@
 import type { DriverSpec } from "./driver";
+import type { GpuSpec } from "./gpu";
+import type { DropSpec, OverlaySpec } from "./image";
 
 /** Role of a machine in its cluster. Control planes are upgraded one at a time. */
 export const MachineRole = { controlplane: "controlplane", worker: "worker" } as const;
@@ -12,101 +14,36 @@ export type MachineRole = (typeof MachineRole)[keyof typeof MachineRole];
 export const ConfigurationOwner = { owned: "owned", adopted: "adopted", omni: "omni" } as const;
 export type ConfigurationOwner = (typeof ConfigurationOwner)[keyof typeof ConfigurationOwner];
 
-/** Architecture of a card that no table has. */
-export const GpuArchitecture = {
-  Maxwell: "Maxwell",
-  Pascal: "Pascal",
-  Volta: "Volta",
-  Turing: "Turing",
-  Ampere: "Ampere",
-  Ada: "Ada",
-  Hopper: "Hopper",
-  Blackwell: "Blackwell",
-} as const;
-export type GpuArchitecture = (typeof GpuArchitecture)[keyof typeof GpuArchitecture];
-
-/** A kind of card in a machine. */
-export interface GpuSpec {
+/** Options of the machine's containerd part, `/etc/cri/conf.d/20-customization.part`. */
+export interface ContainerdSpec {
   /**
-   * Name as `nvidia-smi -L` prints it, with or without vendor and family, e.g. `NVIDIA H100 NVL`.
-   * @example `RTX 5070 Ti`
-   */
-  model: string;
-  /**
-   * Architecture of a card that the tables do not have.
-   * @default by the tables
-   * @example `Blackwell`
-   */
-  architecture?: GpuArchitecture;
-  /**
-   * Memory of a card that the tables do not have.
-   * @default by the tables, else unknown
-   * @example `48Gi`
-   */
-  memory?: string;
-  /**
-   * Number of such cards in the machine.
-   * @default `1`
-   * @example `2`
-   */
-  count?: number;
-}
-
-/** An overlay of the Image Factory: what a board needs beside Talos itself, such as its boot loader. */
-export interface OverlaySpec {
-  /**
-   * Image of the overlay.
-   * @example `siderolabs/sbc-rockchip`
-   */
-  image: string;
-  /**
-   * Name of the overlay in it.
-   * @example `turingrk1`
-   */
-  name: string;
-  /**
-   * Options of the overlay.
-   * @default none
-   * @example `{ configTxt: "gpu_mem=128" }`
-   */
-  options?: Record<string, any>;
-}
-
-/**
- * Parts of the machine's image that an update may take away. An update that would take away anything else that the stack does
- * not list ends before it drains the machine.
- */
-export interface DropSpec {
-  /**
-   * Extensions.
-   * @default none
-   * @example `[siderolabs/iscsi-tools]`
-   */
-  extensions?: string[];
-  /**
-   * Kernel arguments as the machine has them.
-   * @default none
-   * @example `[intel_iommu=on]`
-   */
-  kernelArgs?: string[];
-  /**
-   * The overlay.
+   * Make `nvidia` the default runtime. CUDA images then give GPUs to pods that request none.
    * @default `false`
    * @example `true`
+   * @causes another configuration, which a GPU machine takes with one reboot
    */
-  overlay?: boolean;
+  nvidiaDefaultRuntime?: boolean;
   /**
-   * The platform: the machine gets the stack's instead.
+   * Give the nvidia runtime Talos' base OCI specification.
    * @default `false`
    * @example `true`
+   * @causes another configuration, which a GPU machine takes with one reboot
    */
-  platform?: boolean;
+  baseRuntimeSpec?: boolean;
   /**
-   * The machine configuration that is embedded in the image. A stack has no field for one.
-   * @default `false`
-   * @example `true`
+   * CDI directories. On Talos ≥ 1.13 they are added to `/run/cdi`, before to containerd's own.
+   * @default none but Talos' own
+   * @example `[/var/cdi/static, /var/cdi/dynamic]`
+   * @causes another configuration, which a GPU machine takes with one reboot
    */
-  embeddedMachineConfiguration?: boolean;
+  cdiSpecDirs?: string[];
+  /**
+   * Further TOML of the part; no `version` key.
+   * @default none
+   * @example `"[debug]\nlevel = \"debug\""`
+   * @causes another configuration, which a GPU machine takes with one reboot
+   */
+  extra?: string;
 }
 
 /** What a stack may say of all its machines, of those of a pool, or of one. What the machine says counts before its pool, and that before all. */
@@ -295,36 +232,4 @@ export interface PoolSpec extends MachineDefaultsSpec {
    * @example `0`
    */
   first?: number;
-}
-
-/** Options of the machine's containerd part, `/etc/cri/conf.d/20-customization.part`. */
-export interface ContainerdSpec {
-  /**
-   * Make `nvidia` the default runtime. CUDA images then give GPUs to pods that request none.
-   * @default `false`
-   * @example `true`
-   * @causes another configuration, which a GPU machine takes with one reboot
-   */
-  nvidiaDefaultRuntime?: boolean;
-  /**
-   * Give the nvidia runtime Talos' base OCI specification.
-   * @default `false`
-   * @example `true`
-   * @causes another configuration, which a GPU machine takes with one reboot
-   */
-  baseRuntimeSpec?: boolean;
-  /**
-   * CDI directories. On Talos ≥ 1.13 they are added to `/run/cdi`, before to containerd's own.
-   * @default none but Talos' own
-   * @example `[/var/cdi/static, /var/cdi/dynamic]`
-   * @causes another configuration, which a GPU machine takes with one reboot
-   */
-  cdiSpecDirs?: string[];
-  /**
-   * Further TOML of the part; no `version` key.
-   * @default none
-   * @example `"[debug]\nlevel = \"debug\""`
-   * @causes another configuration, which a GPU machine takes with one reboot
-   */
-  extra?: string;
 }

@@ -1,0 +1,39 @@
+/** Architecture of a card that no table has. */
+export const GpuArchitecture = {
+  Maxwell: "Maxwell",
+  Pascal: "Pascal",
+  Volta: "Volta",
+  Turing: "Turing",
+  Ampere: "Ampere",
+  Ada: "Ada",
+  Hopper: "Hopper",
+  Blackwell: "Blackwell",
+} as const;
+export type GpuArchitecture = (typeof GpuArchitecture)[keyof typeof GpuArchitecture];
+
+/** A kind of card in a machine. */
+export interface GpuSpec {
+  /**
+   * Name as `nvidia-smi -L` prints it, with or without vendor and family, e.g. `NVIDIA H100 NVL`.
+   * @example `RTX 5070 Ti`
+   */
+  model: string;
+  /**
+   * Architecture of a card that the tables do not have.
+   * @default by the tables
+   * @example `Blackwell`
+   */
+  architecture?: GpuArchitecture;
+  /**
+   * Memory of a card that the tables do not have.
+   * @default by the tables, else unknown
+   * @example `48Gi`
+   */
+  memory?: string;
+  /**
+   * Number of such cards in the machine.
+   * @default `1`
+   * @example `2`
+   */
+  count?: number;
+}

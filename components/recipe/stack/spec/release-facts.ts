@@ -1,0 +1,72 @@
+/**
+ * Images that this package itself runs on GPU nodes. Name others to use a mirror. Nobody has verified that the default tags are
+ * served: this package asks no registry.
+ */
+export interface ImagesSpec {
+  /**
+   * Of the validation markers; any with sh, cmp and cp. That the default's tag is served is not verified.
+   * @default `busybox:1.37`
+   * @example `registry.example.org/busybox:1.37`
+   */
+  validationMarkers?: string;
+  /**
+   * Of the power limit; any with bash, awk and glibc. That the default's tag is served is not verified.
+   * @default `ubuntu:24.04`
+   * @example `registry.example.org/ubuntu:24.04`
+   */
+  powerLimit?: string;
+  /**
+   * Of the DCGM exporter beside the device plugin. That the default's tag is served is not verified.
+   * @default `nvcr.io/nvidia/k8s/dcgm-exporter` as GPU Operator v26.3.3 has it
+   * @example `registry.example.org/dcgm-exporter:4.5.3-4.8.2-distroless`
+   */
+  dcgmExporter?: string;
+}
+
+/**
+ * What a Talos release brings that the tables do not know yet. The stacks' program asks the Image Factory for it once per
+ * preview; a program of one's own takes it from `GpuCluster.withFacts`; where no Factory can be asked, the stack may say it.
+ */
+export interface ReleaseFactsSpec {
+  /**
+   * Release that this is about. Facts about another release than the stack's have no effect.
+   * @example `v1.13.10`
+   */
+  talosVersion: string;
+  /**
+   * Driver of the branch `lts`.
+   * @default unknown
+   * @example `580.178.04`
+   */
+  lts?: string;
+  /**
+   * Driver of the branch `production`.
+   * @default unknown
+   * @example `595.91.07`
+   */
+  production?: string;
+  /**
+   * NVIDIA container toolkit.
+   * @default unknown
+   * @example `1.19.1`
+   */
+  toolkit?: string;
+  /**
+   * Names of its official extensions.
+   * @default unknown
+   * @example `[siderolabs/iscsi-tools]`
+   */
+  extensions?: string[];
+  /**
+   * The Factory has no such release.
+   * @default `false`
+   * @example `true`
+   */
+  missing?: boolean;
+  /**
+   * Why the Factory gave no answer; drivers are assumed then.
+   * @default it answered
+   * @example `connect ECONNREFUSED`
+   */
+  silent?: string;
+}

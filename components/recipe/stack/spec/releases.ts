@@ -1,0 +1,73 @@
+/** NVIDIA GPU Operator. Exclusive with `devicePlugin`. */
+export interface GpuOperatorSpec {
+  /**
+   * Chart release.
+   * @example `v25.10.1`
+   */
+  version: string;
+  /**
+   * Namespace of the release.
+   * @default `gpu-operator`
+   * @example `nvidia-gpu-operator`
+   */
+  namespace?: string;
+  /**
+   * Further chart values, merged over ours. A value that the chart does not have is refused.
+   * @default none
+   * @example `{ dcgmExporter: { enabled: false } }`
+   */
+  values?: Record<string, any>;
+}
+
+/**
+ * NVIDIA's standalone device plugin. Exclusive with `gpuOperator`. From 1.13 on, Talos documents and tests the operator
+ * alone. The plugin works there too, with what this package writes.
+ */
+export interface DevicePluginSpec {
+  /**
+   * Chart release.
+   * @example `0.17.4`
+   */
+  version: string;
+  /**
+   * Namespace of the release.
+   * @default `nvidia-device-plugin`
+   * @example `kube-system`
+   */
+  namespace?: string;
+  /**
+   * Further chart values, merged over ours. A value that the chart does not have is refused.
+   * @default none
+   * @example `{ deviceIDStrategy: index }`
+   */
+  values?: Record<string, any>;
+}
+
+/** Metrics of the cards (DCGM exporter), for Prometheus and Grafana that are there already. */
+export interface MonitoringSpec {
+  /**
+   * Make a ServiceMonitor. The cluster must have the Prometheus Operator's definition of it: a preview looks, and ends with
+   * `servicemonitors.monitoring.coreos.com does not exist` when it is not there.
+   * @default `false`
+   * @example `true`
+   */
+  serviceMonitor?: boolean;
+  /**
+   * Make a ConfigMap with a Grafana dashboard, which the sidecar of Grafana's chart loads by its label.
+   * @default `true`
+   * @example `false`
+   */
+  dashboard?: boolean;
+  /**
+   * Namespace of the dashboard; it must exist.
+   * @default the release's, which Grafana's sidecar reads when it searches all
+   * @example `monitoring`
+   */
+  namespace?: string;
+  /**
+   * Further labels of the ServiceMonitor, by which Prometheus selects it.
+   * @default none
+   * @example `{ release: kube-prometheus-stack }`
+   */
+  labels?: Record<string, string>;
+}

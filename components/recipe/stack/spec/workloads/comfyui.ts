@@ -1,0 +1,45 @@
+/** ComfyUI. */
+export interface ComfyUiSpec {
+  /**
+   * Whether it runs. `false` keeps it, with no replicas, so that several workloads can take turns on one card.
+   * @default `true`
+   * @example `false`
+   */
+  active?: boolean;
+  /**
+   * Image. That the default's tag is served is not verified.
+   * @default `yanwk/comfyui-boot` for the driver's CUDA
+   * @example `yanwk/comfyui-boot:cu128-slim`
+   */
+  image?: string;
+  /**
+   * Size of the volume for models and outputs.
+   * @default `50Gi`
+   * @example `200Gi`
+   */
+  storage?: string;
+  /**
+   * StorageClass of the volume.
+   * @default the cluster's
+   * @example `local-path`
+   */
+  storageClass?: string;
+  /**
+   * GPUs that it requests.
+   * @default `1`
+   * @example `2`
+   */
+  gpus?: number;
+  /**
+   * With mixed MIG, the profile of the devices that it requests.
+   * @default whole cards where a machine offers some, else the smallest devices
+   * @example `1g.12gb`
+   */
+  migProfile?: string;
+  /**
+   * Namespace, which the workload makes.
+   * @default `comfyui`
+   * @example `ai`
+   */
+  namespace?: string;
+}

@@ -1,0 +1,63 @@
+/** A pod of the user's own that requests GPUs. */
+export interface GpuPodSpec {
+  /**
+   * Image.
+   * @example `nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04`
+   */
+  image: string;
+  /**
+   * Command.
+   * @default the image's
+   * @example `[nvidia-smi]`
+   */
+  command?: string[];
+  /**
+   * Arguments of the command.
+   * @default the image's
+   * @example `[--list-gpus]`
+   */
+  args?: string[];
+  /**
+   * Environment. `NVIDIA_VISIBLE_DEVICES` is refused: it would override the device plugin's.
+   * @default none
+   * @example `{ HF_HOME: /models }`
+   */
+  env?: Record<string, string>;
+  /**
+   * GPUs that it requests.
+   * @default `1`
+   * @example `2`
+   */
+  gpus?: number;
+  /**
+   * With mixed MIG, the profile of the devices that it requests.
+   * @default whole cards where a machine offers some, else the smallest devices
+   * @example `1g.12gb`
+   */
+  migProfile?: string;
+  /**
+   * Namespace, which a cluster makes if it is the default; another one must exist.
+   * @default `gpu-pods`
+   * @example `ai`
+   */
+  namespace?: string;
+  /**
+   * Further node selector.
+   * @default none
+   * @example `{ rack: b2 }`
+   */
+  nodeSelector?: Record<string, string>;
+  /**
+   * Further limits.
+   * @default none
+   * @example `{ cpu: "1", memory: 1Gi }`
+   */
+  limits?: Record<string, string>;
+  /**
+   * Run as user 65534 on a read-only root, as Pod Security `restricted` asks. Many images want root, or write beside their
+   * program.
+   * @default `false`
+   * @example `true`
+   */
+  restricted?: boolean;
+}

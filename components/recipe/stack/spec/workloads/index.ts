@@ -1,0 +1,7 @@
+// What each workload of a stack says.
+export * from "./ollama";
+export * from "./comfyui";
+export * from "./litellm";
+export * from "./vllm";
+export * from "./gpu-pod";
+export * from "./workloads";

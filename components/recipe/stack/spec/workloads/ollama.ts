@@ -1,0 +1,67 @@
+/** How ollama's models are pulled: `job` (after the server runs) or `postStart` (refused on Talos ≤ 1.12). */
+export const ModelPull = { job: "job", postStart: "postStart" } as const;
+export type ModelPull = (typeof ModelPull)[keyof typeof ModelPull];
+
+/** Ollama. */
+export interface OllamaSpec {
+  /**
+   * Whether it runs. `false` keeps it, with no replicas, so that several workloads can take turns on one card.
+   * @default `true`
+   * @example `false`
+   */
+  active?: boolean;
+  /**
+   * Models to pull.
+   * @default none
+   * @example `[llama3.2:3b]`
+   */
+  models?: string[];
+  /**
+   * How models are pulled: by a Job once the server runs, or by its `postStart` hook (refused on Talos ≤ 1.12).
+   * @default `job`
+   * @example `postStart`
+   */
+  pullBy?: ModelPull;
+  /**
+   * Image. That the default's tag is served is not verified.
+   * @default `ollama/ollama` of a release pinned by this package
+   * @example `ollama/ollama:0.32.15`
+   */
+  image?: string;
+  /**
+   * Image of the Jobs that pull the models; any with sh, curl and grep. That the default's tag is served is not verified.
+   * @default `curlimages/curl:8.16.0`
+   * @example `curlimages/curl:8.16.0`
+   */
+  pullImage?: string;
+  /**
+   * Size of the volume for models.
+   * @default `30Gi`
+   * @example `100Gi`
+   */
+  storage?: string;
+  /**
+   * StorageClass of the volume.
+   * @default the cluster's
+   * @example `local-path`
+   */
+  storageClass?: string;
+  /**
+   * GPUs that it requests.
+   * @default `1`
+   * @example `2`
+   */
+  gpus?: number;
+  /**
+   * With mixed MIG, the profile of the devices that it requests.
+   * @default whole cards where a machine offers some, else the smallest devices
+   * @example `1g.12gb`
+   */
+  migProfile?: string;
+  /**
+   * Namespace, which the workload makes.
+   * @default `ollama`
+   * @example `ai`
+   */
+  namespace?: string;
+}
