@@ -42,7 +42,19 @@ export function readStackFile(nameOrFile: string): Record<string, unknown> {
       `--stack: there is no ${isPath ? "file" : "stack"} ${nameOrFile}, so nothing is known of it; take ${["the path of a stack file", ...stackNames()].join(", or ")}`,
     );
   }
-  return configurationOf(fs.readFileSync(file, "utf8"), file);
+  return configurationOf(textOf(file), file);
+}
+
+/** Text of a stack file. Throws an Error that names it where it cannot be read, e.g. as it is a folder. */
+export function textOf(file: string): string {
+  try {
+    return fs.readFileSync(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`--stack: ${file} cannot be read (${code}), so nothing is known of it; name a stack file`, {
+      cause: error,
+    });
+  }
 }
 
 /**

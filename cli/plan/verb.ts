@@ -1,6 +1,5 @@
 import { type Finding, judge } from "../../components/recipe/index";
-import { configurationOf, stackNameOf } from "../../stacks/stack-file";
-import * as fs from "node:fs";
+import { configurationOf, stackNameOf, textOf } from "../../stacks/stack-file";
 import { stackFileOf } from "../stack";
 import { type Verb, valueOf } from "../verb";
 import { fileAt } from "./base";
@@ -27,7 +26,7 @@ export const plan: Verb = {
       throw new Error("--stack: is missing, so it is not known what to plan; give a stack's name, or its file");
     const file = stackFileOf(stack);
     const base = valueOf(given, "base");
-    const after = sideOf(fs.readFileSync(file, "utf8"), file);
+    const after = sideOf(textOf(file), file);
     if (after.side === undefined) {
       const { findings } = after;
       if (given.switches.has("json")) output.result(`${JSON.stringify({ stack: stackNameOf(file), findings })}\n`);

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { configurationOf, readStackFile, stackNameOf, stackNames } from "../../stacks/stack-file";
+import { configurationOf, readStackFile, stackNameOf, stackNames, textOf } from "../../stacks/stack-file";
 
 test.each([
   ["home", "home"],
@@ -41,4 +41,10 @@ test("merge keys are read as Pulumi's own reader reads them", () => {
 test("a stack that is not there is refused with those that are", () => {
   expect(() => readStackFile("nowhere")).toThrow(`take the path of a stack file, or ${stackNames().join(", or ")}`);
   expect(() => readStackFile("./Pulumi.nowhere.yaml")).toThrow("there is no file ./Pulumi.nowhere.yaml");
+});
+
+test("a folder in the place of a stack file is named, by the lab and by plan", () => {
+  const folder = path.join(__dirname, "..");
+  expect(() => readStackFile(folder)).toThrow(/^--stack: .* cannot be read \(EISDIR\), so .*; name a stack file$/);
+  expect(() => textOf(folder)).toThrow("EISDIR");
 });
