@@ -27,11 +27,13 @@ export function foreseen(comparison: Comparison): Timeline | undefined {
     const rows = rebooting.length > drawn ? rebooting.slice(0, 1) : rebooting;
     const begin = now;
     for (const { name, drained } of rows) {
+      const byOmni = drained === "by Omni";
       const section = rebooting.length > drawn ? `${rebooting.length} machines of wave ${index + 1}` : name;
       let at = begin;
       if (drained?.startsWith("for ")) at = add(section, "drains", "drain", at, seconds("drain"));
-      at = add(section, "reboots", "reboot", at, seconds("reboot"));
-      now = Math.max(now, add(section, "is verified", "verify", at, seconds("verify")));
+      // As `awayForAtMost`: Omni may have two waits for a boot, and our program one for the driver and one for the node.
+      at = add(section, "reboots", "reboot", at, seconds("reboot") * (byOmni ? 2 : 1));
+      now = Math.max(now, add(section, "is verified", "verify", at, seconds("verify") * (byOmni ? 1 : 2)));
     }
     if (index + 1 === wavesAhead && wavesAhead < waves.length) exposed();
   });

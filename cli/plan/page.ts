@@ -53,9 +53,8 @@ export function pageOf(comparison: Comparison): Block[] {
 }
 
 function details(comparison: Comparison): Block[] {
-  const { machines, release, valueChanges, away } = comparison;
+  const { machines, valueChanges, away } = comparison;
   const timeline = foreseen(comparison);
-  const releaseChanges = release.before !== release.after;
   return [
     { kind: "heading", level: 3, text: "Machines" },
     {
@@ -85,10 +84,7 @@ function details(comparison: Comparison): Block[] {
         lines: configuration,
       })),
     { kind: "heading", level: 3, text: "In Kubernetes" },
-    {
-      kind: "text",
-      text: releaseChanges && release.before !== undefined ? `${release.before} → ${release.after}` : release.after,
-    },
+    { kind: "text", text: releaseOf(comparison) },
     ...changes("Helm values", valueChanges),
     ...list("What is away meanwhile", away),
     { kind: "heading", level: 3, text: "Order" },
@@ -100,6 +96,13 @@ function details(comparison: Comparison): Block[] {
       ? []
       : [{ kind: "heading", level: 3, text: "Timeline" } as const, { kind: "timeline", timeline } as const]),
   ];
+}
+
+/** What offers the GPUs, and whether it changes. */
+function releaseOf({ base, release: { before, after }, valueChanges }: Comparison): string {
+  if (base === undefined || before === undefined) return after;
+  if (before !== after) return `${before} → ${after}`;
+  return valueChanges.length > 0 ? `${after}, with other values` : `${after}: unchanged`;
 }
 
 /** The order of an update: machines in waves, what offers the GPUs after all or after those that go ahead, and the tests. */
@@ -172,13 +175,18 @@ function changes(title: string, all: FieldChange[]): Block[] {
   );
 }
 
+/** The table's word on reboots where its condition is not beside it. */
+const inABox: Record<string, string> = { yes: "reboots", "only if": "may reboot", no: "does not reboot" };
+const each: Record<string, string> = { yes: "reboot", "only if": "may reboot", no: "do not reboot" };
+
 /** What a box of the graph says: each machine of a wave, or their number where they are many. */
 export function boxesOf({ machines }: Wave): { lines: string[]; reboots: string }[] {
   if (machines.length <= drawn)
-    return machines.map(({ name, reboots }) => ({ lines: [name, `reboots: ${reboots}`], reboots }));
+    return machines.map(({ name, reboots }) => ({ lines: [name, inABox[reboots] ?? reboots], reboots }));
   const words = [...new Set(machines.map(({ reboots }) => reboots))].sort();
   return words.map((word) => {
     const count = machines.filter(({ reboots }) => reboots === word).length;
-    return { lines: [`${count} machines`, `reboots: ${word}`], reboots: word };
+    const says = (count === 1 ? inABox : each)[word] ?? word;
+    return { lines: [count === 1 ? "1 machine" : `${count} machines`, says], reboots: word };
   });
 }

@@ -99,11 +99,13 @@ export function isOurs(part: string, { configuration }: MachineState): boolean {
 function difference(was: unknown, is: unknown): string {
   if (!Array.isArray(was ?? []) || !Array.isArray(is ?? [])) return `${said(was)} → ${said(is)}`;
   const [before, after] = [(was ?? []) as string[], (is ?? []) as string[]];
-  const signed = [
-    ...before.filter((item) => !after.includes(item)).map((item) => `- ${item}`),
-    ...after.filter((item) => !before.includes(item)).map((item) => `+ ${item}`),
+  const go = before.filter((item) => !after.includes(item));
+  const come = after.filter((item) => !before.includes(item));
+  const told = [
+    ...(go.length > 0 ? [`${go.join(" and ")} ${go.length === 1 ? "goes" : "go"}`] : []),
+    ...(come.length > 0 ? [`${come.join(" and ")} ${come.length === 1 ? "comes" : "come"}`] : []),
   ];
-  return signed.length > 0 ? signed.join(", ") : "in another order";
+  return told.length > 0 ? told.join(", ") : "in another order";
 }
 
 /** A value in short: a hash by its first characters. */

@@ -1,5 +1,6 @@
 import * as semver from "semver";
 import { stringify } from "yaml";
+import { rememberDocument } from "../merge/wanted";
 import type { UserPatch } from "./user-patches";
 
 /** From this contract on a generated configuration has a HostnameConfig document, `auto: stable`. */
@@ -16,9 +17,16 @@ const documentsFrom = "v1.12.0";
  */
 export function hostnamePatch(name: string, contract: string, patches: readonly UserPatch[]): string | undefined {
   if (patches.some(namesHost)) return undefined;
-  return semver.valid(contract) !== null && semver.lt(contract, documentsFrom)
-    ? stringify({ machine: { network: { hostname: name } } })
-    : `apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: ${stringify(name)}`;
+  if (semver.valid(contract) !== null && semver.lt(contract, documentsFrom))
+    return stringify({ machine: { network: { hostname: name } } });
+  const text = `apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: ${stringify(name)}`;
+  rememberDocument(text, "HostnameConfig", {
+    apiVersion: "v1alpha1",
+    kind: "HostnameConfig",
+    auto: "off",
+    hostname: name,
+  });
+  return text;
 }
 
 function namesHost({ config, kinds }: UserPatch): boolean {

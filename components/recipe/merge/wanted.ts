@@ -21,6 +21,11 @@ export function wantedOf(patches: string[]): Wanted {
 /** Machines of a kind have the same patches. */
 const known = new Map<string, [string, Record<string, unknown>][]>();
 
+/** Notes what a patch says that was written here: to read it again would be the most costly part of planning its machine. */
+export function rememberDocument(patch: string, name: string, value: Record<string, unknown>): void {
+  remember(known, patch, [[name, value]]);
+}
+
 /** The documents of a patch that say something, by name. Nobody changes them. */
 export function documentsOf(patch: string): [string, Record<string, unknown>][] {
   let documents = known.get(patch);

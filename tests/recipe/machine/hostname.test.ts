@@ -1,4 +1,5 @@
 import { parse } from "yaml";
+import { documentsOf } from "../../../components/recipe/merge/wanted";
 import { contractOf, hostnamePatch } from "../../../components/recipe/machine/hostname";
 import { readPatch } from "../../../components/recipe/machine/user-patches";
 
@@ -11,6 +12,15 @@ test.each([
 ])("an owned machine is named by what the contract of %s has for it", (contract, expected) => {
   expect(parse(hostnamePatch("gpu-1", contract, [])!)).toEqual(expected);
 });
+
+test.each(["gpu-1", "1e3", "null", "on", "0x1", "1.20", "a: b", "#", "-", "ä'\"", " a "])(
+  "%j: what is remembered of the patch is what Talos reads in it",
+  (name) => {
+    const text = hostnamePatch(name, "v1.13.0", [])!;
+    expect(documentsOf(text)).toEqual(documentsOf(`${text}# another text, which is read\n`));
+    expect(documentsOf(text)[0]![1]).toMatchObject({ kind: "HostnameConfig", auto: "off", hostname: name });
+  },
+);
 
 test.each([
   "machine: {network: {hostname: mine}}",
