@@ -20,6 +20,7 @@ import (
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/apply"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
+	"talos-gpu/lab/machines/internal/realnode/boot"
 )
 
 // Follow runs a real node for every boot of the machine whose kubelet runs, until ctx ends.
@@ -34,7 +35,7 @@ func Follow(ctx context.Context, config Config, machine host.Machine) error {
 			logf(machine, "%v", err)
 		}
 	}()
-	var current *boot
+	var current *node
 	stop := func() {
 		if current != nil {
 			current.stop()
@@ -54,23 +55,23 @@ func Follow(ctx context.Context, config Config, machine host.Machine) error {
 	return nil
 }
 
-// boot is one boot's node.
-type boot struct {
+// node is the real node of one boot.
+type node struct {
 	id      string
 	cancel  context.CancelFunc
 	leave   func()
 	goodbye chan struct{}
 }
 
-func (b *boot) stop() {
+func (b *node) stop() {
 	b.leave()
 	b.cancel()
 	<-b.goodbye
 }
 
-func start(ctx context.Context, config Config, machine host.Machine, snapshot host.Snapshot) *boot {
+func start(ctx context.Context, config Config, machine host.Machine, snapshot host.Snapshot) *node {
 	ctx, cancel := context.WithCancel(ctx)
-	b := &boot{id: snapshot.BootID, cancel: cancel, leave: func() { leave(config, machine) }, goodbye: make(chan struct{})}
+	b := &node{id: snapshot.BootID, cancel: cancel, leave: func() { leave(config, machine) }, goodbye: make(chan struct{})}
 	go func() {
 		defer close(b.goodbye)
 		// The node dies with the thread that started it (PR_SET_PDEATHSIG), which therefore stays.
@@ -83,8 +84,8 @@ func start(ctx context.Context, config Config, machine host.Machine, snapshot ho
 	return b
 }
 
-func specOf(config Config, machine host.Machine, s host.Snapshot) *Spec {
-	return &Spec{
+func specOf(config Config, machine host.Machine, s host.Snapshot) *boot.Spec {
+	return &boot.Spec{
 		Name: machine.Name(), Folder: filepath.Join(filepath.Dir(machine.RootFS()), "node"),
 		Programs: config.Programs, Server: config.Server, CACert: config.CACert, CAKey: config.CAKey,
 		Parts: s.CRIParts, Talos: s.TalosVersion, BootID: s.BootID, Taints: s.RegisterWithTaints,

@@ -1,6 +1,7 @@
 //go:build linux
 
-package realnode
+// Package capabilities says what this process may do as root: in a container root may lack a right.
+package capabilities
 
 import (
 	"fmt"
@@ -14,11 +15,11 @@ const (
 	capSysResource = 24
 )
 
-// mayLowerScores says whether containers may be spared by the kernel when memory runs out, as those of guaranteed pods are.
-func mayLowerScores() bool { return may(capSysResource) }
+// MayLowerScores says whether containers may be spared by the kernel when memory runs out, as those of guaranteed pods are.
+func MayLowerScores() bool { return may(capSysResource) }
 
-// mayAdminister says whether this process may change settings of cards (open-gpu-kernel-modules, NV_IS_SUSER).
-func mayAdminister() bool { return may(capSysAdmin) }
+// MayAdminister says whether this process may change settings of cards (open-gpu-kernel-modules, NV_IS_SUSER).
+func MayAdminister() bool { return may(capSysAdmin) }
 
 // may says whether this process has a capability.
 func may(capability int) bool {

@@ -1,6 +1,6 @@
 //go:build linux
 
-package realnode
+package driver
 
 import (
 	"bytes"
@@ -12,6 +12,9 @@ import (
 
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
+	"talos-gpu/lab/machines/internal/realnode/boot"
+	"talos-gpu/lab/machines/internal/realnode/capabilities"
+	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
 // settingsSocket is where the stand-in's nvidia-smi, in whichever container, asks the node for its cards' settings. It is the persistence daemon's on a
@@ -33,7 +36,7 @@ type reply struct {
 }
 
 // serveSettings answers for the cards of the stand-in, whose settings live as long as the boot.
-func serveSettings(spec *Spec) error {
+func serveSettings(spec *boot.Spec) error {
 	if err := os.MkdirAll(filepath.Dir(settingsSocket), 0o755); err != nil {
 		return err
 	}
@@ -70,11 +73,11 @@ func serveSettings(spec *Spec) error {
 	return os.Chmod(settingsSocket, 0o777)
 }
 
-// askSettings is nvidia-smi of the stand-in.
-func askSettings(arguments []string) int {
-	asked := question{Args: arguments, Administrator: mayAdminister()}
-	for index := 0; exists(fmt.Sprintf("/dev/nvidia%d", index)) || index < 16; index++ {
-		if exists(fmt.Sprintf("/dev/nvidia%d", index)) {
+// SMI is nvidia-smi of the stand-in.
+func SMI(arguments []string) int {
+	asked := question{Args: arguments, Administrator: capabilities.MayAdminister()}
+	for index := 0; files.Exists(fmt.Sprintf("/dev/nvidia%d", index)) || index < 16; index++ {
+		if files.Exists(fmt.Sprintf("/dev/nvidia%d", index)) {
 			asked.Cards = append(asked.Cards, index)
 		}
 	}

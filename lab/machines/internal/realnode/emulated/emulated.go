@@ -1,6 +1,8 @@
 //go:build linux
 
-package realnode
+// Package emulated has the programs that nobody serves, the GPU Operator's above all: they are emulated on the real node as on emulated ones, but in real
+// containers. This binary is in their image under the programs' names, with their real files, devices, ports and API.
+package emulated
 
 import (
 	"context"
@@ -18,17 +20,15 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"talos-gpu/lab/machines/internal/clock"
 	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
+	"talos-gpu/lab/machines/internal/realnode/facts"
+	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
-// What nobody serves, the GPU Operator's programs above all, is emulated on the real node as on emulated ones, but in real containers: this binary is in
-// their image under the programs' names, with their real files, devices, ports and API.
-
-// imageVariable tells a container's program which image it is of.
-const imageVariable = "TALOS_GPU_LAB_IMAGE"
+// ImageVariable tells a container's program which image it is of.
+const ImageVariable = "TALOS_GPU_LAB_IMAGE"
 
 // emulation is the rules of the images with whose programs this binary stands in.
 func emulation(o *operator.Operator) []cri.Rule {
@@ -39,17 +39,20 @@ func emulation(o *operator.Operator) []cri.Rule {
 func ruleOf(all []cri.Rule, image string) (cri.Rule, bool) {
 	for _, rule := range all {
 		if rule.Image.MatchString(image) {
-			return rule, rule.Absent == "" && len(namesOf(rule)) > 0
+			return rule, rule.Absent == "" && len(Programs(rule)) > 0
 		}
 	}
 	return cri.Rule{}, false
 }
 
+// Of is the rule of an image with whose programs this binary stands in; false where it stands in for none.
+func Of(image string) (cri.Rule, bool) { return ruleOf(emulation(operator.New(nil, nil)), image) }
+
 // common are programs that any image may call.
 var common = rules.CommonPrograms(nil)
 
-// namesOf are the programs of a rule's image.
-func namesOf(rule cri.Rule) []string {
+// Programs are the programs of a rule's image.
+func Programs(rule cri.Rule) []string {
 	var names []string
 	for name := range rule.Programs {
 		names = append(names, name)
@@ -63,14 +66,14 @@ func namesOf(rule cri.Rule) []string {
 	return names
 }
 
-// emulated runs a program of an image in its container.
-func emulated(image string, argv []string) int {
+// Run runs a program of an image in its container.
+func Run(image string, argv []string) int {
 	name := filepath.Base(argv[0])
-	found, err := askFacts()
+	found, err := facts.Ask()
 	if err != nil {
 		return fails(name, err)
 	}
-	config, err := found.cluster()
+	config, err := found.Cluster()
 	if err != nil {
 		return fails(name, err)
 	}
@@ -101,7 +104,7 @@ func fails(name string, err error) int {
 }
 
 // containerOf is the container that this process is in, as an emulated program knows it.
-func containerOf(found facts, image string, argv []string) *cri.Container {
+func containerOf(found facts.Facts, image string, argv []string) *cri.Container {
 	env := map[string]string{}
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")
@@ -109,14 +112,13 @@ func containerOf(found facts, image string, argv []string) *cri.Container {
 	}
 	namespace, _ := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 	pod, _ := os.Hostname()
-	machine := toldMachine{facts: found, clock: clock.New(found.TimeScale)}
 	c := &cri.Container{
 		Pod:  &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: string(namespace)}},
-		Spec: &corev1.Container{Image: image}, Machine: machine, Argv: argv, Env: env, Output: os.Stdout,
+		Spec: &corev1.Container{Image: image}, Machine: found.Machine(), Argv: argv, Env: env, Output: os.Stdout,
 		Listen: func(port int) (net.Listener, error) { return net.Listen("tcp", fmt.Sprintf(":%d", port)) },
 	}
 	for _, card := range found.Cards {
-		if exists(fmt.Sprintf("/dev/nvidia%d", card.Index)) {
+		if files.Exists(fmt.Sprintf("/dev/nvidia%d", card.Index)) {
 			c.GPUs = append(c.GPUs, card)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package realnode
+package images
 
 import (
 	"crypto/sha256"
@@ -15,11 +15,14 @@ import (
 	"regexp"
 	"runtime"
 	"sync"
+
+	"talos-gpu/lab/machines/internal/realnode/boot"
+	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
 const (
-	// registryConfig is where containerd looks up where images come from (containerd docs/hosts.md); Talos has it there, too.
-	registryConfig  = "/etc/cri/conf.d/hosts"
+	// RegistryConfig is where containerd looks up where images come from (containerd docs/hosts.md); Talos has it there, too.
+	RegistryConfig  = "/etc/cri/conf.d/hosts"
 	registryAddress = "127.0.0.1:5000"
 )
 
@@ -33,15 +36,15 @@ type registry struct {
 	blobs     map[string]string // file by digest
 }
 
-// serveImages starts the registry, in the node's own network.
-func serveImages(spec *Spec) error {
-	r := &registry{folder: filepath.Join(spec.Folder, "images"), images: spec.images(), standsFor: spec.standsFor, blobs: map[string]string{}}
+// Serve starts the registry, in the node's own network.
+func Serve(spec *boot.Spec) error {
+	r := &registry{folder: filepath.Join(spec.Folder, "images"), images: node{spec}.images(), standsFor: node{spec}.standsFor, blobs: map[string]string{}}
 	listener, err := net.Listen("tcp", registryAddress)
 	if err != nil {
 		return err
 	}
 	go func() { _ = http.Serve(listener, r) }()
-	return write(registryConfig+"/_default/hosts.toml", fmt.Sprintf("server = \"http://%s\"\n[host.\"http://%s\"]\n  capabilities = [\"pull\", \"resolve\"]\n", registryAddress, registryAddress))
+	return files.Write(RegistryConfig+"/_default/hosts.toml", fmt.Sprintf("server = \"http://%s\"\n[host.\"http://%s\"]\n  capabilities = [\"pull\", \"resolve\"]\n", registryAddress, registryAddress))
 }
 
 var distributionPath = regexp.MustCompile(`^/v2/(.+)/(manifests|blobs)/([^/]+)$`)
@@ -117,7 +120,7 @@ func (r *registry) imageOf(host, repository, tag string) (image, bool) {
 // layer makes an image's files once, also for later boots.
 func (r *registry) layer(image image) (digest string, size int64, err error) {
 	path := filepath.Join(r.folder, image.key+".tar")
-	if !exists(path) {
+	if !files.Exists(path) {
 		file, err := os.Create(path + ".unfinished")
 		if err != nil {
 			return "", 0, err

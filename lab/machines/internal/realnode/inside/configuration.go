@@ -1,6 +1,6 @@
 //go:build linux
 
-package realnode
+package inside
 
 import (
 	"encoding/json"
@@ -14,18 +14,22 @@ import (
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/identity"
+	"talos-gpu/lab/machines/internal/realnode/boot"
+	"talos-gpu/lab/machines/internal/realnode/capabilities"
+	"talos-gpu/lab/machines/internal/realnode/files"
+	"talos-gpu/lab/machines/internal/realnode/images"
 	"talos-gpu/lab/machines/internal/talos/containerd"
 )
 
 // configureContainerd merges the machine's parts as Talos does, with one of ours for where images come from and what this computer lacks.
-func configureContainerd(spec *Spec, network int) error {
+func configureContainerd(spec *boot.Spec, network int) error {
 	parts := maps.Clone(spec.Parts)
-	parts["99-lab.part"] = fmt.Sprintf("[plugins.\"io.containerd.cri.v1.images\".registry]\n  config_path = %q\n[plugins.\"io.containerd.cri.v1.runtime\"]\n  restrict_oom_score_adj = %v\n", registryConfig, !mayLowerScores())
+	parts["99-lab.part"] = fmt.Sprintf("[plugins.\"io.containerd.cri.v1.images\".registry]\n  config_path = %q\n[plugins.\"io.containerd.cri.v1.runtime\"]\n  restrict_oom_score_adj = %v\n", images.RegistryConfig, !capabilities.MayLowerScores())
 	merged, err := containerd.Merge(parts)
 	if err != nil {
 		return err
 	}
-	if err := write("/etc/containerd/config.toml", merged); err != nil {
+	if err := files.Write("/etc/containerd/config.toml", merged); err != nil {
 		return err
 	}
 	// Talos' base specification is containerd's own without limits of resources (talos internal/app/machined/pkg/controllers/files/cri_base_runtime_spec.go).
@@ -43,16 +47,16 @@ func configureContainerd(spec *Spec, network int) error {
 	if text, err = json.Marshal(base); err != nil {
 		return err
 	}
-	if err := write("/etc/cri/conf.d/base-spec.json", string(text)); err != nil {
+	if err := files.Write("/etc/cri/conf.d/base-spec.json", string(text)); err != nil {
 		return err
 	}
-	return write("/etc/cni/net.d/10-lab.conflist", fmt.Sprintf(`{"cniVersion":"1.0.0","name":"lab","plugins":[{"type":"bridge","bridge":"cni0","isGateway":true,"ipMasq":false,
+	return files.Write("/etc/cni/net.d/10-lab.conflist", fmt.Sprintf(`{"cniVersion":"1.0.0","name":"lab","plugins":[{"type":"bridge","bridge":"cni0","isGateway":true,"ipMasq":false,
  "ipam":{"type":"host-local","ranges":[[{"subnet":"10.244.%d.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}]}}]}`, network))
 }
 
 // configureKubelet is Talos' configuration (talos internal/app/machined/pkg/controllers/k8s/kubelet_spec.go) but for what this computer is: it may have
 // control groups of version 1 and other kernel settings, its disk is nobody's, and the lab's API server has no certificate for kubelets.
-func configureKubelet(spec *Spec) error {
+func configureKubelet(spec *boot.Spec) error {
 	authority, err := identity.Load(spec.Server, spec.CACert, spec.CAKey)
 	if err != nil {
 		return err
@@ -70,17 +74,17 @@ func configureKubelet(spec *Spec) error {
 	if err != nil {
 		return err
 	}
-	if err := write("/etc/kubernetes/kubeconfig", string(text)); err != nil {
+	if err := files.Write("/etc/kubernetes/kubeconfig", string(text)); err != nil {
 		return err
 	}
-	if err := write("/etc/resolv.conf", "nameserver 127.0.0.1\n"); err != nil {
+	if err := files.Write("/etc/resolv.conf", "nameserver 127.0.0.1\n"); err != nil {
 		return err
 	}
 	taints, err := json.Marshal(taintsOf(spec.Taints))
 	if err != nil {
 		return err
 	}
-	return write("/etc/kubernetes/kubelet.yaml", fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
+	return files.Write("/etc/kubernetes/kubelet.yaml", fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 address: 0.0.0.0
 authentication: { anonymous: { enabled: true }, webhook: { enabled: false } }

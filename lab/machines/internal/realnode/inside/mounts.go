@@ -1,6 +1,6 @@
 //go:build linux
 
-package realnode
+package inside
 
 import (
 	"cmp"
@@ -9,10 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"talos-gpu/lab/machines/internal/realnode/boot"
+	"talos-gpu/lab/machines/internal/realnode/files"
+	"talos-gpu/lab/machines/internal/realnode/groups"
 )
 
 // mountMachine gives the node a machine's file system over this computer's: what is written stays in memory, and goes with the node.
-func mountMachine(spec *Spec) error {
+func mountMachine(spec *boot.Spec) error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return err
 	}
@@ -60,7 +64,7 @@ func mountMachine(spec *Spec) error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_SHARED, ""); err != nil {
 		return err
 	}
-	if err := mountGroups(); err != nil {
+	if err := groups.Mount(); err != nil {
 		return err
 	}
 	if err := identify(spec); err != nil {
@@ -70,7 +74,7 @@ func mountMachine(spec *Spec) error {
 }
 
 // identify says what the machine says of itself, where the kubelet's cAdvisor looks (google/cadvisor utils/sysinfo, machine/operatingsystem_unix.go).
-func identify(spec *Spec) error {
+func identify(spec *boot.Spec) error {
 	boot := filepath.Join(spec.Folder, "machine", "boot_id")
 	if err := os.WriteFile(boot, []byte(spec.BootID+"\n"), 0o644); err != nil {
 		return err
@@ -79,13 +83,13 @@ func identify(spec *Spec) error {
 		return fmt.Errorf("the boot's id: %w", err)
 	}
 	_ = os.Remove("/etc/os-release")
-	return write("/etc/os-release", fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%s\nPRETTY_NAME=\"Talos (%s)\"\n", spec.Talos, spec.Talos))
+	return files.Write("/etc/os-release", fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%s\nPRETTY_NAME=\"Talos (%s)\"\n", spec.Talos, spec.Talos))
 }
 
 // cardsInSystem shows the stand-in's cards on the PCI bus, alone, where Node Feature Discovery looks (pkg/utils/pci.go).
-func cardsInSystem(spec *Spec) error {
+func cardsInSystem(spec *boot.Spec) error {
 	const bus = "/sys/bus/pci/devices"
-	if spec.RealDriver || len(spec.Cards) == 0 || !exists(bus) {
+	if spec.RealDriver || len(spec.Cards) == 0 || !files.Exists(bus) {
 		return nil
 	}
 	if err := syscall.Mount("tmpfs", bus, "tmpfs", 0, "mode=755"); err != nil {
@@ -97,7 +101,7 @@ func cardsInSystem(spec *Spec) error {
 		for name, text := range map[string]string{
 			"class": "0x" + class + "00", "vendor": "0x" + vendor, "device": "0x" + cmp.Or(card.PCIID, "ffff"), "subsystem_vendor": "0x" + vendor, "subsystem_device": "0x0000",
 		} {
-			if err := write(folder+"/"+name, text+"\n"); err != nil {
+			if err := files.Write(folder+"/"+name, text+"\n"); err != nil {
 				return err
 			}
 		}
@@ -106,7 +110,7 @@ func cardsInSystem(spec *Spec) error {
 }
 
 // devices makes the node's /dev: the usual ones of this computer, and its cards' or their stand-ins.
-func devices(spec *Spec, work string) error {
+func devices(spec *boot.Spec, work string) error {
 	folder := filepath.Join(work, "dev")
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return err
@@ -134,7 +138,7 @@ func devices(spec *Spec, work string) error {
 		}
 		_ = os.Chmod(target, 0o666)
 	}
-	if spec.standsIn() && spec.Driver != "" {
+	if spec.StandsIn() && spec.Driver != "" {
 		stand := []string{"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset"}
 		for i := range spec.Cards {
 			stand = append(stand, fmt.Sprintf("nvidia%d", i))

@@ -1,26 +1,31 @@
 //go:build linux
 
-package realnode
+// Package driver gives the node NVIDIA's driver and toolkit: this computer's own driver, or a stand-in with the machine's cards.
+package driver
 
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"talos-gpu/lab/machines/internal/realnode/boot"
+	"talos-gpu/lab/machines/internal/realnode/files"
 )
 
-// driver lays the driver and NVIDIA's toolkit out as Talos 1.13's extensions do: libraries in /usr/local/lib, programs in /usr/local/bin with links in
+// Install lays the driver and NVIDIA's toolkit out as Talos 1.13's extensions do: libraries in /usr/local/lib, programs in /usr/local/bin with links in
 // /usr/bin, the linker's cache, and a CDI specification made at boot (siderolabs/extensions c5480f9, nvidia-gpu).
-func driver(spec *Spec) error {
+func Install(spec *boot.Spec) error {
 	if !spec.Toolkit {
 		return nil
 	}
 	for _, name := range []string{"nvidia-container-runtime", "nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook"} {
-		program, err := spec.program(name)
+		program, err := spec.Program(name)
 		if err != nil {
 			return err
 		}
-		if err := bind(program, "/usr/local/bin/"+name); err != nil {
+		if err := files.Bind(program, "/usr/local/bin/"+name); err != nil {
 			return err
 		}
 	}
@@ -53,11 +58,11 @@ func driver(spec *Spec) error {
 }
 
 // standIn puts the stand-in's libraries and nvidia-smi where the driver's would be.
-func standIn(spec *Spec) error {
+func standIn(spec *boot.Spec) error {
 	for _, name := range standInLibraries {
 		file := name + "." + spec.Libraries
 		// A copy: as the driver's own, it can be taken away.
-		if err := copyTo(filepath.Join(spec.Folder, "programs", file), "/usr/local/lib"); err != nil {
+		if err := files.Copy(spec.Built(file), "/usr/local/lib"); err != nil {
 			return err
 		}
 		_ = os.Remove("/usr/local/lib/" + name + ".1")
@@ -73,7 +78,7 @@ func standIn(spec *Spec) error {
 	if err != nil {
 		return err
 	}
-	return bind(self, "/usr/local/bin/nvidia-smi")
+	return files.Bind(self, "/usr/local/bin/nvidia-smi")
 }
 
 // programsOfDriver that a driver has beside its libraries.
@@ -87,13 +92,13 @@ var (
 )
 
 // collectDriver copies this computer's driver, outside: it may lie on a mount of its own, which an overlay does not show.
-func collectDriver(spec *Spec) error {
+func collectDriver(spec *boot.Spec) error {
 	found := 0
 	for _, folder := range librariesAt {
 		for _, pattern := range libraries {
 			paths, _ := filepath.Glob(filepath.Join(folder, pattern))
 			for _, path := range paths {
-				if err := copyTo(path, filepath.Join(spec.Folder, "driver/lib")); err != nil {
+				if err := files.Copy(path, filepath.Join(spec.Folder, "driver/lib")); err != nil {
 					return err
 				}
 				found++
@@ -105,8 +110,8 @@ func collectDriver(spec *Spec) error {
 	}
 	for _, folder := range programsAt {
 		for _, name := range programsOfDriver {
-			if path := filepath.Join(folder, name); exists(path) {
-				if err := copyTo(path, filepath.Join(spec.Folder, "driver/bin")); err != nil {
+			if path := filepath.Join(folder, name); files.Exists(path) {
+				if err := files.Copy(path, filepath.Join(spec.Folder, "driver/bin")); err != nil {
 					return err
 				}
 			}
@@ -115,13 +120,8 @@ func collectDriver(spec *Spec) error {
 	return nil
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 // realDriver puts the driver where Talos has it, and takes it away where this computer has it: in the node's overlay alone.
-func realDriver(spec *Spec) error {
+func realDriver(spec *boot.Spec) error {
 	for _, folder := range librariesAt {
 		for _, pattern := range libraries {
 			paths, _ := filepath.Glob(filepath.Join(folder, pattern))
@@ -136,7 +136,7 @@ func realDriver(spec *Spec) error {
 	for from, to := range map[string]string{"lib": "/usr/local/lib", "bin": "/usr/local/bin"} {
 		paths, _ := filepath.Glob(filepath.Join(spec.Folder, "driver", from, "*"))
 		for _, path := range paths {
-			if err := copyTo(path, to); err != nil {
+			if err := files.Copy(path, to); err != nil {
 				return err
 			}
 		}
@@ -144,19 +144,13 @@ func realDriver(spec *Spec) error {
 	return os.Symlink("lib", "/usr/local/lib64")
 }
 
-// copyTo copies a file, or a link as a link to the name beside it.
-func copyTo(path, folder string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	target := filepath.Join(folder, filepath.Base(path))
-	_ = os.Remove(target)
-	if to, err := os.Readlink(path); err == nil {
-		return os.Symlink(filepath.Base(to), target)
-	}
-	text, err := os.ReadFile(path)
+// said runs a program and gives its output with the error.
+func said(argv ...string) error {
+	command := exec.Command(argv[0], argv[1:]...)
+	command.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	text, err := command.CombinedOutput()
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, strings.TrimSpace(string(text)))
 	}
-	return os.WriteFile(target, text, 0o755)
+	return nil
 }

@@ -1,14 +1,18 @@
 //go:build linux
 
-package realnode
+package inside
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"talos-gpu/lab/machines/internal/realnode/boot"
 )
 
 const (
@@ -28,7 +32,7 @@ type service struct {
 }
 
 // start runs the service and waits until it is up. The channel says how it ended.
-func (s service) start(spec *Spec) (<-chan error, error) {
+func (s service) start(spec *boot.Spec) (<-chan error, error) {
 	ended, err := s.run(spec)
 	if err != nil {
 		return nil, err
@@ -52,7 +56,7 @@ func (s service) start(spec *Spec) (<-chan error, error) {
 }
 
 // keep starts the service again whenever it ends, as Talos does; pods go on meanwhile.
-func (s service) keep(spec *Spec, ended <-chan error) error {
+func (s service) keep(spec *boot.Spec, ended <-chan error) error {
 	for {
 		fmt.Fprintf(os.Stderr, "%v, and is started again\n", <-ended)
 		time.Sleep(restartAfter)
@@ -64,7 +68,7 @@ func (s service) keep(spec *Spec, ended <-chan error) error {
 }
 
 // run runs the service, with a log of its own.
-func (s service) run(spec *Spec) (<-chan error, error) {
+func (s service) run(spec *boot.Spec) (<-chan error, error) {
 	log, err := os.OpenFile(filepath.Join(spec.Folder, "logs", s.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
@@ -77,15 +81,8 @@ func (s service) run(spec *Spec) (<-chan error, error) {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- fmt.Errorf("%s ended: %w", s.name, orNil(command.Wait())) }()
+	go func() { ended <- fmt.Errorf("%s ended: %w", s.name, cmp.Or(command.Wait(), errors.New("by itself"))) }()
 	return ended, nil
-}
-
-func orNil(err error) error {
-	if err == nil {
-		return fmt.Errorf("by itself")
-	}
-	return err
 }
 
 // kubeletAnswers asks the kubelet whether it is well.

@@ -1,9 +1,7 @@
 //go:build linux
 
-// Package realnode runs one machine's Kubernetes half for real: kubelet, containerd, runc, CNI plugins, NVIDIA's runtime and whatever the cluster's
-// pods bring, in namespaces of its own, with the files where Talos 1.13 and its extensions have them, whatever the machine's release. It needs root.
-// Everything lives in the namespaces of one process and in one folder, so nothing is left when that process ends.
-package realnode
+// Package boot describes one boot of a real node to the processes that make it.
+package boot
 
 import (
 	"encoding/json"
@@ -45,7 +43,8 @@ type Spec struct {
 	RealDriver bool `json:"realDriver"`
 }
 
-func load(path string) (*Spec, error) {
+// Load reads the description that a file holds.
+func Load(path string) (*Spec, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -57,11 +56,11 @@ func load(path string) (*Spec, error) {
 	return spec, nil
 }
 
-// standsIn says that the driver that is up is the stand-in.
-func (s *Spec) standsIn() bool { return s.Toolkit && !s.RealDriver && len(s.Cards) > 0 }
+// StandsIn says that the driver that is up is the stand-in.
+func (s *Spec) StandsIn() bool { return s.Toolkit && !s.RealDriver && len(s.Cards) > 0 }
 
-// program finds a program in the folders of programs; one of several releases by FOLDER/NAME.
-func (s *Spec) program(name string) (string, error) {
+// Program finds a program in the folders of programs; one of several releases by FOLDER/NAME.
+func (s *Spec) Program(name string) (string, error) {
 	for _, folder := range s.Programs {
 		for _, path := range []string{filepath.Join(folder, name), filepath.Join(folder, name, name), filepath.Join(filepath.Dir(folder), name)} {
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -72,7 +71,11 @@ func (s *Spec) program(name string) (string, error) {
 	return "", fmt.Errorf("there is no %s in %v; build the lab's tools again", name, s.Programs)
 }
 
-// Addresses of the node's cable, by the number of its network on this computer.
-func gatewayOf(network int) string { return fmt.Sprintf("10.255.%d.1", network) }
-func addressOf(network int) string { return fmt.Sprintf("10.255.%d.2", network) }
-func linkOf(network int) string    { return fmt.Sprintf("tgnode%d", network) }
+// Built is a program or library that was built from C.
+func (s *Spec) Built(name string) string { return filepath.Join(s.Folder, "programs", name) }
+
+// APISocket is where the cluster's API answers beside the node.
+func (s *Spec) APISocket() string { return filepath.Join(s.Folder, "api.sock") }
+
+// FactsSocket is where the machine's facts are told beside the node.
+func (s *Spec) FactsSocket() string { return filepath.Join(s.Folder, "facts.sock") }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package realnode
+package proxy
 
 import (
 	"os"

@@ -1,20 +1,58 @@
 //go:build linux
 
-package realnode
+// Package inside is the work in the node's namespaces: it lays out the machine and runs its containerd and kubelet.
+package inside
 
 import (
 	"bufio"
 	"context"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"talos-gpu/lab/machines/internal/realnode/boot"
+	"talos-gpu/lab/machines/internal/realnode/cable"
+	"talos-gpu/lab/machines/internal/realnode/driver"
+	"talos-gpu/lab/machines/internal/realnode/files"
+	"talos-gpu/lab/machines/internal/realnode/groups"
+	"talos-gpu/lab/machines/internal/realnode/images"
+	"talos-gpu/lab/machines/internal/realnode/proxy"
 )
+
+// Commands of this binary that are processes of a real node; see Main.
+const (
+	// EnterCommand is the node's first program, which outside starts in new namespaces.
+	EnterCommand  = "real-node-enter"
+	initCommand   = "real-node-init"
+	insideCommand = "real-node-inside"
+)
+
+// Main handles the commands of a real node's processes. False when the arguments are others'.
+func Main(arguments []string) (handled bool, code int) {
+	if len(arguments) < 3 {
+		return false, 0
+	}
+	var err error
+	switch arguments[1] {
+	case initCommand:
+		return true, initialise(arguments[2:])
+	case EnterCommand:
+		err = enter(arguments[2])
+	case insideCommand:
+		err = inside(arguments[2], arguments[3])
+	default:
+		return false, 0
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "real node: %v\n", err)
+		return true, 1
+	}
+	return true, 0
+}
 
 // enter waits until the node's control groups and cable are there, and goes on inside.
 func enter(path string) error {
@@ -22,7 +60,7 @@ func enter(path string) error {
 	if err != nil {
 		return fmt.Errorf("nobody says that the node may start: %w", err)
 	}
-	return ownGroups(os.Args[0], initCommand, path, strings.TrimSpace(network))
+	return groups.Enter(os.Args[0], initCommand, path, strings.TrimSpace(network))
 }
 
 // initialise is the node's first process: it starts the one that does the work, lays to rest whatever loses its parent, and ends with that one.
@@ -59,27 +97,27 @@ func reap(until int) int {
 }
 
 // inside does the node's work: it lays out the machine, starts containerd and the kubelet, and ends when one of them cannot be started.
-func inside(path, cable string) error {
-	spec, err := load(path)
+func inside(path, network string) error {
+	spec, err := boot.Load(path)
 	if err != nil {
 		return err
 	}
-	number, err := strconv.Atoi(cable)
+	number, err := strconv.Atoi(network)
 	if err != nil {
 		return err
 	}
 	for _, step := range []struct {
 		name string
-		do   func(*Spec) error
+		do   func(*boot.Spec) error
 	}{
-		{"mounts", mountMachine}, {"network", func(spec *Spec) error { return network(spec, number) }}, {"programs", install}, {"driver", driver}, {"images", serveImages},
-		{"containerd's configuration", func(spec *Spec) error { return configureContainerd(spec, number) }}, {"kubelet's configuration", configureKubelet},
+		{"mounts", mountMachine}, {"network", func(spec *boot.Spec) error { return cable.Attach(spec, number) }}, {"programs", install}, {"driver", driver.Install}, {"images", images.Serve},
+		{"containerd's configuration", func(spec *boot.Spec) error { return configureContainerd(spec, number) }}, {"kubelet's configuration", configureKubelet},
 	} {
 		if err := step.do(spec); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
 	}
-	kubelet := []string{"/usr/bin/kubelet", "--config=/etc/kubernetes/kubelet.yaml", "--kubeconfig=/etc/kubernetes/kubeconfig", "--hostname-override=" + spec.Name, "--node-ip=" + addressOf(number), "--v=2"}
+	kubelet := []string{"/usr/bin/kubelet", "--config=/etc/kubernetes/kubelet.yaml", "--kubeconfig=/etc/kubernetes/kubeconfig", "--hostname-override=" + spec.Name, "--node-ip=" + boot.Address(number), "--v=2"}
 	failed := make(chan error, 3)
 	for _, each := range []service{
 		{"containerd", []string{"/usr/bin/containerd", "--config", "/etc/containerd/config.toml"}, func() error { return exec.Command("/usr/bin/ctr", "version").Run() }},
@@ -91,37 +129,12 @@ func inside(path, cable string) error {
 		}
 		go func() { failed <- each.keep(spec, running) }()
 	}
-	go func() { failed <- fmt.Errorf("the cluster's Services: %w", serveCluster(context.Background())) }()
+	go func() { failed <- fmt.Errorf("the cluster's Services: %w", proxy.Serve(context.Background())) }()
 	return <-failed
 }
 
-// network: the cable, and the cluster's API at the two addresses where the node and its pods look for it.
-func network(spec *Spec, number int) error {
-	server, err := url.Parse(spec.Server)
-	if err != nil {
-		return err
-	}
-	for _, line := range []string{
-		"link set lo up", "addr add " + apiAddress + "/32 dev lo",
-		"addr add " + addressOf(number) + "/30 dev eth0", "link set eth0 up", "route add default via " + gatewayOf(number),
-	} {
-		if err := ip(line); err != nil {
-			return err
-		}
-	}
-	api := filepath.Join(spec.Folder, "api.sock")
-	for address, socket := range map[string]string{"127.0.0.1:" + server.Port(): api, apiAddress + ":443": api, factsAddress: spec.factsSocket()} {
-		listener, err := net.Listen("tcp", address)
-		if err != nil {
-			return err
-		}
-		go forward(listener, dialTo("unix", socket))
-	}
-	return nil
-}
-
 // install puts the programs where Talos has them.
-func install(spec *Spec) error {
+func install(spec *boot.Spec) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -132,14 +145,14 @@ func install(spec *Spec) error {
 		{"/usr/bin", "ctr", "ctr"}, {"/usr/bin", "runc", "runc.real"},
 		{"/opt/cni/bin", "bridge", "bridge"}, {"/opt/cni/bin", "loopback", "loopback"}, {"/opt/cni/bin", "host-local", "host-local"},
 	} {
-		program, err := spec.program(each.name)
+		program, err := spec.Program(each.name)
 		if err != nil {
 			return err
 		}
 		place[filepath.Join(each.folder, each.as)] = program
 	}
 	for target, source := range place {
-		if err := bind(source, target); err != nil {
+		if err := files.Bind(source, target); err != nil {
 			return err
 		}
 	}
@@ -152,38 +165,4 @@ func install(spec *Spec) error {
 		return err
 	}
 	return os.WriteFile(realRunc, text, 0o755)
-}
-
-// bind shows a file under another name.
-func bind(source, target string) error {
-	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-		return err
-	}
-	_ = os.Remove(target)
-	if err := os.WriteFile(target, nil, 0o755); err != nil {
-		return err
-	}
-	if err := syscall.Mount(source, target, "", syscall.MS_BIND, ""); err != nil {
-		return fmt.Errorf("showing %s as %s: %w", source, target, err)
-	}
-	return nil
-}
-
-// write makes a file and its folder.
-func write(path, text string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(path, []byte(text), 0o644)
-}
-
-// said runs a program and gives its output with the error.
-func said(argv ...string) error {
-	command := exec.Command(argv[0], argv[1:]...)
-	command.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-	text, err := command.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, strings.TrimSpace(string(text)))
-	}
-	return nil
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package realnode
+package inside
 
 import (
 	"encoding/json"
@@ -15,9 +15,9 @@ import (
 // realRunc is runc itself, beside this binary under its name.
 const realRunc = "/usr/bin/runc.real"
 
-// runcWithoutSeccomp takes the system call filter out of a container's description and goes on as runc: with libseccomp runc would need a library that
+// Runc takes the system call filter out of a container's description and goes on as runc: with libseccomp runc would need a library that
 // no registry of ours serves. A container then may call more than on Talos; what is refused there for that reason alone is not seen here.
-func runcWithoutSeccomp(arguments []string) int {
+func Runc(arguments []string) int {
 	if slices.Contains(arguments, "create") || slices.Contains(arguments, "run") {
 		if err := dropSeccomp(bundleOf(arguments)); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -1,6 +1,7 @@
 //go:build linux
 
-package realnode
+// Package proxy is what the cluster is on the node: Services and their names, and folders for volumes.
+package proxy
 
 import (
 	"context"
@@ -20,12 +21,10 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	discoverylisters "k8s.io/client-go/listers/discovery/v1"
 	"k8s.io/client-go/tools/cache"
-)
 
-// Where pods look for the cluster's API and for its DNS.
-const (
-	apiAddress = "10.96.0.1"
-	dnsAddress = "10.96.0.10"
+	"talos-gpu/lab/machines/internal/realnode/boot"
+	"talos-gpu/lab/machines/internal/realnode/cable"
+	"talos-gpu/lab/machines/internal/realnode/facts"
 )
 
 // proxy stands for kube-proxy and CoreDNS on the node: a listener for each TCP port of a Service, and answers to names of Services. Pods on emulated nodes
@@ -37,13 +36,13 @@ type proxy struct {
 	open     map[string]net.Listener
 }
 
-// serveCluster follows the cluster's Services and volumes until ctx ends.
-func serveCluster(ctx context.Context) error {
-	found, err := askFacts()
+// Serve follows the cluster's Services and volumes until ctx ends.
+func Serve(ctx context.Context) error {
+	found, err := facts.Ask()
 	if err != nil {
 		return err
 	}
-	config, err := found.cluster()
+	config, err := found.Cluster()
 	if err != nil {
 		return err
 	}
@@ -79,7 +78,7 @@ func (p *proxy) follow() {
 	wanted := map[string]bool{}
 	for _, service := range all {
 		address := service.Spec.ClusterIP
-		if address == "" || address == corev1.ClusterIPNone || address == apiAddress {
+		if address == "" || address == corev1.ClusterIPNone || address == boot.APIAddress {
 			continue
 		}
 		for _, port := range service.Spec.Ports {
@@ -91,14 +90,14 @@ func (p *proxy) follow() {
 			if p.open[at] != nil {
 				continue
 			}
-			_ = ip("addr add " + address + "/32 dev lo") // it may be there, from another port of it
+			_ = cable.IP("addr add " + address + "/32 dev lo") // it may be there, from another port of it
 			listener, err := net.Listen("tcp", at)
 			if err != nil {
 				fmt.Fprintf(os.Stderr, "the Service %s/%s: %v\n", service.Namespace, service.Name, err)
 				continue
 			}
 			p.open[at] = listener
-			go forward(listener, p.dialer(service.Namespace, service.Name, port.Name))
+			go cable.Forward(listener, p.dialer(service.Namespace, service.Name, port.Name))
 		}
 	}
 	for at, listener := range p.open {
@@ -116,7 +115,7 @@ func (p *proxy) dialer(namespace, service, port string) func() (net.Conn, error)
 		if address == "" {
 			return nil, fmt.Errorf("service %s/%s has no endpoint that is ready", namespace, service)
 		}
-		return dialTo("tcp", address)()
+		return cable.DialTo("tcp", address)()
 	}
 }
 
@@ -149,10 +148,10 @@ const clusterDomain = ".svc.cluster.local."
 
 // serveNames answers for Services; other names do not exist, as pods have no way out.
 func (p *proxy) serveNames() error {
-	if err := ip("addr add " + dnsAddress + "/32 dev lo"); err != nil {
+	if err := cable.IP("addr add " + boot.DNSAddress + "/32 dev lo"); err != nil {
 		return err
 	}
-	socket, err := net.ListenPacket("udp", dnsAddress+":53")
+	socket, err := net.ListenPacket("udp", boot.DNSAddress+":53")
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 //go:build linux
 
-package realnode
+// Package groups makes the node's control groups, outside and in the node.
+package groups
 
 import (
 	"fmt"
@@ -13,9 +14,9 @@ import (
 	"time"
 )
 
-// groups are the node's control groups on this computer: one folder in version 2, one for each controller in version 1. In the node's control group
+// Groups are the node's control groups on this computer: one folder in version 2, one for each controller in version 1. In the node's control group
 // namespace they are the root, as the machine's root is for Talos' kubelet.
-type groups struct {
+type Groups struct {
 	folders []string
 }
 
@@ -39,8 +40,9 @@ func own() (map[string]string, error) {
 	return found, nil
 }
 
-func makeGroups(name string) (groups, error) {
-	made := groups{}
+// Make makes the groups of a node.
+func Make(name string) (Groups, error) {
+	made := Groups{}
 	if unified() {
 		// Below the root: a group that has processes cannot pass controllers on to its children, and ours may be such a one.
 		made.folders = []string{filepath.Join("/sys/fs/cgroup", name)}
@@ -58,7 +60,7 @@ func makeGroups(name string) (groups, error) {
 	}
 	for _, folder := range made.folders {
 		if err := os.Mkdir(folder, 0o755); err != nil {
-			made.remove()
+			made.Remove()
 			return made, fmt.Errorf("the node's control group: %w; a real node needs control groups that it may write", err)
 		}
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} { // empty in a new cpuset of version 1, which then takes no process
@@ -70,8 +72,8 @@ func makeGroups(name string) (groups, error) {
 	return made, nil
 }
 
-// take puts a process into the groups.
-func (g groups) take(pid int) error {
+// Take puts a process into the groups.
+func (g Groups) Take(pid int) error {
 	for _, folder := range g.folders {
 		if err := os.WriteFile(filepath.Join(folder, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644); err != nil {
 			return fmt.Errorf("the node's control group: %w", err)
@@ -80,8 +82,8 @@ func (g groups) take(pid int) error {
 	return nil
 }
 
-// remove waits for the kernel to let go of the node's processes, and removes the groups with those that kubelet and runc made in them.
-func (g groups) remove() {
+// Remove waits for the kernel to let go of the node's processes, and removes the groups with those that kubelet and runc made in them.
+func (g Groups) Remove() {
 	deadline := time.Now().Add(10 * time.Second)
 	for _, folder := range g.folders {
 		for {
@@ -110,9 +112,9 @@ func removeTree(folder string) error {
 	return syscall.Rmdir(folder)
 }
 
-// ownGroups makes the process' groups the root of what it and its children see. A namespace is a thread's, so the program goes on as another one, which
+// Enter makes the process' groups the root of what it and its children see. A namespace is a thread's, so the program goes on as another one, which
 // begins with this thread alone.
-func ownGroups(next ...string) error {
+func Enter(next ...string) error {
 	runtime.LockOSThread()
 	const newCgroup = 0x02000000 // CLONE_NEWCGROUP
 	if err := syscall.Unshare(newCgroup); err != nil {
@@ -121,8 +123,8 @@ func ownGroups(next ...string) error {
 	return syscall.Exec("/proc/self/exe", next, os.Environ())
 }
 
-// mountGroups shows the groups where the kubelet looks.
-func mountGroups() error {
+// Mount shows the groups where the kubelet looks.
+func Mount() error {
 	if unified() {
 		// The one that is there shows this computer's root, and keeps another from the same place.
 		if err := syscall.Unmount("/sys/fs/cgroup", syscall.MNT_DETACH); err != nil {

@@ -1,6 +1,7 @@
 //go:build linux
 
-package realnode
+// Package facts tells programs on the node what the lab knows of their machine.
+package facts
 
 import (
 	"context"
@@ -8,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -18,13 +18,11 @@ import (
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/identity"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
+	"talos-gpu/lab/machines/internal/realnode/boot"
 )
 
-// factsAddress is where emulated programs on the node ask for what they know of their machine.
-const factsAddress = apiAddress + ":8181"
-
-// facts of a machine, as the lab has them now.
-type facts struct {
+// Facts of a machine, as the lab has them now.
+type Facts struct {
 	Key, Name, Address, Role string
 	Snapshot                 host.Snapshot
 	TimeScale                float64
@@ -34,13 +32,13 @@ type facts struct {
 	Kubeconfig []byte
 }
 
-// serveFacts answers beside the node, on a socket that the node's own network leads to.
-func serveFacts(spec *Spec, authority *identity.Authority, machine host.Machine) (func(), error) {
+// Serve answers beside the node, on a socket that the node's own network leads to.
+func Serve(spec *boot.Spec, authority *identity.Authority, machine host.Machine) (func(), error) {
 	kubeconfig, err := authority.AdminKubeconfig("lab")
 	if err != nil {
 		return nil, err
 	}
-	socket := spec.factsSocket()
+	socket := spec.FactsSocket()
 	_ = os.Remove(socket) // an earlier boot's
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
@@ -49,7 +47,7 @@ func serveFacts(spec *Spec, authority *identity.Authority, machine host.Machine)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		snapshot := machine.Snapshot()
 		snapshot.Config = nil
-		_ = json.NewEncoder(w).Encode(facts{
+		_ = json.NewEncoder(w).Encode(Facts{
 			Key: machine.Key(), Name: machine.Name(), Address: machine.Address(), Role: machine.Role(), Snapshot: snapshot, Cards: gpu.Cards(machine),
 			TimeScale: 1 / machine.Clock().Real(time.Second).Seconds(), Kubeconfig: kubeconfig,
 		})
@@ -58,12 +56,10 @@ func serveFacts(spec *Spec, authority *identity.Authority, machine host.Machine)
 	return func() { _ = server.Close() }, nil
 }
 
-func (s *Spec) factsSocket() string { return filepath.Join(s.Folder, "facts.sock") }
-
-// askFacts asks for them, on the node or in one of its containers.
-func askFacts() (facts, error) {
-	found := facts{}
-	answer, err := (&http.Client{Timeout: 10 * time.Second}).Get("http://" + factsAddress)
+// Ask asks for them, on the node or in one of its containers.
+func Ask() (Facts, error) {
+	found := Facts{}
+	answer, err := (&http.Client{Timeout: 10 * time.Second}).Get("http://" + boot.FactsAddress)
 	if err != nil {
 		return found, err
 	}
@@ -71,13 +67,13 @@ func askFacts() (facts, error) {
 	return found, json.NewDecoder(answer.Body).Decode(&found)
 }
 
-// cluster is the API with the administrator's rights, as the node reaches it.
-func (f facts) cluster() (*rest.Config, error) {
+// Cluster is the API with the administrator's rights, as the node reaches it.
+func (f Facts) Cluster() (*rest.Config, error) {
 	config, err := clientcmd.RESTConfigFromKubeConfig(f.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	config.Host = "https://" + apiAddress
+	config.Host = "https://" + boot.APIAddress
 	config.QPS, config.Burst = 100, 200
 	config.WarningHandler = rest.NoWarnings{}
 	return config, nil
@@ -85,9 +81,12 @@ func (f facts) cluster() (*rest.Config, error) {
 
 // toldMachine is a machine as a container on its node knows it.
 type toldMachine struct {
-	facts
+	facts Facts
 	clock *clock.Clock
 }
+
+// Machine is the one that the facts are of.
+func (f Facts) Machine() host.Machine { return toldMachine{facts: f, clock: clock.New(f.TimeScale)} }
 
 func (m toldMachine) Key() string             { return m.facts.Key }
 func (m toldMachine) Name() string            { return m.facts.Name }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package realnode
+package driver
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
+	"talos-gpu/lab/machines/internal/realnode/boot"
 )
 
 //go:embed native/*.c
@@ -21,8 +22,8 @@ var native embed.FS
 // standInLibraries are those of the driver that programs look for.
 var standInLibraries = []string{"libnvidia-ml.so", "libcuda.so"}
 
-// prepare builds, outside, what the node has from C: its sandboxes' program, the smoke test, and without a real driver its stand-in.
-func prepare(spec *Spec) error {
+// Prepare builds, outside, what the node has from C: its sandboxes' program, the smoke test, and without a real driver its stand-in.
+func Prepare(spec *boot.Spec) error {
 	folder := filepath.Join(spec.Folder, "programs")
 	if err := compile(folder, "pause.c", "pause", "-static", "-Os"); err != nil {
 		return err
@@ -33,7 +34,7 @@ func prepare(spec *Spec) error {
 	if spec.RealDriver {
 		return collectDriver(spec)
 	}
-	if !spec.standsIn() {
+	if !spec.StandsIn() {
 		return nil
 	}
 	if err := compile(folder, "nvml.c", "libnvidia-ml.so."+spec.Libraries, "-shared", "-fPIC", "-O1", `-DDRIVER_VERSION="`+spec.Libraries+`"`, "-DCARDS="+cardsInC(spec.Cards), "-DCUDA_VERSION="+cudaInC(spec.Libraries), "-Wl,-soname,libnvidia-ml.so.1"); err != nil {
