@@ -1,7 +1,4 @@
-import { setTimeout as pause } from "node:timers/promises";
-
-/** Milliseconds between two looks at what cannot be watched. */
-const every = 250;
+import { until as lookUntil } from "../until";
 
 /** Seconds until something holds; undefined when it does not within the limit. */
 export async function until(
@@ -9,13 +6,8 @@ export async function until(
   limit: number,
   holds: () => Promise<boolean>,
 ): Promise<number | undefined> {
-  const begin = performance.now();
-  const took = (): number => Math.round((performance.now() - begin) / 100) / 10;
-  for (;;) {
-    if (await holds()) return took();
-    if (took() > limit) return undefined;
-    await pause(every, undefined, { signal });
-  }
+  const { seen, seconds } = await lookUntil({ seconds: limit, signal }, holds, Boolean);
+  return seen ? Math.round(seconds * 10) / 10 : undefined;
 }
 
 /** Whether asking for something fails: what is deleted is not found. */

@@ -8,6 +8,7 @@ import { taintsOfNode } from "../cluster/node";
 import { ApiError, isNotFound, type KubernetesObject } from "../providers/kubernetes/api";
 import { Cluster } from "../providers/kubernetes/cluster";
 import { valuesOf, type Standing } from "./standing";
+import { until } from "../until";
 
 /** Kinds whose objects the cluster itself makes and drops all the time. */
 const passing = new Set(["Event", "APIService", "ComponentStatus", "CSINode"]);
@@ -50,16 +51,19 @@ const servedSeconds = 30;
 
 /** Until then it answers 429, "storage is (re)initializing" (kubernetes, apiserver/pkg/storage/cacher). */
 async function listed(cluster: Cluster, path: string, signal: AbortSignal): Promise<KubernetesObject[]> {
-  const deadline = performance.now() + servedSeconds * 1000;
-  for (;;) {
-    try {
-      return (await cluster.list(path, {}, signal)).items;
-    } catch (error) {
-      if (isNotFound(error)) return []; // its definition went meanwhile
-      if (!(error instanceof ApiError) || error.code !== 429 || performance.now() > deadline) throw error;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  const list = (): Promise<KubernetesObject[] | ApiError> =>
+    cluster.list(path, {}, signal).then(
+      ({ items }) => items,
+      (error: unknown) => {
+        if (isNotFound(error)) return []; // its definition went meanwhile
+        if (error instanceof ApiError && error.code === 429) return error;
+        throw error;
+      },
+    );
+  const patience = { seconds: servedSeconds, every: 100, signal };
+  const { seen } = await until(patience, list, (listed) => !(listed instanceof ApiError));
+  if (seen instanceof ApiError) throw seen;
+  return seen;
 }
 
 async function nodesOf({ kubernetes }: Lab): Promise<Standing["nodes"]> {

@@ -1,8 +1,8 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { inOneLine } from "../../components/diagnosis/unlike/index";
 import { Failed, type Phase, type Say } from "../phases";
 import { diagnoseLab } from "./diagnose-lab";
 import { gatherMachines, gatherWorkloads } from "./gather";
+import { until } from "../until";
 import type { Running } from "./running";
 
 /**
@@ -23,31 +23,31 @@ export const outcomePhase: Phase<Running> = {
   title: "what came of it",
   run: async (lab, say) => {
     const { report, session, options } = lab;
-    const deadline = performance.now() + (settlingSeconds / options.timeScale + realPartsSeconds) * 1000;
-    for (;;) {
-      const said: string[] = [];
-      const { unlike, explained } = await look(lab, (line) => void said.push(line));
-      report.ok = unlike.length === 0 && report.failures.length === 0 && !lab.failed;
-      if (report.ok) return "as planned, and the doctor finds nothing";
-      if ((lab.failed && explained) || performance.now() > deadline) {
-        for (const line of [...said, ...unlike]) say(line);
-        return new Failed("not as planned");
-      }
-      await pause(betweenLooks, undefined, { signal: session.signal });
-    }
+    const seconds = settlingSeconds / options.timeScale + realPartsSeconds;
+    const { seen } = await until(
+      { seconds, every: betweenLooks, signal: session.signal },
+      () => look(lab),
+      ({ explained }) => report.ok || (lab.failed && explained),
+    );
+    if (report.ok) return "as planned, and the doctor finds nothing";
+    for (const line of seen.lines) say(line);
+    return new Failed("not as planned");
   },
 };
 
-/** Fills the report, and tells what is unlike the plan. What is wrong need not fail an update, so the doctor looks always. */
-async function look(lab: Running, say: Say): Promise<{ unlike: string[]; explained: boolean }> {
+/** Fills the report; gives what there is to say of what is unlike the plan. What is wrong need not fail an update, so the doctor looks always. */
+async function look(lab: Running): Promise<{ lines: string[]; explained: boolean }> {
   const { report } = lab;
+  const lines: string[] = [];
   report.machines = await gatherMachines(lab.machines, lab.kubernetes);
   report.workloads = await gatherWorkloads(lab.kubernetes);
+  const say: Say = (line) => void lines.push(line);
   const { unlike, failures, explained } = await diagnoseLab(lab, lab.diagnostics, lab.failed, say);
   report.failures = failures;
-  const lines = unlike.flatMap((one) => [
-    `unlike the plan: ${inOneLine(one)}`,
-    ...(one.lastWords ?? []).map((line) => `    ${line}`),
-  ]);
-  return { unlike: lines, explained };
+  report.ok = unlike.length === 0 && failures.length === 0 && !lab.failed;
+  for (const one of unlike) {
+    say(`unlike the plan: ${inOneLine(one)}`);
+    for (const line of one.lastWords ?? []) say(`    ${line}`);
+  }
+  return { lines, explained };
 }

@@ -5,6 +5,7 @@ import { Failed, type Phase } from "../phases";
 import type { Running } from "./running";
 import type { Standing } from "./standing";
 import { narrate } from "./updates";
+import { until } from "../until";
 
 /** Takes the stack down, and looks whether anything of it is left. */
 export const downPhase: Phase<Running> = {
@@ -49,15 +50,12 @@ const settleSeconds = 90;
 
 /** What the destroy left, once nothing of it goes by itself any more. */
 export async function whatIsLeft(lab: Running, up: Standing): Promise<Leftovers> {
-  const deadline = performance.now() + settleSeconds * 1000;
-  for (;;) {
-    lab.session.signal.throwIfAborted();
-    const found = await lookAround(lab).then(
+  const look = (): Promise<Leftovers> =>
+    lookAround(lab).then(
       (after) => leftovers(planCluster(lab.spec), lab.before, up, after, lab.earlier),
       // A machine that Omni reboots just now does not answer.
-      (error: Error): Leftovers => ({ left: [`not to be looked at: ${error.message}`], stays: [] }),
+      (error: Error) => ({ left: [`not to be looked at: ${error.message}`], stays: [] }),
     );
-    if (found.left.length === 0 || performance.now() > deadline) return found;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
+  const patience = { seconds: settleSeconds, every: 500, signal: lab.session.signal };
+  return (await until(patience, look, ({ left }) => left.length === 0)).seen;
 }

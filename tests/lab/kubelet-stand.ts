@@ -10,6 +10,7 @@ import { startFactory, type Factory } from "../../lab/factory";
 import { startMachines, type Machines } from "../../lab/machines";
 import { provideTools } from "../../lab/tools";
 import { request } from "./controlplane/kubernetes";
+import { untilSeen } from "../../lab/until";
 
 const run = promisify(execFile);
 /** Namespace of the GPU Operator. */
@@ -126,14 +127,9 @@ export async function eventually<Seen>(
   read: () => Promise<Seen>,
   holds: (seen: Seen) => boolean,
 ): Promise<Seen> {
-  const deadline = performance.now() + 40_000;
-  for (;;) {
-    const seen = await read().catch((error: unknown) => error);
-    if (!(seen instanceof Error) && holds(seen as Seen)) return seen as Seen;
-    if (performance.now() > deadline)
-      throw new Error(`not within 40 s: ${what}; last: ${JSON.stringify(seen) ?? seen}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  const reading = (): Promise<Seen | Error> => read().catch((error: Error) => error);
+  const well = (seen: Seen | Error): boolean => !(seen instanceof Error) && holds(seen);
+  return (await untilSeen(what, { seconds: 40, every: 100 }, reading, well)) as Seen;
 }
 
 /** Path of an object's kind in the API. */

@@ -6,6 +6,7 @@ import { onNode } from "../../lab/node/on-node";
 import { startApart } from "../e2e/support/apart";
 import { type Found, type Kubernetes, kubernetesOf } from "../e2e/support/kubernetes";
 import { left, nothingLeft, startLab } from "../e2e/support/labs";
+import { untilSeen } from "../../lab/until";
 
 /** Name of the machine whose node is real (stacks/Pulumi.node-*.yaml). */
 export const machine = "gpu-1";
@@ -121,18 +122,9 @@ const folders = (at: string): string[] =>
     .map(({ name }) => path.join(at, name));
 
 /** Asks until the answer is as wanted; fails with the last answer. */
-export async function until<Answer>(
+export const until = <Answer>(
   what: string,
   asked: () => Promise<Answer>,
   holds: (answer: Answer) => boolean,
   seconds = 90,
-): Promise<Answer> {
-  const deadline = performance.now() + seconds * 1000;
-  for (;;) {
-    const answer = await asked();
-    if (holds(answer)) return answer;
-    if (performance.now() > deadline)
-      throw new Error(`not within ${seconds} s: ${what}; last: ${JSON.stringify(answer)}`);
-    await new Promise((resolve) => setTimeout(resolve, 250)); // events come late, and watching would tell no more
-  }
-}
+): Promise<Answer> => untilSeen(what, { seconds }, asked, holds);

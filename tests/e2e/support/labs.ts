@@ -4,6 +4,7 @@ import * as readline from "node:readline";
 import type { Came, LabReport } from "../../../lab/run/report";
 import { startApart } from "./apart";
 import { descendants, readOr } from "./processes";
+import { untilSeen } from "../../../lab/until";
 
 /** A lab that runs as a user would run it, as a process of its own. */
 export interface LabRun {
@@ -104,9 +105,6 @@ export function left(folder: string): string[] {
 
 /** Resolves when a lab has left neither folder nor process; rejects after the limit, naming what is left. */
 export async function nothingLeft(folder: string, limitSeconds = 30): Promise<void> {
-  const deadline = performance.now() + limitSeconds * 1000;
-  while (fs.existsSync(folder) || left(folder).length > 0) {
-    if (performance.now() > deadline) throw new Error(`left: ${[folder, ...left(folder)].join("\n")}`);
-    await new Promise((resolve) => setTimeout(resolve, 100)); // processes of others cannot be watched
-  }
+  const all = (): string[] => [...(fs.existsSync(folder) ? [folder] : []), ...left(folder)];
+  await untilSeen("nothing is left", { seconds: limitSeconds, every: 100 }, all, (still) => still.length === 0);
 }

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as https from "node:https";
+import { untilSeen } from "../../../lab/until";
 
 /** What the API server answered. */
 export interface Answer {
@@ -39,11 +40,7 @@ export function processesOf(folder: string): string[] {
 
 /** Waits for a condition that no event announces, such as the end of somebody else's child. */
 export async function until(holds: () => boolean, what: string, limit = 5_000): Promise<void> {
-  const deadline = performance.now() + limit;
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`not within ${limit} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await untilSeen(what, { seconds: limit / 1000, every: 20 }, holds, Boolean);
 }
 
 function parse(text: string): Record<string, unknown> {
