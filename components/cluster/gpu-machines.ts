@@ -71,7 +71,9 @@ export class Fleet {
    */
   private some(recipes: MachineRecipe[], after: pulumi.Resource): PlannedMachine[] {
     const stage = new Set(recipes.map(({ name }) => name));
-    const brought = recipes.map((recipe) => ({ recipe, machine: this.one(recipe, stage, after) }));
+    const brought: PlannedMachine[] = [];
+    // A loop: the SDK writes down the whole stack of calls with every resource, and a large cluster has thousands.
+    for (const recipe of recipes) brought.push({ recipe, machine: this.one(recipe, stage, after) });
     this.machines.push(...brought);
     return brought;
   }
