@@ -88,8 +88,8 @@ test(
       result: "failed",
       creates: ["pulumi:pulumi:Stack talos-gpu-aarhus-h100-mixed"],
     });
-    // CPU of the CLI, its host and the program, whatever else this computer does; cmd/run alone took 17 s over such an error.
-    expect(cpuSeconds).toBeLessThan(8);
+    // CPU of the CLI, its host, the program and the policy pack: 4 s, of which two cores share most. cmd/run alone took 17 s once.
+    expect(cpuSeconds).toBeLessThan(6);
     expect(cpuSeconds).toBeGreaterThan(1);
   },
   limit,

@@ -19,9 +19,12 @@ export interface LifeStand {
   reboots(): Promise<number>;
 }
 
-/** @param stack file of the stack. */
-export async function openLifeStand(session: Session, stack: string): Promise<LifeStand> {
-  const options = parseOptions(["--stack", stack]);
+/**
+ * @param stack file of the stack.
+ * @param more further options of the lab
+ */
+export async function openLifeStand(session: Session, stack: string, more: string[] = []): Promise<LifeStand> {
+  const options = parseOptions(["--stack", stack, ...more]);
   const { config, spec } = stackConfiguration(stack, options);
   const lab = await openLab(session, options, spec, config);
   [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab)]);

@@ -28,6 +28,8 @@ export interface Life {
   /** Takes from it what the stack does not have at first. */
   first: (said: Said) => void;
   edits: LifeEdit[];
+  /** Options of the lab, besides its stack. Default none. */
+  options?: string[];
   /** Whether somebody then deletes by hand, and `--refresh`, `lookAgain` and `--replace` follow. */
   byHand?: boolean;
 }
@@ -114,6 +116,19 @@ export const lives: Record<string, Life> = {
       { name: "driver branch, lts to production", edit: (said) => (said["driver"].branch = "production") },
     ],
     byHand: true,
+  },
+  omni: {
+    stack: file("edited-omni"),
+    // In maintenance mode it would wait to be added by its owner.
+    options: ["--omni-members"],
+    first: () => {},
+    edits: [
+      { name: "label", edit: (said) => (machine(said, "gpu-1")["labels"] = { slot: "X" }), quiet: true },
+      {
+        name: "a further extension",
+        edit: (said) => (machine(said, "gpu-1")["extensions"] = ["siderolabs/iscsi-tools"]),
+      },
+    ],
   },
 };
 

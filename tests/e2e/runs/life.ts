@@ -163,7 +163,7 @@ function otherThanSame({ changes, diagnostics, result }: RunResult): string[] {
 /** @param only Fits the names of the edits to go through, for who looks at one. Default: all. */
 asProgram(async (session, name, only = ""): Promise<LifeRun> => {
   const life = lives[name]!;
-  const stand = await openLifeStand(session, life.stack);
+  const stand = await openLifeStand(session, life.stack, life.options);
   const { lab } = stand;
   const said = structuredClone(lab.config) as Said;
   life.first(said);
