@@ -1,13 +1,5 @@
 import * as fs from "node:fs";
-import {
-  cardOf,
-  migOf,
-  planCluster,
-  powerRangeOf,
-  type ClusterSpec,
-  type GpuSpec,
-  type MachineSpec,
-} from "../../components/recipe";
+import { planCluster, type ClusterSpec, type MachineSpec } from "../../components/recipe";
 import { chartFolder, isLabChart } from "../charts";
 import { type ChartRepository, serveCharts } from "../charts/repository";
 import type { FixId } from "../../components/diagnosis";
@@ -18,10 +10,10 @@ import { assertInstalled, neededPlugins } from "./installed-plugins";
 import { leadAddresses } from "./led-addresses";
 import { repository } from "../../stacks/stack-file";
 import { initialSchematic, readInitialImages, type InitialImage } from "./initial-image";
-import { pciDeviceOf } from "./pci-device";
+import { labGpu } from "./lab-gpu";
 import { KubernetesView } from "./kubernetes-view";
 import { isReady } from "./node";
-import { startMachines, type LabGpu, type LabMachine, type Machines } from "../machines";
+import { startMachines, type LabMachine, type Machines } from "../machines";
 import { startOmni, type LabOmni } from "../omni";
 import { foreignResources } from "../omni/foreign";
 import type { LabOptions } from "../options";
@@ -244,26 +236,4 @@ async function bringOmni(lab: Lab, existing: ExistingCluster, images: Record<str
   session.onClose(() => omni.close());
   for (const { uuid } of managed) for (const resource of foreignResources(cluster, uuid)) omni.resources.put(resource);
   lab.omni = omni;
-}
-
-/** What the emulation needs to know of a card; the facts are the recipe's. */
-function labGpu(gpu: GpuSpec): LabGpu {
-  const card = cardOf(gpu);
-  if (card === undefined)
-    throw new Error(`gpus: the tables have no ${gpu.model}, so it cannot be emulated; add it to data/cards.ts`);
-  const power = powerRangeOf(card);
-  const mig = migOf(card);
-  return {
-    model: card.model,
-    architecture: card.architecture,
-    pciDevice: card.pciDevice,
-    ...pciDeviceOf(card),
-    count: gpu.count ?? 1,
-    memoryMiB: card.memoryMiB ?? 8192, // the tables do not say it of every card
-    computeCapability: card.computeCapability,
-    minPowerW: power?.min ?? 0,
-    maxPowerW: power?.max ?? 0,
-    defaultPowerW: card.power?.default ?? 0,
-    ...(mig ? { mig } : {}),
-  };
 }

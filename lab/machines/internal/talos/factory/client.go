@@ -150,8 +150,8 @@ func officialExtensions(schematic string) ([]string, error) {
 	return document.Customization.SystemExtensions.OfficialExtensions, nil
 }
 
-// KernelArgs that the image's schematic adds.
-func (i Image) KernelArgs() []string {
+// kernelArgs that the image's schematic adds.
+func (i Image) kernelArgs() []string {
 	var document customization
 	if err := yaml.Unmarshal([]byte(i.Schematic), &document); err != nil {
 		return nil

@@ -68,3 +68,18 @@ func ParseInstaller(reference string) (Installer, error) {
 
 	return installer, nil
 }
+
+// CommandLine of an image that boots as UKI: what Talos starts its kernel with, and what the schematic adds (talos v1.13.0
+// pkg/machinery/kernel/kernel.go, DefaultArgs and SecureBootArgs; pkg/imager/imager.go, buildCmdline).
+func (i Image) CommandLine() string {
+	args := []string{
+		"talos.platform=" + i.Platform, "console=tty0", "init_on_alloc=1", "slab_nomerge=", "pti=on", "consoleblank=0",
+		"nvme_core.io_timeout=4294967295", "printk.devkmsg=on", "selinux=1", "module.sig_enforce=1", "proc_mem.force_override=never",
+	}
+
+	if i.SecureBoot {
+		args = append(args, "lockdown=confidentiality")
+	}
+
+	return strings.Join(append(args, i.kernelArgs()...), " ")
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -118,7 +117,7 @@ func (m *Machine) brokenSlot(ctx context.Context) {
 func (m *Machine) baseFiles(image factory.Image, bootID string) error {
 	for path, content := range map[string]string{
 		"/proc/sys/kernel/random/boot_id": bootID + "\n",
-		"/proc/cmdline":                   commandLine(image) + "\n",
+		"/proc/cmdline":                   image.CommandLine() + "\n",
 		"/proc/modules":                   "",
 		"/proc/version":                   "Linux version (talos@buildkitsandbox) SMP\n",
 		"/etc/os-release":                 fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%s\nPRETTY_NAME=\"Talos (%s)\"\n", image.Version, image.Version),
@@ -136,21 +135,6 @@ func (m *Machine) baseFiles(image factory.Image, bootID string) error {
 	}
 
 	return nil
-}
-
-// commandLine of an image that boots as UKI: what Talos starts its kernel with, and what the schematic adds (talos v1.13.0
-// pkg/machinery/kernel/kernel.go, DefaultArgs and SecureBootArgs; pkg/imager/imager.go, buildCmdline).
-func commandLine(image factory.Image) string {
-	args := []string{
-		"talos.platform=" + image.Platform, "console=tty0", "init_on_alloc=1", "slab_nomerge=", "pti=on", "consoleblank=0",
-		"nvme_core.io_timeout=4294967295", "printk.devkmsg=on", "selinux=1", "module.sig_enforce=1", "proc_mem.force_override=never",
-	}
-
-	if image.SecureBoot {
-		args = append(args, "lockdown=confidentiality")
-	}
-
-	return strings.Join(append(args, image.KernelArgs()...), " ")
 }
 
 // powerOff stops what runs, in the order of the sequence that the machine goes down by.

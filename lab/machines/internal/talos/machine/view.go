@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +11,58 @@ import (
 	"talos-gpu/lab/machines/internal/talos/release"
 	"talos-gpu/lab/machines/internal/talos/resources"
 )
+
+var _ host.Machine = (*Machine)(nil)
+
+// Key is what the lab calls the machine.
+func (m *Machine) Key() string { return m.spec.Name }
+
+// Name is the machine's host name since its last boot, and the name of its node.
+func (m *Machine) Name() string { return look(m, func(s *state) string { return s.boot.host }) }
+
+// Address of the machine's API.
+func (m *Machine) Address() string { return m.spec.Address }
+
+// Role is controlplane or worker.
+func (m *Machine) Role() string { return m.spec.Role }
+
+// RootFS is the machine's file system.
+func (m *Machine) RootFS() string { return m.root }
+
+// Clock is the lab's.
+func (m *Machine) Clock() host.Clock { return m.env.Clock }
+
+// Environment that the machine shares with the others.
+func (m *Machine) Environment() Environment { return m.env }
+
+// Watch signals changes; see host.Machine.
+func (m *Machine) Watch(ctx context.Context) <-chan struct{} {
+	out := make(chan struct{}, 1)
+
+	go func() {
+		defer close(out)
+
+		for {
+			// Before the signal: a change after it, which the receiver may not see, is then another signal.
+			m.mu.Lock()
+			changed := m.changed
+			m.mu.Unlock()
+
+			select {
+			case out <- struct{}{}:
+			default:
+			}
+
+			select {
+			case <-ctx.Done():
+				return
+			case <-changed:
+			}
+		}
+	}()
+
+	return out
+}
 
 // Snapshot is a consistent copy for the kubelet emulation.
 func (m *Machine) Snapshot() host.Snapshot {

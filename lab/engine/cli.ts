@@ -1,0 +1,35 @@
+import { PulumiCommand } from "@pulumi/pulumi/automation";
+import { randomBytes } from "node:crypto";
+import { mkdir, symlink } from "node:fs/promises";
+import * as path from "node:path";
+import type { LabEngineOptions } from "./options";
+
+/** The CLI as the Automation API wants it, which looks for `bin/pulumi` below a root. */
+export async function commandOf(pulumi: string, dir: string): Promise<PulumiCommand> {
+  const bin = path.join(dir, "cli", "bin");
+  await mkdir(bin, { recursive: true });
+  await symlink(pulumi, path.join(bin, "pulumi")).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+  return PulumiCommand.get({ root: path.dirname(bin) });
+}
+
+/** Environment of the CLI: a backend of its own; and a home of its own, but where the published plugins are asked for. */
+export function environmentOf({ dir, plugins, environment, passphrase }: LabEngineOptions): Record<string, string> {
+  const own = {
+    PULUMI_BACKEND_URL: `file://${path.join(dir, "state")}`,
+    PULUMI_CONFIG_PASSPHRASE: passphrase ?? randomBytes(24).toString("base64url"),
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+    PULUMI_AUTOMATION_API_SKIP_VERSION_CHECK: "true",
+  };
+  if (plugins === "real") return { ...environment, ...own };
+  return {
+    ...environment,
+    ...own,
+    PULUMI_HOME: path.join(dir, "home"),
+    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
+    PULUMI_DEBUG_PROVIDERS: Object.entries(plugins)
+      .map(([name, port]) => `${name}:${port}`)
+      .join(","),
+  };
+}

@@ -1,0 +1,65 @@
+import type { OutputMap } from "@pulumi/pulumi/automation";
+import type { Changes, Progress } from "./events";
+import type { Program } from "./program";
+
+/** What the engine works on. */
+export interface LabEngineOptions {
+  /** The `pulumi` binary. */
+  readonly pulumi: string;
+  /** Folder for everything the engine keeps: project, settings, state, home, `events.jsonl`. Removed by nobody but the caller. */
+  readonly dir: string;
+  /** Name of the project, which is the default namespace of its configuration. */
+  readonly project: string;
+  /** Name of the stack. */
+  readonly stack: string;
+  /**
+   * The program: a function of this process, or the folder of a project that the CLI runs as it does for a user, by the
+   * language host on PATH of `environment`. Such a project keeps its own name, and its settings where it says.
+   */
+  readonly program: Program | string;
+  /** Configuration by full key (`talos-gpu:machines`), as it stands in a settings file. Default: none. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Secret configuration by full key, e.g. `talos-gpu:kubeconfig`. Default: none. */
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** Providers that listen, name to port; `real` lets the CLI find and install the published plugins. */
+  readonly plugins: Readonly<Record<string, number>> | "real";
+  /**
+   * Encrypts the stack's secrets; goes to the engine by environment. Default: random, so that what is in `dir` cannot be
+   * read by a later engine. Give one to open the same `dir` again.
+   */
+  readonly passphrase?: string;
+  /** Further environment of the engine and of real plugins. Default: this process' alone. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** How to run one update. */
+export interface RunOptions {
+  /** Gets every operation and message as it happens. */
+  readonly onEvent?: (progress: Progress) => void;
+  /** Cancels, like Ctrl-C: resources under way may finish. */
+  readonly signal?: AbortSignal;
+  /** Longest time of the whole update in seconds; it is then cancelled. Default 3600. */
+  readonly timeoutSeconds?: number;
+  /** Resources at a time. Default: the engine's own. */
+  readonly parallel?: number;
+  /** Reads the live state first. Default false. */
+  readonly refresh?: boolean;
+  /** Folders of policy packs that a preview or an update must keep to. Default: none. */
+  readonly policyPacks?: readonly string[];
+  /** URNs of resources that are made anew, whatever they are like. Default: none. */
+  readonly replace?: readonly string[];
+}
+
+/** What came of an update. */
+export interface RunResult {
+  readonly result: "succeeded" | "failed" | "cancelled";
+  readonly changes: Changes;
+  /** Duration by the wall clock. */
+  readonly seconds: number;
+  /** Outputs of the stack after the update; of a preview and after a failure, those of the last update. */
+  readonly outputs: OutputMap;
+  /** Errors, warnings and what the program logged, e.g. `error machine (command:local:Command): …`. */
+  readonly diagnostics: readonly string[];
+  /** Policy packs that looked at it. */
+  readonly policyPacks: readonly string[];
+}
