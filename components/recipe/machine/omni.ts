@@ -26,7 +26,7 @@ export interface OmniMachine {
   cluster: string;
   /** ID of the machine in Omni. */
   uuid: string;
-  /** Strategic-merge patches (YAML text), in order. */
+  /** Strategic-merge patches (YAML text), in order; the last is the recipe's own. */
   patches: string[];
   /** Sorted. Empty: nothing is said, and what the cluster has stays. */
   extensions: string[];
@@ -35,7 +35,9 @@ export interface OmniMachine {
 /**
  * The resources of one machine: its extensions, and its patches. The extensions come first: Omni acts on each as it comes,
  * upgrades before it configures, and would otherwise boot the machine once more for a configuration without a driver. The number in front of an ID is its weight: within the
- * machine, Omni merges by ID, so ours come in their order, after the 500 of Omni's own editor. The extensions take the
+ * machine, Omni merges by ID, so ours come in their order, after the 500 of Omni's own editor. The recipe's own patch keeps its
+ * ID whatever comes before it: were it to move, Omni would hold its containerd part twice or not at all between two writes, and
+ * with it twice Talos does not boot. The extensions take the
  * place of the cluster's and the machine set's list, they are not added to it (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/machine_extensions.go).
  */
@@ -52,7 +54,7 @@ export function omniResources({ cluster, uuid, patches, extensions }: OmniMachin
       ? [{ metadata: metadata(extensionsType, `510-talos-gpu-${uuid}`), spec: { extensions } }]
       : []),
     ...patches.map((data, index) => ({
-      metadata: metadata(configPatchType, `${510 + index}-talos-gpu-${uuid}`),
+      metadata: metadata(configPatchType, `${index === patches.length - 1 ? 510 : 5010 + index}-talos-gpu-${uuid}`),
       spec: { data },
     })),
   ];

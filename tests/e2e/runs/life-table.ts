@@ -128,6 +128,12 @@ export const lives: Record<string, Life> = {
         name: "a further extension",
         edit: (said) => (machine(said, "gpu-1")["extensions"] = ["siderolabs/iscsi-tools"]),
       },
+      {
+        name: "a patch",
+        edit: (said) => (machine(said, "gpu-1")["patches"] = ['machine: {sysctls: {vm.swappiness: "1"}}']),
+        onlyIf: true,
+        quiet: true,
+      },
     ],
   },
 };

@@ -19,8 +19,8 @@ test("a machine's extensions and patches, labelled for it alone and in order", (
       metadata: metadata("ExtensionsConfigurations.omni.sidero.dev", `510-talos-gpu-${uuid}`),
       spec: { extensions: ["siderolabs/x"] },
     },
-    { metadata: metadata("ConfigPatches.omni.sidero.dev", `510-talos-gpu-${uuid}`), spec: { data: "a: 1\n" } },
-    { metadata: metadata("ConfigPatches.omni.sidero.dev", `511-talos-gpu-${uuid}`), spec: { data: "b: 2\n" } },
+    { metadata: metadata("ConfigPatches.omni.sidero.dev", `5010-talos-gpu-${uuid}`), spec: { data: "a: 1\n" } },
+    { metadata: metadata("ConfigPatches.omni.sidero.dev", `510-talos-gpu-${uuid}`), spec: { data: "b: 2\n" } },
   ]);
 });
 

@@ -39,6 +39,11 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): P
     const there = await omni.resource(resource.metadata.type, resource.metadata.id);
     if (!isDeepStrictEqual(there, { spec: resource.spec, labels: resource.metadata.labels })) different.push(resource);
   }
+  // First, so that nothing which has another ID now is there twice meanwhile: Talos does not boot with two of some files.
+  for (const { type, id } of stale) {
+    report(`remove: ${id}, which is ours and not wanted any more`);
+    await omni.delete(type, id);
+  }
   if (different.length > 0) {
     const then =
       state === undefined ? "Omni keeps them for when the machine joins" : "Omni upgrades and reboots by itself";
@@ -46,10 +51,6 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): P
     await omni.apply(different);
   } else {
     report("equal: Omni has all of it already");
-  }
-  for (const { type, id } of stale) {
-    report(`remove: ${id}, which is ours and not wanted any more`);
-    await omni.delete(type, id);
   }
   return {
     hash: createHash("sha256").update(JSON.stringify(task.resources)).digest("hex"),

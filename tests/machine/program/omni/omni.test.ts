@@ -35,11 +35,28 @@ describe("omni-apply", () => {
     const theirs = { "omni.sidero.dev/cluster": "frank" };
     omni.put("500-theirs", theirs, "machine: {sysctls: {a: b}}\n");
     omni.put("510-talos-gpu-another", theirs, "machine: {}\n");
-    await applyToOmni(task([part, "machine: {}\n"]), omni, quiet);
-    expect(await applyToOmni(task(), omni, quiet)).toMatchObject({ written: [], removed: [`511-talos-gpu-${uuid}`] });
+    await applyToOmni(task(["machine: {}\n", part]), omni, quiet);
+    expect(await applyToOmni(task(), omni, quiet)).toMatchObject({ written: [], removed: [`5010-talos-gpu-${uuid}`] });
     expect([...omni.held.values()].map(({ metadata }) => metadata.id)).toEqual(
       expect.arrayContaining(["500-theirs", "510-talos-gpu-another"]),
     );
+  });
+
+  test("a patch that comes or goes leaves the containerd part where it is; what moved is taken away before it comes back", async () => {
+    const omni = new FakeOmni();
+    await applyToOmni(task(), omni, quiet);
+    omni.calls.length = 0;
+    const two = ["machine: {}\n", part];
+    expect(await applyToOmni(task(two), omni, quiet)).toMatchObject({ written: [`5010-talos-gpu-${uuid}`] });
+    expect(await applyToOmni(task(), omni, quiet)).toMatchObject({ written: [], removed: [`5010-talos-gpu-${uuid}`] });
+    // As this package once numbered them.
+    omni.put(`511-talos-gpu-${uuid}`, {}, part);
+    omni.calls.length = 0;
+    await applyToOmni(task(two), omni, quiet);
+    expect(omni.calls).toEqual([
+      `delete ConfigPatches 511-talos-gpu-${uuid}`,
+      `apply ConfigPatches 5010-talos-gpu-${uuid}`,
+    ]);
   });
 
   test("a cluster-wide patch with the same file is refused before anything is written", async () => {
@@ -70,8 +87,8 @@ describe("omni-apply", () => {
     const omni = new FakeOmni();
     await applyToOmni(task(), omni, quiet);
     omni.seen!.extensions = ["siderolabs/iscsi-tools", "siderolabs/x"];
-    expect(await applyToOmni(task([part, "machine: {}\n"]), omni, quiet)).toMatchObject({
-      written: [`511-talos-gpu-${uuid}`],
+    expect(await applyToOmni(task(["machine: {}\n", part]), omni, quiet)).toMatchObject({
+      written: [`5010-talos-gpu-${uuid}`],
     });
   });
 
