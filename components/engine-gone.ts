@@ -15,16 +15,18 @@ export function engineOf(argv: readonly string[], ofProgram: () => string | unde
   return command === undefined ? undefined : argv.slice(2).find((argument) => /^[^-/].*:\d+$/.test(argument));
 }
 
+/** Milliseconds after which a connection that was lost is made anew. */
+const again = 1000;
+
 /**
- * Tells that the engine is gone, as after a SIGKILL of Pulumi's command line: the connection to it ends with its process, or is
- * refused where that had gone before.
+ * Tells that the engine is gone, as after a SIGKILL of Pulumi's command line: the connection to it ends with its process, and a
+ * further one is refused. One that is lost while the engine runs tells nothing: an update that goes on must not end by it.
  */
 export function onEngineGone(engine: string, tell: () => void): void {
   const session = http2.connect(`http://${engine}`);
-  session.on("error", ({ code }: NodeJS.ErrnoException) => {
-    if (code === "ECONNREFUSED") tell();
-  });
-  session.once("connect", () => session.once("close", tell));
+  let refused = false;
+  session.on("error", ({ code }: NodeJS.ErrnoException) => (refused = code === "ECONNREFUSED"));
+  session.once("close", () => (refused ? tell() : void setTimeout(onEngineGone, again, engine, tell).unref()));
   session.unref();
 }
 

@@ -22,8 +22,10 @@ function start(...args: string[]): ChildProcess {
 const firstLine = (child: ChildProcess): Promise<string> =>
   new Promise((resolve) => child.stdout!.once("data", (text: Buffer) => resolve(text.toString().trim())));
 
-/** Something that listens where the engine would. */
+/** Something that listens where the engine would. It loses its first connection, as an engine may that goes on. */
 const engine = `const server = require("node:http2").createServer();
+  let sessions = 0;
+  server.on("session", (session) => (++sessions === 1 ? session.destroy() : console.log("connected again")));
   server.listen(0, "127.0.0.1", () => console.log(server.address().port));`;
 
 /** A program that waits for something, as `cmd/run` has loaded it; the SDK takes the engine from the environment too. */
@@ -45,7 +47,9 @@ test.each<[string, (address: string) => string[]]>([
     const pulumi = start("-e", engine);
     const child = start(...args(`127.0.0.1:${await firstLine(pulumi)}`));
     const ended = new Promise((resolve) => child.once("exit", resolve));
+    const again = firstLine(pulumi);
     expect(await firstLine(child)).toMatch(/^(\d+|runs)$/);
+    expect(await again).toBe("connected again");
     expect(child.exitCode).toBeNull();
     pulumi.kill("SIGKILL");
     expect(await ended).toBe(1); // within the test's limit
