@@ -1,3 +1,4 @@
+import { PatchStrategy, setHeaderOptions } from "@kubernetes/client-node";
 import type { LabEngine } from "../../../lab/engine";
 import type { Running } from "../../../lab/run/running";
 
@@ -35,10 +36,10 @@ export async function deletedByHand({ kubernetes, spec }: Running, kinds: Kind[]
       there: () => named("DaemonSet"),
     },
     label: {
-      remove: async () => {
-        const body = await core.readNode({ name: node });
-        delete body.metadata!.labels!["slot"];
-        return core.replaceNode({ name: node, body });
+      // As kubectl does: a patch, which no other writer of the node comes between.
+      remove: () => {
+        const options = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
+        return core.patchNode({ name: node, body: { metadata: { labels: { slot: null } } } }, options);
       },
       there: label,
     },

@@ -174,7 +174,9 @@ asProgram(async (session, name, only = ""): Promise<LifeRun> => {
     for (const edit of life.edits) if (new RegExp(only).test(edit.name)) await run.through(edit);
     if (life.byHand && new RegExp(only).test("by hand")) await run.byHand();
   } catch (error) {
-    console.error(error); // the steps say what is wrong, and the doctor what it looks like
+    console.error(error); // the steps say what is wrong with the stack, and the doctor what it looks like
+    const stopped = error instanceof Error ? error.message : String(error);
+    run.steps.push({ edit: "stopped", word: "", reboots: {}, wrong: [stopped], seconds: 0 });
     const { unlike } = await diagnoseLab(lab, [], true, (line) => console.error(line));
     for (const one of unlike) console.error([inOneLine(one), ...(one.lastWords ?? [])].join("\n    "));
     return { steps: run.steps, left: [] };
