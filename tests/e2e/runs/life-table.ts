@@ -64,11 +64,34 @@ export const lives: Record<string, Life> = {
         onlyIf: true,
         inPlace: true,
       },
+      { name: "a kernel argument", edit: (said) => (machine(said, "gpu-1")["kernelArgs"] = ["pcie_aspm=off"]) },
+      { name: "a containerd part", edit: (said) => (machine(said, "gpu-1")["containerd"] = { baseRuntimeSpec: true }) },
+      {
+        name: "a sysctl of all",
+        edit: (said) => (said["patches"] = ["machine: {sysctls: {vm.swappiness: '10'}}"]),
+        onlyIf: true,
+        then: [
+          {
+            name: "a comment in it",
+            edit: (said) => (said["patches"] = ["# less of it\nmachine: {sysctls: {vm.swappiness: '10'}}"]),
+            onlyIf: true,
+            quiet: true,
+          },
+        ],
+      },
+      {
+        name: "an udev rule of all",
+        edit: (said) => (said["patches"] = ['machine: {udev: {rules: [SUBSYSTEM=="drm"]}}']),
+        onlyIf: true,
+      },
+      { name: "Kubernetes patch", edit: (said) => (said["kubernetesVersion"] = "v1.34.2") },
+      { name: "no drain", edit: (said) => (said["upgrade"] = { drain: false }), quiet: true },
+      { name: "Talos patch", edit: (said) => (said["talosVersion"] = "v1.11.6"), stays: noDowngrade },
       {
         name: "Talos minor, the running release said",
         edit: (said) => {
           said["talosVersion"] = "v1.12.6";
-          machine(said, "gpu-1")["runningVersion"] = "v1.11.5";
+          machine(said, "gpu-1")["runningVersion"] = "v1.11.6";
         },
         // It changes what Talos generates for an owned machine, if that minor release writes it differently.
         then: [{ name: "runningVersion taken out", edit: (said) => delete machine(said, "gpu-1")["runningVersion"] }],
@@ -134,6 +157,7 @@ export const lives: Record<string, Life> = {
         onlyIf: true,
         quiet: true,
       },
+      { name: "a containerd part", edit: (said) => (machine(said, "gpu-1")["containerd"] = { baseRuntimeSpec: true }) },
     ],
   },
 };

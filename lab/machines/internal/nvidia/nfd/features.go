@@ -25,14 +25,20 @@ var nodeFeatures = schema.GroupVersionResource{Group: "nfd.k8s-sigs.io", Version
 // featuresOf is the label of a NodeFeature that names its node.
 const featuresOf = "nfd.node.kubernetes.io/node-name"
 
-// Tell says what was found on the container's node. The object goes with the pod that says it (nfd-worker.go, setOwnerReference).
+// Tell says what was found on the container's node. The object has the pod that says it for an owner, and the pod's owner beside it: it
+// goes with the DaemonSet, and outlasts a pod that another one follows (nfd-worker.go, setOwnerReference).
 func (o *Discovery) Tell(ctx context.Context, c *cri.Container, name string, found map[string]string) error {
 	none := map[string]any{}
+	var owners []metav1.OwnerReference
+	for _, owner := range c.Pod.OwnerReferences {
+		owners = append(owners, metav1.OwnerReference{APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name, UID: owner.UID})
+	}
+	owners = append(owners, metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: c.Pod.Name, UID: c.Pod.UID})
 	body, err := json.Marshal(map[string]any{
 		"apiVersion": nodeFeatures.GroupVersion().String(), "kind": "NodeFeature",
 		"metadata": map[string]any{
 			"name": name, "labels": map[string]string{featuresOf: c.Machine.Name()},
-			"ownerReferences": []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: c.Pod.Name, UID: c.Pod.UID}},
+			"ownerReferences": owners,
 		},
 		"spec": map[string]any{"labels": found, "features": map[string]any{"attributes": none, "flags": none, "instances": none}},
 	})
