@@ -2,7 +2,11 @@
 /* global console */
 const fs = require("node:fs");
 const { bundle, inSources } = require("./bundle");
-require("./without-arborist");
+
+// What the SDK loads under this name from here on is the one that stands in for it.
+const arborist = require.resolve("@npmcli/arborist", { paths: [require.resolve("@pulumi/pulumi")] });
+require("./no-arborist");
+require.cache[arborist] = require.cache[require.resolve("./no-arborist")];
 
 process.argv.splice(1, 1); // the program sees its own file and arguments
 // Where the repository is linked into another folder, its sources and the bundle of them stay the same.

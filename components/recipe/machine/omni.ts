@@ -34,11 +34,14 @@ export interface OmniMachine {
 
 /**
  * The resources of one machine: its extensions, and its patches. The extensions come first: Omni acts on each as it comes,
- * upgrades before it configures, and would otherwise boot the machine once more for a configuration without a driver. The number in front of an ID is its weight: within the
- * machine, Omni merges by ID, so ours come in their order, after the 500 of Omni's own editor. The recipe's own patch keeps its
- * ID whatever comes before it: were it to move, Omni would hold its containerd part twice or not at all between two writes, and
- * with it twice Talos does not boot. The extensions take the
- * place of the cluster's and the machine set's list, they are not added to it (siderolabs/omni,
+ * upgrades before it configures, and would otherwise boot the machine once more for a configuration without a driver.
+ *
+ * Omni merges a machine's patches in the order of their IDs as text (siderolabs/omni, internal/backend/runtime/omni/controllers/
+ * omni/internal/configpatch; cosi-project/runtime, pkg/state/impl/inmem/collection.go, List). So the user's, 5010 and on, come after the 500 of Omni's own editor, and the recipe's own, 510,
+ * after them. It keeps its ID whatever comes before it: were it to move, Omni would hold its containerd part twice or not at all
+ * between two writes, and with it twice Talos does not boot.
+ *
+ * The extensions take the place of the cluster's and the machine set's list, they are not added to it (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/machine_extensions.go).
  */
 export function omniResources({ cluster, uuid, patches, extensions }: OmniMachine): OmniResource[] {

@@ -3,6 +3,7 @@ import { CORDONED_BY } from "../../../components/machine/program/upgrade/drain";
 import { openFaultStand, type FaultStand, type Ran } from "./faults-stand";
 import type { Session } from "../../../lab/session/session";
 import { killedPhases } from "./faults-phases";
+import { untilSeen } from "../../../lab/until";
 import { asProgram } from "./program";
 
 /** What came of one case. */
@@ -150,12 +151,8 @@ async function outcomes(
   return Object.fromEntries(Object.keys(ended).map((machine) => [machine, outcome(machine)]));
 }
 
-async function until(met: () => Promise<boolean>, seconds = 60): Promise<void> {
-  const end = performance.now() + seconds * 1000;
-  while (!(await met())) {
-    if (performance.now() > end) throw new Error(`${met.toString()}: not within ${seconds} s`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+async function until(met: () => Promise<boolean>): Promise<void> {
+  await untilSeen(met.toString(), { seconds: 60, every: 50 }, met, Boolean);
 }
 
 asProgram(run);
