@@ -6,7 +6,7 @@ import type { PreflightTask } from "../machine/program/preflight/task";
 import { runProgram } from "../machine/program-resource";
 import { imageOf } from "../machine/upgrade";
 import { shortHash } from "../recipe/short-hash";
-import { namespacesMade } from "../recipe/stack/workloads/namespaces";
+import { namespacesMade } from "../recipe/stack/workloads";
 import type { MachineRecipe, Plan } from "../recipe/types";
 
 /** How long the Kubernetes API is waited for: a control plane that an update killed in its reboot comes back within it. */

@@ -74,6 +74,11 @@ const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank", "omni", "mig"].f
   used(name).map((fix) => [name, fix] as const),
 );
 
+test("each fix is one that some of these stacks need", () => {
+  const needed = cases.map(([, fix]) => fix);
+  expect(fixIds.filter((fix) => !needed.includes(fix))).toEqual([]);
+});
+
 test.each(cases)("%s without %s: just that is gone", (name, fix) => {
   const plan = planOf(name);
   const paths = differences(plan, leaveOut([fix], plan));

@@ -34,7 +34,7 @@ import {
   upgradeResult,
   upgradeTask,
 } from "./task";
-import type { UpgradePhase } from "./upgrade/phases";
+import { isUntouched, type UpgradePhase } from "./upgrade/phases";
 import { upgrade } from "./upgrade/upgrade";
 
 type Credential = "talosconfig" | "kubeconfig";
@@ -57,9 +57,6 @@ export interface Verb {
 
 const anytime = (): boolean => true;
 
-/** Phases of an upgrade in which nothing has been done to the machine yet; before the first there is none. */
-const untouched: readonly (UpgradePhase | "")[] = ["", "reach", "join", "compare", "precheck", "pull"];
-
 const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguration };
 
 /** The verbs, by name. */
@@ -69,7 +66,7 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
     "upgrade",
     verb(upgradeTask, {
       needs: ["talosconfig", "kubeconfig"],
-      mayEnd: (phase) => (untouched as readonly string[]).includes(phase),
+      mayEnd: (phase) => phase === "" || isUntouched(phase as UpgradePhase), // "": before the first
       run: bringMachine,
     }),
   ],

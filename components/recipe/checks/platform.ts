@@ -1,28 +1,6 @@
 import type { Check } from "./check";
+import { platforms } from "../facts/data/platforms";
 import { didYouMean } from "../stack/suggest";
-
-/** Platforms of the Image Factory. Source: talos v1.14.0-rc.1, pkg/machinery/platforms/platforms.go. */
-const platforms = [
-  "metal",
-  "aws",
-  "gcp",
-  "equinixMetal",
-  "azure",
-  "digital-ocean",
-  "nocloud",
-  "openstack",
-  "vmware",
-  "akamai",
-  "cloudstack",
-  "hcloud",
-  "oracle",
-  "upcloud",
-  "vultr",
-  "exoscale",
-  "opennebula",
-  "scaleway",
-  "alibabacloud",
-];
 
 export const platform: Check = {
   id: "platform",

@@ -1,5 +1,5 @@
 import type { Check } from "./check";
-import { namespacesMade } from "../stack/workloads/namespaces";
+import { namespacesMade } from "../stack/workloads/index";
 
 /** Namespaces that every cluster has. Source: kubernetes v1.36.3, pkg/controlplane/controller/systemnamespaces. */
 const given = ["default", "kube-system", "kube-public", "kube-node-lease"];

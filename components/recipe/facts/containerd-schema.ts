@@ -1,17 +1,13 @@
 import data from "./data/containerd-schema.json";
+import { minorRows } from "./data/talos-releases";
 import type { TypeText } from "./talos-schema";
 
 /** What containerd takes in its configuration, release by release (`npm run facts:containerd` makes the data). */
 
-/**
- * containerd's minor in a Talos minor, 0 for 2.0.
- * Source: siderolabs/talos, pkg/machinery/constants, DefaultContainerdVersion at v1.8.3 to v1.14.0-rc.1.
- */
-const containerdMinors: Record<number, number> = { 8: 0, 9: 0, 10: 0, 11: 1, 12: 1, 13: 2, 14: 3 };
-
-/** Minor of containerd 2 in a Talos minor; the newest known one where that is not known. */
+/** Minor of containerd 2 in a Talos minor, 0 for 2.0: of one that the tables do not have, that of the nearest. */
 export function containerdMinor(talosMinor: number): number {
-  return containerdMinors[talosMinor] ?? (talosMinor < 8 ? 0 : 3);
+  const row = minorRows.findLast(({ minor }) => minor <= talosMinor) ?? minorRows[0];
+  return Number(row?.containerd.split(".")[1]);
 }
 
 const structures: Record<string, Record<string, string | (string | number)[]>> = data.defs;

@@ -11,7 +11,9 @@ import {
   powerRangeOf,
 } from "../../../components/recipe/facts/card";
 import { cardAliases, cards, type Card } from "../../../components/recipe/facts/data/cards";
+import { architectureOfLetters, capabilities } from "../../../components/recipe/facts/data/chips";
 import { migGeometries } from "../../../components/recipe/facts/data/mig";
+import { listedChips } from "../../../components/recipe/facts/pci-cards";
 
 const card = (model: string): Card => {
   const found = findCard(model);
@@ -108,6 +110,17 @@ test("the table is whole", () => {
     expect(findCard(row.model)).toBe(row);
   }
   for (const [alias, model] of Object.entries(cardAliases)) expect(findCard(alias)?.model).toBe(model);
+});
+
+test("a row says the architecture that its chip has", () => {
+  const said = new Map(cards.map((row) => [row.model, `${row.architecture} ${row.computeCapability}`]));
+  const differing = listedChips.flatMap(([chip, names]) => {
+    const capability = capabilities.find(([start]) => chip.startsWith(start))?.[1];
+    const listed = `${architectureOfLetters[chip.slice(0, 2)]} ${capability}`;
+    const models = names.map((name) => name.replace(/^(GeForce|Quadro|Tesla) /, ""));
+    return models.filter((model) => (said.get(model) ?? listed) !== listed).map((model) => [model, chip, listed]);
+  });
+  expect(differing).toEqual([]);
 });
 
 test.each([

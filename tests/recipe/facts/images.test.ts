@@ -1,15 +1,29 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import * as pulumi from "@pulumi/pulumi";
 import { gpuStack } from "../../../components/kubernetes/index";
-import { cudaOfComfyUi, cudaOfVllm } from "../../../components/recipe/facts/data/cuda";
+import { vllmImage } from "../../../components/recipe/facts/cuda";
+import { cudaOfComfyUi, cudaOfVllm, cudaSamples } from "../../../components/recipe/facts/data/cuda";
 import { helperImages, released, workloadImages } from "../../../components/recipe/facts/data/images";
 import pciCards from "../../../components/recipe/facts/data/pci-cards.json";
+import type { WorkloadsSpec } from "../../../components/recipe/stack/spec/index";
+import type { WorkloadKind } from "../../../components/recipe/stack/workloads";
+import { gpuWorkloads } from "../../../components/workloads/index";
 import { Ollama } from "../../../components/workloads/ollama";
 import { planOf } from "../../support/plans";
 import { record, type Run } from "../../support/recorder";
 
 const mine = "registry.example/mine:1";
 const monitoring = { dashboard: false };
+
+/** Every image of the tables. */
+const defaults = [
+  ...Object.values(helperImages),
+  ...Object.values(workloadImages),
+  ...cudaSamples.map(({ image }) => image),
+  ...cudaOfComfyUi.map(({ image }) => image),
+  ...cudaOfVllm.map(({ cuda }) => vllmImage(cuda)),
+];
 
 /** Images of all containers that were registered. */
 function imagesOf({ resources }: Run): string[] {
@@ -41,6 +55,23 @@ test("so has the image that pulls models", async () => {
   expect(imagesOf(await pulls(mine))).toContain(mine);
 });
 
+/** Each workload with as little as it takes: one that is missing here does not compile. */
+const least: { [W in WorkloadKind]: NonNullable<WorkloadsSpec[W]> } = {
+  ollama: { models: ["llama3.2:3b"] },
+  comfyui: {},
+  litellm: {},
+  vllm: { model: "Qwen/Qwen2.5-7B-Instruct" },
+  pods: { mine: { image: mine } },
+};
+
+test("the default image of every workload stands in the tables of images", async () => {
+  const access = { runtimeClassName: pulumi.output("nvidia"), gpuResourceName: pulumi.output("nvidia.com/gpu") };
+  const plan = planOf("rtx5070ti", { workloads: least });
+  const images = imagesOf(await record(() => void gpuWorkloads("lab", plan, access, {})));
+  expect(images.length).toBeGreaterThanOrEqual(Object.keys(least).length - 1); // a pod has no default
+  expect(images.filter((image) => !defaults.includes(image))).toEqual([]);
+});
+
 test("the lab has an answer to every image that a stack gets when it names none", () => {
   const internal = path.join(__dirname, "../../../lab/machines/internal");
   const tables = ["node/kubelet/rules/table.go", "nvidia/operator/operator.go"].map((file) =>
@@ -50,8 +81,7 @@ test("the lab has an answer to every image that a stack gets when it names none"
     ([, pattern]) => new RegExp(pattern!, "i"),
   );
   expect(known.length).toBeGreaterThan(10);
-  const images = [...Object.values(helperImages), ...Object.values(workloadImages)];
-  expect(images.filter((image) => !known.some((pattern) => pattern.test(image)))).toEqual([]);
+  expect(defaults.filter((image) => !known.some((pattern) => pattern.test(image)))).toEqual([]);
 });
 
 /** A month of a date like `2026-06` or `2026.10.24`, counted from the year 0. */

@@ -1,3 +1,5 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
 import {
   eraOf,
   extensionsOf,
@@ -9,6 +11,9 @@ import {
 import { containerdMinor } from "../../../components/recipe/facts/containerd-schema";
 import { releases as containerdReleases } from "../../../components/recipe/facts/data/containerd-schema.json";
 import { cudaOfBranch } from "../../../components/recipe/facts/data/cuda";
+import { conflictsReadTo } from "../../../components/recipe/facts/data/document-conflicts";
+import { extensionsReadTo } from "../../../components/recipe/facts/data/extensions";
+import { platformsReadTo } from "../../../components/recipe/facts/data/platforms";
 import { schemaMinor } from "../../../components/recipe/facts/talos-schema";
 import { driverRows, minorRows } from "../../../components/recipe/facts/data/talos-releases";
 import { compareDotted, leastDotted, majorOf, parseTalosVersion } from "../../../components/recipe/facts/version";
@@ -97,6 +102,24 @@ test.each(minorRows)("Talos 1.$minor: the schemas of its configuration and of it
   expect(containerd).toBe(Number(row.containerd.split(".")[1]));
   expect(containerdReleases.map((release) => Number(release.split(".")[1]))).toContain(containerd);
 });
+
+test.each(Object.entries({ extensionsReadTo, conflictsReadTo, platformsReadTo }))(
+  "%s: what no tool renews was read at the newest minor",
+  (_, minor) => expect(minor).toBe(minorRows.at(-1)?.minor),
+);
+
+test.each(minorRows)(
+  "Talos 1.$minor: the lab's machines know its containerd and its kernel",
+  ({ minor, containerd }) => {
+    const file = "../../../lab/machines/internal/node/kubelet/registration/object.go";
+    const [, containerds = "", kernels = ""] =
+      /containerdOf = .*\{\n(.*)\n\}[^]*kernelOf = .*\{\n(.*)\n\}/.exec(
+        fs.readFileSync(path.join(__dirname, file), "utf8"),
+      ) ?? [];
+    expect(containerds).toContain(`"v1.${minor}": "${containerd}"`);
+    expect(kernels).toContain(`"v1.${minor}": `);
+  },
+);
 
 test.each([
   ["v1.12.11", "legacy"],

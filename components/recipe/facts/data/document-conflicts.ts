@@ -44,3 +44,6 @@ export const documentConflicts: Readonly<Record<string, readonly string[]>> = {
   TimeSyncConfig: ["machine.time.servers", "machine.time.disabled", "machine.time.bootTimeout"],
   UnattendedInstallConfig: ["machine.install"],
 };
+
+/** Talos minor at which they were last read. */
+export const conflictsReadTo = 14;

@@ -72,3 +72,6 @@ export const extensionRows: ExtensionRow[] = [
     `),
   },
 ];
+
+/** Talos minor at which they were last read. */
+export const extensionsReadTo = 14;

@@ -47,21 +47,20 @@ export const driverRows: DriverRow[] = [
 /** What holds for all releases of a minor. */
 export interface MinorRow {
   minor: number;
+  /** containerd of the minor's first release. */
   containerd: string;
-  /** Version of containerd's configuration that Talos writes; decides the plugin's name in the CRI part. */
-  criConfigVersion: number;
   /** First and last Kubernetes minor that this Talos runs. */
   kubernetes: { from: number; to: number };
 }
 
 export const minorRows: MinorRow[] = [
-  { minor: 8, containerd: "2.0.0-rc.4", criConfigVersion: 3, kubernetes: { from: 26, to: 31 } },
-  { minor: 9, containerd: "2.0.1", criConfigVersion: 3, kubernetes: { from: 27, to: 32 } },
-  { minor: 10, containerd: "2.0.5", criConfigVersion: 3, kubernetes: { from: 28, to: 33 } },
-  { minor: 11, containerd: "2.1.4", criConfigVersion: 3, kubernetes: { from: 29, to: 34 } },
-  { minor: 12, containerd: "2.1.6", criConfigVersion: 3, kubernetes: { from: 30, to: 35 } },
-  { minor: 13, containerd: "2.2.3", criConfigVersion: 3, kubernetes: { from: 31, to: 36 } },
-  { minor: 14, containerd: "2.3.3", criConfigVersion: 3, kubernetes: { from: 32, to: 37 } },
+  { minor: 8, containerd: "2.0.0-rc.4", kubernetes: { from: 26, to: 31 } },
+  { minor: 9, containerd: "2.0.1", kubernetes: { from: 27, to: 32 } },
+  { minor: 10, containerd: "2.0.5", kubernetes: { from: 28, to: 33 } },
+  { minor: 11, containerd: "2.1.4", kubernetes: { from: 29, to: 34 } },
+  { minor: 12, containerd: "2.1.6", kubernetes: { from: 30, to: 35 } },
+  { minor: 13, containerd: "2.2.3", kubernetes: { from: 31, to: 36 } },
+  { minor: 14, containerd: "2.3.3", kubernetes: { from: 32, to: 37 } },
 ];
 
 /** Talos minor from which NVIDIA's libraries have the standard layout and devices come by CDI: the `cdi` era. */

@@ -9,5 +9,6 @@ export const comfyui = describeWorkload("comfyui", {
   argumentsSchema: schema.extend({ ...gpuAccess, cudaVersion: cudaVersion.optional() }),
   asStack: underItsName("comfyui"),
   gpuRequests: (said) => ({ "": said }),
+  namespaceMade: ({ namespace = "comfyui" }) => namespace,
   server: { name: "comfyui", port: 8188 },
 });

@@ -26,6 +26,8 @@ export interface WorkloadDescriptor<Spec> {
   asStack(said: Record<string, unknown>): { workloads: WorkloadsSpec; field: string };
   /** What requests GPUs, by its name below the workload's field; `""` is the workload itself. */
   gpuRequests(said: Spec): Record<string, SaidOfGpus>;
+  /** The namespace that it makes; undefined where it takes one that is there. */
+  namespaceMade(said: Spec): string | undefined;
   /** Name of its Deployment, its Service and, unless the stack names another, its namespace; and its port. Absent: it is no server. */
   readonly server?: { readonly name: string; readonly port: number };
 }

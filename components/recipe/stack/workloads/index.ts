@@ -66,3 +66,13 @@ export function plannedServers({ workloads = {} }: Pick<ClusterSpec, "workloads"
     return [{ name: server.name, namespace: said.namespace ?? server.name, active: said.active ?? true }];
   });
 }
+
+/** The namespaces that a stack's workloads make, each with the workload that makes it. */
+export function namespacesMade(workloads: WorkloadsSpec = {}): { kind: WorkloadKind; namespace: string }[] {
+  return kinds.flatMap((kind) => {
+    const said = workloads[kind];
+    const descriptor = workloadDescriptors[kind] as WorkloadDescriptor<unknown>;
+    const namespace = said && descriptor.namespaceMade(said);
+    return namespace === undefined ? [] : [{ kind, namespace }];
+  });
+}

@@ -17,5 +17,6 @@ export const ollama = describeWorkload("ollama", {
   argumentsSchema: schema.extend(gpuAccess),
   asStack: underItsName("ollama"),
   gpuRequests: (said) => ({ "": said }),
+  namespaceMade: ({ namespace = "ollama" }) => namespace,
   server: { name: "ollama", port: 11434 },
 });

@@ -28,4 +28,6 @@ export const pods = describeWorkload("pods", {
   argumentsSchema: pod.extend({ ...gpuAccess, podName: objectName.optional() }),
   asStack: (said) => ({ workloads: { pods: { pod: said as unknown as GpuPodSpec } }, field: "workloads.pods.pod" }),
   gpuRequests: (said) => said,
+  namespaceMade: (said) =>
+    Object.values(said).some(({ namespace }) => namespace === undefined) ? "gpu-pods" : undefined,
 });

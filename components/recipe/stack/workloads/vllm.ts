@@ -17,5 +17,6 @@ export const vllm = describeWorkload("vllm", {
   argumentsSchema: schema.extend({ ...gpuAccess, cudaVersion: cudaVersion.optional() }),
   asStack: underItsName("vllm"),
   gpuRequests: (said) => ({ "": said }),
+  namespaceMade: ({ namespace }) => (namespace === undefined ? "vllm" : undefined),
   server: { name: "vllm", port: 8000 },
 });

@@ -1,4 +1,5 @@
 import { upgradePhases } from "../../../../components/machine/program/upgrade/phases";
+import { killedPhases } from "../../../e2e/runs/faults-phases";
 import { schematics } from "../fakes";
 import { setup } from "../setup";
 
@@ -14,4 +15,9 @@ test("every phase of the list is one of some upgrade's, in the order of the list
     names.forEach((name) => seen.add(name));
   }
   expect(upgradePhases.filter((phase) => !seen.has(phase))).toEqual([]);
+});
+
+test("those at which the lab kills the program are the phases of a machine with a card, in its cluster already", async () => {
+  const { phases } = await setup().run();
+  expect(killedPhases).toEqual(phases.map(({ name }) => name));
 });

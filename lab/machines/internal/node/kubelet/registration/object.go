@@ -11,13 +11,15 @@ import (
 	"talos-gpu/lab/machines/internal/host"
 )
 
-// containerd per Talos minor (release notes of v1.9.0 to v1.14.0-rc.1).
+// containerdOf is the containerd of each Talos minor's first release, as components/recipe/facts/data/talos-releases.ts has it.
 var containerdOf = map[string]string{
-	"v1.9": "2.0.1", "v1.10": "2.0.5", "v1.11": "2.1.4", "v1.12": "2.1.6", "v1.13": "2.2.3", "v1.14": "2.3.3",
+	"v1.8": "2.0.0-rc.4", "v1.9": "2.0.1", "v1.10": "2.0.5", "v1.11": "2.1.4", "v1.12": "2.1.6", "v1.13": "2.2.3", "v1.14": "2.3.3",
 }
 
 // kernelOf is each Talos minor's kernel line (release notes).
-var kernelOf = map[string]string{"v1.9": "6.12", "v1.10": "6.12", "v1.11": "6.12", "v1.12": "6.18", "v1.13": "6.18", "v1.14": "6.18"}
+var kernelOf = map[string]string{
+	"v1.8": "6.6", "v1.9": "6.12", "v1.10": "6.12", "v1.11": "6.12", "v1.12": "6.18", "v1.13": "6.18", "v1.14": "6.18",
+}
 
 func minorOf(version string) string {
 	parts := strings.SplitN(version, ".", 3)

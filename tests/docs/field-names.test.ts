@@ -1,0 +1,72 @@
+import { execFileSync } from "node:child_process";
+import * as path from "node:path";
+import * as ts from "typescript";
+import { clusterSchema, type JsonSchema } from "../../cli/schema/json-schema";
+import { repository } from "../../stacks/stack-file";
+import { pages, read } from "./pages";
+
+// A field that is renamed is still named by texts, where no compiler looks: messages, remedies, pages.
+
+const schema = clusterSchema();
+
+/** Fields of a stack that have fields of their own. */
+const groups = Object.entries(schema.properties!).flatMap(([name, field]) => (isGroup(field) ? [name] : []));
+
+function isGroup({ properties, additionalProperties, patternProperties }: JsonSchema): boolean {
+  return [properties, additionalProperties, patternProperties].some((part) => typeof part === "object");
+}
+
+/** `machines.<name>.gpus`: a path of a stack within a text, with anything in a name's place. */
+const paths = new RegExp(String.raw`(?<![\w./:-])(?:${groups.join("|")})(?:\.(?:\*|<[\w-]+>|[\w-]+))+`, "g");
+
+const pathsOf = (text: string): string[] =>
+  [...text.matchAll(paths)].map(([found]) => found).filter((found) => !/\.(ts|go|md|json|yaml)$/.test(found));
+
+/** Whether a field is at a path; a name that is filled in (`*`, `<name>`) may be any. */
+function has([key, ...deeper]: readonly string[], at: JsonSchema = schema): boolean {
+  if (key === undefined) return true;
+  if (!isGroup(at)) return at.type === undefined || at.type === "object"; // somebody else's values
+  const { properties = {}, patternProperties = {}, additionalProperties } = at;
+  const own = /[*<]/.test(key) ? Object.values(properties) : Object.hasOwn(properties, key) ? [properties[key]!] : [];
+  const any = [additionalProperties, ...Object.values(patternProperties)].filter((one) => typeof one === "object");
+  return [...own, ...any].some((field) => has(deeper, field));
+}
+
+/** What reads like one, and is a chart's value or an API group. */
+const others = ["driver.enabled", "devicePlugin.enabled", "monitoring.coreos.com"];
+
+/** Texts of a source, with `*` for what it fills in. */
+function textsOf(file: string): string[] {
+  const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest);
+  const texts: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) texts.push(node.text);
+    if (ts.isTemplateExpression(node))
+      texts.push([node.head.text, ...node.templateSpans.map(({ literal }) => `*${literal.text}`)].join(""));
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return texts;
+}
+
+const sources = execFileSync("git", ["ls-files", "components", "cli", "stacks", "policy"], {
+  cwd: repository,
+  encoding: "utf8",
+})
+  .split("\n")
+  .filter((file) => path.extname(file) === ".ts");
+
+const named = [
+  ...sources.flatMap((file) => textsOf(file).flatMap((text) => pathsOf(text).map((field) => [file, field] as const))),
+  ...pages.flatMap((page) => pathsOf(read(page)).map((field) => [page, field] as const)),
+];
+
+test("texts name fields by their paths", () => {
+  expect(new Set(named.map(([, field]) => field)).size).toBeGreaterThan(50);
+  expect(has(["machines", "gpu-1", "address"])).toBe(true);
+  expect(has(["machines", "gpu-1", "adress"])).toBe(false);
+});
+
+test("every field that a message or a page names by its path is one that a stack has", () => {
+  expect(named.filter(([, field]) => !others.includes(field) && !has(field.split(".")))).toEqual([]);
+});
