@@ -2,8 +2,9 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { gpuDashboard } from "../recipe/kubernetes/dashboard";
 import type { MonitoringSpec } from "../recipe/stack/spec/index";
+import { daemonLabel } from "../recipe/machine/daemon-labels";
 import type { KubernetesRecipe } from "../recipe/types";
-import { labels, podTolerations } from "./pods";
+import { allAtOnce, labels, podTolerations } from "./pods";
 
 const component = "nvidia-dcgm-exporter";
 const port = 9400;
@@ -49,7 +50,7 @@ function prometheusOperator(
 function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomResourceOptions): void {
   const pod: k8s.types.input.core.v1.PodSpec = {
     runtimeClassName: recipe.runtimeClass.name,
-    nodeSelector: recipe.nodeSelector,
+    nodeSelector: { ...recipe.nodeSelector, [daemonLabel.dcgmExporter]: "true" },
     tolerations: podTolerations(recipe.tolerations),
     priorityClassName: "system-node-critical",
     automountServiceAccountToken: false,
@@ -82,6 +83,7 @@ function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomRes
       metadata: { name: component, namespace: recipe.release.namespace, labels: labels(component) },
       spec: {
         selector: { matchLabels: labels(component) },
+        updateStrategy: allAtOnce,
         template: { metadata: { labels: labels(component) }, spec: pod },
       },
     },

@@ -30,6 +30,12 @@ export function onNode(machine: string): Record<string, string> {
   return { "kubernetes.io/hostname": machine };
 }
 
+/**
+ * All pods of a DaemonSet at a time. Pulumi waits ten minutes for them, in which one after the other gets through some sixty
+ * machines; and what they did for their machine lasts while they are away.
+ */
+export const allAtOnce = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%" } };
+
 /** Tolerations as a pod spec takes them: without undefined members. */
 export function podTolerations(tolerations: GpuToleration[] = []): GpuToleration[] {
   return tolerations.map(({ key, operator, value, effect }) => ({

@@ -1,7 +1,8 @@
 import * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
+import { daemonLabel, powerLimitLabel } from "../recipe/machine/daemon-labels";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
-import { kubernetesName, labels, podTolerations } from "./pods";
+import { allAtOnce, kubernetesName, labels, podTolerations } from "./pods";
 
 /** What the script asks of every card, in the order in which it reads. */
 const query = "index,power.limit,power.min_limit,power.max_limit,power.draw,utilization.gpu";
@@ -58,31 +59,21 @@ export function powerLimits(
   machines: MachineRecipe[],
   opts: pulumi.CustomResourceOptions,
 ): k8s.apps.v1.DaemonSet[] {
-  const limited = machines.filter((machine) => machine.gpuCount > 0 && machine.powerLimit !== undefined);
-  const limits = [...new Set(limited.map((machine) => machine.powerLimit))].sort((a, b) => Number(a) - Number(b));
-  return limits.map((watts) => {
-    const hosts = limited.filter((machine) => machine.powerLimit === watts).map((machine) => machine.name);
-    return powerLimit(`${name}-power-limit-${watts}w`, recipe, Number(watts), hosts, opts);
-  });
+  const limited = machines.filter(({ gpuCount }) => gpuCount > 0);
+  const limits = [...new Set(limited.flatMap((machine) => machine.powerLimit ?? []))].sort((a, b) => a - b);
+  return limits.map((watts) => powerLimit(`${name}-power-limit-${watts}w`, recipe, watts, opts));
 }
 
 function powerLimit(
   name: string,
   recipe: KubernetesRecipe,
   watts: number,
-  hosts: string[],
   opts: pulumi.CustomResourceOptions,
 ): k8s.apps.v1.DaemonSet {
   const metadata = { name: kubernetesName("nvidia-power-limit", `${watts}w`), namespace: recipe.release.namespace };
   const pod: k8s.types.input.core.v1.PodSpec = {
     runtimeClassName: recipe.runtimeClass.name,
-    affinity: {
-      nodeAffinity: {
-        requiredDuringSchedulingIgnoredDuringExecution: {
-          nodeSelectorTerms: [{ matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: hosts }] }],
-        },
-      },
-    },
+    nodeSelector: { [daemonLabel.powerLimit]: powerLimitLabel(watts) },
     tolerations: podTolerations(recipe.tolerations),
     priorityClassName: "system-node-critical",
     automountServiceAccountToken: false,
@@ -114,6 +105,7 @@ function powerLimit(
       metadata: { ...metadata, labels: labels(metadata.name) },
       spec: {
         selector: { matchLabels: labels(metadata.name) },
+        updateStrategy: allAtOnce,
         template: { metadata: { labels: labels(metadata.name) }, spec: pod },
       },
     },

@@ -1,8 +1,9 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe } from "../recipe/types";
+import { daemonLabel } from "../recipe/machine/daemon-labels";
 import { shortHash } from "../recipe/short-hash";
-import { labels, podTolerations, unprivileged } from "./pods";
+import { allAtOnce, labels, podTolerations, unprivileged } from "./pods";
 
 /**
  * Writes a marker only while the driver is up: the kernel shows its version in every container's own /proc, so no part
@@ -58,6 +59,7 @@ export function validationMarkers(
       metadata: { ...metadata, labels: labels(metadata.name) },
       spec: {
         selector: { matchLabels: labels(metadata.name) },
+        updateStrategy: allAtOnce,
         template: {
           // Other content rolls the pods, which the release waits for; a mounted ConfigMap changes a minute later.
           metadata: {
@@ -75,7 +77,7 @@ export function validationMarkers(
 
 function markerPod(recipe: KubernetesRecipe, configMap: string): k8s.types.input.core.v1.PodSpec {
   return {
-    nodeSelector: recipe.nodeSelector,
+    nodeSelector: { ...recipe.nodeSelector, [daemonLabel.validationMarkers]: "true" },
     tolerations: podTolerations(recipe.tolerations),
     priorityClassName: "system-node-critical", // as the operands that wait for it
     automountServiceAccountToken: false,

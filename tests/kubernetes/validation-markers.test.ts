@@ -8,7 +8,7 @@ import type { FixId } from "../../components/diagnosis";
 import { planCluster } from "../../components/recipe";
 import { validStack } from "../recipe/stacks";
 import { find } from "../support/graph";
-import { planOf } from "../support/plans";
+import { fits, planOf, selected } from "../support/plans";
 import { record } from "../support/recorder";
 
 async function markers(): Promise<{ pod: any; content: Record<string, string> }> {
@@ -31,6 +31,13 @@ test("the pod is not privileged and holds nothing but the markers' folder", asyn
     { name: "run-nvidia", hostPath: { path: "/run/nvidia", type: "DirectoryOrCreate" } },
   ]);
   expect(container.lifecycle).toBeUndefined(); // a preStop hook would take the markers from under the operands
+});
+
+test("they are kept on the stack's own machines: what the operator labels is every machine with a card", async () => {
+  const { pod } = await markers();
+  const plan = planOf("rtx5070ti");
+  expect(selected(pod.nodeSelector, plan, { "nvidia.com/gpu.present": "true" })).toEqual(["k8s-worker4"]);
+  expect(fits(pod.nodeSelector, { "nvidia.com/gpu.present": "true" })).toBe(false);
 });
 
 test("other content rolls the pods", async () => {

@@ -51,7 +51,8 @@ test("each fix is told with symptom, cause and source", () => {
 
 /** What leaving a fix out may change in a plan: paths of its values. */
 const touched: Record<FixId, RegExp> = {
-  validationMarkers: /^(kubernetes\.markers|machines\.\d+\.nodeLabels\.nvidia\.com\/gpu\.deploy\.operator-validator)/,
+  validationMarkers:
+    /^(kubernetes\.markers|machines\.\d+\.nodeLabels\.(nvidia\.com\/gpu\.deploy\.operator-validator|talos-gpu\/validation-markers)$)/,
   operatorValidatorLabel: /^machines\.\d+\.nodeLabels\.nvidia\.com\/gpu\.deploy\.operator-validator$/,
   nodeSelector: /^kubernetes\.(nodeSelector|release\.values\.nodeSelector)\./,
   driverBranches: /^machines\.\d+\.(extensions|schematic|schematicId|installerImage|driverVersion|patches)\b/,

@@ -7,3 +7,15 @@ export function planOf(stack: string, changes: Record<string, unknown> = {}): Pl
   if (!spec) throw new Error(JSON.stringify(findings));
   return planCluster(spec);
 }
+
+/** Whether a node selector fits a node's labels. */
+export const fits = (selector: Record<string, string>, labels: Record<string, string>): boolean =>
+  Object.entries(selector).every(([key, value]) => labels[key] === value);
+
+/**
+ * Machines of a plan that a node selector fits, by what the plan labels them with.
+ *
+ * @param others labels that somebody else gives them, such as the operator. Default: none.
+ */
+export const selected = (selector: Record<string, string>, plan: Plan, others: Record<string, string> = {}): string[] =>
+  plan.machines.filter(({ nodeLabels }) => fits(selector, { ...others, ...nodeLabels })).map(({ name }) => name);

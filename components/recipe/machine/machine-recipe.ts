@@ -7,6 +7,7 @@ import { ownPatch } from "./patches";
 import { eraOf, usesContainerCli, type Release } from "../facts/talos-release";
 import { installerImage, schematicOf } from "./schematic";
 import { allocatableOf, canSplit, migConfigName } from "../facts/sharing";
+import { daemonLabels } from "./daemon-labels";
 import type { ClusterSpec } from "../stack/spec/index";
 import { taintsOf } from "./taints";
 import type { Era, ExtensionService, KernelModule, MachineRecipe, Mode } from "../types";
@@ -132,6 +133,7 @@ function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, 
   return {
     ...(mode === "devicePlugin" ? { "nvidia.com/gpu.present": "true" } : {}),
     ...validatorLabel(context),
+    ...daemonLabels(facts.spec, context),
     // The standalone plugin has no feature discovery that would set it (k8s-device-plugin, README, MPS).
     ...(mode === "devicePlugin" && spec.sharing?.mps ? { "nvidia.com/mps.capable": "true" } : {}),
     // The MIG manager runs on nodes with such cards alone, and it is the operator's.

@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster } from "talos-gpu";
 import { markersOf } from "../../../components/recipe/kubernetes/markers";
+import { daemonLabel } from "../../../components/recipe/machine/daemon-labels";
 import stack from "../../../stacks";
 
 /**
@@ -12,7 +13,11 @@ async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   if (new pulumi.Config("lab").getBoolean("markers")) {
     GpuCluster.plan = (args, also) => {
       const made = plan.call(GpuCluster, args, also);
-      return { ...made, kubernetes: { ...made.kubernetes, markers: markersOf(made.spec) } };
+      const machines = made.machines.map((machine) => ({
+        ...machine,
+        nodeLabels: { ...machine.nodeLabels, [daemonLabel.validationMarkers]: "true" },
+      }));
+      return { ...made, machines, kubernetes: { ...made.kubernetes, markers: markersOf(made.spec) } };
     };
   }
   try {

@@ -48,6 +48,8 @@ export const lives: Record<string, Life> = {
     },
     edits: [
       { name: "one more card", edit: (said) => (machine(said, "gpu-1")["gpus"][0].count = 2) },
+      // gpu-2 is in no stack yet, and has no driver: the markers must not wait for it.
+      { name: "a first taint", edit: (said) => (machine(said, "gpu-1")["taints"] = { gpu: "true:NoSchedule" }) },
       { name: "a machine added", edit: (said) => (said["machines"]["gpu-2"] = another), onlyIf: true },
       {
         name: "operator to plugin",

@@ -89,7 +89,10 @@ describe("by era", () => {
   test("Talos 1.12: persistenced, the validator off", () => {
     const machine = recipe("v1.12.6", { gpus: [{ model: "L4" }] });
     expect(machine.extensionServices).toEqual([{ name: "ext-nvidia-persistenced", state: "Running" }]);
-    expect(machine.nodeLabels).toEqual({ "nvidia.com/gpu.deploy.operator-validator": "false" });
+    expect(machine.nodeLabels).toEqual({
+      "nvidia.com/gpu.deploy.operator-validator": "false",
+      "talos-gpu/validation-markers": "true",
+    });
   });
 
   test("Talos 1.13: no sysctl, CDI, the real validator", () => {
@@ -211,8 +214,11 @@ describe("node", () => {
     ]);
   });
 
-  test("the power limit is handed on", () =>
-    expect(recipe("v1.12.6", { gpus: [{ model: "RTX 3090" }], powerLimit: 300 }).powerLimit).toBe(300));
+  test("the power limit is handed on, and labels the node", () =>
+    expect(recipe("v1.12.6", { gpus: [{ model: "RTX 3090" }], powerLimit: 300 })).toMatchObject({
+      powerLimit: 300,
+      nodeLabels: { "talos-gpu/power-limit": "300w" },
+    }));
 });
 
 test("an unknown release or card leaves a plan that can be checked", () => {
