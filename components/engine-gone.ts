@@ -1,18 +1,28 @@
 import * as http2 from "node:http2";
 import * as pulumi from "@pulumi/pulumi";
 
+/** What else a process knows of its engine. */
+export interface Sources {
+  /** The address as the SDK has it: Pulumi's `cmd/run` takes the arguments away. */
+  ofProgram: () => string | undefined;
+  /** The command line that the process was started with: `cmd/run-policy-pack` takes the arguments away, and tells nobody. */
+  asStarted: () => readonly string[];
+}
+
 /**
  * The address of the engine that started this very process, by Pulumi's language host: as a program (`cmd/run`), which the SDK
- * knows the engine of, or as a plugin for programs in YAML, Python or Go (`cmd/run-plugin`), whose arguments begin with it
- * (pulumi/pulumi, sdk/nodejs/provider/internals.ts). Undefined for whoever else imports the package, such as a program
- * that drives Pulumi by its Automation API.
- *
- * @param ofProgram address as the SDK has it: Pulumi's `cmd/run` takes the arguments away.
+ * knows the engine of, as a plugin for programs in YAML, Python or Go (`cmd/run-plugin`), or as a policy pack
+ * (`cmd/run-policy-pack`), whose arguments begin with it (pulumi/pulumi, sdk/nodejs/provider/internals.ts;
+ * sdk/go/common/resource/plugin/analyzer_plugin.go). Undefined for whoever else imports the package, such as a program that
+ * drives Pulumi by its Automation API.
  */
-export function engineOf(argv: readonly string[], ofProgram: () => string | undefined): string | undefined {
-  const [, command] = /@pulumi[/\\]pulumi[/\\]cmd[/\\](run|run-plugin)([/\\]|$)/.exec(argv[1] ?? "") ?? [];
+export function engineOf(argv: readonly string[], { ofProgram, asStarted }: Sources): string | undefined {
+  const cmd = /@pulumi[/\\]pulumi[/\\]cmd[/\\](run|run-plugin|run-policy-pack)([/\\]|$)/;
+  const [, command] = cmd.exec(argv[1] ?? "") ?? [];
+  if (command === undefined) return undefined;
   if (command === "run") return ofProgram();
-  return command === undefined ? undefined : argv.slice(2).find((argument) => /^[^-/].*:\d+$/.test(argument));
+  const given = command === "run-policy-pack" ? asStarted() : argv;
+  return given.find((argument) => /^[^-/].*:\d+$/.test(argument));
 }
 
 /** Milliseconds after which a connection that was lost is made anew. */
@@ -36,6 +46,13 @@ function engineOfProgram(): string | undefined {
   return engine?.getChannel().getTarget().replace(/^dns:/, "");
 }
 
-// Pulumi's Node SDK does not look. A plugin would serve nobody for good, and so would a program that had nothing asked just then.
-const engine = engineOf(process.argv, engineOfProgram);
+/** Node keeps it for its diagnostic report, whatever became of `process.argv`. */
+function commandLine(): readonly string[] {
+  Object.assign(process.report, { excludeNetwork: true }); // which would ask for the names of addresses
+  return (process.report.getReport() as { header: { commandLine: string[] } }).header.commandLine;
+}
+
+// Pulumi's Node SDK does not look. A plugin or policy pack would serve nobody for good, and so would a program that had nothing
+// asked just then.
+const engine = engineOf(process.argv, { ofProgram: engineOfProgram, asStarted: commandLine });
 if (engine !== undefined) onEngineGone(engine, () => process.exit(1));

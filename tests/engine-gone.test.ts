@@ -8,13 +8,14 @@ import { engineOf } from "../components/engine-gone";
 const root = path.resolve(__dirname, "..");
 const command = (name: string): string => path.join(root, "node_modules/@pulumi/pulumi/cmd", name);
 const components = path.join(root, "components");
+const policy = path.join(root, "policy");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "engine-gone-"));
 const children: ChildProcess[] = [];
 afterEach(() => children.splice(0).forEach((child) => child.kill("SIGKILL")));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
-function start(...args: string[]): ChildProcess {
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+function start(args: string[], cwd = root): ChildProcess {
+  const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "inherit"] });
   children.push(child);
   return child;
 }
@@ -38,14 +39,15 @@ function program(address: string): string {
   return file;
 }
 
-test.each<[string, (address: string) => string[]]>([
-  ["plugin", (address) => [command("run-plugin"), components, address]],
-  ["program", (address) => [program(address)]],
+test.each<[string, (address: string) => string[], string]>([
+  ["plugin", (address) => [command("run-plugin"), components, address], root],
+  ["program", (address) => [program(address)], root],
+  ["policy pack", (address) => [command("run-policy-pack"), address, policy], policy],
 ])(
   "where Pulumi and its host are killed, the %s ends too, and not before",
-  async (_what, args) => {
-    const pulumi = start("-e", engine);
-    const child = start(...args(`127.0.0.1:${await firstLine(pulumi)}`));
+  async (_what, args, cwd) => {
+    const pulumi = start(["-e", engine]);
+    const child = start(args(`127.0.0.1:${await firstLine(pulumi)}`), cwd);
     const ended = new Promise((resolve) => child.once("exit", resolve));
     const again = firstLine(pulumi);
     expect(await firstLine(child)).toMatch(/^(\d+|runs)$/);
@@ -58,12 +60,12 @@ test.each<[string, (address: string) => string[]]>([
 );
 
 test("a program that is loaded only after Pulumi was killed ends at once", async () => {
-  const pulumi = start("-e", engine);
+  const pulumi = start(["-e", engine]);
   const address = `127.0.0.1:${await firstLine(pulumi)}`;
   const ended = new Promise((resolve) => pulumi.once("exit", resolve));
   pulumi.kill("SIGKILL");
   await ended;
-  expect(await new Promise((resolve) => start(program(address)).once("exit", resolve))).toBe(1);
+  expect(await new Promise((resolve) => start([program(address)]).once("exit", resolve))).toBe(1);
 }, 60_000);
 
 test.each([
@@ -71,5 +73,9 @@ test.each([
   ["one with flags of the engine's", ["node", command("run-plugin"), "-v=9", "127.0.0.1:4000"], "127.0.0.1:4000"],
   ["a plugin that is attached by hand, to no engine", ["node", command("run-plugin")], undefined],
   ["a program, of which the SDK knows", ["node", path.join(command("run"), "index.js")], "127.0.0.1:5000"],
+  ["a policy pack, whose arguments are gone", ["node", command("run-policy-pack")], "127.0.0.1:6000"],
   ["somebody's own command", ["node", "/srv/deploy.js", "127.0.0.1:4000"], undefined],
-])("the engine of %s", (_what, argv, address) => expect(engineOf(argv, () => "127.0.0.1:5000")).toBe(address));
+])("the engine of %s", (_what, argv, address) => {
+  const asStarted = () => ["node", "--flag=x:1", command("run-policy-pack"), "127.0.0.1:6000", policy];
+  expect(engineOf(argv, { ofProgram: () => "127.0.0.1:5000", asStarted })).toBe(address);
+});
