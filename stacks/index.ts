@@ -36,9 +36,12 @@ function providers(
       ? {}
       : { kubernetes: new k8s.Provider("kubernetes", { kubeconfig, clusterIdentifier: pulumi.getStack() }) }),
     ...(typeof spec.factoryUrl === "string"
-      ? { talos: new talos.Provider("talos", { imageFactoryUrl: spec.factoryUrl }) }
+      ? { talos: new talos.Provider("talos", { imageFactoryUrl: factoryOf(spec.factoryUrl) }) }
       : {}),
   };
 }
+
+/** Where the Factory is asked: TALOS_GPU_FACTORY leads to another one than the stack's, as it does for all that asks it. */
+const factoryOf = (stacks: string): string => process.env["TALOS_GPU_FACTORY"] ?? stacks;
 
 export = program;

@@ -35,7 +35,7 @@ export async function openEngine(lab: Lab, main = mainOf(lab.options)): Promise<
     program: await programOf(lab, main),
     config: {
       ...engineConfig(lab),
-      // The installed Talos provider asks its own Factory; the stack's is only told to a provider that the stack names one to.
+      // Of the installed Talos provider; where the stack names a Factory, its program leads there (TALOS_GPU_FACTORY).
       ...(options.plugins === "real" ? { "talos:imageFactoryUrl": lab.factory.url } : {}),
     },
     secrets:

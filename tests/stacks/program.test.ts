@@ -116,3 +116,13 @@ test("another Image Factory is the Talos provider's too", async () => {
   expect(find(ran, "pulumi:providers:talos").inputs.imageFactoryUrl).toBe("https://factory.example");
   expect(find(ran, "talos:imageFactory/schematic:Schematic").provider).toContain("pulumi:providers:talos");
 });
+
+test("who leads all that asks the Image Factory elsewhere leads the Talos provider there too", async () => {
+  process.env["TALOS_GPU_FACTORY"] = "http://127.0.0.1:4";
+  try {
+    const ran = await run("aarhus-h100", { "talos-gpu:factoryUrl": "https://factory.example" });
+    expect(find(ran, "pulumi:providers:talos").inputs.imageFactoryUrl).toBe("http://127.0.0.1:4");
+  } finally {
+    delete process.env["TALOS_GPU_FACTORY"];
+  }
+});

@@ -16,8 +16,8 @@ import { differences, secret } from "../values";
 export interface TalosProviderOptions {
   /** The talosctl to run. */
   talosctl: string;
-  /** Address of the Image Factory; stands in for `imageFactoryUrl`, whatever the stack says. */
-  factory: string;
+  /** Address of the Image Factory, whatever the provider's `imageFactoryUrl` says. Default: what that says. */
+  factory?: string;
   /** `host:port` of the lab's machines, which all listen there. Default: each resource's own endpoint. */
   machineApi?: string;
   /** Where machines in maintenance mode answer, by their address. Default: there are none. */
@@ -57,17 +57,22 @@ const functions: Record<string, Call> = {
 export class TalosProvider implements LabProvider {
   readonly name = "talos";
   readonly version = "0.8.1";
-  private readonly tools: Tools;
+  private tools: Tools;
 
-  constructor(options: TalosProviderOptions) {
+  constructor(private readonly options: TalosProviderOptions) {
     this.tools = {
       talosctl: new Talosctl(options.talosctl, options.tempDir),
-      factory: options.factory.replace(/\/+$/, ""),
+      factory: withoutSlash(options.factory ?? publicFactory),
       machineApi: options.machineApi,
       maintenance: options.maintenance ?? {},
       timeScale: options.timeScale ?? 1,
       clock: options.clock ?? realClock,
     };
+  }
+
+  configure({ imageFactoryUrl }: Properties): void {
+    if (this.options.factory !== undefined || typeof imageFactoryUrl !== "string") return;
+    this.tools = { ...this.tools, factory: withoutSlash(imageFactoryUrl) };
   }
 
   async check(
@@ -141,6 +146,11 @@ export class TalosProvider implements LabProvider {
     return call(this.tools, args, context);
   }
 }
+
+/** Where the real provider asks when nothing else is said. */
+const publicFactory = "https://factory.talos.dev";
+
+const withoutSlash = (address: string): string => address.replace(/\/+$/, "");
 
 function resourceOf(type: string): Resource {
   const resource = resources[type];

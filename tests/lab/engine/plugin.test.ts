@@ -6,6 +6,8 @@ import * as path from "node:path";
 import { assertInstalled } from "../../../lab/cluster/installed-plugins";
 import { LabEngine } from "../../../lab/engine";
 import { provideTools } from "../../../lab/tools";
+import { untilSeen } from "../../../lab/until";
+import { installPlugins, pluginsAlive } from "../../support/plugins";
 
 // What `--plugins real` hangs on, with a plugin that is the lab's own provider as a program: the engine finds it on PATH, starts
 // it, reads where it listens, and ends it.
@@ -13,22 +15,12 @@ import { provideTools } from "../../../lab/tools";
 jest.setTimeout(300_000);
 
 const folder = fs.mkdtempSync(path.join(tmpdir(), "talos-gpu-plugin-"));
-const [bin, pids] = [path.join(folder, "bin"), path.join(folder, "pids")];
-const repository = path.join(__dirname, "../../..");
 let binary: string;
 let environment: Record<string, string>;
 
 beforeAll(async () => {
   binary = (await provideTools({ only: ["pulumi"] })).pulumi;
-  fs.mkdirSync(bin);
-  const program = [process.execPath, "lab/bundle/run.js", "tests/lab/engine/plugin/command.ts"];
-  const [node, ...files] = program;
-  const words = files.map((file) => `"${path.join(repository, file)}"`).join(" ");
-  fs.writeFileSync(path.join(bin, "pulumi-resource-command"), `#!/bin/sh\nexec "${node}" ${words}\n`, { mode: 0o755 });
-  environment = {
-    ...{ PATH: `${bin}:${process.env["PATH"]}`, PULUMI_HOME: path.join(folder, "home"), PLUGIN_PIDS: pids },
-    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
-  };
+  environment = installPlugins(folder, ["command"]);
 }, 1_800_000);
 
 afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
@@ -42,20 +34,13 @@ const program = (): Promise<Record<string, unknown>> => {
   return Promise.resolve({ said: said.stdout });
 };
 
+const isEmpty = (list: readonly unknown[]): boolean => list.length === 0;
+
 const open = (name: string, more: Record<string, string> = {}): Promise<LabEngine> =>
   LabEngine.open({
     ...{ pulumi: binary, dir: path.join(folder, name), project: "trial", stack: name, program, plugins: "real" },
     environment: { ...environment, ...more },
   });
-
-/** Processes of the plugin that are still there. */
-function alive(): number[] {
-  const started = fs.readFileSync(pids, "utf8").trim().split("\n").map(Number);
-  return started.filter((pid) => {
-    const status = fs.existsSync(`/proc/${pid}/stat`) ? fs.readFileSync(`/proc/${pid}/stat`, "utf8") : " Z";
-    return status.split(" ")[2] !== "Z" && fs.existsSync(`/proc/${pid}`);
-  });
-}
 
 test("the engine starts a plugin on PATH: made, unchanged, gone; a secret stays one, and the program ends", async () => {
   await assertInstalled(binary, [{ name: "command", version: "1.2.1" }], environment);
@@ -69,9 +54,7 @@ test("the engine starts a plugin on PATH: made, unchanged, gone; a secret stays 
   expect(fs.realpathSync(where!)).toBe(fs.realpathSync(path.join(folder, "there")));
   expect(await engine.preview()).toMatchObject({ changes: { create: 0, update: 0, replace: 0, delete: 0 } });
   expect(await engine.destroy()).toMatchObject({ result: "succeeded" });
-  for (let attempt = 0; alive().length > 0 && attempt < 100; attempt++)
-    await new Promise((later) => setTimeout(later, 50));
-  expect(alive()).toEqual([]);
+  await untilSeen("the plugin has ended", { seconds: 5, every: 50 }, () => pluginsAlive(folder), isEmpty);
 });
 
 test("without it the engine says which is missing, and so did we", async () => {

@@ -1,0 +1,43 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { serveCharts } from "../../../lab/charts/repository";
+import { provideTools } from "../../../lab/tools";
+import { untilSeen } from "../../../lab/until";
+import { installPlugins, pluginProcesses, pluginsAlive } from "../../support/plugins";
+import { assertOk, runLab } from "../support/labs";
+
+// `--plugins real` with stand-ins of the three plugins on PATH: all that the installed ones have to find their way to is found, the
+// Image Factory that the stack names, the charts, the machines by their own addresses, and the folder that commands run in.
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-plugins-"));
+afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+// The machines' addresses become this computer's.
+const able = process.platform === "linux" && process.getuid?.() === 0;
+
+(able ? test : test.skip)(
+  "a stack that makes its cluster comes up, stays and goes with plugins that the engine finds on PATH",
+  async () => {
+    const { helm, talosctl } = await provideTools({ only: ["helm", "talosctl"] });
+    const charts = await serveCharts({ dir: path.join(folder, "charts"), helm });
+    const environment = {
+      ...installPlugins(folder, ["command", "kubernetes", "talos"]),
+      ...{ PLUGIN_HELM: helm, PLUGIN_TALOSCTL: talosctl, TALOS_GPU_CHARTS: charts.addressOf("") },
+    };
+    const stack = path.join(__dirname, "../stacks/Pulumi.plugins.yaml");
+    const run = await runLab(["--stack", stack, "--updates", "2", "--plugins", "real"], environment);
+    await charts.close();
+    assertOk(run);
+    expect(run.report.updates[1]!.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });
+    expect(run.report.machines["gpu"]).toMatchObject({ reboots: 1, allocatable: { "nvidia.com/gpu": "1" } });
+    expect(run.report.left).toEqual([]);
+    const processes = pluginProcesses(folder);
+    expect(new Set(processes.map(({ name }) => name))).toEqual(new Set(["command", "kubernetes", "talos"]));
+    // The folder of the program's main file, from which talos-gpu/bin/program.js is found.
+    expect(new Set(processes.map(({ folder }) => path.basename(folder)))).toEqual(new Set(["stacks"]));
+    const ended = (alive: readonly unknown[]): boolean => alive.length === 0;
+    await untilSeen("the plugins have ended", { seconds: 5, every: 50 }, () => pluginsAlive(folder), ended);
+  },
+  600_000,
+);

@@ -1,0 +1,14 @@
+import { TalosProvider } from "../../../lab/providers/talos";
+import { serveAsPlugin } from "./served";
+
+// `pulumi-resource-talos`: it takes each machine by its own address, without credentials first (terraform-provider-talos v0.11.0,
+// pkg/talos/util.go), and asks the Image Factory of its configuration.
+
+serveAsPlugin(
+  "talos",
+  () =>
+    new TalosProvider({
+      talosctl: process.env["PLUGIN_TALOSCTL"]!,
+      maintenance: new Proxy({}, { get: (_none, address) => address }),
+    }),
+);
