@@ -1,18 +1,41 @@
 import { taintEffects } from "../machine/taints";
 import { isMapping } from "../mapping";
-import { imageReference, labelValue, objectName, qualifiedName, ruleOf, shown, type Rule } from "../rules";
+import { envName, imageReference, labelValue, objectName, qualifiedName, ruleOf, type Rule } from "../rules";
 import { quantityValue } from "../rules/quantity";
 import type { Check } from "./check";
-
-/** What is wrong with a value, and where in it. */
-type Flaw = [path: string, problem: string, remedy: string];
+import {
+  affinity,
+  containerSecurity,
+  type Flaw,
+  podSecurity,
+  said,
+  serviceMonitor,
+  shapeFlaws,
+  variableSource,
+} from "./object-shapes";
 
 /** Tag of an image, where it stands apart from its name. */
 const imageTag = ruleOf(
-  (text) => imageReference(`a:${text}`) === undefined,
+  (text) => imageReference(/^sha\d+:/.test(text) ? `a@${text}` : `a:${text}`) === undefined,
   "is no tag of an image",
   "the kubelet pulls nothing",
   "write letters, digits, `_`, `.` and `-`, e.g. `v0.19.3`",
+);
+
+/** Name of an image without its registry, which stands beside it; some have their tag, too. */
+const imageName = ruleOf(
+  (text) => imageReference(`a.io/${text}`) === undefined || imageReference(text) === undefined,
+  "is no name of an image",
+  "the kubelet pulls nothing",
+  "write e.g. `k8s-device-plugin`",
+);
+
+/** How often Prometheus asks. Source: prometheus-operator, pkg/apis/monitoring/v1, Duration. */
+const interval = ruleOf(
+  (text) => /^(?:0|(?:\d+y)?(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?)$/.test(text),
+  "is no duration of Prometheus'",
+  "Kubernetes refuses it",
+  "write e.g. `30s`",
 );
 
 /** Operators of a toleration. Source: kubernetes v1.36.3, pkg/apis/core/types.go; `Lt` and `Gt` are behind a feature gate. */
@@ -30,10 +53,16 @@ const kinds: Record<string, (value: unknown) => Flaw[]> = {
   tolerations: (value) => itemsOf(value).flatMap(tolerationFlaws),
   env: (value) =>
     itemsOf(value).flatMap(([path, item]): Flaw[] => {
-      const { name, value } = item;
+      const { name } = item;
       if (typeof name !== "string" || name === "") return [[path, "has no name", "write `name` and `value`"]];
-      return value === undefined || typeof value === "string" ? [] : [notText(`${path}.value`, value)];
+      const fault = envName(name);
+      if (fault !== undefined) return [[`${path}.name`, fault.problem, fault.remedy]];
+      return shapeFlaws(variableSource, item, path);
     }),
+  affinity: (value) => shapeFlaws(affinity, value),
+  securityContext: (value) => shapeFlaws(containerSecurity, value),
+  podSecurityContext: (value) => shapeFlaws(podSecurity, value),
+  serviceMonitor: (value) => [...shapeFlaws(serviceMonitor, value), ...flawsIn(value, "")],
   ...each(["nodeSelector", "labels", "podLabels", "additionalLabels"], named(labelValue)),
   ...each(
     ["annotations", "podAnnotations"],
@@ -41,7 +70,9 @@ const kinds: Record<string, (value: unknown) => Flaw[]> = {
   ),
   ...each(["priorityClassName", "nameOverride", "fullnameOverride"], byRule(objectName)),
   ...each(["repository"], byRule(imageReference)),
-  ...each(["tag"], byRule(imageTag)),
+  ...each(["tag", "version"], byRule(imageTag)),
+  image: (value) => (isMapping(value) ? flawsIn(value, "") : byRule(imageName)(value)),
+  interval: byRule(interval),
   maxUnavailable: (value) =>
     /^\d+%?$/.test(String(value)) || value === null
       ? []
@@ -151,11 +182,6 @@ function oneOf(path: string, value: unknown, words: readonly string[]): Flaw[] {
 }
 
 const notText = (path: string, value: unknown): Flaw => [path, `${said(value)} is no text`, "write it in quotes"];
-
-function said(value: unknown): string {
-  if (typeof value === "string") return shown(value);
-  return typeof value === "object" ? "what is there" : JSON.stringify(value);
-}
 
 function entriesOf(value: unknown): [string, unknown][] {
   return isMapping(value) ? Object.entries(value) : [];

@@ -22,6 +22,7 @@ import { gpuMachine } from "./gpu-machine";
 import { gpuModel } from "./gpu-model";
 import { gpuRequestsFit } from "./gpu-requests";
 import { installExtensions } from "./install-extensions";
+import { imageLists } from "./image-lists";
 import { installImage } from "./install-image";
 import { kernelArgs } from "./kernel-args";
 import { kernelModulesOnce } from "./kernel-modules-once";
@@ -119,6 +120,7 @@ export const checks: Check[] = [
   machineFileCreate,
   installExtensions,
   installImage,
+  imageLists,
   omniPatch,
   containerdPartCheck,
   containerdVersion,

@@ -16,9 +16,9 @@ export const pluginConfig: Check = {
   find: ({ spec }) =>
     pluginConfigPlaces.flatMap(({ field, section, texts }): Complaint[] => {
       const config = valueAt(spec[field]?.values, ...section);
-      const all = valueAt(config, texts);
-      if (!isMapping(all)) return [];
       const path = `${field}.values.${section.join(".")}`;
+      const all = valueAt(config, texts);
+      if (!isMapping(all)) return misread(path, config);
       const chosen = asText(valueAt(config, "default"));
       const sharing = spec.sharing?.timeSlicing ?? spec.sharing?.mps;
       const names = [...Object.keys(all), ...(sharing === undefined ? [] : ["default"])];
@@ -36,6 +36,7 @@ export const pluginConfig: Check = {
             },
           ];
         }),
+        ...misread(path, config),
         ...(chosen === "" || names.includes(chosen)
           ? []
           : [
@@ -59,6 +60,31 @@ export const pluginConfig: Check = {
       ];
     }),
 };
+
+/** Names that the templates print without quotes (`value: {{ .Values.config.default }}`), so that YAML reads something else than a text. */
+function misread(path: string, config: unknown): Complaint[] {
+  return ["default", "name"].flatMap((key) => {
+    const name = valueAt(config, key);
+    if (name === undefined || name === null || name === "" || isText(asText(name))) return [];
+    return [
+      {
+        field: `${path}.${key}`,
+        problem: `is ${JSON.stringify(name)}, which YAML does not read as a text`,
+        why: "the chart prints it without quotes, and Kubernetes refuses the object",
+        remedy: "give the configuration a name that begins with a letter, e.g. `any`",
+      },
+    ];
+  });
+}
+
+/** Whether these characters are a text: Helm's YAML is 1.1, with the numbers of 1.2. */
+function isText(characters: string): boolean {
+  try {
+    return (["1.1", "1.2"] as const).every((version) => typeof parse(characters, { version }) === "string");
+  } catch {
+    return false;
+  }
+}
 
 /** Why the plugin does not take a configuration; undefined when it may. */
 function flawOf(text: unknown): string | undefined {

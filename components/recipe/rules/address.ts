@@ -29,6 +29,41 @@ function groupsOf(address: string): number[] {
   return tail === undefined ? first : [...first, ...Array<number>(8 - first.length - last.length).fill(0), ...last];
 }
 
+/** An address as a number, so that one can count from it. */
+function numberOf(address: string): bigint {
+  const groups = isIPv4(address) ? address.split(".").map(Number) : groupsOf(address);
+  const base = isIPv4(address) ? 256n : 65536n;
+  return groups.reduce((sum, group) => sum * base + BigInt(group), 0n);
+}
+
+/** The address of a number, IPv6 in its shortest spelling. */
+function addressOf(number: bigint, of: 4 | 6): string {
+  const [count, base] = of === 4 ? [4, 256n] : [8, 65536n];
+  const groups = Array.from({ length: count }, (_, index) => (number / base ** BigInt(count - 1 - index)) % base);
+  if (of === 4) return groups.join(".");
+  return new URL(`http://[${groups.map((group) => group.toString(16)).join(":")}]`).hostname.slice(1, -1);
+}
+
+/**
+ * The addresses that a text like `10.1.0.1-10.1.0.200` stands for; undefined where it is no attempt at a range.
+ *
+ * @param most addresses that are listed.
+ * @returns the addresses, or what is wrong with the range.
+ */
+export function addressRange(text: string, most: number): string[] | { flaw: string; why: string } | undefined {
+  const [from = "", ...others] = text.split("-").map((part) => part.trim());
+  const family = isIPv4(from) ? 4 : isIPv6(from) && !from.includes("%") ? 6 : undefined;
+  const [to = ""] = others;
+  if (family === undefined || others.length === 0) return undefined;
+  if (others.length > 1 || !(family === 4 ? isIPv4(to) : isIPv6(to) && !to.includes("%")))
+    return { flaw: "is not a range of addresses", why: "which machines the pool has cannot be told" };
+  const begin = numberOf(from);
+  const count = numberOf(to) - begin + 1n;
+  if (count < 1n) return { flaw: "ends before it begins", why: "it holds no address" };
+  if (count > BigInt(most)) return { flaw: `is ${count} addresses`, why: `a pool has ${most} machines at most` };
+  return Array.from({ length: Number(count) }, (_, index) => addressOf(begin + BigInt(index), family));
+}
+
 /** One spelling for all spellings of an address: IPv6 in full, IPv4 within IPv6 as IPv4, host names in lower case. */
 export function canonicalAddress(text: string): string {
   const [address = "", zone] = text.split("%");

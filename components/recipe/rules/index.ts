@@ -11,7 +11,7 @@ import { quantityValue } from "./quantity";
  * judged by the same ones.
  */
 export { ruleOf, shown, type Fault, type Rule } from "./fault";
-export { canonicalAddress } from "./address";
+export { addressRange, canonicalAddress } from "./address";
 export { namesSecret, secretIn } from "./secret-text";
 
 const handedOn = "Kubernetes refuses the object, after the machines were upgraded";

@@ -1,5 +1,4 @@
-import { isIPv4 } from "node:net";
-import { shown } from "../rules";
+import { addressRange, shown } from "../rules";
 import type { Finding } from "../types";
 import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from "./spec/index";
 
@@ -109,21 +108,17 @@ type Tell = (field: string, problem: string, why: string, remedy: string) => voi
 
 /** The addresses that an entry stands for; none where it is a range that is none. */
 function addressesOf(text: string, field: string, tell: Tell): string[] {
-  const [from = "", to] = text.split("-").map((part) => part.trim());
-  if (to === undefined || !isIPv4(from) || !isIPv4(to)) return [text];
-  const count = numberOf(to) - numberOf(from) + 1;
-  if (count >= 1 && count <= most) return Array.from({ length: count }, (_, index) => textOf(numberOf(from) + index));
+  const range = addressRange(text, most);
+  if (range === undefined) return [text];
+  if (Array.isArray(range)) return range;
   tell(
     field,
-    count < 1 ? `${shown(text)} ends before it begins` : `${shown(text)} is ${count} addresses`,
-    count < 1 ? "it holds no address" : `a pool has ${most} machines at most`,
+    `${shown(text)} ${range.flaw}`,
+    range.why,
     "write the first and the last address, e.g. `10.1.0.1-10.1.0.200`",
   );
   return [];
 }
-
-const numberOf = (address: string): number => address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
-const textOf = (number: number): string => [24, 16, 8, 0].map((bits) => Math.floor(number / 2 ** bits) % 256).join(".");
 
 const run = /#+/g;
 const namesAreMany = (names: string): boolean => names.match(run)?.length === 1;

@@ -71,6 +71,9 @@ export const exposure: Inputs[] = [
       { operator: { imagePullSecrets: ["registry"], nodeSelector: { rack: "b2" } } },
       { daemonsets: { tolerations: [{ operator: "Exists" }], annotations: { a: "1" } } },
       { "node-feature-discovery": { imagePullSecrets: [{ name: "registry" }] } },
+      { dcgmExporter: { serviceMonitor: { enabled: true, interval: "1m30s", honorLabels: true, relabelings: [{}] } } },
+      { validator: { image: "gpu-operator-validator", version: `sha256:${"0".repeat(64)}` } },
+      { devicePlugin: { env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "x", key: "y" } } }] } },
     ],
   },
   {
@@ -87,6 +90,21 @@ export const exposure: Inputs[] = [
         },
       },
       { namespaceOverride: "" },
+      {
+        affinity: {
+          nodeAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: {
+              nodeSelectorTerms: [{ matchExpressions: [{ key: "rack", operator: "In", values: ["b2"] }] }],
+            },
+          },
+          podAntiAffinity: {
+            preferredDuringSchedulingIgnoredDuringExecution: [
+              { weight: 1, podAffinityTerm: { topologyKey: "rack", labelSelector: { matchLabels: { a: "b" } } } },
+            ],
+          },
+        },
+      },
+      { securityContext: { capabilities: { add: ["SYS_ADMIN"] }, runAsUser: 0, privileged: true } },
       { imagePullSecrets: [{ name: "registry" }], image: { pullPolicy: "Always" } },
       { resources: { limits: { memory: "128Mi", cpu: null }, requests: { cpu: 0.1 } } },
       { tolerations: [{ operator: "Exists" }, { key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }] },

@@ -50,6 +50,15 @@ test("a plan of a pool is that of its machines written one by one", () => {
   expect(pooled).toEqual(written);
 });
 
+test.each([
+  ["10.1.0.1 - 10.1.0.3", ["10.1.0.1", "10.1.0.2", "10.1.0.3"]],
+  ["fd00::fffe-fd00::1:1", ["fd00::fffe", "fd00::ffff", "fd00::1:0", "fd00::1:1"]],
+  ["fd00:0::0:1-fd00::1", ["fd00::1"]],
+])("the range %j is what stands between its ends", (range, addresses) => {
+  const { spec } = parseSpec(withPools({ gpu: { names: "n#", addresses: [range] } }));
+  expect(Object.values(spec!.machines).map(({ address }) => address)).toEqual(addresses);
+});
+
 test("a range goes over the end of a byte; single addresses and host names may stand beside it; first moves the numbers", () => {
   const addresses = ["10.1.0.254-10.1.1.1", "gpu-x.example.org", "fd00::1"];
   const { spec } = parseSpec(withPools({ gpu: { names: "n##.lab", addresses, first: 9 } }));
@@ -117,6 +126,18 @@ describe("what is wrong with a pool", () => {
     [
       "a range of a whole network",
       { gpu: { ...pool, addresses: ["10.0.0.0-10.255.0.0"] } },
+      ["pools.gpu.addresses[0]"],
+    ],
+    [
+      "a range of three ends",
+      { gpu: { ...pool, addresses: ["10.0.0.1-10.0.0.2-10.0.0.3"] } },
+      ["pools.gpu.addresses[0]"],
+    ],
+    ["a range of two kinds", { gpu: { ...pool, addresses: ["10.0.0.1-fd00::4"] } }, ["pools.gpu.addresses[0]"]],
+    ["a range with half an end", { gpu: { ...pool, addresses: ["10.0.0.1-4"] } }, ["pools.gpu.addresses[0]"]],
+    [
+      "a range of more than a network",
+      { gpu: { ...pool, addresses: ["fd00::-fd00:1::"] } },
       ["pools.gpu.addresses[0]"],
     ],
     ["no address", { gpu: pool, none: { names: "x-#", addresses: [] } }, ["pools.none.addresses"]],

@@ -222,7 +222,7 @@ export interface PoolSpec extends MachineDefaultsSpec {
    */
   names: string;
   /**
-   * Addresses of the machines' Talos APIs, in the order of their numbers: IPs, host names, and ranges of IPv4 addresses.
+   * Addresses of the machines' Talos APIs, in the order of their numbers: IPs, host names, and ranges of addresses.
    * @example `[10.1.0.1-10.1.0.200]`
    */
   addresses: string[];
