@@ -1,4 +1,6 @@
 import { withControlPlane } from "../machine/taints";
+import { valueAt } from "../machine/user-patches";
+import type { DevicePluginSpec, GpuOperatorSpec } from "../stack/spec/index";
 import type { PodToleration } from "../types";
 import type { ChartInput } from "./values";
 
@@ -12,3 +14,11 @@ export function discoveryTolerations(machines: PodToleration[]): ChartInput {
   const tolerations = withControlPlane(machines);
   return { worker: { tolerations }, master: { tolerations }, gc: { tolerations } };
 }
+
+/** Whether the device plugin's chart brings Node Feature Discovery, for itself or for GPU feature discovery (its Chart.yaml, `condition`). */
+export const pluginDiscovers = ({ values }: DevicePluginSpec): boolean =>
+  ["nfd", "gfd"].some((part) => String(valueAt(values, part, "enabled")) === "true");
+
+/** Whether the operator's chart brings it: unless it is said not to (its Chart.yaml, `condition`). */
+export const operatorDiscovers = ({ values }: GpuOperatorSpec): boolean =>
+  String(valueAt(values, "nfd", "enabled")) !== "false";

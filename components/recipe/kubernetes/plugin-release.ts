@@ -1,7 +1,7 @@
 import type { ClusterSpec, DevicePluginSpec } from "../stack/spec/index";
 import type { Era, PodToleration, ReleaseRecipe } from "../types";
 import { valueAt } from "../machine/user-patches";
-import { discoveryTolerations } from "./discovery";
+import { discoveryTolerations, pluginDiscovers } from "./discovery";
 import { mergeValues } from "./values";
 import { isMapping } from "../mapping";
 
@@ -30,7 +30,7 @@ export function pluginRelease(
     nodeSelector,
     // The chart's own entry comes along, as a list takes the place of the chart's.
     tolerations: [{ key: "CriticalAddonsOnly", operator: "Exists" }, ...tolerations],
-    ...(discovers(plugin) ? { nfd: discoveryTolerations(tolerations) } : {}),
+    ...(pluginDiscovers(plugin) ? { nfd: discoveryTolerations(tolerations) } : {}),
     deviceListStrategy,
     ...driverRoot(era, strategiesIn(plugin.values?.["deviceListStrategy"])),
     ...(config === undefined ? {} : { config: { map: { default: config }, default: "default" } }),
@@ -48,10 +48,6 @@ export function pluginRelease(
     values: mergeValues(ours, plugin.values),
   };
 }
-
-/** Whether the chart brings Node Feature Discovery, for itself or for GPU feature discovery (its Chart.yaml, `condition`). */
-const discovers = ({ values }: DevicePluginSpec): boolean =>
-  ["nfd", "gfd"].some((part) => String(valueAt(values, part, "enabled")) === "true");
 
 /** Whether one of the user's own configurations of the plugin says the strategy. */
 function saysMigStrategy(plugin: DevicePluginSpec): boolean {
