@@ -4,6 +4,9 @@ import type { Option, Verb } from "./verb";
 const shells = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof shells)[number];
 
+/** What may stand in a verb's place. */
+const inPlaceOfVerb = { help: "lists the verbs", version: "prints the version of this package" };
+
 /** The verb that prints what a shell must know to complete the command, made of the very table that is run. */
 export function completion(verbs: () => Record<string, Verb>): Verb {
   return {
@@ -53,7 +56,11 @@ _talos_gpu() {
     local -a verbs=(${Object.entries(verbs)
       .map(([name, { summary }]) => quoted(`${name}:${summary}`))
       .join(" ")})
+    local -a options=(${Object.entries(inPlaceOfVerb)
+      .map(([name, help]) => quoted(`--${name}:${help}`))
+      .join(" ")})
     _describe 'verb' verbs
+    _describe -o 'option' options
     return
   fi
   case $words[2] in
@@ -67,9 +74,16 @@ _talos_gpu "$@"
   fish: (verbs) =>
     [
       "# fish completion of talos-gpu",
+      "function __talos_gpu_verb --description 'whether the verb is this one; without one: whether none is there'",
+      "    set -l words (commandline -opc)",
+      '    test "$words[2]" = "$argv[1]"',
+      "end",
       "complete -c talos-gpu -f",
+      ...Object.entries(inPlaceOfVerb).map(
+        ([name, help]) => `complete -c talos-gpu -n __talos_gpu_verb -l ${name} -d ${quoted(help)}`,
+      ),
       ...Object.entries(verbs).flatMap(([name, verb]) => [
-        `complete -c talos-gpu -n __fish_use_subcommand -a ${name} -d ${quoted(verb.summary)}`,
+        `complete -c talos-gpu -n __talos_gpu_verb -a ${name} -d ${quoted(verb.summary)}`,
         ...fishVerb(name, verb),
       ]),
       "",
@@ -85,9 +99,13 @@ function valued(verbs: Record<string, Verb>, completes: string): string[] {
 }
 
 function bashVerb(name: string, verb: Verb): string {
-  const words = [...optionsOf(verb).map(([option]) => `--${option}`), ...(name === "completion" ? shells : [])];
-  const files = verb.argument?.completes === "file" ? ' $(compgen -f -- "$word")' : "";
-  return `COMPREPLY=($(compgen -W '${words.join(" ")}' -- "$word")${files})`;
+  const options = `-W '${optionsOf(verb)
+    .map(([option]) => `--${option}`)
+    .join(" ")}'`;
+  const files = verb.argument?.completes === "file" ? "-f" : "";
+  const argument = name === "completion" ? `-W '${shells.join(" ")}'` : files;
+  const fill = (by: string): string => `COMPREPLY=($(compgen ${by} -- "$word"))`;
+  return argument === "" ? fill(options) : `if [[ $word == -* ]]; then ${fill(options)}; else ${fill(argument)}; fi`;
 }
 
 function zshVerb(name: string, verb: Verb): string {
@@ -102,7 +120,7 @@ function zshVerb(name: string, verb: Verb): string {
 }
 
 function fishVerb(name: string, verb: Verb): string[] {
-  const when = quoted(`__fish_seen_subcommand_from ${name}`);
+  const when = quoted(`__talos_gpu_verb ${name}`);
   const options = optionsOf(verb).map(([option, { help, value }]) => {
     const takes = value === undefined ? "" : value.completes === "file" ? " -r -F" : " -x";
     return `complete -c talos-gpu -n ${when} -l ${option}${takes} -d ${quoted(help)}`;

@@ -1,13 +1,5 @@
-import { execFileSync } from "node:child_process";
-import * as fs from "node:fs";
-import * as path from "node:path";
-import { completion } from "../../cli/completion";
 import { helpOf, helpOfAll, parseOptions } from "../../cli/options";
 import type { Verb } from "../../cli/verb";
-import { scratch } from "./stand";
-
-const folder = scratch();
-afterAll(() => fs.rmSync(folder, { recursive: true }));
 
 const paint: Verb = {
   summary: "paints it's picture",
@@ -52,36 +44,5 @@ describe("options, from one table", () => {
       "--no-color",
     ])
       expect(helpOf("paint", paint)).toContain(part);
-  });
-});
-
-describe("completion, from the same table", () => {
-  const shells = (): Promise<string[]> =>
-    Promise.all(
-      ["bash", "zsh", "fish"].map(async (shell) => {
-        let text = "";
-        const output = { result: (more: string) => void (text += more), remark: () => {}, colour: false };
-        const given = { values: {}, switches: new Set<string>(), positionals: [shell], environment: {} };
-        await completion(() => ({ paint })).run(given, output);
-        return text;
-      }),
-    );
-
-  test("every shell gets every verb and option", async () => {
-    for (const text of await shells())
-      for (const word of ["paint", "brush", "twice", "json"]) expect(text).toContain(word);
-  });
-
-  test("bash completes by it", async () => {
-    const [bash] = await shells();
-    const complete = (...words: string[]): string[] => {
-      const script = `${bash}COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _talos_gpu; printf '%s\\n' "\${COMPREPLY[@]}"`;
-      return execFileSync("bash", ["-c", script], { cwd: folder, encoding: "utf8" }).trim().split("\n");
-    };
-    fs.writeFileSync(path.join(folder, "picture.png"), "");
-    expect(complete("talos-gpu", "p")).toEqual(["paint"]);
-    expect(complete("talos-gpu", "paint", "--b")).toEqual(["--brush"]);
-    expect(complete("talos-gpu", "paint", "--onto", "pic")).toEqual(["picture.png"]);
-    expect(complete("talos-gpu", "paint", "--brush", "pic")).toEqual([""]);
   });
 });

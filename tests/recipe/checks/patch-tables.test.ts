@@ -3,7 +3,7 @@ import { patchFlaws } from "../../../components/recipe/machine/patch-flaws";
 import { talosDocuments, valueOfDocument } from "../../../components/recipe/machine/talos-schema/yaml";
 import { secretsIn } from "../../../components/recipe/machine/secrets";
 import { harmlessPatches, secretPatches } from "./tables/secrets";
-import { rightPatches } from "./tables/patches-right";
+import { rightPatches } from "./tables/right";
 import { wrongPatches } from "./tables/patches-wrong";
 import { rightParts, wrongParts } from "./tables/containerd";
 
