@@ -45,9 +45,16 @@ export const lives: Record<string, Life> = {
     first: (said) => {
       delete said["machines"]["gpu-2"];
       machine(said, "gpu-1")["gpus"][0].count = 1;
+      delete machine(said, "control")["gpus"];
     },
     edits: [
-      { name: "one more card", edit: (said) => (machine(said, "gpu-1")["gpus"][0].count = 2) },
+      {
+        name: "one more card, and a control plane's first",
+        edit: (said) => {
+          machine(said, "gpu-1")["gpus"][0].count = 2;
+          machine(said, "control")["gpus"] = [{ model: "RTX 5070 Ti" }];
+        },
+      },
       // gpu-2 is in no stack yet, and has no driver: the markers must not wait for it.
       { name: "a first taint", edit: (said) => (machine(said, "gpu-1")["taints"] = { gpu: "true:NoSchedule" }) },
       { name: "a machine added", edit: (said) => (said["machines"]["gpu-2"] = another), onlyIf: true },
@@ -136,6 +143,16 @@ export const lives: Record<string, Life> = {
               (machine(said, "gpu-1")["patches"] as string[]).push("machine: {nodeAnnotations: {rack: a}}"),
           },
         ],
+      },
+      {
+        name: "another Factory",
+        edit: (said) => (said["factoryUrl"] = "https://factory.example.net"),
+      },
+      {
+        name: "another address",
+        edit: (said) => (machine(said, "gpu-1")["address"] = "gpu-1"),
+        onlyIf: true,
+        quiet: true,
       },
       { name: "a workload added", edit: (said) => (said["workloads"] = { pods: { test: pod } }) },
       { name: "driver branch, lts to production", edit: (said) => (said["driver"].branch = "production") },
