@@ -74,7 +74,8 @@ export function configurationOf(text: string, file: string): Record<string, unkn
 
 function readYaml(text: string, file: string): unknown {
   try {
-    return parse(text, { merge: true }); // as Pulumi's own reader, which takes merge keys
+    // As Pulumi's own reader, which takes merge keys, and an anchor in each of a thousand machines. What unfolds beyond is refused.
+    return parse(text, { merge: true, maxAliasCount: 10_000 });
   } catch (error) {
     throw new Error(`${file}: is not YAML, so the stack is unknown; mend it: ${(error as Error).message}`, {
       cause: error,

@@ -7,6 +7,7 @@ import { compare, type Side } from "./comparison";
 import { toHtml } from "./html";
 import { toMarkdown } from "./markdown";
 import { pageOf } from "./page";
+import { tooLong } from "./stack-size";
 
 /** `talos-gpu plan`. */
 export const plan: Verb = {
@@ -56,7 +57,9 @@ export const plan: Verb = {
 /** A stack file's plan; none where its shape is wrong. */
 function sideOf(text: string, file: string): { side?: Side; findings: Finding[] } {
   const config = configurationOf(text, file);
-  const { plan, findings } = judge(config);
+  const judged = judge(config);
+  const { plan } = judged;
+  const findings = [...judged.findings, ...tooLong(config)];
   return plan === undefined ? { findings } : { side: { plan, findings }, findings };
 }
 

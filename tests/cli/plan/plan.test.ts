@@ -8,9 +8,11 @@ import { configurationDifference, lineDifference, redacted } from "../../../cli/
 import { toHtml } from "../../../cli/plan/html";
 import { toMarkdown } from "../../../cli/plan/markdown";
 import { pageOf } from "../../../cli/plan/page";
+import { tooLong } from "../../../cli/plan/stack-size";
 import { plan as verb } from "../../../cli/plan/verb";
 import { findingsOf, parseSpec, planCluster } from "../../../components/recipe";
 import { formatDuration } from "../../../components/recipe/rules/duration";
+import { configurationOf } from "../../../stacks/stack-file";
 import { edited, edits, type Said } from "../../support/edits";
 import { stacks, stackSpec } from "../../support/stacks";
 import { scratch } from "../stand";
@@ -184,4 +186,21 @@ describe("the verb", () => {
     write({ ...stackSpec("velaryon"), machines: 5 });
     expect(await run({})).toMatchObject({ status: 1, result: expect.stringContaining("`machines`") });
   });
+
+  test("so is one that Pulumi could not hand to its program", async () => {
+    write({ ...stackSpec("velaryon"), patches: [`# ${"long ".repeat(30_000)}\nmachine: {}\n`] });
+    const { result } = await run({}, "json");
+    const { findings } = JSON.parse(result) as { findings: { problem: string }[] };
+    expect(findings).toMatchObject([{ problem: "the stack's configuration has 148 KiB" }]);
+  });
+});
+
+test("a thousand machines are too many one by one, also by an anchor, and few words in a pool", () => {
+  const like = { role: "worker", configuration: "adopted", gpus: [{ model: "RTX 2070 SUPER" }] };
+  const addressOf = (index: number): string => `10.1.${Math.floor(index / 250)}.${(index % 250) + 1}`;
+  const machines = Array.from({ length: 1000 }, (_, index) => [`gpu-${index}`, { address: addressOf(index), ...like }]);
+  const text = stringify({ config: { machines: Object.fromEntries(machines) } }); // `gpus: *a1`
+  expect(tooLong(configurationOf(text, "a file"))).toMatchObject([{ field: "machines" }]);
+  const addresses = [0, 250, 500, 750].map((first) => `${addressOf(first)}-${addressOf(first + 249)}`);
+  expect(tooLong({ pools: { all: { names: "gpu-####", addresses, ...like } } })).toEqual([]);
 });
