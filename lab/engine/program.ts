@@ -1,4 +1,7 @@
-import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import { createRequire, wrap } from "node:module";
+import * as path from "node:path";
+import { Script } from "node:vm";
 
 /** What a stack's program is to the engine: registers resources, returns the stack's outputs. */
 export type Program = () => Promise<Record<string, unknown> | undefined>;
@@ -8,17 +11,19 @@ export type Program = () => Promise<Record<string, unknown> | undefined>;
  *
  * The engine's Node host starts a process per update; the Automation API's inline program runs in this process, where
  * modules are evaluated once. A second update would then register nothing at all, since a program registers its
- * resources while its module is evaluated. So every update forgets the file, which a bundle makes the whole program
- * (`bundle.js`). Packages outside of it stay, because the SDK must be one and the same; it keeps what belongs to an update
+ * resources while its module is evaluated. So every update evaluates the file anew, which a bundle makes the whole program
+ * (`bundle.js`); it is compiled once, which takes longer than all the rest. Packages outside of it stay, because the SDK must be one and the same; it keeps what belongs to an update
  * in a store of its own for each (sdk/nodejs/automation/server.ts, `withLocalStorage`).
  *
  * @param file the program, absolute: JavaScript, a bundle when it has more than one module
  */
 export function programFromFile(file: string): Program {
+  const evaluate = new Script(wrap(readFileSync(file, "utf8")), { filename: file }).runInThisContext() as Evaluate;
   return async () => {
-    delete require.cache[file];
+    const module: { exports: unknown } = { exports: {} };
+    evaluate.call(module.exports, module.exports, createRequire(file), module, file, path.dirname(file));
     // As Pulumi's Node host: a main file that exports a function is called for its outputs (sdk/nodejs/cmd/run/run.ts).
-    const exported: unknown = createRequire(file)(file);
+    const { exports: exported } = module;
     const outputs = (await (typeof exported === "function" ? (exported as Program)() : exported)) as Record<
       string,
       unknown
@@ -26,3 +31,13 @@ export function programFromFile(file: string): Program {
     return { ...outputs };
   };
 }
+
+/** A CommonJS module's code, as Node calls it. */
+type Evaluate = (
+  this: unknown,
+  exports: unknown,
+  require: NodeJS.Require,
+  module: { exports: unknown },
+  file: string,
+  folder: string,
+) => void;
