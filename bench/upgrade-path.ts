@@ -31,7 +31,7 @@ export async function measurePath(workers: number, window: number): Promise<Upgr
     machines: Object.fromEntries(machines),
     devicePlugin: { version: "0.17.4" },
     upgrade: { maxParallel: window },
-    timeouts: labTimeouts(options.timeScale),
+    timeouts: labTimeouts(options),
   };
   const session = new Session();
   try {

@@ -33,15 +33,40 @@ const realPartsSeconds: Record<keyof TimeoutsSpec, number> = {
 const whereAFixIsLeftOut: Partial<typeof realPartsSeconds> = { gate: 12, workload: 12 };
 
 /**
+ * The same, more, where a node is real: its containers really start, on a computer that has other work. A reboot's limit still ends
+ * before the machine gives up booting.
+ */
+const moreWhereANodeIsReal: Record<keyof TimeoutsSpec, number> = {
+  pull: 0,
+  drain: 30,
+  reboot: 10,
+  verify: 30,
+  release: 60,
+  gate: 60,
+  workload: 60,
+};
+
+/** What a lab's limits depend on. */
+export interface LabLimits {
+  /** Lab seconds per second. */
+  timeScale: number;
+  /** What the nodes are; see `LabOptions`. */
+  node: "emulated" | "real";
+  /** Whether a fix is left out. Default: none is. */
+  leftOut?: boolean;
+}
+
+/**
  * A stack's limits on the lab's clock: the machines' share shrinks with the time scale, the real parts' share does not.
  * A failure then shows within seconds instead of minutes.
- *
- * @param timeScale lab seconds per second
- * @param leftOut whether a fix is left out
  */
-export function labTimeouts(timeScale: number, leftOut = false): Record<keyof TimeoutsSpec, string> {
+export function labTimeouts({ timeScale, node, leftOut = false }: LabLimits): Record<keyof TimeoutsSpec, string> {
   const names = Object.keys(usualMinutes) as (keyof TimeoutsSpec)[];
   const realParts = leftOut ? { ...realPartsSeconds, ...whereAFixIsLeftOut } : realPartsSeconds;
-  const limits = names.map((name) => [name, `${Math.ceil((usualMinutes[name] * 60) / timeScale) + realParts[name]}s`]);
+  const more = (name: keyof TimeoutsSpec): number => (node === "real" ? moreWhereANodeIsReal[name] : 0);
+  const limits = names.map((name) => [
+    name,
+    `${Math.ceil((usualMinutes[name] * 60) / timeScale) + realParts[name] + more(name)}s`,
+  ]);
   return Object.fromEntries(limits) as Record<keyof TimeoutsSpec, string>;
 }

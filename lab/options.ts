@@ -88,8 +88,8 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
   --may-change-the-card
                       cases may set another power limit, and set it back
   --table FILE        the cases' table as Markdown, beside what is printed
-  --time-scale N      lab seconds per second (default 60: a minute of a machine's reboot takes a second; with a real node,
-                      whose time is not scaled, 10)
+  --time-scale N      lab seconds per second (default 60: a minute of a machine's reboot takes a second; a real node's
+                      programs take the time that they take)
   --help
 `;
 
@@ -186,7 +186,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     gpu: values.gpu,
     mayChangeTheCard: values["may-change-the-card"],
     ...(values.table === undefined ? {} : { table: values.table }),
-    timeScale: wholeNumber("--time-scale", values["time-scale"] ?? (values.node === "real" ? "10" : "60"), 1, 1000),
+    timeScale: wholeNumber("--time-scale", values["time-scale"] ?? "60", 1, 1000),
     ...(show === undefined ? {} : { show }),
   };
 }

@@ -7,10 +7,10 @@ import type { Running } from "./running";
 
 /**
  * Lab seconds that a cluster has to settle in after its update: what nobody waits for, like the operator's own pods, or a
- * server whose probe failed once. Beside them seconds for the calls themselves.
+ * server whose probe failed once. Beside them seconds for the calls themselves, and for a real node's containers.
  */
 const settlingSeconds = 300;
-const realPartsSeconds = 10;
+const realPartsSeconds = { emulated: 10, real: 40 };
 
 /** Milliseconds between two looks: each asks every machine a dozen things. */
 const betweenLooks = 1000;
@@ -23,7 +23,7 @@ export const outcomePhase: Phase<Running> = {
   title: "what came of it",
   run: async (lab, say) => {
     const { report, session, options } = lab;
-    const seconds = settlingSeconds / options.timeScale + realPartsSeconds;
+    const seconds = settlingSeconds / options.timeScale + realPartsSeconds[options.node];
     const { seen } = await until(
       { seconds, every: betweenLooks, signal: session.signal },
       () => look(lab),

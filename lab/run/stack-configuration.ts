@@ -21,12 +21,12 @@ export interface StackConfiguration {
  */
 export function stackConfiguration(
   nameOrFile: string,
-  options: Pick<LabOptions, "timeScale">,
+  options: Pick<LabOptions, "timeScale" | "node">,
   without: readonly FixId[] = [],
 ): StackConfiguration {
   const config = {
     ...readStackFile(nameOrFile),
-    timeouts: labTimeouts(options.timeScale, without.length > 0),
+    timeouts: labTimeouts({ ...options, leftOut: without.length > 0 }),
   };
   return { config, spec: clusterOf(config) };
 }

@@ -1,6 +1,6 @@
 import type { Telling } from "./compare";
 
-/** Cases that come about on the real node alone, and why the emulated one does not have them. */
+/** Cases that come about on the real node alone, and why the emulated one does not have them: there the pod just runs. */
 export const realAlone: Record<string, string> = {
   "no such image": "an image that no rule of the lab knows counts as one that is there, so that any workload comes up",
   "no such program": "images are not there, so whatever a pod calls counts as a server that runs",

@@ -30,9 +30,10 @@ async function main(): Promise<void> {
     signal: new AbortController().signal,
     onNode: (command) => onNode(folder, command),
   };
+  let judged: Judged | undefined;
   for (const fault of faults) {
     const begin = performance.now();
-    const judged = await judge(scene, fault).catch((error: unknown): Judged => {
+    judged = await judge(scene, fault, judged).catch((error: unknown): Judged => {
       const said = error instanceof Error ? error.message : String(error);
       return { held: false, said, wrong: [said] };
     });

@@ -3,7 +3,7 @@ import { provideTools } from "../../lab/tools";
 import { faults } from "../../lab/node/faults/table";
 import { ask } from "../e2e/support/doctor";
 import { cases } from "./cases";
-import { prepare, type Telling, tellingOf, tidy } from "./compare";
+import { prepare, sights, type Telling, tellingOf, tidy } from "./compare";
 import { differs, labelsDiffer, realAlone } from "./differs";
 import { emulated, machine, openStand, type Stand, stackOf, until } from "./stand";
 
@@ -59,6 +59,7 @@ onNode(`a real node${why}`, () => {
       Object.entries(labels).filter(([name]) => /^nvidia\.com\//.test(name) && !(name in labelsDiffer)),
     );
     expect(Object.fromEntries(other!)).toEqual(Object.fromEntries(real!));
+    for (const name of Object.keys(labelsDiffer)) expect([name, nodes[1]![name]]).not.toEqual([name, nodes[0]![name]]);
     expect(nodes[0]!["nvidia.com/gpu.product"]).toBe("NVIDIA-GeForce-RTX-3090-SHARED");
   }, 120_000);
 
@@ -66,10 +67,12 @@ onNode(`a real node${why}`, () => {
     const told: Record<string, Telling[]> = {};
     beforeAll(async () => {
       await prepare(stand.kubernetes);
+      const sight = sights(stand.kubernetes);
       // Some at a time: a kubelet starts many pods slowly, and a state that passes is not seen then.
       await each(Object.keys(cases), 6, async (what) => {
-        const nodes = what in realAlone ? [machine] : [machine, emulated];
-        told[what] = await Promise.all(nodes.map((node) => tellingOf(stand.kubernetes, what, node)));
+        const on = (node: string, has = true): Promise<Telling> =>
+          tellingOf(stand.kubernetes, sight, what, node, has);
+        told[what] = await Promise.all([on(machine), on(emulated, !(what in realAlone))]);
       });
       await tidy(stand.kubernetes);
     }, 10 * 60_000);
@@ -80,6 +83,10 @@ onNode(`a real node${why}`, () => {
     });
 
     test("what they differ in does differ, and has a reason", () => {
+      for (const [what, why] of Object.entries(realAlone)) {
+        expect(why).not.toBe("");
+        expect(told[what]![1]!.phase).toBe("Running");
+      }
       for (const [what, { fields, why }] of Object.entries(differs)) {
         expect(why).not.toBe("");
         for (const [field, said] of Object.entries(fields)) expect(told[what]![0]![field]).not.toEqual(said);

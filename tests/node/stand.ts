@@ -44,7 +44,7 @@ export async function openStand(talosctl: string, stacks: readonly string[]): Pr
   await lab.line(/✔ Talos machines/);
   const kubernetes = kubernetesOf(kubeconfigIn(folder));
   const offered: number[] = [];
-  const watch = setInterval(() => void noteOffer(kubernetes, offered), 200);
+  const watch = setInterval(() => void noteOffer(kubernetes, offered), 500);
   await lab.line(/export TALOSCONFIG=/).finally(() => clearInterval(watch));
   const last = stacks.at(-1)!;
   const access = [

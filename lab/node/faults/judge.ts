@@ -1,12 +1,16 @@
 import type { DoctorReport } from "../../../cli/doctor/report";
 import { inOneLine } from "../../../components/diagnosis/unlike/index";
 import { until } from "../until";
-import { askDoctor, type Scene } from "./scene";
+import { askDoctor, askOfKubernetes, type Scene } from "./scene";
 import type { Fault } from "./table";
 
 /** Seconds until a fault shows, and until a cluster is as before: the kubelet tells a change at its next sync. */
 const shows = 60;
 const heals = 120;
+
+/** Milliseconds between two looks at Kubernetes alone, and those after which the machines are looked at first, and then again. */
+const betweenLooks = 500;
+const [soon, wholeEvery] = [1_000, 5_000];
 
 /** What came of a fault: whether the doctor named it and then found nothing again, and what it said. */
 export interface Judged {
@@ -22,10 +26,16 @@ export interface Judged {
 /** Looks until the doctor finds nothing; gives the last report. */
 export const healthy = (scene: Scene): Promise<DoctorReport> => look(scene, heals, ({ status }) => status === 0);
 
-/** Makes a fault in a healthy cluster, looks until the doctor names it, and takes it back. */
-export async function judge(scene: Scene, fault: Fault): Promise<Judged> {
-  const before = await healthy(scene);
-  if (before.status !== 0) return judged(told(before), ["the cluster is not healthy before"]);
+/**
+ * Makes a fault in a healthy cluster, looks until the doctor names it, and takes it back.
+ *
+ * @param before what was told of the cluster last, where nothing has been done to it since. Default: it is looked at.
+ */
+export async function judge(scene: Scene, fault: Fault, before?: Judged): Promise<Judged> {
+  if (before?.held !== true) {
+    const now = await healthy(scene);
+    if (now.status !== 0) return judged(told(now), ["the cluster is not healthy before"]);
+  }
   const undo = await fault.make(scene);
   let report: DoctorReport;
   let untried: string | undefined;
@@ -76,8 +86,19 @@ export function told({ status, differences, findings, unseen }: DoctorReport): s
   return `exit ${status}: ${lines.slice(0, most).join("; ").replace(/\s+/g, " ").slice(0, 700)}${rest}`;
 }
 
+/**
+ * Looks until what the doctor says is wanted: at the machines too where Kubernetes alone says so already, soon in any case, as
+ * only they tell of some faults, and every so often.
+ */
 async function look(scene: Scene, seconds: number, wanted: (report: DoctorReport) => boolean): Promise<DoctorReport> {
-  let report = await askDoctor(scene);
-  await until(scene.signal, seconds, async () => wanted(report) || wanted((report = await askDoctor(scene))));
-  return report;
+  let report: DoctorReport | undefined;
+  let due = performance.now() + soon;
+  const again = async (): Promise<boolean> => {
+    if (!wanted(await askOfKubernetes(scene)) && performance.now() < due) return false;
+    report = await askDoctor(scene);
+    due = performance.now() + wholeEvery;
+    return wanted(report);
+  };
+  await until(scene.signal, seconds, again, betweenLooks);
+  return report ?? askDoctor(scene);
 }

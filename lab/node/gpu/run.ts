@@ -28,7 +28,7 @@ export async function runCases(options: LabOptions, session: Session): Promise<C
   const chosen = chosenCases(options.cases);
   const cards = options.gpu ? readCards() : undefined;
   const gpus = cards === undefined ? stoodInFor : asGpus(cards);
-  const stack = configurationOf(gpus, {}, options.timeScale);
+  const stack = configurationOf(gpus, {}, options);
   const lab = {
     options: { ...options, stack: stackName },
     session,

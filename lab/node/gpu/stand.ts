@@ -1,6 +1,6 @@
 import { planCluster, type GpuSpec, type Plan } from "../../../components/recipe";
 import { clusterOf } from "../../../stacks/stack-file";
-import { labTimeouts } from "../../clock";
+import { type LabLimits, labTimeouts } from "../../clock";
 import type { KubernetesView } from "../../cluster/kubernetes-view";
 import { Cluster } from "../../providers/kubernetes/cluster";
 import type { Say } from "../../phases";
@@ -14,8 +14,8 @@ import type { Card } from "./card";
 import { nodeName, stackOf, type Shape } from "./shape";
 
 /** The stack of a shape as the lab runs it. */
-export function configurationOf(gpus: readonly GpuSpec[], shape: Shape, timeScale: number): StackConfiguration {
-  const config = { ...stackOf(gpus, shape), timeouts: labTimeouts(timeScale) };
+export function configurationOf(gpus: readonly GpuSpec[], shape: Shape, limits: LabLimits): StackConfiguration {
+  const config = { ...stackOf(gpus, shape), timeouts: labTimeouts(limits) };
   return { config, spec: clusterOf(config) };
 }
 
@@ -85,7 +85,7 @@ export class Stand implements Scene {
 
   private async configure(shape: Shape): Promise<void> {
     this.lab.earlier.push(this.plan);
-    Object.assign(this.lab, configurationOf(this.gpus, shape, this.lab.options.timeScale));
+    Object.assign(this.lab, configurationOf(this.gpus, shape, this.lab.options));
     await this.lab.engine.configure({ ...engineConfig(this.lab), ...(shape.markers ? { "lab:markers": true } : {}) });
   }
 

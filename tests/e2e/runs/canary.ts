@@ -62,7 +62,7 @@ async function run(session: Session): Promise<CanaryRun> {
     ),
     devicePlugin: { version: "0.17.4" },
     upgrade: { first: [ahead], maxParallel: "25%" },
-    timeouts: labTimeouts(options.timeScale),
+    timeouts: labTimeouts(options),
   };
   const lab = await openLab(session, options, spec);
   lab.before = await lookAround(lab);

@@ -59,7 +59,7 @@ export async function openFaultStand(session: Session, workers: string[]): Promi
       ]),
     ]),
     devicePlugin: { version: "0.17.4" },
-    timeouts: labTimeouts(options.timeScale),
+    timeouts: labTimeouts(options),
   };
   const lab = await openLab(session, options, spec);
   const recipes = new Map(planCluster(spec).machines.map((recipe) => [recipe.name, recipe]));

@@ -84,13 +84,28 @@ func start(ctx context.Context, config Config, machine host.Machine, snapshot ho
 	return b
 }
 
+const (
+	// statusEvery is the kubelet's own period, which Talos leaves as it is (kubernetes v1.36 pkg/kubelet/apis/config/v1beta1/defaults.go,
+	// NodeStatusUpdateFrequency). A changed allocatable is told no sooner.
+	statusEvery = 10 * time.Second
+	// restartAfter is how long Talos waits before it starts containerd or the kubelet again, which it does whenever they end (talos
+	// internal/app/machined/pkg/system/runner/restart, DefaultOptions; services/cri.go and kubelet.go, restart.Forever).
+	restartAfter = 5 * time.Second
+)
+
 func specOf(config Config, machine host.Machine, s host.Snapshot) *boot.Spec {
+	// With the stand-in of a driver they pass on the lab's clock; what is measured on a card is as on any machine.
+	real := machine.Clock().Real
+	if config.RealDriver {
+		real = func(wait time.Duration) time.Duration { return wait }
+	}
 	return &boot.Spec{
 		Name: machine.Name(), Folder: filepath.Join(filepath.Dir(machine.RootFS()), "node"),
 		Programs: config.Programs, Server: config.Server, CACert: config.CACert, CAKey: config.CAKey,
 		Parts: s.CRIParts, Talos: s.TalosVersion, BootID: s.BootID, Taints: s.RegisterWithTaints,
 		Toolkit: s.LibraryVersion != "", Libraries: s.LibraryVersion, Driver: s.DriverVersion, Specification: s.Era == host.EraCDI && s.DriverVersion != "",
 		Cards: gpu.Unsplit(machine.Key(), s), RealDriver: config.RealDriver,
+		StatusEvery: max(time.Second, real(statusEvery)), RestartAfter: real(restartAfter),
 	}
 }
 

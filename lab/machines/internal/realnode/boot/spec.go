@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
@@ -41,6 +42,10 @@ type Spec struct {
 	Cards []gpu.Card `json:"cards"`
 	// RealDriver takes the driver of this computer, with its cards, instead of the stand-in.
 	RealDriver bool `json:"realDriver"`
+	// StatusEvery is how often the kubelet looks whether its node's status has changed.
+	StatusEvery time.Duration `json:"statusEvery"`
+	// RestartAfter is how long the machine waits before it starts a service again that has ended.
+	RestartAfter time.Duration `json:"restartAfter"`
 }
 
 // Load reads the description that a file holds.

@@ -55,7 +55,8 @@ func configureContainerd(spec *boot.Spec, network int) error {
 }
 
 // configureKubelet is Talos' configuration (talos internal/app/machined/pkg/controllers/k8s/kubelet_spec.go) but for what this computer is: it may have
-// control groups of version 1 and other kernel settings, its disk is nobody's, and the lab's API server has no certificate for kubelets.
+// control groups of version 1 and other kernel settings, its disk is nobody's, the lab's API server has no certificate for kubelets, and the node's
+// status may be looked at more often; the period of its reports, which would follow, stays as it is without that.
 func configureKubelet(spec *boot.Spec) error {
 	authority, err := identity.Load(spec.Server, spec.CACert, spec.CAKey)
 	if err != nil {
@@ -106,8 +107,10 @@ imageGCLowThresholdPercent: 99
 evictionHard: { memory.available: "1Mi", nodefs.available: "0%%", nodefs.inodesFree: "0%%", imagefs.available: "0%%", imagefs.inodesFree: "0%%" }
 shutdownGracePeriod: 0s
 nodeLeaseDurationSeconds: 20
+nodeStatusUpdateFrequency: %s
+nodeStatusReportFrequency: 5m
 registerWithTaints: %s
-`, taints))
+`, spec.StatusEvery, taints))
 }
 
 func taintsOf(said []host.Taint) []corev1.Taint {

@@ -15,13 +15,8 @@ import (
 	"talos-gpu/lab/machines/internal/realnode/boot"
 )
 
-const (
-	// startLimit is how long a service has to come up.
-	startLimit = 90 * time.Second
-	// restartAfter is how long Talos waits before it starts containerd or the kubelet again, which it does whenever they end (talos
-	// internal/app/machined/pkg/system/runner/restart, DefaultOptions; services/cri.go and kubelet.go, restart.Forever).
-	restartAfter = 5 * time.Second
-)
+// startLimit is how long a service has to come up.
+const startLimit = 90 * time.Second
 
 // service is a program that the node runs as long as it is up.
 type service struct {
@@ -59,7 +54,7 @@ func (s service) start(spec *boot.Spec) (<-chan error, error) {
 func (s service) keep(spec *boot.Spec, ended <-chan error) error {
 	for {
 		fmt.Fprintf(os.Stderr, "%v, and is started again\n", <-ended)
-		time.Sleep(restartAfter)
+		time.Sleep(spec.RestartAfter)
 		var err error
 		if ended, err = s.run(spec); err != nil {
 			return err
