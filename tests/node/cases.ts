@@ -6,6 +6,11 @@ export interface Case {
   pod: (node: string) => { spec?: Found; container?: Found };
   /** Whether the pod has come to where it is compared. Default: at once. */
   come?: (pod: Found) => boolean;
+  /**
+   * Whether the pod is changed meanwhile, so that the kubelet looks at it: else one of v1.36 tells that a container waits when it
+   * is about to start it again (kubernetes v1.36.3, pkg/kubelet/pod_workers.go, completeWork).
+   */
+  nudged?: boolean;
   /** Reasons of the events whose texts are compared; all of them have to come. */
   events: string[];
 }
@@ -32,7 +37,12 @@ export const cases: Record<string, Case> = {
     events: ["Pulling", "Pulled", "Created", "Started"],
   },
   fails: { pod: () => ({ spec: never, container: sh("echo no; exit 3") }), come: phase("Failed"), events: ["Started"] },
-  "crash loop": { pod: () => ({ container: sh("exit 1") }), come: waits("CrashLoopBackOff"), events: ["BackOff"] },
+  "crash loop": {
+    pod: () => ({ container: sh("exit 1") }),
+    come: waits("CrashLoopBackOff"),
+    nudged: true,
+    events: ["BackOff"],
+  },
   "no such program": {
     pod: () => ({ spec: never, container: { command: ["nope"] } }),
     come: phase("Failed"),
@@ -41,11 +51,13 @@ export const cases: Record<string, Case> = {
   "no such image": {
     pod: () => ({ container: { image: "example.org/no/such:1" } }),
     come: waits("ImagePullBackOff"),
+    nudged: true,
     events: ["Failed", "BackOff"],
   },
   "no such ConfigMap as environment": {
     pod: () => ({ container: { envFrom: [{ configMapRef: { name: "nope" } }] } }),
     come: waits("CreateContainerConfigError"),
+    nudged: true,
     events: ["Failed"],
   },
   "no such ConfigMap as volume": {
@@ -64,6 +76,7 @@ export const cases: Record<string, Case> = {
   "root where none may be": {
     pod: () => ({ container: { securityContext: { runAsNonRoot: true } } }),
     come: waits("CreateContainerConfigError"),
+    nudged: true,
     events: ["Failed"],
   },
   "an init container fails": {

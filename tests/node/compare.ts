@@ -43,6 +43,9 @@ interface Sight {
 /** Milliseconds in which one look serves all who wait: each by itself would ask for a hundred things a second. */
 const serves = 200;
 
+/** Milliseconds between two changes of a pod that is nudged. */
+const nudges = 1500;
+
 /** Looks at the namespace, at most so often. */
 export function sights(kubernetes: Kubernetes): () => Promise<Sight> {
   let [at, sight] = [-Infinity, undefined as Promise<Sight> | undefined];
@@ -79,7 +82,7 @@ export async function tellingOf(
   has = true,
 ): Promise<Telling> {
   const { pod: make } = cases[what]!;
-  const { come, events } = has ? cases[what]! : justRuns;
+  const { come, events, nudged = false } = has ? cases[what]! : justRuns;
   const name = `${what.toLowerCase().replace(/[^a-z0-9]+/g, "-")}-${node}`;
   const { spec = {}, container = {} } = make(node);
   await kubernetes.create(pods, {
@@ -94,15 +97,24 @@ export async function tellingOf(
     },
   });
   const look = async (): Promise<{ pod: Found; said: Found[] }> => {
+    if (nudged) await nudge();
     const seen = await sight();
     const own = seen.said.filter(({ involvedObject }: Found) => involvedObject.name === name);
     return { pod: seen.pods.find(({ metadata }: Found) => metadata.name === name), said: own };
+  };
+  let nudgedAt = performance.now();
+  const nudge = async (): Promise<void> => {
+    if (performance.now() - nudgedAt < nudges) return;
+    nudgedAt = performance.now();
+    await kubernetes.patch(`${pods}/${name}`, { metadata: { annotations: { nudged: String(nudgedAt) } } });
   };
   const { pod, said } = await until(
     `${what} on ${node}`,
     look,
     (seen) =>
-      seen.pod !== undefined && (come?.(seen.pod) ?? true) && events.every((reason) => seen.said.some((each: Found) => each.reason === reason)),
+      seen.pod !== undefined &&
+      (come?.(seen.pod) ?? true) &&
+      events.every((reason) => seen.said.some((each: Found) => each.reason === reason)),
     120,
   );
   await kubernetes.remove(`${pods}/${name}`);

@@ -70,8 +70,7 @@ onNode(`a real node${why}`, () => {
       const sight = sights(stand.kubernetes);
       // Some at a time: a kubelet starts many pods slowly, and a state that passes is not seen then.
       await each(Object.keys(cases), 6, async (what) => {
-        const on = (node: string, has = true): Promise<Telling> =>
-          tellingOf(stand.kubernetes, sight, what, node, has);
+        const on = (node: string, has = true): Promise<Telling> => tellingOf(stand.kubernetes, sight, what, node, has);
         told[what] = await Promise.all([on(machine), on(emulated, !(what in realAlone))]);
       });
       await tidy(stand.kubernetes);

@@ -135,9 +135,9 @@ async function observePatiently(
 ): ReturnType<typeof observeMachine> {
   const end = systemClock.now() + patience;
   for (;;) {
-    await answering(machine, end - systemClock.now());
     const seen = await observeMachine(name, machine);
     if (!seen.wentAway || systemClock.now() >= end) return seen;
+    await answering(machine, end - systemClock.now());
   }
 }
 
