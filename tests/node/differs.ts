@@ -17,9 +17,11 @@ export const differs: Record<string, { fields: Telling; why: string }> = {
   },
 };
 
-/** Labels of GPU feature discovery in which the nodes differ, and why. */
+/** The label that tells when GPU feature discovery looked. */
+export const ofTheMoment = "nvidia.com/gfd.timestamp";
+
+/** Other labels of it in which the nodes differ, and why. */
 export const labelsDiffer: Record<string, string> = {
-  "nvidia.com/gfd.timestamp": "each tells when it looked",
   "nvidia.com/gpu.machine": "the real one says what this computer calls itself",
   "nvidia.com/gpu.mode": "the real one asks the kernel's list of PCI devices, which the stand-in's cards are not in",
   "nvidia.com/vgpu.present": "so it does for this",

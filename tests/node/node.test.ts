@@ -1,18 +1,15 @@
-import { whyNoRealNode } from "../../lab/node/able";
 import { provideTools } from "../../lab/tools";
 import { faults } from "../../lab/node/faults/table";
 import { ask } from "../e2e/support/doctor";
+import { whyNotReal } from "../e2e/support/real-node";
 import { cases } from "./cases";
 import { prepare, sights, type Telling, tellingOf, tidy } from "./compare";
-import { differs, labelsDiffer, realAlone } from "./differs";
+import { differs, labelsDiffer, ofTheMoment, realAlone } from "./differs";
 import { emulated, machine, openStand, type Stand, stackOf, until } from "./stand";
 
 // A real kubelet, containerd and device plugin on this computer, under the stack that every case shares. Where it cannot run, or is
 // not asked for, the cases are skipped, and their name says why.
-const reasons = [
-  ...whyNoRealNode(),
-  ...(process.env.TALOS_GPU_REAL_NODE === "1" ? [] : ["it is not asked for: TALOS_GPU_REAL_NODE=1 does"]),
-];
+const reasons = whyNotReal();
 const onNode = reasons.length === 0 ? describe : describe.skip;
 const why = reasons.length === 0 ? "" : ` (skipped: ${reasons.join("; ")})`;
 if (reasons.length > 0) console.warn(`the cases of the real node are skipped: ${reasons.join("; ")}`);
@@ -56,7 +53,9 @@ onNode(`a real node${why}`, () => {
     const all = (labels: Record<string, string>): boolean => onBus in labels && "nvidia.com/gpu.product" in labels;
     const nodes = await until("the labels", labelsOf, (found) => found.every(all));
     const [real, other] = nodes.map((labels) =>
-      Object.entries(labels).filter(([name]) => /^nvidia\.com\//.test(name) && !(name in labelsDiffer)),
+      Object.entries(labels).filter(
+        ([name]) => /^nvidia\.com\//.test(name) && name !== ofTheMoment && !(name in labelsDiffer),
+      ),
     );
     expect(Object.fromEntries(other!)).toEqual(Object.fromEntries(real!));
     for (const name of Object.keys(labelsDiffer)) expect([name, nodes[1]![name]]).not.toEqual([name, nodes[0]![name]]);

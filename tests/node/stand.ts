@@ -6,6 +6,7 @@ import { onNode } from "../../lab/node/on-node";
 import { startApart } from "../e2e/support/apart";
 import { type Found, type Kubernetes, kubernetesOf } from "../e2e/support/kubernetes";
 import { left, nothingLeft, startLab } from "../e2e/support/labs";
+import { traces } from "../e2e/support/real-node";
 import { untilSeen } from "../../lab/until";
 
 /** Name of the machine whose node is real (stacks/Pulumi.node-*.yaml). */
@@ -105,21 +106,6 @@ async function noteOffer(kubernetes: Kubernetes, offered: number[]): Promise<voi
   const count = Number(node?.status?.allocatable?.["nvidia.com/gpu"] ?? 0);
   if (count > 0 && offered.at(-1) !== count) offered.push(count);
 }
-
-/** What a node may leave on this computer: mounts, links of the network, control groups. */
-function traces(): string[] {
-  const mounts = fs.readFileSync("/proc/self/mountinfo", "utf8").split("\n");
-  const links = fs.readdirSync("/sys/class/net").filter((name) => name.startsWith("tgnode"));
-  const roots = ["/sys/fs/cgroup", ...folders("/sys/fs/cgroup")];
-  const groups = roots.flatMap(folders).filter((folder) => path.basename(folder).startsWith("talos-gpu-lab-"));
-  return [...mounts.filter((line) => line.includes("talos-gpu-lab-")), ...links, ...groups];
-}
-
-const folders = (at: string): string[] =>
-  fs
-    .readdirSync(at, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => path.join(at, name));
 
 /** Asks until the answer is as wanted; fails with the last answer. */
 export const until = <Answer>(

@@ -103,7 +103,7 @@ func specOf(config Config, machine host.Machine, s host.Snapshot) *boot.Spec {
 		Name: machine.Name(), Folder: filepath.Join(filepath.Dir(machine.RootFS()), "node"),
 		Programs: config.Programs, Server: config.Server, CACert: config.CACert, CAKey: config.CAKey,
 		Parts: s.CRIParts, Talos: s.TalosVersion, BootID: s.BootID, Taints: s.RegisterWithTaints,
-		Toolkit: s.LibraryVersion != "", Libraries: s.LibraryVersion, Driver: s.DriverVersion, Specification: s.Era == host.EraCDI && s.DriverVersion != "",
+		Toolkit: s.LibraryVersion != "", Libraries: s.LibraryVersion, Driver: s.DriverVersion, Proc: filepath.Join(machine.RootFS(), "proc/driver"), Specification: s.Era == host.EraCDI && s.DriverVersion != "",
 		Cards: gpu.Unsplit(machine.Key(), s), RealDriver: config.RealDriver,
 		StatusEvery: max(time.Second, real(statusEvery)), RestartAfter: real(restartAfter),
 	}

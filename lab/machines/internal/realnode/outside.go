@@ -33,6 +33,8 @@ func Main(arguments []string) (handled bool, code int) {
 	switch filepath.Base(arguments[0]) {
 	case "runc":
 		return true, inside.Runc(arguments)
+	case inside.ProcCommand:
+		return true, inside.ShowDriver(os.Stdin)
 	case "nvidia-smi":
 		return true, driver.SMI(arguments[1:])
 	}

@@ -36,6 +36,8 @@ type Spec struct {
 	Libraries string `json:"libraries"`
 	// Driver that is loaded and drives the cards; "" when none does.
 	Driver string `json:"driver"`
+	// Proc is the folder that is /proc/driver while the stand-in of a driver is up: it follows what the machine has loaded.
+	Proc string `json:"proc"`
 	// Specification says that the image writes a CDI specification at boot.
 	Specification bool `json:"specification"`
 	// Cards are those of the stand-in of the driver.

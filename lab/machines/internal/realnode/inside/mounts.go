@@ -60,6 +60,9 @@ func mountMachine(spec *boot.Spec) error {
 	if err := cardsInSystem(spec); err != nil {
 		return err
 	}
+	if err := driverInProc(spec); err != nil {
+		return err
+	}
 	// Mounts of pods reach the machine and others, as on Talos: of the driver's folder, of MPS' shared memory.
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_SHARED, ""); err != nil {
 		return err
@@ -107,6 +110,17 @@ func cardsInSystem(spec *boot.Spec) error {
 		}
 	}
 	return nil
+}
+
+// driverInProc shows the machine's driver where the kernel shows a real one.
+func driverInProc(spec *boot.Spec) error {
+	if spec.RealDriver {
+		return nil
+	}
+	if err := os.MkdirAll(spec.Proc, 0o755); err != nil {
+		return err
+	}
+	return syscall.Mount(spec.Proc, procDriver, "", syscall.MS_BIND, "")
 }
 
 // devices makes the node's /dev: the usual ones of this computer, and its cards' or their stand-ins.

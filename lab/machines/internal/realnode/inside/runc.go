@@ -15,11 +15,10 @@ import (
 // realRunc is runc itself, beside this binary under its name.
 const realRunc = "/usr/bin/runc.real"
 
-// Runc takes the system call filter out of a container's description and goes on as runc: with libseccomp runc would need a library that
-// no registry of ours serves. A container then may call more than on Talos; what is refused there for that reason alone is not seen here.
+// Runc makes of a container's description what this computer can run, and goes on as runc.
 func Runc(arguments []string) int {
 	if slices.Contains(arguments, "create") || slices.Contains(arguments, "run") {
-		if err := dropSeccomp(bundleOf(arguments)); err != nil {
+		if err := adapt(bundleOf(arguments), standsIn(procDriver)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -41,7 +40,9 @@ func bundleOf(arguments []string) string {
 	return "."
 }
 
-func dropSeccomp(bundle string) error {
+// adapt takes the system call filter out: with libseccomp runc would need a library that no registry of ours serves. A container then may call more
+// than on Talos; what is refused there for that reason alone is not seen here. Where the driver is a stand-in, a hook shows it in the container's /proc.
+func adapt(bundle string, standIn bool) error {
 	path := filepath.Join(bundle, "config.json")
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -51,13 +52,29 @@ func dropSeccomp(bundle string) error {
 	if err := json.Unmarshal(text, &config); err != nil {
 		return err
 	}
-	var linux map[string]json.RawMessage
-	if err := json.Unmarshal(config["linux"], &linux); err != nil || linux["seccomp"] == nil {
+	linux := map[string]json.RawMessage{}
+	if err := json.Unmarshal(config["linux"], &linux); err != nil {
 		return err
 	}
 	delete(linux, "seccomp")
 	if config["linux"], err = json.Marshal(linux); err != nil {
 		return err
+	}
+	if standIn {
+		hooks := map[string][]json.RawMessage{}
+		if config["hooks"] != nil {
+			if err := json.Unmarshal(config["hooks"], &hooks); err != nil {
+				return err
+			}
+		}
+		hook, err := json.Marshal(map[string]any{"path": "/usr/bin/runc", "args": []string{ProcCommand}})
+		if err != nil {
+			return err
+		}
+		hooks["createContainer"] = append(hooks["createContainer"], hook)
+		if config["hooks"], err = json.Marshal(hooks); err != nil {
+			return err
+		}
 	}
 	if text, err = json.Marshal(config); err != nil {
 		return err

@@ -9,20 +9,33 @@ import (
 	"testing"
 )
 
-func TestDropSeccomp(t *testing.T) {
-	bundle := t.TempDir()
-	file := filepath.Join(bundle, "config.json")
-	if err := os.WriteFile(file, []byte(`{"ociVersion":"1.2.0","linux":{"seccomp":{"defaultAction":"SCMP_ACT_ERRNO"},"namespaces":[{"type":"pid"}]}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := dropSeccomp(bundleOf([]string{"runc", "--log", "x", "create", "--bundle", bundle, "id"})); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil || strings.Contains(string(text), "seccomp") || !strings.Contains(string(text), `"type":"pid"`) || !strings.Contains(string(text), "1.2.0") {
-		t.Errorf("%s, %v", text, err)
+func TestAdapt(t *testing.T) {
+	const given = `{"ociVersion":"1.2.0","hooks":{"createContainer":[{"path":"/first"}]},"linux":{"seccomp":{"defaultAction":"SCMP_ACT_ERRNO"},"namespaces":[{"type":"pid"}]}}`
+	for standIn, hooks := range map[bool]string{
+		false: `"createContainer":[{"path":"/first"}]`,
+		true:  `"createContainer":[{"path":"/first"},{"args":["real-node-proc"],"path":"/usr/bin/runc"}]`,
+	} {
+		bundle := t.TempDir()
+		file := filepath.Join(bundle, "config.json")
+		if err := os.WriteFile(file, []byte(given), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := adapt(bundleOf([]string{"runc", "--log", "x", "create", "--bundle", bundle, "id"}), standIn); err != nil {
+			t.Fatal(err)
+		}
+		read, err := os.ReadFile(file)
+		text := string(read)
+		if err != nil || strings.Contains(text, "seccomp") || !strings.Contains(text, `"type":"pid"`) || !strings.Contains(text, "1.2.0") || !strings.Contains(text, hooks) {
+			t.Errorf("%s, %v", text, err)
+		}
 	}
 	if got := bundleOf([]string{"runc", "run", "--bundle=/b", "id"}); got != "/b" {
 		t.Error(got)
+	}
+}
+
+func TestTheKernelsOwnProcIsNoStandIn(t *testing.T) {
+	if standsIn("/proc") || !standsIn(t.TempDir()) {
+		t.Error("which is which?")
 	}
 }

@@ -87,6 +87,10 @@ int nvmlDeviceGetMigMode(struct card *device, unsigned *current, unsigned *pendi
 int nvmlDeviceIsMigDeviceHandle(struct card *device, unsigned *is) { (void)device; *is = 0; return SUCCESS; }
 int nvmlDeviceGetMaxMigDeviceCount(struct card *device, unsigned *number) { (void)device; *number = 0; return SUCCESS; }
 int nvmlDeviceGetMigDeviceHandleByIndex(struct card *device, unsigned index, struct card **mig) { (void)device; (void)index; (void)mig; return NOT_FOUND; }
+/* Of two cards the plugin prefers a near one: here each is on the same NUMA node, behind a host bridge of its own, without NVLink. */
+int nvmlDeviceGetTopologyCommonAncestor(struct card *one, struct card *other, unsigned *level) { (void)one; (void)other; *level = 40; return SUCCESS; }
+int nvmlDeviceGetNvLinkState(struct card *device, unsigned link, unsigned *active) { (void)device; (void)link; (void)active; return NOT_SUPPORTED; }
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(struct card *device, unsigned link, struct pci *info) { (void)device; (void)link; (void)info; return NOT_SUPPORTED; }
 int nvmlDeviceGetNumaNodeId(struct card *device, unsigned *node) { (void)device; (void)node; return NOT_SUPPORTED; }
 int nvmlDeviceGetGpuFabricInfo(struct card *device, void *info) { (void)device; (void)info; return NOT_SUPPORTED; }
 int nvmlDeviceGetGpuFabricInfoV(struct card *device, void *info) { (void)device; (void)info; return NOT_SUPPORTED; }
