@@ -8,26 +8,18 @@ import { clientOf } from "./shared";
 /** Limit of the bootstrap: the machine installs Talos, reboots and starts its services first, on servers with slow firmware too. */
 const LIMIT = "30m";
 
-/** A cluster that was bootstrapped. */
-export interface BootstrappedCluster {
-  /** Of an administrator. Secret. */
-  kubeconfig: pulumi.Output<string>;
-  provider: Provider;
-}
-
 /**
  * Bootstraps etcd on a control plane that has got its configuration, and fetches the cluster's kubeconfig from it. Done once:
  * the provider compares nothing afterwards, and asks for a new kubeconfig only when its certificate is about to end.
  *
- * The Kubernetes API may still be starting then. The provider is for the machine's own node: one that comes through the
- * options would have to be there before the machine, whose kubeconfig it needs.
+ * @returns Kubeconfig of an administrator, secret. The Kubernetes API may still be starting then.
  */
 export function bootstrapCluster(
   name: string,
   args: GpuMachineArgs,
   configured: Configured,
   opts: pulumi.CustomResourceOptions,
-): BootstrappedCluster {
+): pulumi.Output<string> {
   const client = clientOf(args.talosconfig ?? "");
   // The machine itself: whoever forwards to it is not up before.
   const target = { node: args.address, endpoint: args.address, clientConfiguration: client.configuration };
@@ -41,9 +33,28 @@ export function bootstrapCluster(
     target,
     pulumi.mergeOptions({ dependsOn: bootstrapped }, opts),
   );
-  const raw = pulumi.secret(kubeconfig.kubeconfigRaw);
-  return {
-    kubeconfig: raw,
-    provider: new Provider(`${name}-kubernetes`, { kubeconfig: raw, clusterIdentifier: name }, opts),
-  };
+  return pulumi.secret(kubeconfig.kubeconfigRaw);
+}
+
+/**
+ * The kubeconfig for whoever makes a provider from it. It comes once the machine is a node of its cluster: Pulumi's Kubernetes
+ * provider asks for the API's schema once, as it is configured, and takes a cluster that does not answer then for unreachable
+ * until the update ends (pulumi-kubernetes, provider/pkg/provider/provider.go, Configure: clusterUnreachable).
+ *
+ * @param joined What saw the machine's node in the cluster.
+ */
+export function onceJoined(kubeconfig: pulumi.Output<string>, joined: pulumi.Resource): pulumi.Output<string> {
+  return pulumi.all([kubeconfig, joined.urn]).apply(([text]) => text);
+}
+
+/**
+ * The Kubernetes provider for the machine's own node: one that comes through the options would have to be there before the
+ * machine, whose kubeconfig it needs.
+ */
+export function ownProvider(
+  name: string,
+  kubeconfig: pulumi.Output<string>,
+  opts: pulumi.CustomResourceOptions,
+): Provider {
+  return new Provider(`${name}-kubernetes`, { kubeconfig, clusterIdentifier: name }, opts);
 }

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { GpuMachineArgs } from "./args";
-import { bootstrapCluster } from "./bootstrap";
+import { bootstrapCluster, onceJoined, ownProvider } from "./bootstrap";
 import { configureMachine } from "./configuration";
 import { machineState } from "../recipe/effect";
 import { foretell } from "./foretell";
@@ -28,7 +28,7 @@ export class GpuMachine extends pulumi.ComponentResource {
   public readonly schematicId: pulumi.Output<string>;
   /** Name of the machine's node. Resolves once the machine is done and its node has its labels and taints: wait for it. */
   public readonly ready: pulumi.Output<string>;
-  /** Kubeconfig that the machine is drained with: of the cluster that was bootstrapped here, else as given, else empty. Secret. */
+  /** Kubeconfig that the machine is drained with: of the cluster that was bootstrapped here, once the machine is a node of it; else as given, else empty. Secret. */
   public readonly kubeconfig: pulumi.Output<string>;
 
   constructor(name: string, args: GpuMachineArgs, opts?: pulumi.ComponentResourceOptions) {
@@ -40,8 +40,8 @@ export class GpuMachine extends pulumi.ComponentResource {
     const child = { parent: this };
 
     const configuration = configureMachine(`${name}-configuration`, { node, args, recipe }, child);
-    const cluster = args.bootstrap ? bootstrapCluster(name, args, configuration, child) : undefined;
-    const kubeconfig = cluster?.kubeconfig ?? args.kubeconfig;
+    const fetched = args.bootstrap ? bootstrapCluster(name, args, configuration, child) : undefined;
+    const kubeconfig = fetched ?? args.kubeconfig;
     const machine = { node, args: kubeconfig === undefined ? args : { ...args, kubeconfig }, recipe };
     const upgraded =
       args.configuration === "omni"
@@ -56,9 +56,11 @@ export class GpuMachine extends pulumi.ComponentResource {
             foretelling.program(child),
           );
 
-    const patched = patchNode(`${name}-node`, upgraded.by, machine, child, cluster?.provider);
+    const joined = fetched && onceJoined(fetched, upgraded.by);
+    const provider = joined && ownProvider(name, joined, child);
+    const patched = patchNode(`${name}-node`, upgraded.by, machine, child, provider);
     this.ready = patched.ready;
-    this.kubeconfig = secretOf(kubeconfig ?? "");
+    this.kubeconfig = secretOf(joined ?? args.kubeconfig ?? "");
     this.driverVersion = upgraded.driverVersion;
     this.talosVersion = upgraded.talosVersion;
     this.schematicId = upgraded.schematicId;
@@ -69,7 +71,7 @@ export class GpuMachine extends pulumi.ComponentResource {
       schematicId: this.schematicId,
       ready: this.ready,
       // Of a cluster that is there the state need not have it again for each machine.
-      ...(cluster === undefined ? {} : { kubeconfig: this.kubeconfig }),
+      ...(fetched === undefined ? {} : { kubeconfig: this.kubeconfig }),
     });
   }
 }

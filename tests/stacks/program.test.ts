@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster } from "talos-gpu";
-import { find, findAll, isSecret, waitsFor } from "../support/graph";
+import { expectWait, find, findAll, isSecret, waitsFor } from "../support/graph";
 import type { Run } from "../support/recorder";
 import { bootstraps, run } from "../support/stack-run";
 import { stacks } from "../support/stacks";
@@ -72,6 +72,14 @@ test("a stack that makes its cluster: secrets, first configuration, etcd and kub
     for (const earlier of chain.slice(0, index)) expect(waitsFor(ran, later)).toContain(earlier.urn);
   expect(chain[1]!.inputs.applyMode).toBe("staged_if_needing_reboot");
   expect(JSON.stringify(chain[1]!.inputs.configPatches)).toMatch(/metal-installer\/[0-9a-f]{64}:v1.13.0/);
+});
+
+// pulumi-kubernetes v4.32.0, provider/pkg/provider/provider.go, Configure: asked once, and never again in an update.
+test("Pulumi's Kubernetes provider is made once the API of a cluster that the stack makes answers", async () => {
+  const ran = await run("modern");
+  const providers = findAll(ran, provider).filter(({ inputs }) => isSecret(inputs.kubeconfig));
+  expect(providers).toHaveLength(2);
+  for (const made of providers) expectWait(ran, made, find(ran, "command:local:Command", "control-upgrade"));
 });
 
 test("a kubeconfig of another cluster is refused by a stack that makes its own, and this shell's is not looked at", async () => {

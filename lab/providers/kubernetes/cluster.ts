@@ -97,9 +97,9 @@ export class Cluster {
     return { items: (object["items"] ?? []) as KubernetesObject[], version: object.metadata?.resourceVersion ?? "" };
   }
 
-  /** Asks the API server for its version; throws when it cannot be reached or does not know the client. */
+  /** Asks the API server for its kinds' schemas; throws when it cannot be reached or does not know the client. */
   async reach(signal: AbortSignal): Promise<void> {
-    await this.api.request({ method: "GET", path: "/version", signal });
+    await this.api.request({ method: "GET", path: "/openapi/v3", signal });
   }
 
   close(): void {

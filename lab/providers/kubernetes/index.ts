@@ -91,7 +91,10 @@ export class KubernetesProvider implements LabProvider {
     return { changes: changed.length > 0, replaces, detailed };
   }
 
-  /** Reads the kubeconfig; one that cannot be used makes every later operation fail with the reason. */
+  /**
+   * Reads the kubeconfig, and asks the cluster once: one that cannot be used, or does not answer now, makes every later operation
+   * fail with the reason, and none asks again (provider.go, Configure: clusterUnreachable).
+   */
   configure(config: Properties): void {
     this.config = config;
     const kubeconfig = text(config["kubeconfig"]);
@@ -103,8 +106,12 @@ export class KubernetesProvider implements LabProvider {
       const access = readKubeconfig(kubeconfig, text(config["context"]));
       const cluster = new Cluster({ ...access, namespace: text(config["namespace"]) ?? access.namespace });
       this.settings = { cluster, force: isTrue(config["enablePatchForce"]) };
+      this.answers = cluster.reach(new AbortController().signal).catch((error: Error) => {
+        this.settings = undefined;
+        this.unreachable = `${unreachable}: unable to load schema information from the API server: ${error.message}`;
+      });
     } catch (error) {
-      this.unreachable = `configured Kubernetes cluster is unreachable: ${(error as Error).message}`;
+      this.unreachable = `${unreachable}: ${(error as Error).message}`;
     }
   }
 
@@ -195,23 +202,19 @@ export class KubernetesProvider implements LabProvider {
     return isTrue(this.config["enableServerSideApply"]);
   }
 
-  /** The cluster, once it answers. A preview without a cluster warns and goes on without it; everything else fails. */
+  /** The cluster, if it answered. A preview without a cluster warns and goes on without it; everything else fails. */
   private reached(preview: false, context: CallContext): Promise<ObjectSettings>;
   private reached(preview: boolean, context: CallContext): Promise<ObjectSettings | undefined>;
   private async reached(preview: boolean, context: CallContext): Promise<ObjectSettings | undefined> {
-    try {
-      if (!this.settings) throw new Error(this.unreachable);
-      this.answers ??= this.settings.cluster.reach(context.signal);
-      await this.answers;
-      return this.settings;
-    } catch (error) {
-      this.answers = undefined;
-      if (!preview) throw error;
-      context.log("warning", (error as Error).message);
-      return undefined;
-    }
+    await this.answers;
+    if (this.settings) return this.settings;
+    if (!preview) throw new Error(this.unreachable);
+    context.log("warning", this.unreachable);
+    return undefined;
   }
 }
+
+const unreachable = "configured Kubernetes cluster is unreachable";
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
 

@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { KubernetesProvider } from "../../../../lab/providers/kubernetes";
 import type { CallContext, Properties } from "../../../../lab/providers/serve";
 import { reveal, UNKNOWN } from "../../../../lab/providers/values";
@@ -41,6 +43,38 @@ test.each([
 test("refuses patches without server-side apply (provider.go, Check)", async () => {
   const asked = check("kubernetes:core/v1:NodePatch", { metadata: { name: "n" } }, { enableServerSideApply: "false" });
   await expect(asked).rejects.toThrow("server-side apply");
+});
+
+/** A kubeconfig of a server. */
+const kubeconfigOf = (server: string): string =>
+  JSON.stringify({
+    "current-context": "it",
+    contexts: [{ name: "it", context: { cluster: "it" } }],
+    clusters: [{ name: "it", cluster: { server } }],
+  });
+
+test("a cluster that does not answer at first is unreachable until the update ends (provider.go, Configure: clusterUnreachable)", async () => {
+  const asked: string[] = [];
+  const server = createServer(({ url = "" }, response) => {
+    asked.push(url);
+    response.writeHead(asked.length === 1 ? 503 : 200).end("{}");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const { port } = server.address() as AddressInfo;
+    const made = provider({ kubeconfig: kubeconfigOf(`http://127.0.0.1:${port}`) });
+    const create = (preview: boolean) =>
+      made.create("kubernetes:core/v1:ConfigMap", { metadata: { name: "a" } }, preview, "", 0, context());
+    await expect(create(false)).rejects.toThrow(
+      "configured Kubernetes cluster is unreachable: unable to load schema information from the API server",
+    );
+    await expect(create(false)).rejects.toThrow("configured Kubernetes cluster is unreachable");
+    expect(await create(true)).toEqual({ id: "", outputs: { metadata: { name: "a" } } });
+    expect(asked).toHaveLength(1);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
 });
 
 test("refuses lists (provider.go, Check: IsListURN)", async () => {
