@@ -78,6 +78,12 @@ async function apply(
   };
 }
 
+/**
+ * Answers to a dry run that the provider reads as a reboot (dryRunNeedsReboot). Talos before 1.13 names no mode in maintenance mode,
+ * and none is REBOOT, the first of the enumeration (talos v1.12.6, internal/app/maintenance/server.go, ApplyConfiguration).
+ */
+const reboots = /with a reboot|is running in maintenance mode and does not have a config yet/i;
+
 /** `staged_if_needing_reboot` asks the machine what applying would do. Whoever does not answer gets `auto`, with a warning. */
 async function resolveMode(
   tools: Tools,
@@ -92,10 +98,10 @@ async function resolveMode(
   const args = ([file = ""]: string[]): string[] => ["apply-config", "--file", file, "--mode", "auto", "--dry-run"];
   try {
     if (containsUnknown(inputs["clientConfiguration"])) return "auto";
-    if (await maintenanceOf(tools, inputs, context.signal)) return "auto"; // which installs and does not reboot, by its word
-    const dry = { contents: [configuration], args, timeout: 60_000 };
+    const maintenance = await maintenanceOf(tools, inputs, context.signal);
+    const dry = { contents: [configuration], args, timeout: 60_000, maintenance };
     const { stdout, stderr } = await onMachine(tools, inputs, dry, context.signal);
-    return /with a reboot/i.test(stdout + stderr) ? "staged" : "auto";
+    return reboots.test(stdout + stderr) ? "staged" : "auto";
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const why = `applyMode: it is not known whether ${String(inputs["node"])} would reboot (${reason}): auto is used`;

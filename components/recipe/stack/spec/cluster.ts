@@ -50,7 +50,8 @@ export interface ClusterOptionsSpec {
   /**
    * Make the cluster. Its machines wait in maintenance mode. The first update makes the secrets, installs Talos with the wanted
    * image, bootstraps etcd on the first control plane by name, and fetches the kubeconfig. Leave it `true` afterwards: the stack
-   * holds the secrets and the way to the cluster. Every machine must be owned, and at least one must be a control plane.
+   * holds the secrets and the way to the cluster. Every machine must be owned, and at least one must be a control plane. The
+   * maintenance mode must be of Talos 1.13 or newer, too.
    * @default `false`: the cluster is there
    * @example `true`
    */

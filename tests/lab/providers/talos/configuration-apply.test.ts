@@ -144,6 +144,21 @@ describe("ConfigurationApply", () => {
     expect(sent.args.includes("--insecure")).toBe(expected.includes("--insecure"));
   });
 
+  // talos v1.12.6, internal/app/maintenance/server.go, and v1.13.0, v1alpha1_server.go: ApplyConfiguration.
+  test.each([
+    ["1.12", "Node is running in maintenance mode and does not have a config yet.", "staged"],
+    ["1.13", "Applied configuration without a reboot (skipped in dry-run).", "auto"],
+  ])("what the maintenance mode of Talos %s says of a dry run decides how it is applied", async (minor, says, mode) => {
+    const { calls, ...tool } = bench.fake(`dry-${minor}`, `if (args.includes("--dry-run")) console.log("${says}");`);
+    const it = bench.provider({ ...tool, maintenance: { "10.0.0.1": "127.0.0.1:99" } });
+    const asked = inputs({ endpoint: "10.0.0.1", applyMode: "staged_if_needing_reboot" });
+    const { outputs } = await it.create(types.apply, asked, false, "", 0, bench.context());
+    const sent = calls().filter(({ args }) => args[0] === "apply-config");
+    expect(sent.map(({ args }) => args.includes("--insecure"))).toEqual([true, true]);
+    expect(sent.at(-1)!.args).toEqual(expect.arrayContaining(["--mode", mode]));
+    expect(outputs["resolvedApplyMode"]).toBe(mode);
+  });
+
   test("write-only arguments are used and forgotten", async () => {
     const { calls, ...tool } = bench.fake("wo", "");
     const wo = { node: "10.0.0.2", clientConfigurationWo: client, machineConfigurationInputWo: "machine: {}\n" };
