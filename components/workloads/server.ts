@@ -39,10 +39,13 @@ export function patient(readyWithin: number, period: number): number {
 /** A Deployment and its Service. */
 export function server(name: string, args: ServerArgs, opts: pulumi.CustomResourceOptions): Server {
   const metadata = { name: args.name, namespace: args.namespace, labels: labels(args.name) };
+  const notWaitedFor = { ...metadata, annotations: { "pulumi.com/skipAwait": "true" } };
   const deployment = new k8s.apps.v1.Deployment(
     `${name}-deployment`,
     {
-      metadata,
+      // Pulumi waits for the claims of a Deployment too, also where no pod of it shall run, and a claim of a class with
+      // WaitForFirstConsumer is bound with the first pod (pulumi-kubernetes, provider/pkg/await/deployment.go, isEveryPVCReady).
+      metadata: args.active ? metadata : notWaitedFor,
       spec: {
         replicas: args.active ? 1 : 0,
         // The old pod first: it holds the GPUs and the volume that the new one needs.
@@ -64,7 +67,7 @@ export function server(name: string, args: ServerArgs, opts: pulumi.CustomResour
     `${name}-service`,
     {
       // The Deployment's readiness tells; without replicas the Service would be waited for in vain.
-      metadata: { ...metadata, annotations: { "pulumi.com/skipAwait": "true" } },
+      metadata: notWaitedFor,
       spec: { selector: labels(args.name), ports: [{ name: "http", port: args.port, targetPort: "http" }] },
     },
     opts,

@@ -45,6 +45,9 @@ describe("Ollama", () => {
   test("inactive: kept, with no replicas and nothing pulled", async () => {
     const run = await ollama({ active: false, models: ["llama3.2:3b"] });
     expect(find(run, deployment).inputs.spec.replicas).toBe(0);
+    // Its claim may be one that is bound with the first pod.
+    expect(find(run, deployment).inputs.metadata.annotations).toEqual({ "pulumi.com/skipAwait": "true" });
+    expect(find(await ollama({}), deployment).inputs.metadata.annotations).toBeUndefined();
     expect(findAll(run, job)).toEqual([]);
     expect(find(run, "kubernetes:core/v1:PersistentVolumeClaim").name).toBe("chat-models");
   });

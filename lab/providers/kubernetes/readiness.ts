@@ -8,6 +8,8 @@ export type Readiness = { ready: true } | { ready: false; waitsFor: string; fail
 export interface Related {
   /** Endpoint slices of a Service. */
   readonly endpointSlices?: readonly KubernetesObject[];
+  /** Claims of the namespace, for a Deployment that mounts some. */
+  readonly claims?: readonly KubernetesObject[];
   /** Storage classes, for a PersistentVolumeClaim. */
   readonly storageClasses?: readonly KubernetesObject[];
   /** Whether the object was there before this update. */
@@ -41,9 +43,16 @@ const observed = (object: KubernetesObject): boolean =>
 
 const words = ({ reason, message }: Condition): string => [reason, message].filter(Boolean).join(": ");
 
-// await/deployment.go: available, the new ReplicaSet complete. An exceeded progress deadline is final, and said at once,
+/** Names of the claims that an object's pods mount. */
+export const claimsOf = (object: KubernetesObject): string[] =>
+  ((object["spec"]?.template?.spec?.volumes ?? []) as { persistentVolumeClaim?: { claimName: string } }[]).flatMap(
+    ({ persistentVolumeClaim }) => (persistentVolumeClaim ? [persistentVolumeClaim.claimName] : []),
+  );
+
+// await/deployment.go: available, the new ReplicaSet complete, every claim bound (isEveryPVCReady), also of one without replicas: the
+// real provider misses a claim that it hears of later than of all else. An exceeded progress deadline is final, and said at once,
 // where the real provider waits until the end of its own time; one that was there before the change is not about it.
-const deployment: Rule = (object, { applied }) => {
+const deployment: Rule = (object, { applied, claims = [] }) => {
   if (!observed(object)) return waiting("the controller to see the change");
   const progressing = condition(object, "Progressing");
   const stale = applied !== undefined && isDeepStrictEqual(progressing, condition(applied, "Progressing"));
@@ -53,7 +62,12 @@ const deployment: Rule = (object, { applied }) => {
   if (updatedReplicas < wanted) return waiting(`pods of the new revision (${updatedReplicas} of ${wanted})`);
   if (replicas > updatedReplicas) return waiting(`${replicas - updatedReplicas} pods of the old revision to end`);
   if (availableReplicas < wanted) return waiting(`available pods (${availableReplicas} of ${wanted})`);
-  return condition(object, "Available")?.status === "True" ? ready : waiting("condition Available");
+  if (condition(object, "Available")?.status !== "True") return waiting("condition Available");
+  const mounted = claimsOf(object);
+  const unbound = claims
+    .filter(({ metadata, status }) => mounted.includes(metadata?.name ?? "") && status?.phase !== "Bound")
+    .map(({ metadata, status }) => `${metadata?.name} is ${status?.phase}`);
+  return unbound.length === 0 ? ready : waiting(`its claims to be bound (${unbound.join(", ")})`);
 };
 
 // await/daemonset.go leaves it to kstatus: every node that wants a pod has one of the new revision, available and ready.

@@ -3,7 +3,7 @@ import type { KubernetesObject } from "./api";
 import type { Cluster } from "./cluster";
 import { conditionReasons, podReasons, podsOf, warnings } from "./explain";
 import { type Followed, until } from "./observe";
-import { customRule, readinessRule } from "./readiness";
+import { claimsOf, customRule, readinessRule, type Related } from "./readiness";
 import { annotation, title } from "./tokens";
 
 /** Longest wait where `customTimeouts` says nothing: ten minutes, as the real provider's. */
@@ -38,17 +38,18 @@ export async function waitUntilReady(
   const rule = waitFor === undefined ? readinessRule(applied) : customRule(waitFor);
   if (!rule || annotation(inputs, "pulumi.com/skipAwait") === "true") return { object: applied, reasons: [] };
 
+  const besides = relatedOf(applied);
   let last = applied;
   let waitsFor = "its first state";
   const verdict = await until<"ready" | "failed" | "gone">(
     cluster,
-    await followed(cluster, applied),
+    [await itself(cluster, applied), ...(besides ? [besides.collection] : [])],
     ([own, related]) => {
-      if (own === undefined || (needsRelated(applied) && related === undefined)) return undefined;
+      if (own === undefined || (besides && related === undefined)) return undefined;
       const object = own.find(({ metadata }) => metadata?.uid === applied.metadata?.uid);
       if (!object) return "gone";
       last = { apiVersion: applied.apiVersion, kind: applied.kind, ...object } as KubernetesObject;
-      const state = rule(last, { ...relatedTo(applied, related), existed, applied });
+      const state = rule(last, { ...(besides && { [besides.as]: related }), existed, applied });
       if (state.ready) return "ready";
       if (state.waitsFor !== waitsFor) context.log("info", `waits for ${state.waitsFor}`, { ephemeral: true });
       waitsFor = state.waitsFor;
@@ -111,21 +112,18 @@ async function itself(cluster: Cluster, object: KubernetesObject): Promise<Follo
   return { path: await cluster.path(object, true), query };
 }
 
-const needsRelated = ({ kind }: KubernetesObject): boolean => kind === "Service" || kind === "PersistentVolumeClaim";
-
-async function followed(cluster: Cluster, object: KubernetesObject): Promise<Followed[]> {
-  const own = await itself(cluster, object);
-  if (object.kind === "Service") {
-    const query = { labelSelector: `kubernetes.io/service-name=${object.metadata?.name}` };
-    const path = `/apis/discovery.k8s.io/v1/namespaces/${object.metadata?.namespace}/endpointslices`;
-    return [own, { path, query }];
+/** What an object's readiness depends on besides itself: a collection, and what a rule knows it as. */
+function relatedOf(object: KubernetesObject): { as: keyof Related; collection: Followed } | undefined {
+  const { kind, metadata } = object;
+  const none = {};
+  if (kind === "Service") {
+    const query = { labelSelector: `kubernetes.io/service-name=${metadata?.name}` };
+    const path = `/apis/discovery.k8s.io/v1/namespaces/${metadata?.namespace}/endpointslices`;
+    return { as: "endpointSlices", collection: { path, query } };
   }
-  if (object.kind === "PersistentVolumeClaim")
-    return [own, { path: "/apis/storage.k8s.io/v1/storageclasses", query: {} }];
-  return [own];
-}
-
-function relatedTo({ kind }: KubernetesObject, related: KubernetesObject[] | undefined) {
-  if (!related) return {};
-  return kind === "Service" ? { endpointSlices: related } : { storageClasses: related };
+  if (kind === "PersistentVolumeClaim")
+    return { as: "storageClasses", collection: { path: "/apis/storage.k8s.io/v1/storageclasses", query: none } };
+  if (kind !== "Deployment" || claimsOf(object).length === 0) return undefined;
+  const path = `/api/v1/namespaces/${metadata?.namespace}/persistentvolumeclaims`;
+  return { as: "claims", collection: { path, query: none } };
 }

@@ -17,6 +17,7 @@ const available = { type: "Available", status: "True" };
 const exceeded = { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" };
 const claim = (phase: string) => object("v1", "PersistentVolumeClaim", { storageClassName: "late" }, { phase });
 const service = (spec: object) => object("v1", "Service", { selector: { app: "a" }, ...spec }, {});
+const mounts = { volumes: [{ name: "shm", emptyDir: {} }, { persistentVolumeClaim: { claimName: "it" } }] };
 const late = [{ metadata: { name: "late" }, volumeBindingMode: "WaitForFirstConsumer" }];
 const slices = (ready: boolean) => [{ endpoints: [{ addresses: ["10.0.0.1"], conditions: { ready } }] }];
 const daemonSet = (status: object) => object("apps/v1", "DaemonSet", {}, status);
@@ -42,6 +43,18 @@ test.each<[string, KubernetesObject, Partial<Related>, string]>([
     "deadline exceeded before",
     deployment({ replicas: 0 }, { conditions: [exceeded, available] }),
     { applied: deployment({}, { conditions: [exceeded] }) },
+    "ready",
+  ],
+  [
+    "no replicas, and a claim that binds with the first pod (deployment.go, isEveryPVCReady)",
+    deployment({ replicas: 0, template: { spec: mounts } }, { conditions: [available] }),
+    { claims: [claim("Pending")] },
+    "its claims to be bound (it is Pending)",
+  ],
+  [
+    "a bound claim, and another's",
+    deployment({ replicas: 0, template: { spec: mounts } }, { conditions: [available] }),
+    { claims: [claim("Bound"), { ...claim("Pending"), metadata: { name: "other" } }] },
     "ready",
   ],
   ["no node wants it", daemonSet({ desiredNumberScheduled: 0 }), {}, "ready"],
