@@ -45,6 +45,9 @@ export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomRes
           : { TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY: secretOf(use.omni.serviceAccountKey) }),
       },
       logging: command.local.Logging.Stderr,
+      // What the last run said would come by environment, where a text over 128 KiB keeps every later run from starting (Linux,
+      // execve: MAX_ARG_STRLEN); that of many machines may be longer. The program has no use for it.
+      addPreviousOutputInEnv: false,
     },
     {
       // What a replacement brought would be taken away again by the end of the one before it.
@@ -55,7 +58,7 @@ export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomRes
   );
 }
 
-/** The program's answer: the last line of its standard output. Not secret, though the provider marks it so for its environment's sake. */
+/** The program's answer: the last line of its standard output. Not secret, whatever the provider makes of the secrets in its environment. */
 export function answerOf<T>(program: command.local.Command, read: (answer: unknown) => T): pulumi.Output<T> {
   return pulumi.unsecret(program.stdout).apply((stdout) => read(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")));
 }

@@ -19,7 +19,7 @@ async function main(name: string | undefined): Promise<void> {
   let phase = "";
   const report = (line: string): void => {
     phase = /^\S+: (\w+): /.exec(line)?.[1] ?? phase;
-    process.stderr.write(`${redact(line, given.secrets)}\n`);
+    process.stderr.write(`${withoutLong(redact(line, given.secrets))}\n`);
   };
   // Whoever read it is gone; what was begun is brought to its end all the same.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
@@ -42,6 +42,16 @@ async function main(name: string | undefined): Promise<void> {
     report(describe(error, input));
     process.exitCode = 1;
   }
+}
+
+/**
+ * Text whose lines Pulumi can read. Its provider reads them by Go's bufio.Scanner, which gives up at one of 64 KiB: the program's
+ * next word would then wait for good, and Pulumi for the program (pulumi-command, provider/pkg/provider/util, LogOutput).
+ */
+function withoutLong(text: string): string {
+  const most = 8_000;
+  const cut = (line: string): string => (line.length > most ? `${line.slice(0, most)} …` : line);
+  return text.split("\n").map(cut).join("\n");
 }
 
 /** Has the children ended and the files removed, however the program ends. */

@@ -25,6 +25,8 @@ const kinds: Readonly<Record<string, "string" | "list" | "map" | "boolean">> = {
   environment: "map",
   addPreviousOutputInEnv: "boolean",
 };
+/** Bytes of a line at which Go's bufio.Scanner gives up, and with it whoever writes (pulumi-command v1.2.1, provider/pkg/provider/util, LogOutput). */
+const longestLine = 64 * 1024;
 const loggings = ["stdout", "stderr", "stdoutAndStderr", "none"];
 
 /**
@@ -96,6 +98,7 @@ export class CommandProvider implements LabProvider {
     const before = { stdout: text(previous["stdout"]) ?? "", stderr: text(previous["stderr"]) ?? "" };
     if (typeof command !== "string") return before;
     const logging = inputs["logging"] ?? "stdoutAndStderr";
+    const stuck = new AbortController();
     return {
       ...(await run({
         command,
@@ -104,10 +107,17 @@ export class CommandProvider implements LabProvider {
         environment: this.environment(inputs, before),
         stdin: text(inputs["stdin"]),
         timeoutSeconds,
-        signal: context.signal,
+        signal: AbortSignal.any([context.signal, stuck.signal]),
         onLine: (stream, line) => {
-          if (logging === "stdoutAndStderr" || logging === stream) context.log("info", line, { ephemeral: true });
+          if (logging !== "stdoutAndStderr" && logging !== stream) return;
+          if (Buffer.byteLength(line) >= longestLine) stuck.abort();
+          else context.log("info", line, { ephemeral: true });
         },
+      }).catch((error: Error) => {
+        if (!stuck.signal.aborted) throw error;
+        throw new Error(
+          "a line that is logged has 64 KiB or more: the real provider stops reading there, and never ends",
+        );
       })),
     };
   }

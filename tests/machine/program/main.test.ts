@@ -96,6 +96,13 @@ test("a machine that is as wanted is told in one line, and left alone", async ()
   expect(stdout.trim().split("\n")).toHaveLength(1);
 });
 
+test("no line that it says is longer than Pulumi reads (pulumi-command, provider/pkg/provider/util, LogOutput: 64 KiB)", async () => {
+  const { code, stderr } = await run("no verb ".repeat(10_000), {});
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/ …$/m);
+  expect(Math.max(...stderr.split("\n").map((line) => Buffer.byteLength(line)))).toBeLessThan(64 * 1024);
+});
+
 test.each(["pulumi", "plugin", "shell"] as const)(
   "where %s is killed before anything is done to the machine, the program ends, and its files go",
   async (which) => {

@@ -47,6 +47,18 @@ test.each([
   await expect(provider.create(type, inputs, false, "", 0, context)).rejects.toThrow(/running|ENOENT/);
 });
 
+// util/util.go, LogOutput: the default of bufio.Scanner; commandOutputs.go waits for it.
+test.each([
+  ["stderr", "64 KiB"],
+  ["stdout", undefined],
+  ["none", undefined],
+])("a line of stderr with 64 KiB or more, where %s is logged: %s", async (logging, said) => {
+  const create = "head -c 65536 /dev/zero | tr '\\0' x >&2; echo done";
+  const made = provider.create(type, { create, logging }, false, "", 0, context);
+  if (said === undefined) expect((await made).outputs["stdout"]).toBe("done");
+  else await expect(made).rejects.toThrow(said);
+});
+
 test("a folder that is named is meant from the working directory (commandOutputs.go: cmd.Dir)", async () => {
   const { outputs } = await provider.create(type, { create: "pwd", dir: ".." }, false, "", 0, context);
   expect(outputs["stdout"]).toBe(path.dirname(directory));
