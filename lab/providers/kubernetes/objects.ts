@@ -78,6 +78,9 @@ export async function updateObject(
   return { outputs: await ready(settings, inputs, applied, true, manager, seconds, context) };
 }
 
+/** Kinds whose end nobody waits for with `pulumi.com/skipAwait` (metadata/overrides.go, allowsSkipAwaitWithDelete). */
+const goesUnseen = ["Namespace", "Pod", "ReplicationController", "DaemonSet", "Deployment", "StatefulSet", "Job"];
+
 /** Deletes an object and waits until it is gone; a patch gives up its fields and leaves the object. */
 export async function deleteObject(
   { cluster }: ObjectSettings,
@@ -91,7 +94,7 @@ export async function deleteObject(
     if (token.patch) return await release(cluster, object, managerOf({}, state), context);
     const propagation = annotation(state, "pulumi.com/deletionPropagationPolicy");
     if (!(await cluster.delete(object, propagation, context.signal))) return;
-    if (annotation(context.oldInputs, "pulumi.com/skipAwait") === "true") return;
+    if (annotation(context.oldInputs, "pulumi.com/skipAwait") === "true" && goesUnseen.includes(token.kind)) return;
     await waitUntilGone(cluster, object, seconds || defaultSeconds, context.signal);
   } catch (error) {
     if (!isNotFound(error)) throw error; // with its kind's definition, its objects are gone too
@@ -194,14 +197,16 @@ async function apply(
   }
 }
 
-/** An apply of nothing gives up every field of the manager; the rest of the object stays as it is. */
+/**
+ * An apply of nothing gives up every field of the manager; the rest of the object stays as it is. Nobody looks whether the object is
+ * there: one that is gone is made by it, with a name and nothing else (ssa/actions.go, Relinquish).
+ */
 async function release(
   cluster: Cluster,
   object: KubernetesObject,
   fieldManager: string,
   context: CallContext,
 ): Promise<void> {
-  await cluster.get(object, context.signal); // an apply would create it
   const { apiVersion, kind, metadata } = object;
   const identity = { name: metadata?.name, ...(metadata?.namespace && { namespace: metadata.namespace }) };
   const empty = { apiVersion, kind, metadata: identity } as KubernetesObject;

@@ -53,16 +53,31 @@ const kubeconfigOf = (server: string): string =>
     clusters: [{ name: "it", cluster: { server } }],
   });
 
-test("a cluster that does not answer at first is unreachable until the update ends (provider.go, Configure: clusterUnreachable)", async () => {
-  const asked: string[] = [];
-  const server = createServer(({ url = "" }, response) => {
-    asked.push(url);
-    response.writeHead(asked.length === 1 ? 503 : 200).end("{}");
+/** Calls to an API server that answers every request so, by method and path, while something is done with it. */
+async function asked(
+  answer: (call: string, count: number) => { code?: number; body?: object },
+  work: (made: KubernetesProvider) => Promise<void>,
+): Promise<string[]> {
+  const calls: string[] = [];
+  const server = createServer(({ method, url = "" }, response) => {
+    const count = calls.push(`${method} ${url.split("?")[0]}`);
+    const { code = 200, body = {} } = answer(calls.at(-1)!, count);
+    response.writeHead(code).end(JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   try {
     const { port } = server.address() as AddressInfo;
-    const made = provider({ kubeconfig: kubeconfigOf(`http://127.0.0.1:${port}`) });
+    await work(provider({ kubeconfig: kubeconfigOf(`http://127.0.0.1:${port}`) }));
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+  return calls;
+}
+
+test("a cluster that does not answer at first is unreachable until the update ends (provider.go, Configure: clusterUnreachable)", async () => {
+  const unready = (_call: string, count: number) => ({ code: count === 1 ? 503 : 200 });
+  const calls = await asked(unready, async (made) => {
     const create = (preview: boolean) =>
       made.create("kubernetes:core/v1:ConfigMap", { metadata: { name: "a" } }, preview, "", 0, context());
     await expect(create(false)).rejects.toThrow(
@@ -70,12 +85,36 @@ test("a cluster that does not answer at first is unreachable until the update en
     );
     await expect(create(false)).rejects.toThrow("configured Kubernetes cluster is unreachable");
     expect(await create(true)).toEqual({ id: "", outputs: { metadata: { name: "a" } } });
-    expect(asked).toHaveLength(1);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  });
+  expect(calls).toHaveLength(1);
 });
+
+const kinds = (name: string, kind: string) => ({ resources: [{ name, kind, namespaced: kind !== "Node" }], items: [] });
+
+test("the end of a patch asks not whether the object is there, and makes one that is gone (ssa/actions.go, Relinquish)", async () => {
+  const calls = await asked(
+    () => ({ body: kinds("nodes", "Node") }),
+    (made) => made.delete("kubernetes:core/v1:NodePatch", "n", { metadata: { name: "n" } }, 0, context()),
+  );
+  expect(calls.slice(1)).toEqual(["GET /api/v1", "PATCH /api/v1/nodes/n"]);
+});
+
+test.each([
+  ["core/v1:Service", "services", true],
+  ["core/v1:PersistentVolumeClaim", "persistentvolumeclaims", true],
+  ["core/v1:Pod", "pods", false],
+  ["core/v1:Namespace", "namespaces", false],
+])(
+  "skipAwait: is the end of a %s waited for: %s %s (metadata/overrides.go, allowsSkipAwaitWithDelete)",
+  async (type, plural, waits) => {
+    const metadata = { name: "a", namespace: "b", annotations: { "pulumi.com/skipAwait": "true" } };
+    const calls = await asked(
+      () => ({ body: kinds(plural, type.split(":")[1]!) }),
+      (made) => made.delete(`kubernetes:${type}`, "b/a", { metadata }, 0, context({ oldInputs: { metadata } })),
+    );
+    expect(calls.at(-1)!.startsWith("GET")).toBe(waits);
+  },
+);
 
 test("refuses lists (provider.go, Check: IsListURN)", async () => {
   await expect(check("kubernetes:core/v1:ConfigMapList", {})).rejects.toThrow();
