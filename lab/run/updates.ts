@@ -146,7 +146,13 @@ export function commandEnvironment(lab: Lab): Record<string, string> {
   const charts = lab.charts === undefined ? {} : { TALOS_GPU_CHARTS: lab.charts.addressOf("") };
   const first = [...(lab.omni === undefined ? [] : [lab.omni.bin]), path.dirname(lab.tools.talosctl)];
   // talosctl ends at once: a tenth of its time would go into collecting garbage.
-  return { ...inherited, ...endpoint, ...charts, GOGC: "400", PATH: [...first, inherited.PATH ?? ""].join(path.delimiter) };
+  return {
+    ...inherited,
+    ...endpoint,
+    ...charts,
+    GOGC: "400",
+    PATH: [...first, inherited.PATH ?? ""].join(path.delimiter),
+  };
 }
 
 /** Runs the stack's program once. */
