@@ -24,4 +24,4 @@ export function tooLong(config: Record<string, unknown>): Finding[] {
   ];
 }
 
-const asText = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
+const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
