@@ -148,6 +148,6 @@ function unmoored(text: string, { metadata, spec, status }: Found): string {
     .replaceAll(spec.nodeName ?? "none", "NODE")
     .replaceAll(status.podIP || "none", "IP")
     .replace(/\b[0-9a-f]{64}\b/g, "ID")
-    .replace(/\b[0-9.]+m?s\b/g, "TIME")
+    .replace(/\b(\d+m)?[0-9.]+m?s\b/g, "TIME")
     .replace(/\b\d+ bytes/g, "SIZE");
 }

@@ -40,7 +40,7 @@ onNode(`a real node${why}`, () => {
     const { status, report } = await ask(talosctl, stand.access);
     expect(report).toMatchObject({ differences: [], findings: [], unseen: [], notes: [] });
     expect(status).toBe(0);
-  });
+  }, 120_000);
 
   test("real and emulated GPU feature discovery label their nodes alike, by whichever master of Node Feature Discovery", async () => {
     const labelsOf = async (): Promise<Record<string, string>[]> => {

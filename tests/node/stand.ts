@@ -67,7 +67,12 @@ export async function openStand(talosctl: string, stacks: readonly string[]): Pr
       lab.child.kill("SIGINT");
       await lab.ended;
       await nothingLeft(folder);
-      return [...traces().filter((trace) => !before.includes(trace)), ...left(folder)];
+      // Another lab may have come meanwhile, whose traces bear its name.
+      const ofAnother = (trace: string): boolean => {
+        const name = /talos-gpu-lab-[^/\s-]+/.exec(trace)?.[0] ?? path.basename(folder);
+        return name !== path.basename(folder);
+      };
+      return [...traces().filter((trace) => !before.includes(trace) && !ofAnother(trace)), ...left(folder)];
     },
   };
 }
