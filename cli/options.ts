@@ -4,7 +4,7 @@ import type { Given, Option, Verb } from "./verb";
 /** Options that every verb has. */
 export const everywhere: Record<string, Option> = {
   json: { help: "one JSON object on standard output" },
-  "no-color": { help: "no colours (nor with NO_COLOR, nor where nobody looks)" },
+  "no-color": { help: "no colours (as with NO_COLOR, or where the output is no terminal)" },
   help: { help: "says this" },
 };
 

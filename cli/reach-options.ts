@@ -21,7 +21,7 @@ export const reachOptions = (withoutTalosconfig: string): Record<string, Option>
   },
   within: {
     value: { name: "SECONDS", completes: "nothing" },
-    help: `give up what does not answer, so that all ends within this time (default: ${WITHIN})`,
+    help: `limit for all of it; what has not answered by then is named and left out (default: ${WITHIN})`,
   },
 });
 
@@ -49,6 +49,6 @@ function secondsOf(text: string | undefined): number {
   const seconds = text === undefined ? WITHIN : Number(text);
   if (seconds >= 1 && seconds <= 3600) return seconds;
   throw new Error(
-    `--within: ${text} is no number of seconds from 1 to 3600, so nobody knows when to give up; write e.g. 30`,
+    `--within: ${text} is not a number of seconds from 1 to 3600, so nobody knows when to give up; write e.g. 30`,
   );
 }

@@ -6,7 +6,7 @@ const path = require("node:path");
 const { parse } = require("yaml");
 
 const stack = process.argv[2] ?? "";
-if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(stack)) throw new Error(`${stack} is no name of a stack`);
+if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(stack)) throw new Error(`${stack} is not a stack name`);
 const { config } = parse(fs.readFileSync(path.join("stacks", `Pulumi.${stack}.yaml`), "utf8"));
 const install = (...args) =>
   execFileSync("bash", [path.join(__dirname, "install-tool.sh"), ...args], { stdio: "inherit" });

@@ -7,7 +7,7 @@ import { look } from "./look";
 import { renderDiscovered } from "./render";
 import { stackOf } from "./stack-of";
 
-/** `talos-gpu discover`. */
+/** `talos-gpu discover`: writes the stack file of a live cluster. */
 export const discover: Verb = {
   summary: "looks at a live cluster and writes the stack file of it; changes nothing in the cluster",
   options: {
@@ -85,6 +85,6 @@ function write(file: string, text: string, force: boolean): void {
 function nameOf(text: string): string {
   if (/^[A-Za-z0-9_.-]{1,100}$/.test(text)) return text;
   throw new Error(
-    `--name: ${JSON.stringify(text)} is no name of a stack; write letters, digits, dots, dashes and underscores`,
+    `--name: ${JSON.stringify(text)} is not a stack name; write letters, digits, dots, dashes and underscores`,
   );
 }

@@ -4,14 +4,14 @@ import { lookAtCluster, reachOptions } from "../reach-options";
 import { examine } from "./examine";
 import { renderReport } from "./report";
 
-/** `talos-gpu doctor`. */
+/** `talos-gpu doctor`: says what is wrong with a live cluster. */
 export const doctor: Verb = {
   summary: "looks at a live cluster and names what is wrong with its GPUs; changes nothing",
   options: {
     ...reachOptions("machines stay out"),
     stack: {
       value: { name: "NAME", completes: "file" },
-      help: "hold the cluster against this stack's plan, by its name or its file (default: go by what is seen)",
+      help: "compare the cluster with the plan of this stack, by its name or its file (default: judge by what is seen)",
     },
   },
   more: "talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL.\n",

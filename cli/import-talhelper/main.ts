@@ -7,7 +7,7 @@ import { convert } from "./convert";
 import { renderStack } from "./render";
 import { readTalconfig, type Settings, type Talconfig } from "./talconfig";
 
-/** `talos-gpu import-talhelper`. */
+/** `talos-gpu import-talhelper`: writes the stack file of a talconfig.yaml. */
 export const importTalhelper: Verb = {
   summary: "writes a stack file of a talconfig.yaml's GPU nodes",
   argument: { name: "FILE", completes: "file", required: true },

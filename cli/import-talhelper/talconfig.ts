@@ -52,8 +52,11 @@ const talconfig = z.looseObject({
   nodes: z.array(node).min(1),
 });
 
+/** What talhelper says of a node, or of all of a role. */
 export type Settings = z.infer<typeof settings>;
+/** A node of a `talconfig.yaml`. */
 export type TalconfigNode = z.infer<typeof node>;
+/** A `talconfig.yaml`, as far as a stack follows from it. */
 export type Talconfig = z.infer<typeof talconfig>;
 
 /**
@@ -82,7 +85,7 @@ export function readTalconfig(text: string): Talconfig {
   );
 }
 
-const whyNot = "it is no talconfig.yaml of talhelper's, so its nodes cannot be told; name that file, or mend it";
+const whyNot = "it is not a talconfig.yaml of talhelper's, so its nodes cannot be told; name that file, or mend it";
 
 function yamlOf(text: string): unknown {
   try {

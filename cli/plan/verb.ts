@@ -8,7 +8,7 @@ import { toHtml } from "./html";
 import { toMarkdown } from "./markdown";
 import { pageOf } from "./page";
 
-/** `talos-gpu plan`. */
+/** `talos-gpu plan`: says on paper what an update does. */
 export const plan: Verb = {
   summary: "says on paper what an update of a stack does: what reboots and why, what changes, in which order",
   options: {

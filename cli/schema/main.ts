@@ -16,6 +16,7 @@ export const schemaFile = path.join(root, "sdk/schema.json");
 
 /** Files that say what a stack may say: to an editor, and to a reader. */
 export const stackSchemaFile = path.join(root, "stacks/stack.schema.json");
+/** The page of every field. */
 export const referenceFile = path.join(root, "docs/reference.md");
 
 /**

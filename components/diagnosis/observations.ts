@@ -34,6 +34,7 @@ export interface ObservedContainer {
   log?: string;
 }
 
+/** A pod with its containers, as Kubernetes has it. */
 export interface ObservedPod {
   namespace: string;
   name: string;
@@ -61,6 +62,7 @@ export interface ObservedPod {
   events?: string[];
 }
 
+/** A DaemonSet, and why it makes no pods. */
 export interface ObservedDaemonSet {
   namespace: string;
   name: string;
@@ -76,6 +78,7 @@ export interface ObservedDaemonSet {
   events?: string[];
 }
 
+/** A Deployment, and how many of its pods are ready. */
 export interface ObservedDeployment {
   namespace: string;
   name: string;
@@ -87,12 +90,14 @@ export interface ObservedDeployment {
   outdated?: boolean;
 }
 
+/** A RuntimeClass, as Kubernetes has it. */
 export interface ObservedRuntimeClass {
   name: string;
   /** Handler of the container runtime; undefined when nobody looked. */
   handler?: string;
 }
 
+/** A namespace with its labels. */
 export interface ObservedNamespace {
   name: string;
   labels: Record<string, string>;
@@ -107,6 +112,7 @@ export interface ObservedRelease {
   revision: number;
 }
 
+/** A Job, and how it ended. */
 export interface ObservedJob {
   namespace: string;
   name: string;
@@ -118,6 +124,7 @@ export interface ObservedJob {
   events?: string[];
 }
 
+/** A node as Kubernetes has it. */
 export interface ObservedNode {
   name: string;
   labels: Record<string, string>;
@@ -136,6 +143,7 @@ export interface ObservedNode {
   taints?: string[];
 }
 
+/** A machine as its Talos API tells it. */
 export interface ObservedMachine {
   name: string;
   /** Talos release that it runs, e.g. `v1.12.6`. */
@@ -166,6 +174,7 @@ export interface ObservedMachine {
   errors?: string[];
 }
 
+/** An event of Kubernetes. */
 export interface ObservedEvent {
   namespace?: string;
   /** Object that it is about, e.g. `DaemonSet/nvidia-device-plugin`. */

@@ -162,7 +162,7 @@ function required(node: string, args: GpuMachineArgs) {
       .filter(([, value]) => value === undefined)
       .map(([key]) => key);
     throw new Error(
-      `machines.${node}.configuration: owned, and not given: ${missing.join(", ")}; a whole configuration cannot be made without; give them, or set it to adopted`,
+      `machines.${node}.configuration: owned, and not given: ${missing.join(", ")}; a whole configuration cannot be made without them; give them, or set it to adopted`,
     );
   }
   return { clusterName, clusterEndpoint, kubernetesVersion, machineSecrets, talosconfig };

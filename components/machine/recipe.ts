@@ -64,7 +64,7 @@ const anything: Rule = () => undefined;
 const inputRules: Record<string, Rule> = {
   schematicId: ruleOf(
     (id) => /^[0-9a-f]{64}$/.test(id),
-    "is no schematic",
+    "is not a schematic",
     "the Image Factory knows it by its SHA-256",
     "write 64 hexadecimal digits, or leave it out",
   ),

@@ -103,7 +103,7 @@ export function imageOf({ schematic }: Pick<GpuMachineRecipe, "schematic">): Upg
   const read = readSchematic(schematic);
   if (read === undefined)
     throw new Error(
-      `recipe.schematic: is no schematic; it says what the image has; write it as the Image Factory does`,
+      `recipe.schematic: is not a schematic; it says what the image has; write it as the Image Factory does`,
     );
   const { extensions, kernelArgs, overlay } = read;
   return { extensions, kernelArgs, ...(overlay === undefined ? {} : { overlay }) };

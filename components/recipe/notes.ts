@@ -84,7 +84,7 @@ function migNotes(spec: ClusterSpec, facts: MachineFacts[]): string[] {
       : []),
     ...unknown.map(
       ({ field, model }) =>
-        `${field}: which MIG profiles the ${model} has is not known here; the MIG manager says so by nvidia.com/mig.config.state, and one instance of the profile is counted on`,
+        `${field}: which MIG profiles the ${model} has is not known here; the MIG manager says so by nvidia.com/mig.config.state, and the plan counts on one instance of the profile`,
     ),
     ...(withReset.length > 0
       ? [

@@ -72,12 +72,14 @@ export interface MachineRecipe {
   powerLimit?: number;
 }
 
+/** A taint of a node. */
 export interface NodeTaint {
   key: string;
   value?: string;
   effect: string;
 }
 
+/** A toleration of a pod. */
 export interface PodToleration {
   key: string;
   operator: "Exists" | "Equal";

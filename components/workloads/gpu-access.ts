@@ -9,7 +9,7 @@ export const accessRules: InputRules = {
   // Kubernetes: pkg/apis/core/v1/helper/helpers.go (IsExtendedResourceName); any other name is one of its own, or none.
   gpuResourceName: ruleOf(
     (text) => text.includes("/") && qualifiedName(text) === undefined,
-    "is no resource of a device plugin",
+    "is not a resource of a device plugin",
     "Kubernetes refuses the pod, or places it nowhere",
     "pass `gpuResourceName` of the cluster, e.g. `nvidia.com/gpu`",
   ),

@@ -29,7 +29,7 @@ const servers: [string, () => Promise<string>, RegExp][] = [
   [
     "something else that speaks JSON",
     () => at(listen((_, response) => response.setHeader("content-type", "application/json").end('{"ok":true}'))),
-    /answers with JSON that is no list of Kubernetes'/,
+    /answers with JSON that is not a list of Kubernetes objects/,
   ],
   [
     "a server that does not know the credentials",
@@ -37,7 +37,7 @@ const servers: [string, () => Promise<string>, RegExp][] = [
     /does not know the credentials \(HTTP 401\)/,
   ],
   ["nothing", async () => "http://127.0.0.1:1", /refuses the connection: nothing listens there/],
-  ["no URL", async () => "nowhere", /kubeconfig: the server nowhere is no URL/],
+  ["no URL", async () => "nowhere", /kubeconfig: the server nowhere is not a URL/],
   ["a name that does not exist", async () => "https://nowhere.invalid:6443", /cannot be found/],
   ["a server that never answers", () => at(listen(() => {})), /does not answer within 0\.6 s/],
 ];
@@ -69,7 +69,7 @@ describe("exit status 2: nothing could be looked at", () => {
     ["a list for a kubeconfig", ["--kubeconfig", written("list", "[]")], noKubeconfig],
     ["a stack that is not there", ["--stack", "nowhere.yaml"], /--stack: there is no file nowhere\.yaml/],
     ["an unknown option", ["--kubekonfig", "x"], /Unknown option '--kubekonfig'/],
-    ["a time that is none", ["--within", "soon"], /--within: soon is no number of seconds/],
+    ["a time that is none", ["--within", "soon"], /--within: soon is not a number of seconds/],
   ])("%s", async (_, args, expected) => {
     const { status, stdout, stderr } = await runCommand(cli, ["doctor", ...args]);
     expect([status, stdout]).toEqual([2, ""]);

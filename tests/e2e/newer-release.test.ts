@@ -27,7 +27,7 @@ test("a Talos release that the tables do not have comes up by the Factory's word
     expect(report.updates[1]?.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });
   }
   expect(asked.report.machines["gpu-1"]).toMatchObject({ talosVersion: newer13, driverVersion: of13!.production });
-  expect(asked.lines.join("\n")).toContain(`by the Image Factory it brings drivers ${of13!.lts}`);
+  expect(asked.lines.join("\n")).toContain(`the Image Factory says that it brings drivers ${of13!.lts}`);
   expect(silent.report.machines["gpu-1"]).toMatchObject({ talosVersion: newer14, driverVersion: of14!.production });
   expect(silent.lines.join("\n")).toContain("as the Image Factory says nothing");
 }, 600_000);

@@ -71,6 +71,7 @@ function observedContainer(
   };
 }
 
+/** What the doctor keeps of a DaemonSet. */
 export function observedDaemonSet({ metadata, spec, status }: k8s.V1DaemonSet): ObservedDaemonSet {
   return {
     ...named(metadata),
@@ -82,6 +83,7 @@ export function observedDaemonSet({ metadata, spec, status }: k8s.V1DaemonSet): 
   };
 }
 
+/** What the doctor keeps of a Deployment. */
 export function observedDeployment({ metadata, spec, status }: k8s.V1Deployment): ObservedDeployment {
   return {
     ...named(metadata),
@@ -92,16 +94,19 @@ export function observedDeployment({ metadata, spec, status }: k8s.V1Deployment)
   };
 }
 
+/** What the doctor keeps of a Job. */
 export const observedJob = ({ metadata, spec, status }: k8s.V1Job): ObservedJob => {
   const untested = spec?.suspend === true ? metadata?.annotations?.[UNTESTED] : undefined;
   return { ...named(metadata), succeeded: status?.succeeded ?? 0, ...(untested === undefined ? {} : { untested }) };
 };
 
+/** What the doctor keeps of a namespace. */
 export const observedNamespace = ({ metadata }: k8s.V1Namespace): ObservedNamespace => ({
   name: metadata?.name ?? "",
   labels: metadata?.labels ?? {},
 });
 
+/** What the doctor keeps of a RuntimeClass. */
 export const observedRuntimeClass = ({ metadata, handler }: k8s.V1RuntimeClass): ObservedRuntimeClass => ({
   name: metadata?.name ?? "",
   handler,
@@ -120,6 +125,7 @@ export function observedReleases(secrets: readonly Pick<k8s.V1Secret, "metadata"
   return [...newest.values()];
 }
 
+/** What the doctor keeps of a node. */
 export function observedNode({ metadata, spec, status }: k8s.V1Node): ObservedNode {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   const handlers = (status?.runtimeHandlers ?? []).flatMap(({ name }) => name ?? []).filter((name) => name !== "");
@@ -138,6 +144,7 @@ export function observedNode({ metadata, spec, status }: k8s.V1Node): ObservedNo
   };
 }
 
+/** What the doctor keeps of an event. */
 export function observedEvent({ involvedObject, reason, message }: k8s.CoreV1Event): ObservedEvent {
   return {
     object: `${involvedObject.kind}/${involvedObject.name}`,

@@ -74,7 +74,7 @@ interface Answer {
 
 function request({ server, options }: Reach, path: string, accept: string, limit: number): Promise<Answer> {
   const whole = server.replace(/\/$/, "") + path;
-  if (!URL.canParse(whole)) throw new Error(`kubeconfig: the server ${server} is no URL`);
+  if (!URL.canParse(whole)) throw new Error(`kubeconfig: the server ${server} is not a URL`);
   const url = new URL(whole);
   const { get } = url.protocol === "http:" ? http : https;
   return new Promise((resolve, reject) => {
@@ -115,10 +115,13 @@ function itemsOf({ status, type, location, body }: Answer, { problem, server }: 
   try {
     answer = JSON.parse(body) as typeof answer;
   } catch {
-    throw new ApiError(`${server} answers with something else than JSON (HTTP ${status}), so it is no Kubernetes API`);
+    throw new ApiError(
+      `${server} answers with something else than JSON (HTTP ${status}), so it is not a Kubernetes API`,
+    );
   }
   if (status !== 200) throw new ApiError(`HTTP ${status}${answer?.message ? `: ${answer.message}` : ""}`, status);
-  if (!answer?.kind?.endsWith("List")) throw new ApiError(`${server} answers with JSON that is no list of Kubernetes'`);
+  if (!answer?.kind?.endsWith("List"))
+    throw new ApiError(`${server} answers with JSON that is not a list of Kubernetes objects`);
   return Array.isArray(answer.items) ? answer.items : []; // a list of nothing may be null
 }
 

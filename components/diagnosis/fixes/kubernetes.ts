@@ -36,7 +36,8 @@ export const kubernetesFixes = {
     does: "what must run on GPU nodes selects them by nvidia.com/gpu.present=true, and workloads by the resource that they request",
     symptom:
       "a DaemonSet wants 0 pods (DESIRED 0), or a pod stays Pending: node(s) didn't match Pod's node affinity/selector",
-    cause: "the selector asks for a label that no node has (any more), such as a role that somebody once set by hand",
+    cause:
+      "the selector asks for a label that no node has, or no longer has, such as a role that somebody once set by hand",
     errors: ["0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.", "DESIRED   0"],
     inForce: "take stale labels out of your own selectors, and run `pulumi up --refresh`",
     source: "Kubernetes: a pod whose node selector fits no node is not scheduled; k8s-device-plugin, chart values",

@@ -3,6 +3,7 @@ import { type Evidence, matching } from "./evidence";
 import type { Rule } from "./rule";
 import type { System } from "./system";
 
+/** The device plugin says that it does not know its strategy. */
 export const deviceListStrategy: Rule = { fix: "deviceListStrategy", sign: strategyRefused, causes: [] };
 
 function strategyRefused(seen: Observations, system: System): Evidence[] {

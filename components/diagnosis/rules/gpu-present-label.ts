@@ -2,6 +2,7 @@ import type { Observations } from "../observations";
 import type { Rule } from "./rule";
 import type { System } from "./system";
 
+/** The device plugin's DaemonSet wants no pods, and a GPU node lacks the label that it asks for. */
 export const gpuPresentLabel: Rule = { fix: "gpuPresentLabel", sign: pluginWantsNoPods, causes: [] };
 
 function pluginWantsNoPods(seen: Observations, system: System): string[] {

@@ -3,6 +3,7 @@ import type { Rule } from "./rule";
 import type { System } from "./system";
 import { markerKeeper, waitingPods } from "./validation-markers";
 
+/** The operator's validator runs where it must not, or does not where it must. */
 export const operatorValidatorLabel: Rule = { fix: "operatorValidatorLabel", sign: validatorAmiss, causes: [] };
 
 const label = "nvidia.com/gpu.deploy.operator-validator";

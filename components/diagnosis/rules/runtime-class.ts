@@ -3,6 +3,7 @@ import { type Evidence, matching } from "./evidence";
 import type { Rule } from "./rule";
 import type { System } from "./system";
 
+/** Pods are refused as their RuntimeClass is not there. */
 export const runtimeClass: Rule = { fix: "runtimeClass", sign: runtimeClassMissing, causes: ["validationMarkers"] };
 
 function runtimeClassMissing(seen: Observations, system: System): Evidence[] {

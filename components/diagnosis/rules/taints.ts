@@ -7,6 +7,7 @@ import type { System } from "./system";
 
 /** Both are about the taints that a stack sets; without its plan nobody knows which of a node's taints those are. */
 export const tolerations: Rule = { fix: "tolerations", sign: taintNotTolerated, causes: [] };
+/** A node lacks a taint of the stack's. */
 export const taintThroughApi: Rule = { fix: "taintThroughApi", sign: taintMissing, causes: [] };
 
 /**

@@ -2,6 +2,7 @@ import type { Observations, ObservedPod } from "../observations";
 import type { Rule } from "./rule";
 import type { System } from "./system";
 
+/** The operator's pods wait for marker files that nobody writes. */
 export const validationMarkers: Rule = { fix: "validationMarkers", sign: waitsForMarkers, causes: [] };
 
 /** Init containers of the operator's pods that wait for marker files. */

@@ -40,6 +40,7 @@ export interface Machine {
  */
 export type UpgradeApi = "lifecycle" | "legacy";
 
+/** How far a machine is, in the words of Talos. */
 export interface MachineStatus {
   /** E.g. `running`, `booting`, `upgrading`, `rebooting`, `maintenance`. */
   stage: string;
@@ -55,6 +56,7 @@ export interface Configurations {
   persistent?: string;
 }
 
+/** A member of etcd, as Talos lists it. */
 export interface EtcdMember {
   id: string;
   hostname: string;
@@ -78,12 +80,14 @@ export interface Cluster {
   evict(pod: PodState): Promise<{ refused?: string }>;
 }
 
+/** What an upgrade asks of a node. */
 export interface NodeState {
   unschedulable: boolean;
   annotations: Record<string, string>;
   ready: boolean;
 }
 
+/** What a drain asks of a pod. */
 export interface PodState {
   namespace: string;
   name: string;

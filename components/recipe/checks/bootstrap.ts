@@ -1,5 +1,6 @@
 import type { Check, Complaint } from "./check";
 
+/** A stack that makes its cluster has owned machines, and a control plane to begin on. */
 export const bootstrap: Check = {
   id: "bootstrap",
   source: "siderolabs/docs, getting-started: secrets, configurations, `talosctl bootstrap` on one control plane",

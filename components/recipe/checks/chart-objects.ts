@@ -17,7 +17,7 @@ import {
 /** Tag of an image, where it stands apart from its name. */
 const imageTag = ruleOf(
   (text) => imageReference(/^sha\d+:/.test(text) ? `a@${text}` : `a:${text}`) === undefined,
-  "is no tag of an image",
+  "is not an image tag",
   "the kubelet pulls nothing",
   "write letters, digits, `_`, `.` and `-`, e.g. `v0.19.3`",
 );
@@ -47,7 +47,7 @@ const kinds: Record<string, (value: unknown) => Flaw[]> = {
     entriesOf(value).flatMap(([side, amounts]): Flaw[] => {
       if (side === "claims") return [];
       if (side !== "limits" && side !== "requests")
-        return [[`.${side}`, "is no part of resources", "write limits or requests"]];
+        return [[`.${side}`, "is not a field of resources", "write limits or requests"]];
       return entriesOf(amounts).flatMap(([resource, amount]) => amountFlaws(`.${side}.${resource}`, amount));
     }),
   tolerations: (value) => itemsOf(value).flatMap(tolerationFlaws),
@@ -76,13 +76,14 @@ const kinds: Record<string, (value: unknown) => Flaw[]> = {
   maxUnavailable: (value) =>
     /^\d+%?$/.test(String(value)) || value === null
       ? []
-      : [["", `${said(value)} is no number of pods`, "write e.g. `1` or `25%`"]],
+      : [["", `${said(value)} is not a number of pods`, "write e.g. `1` or `25%`"]],
   ...each(["imagePullPolicy", "pullPolicy"], (value) => oneOf("", value, ["Always", "IfNotPresent", "Never"])),
 };
 
 /** Whose content is text of another program, or objects of the user's own. */
 const notOurs = new Set(["config", "data", "map", "extraObjects"]);
 
+/** What the charts hand on whole (images, tolerations, resources, labels) is what Kubernetes takes. */
 export const chartObjects: Check = {
   id: "chart-objects",
   source:
@@ -122,15 +123,15 @@ function pullSecrets(field: "gpuOperator" | "devicePlugin", values: unknown): Fl
     const path = [`${field}.values`, ...(holder === "" ? [] : [holder]), `imagePullSecrets[${wrong}]`].join(".");
     return [
       field === "devicePlugin"
-        ? [path, "is no mapping with a name", "write `{ name: <Secret> }`"]
-        : [path, "is no name", "write the Secret's name alone"],
+        ? [path, "is not a mapping with a name", "write `{ name: <Secret> }`"]
+        : [path, "is not a name", "write the Secret's name alone"],
     ];
   });
 }
 
 function tolerationFlaws([path, item]: [string, Record<string, unknown>]): Flaw[] {
   const { key, operator, effect, value, tolerationSeconds: seconds } = item;
-  if (Object.keys(item).length === 0) return [[path, "is no toleration", "write e.g. `{ operator: Exists }`"]];
+  if (Object.keys(item).length === 0) return [[path, "is not a toleration", "write e.g. `{ operator: Exists }`"]];
   const fault = typeof key === "string" && key !== "" ? qualifiedName(key) : undefined;
   return [
     ...(fault === undefined ? [] : [[`${path}.key`, fault.problem, fault.remedy] satisfies Flaw]),
@@ -142,7 +143,7 @@ function tolerationFlaws([path, item]: [string, Record<string, unknown>]): Flaw[
     ...(value === undefined || typeof value === "string" ? [] : [notText(`${path}.value`, value)]),
     ...(seconds === undefined || typeof seconds === "number"
       ? []
-      : [[`${path}.tolerationSeconds`, `${said(seconds)} is no number`, "write it without quotes"] satisfies Flaw]),
+      : [[`${path}.tolerationSeconds`, `${said(seconds)} is not a number`, "write it without quotes"] satisfies Flaw]),
   ];
 }
 

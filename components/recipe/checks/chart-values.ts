@@ -11,6 +11,7 @@ const hints: [RegExp, string][] = [
   [/\.tolerations$/, "all operands share daemonsets.tolerations; the machines' own taints are tolerated without it"],
 ];
 
+/** Values of a chart are ones that its templates read, of the type that they expect. */
 export const chartValues: Check = {
   id: "chart-values",
   source: "values.yaml and templates of the chart at its release; Helm ignores what no template reads",
@@ -44,7 +45,7 @@ export const chartValues: Check = {
               problem: `must be ${kind === "array" ? "a list" : kind === "object" ? "a mapping" : kind === "boolean" ? "true or false" : `a ${kind}`}`,
               why:
                 kind === "boolean"
-                  ? 'a template takes any text for true, "false" too'
+                  ? 'a template treats any text as true, even "false"'
                   : "the template reads it differently, or fails",
               remedy:
                 kind === "boolean" ? "write it without quotes" : "write it in the shape that `helm show values` has",

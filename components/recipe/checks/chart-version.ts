@@ -21,11 +21,12 @@ const lines = {
   devicePlugin: {
     chart: "nvidia-device-plugin",
     takes: (version: semver.SemVer) => semver.gte(version, "0.11.0") && version.major < 20,
-    why: "numbers of a year are the operator's, and the chart before 0.11.0 has no value for the RuntimeClass that Talos needs",
+    why: "versions that begin with a year are the operator's, and the chart before 0.11.0 has no value for the RuntimeClass that Talos needs",
     example: "0.19.3",
   },
 } as const;
 
+/** The chart is pinned to one release that exists in its scheme of versions and runs here. */
 export const chartVersion: Check = {
   id: "chart-version",
   source: "Helm: without an exact version the newest chart of the day is taken; tags of the charts' repositories",

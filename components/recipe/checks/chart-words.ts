@@ -50,7 +50,7 @@ const table: Taken[] = [
   },
   {
     ...{ of: "gpuOperator", path: "sandboxWorkloads.defaultWorkload", is: "container", nullIsDefault: true },
-    why: "the operator would keep its device plugin from the machines, which then offer no GPU (controllers/state_manager.go)",
+    why: "the operator would run no device plugin on the machines, which then offer no GPU (controllers/state_manager.go)",
     takes: (value) => value === "container",
   },
   {

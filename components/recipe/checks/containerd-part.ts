@@ -1,6 +1,7 @@
 import type { Check } from "./check";
 import { customizationPath } from "../machine/containerd/containerd";
 
+/** No patch writes the file of containerd's part, which this package writes. */
 export const containerdPartCheck: Check = {
   id: "containerd-part",
   source:

@@ -6,6 +6,7 @@ import { containerdFlaws } from "../machine/containerd/flaws";
 import { valueAt } from "../machine/user-patches";
 import { isMapping } from "../mapping";
 
+/** What a machine adds to containerd's configuration can be merged, and has keys that containerd knows. */
 export const containerdToml: Check = {
   id: "containerd-toml",
   source:

@@ -3,6 +3,7 @@ import { customizationPath, parseToml } from "../machine/containerd/containerd";
 
 const hasVersion = (toml: string): boolean => parseToml(toml).table?.["version"] !== undefined;
 
+/** No part of containerd's configuration sets the version, which Talos sets. */
 export const containerdVersion: Check = {
   id: "containerd-version",
   source: "talos, internal/pkg/toml/merge.go: a scalar of a later part overwrites",

@@ -8,6 +8,7 @@ import { compareDotted } from "../facts/version";
 /** Images that carry a framework built for fixed architectures, with no code that a newer driver could translate. */
 const frameworks = /torch|comfy|vllm|tensorrt/i;
 
+/** The CUDA of each image knows the cards' architecture already. */
 export const cudaArchitecture: Check = {
   id: "cuda-architecture",
   source: "CUDA 12.8 release notes (first for Blackwell); PyTorch wheels hold no PTX for architectures to come",

@@ -5,6 +5,7 @@ import { machinesFor } from "./placement";
 import { cudaFloor, cudaOfImage } from "../facts/cuda";
 import { compareDotted, majorOf } from "../facts/version";
 
+/** Driver and card can run the CUDA of each image. */
 export const cudaImage: Check = {
   id: "cuda-image",
   source:

@@ -2,6 +2,7 @@ import type { Check } from "./check";
 import { parseToml } from "../machine/containerd/containerd";
 import { valueAt } from "../machine/user-patches";
 
+/** `nvidia` is the default runtime only on machines with a GPU, and before Talos 1.13. */
 export const defaultRuntime: Check = {
   id: "default-runtime",
   source: "siderolabs/extensions, 10-nvidia-container-runtime.part; k8s-device-plugin, docs/cdi.md",

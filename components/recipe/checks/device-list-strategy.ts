@@ -31,6 +31,7 @@ function said({ spec }: CheckContext): { field: string; text: string }[] {
   ];
 }
 
+/** The device plugin's strategy is one that its release and Talos' layout take. */
 export const deviceListStrategy: Check = {
   id: "device-list-strategy",
   source:

@@ -3,6 +3,7 @@ import { nvidiaExtension } from "../facts/extension";
 import { seenBy } from "../machine/apart";
 import type { ClusterSpec } from "../stack/spec/index";
 
+/** Kernel modules and container toolkit are of one branch. */
 export const driverBranches: Check = {
   id: "driver-branches",
   source: "siderolabs/extensions, nvidia-gpu: the driver's user-space libraries are in the toolkit's extension",

@@ -2,6 +2,7 @@ import { architectureOf } from "../facts/card";
 import type { Check } from "./check";
 import { majorOf } from "../facts/version";
 
+/** No driver is so new that it has dropped the card. */
 export const driverTooNew: Check = {
   id: "driver-too-new",
   source: "CUDA 13 release notes: branch 580 is the last one for Maxwell, Pascal and Volta",

@@ -2,6 +2,7 @@ import { minDriverOf } from "../facts/card";
 import type { Check } from "./check";
 import { compareDotted } from "../facts/version";
 
+/** No driver is older than the first that knows the card. */
 export const driverTooOld: Check = {
   id: "driver-too-old",
   source: "CUDA toolkit release notes: first driver per architecture; siderolabs/extensions, nvidia-gpu/vars.yaml",

@@ -6,6 +6,7 @@ import { closest } from "../stack/suggest";
 
 const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 
+/** Extensions are called as Talos calls them. */
 export const extensionName: Check = {
   id: "extension-name",
   source:

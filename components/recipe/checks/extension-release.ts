@@ -1,6 +1,7 @@
 import type { Check } from "./check";
 import { extensionsOf, minorsWith } from "../facts/talos-release";
 
+/** Extensions are there in the machine's Talos release. */
 export const extensionRelease: Check = {
   id: "extension-release",
   source: "siderolabs/extensions, Makefile at each release; the Factory answers 400 when the image is pulled",

@@ -1,6 +1,7 @@
 import type { Check } from "./check";
 import { soundsLikeNvidia } from "../facts/extension";
 
+/** NVIDIA's extensions are on machines with a GPU only. */
 export const extensionWithoutGpu: Check = {
   id: "extension-without-gpu",
   source: "talos#14373: ext-nvidia-persistenced waits for a driver that never comes, until the boot times out",

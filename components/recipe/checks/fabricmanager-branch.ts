@@ -1,6 +1,7 @@
 import type { Check } from "./check";
 import { nvidiaExtension } from "../facts/extension";
 
+/** The fabric manager is of the kernel modules' branch. */
 export const fabricmanagerBranch: Check = {
   id: "fabricmanager-branch",
   source: "NVIDIA Fabric Manager user guide: its version must equal the driver's",

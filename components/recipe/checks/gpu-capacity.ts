@@ -5,6 +5,7 @@ import { fitTogether, machinesFor, offers, resourceOf } from "./placement";
 /** Most requests that are put into places one by one; of more, only the sums are compared. */
 const fewRequests = 200;
 
+/** All that runs at the same time finds its GPUs. */
 export const gpuCapacity: Check = {
   id: "gpu-capacity",
   source: "Kubernetes: extended resources are not overcommitted, and a pod gets them from one node",

@@ -1,5 +1,6 @@
 import type { Check } from "./check";
 
+/** A stack has a machine with a GPU. */
 export const gpuMachine: Check = {
   id: "gpu-machine",
   source: "the GPU Operator and the device plugin do nothing without a GPU node, and report success",

@@ -3,6 +3,7 @@ import type { Check, Complaint } from "./check";
 import { GpuArchitecture } from "../stack/spec/index";
 import { closestOnes } from "../stack/suggest";
 
+/** A card is one that is known, or that the stack describes. */
 export const gpuModel: Check = {
   id: "gpu-model",
   source: "recipe/facts/data/cards.ts and pci-cards.json (the PCI ID project's list of NVIDIA's cards)",

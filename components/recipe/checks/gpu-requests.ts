@@ -3,6 +3,7 @@ import { gpuRequests } from "../stack/workloads";
 import { mayMatch, offers, resourceOf } from "./placement";
 import { didYouMean } from "../stack/suggest";
 
+/** Each request fits onto one machine. */
 export const gpuRequestsFit: Check = {
   id: "gpu-requests",
   source: "Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG strategy mixed",

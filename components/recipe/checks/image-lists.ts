@@ -5,6 +5,7 @@ import type { Check, Complaint } from "./check";
 /** What a machine's image brings and what it shall lose, as lists of names. */
 const lists = ["extensions", "kernelArgs"] as const;
 
+/** A list of what an image brings has each name once, and brings nothing that it drops. */
 export const imageLists: Check = {
   id: "image-lists",
   source: "what the stack says of one image; an argument of the kernel may stand twice, as `console` does",

@@ -1,9 +1,10 @@
 import { allPatches, type Check } from "./check";
 import { valueAt } from "../machine/user-patches";
 
+/** No patch names extensions where Talos ≥ 1.10 ignores them. */
 export const installExtensions: Check = {
   id: "install-extensions",
-  source: "talos v1.10.0, hack/release.toml: machine.install.extensions has no effect any more",
+  source: "talos v1.10.0, hack/release.toml: machine.install.extensions no longer has an effect",
   find: (context) => {
     const { spec, release } = context;
     if (!release || release.version.minor < 10) return [];

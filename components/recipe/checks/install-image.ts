@@ -1,6 +1,7 @@
 import { allPatches, type Check } from "./check";
 import { valueAt } from "../machine/user-patches";
 
+/** No patch sets the installer image, which this package sets. */
 export const installImage: Check = {
   id: "install-image",
   source: "talos, pkg/machinery/config/merge: a later scalar overwrites; machine.install.image is set by this package",
@@ -10,7 +11,7 @@ export const installImage: Check = {
       .map(({ patch }) => ({
         field: patch.field,
         problem: "sets machine.install.image",
-        why: "ours takes its place, so it would be lost; were it kept, a re-install would bring an image without the driver",
+        why: "this package sets this field, so yours would be lost; if yours were kept, a re-install would bring an image without the driver",
         remedy: "leave it out: the image follows from talosVersion, platform and extensions",
       })),
 };

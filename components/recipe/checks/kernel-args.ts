@@ -1,5 +1,6 @@
 import type { Check, Complaint } from "./check";
 
+/** Kernel arguments are single words, and take effect on this Talos release. */
 export const kernelArgs: Check = {
   id: "kernel-args",
   source:

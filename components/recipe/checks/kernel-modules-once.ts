@@ -1,6 +1,7 @@
 import type { Check } from "./check";
 import { nvidiaExtension } from "../facts/extension";
 
+/** A machine has one flavour of the kernel modules. */
 export const kernelModulesOnce: Check = {
   id: "kernel-modules-once",
   source: 'NVIDIA driver README, "Open Linux Kernel Modules": the two flavours exclude each other',

@@ -1,5 +1,6 @@
 import type { Check } from "./check";
 
+/** GPU Operator or device plugin: exactly one of them. */
 export const kubernetesMode: Check = {
   id: "kubernetes-mode",
   source: "gpu-operator, assets/state-device-plugin (the operator brings a device plugin of its own)",

@@ -1,6 +1,7 @@
 import * as semver from "semver";
 import type { Check } from "./check";
 
+/** Kubernetes' release is one that this Talos release runs. */
 export const kubernetesVersion: Check = {
   id: "kubernetes-version",
   source: "talos v1.14.0-rc.1, pkg/machinery/compatibility",

@@ -1,5 +1,6 @@
 import type { Check } from "./check";
 
+/** LiteLLM has ollama's models to route to. */
 export const liteLlm: Check = {
   id: "litellm",
   source: "litellm, docs/my-website/docs/providers/ollama.md: a model list names the server of each model",

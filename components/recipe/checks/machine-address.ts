@@ -1,6 +1,7 @@
 import type { Check } from "./check";
 import { canonicalAddress, machineAddress as addressRule } from "../rules";
 
+/** Each machine has an address of its own. */
 export const machineAddress: Check = {
   id: "machine-address",
   source: "talosctl, --nodes: one Talos API per address; RFC 1123, RFC 4291, IANA's special-purpose address registries",

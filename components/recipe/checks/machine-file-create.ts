@@ -3,6 +3,7 @@ import { customizationPath } from "../machine/containerd/containerd";
 
 const manifests = /^\/etc\/kubernetes\/manifests\//;
 
+/** Files are created below /var only, by an operation that Talos knows. */
 export const machineFileCreate: Check = {
   id: "machine-file-create",
   source: "talos v1.13.9, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, WriteUserFiles",
@@ -27,7 +28,7 @@ export const machineFileCreate: Check = {
         return [
           {
             field: patch.field,
-            problem: `"${file.op}" is no operation for ${file.path || "a file"}`,
+            problem: `"${file.op}" is not an operation for ${file.path || "a file"}`,
             why: 'Talos fails the boot with "unknown operation for file", pauses for 35 minutes, reboots, and fails again',
             remedy: "write op: create, overwrite or append",
           },

@@ -14,6 +14,7 @@ function repeated(patches: UserPatch[]): { path: string; fields: string[] }[] {
   return [...fieldsByPath].filter(([, fields]) => fields.length > 1).map(([path, fields]) => ({ path, fields }));
 }
 
+/** Each file of a machine is written by one item. */
 export const machineFileOnce: Check = {
   id: "machine-file-once",
   source: "talos, pkg/machinery/config/merge (lists are appended); v1alpha1_sequencer_tasks.go, WriteUserFiles",

@@ -4,6 +4,7 @@ import { objectName, shown } from "../rules";
 /** Longest value of the label `kubernetes.io/hostname`, which the kubelet sets to the node's name. */
 const longest = 63;
 
+/** A machine's name can be the name of a node. */
 export const machineName: Check = {
   id: "machine-name",
   source:

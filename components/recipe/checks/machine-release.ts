@@ -2,6 +2,7 @@ import { eraOf } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import type { Check } from "./check";
 
+/** All machines are on the same side of Talos 1.13. */
 export const machineRelease: Check = {
   id: "machine-release",
   source:

@@ -5,6 +5,7 @@ import { migProfile } from "../rules";
 import { didYouMean } from "../stack/suggest";
 import { compareDotted } from "../facts/version";
 
+/** A card has the MIG profile, its driver can split it, and the operator's MIG manager does. */
 export const mig: Check = {
   id: "mig",
   source: "NVIDIA MIG user guide, supported profiles; NVIDIA/mig-parted, config-default.yaml",

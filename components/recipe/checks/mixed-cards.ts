@@ -1,6 +1,7 @@
 import { flavoursOf } from "../facts/card";
 import type { Check } from "./check";
 
+/** One driver runs all cards of a machine. */
 export const mixedCards: Check = {
   id: "mixed-cards",
   source: 'NVIDIA driver 580 README, "Open Linux Kernel Modules": one driver and one flavour per machine',

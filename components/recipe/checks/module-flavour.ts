@@ -1,6 +1,7 @@
 import { flavoursOf } from "../facts/card";
 import type { Check } from "./check";
 
+/** The flavour of the kernel modules drives the machine's cards. */
 export const moduleFlavour: Check = {
   id: "module-flavour",
   source: 'NVIDIA driver 580 README, "Open Linux Kernel Modules"; cozystack#3563; talos#13019 (GB10)',

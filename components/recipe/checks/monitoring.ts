@@ -1,6 +1,7 @@
 import type { Check } from "./check";
 import { isMapping } from "../mapping";
 
+/** What exports the metrics that are asked for is not switched off. */
 export const monitoring: Check = {
   id: "monitoring",
   source: "gpu-operator, values.yaml, dcgmExporter",

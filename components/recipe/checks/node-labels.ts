@@ -21,7 +21,7 @@ function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boo
 function labelComplaint(machine: CheckedMachine, key: string, text: string, context: CheckContext): Complaint[] {
   const field = `${machine.field}.labels.${key}`;
   const fault = qualifiedName(key) ?? labelValue(text);
-  if (fault) return [{ field, ...fault, problem: `${key}: ${shown(text)} is no label (${fault.problem})` }];
+  if (fault) return [{ field, ...fault, problem: `${key}: ${shown(text)} is not a label (${fault.problem})` }];
   return against(machine, key, text, context).map((complaint) => ({ field, ...complaint }));
 }
 
@@ -81,6 +81,7 @@ function pluginConfigurations({ plan, spec }: CheckContext): string[] {
   return isMapping(all) ? Object.keys(all) : [];
 }
 
+/** Labels are Kubernetes', and none takes away what the stack needs. */
 export const nodeLabels: Check = {
   id: "node-labels",
   source: "Kubernetes, labels; gpu-operator, controllers/state_manager.go (a label of the user is kept)",

@@ -87,6 +87,7 @@ export const affinity: Shape = {
   },
 };
 
+/** A container's securityContext. */
 export const containerSecurity: Shape = {
   fields: {
     ...ids,
@@ -99,6 +100,7 @@ export const containerSecurity: Shape = {
   },
 };
 
+/** A pod's securityContext. */
 export const podSecurity: Shape = {
   fields: {
     ...ids,
@@ -112,6 +114,7 @@ export const podSecurity: Shape = {
   },
 };
 
+/** Where an environment variable's value comes from (`valueFrom`). */
 export const variableSource: Shape = {
   fields: {
     name: "text",
@@ -131,6 +134,7 @@ export const variableSource: Shape = {
   },
 };
 
+/** What a chart says of its ServiceMonitor. */
 export const serviceMonitor: Shape = {
   fields: {
     enabled: "true or false",
@@ -165,7 +169,7 @@ export function shapeFlaws(shape: Shape, value: unknown, path = ""): Flaw[] {
     ...Object.entries(value).flatMap(([key, item]): Flaw[] =>
       Object.hasOwn(fields, key)
         ? shapeFlaws(fields[key]!, item, `${path}.${key}`)
-        : [[`${path}.${key}`, "is no field of it", `${didYouMean(key, Object.keys(fields))}leave it out`]],
+        : [[`${path}.${key}`, "is not a field of it", `${didYouMean(key, Object.keys(fields))}leave it out`]],
     ),
   ];
 }

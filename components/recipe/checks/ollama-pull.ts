@@ -1,5 +1,6 @@
 import type { Check } from "./check";
 
+/** Models are not pulled by a postStart hook where that kills the container. */
 export const ollamaPull: Check = {
   id: "ollama-pull",
   source: "siderolabs/extensions#940: reported for a postStart hook's exec; gone with Talos 1.13",

@@ -11,6 +11,7 @@ const clusterForm = /^[\p{L}\p{Nd}_-]+$/u;
 /** What Omni decides, and a stack would say in vain. */
 const decidedByOmni = ["platform", "secureBoot", "kernelArgs", "overlay"] as const;
 
+/** A machine of Omni's has what Omni knows it by, and nothing that Omni keeps to itself. */
 export const omniMachine: Check = {
   id: "omni-machine",
   source:
@@ -64,14 +65,14 @@ function uuidComplaints({ name, field, spec }: CheckedMachine, machines: Checked
     );
   }
   if (!uuidForm.test(spec.uuid)) {
-    return complaint(`"${spec.uuid}" is no UUID in lower case`, "Omni would find no machine by this label", find);
+    return complaint(`"${spec.uuid}" is not a UUID in lower case`, "Omni would find no machine by this label", find);
   }
   const other = machines.find((machine) => machine.name !== name && machine.spec.uuid === spec.uuid);
   return other === undefined || other.name > name
     ? []
     : complaint(
         `is also that of ${other.name}`,
-        "two machines' patches would meet on one, and its containerd part would be written twice",
+        "the patches of two machines would go to one, and its containerd part would be written twice",
         find,
       );
 }

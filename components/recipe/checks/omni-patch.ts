@@ -30,6 +30,7 @@ const forbiddenDocuments = [
   "KubeAggregatorCAConfig",
 ];
 
+/** Patches of Omni's machines set nothing that Omni sets. */
 export const omniPatch: Check = {
   id: "omni-patch",
   source:

@@ -1,6 +1,7 @@
 import { flavoursOf, openModulesRefuse } from "../facts/card";
 import type { Check } from "./check";
 
+/** Open modules of old drivers drive data-center cards only. */
 export const openModulesCard: Check = {
   id: "open-modules-card",
   source: 'NVIDIA driver 535 README, "Open Linux Kernel Modules"; siderolabs/extensions#114',

@@ -2,6 +2,7 @@ import type { Check, Complaint } from "./check";
 import { migManagerHangs, migManagerRelease } from "../kubernetes/mig-manager";
 import { valueAt } from "../machine/user-patches";
 
+/** The operator's values fit Talos' layout. */
 export const operatorValues: Check = {
   id: "operator-values",
   source:

@@ -4,6 +4,7 @@ import type { Check } from "./check";
 /** Oldest operator that Talos ≥ 1.13 documents and tests. */
 const oldestForCdi = "26.3.1";
 
+/** The operator's release runs on this Talos release. */
 export const operatorVersion: Check = {
   id: "operator-version",
   source: "gpu-operator#2239, fixed by PR#2244 in v26.3.1; siderolabs/docs v1.13, nvidia-gpu",

@@ -1,5 +1,6 @@
 import type { Check } from "./check";
 
+/** A stack with an owned machine says what its whole configuration needs. */
 export const ownedMachine: Check = {
   id: "owned-machine",
   source:

@@ -7,6 +7,7 @@ import { allPatches, type Check, type CheckedMachine, type Complaint } from "./c
 /** What containerd's part of old is called among the documents of Talos 1.14. */
 const reserved = "customization";
 
+/** No patch has a document beside the fields that Talos refuses with it. */
 export const patchConflict: Check = {
   id: "patch-conflict",
   source:

@@ -14,6 +14,7 @@ function deletes(document: Document): boolean {
   return found;
 }
 
+/** Nothing is deleted from somebody else's configuration. */
 export const patchDelete: Check = {
   id: "patch-delete",
   source:
@@ -26,7 +27,7 @@ export const patchDelete: Check = {
         {
           field: patch.field,
           problem: `deletes ($patch), and ${adopted[0]?.name} is adopted`,
-          why: "into a configuration of somebody else this package only merges: it could not give back what a patch deleted",
+          why: "this package only merges into a configuration of somebody else's: it could not bring back what a patch deleted",
           remedy: "delete it where the configuration is made",
         },
       ];

@@ -4,6 +4,7 @@ import { minorsOfKind } from "../facts/talos-schema";
 /** Minor of the machinery in the Talos provider that owned machines' patches are merged with. */
 const providerMinor = 13;
 
+/** Owned machines get no document that the Talos provider cannot merge. */
 export const patchDocument: Check = {
   id: "patch-document",
   source: "pulumi-talos v0.8.1 merges with Talos' machinery v1.13.0, which does not know the documents of 1.14",

@@ -1,5 +1,6 @@
 import { allPatches, type Check } from "./check";
 
+/** A patch is a strategic-merge patch in YAML. */
 export const patchFormat: Check = {
   id: "patch-format",
   source: "siderolabs/docs, patching (JSON patches are not supported for multi-document configuration)",

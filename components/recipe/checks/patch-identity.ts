@@ -4,6 +4,7 @@ import { allPatches, type Check, type Complaint } from "./check";
 /** A host name without its domain, which is no part of the node's name (talos, controllers/k8s/nodename.go). */
 const shortName = (name: string): string => name.split(".")[0]!.toLowerCase();
 
+/** No patch gives a machine another role or another name. */
 export const patchIdentity: Check = {
   id: "patch-identity",
   source:

@@ -13,6 +13,7 @@ function isForbidden(key: string): boolean {
   return isRestricted || (isKubernetes && !allowed.test(key) && !/(^|\.)(node|kubelet)\.kubernetes\.io$/.test(domain));
 }
 
+/** No patch has a kubelet label its own node where Kubernetes refuses that. */
 export const patchNodeLabels: Check = {
   id: "patch-node-labels",
   source:
@@ -27,7 +28,7 @@ export const patchNodeLabels: Check = {
           {
             field: patch.field,
             problem: `node-labels has ${shown(refused.join("="))}, which the kubelet does not take`,
-            why: "the kubelet ends when it starts, and the machine is no node",
+            why: "the kubelet stops as it starts, and the machine does not become a node",
             remedy: "write it under machines.<name>.labels, which go through the Kubernetes API",
           },
         ];

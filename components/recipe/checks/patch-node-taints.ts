@@ -1,5 +1,6 @@
 import { allPatches, type Check } from "./check";
 
+/** No patch has a worker taint its own node. */
 export const patchNodeTaints: Check = {
   id: "patch-node-taints",
   source: "Kubernetes NodeRestriction; talos#8193, talos#10935",

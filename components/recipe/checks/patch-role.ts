@@ -13,6 +13,7 @@ const ofControlPlanes: [path: string, isThere: (document: unknown) => boolean][]
   ],
 ];
 
+/** What only control planes may have is in no worker's patch. */
 export const patchRole: Check = {
   id: "patch-role",
   source: "siderolabs/talos v1.13.0, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go (Validate)",

@@ -3,6 +3,7 @@ import { schemaMinor } from "../facts/talos-schema";
 import { parseTalosVersion } from "../facts/version";
 import { patchFlaws } from "../machine/patch-flaws";
 
+/** A patch has the fields and values that its Talos release takes. */
 export const patchSchema: Check = {
   id: "patch-schema",
   source: "siderolabs/talos, pkg/machinery/config: the decoder's structures, schemas/config.schema.json and Validate",

@@ -6,6 +6,7 @@ import { isMapping } from "../mapping";
 
 const why = "patches are kept in plain text, in the stack file and in Pulumi's state";
 
+/** No patch holds a secret. */
 export const patchSecret: Check = {
   id: "patch-secret",
   source:

@@ -1,5 +1,6 @@
 import { allPatches, type Check } from "./check";
 
+/** No patch sets a sysctl that the package needs otherwise. */
 export const patchSysctl: Check = {
   id: "patch-sysctl",
   source: "siderolabs/extensions#101; talos, pkg/machinery/config/merge: a later value of a key stands",
@@ -14,7 +15,7 @@ export const patchSysctl: Check = {
           {
             field: patch.field,
             problem: `sets ${key} to ${value}, which ${machine.name} needs to be ${machine.recipe.sysctls[key]}`,
-            why: "ours takes its place, so it would be lost; were it kept, no GPU container would start",
+            why: "this package sets this key, so yours would be lost; if yours were kept, no GPU container would start",
             remedy: "leave it out",
           },
         ];

@@ -8,6 +8,7 @@ const noValue = /^(?:|none|empty|dummy|unused|changeme|true|false|\/.*|\$\(.*\))
 /** Fields that have a check of their own, with a better remedy. */
 const toldElsewhere = /^(?:patches|machines\.[^[]*\.patches|workloads\.vllm\.args)\b/;
 
+/** No field of a stack holds a secret in plain text. */
 export const plainSecret: Check = {
   id: "plain-secret",
   source: "a stack file is committed, and what it says is in Pulumi's state and in the objects that are made of it",

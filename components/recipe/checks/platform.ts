@@ -2,6 +2,7 @@ import type { Check } from "./check";
 import { platforms } from "../facts/data/platforms";
 import { didYouMean } from "../stack/suggest";
 
+/** A platform is one of the Image Factory. */
 export const platform: Check = {
   id: "platform",
   source: "talos, pkg/machinery/platforms; image-factory, docs/api.md",

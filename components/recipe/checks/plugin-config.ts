@@ -9,6 +9,7 @@ export const pluginConfigPlaces = [
   { field: "devicePlugin", section: ["config"], texts: "map" },
 ] as const;
 
+/** The device plugin's own configuration is one that it reads. */
 export const pluginConfig: Check = {
   id: "plugin-config",
   source:
@@ -42,7 +43,7 @@ export const pluginConfig: Check = {
           : [
               {
                 field: `${path}.default`,
-                problem: `names "${chosen}", which is no configuration (there are: ${names.join(", ")})`,
+                problem: `names "${chosen}", which is not a configuration (there are: ${names.join(", ")})`,
                 why: "the plugin waits for it, and the node offers no GPU",
                 remedy: `name one of ${path}.${texts}`,
               },
@@ -96,13 +97,13 @@ function flawOf(text: unknown): string | undefined {
     return `is not YAML: ${((error as Error).message.split("\n")[0] ?? "").replace(/:$/, "")}`;
   }
   if (config === null || config === undefined) return undefined;
-  if (!isMapping(config)) return "is no mapping";
+  if (!isMapping(config)) return "is not a mapping";
   const version = config["version"];
   if (version !== undefined && version !== "" && version !== "v1")
     return `has the version ${asText(version)}, and the plugin knows v1`;
   const strategy = valueAt(config, "flags", "migStrategy");
   if (strategy !== undefined && !["none", "single", "mixed"].includes(strategy as string))
-    return "has a migStrategy that is none of none, single, mixed";
+    return "has a migStrategy other than none, single or mixed";
   return sharingFlaw(config, "timeSlicing") ?? sharingFlaw(config, "mps");
 }
 
@@ -116,5 +117,5 @@ function sharingFlaw(config: Record<string, unknown>, kind: string): string | un
   ) as unknown;
   return odd === undefined
     ? undefined
-    : `has a resource in sharing.${kind} without a name, or without 2 replicas and more`;
+    : `has a resource in sharing.${kind} without a name, or with fewer than 2 replicas`;
 }

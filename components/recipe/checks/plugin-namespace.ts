@@ -3,6 +3,7 @@ import type { Check } from "./check";
 /** Namespaces that every cluster has, and Talos does not exempt from Pod Security. */
 const givenToAll = ["default", "kube-public", "kube-node-lease"];
 
+/** NVIDIA's pods get a namespace of their own. */
 export const pluginNamespace: Check = {
   id: "plugin-namespace",
   source:

@@ -3,6 +3,7 @@ import { strategiesIn } from "../kubernetes/plugin-release";
 import { envOf } from "../kubernetes/values";
 import { valueAt } from "../machine/user-patches";
 
+/** Paths of the device plugin are those of Talos' release. */
 export const pluginPaths: Check = {
   id: "plugin-paths",
   source:

@@ -1,6 +1,7 @@
 import type { Check, CheckedMachine } from "./check";
 import { mayMatch } from "./placement";
 
+/** A node selector fits a GPU machine. */
 export const podNodeSelector: Check = {
   id: "pod-node-selector",
   source: "Kubernetes: a pod whose node selector fits no node stays Pending",

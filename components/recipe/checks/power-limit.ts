@@ -2,6 +2,7 @@ import { powerRangeOf, type PowerRange } from "../facts/card";
 import type { Card } from "../facts/data/cards";
 import type { Check, Complaint } from "./check";
 
+/** A power limit is one that the card takes. */
 export const powerLimit: Check = {
   id: "power-limit",
   source: "nvidia-smi, power.min_limit and power.max_limit; NVIDIA data sheets (board power)",

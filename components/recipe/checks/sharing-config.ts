@@ -2,6 +2,7 @@ import { valueAt } from "../machine/user-patches";
 import type { Check, Complaint } from "./check";
 import { pluginConfigPlaces } from "./plugin-config";
 
+/** Sharing is said once: by the stack, or by the device plugin's own configuration. */
 export const sharingConfigCheck: Check = {
   id: "sharing-config",
   source:

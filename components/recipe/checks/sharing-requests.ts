@@ -1,6 +1,7 @@
 import type { Check } from "./check";
 import { gpuRequests } from "../stack/workloads";
 
+/** A pod requests one slice of a shared card. */
 export const sharingRequests: Check = {
   id: "sharing-requests",
   source: "k8s-device-plugin, README, failRequestsGreaterThanOne",

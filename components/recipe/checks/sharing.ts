@@ -46,6 +46,7 @@ function withoutServer(spec: CheckContext["spec"]): Complaint[] {
   ];
 }
 
+/** Sharing is of one kind, and with numbers that the device plugin takes. */
 export const sharing: Check = {
   id: "sharing",
   source:

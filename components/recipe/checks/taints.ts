@@ -6,6 +6,7 @@ import { parseTaint, taintEffects } from "../machine/taints";
 const ofKubernetes =
   /^(node\.kubernetes\.io\/(not-ready|unreachable|unschedulable|memory-pressure|disk-pressure|network-unavailable|pid-pressure)|node\.cloudprovider\.kubernetes\.io\/(uninitialized|shutdown))$/;
 
+/** Taints are ones that Kubernetes lets somebody set. */
 export const taints: Check = {
   id: "taints",
   source:
@@ -30,8 +31,8 @@ export const taints: Check = {
             {
               field,
               problem: `${key} is Kubernetes' own`,
-              why: "its controllers set and take it by what they see of the node, so it would not stay",
-              remedy: "write a taint of your own, e.g. `nvidia.com/gpu`",
+              why: "Kubernetes' controllers add and remove it by what they see of the node, so it would not stay",
+              remedy: "write another taint, e.g. `nvidia.com/gpu`",
             },
           ];
         }

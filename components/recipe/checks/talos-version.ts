@@ -12,6 +12,7 @@ const firstWithoutToolkit = 15;
 /** Names of Talos' releases (siderolabs/talos, tags). */
 const ofTalos = /^v\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?$/;
 
+/** Talos' release is one whose drivers are known. */
 export const talosVersion: Check = {
   id: "talos-version",
   source:
@@ -35,7 +36,7 @@ export const talosVersion: Check = {
         {
           field,
           problem: `Talos 1.${version.minor} is not supported yet`,
-          why: `from 1.${firstWithoutToolkit} on its toolkit extension holds the driver's libraries alone, and the NVIDIA Container Toolkit comes otherwise, which the recipe does not know`,
+          why: `from 1.${firstWithoutToolkit} on its toolkit extension holds the driver's libraries alone, and the NVIDIA Container Toolkit comes another way, which the recipe does not know`,
           remedy: `take a release of 1.${minors.at(-1)?.split(".")[1]} or older`,
         },
       ];
@@ -65,7 +66,7 @@ export const talosVersion: Check = {
       return [
         {
           field,
-          problem: `"${spec.talosVersion}" is no name of a release`,
+          problem: `"${spec.talosVersion}" is not a release name`,
           why: "Talos' own are called alpha, beta and rc with a number, and the public Image Factory has no others",
           remedy: "write a release, or name the Image Factory that has this build (factoryUrl)",
         },

@@ -23,6 +23,7 @@ const ofOneMachine = ({ gpuOperator, devicePlugin }: CheckContext["spec"]): stri
   ]),
 ];
 
+/** Lists of tolerations in the charts' values leave no machine out. */
 export const tolerations: Check = {
   id: "tolerations",
   source:

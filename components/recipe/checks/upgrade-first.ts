@@ -2,6 +2,7 @@ import type { Check, Complaint } from "./check";
 import { shown } from "../rules";
 import { didYouMean } from "../stack/suggest";
 
+/** Machines that go ahead are workers with a GPU. */
 export const upgradeFirst: Check = {
   id: "upgrade-first",
   source: "components/recipe/machine/order.ts: control planes come first in any case, and a smoke test runs on a GPU",
@@ -15,7 +16,7 @@ export const upgradeFirst: Check = {
       if (machine === undefined) {
         const workers = machines.filter(({ spec: { role }, gpuCount }) => role === "worker" && gpuCount > 0);
         return complain(
-          "is no machine of this stack",
+          "is not a machine of this stack",
           "nothing would go ahead of the others",
           `${didYouMean(
             name,

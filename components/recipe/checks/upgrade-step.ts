@@ -1,6 +1,7 @@
 import type { Check } from "./check";
 import { parseTalosVersion } from "../facts/version";
 
+/** The upgrade is one minor forward at most. */
 export const upgradeStep: Check = {
   id: "upgrade-step",
   source: "siderolabs/docs, upgrading-talos: one minor at a time",
@@ -26,7 +27,7 @@ export const upgradeStep: Check = {
           {
             field,
             problem: `"${text}" lacks the leading v`,
-            why: "machines say their release with it, and a preview would foretell a step from a release to itself",
+            why: "machines report their release with it, so a preview would foretell an upgrade to the same release",
             remedy: `write ${running.text}`,
           },
         ];

@@ -98,6 +98,7 @@ function barren(context: CheckContext, field: "gpuOperator" | "devicePlugin", ro
     }));
 }
 
+/** No value of a chart takes away what gives out GPUs. */
 export const valuesWithoutGpus: Check = {
   id: "values-without-gpus",
   source:

@@ -1,5 +1,6 @@
 import type { Check } from "./check";
 
+/** No pod overrides the card that it was given. */
 export const visibleDevices: Check = {
   id: "visible-devices",
   source: "Kubernetes, pkg/kubelet/kubelet_pods.go: the pod's environment comes after the device plugin's",

@@ -5,6 +5,7 @@ import { valueOfFlag, vllmSplit, withDashes } from "../facts/vllm";
 /** Oldest compute capability of vLLM's images. */
 const oldest = "7.0";
 
+/** vLLM's arguments fit its GPUs, its card and its workload. */
 export const vllm: Check = {
   id: "vllm",
   source:
@@ -69,7 +70,7 @@ function memoryUse(args: string[]): Complaint | false {
     !(Number(said) > 0 && Number(said) <= 1) && {
       field: "workloads.vllm.args",
       problem: `asks for ${said} of the card's memory`,
-      why: "vLLM takes a part of it, more than 0 and at most 1, and stops otherwise",
+      why: "vLLM takes a share above 0 and at most 1, and stops with any other",
       remedy: "write e.g. --gpu-memory-utilization=0.9, or leave it out",
     }
   );

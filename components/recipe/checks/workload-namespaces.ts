@@ -4,6 +4,7 @@ import { namespacesMade } from "../stack/workloads/index";
 /** Namespaces that every cluster has. Source: kubernetes v1.36.3, pkg/controlplane/controller/systemnamespaces. */
 const given = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
+/** No namespace is made by two. */
 export const workloadNamespaces: Check = {
   id: "workload-namespaces",
   source: "Kubernetes: a namespace is made once (AlreadyExists); components/workloads",

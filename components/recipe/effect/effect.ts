@@ -127,8 +127,7 @@ function changed(before: MachineState, after: MachineState): MachineEffect {
 
 /** On what it hangs whether the machine reboots; undefined where it does not. */
 function conditionOf(before: MachineState, after: MachineState, boot: Change[], perhaps: Change[]): string | undefined {
-  if (before.configuration !== after.configuration)
-    return "what comes of its configuration with another owner is not what it has now";
+  if (before.configuration !== after.configuration) return "with another owner its configuration becomes another one";
   if (boot.length > 0) {
     const who = after.configuration === "owned" ? "what Talos generates" : "somebody else";
     return `${who} does not say the same already: ${reasons(boot)}`;

@@ -47,7 +47,7 @@ export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | u
     return {
       ...release,
       drivers: { minor: version.minor, from: version.patch, to: version.patch, lts, production, toolkit },
-      note: `${version.text} is newer than the tables: by the Image Factory it brings drivers ${lts} (lts) and ${production} (production), toolkit ${toolkit}`,
+      note: `${version.text} is newer than the tables: the Image Factory says that it brings drivers ${lts} (lts) and ${production} (production), toolkit ${toolkit}`,
       ...(extensions === undefined ? {} : { extensions }),
     };
   }

@@ -62,6 +62,7 @@ export function minorsOfKind(kind: string): [number, number] | undefined {
   return Object.hasOwn(kinds, kind) ? span(kinds[kind]) : undefined;
 }
 
+/** The same of a key of a structure. */
 export function minorsOfKey(structure: string, key: string): [number, number] | undefined {
   const keys = structures[structure];
   return keys && Object.hasOwn(keys, key) ? span(keys[key]) : undefined;

@@ -126,7 +126,7 @@ function lostBeside(
     say(
       "kernelArgs",
       `the machine's kernel was started with ${args.join(" ")}, and its next image has ${args.length === 1 ? "that" : "those"} not`,
-      "the kernel would start without, and what was set by it (devices, consoles, memory) be otherwise",
+      "the kernel would start without it, and what it sets (devices, consoles, memory) would be different",
       `list them under ${field}.kernelArgs, or under ${field}.drop.kernelArgs to lose them on purpose: ${JSON.stringify(args)}`,
     );
   }

@@ -9,6 +9,7 @@ export interface OmniResource {
 
 /** Types of the resources that are ours to write. Source: siderolabs/omni, client/pkg/omni/resources/omni. */
 export const configPatchType = "ConfigPatches.omni.sidero.dev";
+/** The same of the extensions of a machine. */
 export const extensionsType = "ExtensionsConfigurations.omni.sidero.dev";
 
 /** Labels that say which machines a resource reaches. Source: siderolabs/omni, client/pkg/omni/resources/omni/labels.go. */

@@ -67,7 +67,7 @@ class Judge {
       const near = closest(has[0]!, ["machine", "cluster"]);
       this.flaw(
         has[0]!,
-        "is no field of a configuration, and the document names no kind",
+        "is not a field of a configuration, and the document names no kind",
         home !== undefined
           ? `write it under ${home}`
           : near !== undefined
@@ -145,7 +145,7 @@ class Judge {
     if (key === "<<") {
       return this.flaw(
         path,
-        "is a YAML merge key, which Talos takes among names of your own only",
+        "is a YAML merge key, which Talos takes only in mappings whose names you choose",
         "write the keys out",
       );
     }
@@ -153,7 +153,7 @@ class Judge {
     if (minors) {
       const [from, to] = minors;
       const when = this.schema.minor < from ? `comes with Talos 1.${from}` : `went after Talos 1.${to}`;
-      return this.flaw(path, `is no field of Talos 1.${this.schema.minor}: it ${when}`, "leave it out");
+      return this.flaw(path, `is not a field of Talos 1.${this.schema.minor}: it ${when}`, "leave it out");
     }
     if (!this.schema.isKnown) return;
     const near = nearest(key, [...keys.keys()]);
@@ -161,7 +161,7 @@ class Judge {
     const parent = path.slice(0, -key.length - 1);
     this.flaw(
       path,
-      "is no field of Talos' configuration",
+      "is not a field of Talos' configuration",
       near !== undefined
         ? `did you mean "${parent === "" ? near : `${parent}.${near}`}"?`
         : home !== undefined
@@ -209,12 +209,12 @@ class Judge {
       this.flaw(
         path === "" ? patchKey : `${path}.${patchKey}`,
         `is "${value ?? ""}"`,
-        "Talos knows `$patch: delete` alone",
+        "Talos knows no `$patch` but `delete`",
       );
     } else if (path.endsWith("]") && map.items.length < 2) {
       this.flaw(
         path,
-        "says `$patch: delete` and not of which item",
+        "says `$patch: delete` but not of which item",
         "name the item by its first key, e.g. interface: eth0",
       );
     }

@@ -77,7 +77,7 @@ function unreadable(error: string): Finding {
     check: "adopted-conflict",
     field: "configuration",
     problem: `the machine's own configuration cannot be read: ${error}`,
-    why: "nothing can be merged into it by key",
+    why: "so nothing can be merged into it",
     remedy: "look at it with `talosctl get machineconfig`, and apply one that Talos can read",
   };
 }

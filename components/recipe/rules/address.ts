@@ -132,9 +132,9 @@ export function urlFlaw(text: string, schemes: readonly string[]): string | unde
   if (!parts) return "has no host";
   const [, name = "", port] = parts;
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65535))
-    return "has a port that is none";
+    return "has a port that is not one (1 to 65535)";
   const host = /^\[(.*)\]$/.exec(name)?.[1];
   if (host !== undefined ? !isIPv6(host.split("%")[0] ?? "") : !isIPv4(name) && !isHostName(name))
-    return "has a host that is none";
+    return "has a host that is not one";
   return undefined;
 }

@@ -23,7 +23,7 @@ export function imageFlaw(text: string): string | undefined {
   if (digest !== undefined) {
     const [algorithm = "", hex = "", ...rest] = digest.split(":");
     if (rest.length > 0 || digests.get(algorithm) !== hex.length || !/^[a-f0-9]+$/.test(hex))
-      return "its digest is none, e.g. sha256: and 64 digits from 0 to f";
+      return "its digest is not one, e.g. sha256: and 64 digits from 0 to f";
   }
   const slash = named.lastIndexOf("/");
   const colon = named.indexOf(":", slash + 1);

@@ -51,7 +51,7 @@ export const oneLine = withPattern(
   /^[\x20-\x7e]{1,100}$/,
   ruleOf(
     (text) => /^[\x20-\x7e]{1,100}$/.test(text),
-    "is no short line of text",
+    "is not a short line of text",
     "it is noted on what was looked at",
     "write up to 100 letters, digits and signs of ASCII, e.g. `2026-11-22`",
   ),
@@ -60,7 +60,7 @@ export const oneLine = withPattern(
 /** Key of a label, a taint or a resource. */
 export const qualifiedName = ruleOf(
   isQualifiedName,
-  "is no key of a label",
+  "is not a label key",
   handedOn,
   "write `name` or `domain/name`: letters, digits, `-`, `_` and `.`, at most 63 of them, e.g. `example.com/rack`",
 );
@@ -68,7 +68,7 @@ export const qualifiedName = ruleOf(
 /** Value of a label. */
 export const labelValue = ruleOf(
   isLabelValue,
-  "is no value of a label",
+  "is not a label value",
   handedOn,
   "use letters, digits, `-`, `_` and `.`, at most 63 of them, with a letter or a digit at both ends",
 );
@@ -76,7 +76,7 @@ export const labelValue = ruleOf(
 /** Key of a Secret's data. */
 export const dataKey = ruleOf(
   isDataKey,
-  "is no key of a Secret",
+  "is not a Secret key",
   handedOn,
   "use letters, digits, `-`, `_` and `.`, e.g. `token`",
 );
@@ -84,7 +84,7 @@ export const dataKey = ruleOf(
 /** Name of an environment variable. */
 export const envName = ruleOf(
   isEnvName,
-  "is no name of an environment variable",
+  "is not a name for an environment variable",
   "Kubernetes before 1.32 refuses it, and no shell can read it",
   "use letters, digits and `_`, with no digit first, e.g. `HF_HOME`",
 );
@@ -111,10 +111,10 @@ export const bytes = withPattern(
       if (value === undefined) return "is not an amount of storage";
       if (value >= leastBytes) return undefined;
       return value >= 1
-        ? "is in bytes, and nothing fits into so few"
+        ? "is in bytes, and too few to hold anything"
         : value > 0
           ? "is less than one byte"
-          : "is not more than nothing";
+          : "is zero or less";
     },
     "Kubernetes refuses it, or makes nothing that anything fits into",
     "write a Kubernetes quantity, e.g. `100Gi`, `500M`",
@@ -127,7 +127,7 @@ export const share = withPattern(
   ruleOf(
     (text) => /^(?:[1-9]\d?|100)%$/.test(text),
     "is neither a number nor a share",
-    "how many may be away at a time follows from it",
+    "it says how many machines may be away at a time",
     "write a whole number from 1 on, or `1%` to `100%`",
   ),
 );
@@ -139,7 +139,7 @@ export const wait = withPattern(
     (text) => {
       const value = durationValue(text);
       if (value === undefined) return "is not a duration";
-      if (value < shortestWait) return "is no time to wait";
+      if (value < shortestWait) return "is not a time to wait";
       return value > longestWait ? "is longer than a week" : undefined;
     },
     "the wait would end at once, or hold the stack's update for ever",
@@ -150,7 +150,7 @@ export const wait = withPattern(
 /** Address of a machine. */
 export const machineAddress = flawRule(
   addressFlaw,
-  "the Talos API is asked for a node by it",
+  "the program finds the machine's Talos API by it",
   "write one IP or one host name that others reach it by, without scheme and port, brackets and prefix length",
 );
 
@@ -169,7 +169,7 @@ export const serverUrl = withPattern(
   /^[hH][tT][tT][pP][sS]?:\/\//,
   flawRule(
     (text) => urlFlaw(text, ["https", "http"]),
-    "it is asked for schematics, and is the registry of the installer images",
+    "it makes the schematics and serves the installer images",
     "write it with its scheme, e.g. `https://factory.talos.dev`",
   ),
 );
@@ -230,7 +230,7 @@ export function resourceLimit(resource: string): Rule {
       if (resource === "cpu" || value === 0) return undefined;
       if (!standard.test(resource)) return Number.isInteger(value) ? undefined : "is not a whole number";
       if (resource !== "memory") return value < 1 ? "is less than one byte" : undefined;
-      return value < leastBytes ? "is in bytes, and no program runs in so few" : undefined;
+      return value < leastBytes ? "is in bytes, and too few for any program" : undefined;
     },
     handedOn,
     resource === "cpu" ? "write processors, e.g. `2` or `500m`" : "write a Kubernetes quantity, e.g. `4Gi`",
@@ -240,8 +240,8 @@ export function resourceLimit(resource: string): Rule {
 /** Name of a resource that a container may be limited in. */
 export const resourceName = flawRule(
   (text) => {
-    if (!isQualifiedName(text)) return "is no resource";
-    if (!text.includes("/") && !standard.test(text)) return "is no resource of Kubernetes";
+    if (!isQualifiedName(text)) return "is not a resource";
+    if (!text.includes("/") && !standard.test(text)) return "is not a Kubernetes resource";
     return /^nvidia\.com\/(?:gpu|mig-)/.test(text) ? "is what gpus and migProfile request" : undefined;
   },
   handedOn,

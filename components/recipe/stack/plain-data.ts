@@ -63,14 +63,18 @@ export function readPlain(raw: unknown): PlainData {
 /** Problem, why it matters, and the remedy. */
 type Reason = [string, string, string];
 
-const tooMuch: Reason = ["is more than can be read", "no stack is that large", "leave out what is repeated"];
+const tooMuch: Reason = ["is larger than what can be read", "no stack is that large", "leave out what is repeated"];
 const longKey: Reason = [`is longer than ${longestKey} characters`, "no name is that long", "write a shorter one"];
 const noKey: Reason = ["cannot be a key", "JavaScript takes it for something else", "write another one"];
 
 function unreadable(value: unknown, path: PropertyKey[], above: Set<object>): Reason | undefined {
   if (typeof value === "string") return unreadableText(value);
   if (typeof value === "number" && !Number.isFinite(value))
-    return [`is ${String(value)}`, "it is no number that could be handed on", "write a number, or leave the field out"];
+    return [
+      `is ${String(value)}`,
+      "it is not a number that can be handed on",
+      "write a number, or leave the field out",
+    ];
   if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function")
     return [
       `is a ${typeof value}`,

@@ -43,7 +43,7 @@ export function expandStack({ machines = {}, machineDefaults = {}, pools = {}, .
       finding(
         `${field}.names`,
         `${shown(names)} has no run of \`#\`, or several`,
-        "each of its machines needs a name of its own, and the run is its number's place",
+        "each machine of the pool needs a name of its own, and its number takes the place of the `#`",
         "write one like `gpu-###`",
       );
       continue;
@@ -55,7 +55,7 @@ export function expandStack({ machines = {}, machineDefaults = {}, pools = {}, .
         finding(
           `${field}.names`,
           `its machine ${name} has the name of ${other}`,
-          "a node's name is what Kubernetes knows it by, and there can be one of it",
+          "Kubernetes knows a node by its name, so two machines cannot share one",
           "take another pattern, or another `first`",
         );
       else {

@@ -21,7 +21,7 @@ export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.Z
       return issue.keys.map((key) =>
         finding(
           "there is no such field",
-          "it would be ignored, and what it was meant to say with it",
+          "it would be ignored, and so would what it was meant to say",
           `${didYouMean(key, known)}known here: ${known.join(", ")}`,
           fieldOf([...issue.path, key]),
         ),
@@ -37,7 +37,7 @@ export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.Z
       return [
         finding(
           `is ${described(kindOf(value))} but must be ${described(issue.expected)}`,
-          "YAML reads it differently from what is meant",
+          "YAML reads it as something other than what is meant",
           quoted,
         ),
       ];
@@ -50,7 +50,7 @@ export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.Z
       return [
         finding(
           `is ${described(kindOf(value))} but must be ${must}`,
-          "YAML reads it differently from what is meant",
+          "YAML reads it as something other than what is meant",
           `write ${must}`,
         ),
       ];
@@ -83,7 +83,7 @@ export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.Z
       return [
         finding(
           `is ${String(value)} but must be at most ${String(issue.maximum)}`,
-          "more cannot be handed on",
+          "a larger number cannot be handed on",
           `write ${String(issue.maximum)} or less`,
         ),
       ];

@@ -93,7 +93,7 @@ function typeFindings(property: string, value: unknown, kind: "text" | "texts" |
   if (!given(value) || value === UNKNOWN) return [];
   const text = (item: unknown): boolean => !given(item) || typeof item !== "object";
   if (kind === "text") return text(value) ? [] : [{ property, reason: "is no text" }];
-  if (kind === "mapping") return isMap(value) ? [] : [{ property, reason: "is no mapping" }];
+  if (kind === "mapping") return isMap(value) ? [] : [{ property, reason: "is not a mapping" }];
   return Array.isArray(value) && value.every(text) ? [] : [{ property, reason: "is no list of texts" }];
 }
 

@@ -25,7 +25,7 @@ test("writes the stack's file, never over one that is there unless it is told to
 test("a machine that the cluster does not have, and a name that no stack may have, are told", async () => {
   const args = ["discover", ...(await leadTo(apiServer(offering))), "--out", "-"];
   expect((await runCommand(cli, [...args, "--machine", "gpu-9"])).stderr).toContain("has no machine gpu-9; take gpu-1");
-  expect((await runCommand(cli, [...args, "--name", "a b"])).stderr).toContain("is no name of a stack");
+  expect((await runCommand(cli, [...args, "--name", "a b"])).stderr).toContain("is not a stack name");
 });
 
 test.each([

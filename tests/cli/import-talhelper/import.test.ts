@@ -33,7 +33,7 @@ test.each([
   ["more aliases than anybody writes", laughs()],
 ])("%s is refused, in one line that says what, why and how", (_, text) => {
   expect(() => readTalconfig(text)).toThrow(
-    /^\S+: [^\n]+; it is no talconfig\.yaml of talhelper's, .+; name that file[^\n]*$/,
+    /^\S+: [^\n]+; it is not a talconfig\.yaml of talhelper's, .+; name that file[^\n]*$/,
   );
 });
 

@@ -50,7 +50,9 @@ test("a newer patch release brings what the Image Factory says", () => {
   expect(release?.drivers).toMatchObject({ lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" });
   expect(release).not.toHaveProperty("assumed");
   expect(release).toMatchObject({ extensions: ["siderolabs/new-one"] });
-  expect(release?.note).toContain("by the Image Factory it brings drivers 580.190.10 (lts) and 595.99.10 (production)");
+  expect(release?.note).toContain(
+    "the Image Factory says that it brings drivers 580.190.10 (lts) and 595.99.10 (production)",
+  );
   // What was said of another release, or of one that the tables know, counts for nothing.
   expect(findRelease("v1.13.91", facts)).toMatchObject({ assumed: true });
   expect(findRelease("v1.13.9", { ...facts, talosVersion: "v1.13.9" })?.drivers.lts).toBe("580.178.04");

@@ -82,7 +82,7 @@ export async function awaitTests(
     if (task.mustPass || clock.now() - since < patience) return false;
     await cluster.suspend(namespace, test.job, inUse);
     result.untested[machine] = inUse;
-    say(machine, `not tested: ${inUse}; nobody's work is evicted for a test`);
+    say(machine, `not tested: ${inUse}; a test evicts nobody's work`);
     return true;
   };
 
@@ -127,7 +127,7 @@ export async function awaitTests(
       why: task.mustPass
         ? "it goes ahead (upgrade.first), so no other worker starts before its test has passed"
         : "no workload may have a GPU before a test has computed on it",
-      remedy: `${task.mustPass && others.length > 0 ? "free a unit on it, or " : ""}mend what that says, or ask \`talos-gpu doctor\`, then run again`,
+      remedy: `${task.mustPass && others.length > 0 ? "free a unit on it, or " : ""}repair what that says, or ask \`talos-gpu doctor\`, then run again`,
     };
   };
 

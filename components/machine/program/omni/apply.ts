@@ -41,12 +41,12 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): P
   }
   // First, so that nothing which has another ID now is there twice meanwhile: Talos does not boot with two of some files.
   for (const { type, id } of stale) {
-    report(`remove: ${id}, which is ours and not wanted any more`);
+    report(`remove: ${id}, which is ours and no longer wanted`);
     await omni.delete(type, id);
   }
   if (different.length > 0) {
     const then =
-      state === undefined ? "Omni keeps them for when the machine joins" : "Omni upgrades and reboots by itself";
+      state === undefined ? "Omni keeps them until the machine joins" : "Omni upgrades and reboots by itself";
     report(`apply: ${different.map(({ metadata }) => metadata.id).join(", ")}; ${then}`);
     await omni.apply(different);
   } else {

@@ -190,7 +190,7 @@ async function foreignKubeconfig(
         .join(
           ", ",
         )}, none of which is ${machines.map(({ machine, address }) => `${machine} (${address})`).join(", ")}, and another certificate authority`,
-      why: "machines would reboot undrained, and what belongs on them be installed elsewhere",
+      why: "machines would reboot without a drain, and what belongs on them would be installed in another cluster",
       remedy: "fetch the machines' own (`talosctl kubeconfig`) and give it, or the talosconfig of the other cluster",
     },
   ];

@@ -11,6 +11,7 @@ const askedMachine = upgradeTask
     /** Hash of all that may reboot it. Only its change matters: the machine is asked about again. */
     wanted: z.string(),
   });
+/** A machine that the preflight asks about, as the program reads it. */
 export type AskedMachine = z.infer<typeof askedMachine>;
 
 /** Task of `preflight`: what an update needs to be there before it drains the first machine. */
@@ -36,6 +37,7 @@ export const preflightTask = z.strictObject({
   /** Seconds between two looks. Default 1. */
   pollSeconds: z.number().positive().default(1),
 });
+/** The task as the program reads it. */
 export type PreflightTask = z.infer<typeof preflightTask>;
 
 /** Answer of `preflight`: kept by Pulumi and handed back to the next one. */
@@ -45,4 +47,5 @@ export const preflightResult = z.object({
   /** Hash of the talosconfig and of the kubeconfig's cluster that were seen to be of one cluster. Absent where that could not be told. */
   together: z.string().optional(),
 });
+/** The answer as the program reads it back. */
 export type PreflightResult = z.infer<typeof preflightResult>;

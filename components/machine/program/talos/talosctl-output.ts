@@ -8,6 +8,7 @@ export function parseResources(text: string): Resource[] {
     .map((part) => JSON.parse(part) as Resource);
 }
 
+/** A resource of Talos, as `talosctl get -o json` prints it. */
 export interface Resource {
   metadata: { id: string };
   spec: any;

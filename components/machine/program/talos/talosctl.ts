@@ -5,6 +5,7 @@ import { CallError, redact, type CallProblem } from "../failure";
 /** Lines of the program's standard error that an error quotes. */
 const QUOTED_LINES = 6;
 
+/** How talosctl is called. */
 export interface TalosctlOptions {
   /** Program to run. */
   binary: string;

@@ -7,6 +7,7 @@ export const adoptTask = z.strictObject({
   /** Strategic-merge patches (YAML text), in order. */
   patches: z.array(z.string()),
 });
+/** The task as the program reads it. */
 export type AdoptTask = z.infer<typeof adoptTask>;
 
 /** Answer of `adopt`: kept by Pulumi and handed back to the next `adopt` and to `release`. */
@@ -17,4 +18,5 @@ export const adoptResult = z.object({
   added: z.any(),
   changed: z.boolean(),
 });
+/** The answer as the program reads it back. */
 export type AdoptResult = z.infer<typeof adoptResult>;

@@ -27,6 +27,7 @@ export const gateTask = z.strictObject({
   mustPass: z.boolean().optional(),
   pollSeconds,
 });
+/** The task as the program reads it. */
 export type GateTask = z.infer<typeof gateTask>;
 
 /** Answer of `gate`. */
@@ -36,4 +37,5 @@ export const gateResult = z.object({
   /** Machines that could not be tested, since other pods use all their units, and the pods; by name. */
   untested: z.record(z.string(), z.string()),
 });
+/** The answer as the program reads it back. */
 export type GateResult = z.infer<typeof gateResult>;

@@ -3,6 +3,7 @@ import { duration, nodeTaint, pollSeconds } from "./parts";
 
 /** A taint of a node; what else Kubernetes keeps of it (`timeAdded`) stays as it is. */
 export const nodeTaintState = nodeTaint.loose();
+/** A taint as the tasks hand it on. */
 export type NodeTaintState = z.infer<typeof nodeTaintState>;
 
 /** Task of `taint` and `untaint`. */
@@ -11,6 +12,7 @@ export const taintTask = z.strictObject({
   machine: z.string().min(1),
   taints: z.array(nodeTaint.strict()),
 });
+/** The task of `taint` and `untaint` as the program reads it. */
 export type TaintTask = z.infer<typeof taintTask>;
 
 /** Answer of `taint`: kept by Pulumi and handed back to the next `taint` and to `untaint`. */
@@ -19,6 +21,7 @@ export const taintResult = z.object({
   added: z.array(nodeTaint),
   changed: z.boolean(),
 });
+/** The answer of `taint` as the program reads it back. */
 export type TaintResult = z.infer<typeof taintResult>;
 
 /** Task of `await-free`. */
@@ -28,6 +31,7 @@ export const freeTask = z.strictObject({
   limit: duration,
   pollSeconds,
 });
+/** The task of `await-free` as the program reads it. */
 export type FreeTask = z.infer<typeof freeTask>;
 
 /** Task of `put-back`. */
@@ -43,6 +47,7 @@ export const putBackTask = z.strictObject({
     }),
   ),
 });
+/** The task of `put-back` as the program reads it. */
 export type PutBackTask = z.infer<typeof putBackTask>;
 
 /** Answer of `put-back`, as `Kind namespace/name`. */
@@ -52,4 +57,5 @@ export const putBackResult = z.object({
   /** Objects that said something else. */
   mended: z.array(z.string()),
 });
+/** The answer of `put-back`. */
 export type PutBackResult = z.infer<typeof putBackResult>;

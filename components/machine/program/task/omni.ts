@@ -25,6 +25,7 @@ export const omniTask = z.strictObject({
   /** Extensions of its image that may be lost. Default none. */
   drop: z.array(z.string()).optional(),
 });
+/** The task of `omni-apply` and `omni-release` as the program reads it. */
 export type OmniTask = z.infer<typeof omniTask>;
 
 /** Task of `omni-wait`. */
@@ -50,4 +51,5 @@ export const omniWaitTask = z.strictObject({
   timeouts: z.strictObject({ reboot: duration, verify: duration }),
   pollSeconds,
 });
+/** The task of `omni-wait` as the program reads it. */
 export type OmniWaitTask = z.infer<typeof omniWaitTask>;

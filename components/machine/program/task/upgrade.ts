@@ -45,6 +45,7 @@ export const upgradeTask = z.strictObject({
   timeouts: z.strictObject({ pull: duration, drain: duration, reboot: duration, verify: duration }),
   pollSeconds,
 });
+/** The task as the program reads it. */
 export type UpgradeTask = z.infer<typeof upgradeTask>;
 
 /** Answer of `upgrade`: what was seen on the machine at the end. */
@@ -60,4 +61,5 @@ export const upgradeResult = z.object({
   taints: z.array(nodeTaint).optional(),
   phases: z.array(z.object({ name: z.string(), seconds: z.number() })),
 });
+/** The answer as the program reads it back. */
 export type UpgradeResult = z.infer<typeof upgradeResult>;

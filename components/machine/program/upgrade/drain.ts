@@ -11,6 +11,7 @@ export const CORDONED_BY = "talos-gpu.dev/cordoned-by";
 /** Value of the mark. */
 const OURS = "talos-gpu";
 
+/** What a drain needs. */
 export interface Draining {
   cluster: Cluster;
   clock: Clock;

@@ -56,6 +56,7 @@ export async function pull(task: UpgradeTask, bench: Workbench, limit: number): 
   }
 }
 
+/** What a reboot needs. */
 export interface Rebooting {
   task: UpgradeTask;
   machine: Machine;

@@ -3,6 +3,7 @@ import { LimitReached, waitFor, type Clock } from "../clock";
 import { Failure } from "../failure";
 import type { Cluster } from "../machine";
 
+/** What the wait for a new node needs. */
 export interface Joining {
   cluster: Cluster;
   clock: Clock;

@@ -17,10 +17,12 @@ import { type Observed, runsImage } from "./verify";
  * (talos v1.10.9 and v1.11.5 api/machine/machine.proto, v1.13.0 cmd/talosctl/cmd/talos/upgrade.go).
  */
 const CLIENT_BEHIND = 1;
+/** Minor releases that talosctl may be ahead of the machine. */
 export const CLIENT_AHEAD = 3;
 
 type Findings = ConstructorParameters<typeof Failure>[0];
 
+/** What the wait for a machine needs. */
 export interface Reaching {
   machine: Machine;
   clock: Clock;
@@ -128,14 +130,14 @@ export async function checkControlPlanes(
   if (members.length === 2) {
     say(
       "etcd has two members",
-      "while one reboots the other has no quorum, and the Kubernetes API stands still",
+      "while one reboots the other has no quorum, and the Kubernetes API stops",
       "add a third control plane, or remove one member with `talosctl etcd leave`",
     );
   }
   for (const { hostname } of members.filter((member) => member.learner)) {
     say(
       `etcd member ${hostname} is a learner`,
-      "it does not vote yet, the quorum is smaller than it looks",
+      "it does not vote yet, so the quorum is smaller than it looks",
       "wait until it has caught up and run again",
     );
   }

@@ -112,7 +112,7 @@ export class UpgradeRun {
     if (paused !== undefined) {
       if (!before.staged) throw this.guard.failure(paused);
       this.bench.report(
-        `reach: ${paused}; the configuration that waits for the next boot is another one, so it gets that boot`,
+        `reach: ${paused}; another configuration waits for the next boot, so the program reboots into it`,
       );
     }
     const way = wayOf({

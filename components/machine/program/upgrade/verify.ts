@@ -15,6 +15,7 @@ export interface Observed {
   staged: boolean;
 }
 
+/** Asks a machine what it runs. */
 export async function observe(machine: Machine): Promise<Observed> {
   return {
     talosVersion: await machine.version(),

@@ -6,6 +6,7 @@
  */
 import type { ModuleFlavour } from "../../stack/spec/index";
 
+/** An architecture of NVIDIA's, and what drives it. */
 export interface Architecture {
   name: string;
   /** Flavours of the kernel modules that drive it; the first one is the default. */
@@ -20,6 +21,7 @@ export interface Architecture {
   lastDriverBranch?: number;
 }
 
+/** Every architecture that the cards have, oldest first. */
 export const architectures: Architecture[] = [
   {
     name: "Maxwell",

@@ -9,6 +9,7 @@
 import type { ModuleFlavour } from "../../stack/spec/index";
 import type { MigGeometryName } from "./mig";
 
+/** Power of a card, in watts. */
 export interface Power {
   /** Board power as it comes from NVIDIA, in watts. */
   default: number;
@@ -20,6 +21,7 @@ export interface Power {
 /** Market of a card: the open modules of old drivers know data-center cards only. */
 export type CardFamily = "geforce" | "workstation" | "datacenter" | "spark";
 
+/** What is known of a card. */
 export interface Card {
   /** Name as NVIDIA prints it, without vendor and family. */
   model: string;
@@ -80,6 +82,7 @@ const datacenter = (of: Line, computeCapability: string = of.computeCapability):
 });
 const workstation = (of: Line): Line => ({ ...of, family: "workstation" });
 
+/** Every card of which more is known than its architecture. */
 export const cards: Card[] = [
   ...line({ architecture: "Maxwell", computeCapability: "5.2", family: "geforce" }, true, [
     ["GTX 980 Ti", 6144, 250],

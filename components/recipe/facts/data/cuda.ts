@@ -30,7 +30,7 @@ export interface CudaSample {
   image: string;
 }
 
-/** Oldest first. */
+/** Samples for the smoke test, the oldest CUDA first. */
 export const cudaSamples: CudaSample[] = [
   { cuda: "11.7", image: "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda11.7.1-ubuntu20.04" },
   { cuda: "12.5", image: "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0" },
@@ -47,7 +47,7 @@ export interface VllmCuda {
   released?: string;
 }
 
-/** Newest first. */
+/** vLLM's releases by their CUDA, newest first. */
 export const cudaOfVllm: VllmCuda[] = [
   { from: "0.20.0", cuda: "13.0", image: "v0.22.1", released: "2026-06" },
   { from: "0.9.0", cuda: "12.8", image: "v0.10.2" },

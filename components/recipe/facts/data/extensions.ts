@@ -14,6 +14,7 @@ export interface ExtensionRow {
 
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
+/** Official extensions, by the minors that have them. */
 export const extensionRows: ExtensionRow[] = [
   {
     from: 8,

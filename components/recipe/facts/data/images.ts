@@ -15,6 +15,7 @@ export const helperImages: Required<ImagesSpec> = {
   dcgmExporter: "nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless",
 };
 
+/** Images of the workloads that do not follow from a CUDA. */
 export const workloadImages = {
   // Source: ollama/ollama, releases.
   ollama: "ollama/ollama:0.32.15",

@@ -4,6 +4,7 @@
  * guide has no tables of); `nvidia-smi mig -lgip` of an H200 (its counts).
  */
 
+/** How a card can be split. */
 export interface MigGeometry {
   /** Profiles with the number of instances of one card. */
   profiles: Record<string, number>;
@@ -20,6 +21,7 @@ export interface MigGeometry {
   graphics?: boolean;
 }
 
+/** Geometries by the card that they are of, or by the first of several. */
 export const migGeometries = {
   A30: {
     profiles: { "1g.6gb": 4, "2g.12gb": 2, "4g.24gb": 1 },

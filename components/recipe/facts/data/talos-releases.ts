@@ -21,6 +21,7 @@ export interface DriverRow {
   toolkit: string;
 }
 
+/** Drivers of every release that was read, by minor and patch. */
 export const driverRows: DriverRow[] = [
   { minor: 8, from: 0, to: 4, lts: "535.183.06", production: "550.90.07", toolkit: "1.16.1" },
   { minor: 9, from: 0, to: 2, lts: "535.216.03", production: "550.127.08", toolkit: "1.17.2" },
@@ -53,6 +54,7 @@ export interface MinorRow {
   kubernetes: { from: number; to: number };
 }
 
+/** Every minor that this package knows, oldest first. */
 export const minorRows: MinorRow[] = [
   { minor: 8, containerd: "2.0.0-rc.4", kubernetes: { from: 26, to: 31 } },
   { minor: 9, containerd: "2.0.1", kubernetes: { from: 27, to: 32 } },

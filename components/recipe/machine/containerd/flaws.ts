@@ -35,8 +35,7 @@ export function containerdFlaws(table: TomlTable, minor: number): ContainerdFlaw
       const type = keys.get(key);
       if (type !== undefined) visit(one, type, here);
       else if (path === "" && key === "plugins") continue;
-      else
-        flaws.push({ problem: `${here} is no key of containerd's`, why: ignored, remedy: nearest(key, keys.keys()) });
+      else flaws.push({ problem: `${here} is not a containerd key`, why: ignored, remedy: nearest(key, keys.keys()) });
     }
   };
   const { plugins, ...rest } = table;
@@ -88,7 +87,7 @@ function meaningFlaws(table: TomlTable): ContainerdFlaw[] {
     const io = isMapping(value) ? value["io_type"] : undefined;
     if (typeof io === "string" && !["", "streaming", "named_pipe", "fifo"].includes(io))
       flaws.push({
-        problem: `io_type of ${runtime} is none of its values`,
+        problem: `io_type of ${runtime} is not one of its values`,
         why: refused,
         remedy: "write fifo or streaming",
       });

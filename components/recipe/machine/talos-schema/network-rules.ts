@@ -17,13 +17,16 @@ const cidrOrAddresses = (value: Record<string, unknown>): ValueFlaw | undefined 
     ? { problem: "has cidr and addresses", remedy: "write all of them under addresses" }
     : undefined;
 
+/** A VLAN: one way of naming its addresses. */
 export const vlan: Rule = (value) => (isMapping(value) ? cidrOrAddresses(value) : undefined);
 
+/** Talos' own DNS: what needs it to be on. */
 export const hostDns: Rule = (value) =>
   isMapping(value) && value["forwardKubeDNSToHost"] === true && value["enabled"] === false
     ? { problem: "has forwardKubeDNSToHost without enabled", remedy: "write enabled: true, or leave both out" }
     : undefined;
 
+/** An interface: named in one way, and of one kind. */
 export const device: Rule = (value) => {
   if (!isMapping(value) || value["ignore"] === true) return undefined;
   const [named, selected] = [value["interface"], value["deviceSelector"]];
@@ -39,6 +42,7 @@ export const device: Rule = (value) => {
   return cidrOrAddresses(value);
 };
 
+/** The cluster's network: addresses of manifests only for one of the user's own. */
 export const cni: Rule = (value) => {
   if (!isMapping(value)) return undefined;
   const urls = Array.isArray(value["urls"]) ? value["urls"].length : 0;

@@ -76,7 +76,7 @@ const rules: Record<string, Rule> = {
   "v1alpha1.ClusterConfig.extraManifests[]": url("https", "http"),
   "v1alpha1.KernelModuleConfig.name": text(
     (word) => /^[\w-]+$/.test(word),
-    "is no name of a module",
+    "is not a module name",
     "write e.g. nvidia",
   ),
   "v1alpha1.MachineFile.path": absolute,
@@ -116,7 +116,7 @@ const rules: Record<string, Rule> = {
   "block.ProvisioningSpec.minSize": size,
   "block.ProvisioningSpec.maxSize": text(
     (value) => /^(100(\.0+)?|\d{1,2}(\.\d+)?)%$/.test(value) || size(value.replace(/^-/, "")) === undefined,
-    "is no size",
+    "is not a size",
     "write e.g. 50GiB or 80%",
   ),
   "block.UserVolumeConfigV1Alpha1.name": volumeName,
@@ -132,7 +132,7 @@ const rules: Record<string, Rule> = {
   "runtime.OOMV1Alpha1.cgroupRankingExpression": expression,
   "extensions.ServiceConfigV1Alpha1.environment[]": text(
     (value) => /^[^=\s]+=/.test(value),
-    "is no variable",
+    "is not a variable",
     "write NAME=value",
   ),
   "extensions.ConfigFile.mountPath": absolute,

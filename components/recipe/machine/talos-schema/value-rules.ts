@@ -25,48 +25,60 @@ export const text =
   (value) =>
     value === "" || value === null || isRight(asText(value)) ? undefined : { problem, remedy };
 
+/** One of these words. */
 export const words = (...known: string[]): Rule =>
-  text((word) => known.includes(word), "is none of its values", `write one of ${known.join(", ")}`);
+  text((word) => known.includes(word), "is not one of its values", `write one of ${known.join(", ")}`);
 
+/** An IP address. */
 export const address = text(isAddress, "is no IP address", "write an IP address");
+/** An IP address, with or without a prefix length. */
 export const network = text(
   (value) => isPrefix(value) || isAddress(value),
   "is neither an IP address nor a network",
   "write e.g. 10.0.0.10/24",
 );
-export const prefix = text(isPrefix, "is no network with a prefix length", "write e.g. 10.0.0.0/8");
+/** A network with its prefix length. */
+export const prefix = text(isPrefix, "is not a network with a prefix length", "write e.g. 10.0.0.0/8");
+/** A network, with `!` before it to leave it out. */
 export const subnet = text(
   (value) => isPrefix(value.replace(/^!/, "")) || isAddress(value.replace(/^!/, "")),
-  "is no subnet",
+  "is not a subnet",
   "write e.g. 10.0.0.0/8",
 );
+/** A number of bytes, with or without a unit. */
 export const size = text(
   (value) => /^\d+(\.\d+)?\s*([kmgtpe]i?b?|b)?$/i.test(value.replaceAll(",", "")),
-  "is no size",
+  "is not a size",
   "write e.g. 50GiB",
 );
+/** A number between two others, both included. */
 export const range =
   (from: number, to: number): Rule =>
   (value) =>
     typeof value !== "number" || (value >= from && value <= to)
       ? undefined
       : { problem: "is out of range", remedy: `write ${from} to ${to}` };
+/** A text that is not empty. */
 export const notEmpty: Rule = (value) => (value === "" ? { problem: "is empty", remedy: "write it" } : undefined);
-export const absolute = text((path) => path.startsWith("/"), "is no absolute path", "let it begin with /");
+/** A path from the root. */
+export const absolute = text((path) => path.startsWith("/"), "is not an absolute path", "let it begin with /");
+/** A reference of an image. */
 export const image = text(
   (name) => /^[^\s@:]+(:\d+\/[^\s@:]+)?(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-f]{32,})?$/.test(name),
-  "is no reference of an image",
+  "is not an image reference",
   "write e.g. ghcr.io/siderolabs/kubelet:v1.34.1",
 );
+/** The name of a volume. */
 export const volumeName = text(
   (name) => /^[A-Za-z0-9-]{1,34}$/.test(name),
-  "is no name of a volume",
+  "is not a volume name",
   "write letters, digits and hyphens, 34 at most",
 );
+/** A host name. */
 export const host = text(
   (name) =>
     /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i.test(name) && name.length <= 253,
-  "is no host name",
+  "is not a host name",
   "write letters, digits and hyphens between dots",
 );
 
@@ -107,18 +119,21 @@ const kubeletOwn = [
   "seccompDefault",
 ];
 
+/** `machine.install`: kernel arguments have one place. */
 export const install: Rule = (value) =>
   isMapping(value) && value["grubUseUKICmdline"] === true && Array.isArray(value["extraKernelArgs"])
     ? { problem: "has extraKernelArgs and grubUseUKICmdline", remedy: "write the arguments under kernelArgs" }
     : undefined;
 
+/** Environment variables: their names. */
 export const variables: Rule = (value) => {
   const wrong = isMapping(value) ? Object.keys(value).find((key) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(key)) : undefined;
   return wrong === undefined
     ? undefined
-    : { problem: `has a name that is no variable's (${wrong})`, remedy: "write letters, digits and _" };
+    : { problem: `has a name that no variable can have (${wrong})`, remedy: "write letters, digits and _" };
 };
 
+/** The kubelet's configuration: fields that Talos sets itself. */
 export const kubeletConfig: Rule = (value) => {
   const own = isMapping(value) ? kubeletOwn.filter((key) => Object.hasOwn(value, key)) : [];
   return own.length === 0
@@ -141,18 +156,21 @@ const entries =
     return wrong === undefined ? undefined : { problem: `has ${what} that Talos refuses (${wrong[0]})`, remedy };
   };
 
+/** Labels of a node. */
 export const labels = entries(
   (key) => qualifiedName.test(key),
   (value) => labelValue.test(value),
   "a label",
   "write names and values as Kubernetes has them: 63 letters, digits, -, _ and . at most",
 );
+/** Annotations of a node: their keys. */
 export const annotations = entries(
   (key) => qualifiedName.test(key),
   () => true,
   "an annotation",
   "write a name as Kubernetes has it",
 );
+/** Taints of a node, as `value:Effect`. */
 export const taints = entries(
   (key) => qualifiedName.test(key),
   (value) => {
@@ -165,6 +183,7 @@ export const taints = entries(
   "write its value and effect, e.g. `true:NoSchedule`",
 );
 
+/** Inline manifests: their names. */
 export const manifests: Rule = (value) => {
   const named = Array.isArray(value) ? value.filter(isMapping).map((item) => item["name"]) : [];
   const twice = named.find((one, index) => one !== undefined && named.indexOf(one) < index);
@@ -173,6 +192,7 @@ export const manifests: Rule = (value) => {
     : { problem: `has two manifests named ${asText(twice)}`, remedy: "give each a name of its own" };
 };
 
+/** The text of one inline manifest. */
 export const manifest: Rule = (value) => {
   const documents = typeof value === "string" ? parseAllDocuments(value, { logLevel: "error" }) : [];
   const error = (Array.isArray(documents) ? documents : []).flatMap((document) => document.errors)[0];
@@ -181,11 +201,13 @@ export const manifest: Rule = (value) => {
     : { problem: "is no YAML", remedy: `mend it (line ${error.linePos?.[0].line ?? 1} of it)` };
 };
 
+/** `HostnameConfig`: a name, or how one is made. */
 export const hostname: Rule = (value) =>
   isMapping(value) && value["hostname"] && value["auto"] && value["auto"] !== "off"
     ? { problem: "has hostname and auto", remedy: "leave one of the two out" }
     : undefined;
 
+/** A port or a range of ports. */
 export const ports: Rule = (value) => {
   const isPort = (port: unknown): boolean => /^\d+$/.test(asText(port)) && Number(port) >= 1 && Number(port) <= 65535;
   // A text is a range, a number is a port (talos, pkg/machinery/config/types/network/port_range.go).
@@ -193,9 +215,10 @@ export const ports: Rule = (value) => {
   const isRight = typeof value === "number" ? isPort(value) : isPort(from) && isPort(to) && Number(from) <= Number(to);
   return isRight && more.length === 0
     ? undefined
-    : { problem: "is no port", remedy: "write 1 to 65535 without quotes, or a range such as 8000-8100" };
+    : { problem: "is not a port", remedy: "write 1 to 65535 without quotes, or a range such as 8000-8100" };
 };
 
+/** A URL of one of these schemes. */
 export const url = (...schemes: string[]): Rule =>
   text(
     (value) => {
@@ -206,6 +229,7 @@ export const url = (...schemes: string[]): Rule =>
     `write e.g. ${schemes[0]}://host:port`,
   );
 
+/** Modes of a bond, as Talos calls them. */
 export const bondModes = [
   "balance-rr",
   "active-backup",

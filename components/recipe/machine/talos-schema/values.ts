@@ -14,21 +14,23 @@ export function scalarFlaw(scalar: Scalar, type: TypeText): string | undefined {
       return undefined;
     case "boolean":
       // go-yaml takes the words of YAML 1.1 for a boolean, and no text "true".
-      return typeof scalar.value === "boolean" || /^(y|yes|on|n|no|off)$/i.test(text) ? undefined : "is no boolean";
+      return typeof scalar.value === "boolean" || /^(y|yes|on|n|no|off)$/i.test(text)
+        ? undefined
+        : "is not true or false";
     case "integer":
     case "unsigned":
-      if (!isNumber) return isQuoted ? "is a text" : "is no number";
-      if (typeof scalar.value === "number" && !Number.isInteger(scalar.value)) return "is no whole number";
+      if (!isNumber) return isQuoted ? "is a text" : "is not a number";
+      if (typeof scalar.value === "number" && !Number.isInteger(scalar.value)) return "is not a whole number";
       return type === "unsigned" && Number(scalar.value) < 0 ? "is negative" : undefined;
     case "number":
-      return isNumber ? undefined : "is no number";
+      return isNumber ? undefined : "is not a number";
     case "duration":
       if (isNumber) return "is a number without a unit";
-      return durationPattern.test(text) ? undefined : "is no duration";
+      return durationPattern.test(text) ? undefined : "is not a duration";
     case "base64":
-      return text === "" || isBase64(text) ? undefined : "is no base64";
+      return text === "" || isBase64(text) ? undefined : "is not base64";
     default:
-      if (type.startsWith("=")) return isOneOf(text, type) ? undefined : "is none of its values";
+      if (type.startsWith("=")) return isOneOf(text, type) ? undefined : "is not one of its values";
       if (type.startsWith("/")) return patternFlaw(text, type.slice(1));
       return "is a single value";
   }
@@ -59,9 +61,9 @@ const hardwarePattern = "^[0-9a-f:]+$";
 /** Patterns of the schema that mean more than they say are judged by what they mean. */
 function patternFlaw(text: string, pattern: string): string | undefined {
   if (text === "") return undefined; // reads as not set
-  if (pattern === prefixPattern) return isPrefix(text) ? undefined : "is no network with a prefix length";
+  if (pattern === prefixPattern) return isPrefix(text) ? undefined : "is not a network with a prefix length";
   if (pattern === addressPattern) return isAddress(text) ? undefined : "is no IP address";
-  if (pattern === hardwarePattern) return isHardwareAddress(text) ? undefined : "is no hardware address";
+  if (pattern === hardwarePattern) return isHardwareAddress(text) ? undefined : "is not a hardware address";
   return new RegExp(pattern, "u").test(text) ? undefined : `does not match ${pattern}`;
 }
 

@@ -10,10 +10,11 @@ import { size, text, type Rule } from "./value-rules";
 /** A disk's size with an operator before it (v1alpha1_types.go, InstallDiskSizeMatcher). */
 export const diskSize = text(
   (value) => size(value.replace(/^\s*(>=|<=|>|<|==)?\s*/, "")) === undefined,
-  "is no size of a disk",
+  "is not a disk size",
   "write e.g. `<= 2TB`",
 );
 
+/** Keys of an encrypted volume: a slot each. */
 export const keySlots: Rule = (value) => {
   const slots = Array.isArray(value) ? value.filter(isMapping).map((key) => key["slot"] ?? 0) : [];
   const twice = slots.find((slot, index) => slots.indexOf(slot) < index);
@@ -29,6 +30,7 @@ function bytesOf(value: unknown): number | undefined {
   return Number(amount) * (binary === "" ? 1000 : 1024) ** ("kmgtpe".indexOf(letter.toLowerCase() || " ") + 1);
 }
 
+/** The size of a volume: its least below its most. */
 export const provisioning: Rule = (value) => {
   if (!isMapping(value)) return undefined;
   const [least, most] = [bytesOf(value["minSize"]), bytesOf(value["maxSize"])];

@@ -1,9 +1,11 @@
 /** Branch of NVIDIA's driver as Talos' extensions name it. On Talos 1.12 `lts` is newer than `production`. */
 export const DriverBranch = { lts: "lts", production: "production" } as const;
+/** A branch, as text. */
 export type DriverBranch = (typeof DriverBranch)[keyof typeof DriverBranch];
 
 /** Flavour of the kernel modules: `open` (Turing and newer; the only one for Blackwell) or `proprietary`. */
 export const ModuleFlavour = { open: "open", proprietary: "proprietary" } as const;
+/** A flavour, as text. */
 export type ModuleFlavour = (typeof ModuleFlavour)[keyof typeof ModuleFlavour];
 
 /** NVIDIA driver of the cluster. */

@@ -9,6 +9,7 @@ export const GpuArchitecture = {
   Hopper: "Hopper",
   Blackwell: "Blackwell",
 } as const;
+/** An architecture, as text. */
 export type GpuArchitecture = (typeof GpuArchitecture)[keyof typeof GpuArchitecture];
 
 /** A kind of card in a machine. */

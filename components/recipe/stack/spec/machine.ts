@@ -4,6 +4,7 @@ import type { DropSpec, OverlaySpec } from "./image";
 
 /** Role of a machine in its cluster. Control planes are upgraded one at a time. */
 export const MachineRole = { controlplane: "controlplane", worker: "worker" } as const;
+/** A role, as text. */
 export type MachineRole = (typeof MachineRole)[keyof typeof MachineRole];
 
 /**
@@ -12,6 +13,7 @@ export type MachineRole = (typeof MachineRole)[keyof typeof MachineRole];
  * upgrades and reboots).
  */
 export const ConfigurationOwner = { owned: "owned", adopted: "adopted", omni: "omni" } as const;
+/** An owner, as text. */
 export type ConfigurationOwner = (typeof ConfigurationOwner)[keyof typeof ConfigurationOwner];
 
 /** Options of the machine's containerd part, `/etc/cri/conf.d/20-customization.part`. */

@@ -1,5 +1,6 @@
 /** How MIG devices appear: `single` as `nvidia.com/gpu`, `mixed` as `nvidia.com/mig-<profile>`. */
 export const MigStrategy = { single: "single", mixed: "mixed" } as const;
+/** A strategy, as text. */
 export type MigStrategy = (typeof MigStrategy)[keyof typeof MigStrategy];
 
 /** GPU sharing by time slicing. */

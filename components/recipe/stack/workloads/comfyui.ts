@@ -3,7 +3,7 @@ import { cudaVersion, describeWorkload, gpuAccess, gpuServer, underItsName } fro
 
 const schema = z.strictObject(gpuServer);
 
-/** ComfyUI. */
+/** ComfyUI, as a kind of workload. */
 export const comfyui = describeWorkload("comfyui", {
   schema,
   argumentsSchema: schema.extend({ ...gpuAccess, cudaVersion: cudaVersion.optional() }),

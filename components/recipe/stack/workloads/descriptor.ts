@@ -94,7 +94,7 @@ export const gpuAccess = { ...ofCluster, exposure: text.optional() };
 export const cudaVersion = ruled(
   rules.ruleOf(
     (version) => /^\d{1,2}\.\d{1,2}$/.test(version),
-    "is no release of CUDA",
+    "is not a CUDA release",
     "the image is chosen by it",
     "write what the head of `nvidia-smi` says, e.g. `12.8`",
   ),

@@ -10,7 +10,7 @@ const schema = z.strictObject({
   namespace: namespace.optional(),
 });
 
-/** LiteLLM. */
+/** LiteLLM, as a kind of workload. */
 export const litellm = describeWorkload("litellm", {
   schema,
   argumentsSchema: schema.extend({ ...ofCluster, models: z.array(ruled(rules.ollamaModel)) }),

@@ -11,7 +11,7 @@ const schema = z.strictObject({
   pullImage: image.optional(),
 });
 
-/** Ollama. */
+/** Ollama, as a kind of workload. */
 export const ollama = describeWorkload("ollama", {
   schema,
   argumentsSchema: schema.extend(gpuAccess),

@@ -11,7 +11,7 @@ const schema = z.strictObject({
   sharedMemory: quantity.optional(),
 });
 
-/** vLLM. */
+/** vLLM, as a kind of workload. */
 export const vllm = describeWorkload("vllm", {
   schema,
   argumentsSchema: schema.extend({ ...gpuAccess, cudaVersion: cudaVersion.optional() }),

@@ -113,7 +113,7 @@ test("with every unit in use it waits for its patience, evicts nobody, and names
   expect(clock.now()).toBe(60_000);
   expect(lines).toEqual([
     `gpu-1: its smoke test waits up to 1m for a free unit: ${inUse}`,
-    `gpu-1: not tested: ${inUse}; nobody's work is evicted for a test`,
+    `gpu-1: not tested: ${inUse}; a test evicts nobody's work`,
   ]);
 });
 
@@ -204,7 +204,7 @@ test("a test that failed is told with its pods' words, without waiting for the l
     `machines.gpu-1: its smoke test (Job gpu/test-1) failed: ${message} (Pod t-1: UnexpectedAdmissionError: ${admission}, ` +
       "Pod t-2: exit 2, cuda error | Test FAILED, the node offers 2 of nvidia.com/gpu, no other pod uses it, " +
       "Pod nvidia-device-plugin-x: ready); no workload may have a GPU before a test has computed on it; " +
-      "mend what that says, or ask `talos-gpu doctor`, then run again",
+      "repair what that says, or ask `talos-gpu doctor`, then run again",
   );
   expect(clock.now()).toBe(5_000);
 });

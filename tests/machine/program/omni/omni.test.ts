@@ -120,7 +120,7 @@ describe("omni-apply", () => {
     const said: string[] = [];
     await applyToOmni(task(), omni, (line) => said.push(line));
     expect(omni.calls).toHaveLength(2);
-    expect(said.join()).toContain("Omni keeps them for when the machine joins");
+    expect(said.join()).toContain("Omni keeps them until the machine joins");
     omni.put("300-of-a-set", { "omni.sidero.dev/cluster": "frank", "omni.sidero.dev/machine-set": "gpus" }, part);
     expect(await failure(applyToOmni(task(), omni, quiet))).toContain("for the machine set gpus"); // it may join that one
   });

@@ -1,4 +1,4 @@
-/** ComfyUI. */
+/** ComfyUI: a server that makes images. */
 export interface ComfyUiSpec {
   /**
    * Whether it runs. `false` keeps it, with no replicas, so that several workloads can take turns on one card.

@@ -1,8 +1,9 @@
 /** How ollama's models are pulled: `job` (after the server runs) or `postStart` (refused on Talos ≤ 1.12). */
 export const ModelPull = { job: "job", postStart: "postStart" } as const;
+/** A way, as text. */
 export type ModelPull = (typeof ModelPull)[keyof typeof ModelPull];
 
-/** Ollama. */
+/** Ollama: a server of language models. */
 export interface OllamaSpec {
   /**
    * Whether it runs. `false` keeps it, with no replicas, so that several workloads can take turns on one card.

@@ -1,0 +1,37 @@
+import { execFileSync } from "node:child_process";
+import * as ts from "typescript";
+import { repository } from "../../stacks/stack-file";
+import { read } from "./pages";
+
+const sources = execFileSync("git", ["ls-files", "components", "cli"], { cwd: repository, encoding: "utf8" })
+  .split("\n")
+  .filter((file) => file.endsWith(".ts"));
+
+/** What a file exports, each with its docstring. */
+function exportsOf(file: string): [name: string, docstring: string][] {
+  const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true);
+  const exported = source.statements.filter(
+    (statement): statement is ts.DeclarationStatement | ts.VariableStatement =>
+      ts.canHaveModifiers(statement) &&
+      ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true,
+  );
+  return exported.map((statement) => {
+    const names = ts.isVariableStatement(statement) ? statement.declarationList.declarations : [statement];
+    const docstring = ts.getJSDocCommentsAndTags(statement).map((node) => node.getText());
+    return [
+      names.map(({ name }) => name?.getText(source)).join(),
+      docstring
+        .join(" ")
+        .replace(/[/*\s]+/g, " ")
+        .trim(),
+    ];
+  });
+}
+
+test("every export of the package and of its command says what it is", () => {
+  const all = sources.flatMap((file) => exportsOf(file).map(([name, docstring]) => [file, name, docstring] as const));
+  expect(all.length).toBeGreaterThan(500);
+  expect(
+    all.filter(([, , docstring]) => docstring.split(" ").length < 3).map(([file, name]) => `${file}: ${name}`),
+  ).toEqual([]);
+});
