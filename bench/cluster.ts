@@ -49,5 +49,6 @@ certs: { etcd: ${pair}, k8s: ${pair}, k8saggregator: ${pair}, k8sserviceaccount:
 context: lab
 contexts: { lab: { endpoints: [192.0.2.1], ca: Y2E=, crt: Y3J0, key: a2V5 } }
 `,
-  kubeconfig: "apiVersion: v1\nkind: Config\n",
+  kubeconfig:
+    "apiVersion: v1\nkind: Config\nclusters: [{ name: lab, cluster: { server: 'https://192.0.2.1:6443' } }]\n",
 };

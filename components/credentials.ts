@@ -1,4 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
+import { credentialTexts } from "./machine/credentials";
 import { inputFindings } from "./recipe/checks/check-arguments";
 import { type Rule, serverUrl } from "./recipe/rules";
 import type { ClusterSpec } from "./recipe/stack/spec/index";
@@ -20,14 +21,18 @@ export interface Credentials {
 
 const anything: Rule = () => undefined;
 
-/** What each is by itself, as far as its content is known. */
-export const credentialRules: Record<keyof Credentials, Rule> = {
-  talosconfig: anything,
-  machineSecrets: anything,
-  kubeconfig: anything,
+/**
+ * What each is by itself, as far as its content is known.
+ *
+ * @param owned whether a machine is, whose configuration is made from them.
+ */
+export const credentialRules = (owned: boolean): Record<keyof Credentials, Rule> => ({
+  talosconfig: owned ? credentialTexts.clientTalosconfig : credentialTexts.talosconfig,
+  machineSecrets: credentialTexts.machineSecrets,
+  kubeconfig: credentialTexts.kubeconfig,
   omniEndpoint: serverUrl,
   omniServiceAccountKey: anything,
-};
+});
 
 interface Need {
   field: keyof Credentials;
@@ -41,8 +46,8 @@ interface Need {
 type Given = { [field in keyof Credentials]: Credentials[field] | undefined };
 
 /**
- * What is wrong with a cluster's credentials: those that are missing, and those that are no text. Their content may not be known
- * at preview.
+ * What is wrong with a cluster's credentials: those that are missing, and those whose text is of no use, as far as it is known at
+ * preview.
  *
  * @param environment Variables that may name files.
  */
@@ -63,7 +68,7 @@ export function credentialFindings(
       why,
       remedy: `in a stack, set the secret talos-gpu:${field} or the variable ${variable}${variable.startsWith("OMNI") ? "" : " to its file"}; in a program, pass its content`,
     }));
-  const wrong = Object.entries(credentialRules).flatMap(([field, rule]) =>
+  const wrong = Object.entries(credentialRules(has("owned"))).flatMap(([field, rule]) =>
     inputFindings(field, given[field as keyof Credentials], rule, false),
   );
   return [...(spec?.bootstrap ? beforeTheirCluster(given) : []), ...missing, ...wrong];

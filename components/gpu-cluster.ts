@@ -135,7 +135,8 @@ function planned(args: GpuClusterArgs, also: Finding[]) {
   const { plan, findings } = judge(said);
   const found = [...also, ...findings, ...credentialFindings(all, plan?.spec, process.env)];
   if (!plan || found.length > 0) throw refusal(new InvalidStackError(found).message);
-  const given: Credentials = Object.fromEntries(Object.entries(all).filter(([, text]) => text !== undefined));
+  const texts = Object.entries(all).filter(([, text]) => text !== undefined && text !== null);
+  const given: Credentials = Object.fromEntries(texts.map(([key, text]) => [key, pulumi.secret(text)]));
   return { plan, said, given };
 }
 

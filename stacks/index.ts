@@ -14,11 +14,10 @@ async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   // Public at run time, but not in the SDK's types.
   const { isConfigSecret } = pulumi.runtime as unknown as { isConfigSecret: (key: string) => boolean };
   const { spec, credentials, findings } = readConfiguration(pulumi.runtime.allConfig(), isConfigSecret, process.env);
-  const secret = Object.fromEntries(Object.entries(credentials).map(([key, content]) => [key, pulumi.secret(content)]));
   // A Talos release that the tables do not have yet: the Image Factory knows what it brings.
-  const known = await GpuCluster.withFacts({ ...(spec as unknown as GpuClusterArgs), ...secret });
+  const known = await GpuCluster.withFacts({ ...(spec as unknown as GpuClusterArgs), ...credentials });
   const args = GpuCluster.checked(known, findings); // a stack with mistakes ends here, before even a provider is registered
-  const cluster = new GpuCluster(pulumi.getStack(), args, { providers: providers(spec, secret.kubeconfig) });
+  const cluster = new GpuCluster(pulumi.getStack(), args, { providers: providers(spec, args.kubeconfig) });
   const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints, talosconfig, kubeconfig } = cluster;
   const outputs = { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints };
   // Of a cluster that the stack made, nobody else has them: `pulumi stack output --show-secrets kubeconfig`.
@@ -27,7 +26,7 @@ async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
 
 function providers(
   spec: Record<string, unknown>,
-  kubeconfig: pulumi.Output<string> | undefined,
+  kubeconfig: pulumi.Input<string> | undefined,
 ): Record<string, pulumi.ProviderResource> {
   return {
     // Without a kubeconfig Pulumi's default provider uses the ambient one. With an identifier of its own the provider takes

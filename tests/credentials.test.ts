@@ -2,6 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { credentialFindings } from "../components/credentials";
 import { type ConfigurationOwner } from "../components/recipe";
 import { oneMachine } from "./recipe/stacks";
+import { kubeconfig, machineSecrets, talosconfig } from "./support/talos";
 
 const nothing = {
   talosconfig: undefined,
@@ -39,15 +40,34 @@ test.each([
   ["machineSecrets", {}, "is object but must be text"],
   ["omniEndpoint", "omni.example", "URL"],
 ])("%s that is %j is refused", (field, value, problem) => {
-  const given = { ...nothing, talosconfig: "t", kubeconfig: "k", [field]: value };
+  const given = { ...nothing, talosconfig, kubeconfig, [field]: value };
   const found = credentialFindings(given, oneMachine("v1.12.6", {}), {});
   expect(found).toEqual([expect.objectContaining({ field, problem: expect.stringContaining(problem) })]);
 });
 
 test("null is not set, and what is yet to come is taken", () => {
-  const found = (kubeconfig: unknown) =>
-    credentialFindings({ ...nothing, talosconfig: "t", kubeconfig } as never, oneMachine("v1.12.6", {}), {});
+  const found = (given: unknown) =>
+    credentialFindings({ ...nothing, talosconfig, kubeconfig: given } as never, oneMachine("v1.12.6", {}), {});
   expect(found(null).map(({ field, problem }) => `${field} ${problem}`)).toEqual(["kubeconfig is not set"]);
   expect(found(pulumi.output("k"))).toEqual([]);
   expect(found(Promise.resolve("k"))).toEqual([]);
+});
+
+const omni = "context: o\ncontexts: { o: { endpoints: [https://omni], auth: { siderov1: { identity: me } } } }\n";
+test.each<[string, string, ConfigurationOwner, RegExp | undefined]>([
+  ["talosconfig", "a: [hidden", "adopted", /it is not YAML/],
+  ["talosconfig", "/home/hidden/.talos/config", "adopted", /it is not YAML of a file like this/],
+  ["talosconfig", "context: a\ncontexts: {}\n", "adopted", /current context "a" is not among its contexts/],
+  ["talosconfig", "contexts: { toString: {} }\ncontext: constructor\n", "adopted", /is not among/],
+  ["talosconfig", omni, "adopted", undefined],
+  ["talosconfig", omni, "owned", /missing or of the wrong type: contexts\.o\.ca/],
+  ["kubeconfig", "~/.kube/hidden", "adopted", /it is not YAML of a file like this/],
+  ["kubeconfig", "apiVersion: v1\nkind: Config\n", "adopted", /missing or of the wrong type: clusters/],
+  ["machineSecrets", "secrets: { bootstraptoken: hidden }\n", "owned", /missing or of the wrong type: cluster/],
+])("%s that says %j, of a machine that is %s", (field, text, configuration, problem) => {
+  const given = { talosconfig, kubeconfig, machineSecrets, omniEndpoint: undefined, omniServiceAccountKey: undefined };
+  const found = credentialFindings({ ...given, [field]: text }, oneMachine("v1.12.6", { configuration }), {});
+  expect(found.map((finding) => finding.field)).toEqual(problem === undefined ? [] : [field]);
+  if (problem !== undefined) expect(found[0]!.problem).toMatch(problem);
+  expect(JSON.stringify(found)).not.toContain("hidden");
 });

@@ -34,7 +34,7 @@ describe("resources", () => {
   });
 
   test("credentials only ever stand in the secrets' envelope", async () => {
-    const run = await build(arguments_("rtx5070ti", { kubeconfig: "kubeconfig-content" }));
+    const run = await build(arguments_("rtx5070ti", { kubeconfig: "clusters: [{ name: kubeconfig-content }]" }));
     const upgrade = find(run, types.program, "-upgrade");
     expect(isSecret(upgrade.inputs.environment.TALOS_GPU_KUBECONFIG)).toBe(true);
     for (const { name, inputs } of run.resources) {

@@ -1,5 +1,7 @@
 import { parse, stringify } from "yaml";
 import { z } from "zod";
+import { isMapping } from "../recipe/mapping";
+import type { Fault, Rule } from "../recipe/rules";
 
 // Credentials as files hold them, in the shape that the Talos provider takes. Pure; every result is as secret as its source.
 
@@ -103,17 +105,20 @@ export interface TalosClient {
  * @throws naming what is missing, never its value.
  */
 export function talosClientOf(text: string): TalosClient {
-  const { context, contexts } = read(talosconfig, text, "talosconfig", "`talosctl config`");
-  const current = contexts[context];
-  if (current === undefined) {
-    throw new Error(
-      `talosconfig: its current context ${JSON.stringify(context)} is not among its contexts; no credentials follow; set it with \`talosctl config context\``,
-    );
-  }
+  const current = currentOf(read(talosconfig, text, "talosconfig", "`talosctl config`"));
   return {
     configuration: { caCertificate: current.ca, clientCertificate: current.crt, clientKey: current.key },
     endpoints: current.endpoints ?? [],
   };
+}
+
+function currentOf<T>({ context, contexts }: { context: string; contexts: Record<string, T> }): T {
+  if (Object.hasOwn(contexts, context)) return contexts[context]!;
+  throw new UselessCredential("talosconfig", {
+    problem: `its current context ${JSON.stringify(context)} is not among its contexts`,
+    why: "no credentials follow",
+    remedy: "set it with `talosctl config context`",
+  });
 }
 
 /** A talosconfig with one context, from a client as the provider gives it. */
@@ -127,20 +132,62 @@ export function endpointFor(address: string, endpoints: readonly string[]): stri
   return endpoints.includes(address) ? address : (endpoints[0] ?? address);
 }
 
+/** Why a credential's text is of no use. Nothing of it is ever shown. */
+class UselessCredential extends Error {
+  constructor(
+    field: string,
+    readonly fault: Fault,
+  ) {
+    super(`${field}: ${fault.problem}; ${fault.why}; ${fault.remedy}`);
+  }
+}
+
+function useless(field: string, problem: string, source: string): UselessCredential {
+  const why = field === "kubeconfig" ? "it is needed to reach the cluster" : "it is needed to reach the machines";
+  return new UselessCredential(field, {
+    problem,
+    why,
+    remedy: `give the content of the file that ${source} writes, not its path`,
+  });
+}
+
 function read<T extends z.ZodType>(type: T, text: string, field: string, source: string): z.infer<T> {
   let value: unknown;
   try {
     value = parse(text);
   } catch {
-    // The parser's message quotes the text, which is secret.
-    throw new Error(
-      `${field}: it is not YAML; it is needed to reach the machines; give the content of the file that ${source} writes`,
-    );
+    throw useless(field, "it is not YAML", source); // the parser's message quotes the text
   }
+  if (!isMapping(value)) throw useless(field, "it is not YAML of a file like this", source);
   const parsed = type.safeParse(value);
   if (parsed.success) return parsed.data;
   const missing = parsed.error.issues.map((issue) => issue.path.join(".") || "everything").join(", ");
-  throw new Error(
-    `${field}: missing or of the wrong type: ${missing}; it is needed to reach the machines; give the content of the file that ${source} writes`,
-  );
+  throw useless(field, `missing or of the wrong type: ${missing}`, source);
 }
+
+/** A rule from what reads a credential. */
+function ruleBy(read: (text: string) => unknown): Rule {
+  return (text) => {
+    try {
+      read(text);
+      return undefined;
+    } catch (error) {
+      if (error instanceof UselessCredential) return error.fault;
+      throw error;
+    }
+  };
+}
+
+/** A talosconfig that any client takes: Omni's has no certificate. */
+const anyTalosconfig = z.object({ context: z.string(), contexts: z.record(z.string(), z.looseObject({})) });
+
+/** A kubeconfig as far as every client needs it. */
+const anyKubeconfig = z.object({ clusters: z.array(z.looseObject({ name: z.string() })).min(1) });
+
+/** What the text of each credential must be, whoever uses it; of an owned machine the package itself reads the talosconfig. */
+export const credentialTexts = {
+  talosconfig: ruleBy((text) => currentOf(read(anyTalosconfig, text, "talosconfig", "`talosctl config`"))),
+  clientTalosconfig: ruleBy(talosClientOf),
+  machineSecrets: ruleBy(machineSecretsOf),
+  kubeconfig: ruleBy((text) => read(anyKubeconfig, text, "kubeconfig", "`talosctl kubeconfig`")),
+};

@@ -32,6 +32,8 @@ function machineFindings(
   { findings: ofAStack }: Judged,
 ): Finding[] {
   const [own] = split(args, ofTheResource);
+  // Arguments that may be yet to come.
+  const inputRules = { schematicId, ...credentialRules(args["configuration"] === "owned") };
   const [inputs, plain] = split(own, Object.keys(inputRules));
   // What offers the GPUs to Kubernetes is no concern of a machine; a stack of the whole cluster must say it. Nor is whether there is a GPU.
   const unsaid = cluster.gpuOperator === undefined && cluster.devicePlugin === undefined;
@@ -60,16 +62,12 @@ function asArgument(finding: Finding, node: string): Finding {
 
 const anything: Rule = () => undefined;
 
-/** Arguments that may be yet to come. */
-const inputRules: Record<string, Rule> = {
-  schematicId: ruleOf(
-    (id) => /^[0-9a-f]{64}$/.test(id),
-    "is not a schematic",
-    "the Image Factory knows it by its SHA-256",
-    "write 64 hexadecimal digits, or leave it out",
-  ),
-  ...credentialRules,
-};
+const schematicId: Rule = ruleOf(
+  (id) => /^[0-9a-f]{64}$/.test(id),
+  "is not a schematic",
+  "the Image Factory knows it by its SHA-256",
+  "write 64 hexadecimal digits, or leave it out",
+);
 
 /** Inputs that a whole configuration cannot be made without. */
 function neededBy(cluster: ClusterSpec, node: string): string[] {

@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ComfyUi, GpuCluster, GpuMachine, GpuPod, LiteLlm, Ollama, Vllm } from "talos-gpu";
 import { record } from "../support/recorder";
+import { kubeconfig, talosconfig } from "../support/talos";
 
 const access = { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" };
 type Make = (args: any) => unknown;
@@ -26,8 +27,8 @@ const components: [string, Make, object, object, string][] = [
       configuration: "adopted",
       talosVersion: "v1.13.9",
       gpus: [{ model: "RTX 4090" }],
-      kubeconfig: "k",
-      talosconfig: "t",
+      kubeconfig,
+      talosconfig,
     },
     { address: "10.0.0.256" },
     "address",

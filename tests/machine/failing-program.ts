@@ -1,3 +1,4 @@
+import * as pulumi from "@pulumi/pulumi";
 import { GpuMachine } from "../../components/machine";
 import { record, type Run } from "../support/recorder";
 import { args } from "./gpu-machine-fixture";
@@ -8,7 +9,10 @@ const programs: Record<string, () => void> = {
   "bad-talosconfig": () =>
     void new GpuMachine(
       "gpu-1",
-      args({ schematicId: "c".repeat(64), talosconfig: "context: lab\ncontexts: {lab: {key: bG9uZy1zZWNyZXQ}}\n" }),
+      args({
+        schematicId: "c".repeat(64),
+        talosconfig: pulumi.output("context: lab\ncontexts: {lab: {key: bG9uZy1zZWNyZXQ}}\n"),
+      }),
     ),
 };
 

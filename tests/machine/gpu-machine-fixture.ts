@@ -27,6 +27,6 @@ export const args = (more: Partial<GpuMachineArgs> = {}): GpuMachineArgs => ({
   recipe,
   talosconfig,
   machineSecrets: secretsBundle,
-  kubeconfig: "kubeconfig-content",
+  kubeconfig: "clusters: [{ name: kubeconfig-content }]\n",
   ...more,
 });

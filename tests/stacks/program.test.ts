@@ -111,6 +111,16 @@ test("missing credentials hide no other mistake, and the error has no trace that
   }
 });
 
+test("credentials that are of no use are told with all else, and never shown", async () => {
+  const wrong = { "talos-gpu:talosconfig": "hidden: [", "talos-gpu:kubeconfig": "/home/hidden/.kube/config" };
+  const { error } = await run("rtx5070ti", { ...wrong, "talos-gpu:gpuOperater": "{}" });
+  expect(error?.message).toMatch(/gpuOperater: .*did you mean "gpuOperator"/);
+  expect(error?.message).toMatch(/talosconfig: it is not YAML; .*; give the content of the file/);
+  expect(error?.message).toMatch(/kubeconfig: it is not YAML of a file like this; .*, not its path/);
+  expect(error?.message).not.toContain("hidden");
+  expect(error?.stack).toBe("");
+});
+
 test("another Image Factory is the Talos provider's too", async () => {
   const ran = await run("aarhus-h100", { "talos-gpu:factoryUrl": "https://factory.example" });
   expect(find(ran, "pulumi:providers:talos").inputs.imageFactoryUrl).toBe("https://factory.example");

@@ -18,7 +18,8 @@ context: lab
 contexts: { lab: { endpoints: [192.0.2.1], ca: Y2E=, crt: Y3J0, key: a2V5 } }
 `;
 
-export const kubeconfig = "apiVersion: v1\nkind: Config\n";
+export const kubeconfig =
+  "apiVersion: v1\nkind: Config\nclusters: [{ name: lab, cluster: { server: 'https://192.0.2.1:6443' } }]\n";
 
 /** What the machine program and the Talos provider would answer, for a recording monitor. */
 export function machineOutputs({
