@@ -36,7 +36,7 @@ export function pciCards(text: string): PciCards {
     chips.set(chip, (chips.get(chip) ?? new Map<string, string[]>()).set(id, names));
   }
   if (version === undefined || chips.size === 0) {
-    throw new Error("pci.ids: is no list of PCI IDs with NVIDIA's cards; take it from https://pci-ids.ucw.cz");
+    throw new Error("pci.ids: is not a list of PCI IDs with NVIDIA's cards; take it from https://pci-ids.ucw.cz");
   }
   const byKey = <T>(entries: Iterable<[string, T]>): [string, T][] => [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
   return {

@@ -7,10 +7,13 @@ import {
   affinity,
   containerSecurity,
   type Flaw,
+  listOfTexts,
   podSecurity,
   said,
+  service,
   serviceMonitor,
   shapeFlaws,
+  updateStrategy,
   variableSource,
 } from "./object-shapes";
 
@@ -48,6 +51,8 @@ const kinds: Record<string, (value: unknown) => Flaw[]> = {
       if (side === "claims") return [];
       if (side !== "limits" && side !== "requests")
         return [[`.${side}`, "is not a field of resources", "write limits or requests"]];
+      if (!isMapping(amounts) && amounts !== null)
+        return [[`.${side}`, `${said(amounts)} is not a mapping`, "write e.g. `{ memory: 128Mi }`"]];
       return entriesOf(amounts).flatMap(([resource, amount]) => amountFlaws(`.${side}.${resource}`, amount));
     }),
   tolerations: (value) => itemsOf(value).flatMap(tolerationFlaws),
@@ -59,6 +64,9 @@ const kinds: Record<string, (value: unknown) => Flaw[]> = {
       if (fault !== undefined) return [[`${path}.name`, fault.problem, fault.remedy]];
       return shapeFlaws(variableSource, item, path);
     }),
+  ...each(["args", "extraArgs"], (value) => shapeFlaws(listOfTexts, value)),
+  updateStrategy: (value) => (isMapping(value) ? [...shapeFlaws(updateStrategy, value), ...flawsIn(value, "")] : []),
+  service: (value) => shapeFlaws(service, value),
   affinity: (value) => shapeFlaws(affinity, value),
   securityContext: (value) => shapeFlaws(containerSecurity, value),
   podSecurityContext: (value) => shapeFlaws(podSecurity, value),
@@ -163,12 +171,14 @@ function byRule(rule: Rule): (value: unknown) => Flaw[] {
 
 /** Texts by names of Kubernetes. */
 function named(rule: Rule): (value: unknown) => Flaw[] {
-  return (value) =>
-    entriesOf(value).flatMap(([key, text]): Flaw[] => {
+  return (value) => {
+    if (Array.isArray(value)) return [["", "is a list, and must be a mapping", "write each as `key: value`"]];
+    return entriesOf(value).flatMap(([key, text]): Flaw[] => {
       const fault = qualifiedName(key) ?? (typeof text === "string" ? rule(text) : undefined);
       if (fault !== undefined) return [[`.${key}`, fault.problem, fault.remedy]];
       return typeof text === "string" || text === null ? [] : [notText(`.${key}`, text)];
     });
+  };
 }
 
 function amountFlaws(path: string, amount: unknown): Flaw[] {

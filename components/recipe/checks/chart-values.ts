@@ -1,4 +1,4 @@
-import { judgesOf, valueComplaints, type ChartName } from "../facts/chart";
+import { judgesOf, pathsNear, valueComplaints, type ChartName } from "../facts/chart";
 import type { Check, Complaint } from "./check";
 import { didYouMean } from "../stack/suggest";
 import { wrongWords } from "./chart-words";
@@ -38,7 +38,7 @@ export const chartValues: Check = {
               why: "Helm ignores it in silence, and what it was meant to do does not happen",
               remedy:
                 hints.find(([pattern]) => pattern.test(path))?.[1] ??
-                `${didYouMean(path, Object.keys(chart.paths))}see \`helm show values\`, or leave it out`,
+                `${didYouMean(path, pathsNear(chart, path))}see \`helm show values\`, or leave it out`,
             }
           : {
               field: `${field}.values.${path}`,

@@ -1,11 +1,14 @@
 import { isMapping } from "../mapping";
 import { shown } from "../rules";
-import { didYouMean } from "../stack/suggest";
+import { closest, didYouMean } from "../stack/suggest";
 
 /** What is wrong with a value, and where in it. */
 export type Flaw = [path: string, problem: string, remedy: string];
 
-/** What a part of a Kubernetes object may be: a word for its type, its words, a list, a mapping of texts, or its fields. */
+/**
+ * What a part of a Kubernetes object may be: a word for its type, its words, a list, a mapping of texts, or its fields. Of what is
+ * open a field that nothing is known of is told only where a known one was probably meant.
+ */
 export type Shape =
   | "anything"
   | "text"
@@ -14,7 +17,7 @@ export type Shape =
   | { readonly words: readonly string[] }
   | { readonly list: Shape }
   | { readonly texts: true }
-  | { readonly fields: Readonly<Record<string, Shape>>; readonly needs?: readonly string[] };
+  | { readonly fields: Readonly<Record<string, Shape>>; readonly needs?: readonly string[]; readonly open?: boolean };
 
 const texts: Shape = { list: "text" };
 
@@ -134,6 +137,24 @@ export const variableSource: Shape = {
   },
 };
 
+/** What a chart says of its Service. */
+export const service: Shape = {
+  open: true,
+  fields: {
+    type: { words: ["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"] },
+    internalTrafficPolicy: { words: ["Cluster", "Local"] },
+    port: "anything",
+  },
+};
+
+/** How a workload of a chart is updated. */
+export const updateStrategy: Shape = {
+  fields: { type: "text", rollingUpdate: { fields: { maxUnavailable: "anything", maxSurge: "anything" } } },
+};
+
+/** A list of texts. */
+export const listOfTexts: Shape = texts;
+
 /** What a chart says of its ServiceMonitor. */
 export const serviceMonitor: Shape = {
   fields: {
@@ -161,7 +182,8 @@ export function shapeFlaws(shape: Shape, value: unknown, path = ""): Flaw[] {
   if (!isMapping(value)) return [[path, `${said(value)} is not a mapping`, "write a mapping"]];
   if ("texts" in shape)
     return Object.entries(value).flatMap(([key, item]) => shapeFlaws("text", item, `${path}.${key}`));
-  const { fields, needs = [] } = shape;
+  const { fields, needs = [], open = false } = shape;
+  const isTold = (key: string): boolean => !open || closest(key, Object.keys(fields)) !== undefined;
   return [
     ...needs
       .filter((key) => value[key] === undefined || value[key] === null)
@@ -169,7 +191,9 @@ export function shapeFlaws(shape: Shape, value: unknown, path = ""): Flaw[] {
     ...Object.entries(value).flatMap(([key, item]): Flaw[] =>
       Object.hasOwn(fields, key)
         ? shapeFlaws(fields[key]!, item, `${path}.${key}`)
-        : [[`${path}.${key}`, "is not a field of it", `${didYouMean(key, Object.keys(fields))}leave it out`]],
+        : isTold(key)
+          ? [[`${path}.${key}`, "is not a field of it", `${didYouMean(key, Object.keys(fields))}leave it out`]]
+          : [],
     ),
   ];
 }

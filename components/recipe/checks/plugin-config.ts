@@ -2,6 +2,8 @@ import { parse } from "yaml";
 import { isMapping } from "../mapping";
 import { asText, valueAt } from "../machine/user-patches";
 import type { Check, Complaint } from "./check";
+import { shapeFlaws } from "./object-shapes";
+import { pluginConfiguration } from "./plugin-shape";
 
 /** Where each chart takes the plugin's configurations: the path of the section, and of its texts in there. */
 export const pluginConfigPlaces = [
@@ -27,7 +29,7 @@ export const pluginConfig: Check = {
         ...Object.entries(all).flatMap(([name, text]) => {
           const flaw = flawOf(text);
           if (flaw === undefined) return [];
-          const why = "the device plugin ends with it, and the node offers no GPU";
+          const why = "the device plugin ends with it, or drops it in silence";
           return [
             {
               field: `${path}.${texts}.${name}`,
@@ -87,6 +89,8 @@ function isText(characters: string): boolean {
   }
 }
 
+const listStrategies = ["envvar", "volume-mounts", "cdi-annotations", "cdi-cri"];
+
 /** Why the plugin does not take a configuration; undefined when it may. */
 function flawOf(text: unknown): string | undefined {
   if (typeof text !== "string") return undefined; // the chart's own shape is for its values' check
@@ -104,6 +108,11 @@ function flawOf(text: unknown): string | undefined {
   const strategy = valueAt(config, "flags", "migStrategy");
   if (strategy !== undefined && !["none", "single", "mixed"].includes(strategy as string))
     return "has a migStrategy other than none, single or mixed";
+  const strategies = [valueAt(config, "flags", "plugin", "deviceListStrategy")].flat();
+  if (strategies.some((one) => one !== undefined && one !== null && !listStrategies.includes(one as string)))
+    return `has a deviceListStrategy that is not one of ${listStrategies.join(", ")}`;
+  const [odd] = shapeFlaws(pluginConfiguration, config);
+  if (odd !== undefined) return `has ${odd[0].slice(1)}, and that ${odd[1]}: ${odd[2]}`;
   return sharingFlaw(config, "timeSlicing") ?? sharingFlaw(config, "mps");
 }
 

@@ -66,6 +66,13 @@ const operatorRows: Barren[] = [
     remedy:
       'leave it out; where a Node Feature Discovery of your own runs, say so with machines.<name>.labels: feature.node.kubernetes.io/pci-10de.present: "true"',
   },
+  ...["worker", "master"].map((part) => ({
+    path: `node-feature-discovery.${part}.enable`,
+    is: false,
+    when: (context: CheckContext) => !labelledByHand(context),
+    problem: `turns Node Feature Discovery's ${part} off`,
+    why: "the operator finds GPU nodes by its labels alone: without them no operand is placed anywhere",
+  })),
   {
     path: "migManager.enabled",
     is: false,

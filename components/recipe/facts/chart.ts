@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import { charts, type ChartValues } from "./data/charts";
+import { charts, type ChartValues, discoveryValues } from "./data/charts";
 import { isMapping } from "../mapping";
 
 /** Names of the charts. */
@@ -58,10 +58,25 @@ export function valueComplaints(chart: ChartValues, values: Record<string, unkno
     else complaints.push({ path, kind: "object" });
   };
   for (const [key, value] of Object.entries(values)) {
-    if (chart.subcharts.includes(key) || key === "global") continue;
-    visit(value, key);
+    if (key === "global") continue;
+    if (!chart.subcharts.includes(key)) visit(value, key);
+    else if (isMapping(value)) {
+      // Whether it is brought at all is said among its values, and is the outer chart's to know.
+      const { enabled, ...inner } = value;
+      if (enabled !== undefined) visit(enabled, `${key}.enabled`);
+      for (const { path, kind } of valueComplaints(discoveryValues, inner))
+        complaints.push({ path: `${key}.${path}`, kind });
+    } else if (value !== null) complaints.push({ path: key, kind: "object" });
   }
   return complaints;
+}
+
+/** Paths among which one was probably meant: the chart's own, or those of the chart that it brings. */
+export function pathsNear(chart: ChartValues, path: string): string[] {
+  const sub = chart.subcharts.find((key) => path.startsWith(`${key}.`));
+  return sub === undefined
+    ? Object.keys(chart.paths)
+    : Object.keys(discoveryValues.paths).map((below) => `${sub}.${below}`);
 }
 
 const prefixCache = new WeakMap<ChartValues, Set<string>>();

@@ -42,7 +42,7 @@ test("a list of PCI IDs becomes the names that drivers print, by chip and device
 });
 
 test("what is no such list is refused", () => {
-  expect(() => pciCards("<html>503</html>")).toThrow("is no list of PCI IDs");
+  expect(() => pciCards("<html>503</html>")).toThrow("is not a list of PCI IDs");
 });
 
 test("the committed table says where it is from", () => {

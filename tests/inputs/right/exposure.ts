@@ -72,6 +72,7 @@ export const exposure: Inputs[] = [
       { daemonsets: { tolerations: [{ operator: "Exists" }], annotations: { a: "1" } } },
       { "node-feature-discovery": { imagePullSecrets: [{ name: "registry" }] } },
       { dcgmExporter: { serviceMonitor: { enabled: true, interval: "1m30s", honorLabels: true, relabelings: [{}] } } },
+      { "node-feature-discovery": { worker: { config: { core: { sleepInterval: "120s" } } }, gc: { enable: false } } },
       { validator: { image: "gpu-operator-validator", version: `sha256:${"0".repeat(64)}` } },
       { devicePlugin: { env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "x", key: "y" } } }] } },
     ],
@@ -101,6 +102,14 @@ export const exposure: Inputs[] = [
             preferredDuringSchedulingIgnoredDuringExecution: [
               { weight: 1, podAffinityTerm: { topologyKey: "rack", labelSelector: { matchLabels: { a: "b" } } } },
             ],
+          },
+        },
+      },
+      { gfd: { enabled: true }, nfd: { gc: { enable: false }, worker: { tolerations: [{ operator: "Exists" }] } } },
+      {
+        config: {
+          map: {
+            default: "version: v1\nflags: { plugin: { deviceListStrategy: [envvar, cdi-cri] }, futureFlag: 1 }\n",
           },
         },
       },

@@ -66,6 +66,15 @@ export const exposure: WrongInputs[] = [
       { sandboxWorkloads: { enabled: true, defaultWorkload: "vm-passthrough" } },
       { devicePlugin: { resources: "1Gi" } },
       { hostPaths: { rootFS: "relative" } },
+      // Of the chart that it brings.
+      { "node-feature-discovery": { enable: true } },
+      { "node-feature-discovery": { worker: { toleration: [] } } },
+      { "node-feature-discovery": { worker: { config: "sources: {}" } } },
+      { "node-feature-discovery": [] },
+    ],
+    "values-without-gpus": [
+      { "node-feature-discovery": { worker: { enable: false } } },
+      { "node-feature-discovery": { master: { enable: false } } },
     ],
     // What the templates hand on as it is.
     "chart-objects": [
@@ -95,6 +104,9 @@ export const exposure: WrongInputs[] = [
       { dcgmExporter: { serviceMonitor: { enabled: true, interval: "soon" } } },
       { dcgmExporter: { serviceMonitor: { enabled: true, additionalLabels: { "a b": "c" } } } },
       { validator: { image: "a b" } },
+      { operator: { annotations: ["a"] } },
+      { dcgmExporter: { args: [1] } },
+      { dcgmExporter: { service: { type: "Nodeport" } } },
       { validator: { version: "v 1" } },
       { "node-feature-discovery": { worker: { affinity: { nodeAffinty: {} } } } },
       { "node-feature-discovery": { worker: { securityContext: { privleged: true } } } },
@@ -160,6 +172,9 @@ export const exposure: WrongInputs[] = [
       { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 5 }] } } },
       { securityContext: { capabilities: ["ALL"] } },
       { podSecurityContext: { seccompProfile: { type: "Default" } } },
+      { resources: { limits: ["1Gi"] } },
+      { updateStrategy: { type: "OnDelete", rolling: {} } },
+      { updateStrategy: { rollingUpdate: { maxUnavailable: "1x" } } },
     ],
   }),
   ...refused("aarhus-h100", "devicePlugin values config", {
@@ -172,6 +187,13 @@ export const exposure: WrongInputs[] = [
       { map: { default: "sharing: {timeSlicing: {}}" } },
       { map: { a: "version: v1" }, default: "nope" },
       { name: "mine", map: { default: "version: v1" } },
+      // What the plugin does not know it drops in silence.
+      { map: { default: "flag: {}" } },
+      { map: { default: "flags: {failOnInitErr: false}" } },
+      { map: { default: "flags: {failOnInitError: 'false'}" } },
+      { map: { default: "flags: {plugin: {deviceListStrategy: cdi}}" } },
+      { map: { default: "flags: {plugin: {deviceIDStrategy: serial}}" } },
+      { map: { default: "sharing: {timeSlicng: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}" } },
       // Printed without quotes, these are no texts.
       { map: { "5": "version: v1" }, default: 5 },
       { map: { "5": "version: v1" }, default: "5" },

@@ -8,6 +8,7 @@ import gpuOperatorV25_10_1 from "./charts/gpu-operator-v25.10.1.json";
 import gpuOperatorV26_3_1 from "./charts/gpu-operator-v26.3.1.json";
 import gpuOperatorV26_3_3 from "./charts/gpu-operator-v26.3.3.json";
 import gpuOperatorV26_7_0 from "./charts/gpu-operator-v26.7.0.json";
+import nodeFeatureDiscovery from "./charts/node-feature-discovery.json";
 import devicePluginV0_17_4 from "./charts/nvidia-device-plugin-v0.17.4.json";
 import devicePluginV0_18_2 from "./charts/nvidia-device-plugin-v0.18.2.json";
 import devicePluginV0_19_3 from "./charts/nvidia-device-plugin-v0.19.3.json";
@@ -17,7 +18,7 @@ import devicePluginV0_20_0 from "./charts/nvidia-device-plugin-v0.20.0.json";
 export interface ChartValues {
   chart: string;
   version: string;
-  /** Keys whose content belongs to another chart and is not known here. */
+  /** Keys whose content belongs to another chart: Node Feature Discovery's, under its name or another. */
   subcharts: string[];
   /** Type by path: `boolean`, `string`, `number`, `array`; `object` and `any` may hold anything. */
   paths: Record<string, string>;
@@ -35,3 +36,9 @@ export const charts: ChartValues[] = [
   devicePluginV0_19_3,
   devicePluginV0_20_0,
 ];
+
+/**
+ * Values of Node Feature Discovery, which both charts bring: what any of the releases knows that they bring, or that came after.
+ * Source: values.yaml and templates of kubernetes-sigs/node-feature-discovery v0.17.3, v0.18.2, v0.18.3 and v0.19.0.
+ */
+export const discoveryValues: ChartValues = nodeFeatureDiscovery;
