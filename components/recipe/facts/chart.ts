@@ -61,9 +61,11 @@ export function valueComplaints(chart: ChartValues, values: Record<string, unkno
     if (key === "global") continue;
     if (!chart.subcharts.includes(key)) visit(value, key);
     else if (isMapping(value)) {
-      // Whether it is brought at all is said among its values, and is the outer chart's to know.
-      const { enabled, ...inner } = value;
-      if (enabled !== undefined) visit(enabled, `${key}.enabled`);
+      // Whether it is brought: the plugin's chart asks here (Chart.yaml, condition), the operator's in a section of its own.
+      const { enabled, ...others } = value;
+      const inner = key === "nfd" ? others : value;
+      if (key === "nfd" && enabled !== undefined && enabled !== null && typeof enabled !== "boolean")
+        complaints.push({ path: "nfd.enabled", kind: "boolean" });
       for (const { path, kind } of valueComplaints(discoveryValues, inner))
         complaints.push({ path: `${key}.${path}`, kind });
     } else if (value !== null) complaints.push({ path: key, kind: "object" });

@@ -83,7 +83,7 @@ test("values that have", () => {
       daemonsets: { tolerations: [], labels: { any: "thing" } },
       validator: { driver: { env: [] }, cuda: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
       dcgmExporter: { config: { name: "x" }, serviceMonitor: { enabled: true, interval: "30s" } },
-      "node-feature-discovery": { worker: { anything: { goes: true } } },
+      "node-feature-discovery": { worker: { config: { anything: { goes: true } } }, gc: { enable: false } },
       global: { a: 1 },
     }),
   ).toEqual([]);
@@ -92,10 +92,23 @@ test("values that have", () => {
       affinity: null,
       runtimeClassName: "nvidia",
       nodeSelector: { a: "b" },
-      nfd: { worker: { x: 1 } },
+      nfd: { enabled: false, worker: { mountUsrSrc: true } },
       updateStrategy: { type: "OnDelete" },
     }),
   ).toEqual([]);
+});
+
+test("values of the chart that both bring", () => {
+  expect(
+    complaints("gpu-operator", "v25.10.1", {
+      "node-feature-discovery": { enabled: true, worker: { x: 1, enable: "no" } },
+    }),
+  ).toEqual([
+    ["node-feature-discovery.enabled", "unknown"],
+    ["node-feature-discovery.worker.x", "unknown"],
+    ["node-feature-discovery.worker.enable", "boolean"],
+  ]);
+  expect(complaints("nvidia-device-plugin", "0.17.4", { nfd: [] })).toEqual([["nfd", "object"]]);
 });
 
 test("values of the wrong type", () => {
