@@ -58,7 +58,14 @@ export function oneMachine(common: Common, index: number, before: pulumi.Resourc
   const environment = { TALOS_GPU_TALOSCONFIG: talosconfig, TALOS_GPU_KUBECONFIG: kubeconfig };
   const upgrade = new command.local.Command(
     `${own}-upgrade`,
-    { create: run("upgrade"), update: run("upgrade"), stdin, environment, logging: "stderr" },
+    {
+      create: run("upgrade"),
+      update: run("upgrade"),
+      stdin,
+      environment,
+      logging: "stderr",
+      addPreviousOutputInEnv: false,
+    },
     { parent, customTimeouts: { create: "1h35m", update: "1h35m", delete: "1h35m" } },
   );
   const annotations = { "pulumi.com/patchForce": "true" };
@@ -133,6 +140,7 @@ function adopted(
       stdin: JSON.stringify({ machine: node, address, patches: [ours] }),
       environment: { TALOS_GPU_TALOSCONFIG: talosconfig },
       logging: "stderr",
+      addPreviousOutputInEnv: false,
     },
     { parent, customTimeouts: { create: "5m", update: "5m", delete: "5m" } },
   );

@@ -68,6 +68,20 @@ by its mark (the annotation \`talos-gpu/owner\`), deletes them and makes them ag
 would refuse every further one.
 
 **Remedy.** Just \`pulumi up\`. It says this line, and upgrades from the revision before.
+
+### error: configured Kubernetes cluster is unreachable: unable to load schema information from the API server
+
+**Cause.** Pulumi's Kubernetes provider asks once, when the update begins. If Kubernetes did not answer then, say because its only
+control plane was rebooting, the provider refuses everything until the update ends.
+
+**Remedy.** \`pulumi up\` again, once \`kubectl get nodes\` answers. What was done on the machines stays done.
+
+### A node that was deleted is there again, and is not ready
+
+**Cause.** The node was deleted by hand before its machine was taken out of the stack. To give up labels, Pulumi's Kubernetes provider
+says nothing of the node by server-side apply, and that makes a node which is gone.
+
+**Remedy.** \`kubectl delete node NAME\`. Take a machine out of the stack first and delete its node then, or bring the stack up with \`--refresh\`.
 `;
 
 /** What no update sees by itself. */

@@ -9,6 +9,7 @@ import { startControlPlane, type ControlPlane } from "../../lab/controlplane";
 import { startFactory, type Factory } from "../../lab/factory";
 import { startMachines, type Machines } from "../../lab/machines";
 import { provideTools } from "../../lab/tools";
+import { daemonLabel, powerLimitLabel } from "../../components/recipe/machine/daemon-labels";
 import { request } from "./controlplane/kubernetes";
 import { untilSeen } from "../../lab/until";
 
@@ -18,11 +19,11 @@ export const namespace = "gpu-operator";
 /** The one machine, and its node. */
 export const node = "gpu-1";
 
-/** The machine's configuration with every fix that Talos 1.12 needs. */
+/** The machine's configuration with every fix that Talos 1.12 needs, and a label of a machine with a power limit. */
 const patch = `machine:
   kernel: { modules: [{ name: nvidia }, { name: nvidia_uvm }, { name: nvidia_drm }, { name: nvidia_modeset }] }
   sysctls: { net.core.bpf_jit_harden: "1" }
-  nodeLabels: { nvidia.com/gpu.deploy.operator-validator: "false" }
+  nodeLabels: { nvidia.com/gpu.deploy.operator-validator: "false", ${daemonLabel.powerLimit}: ${powerLimitLabel(280)} }
 `;
 
 const values = {
