@@ -64,7 +64,6 @@ export function oneMachine(common: Common, index: number, before: pulumi.Resourc
       stdin,
       environment,
       logging: "stderr",
-      addPreviousOutputInEnv: false,
     },
     { parent, customTimeouts: { create: "1h35m", update: "1h35m", delete: "1h35m" } },
   );
@@ -140,7 +139,6 @@ function adopted(
       stdin: JSON.stringify({ machine: node, address, patches: [ours] }),
       environment: { TALOS_GPU_TALOSCONFIG: talosconfig },
       logging: "stderr",
-      addPreviousOutputInEnv: false,
     },
     { parent, customTimeouts: { create: "5m", update: "5m", delete: "5m" } },
   );

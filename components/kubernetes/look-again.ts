@@ -50,7 +50,7 @@ export class LookAgain {
       .apply((all) => JSON.stringify({ manager: MANAGER, objects: all } satisfies PutBackTask));
     return runProgram(
       `${this.name}-look-again-${step}`,
-      { verb: "put-back", task, kubeconfig: this.kubeconfig, limit: LIMIT, lookAgain: this.said },
+      { verb: "put-back", task, kubeconfig: this.kubeconfig, limit: LIMIT, lookAgain: this.said, forgets: true },
       { ...(parent && { parent }), ...(dependsOn && { dependsOn }) },
     );
   }

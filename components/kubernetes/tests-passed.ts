@@ -49,7 +49,14 @@ export function testsPassed(
       ...(mustPass ? { mustPass } : {}),
     } satisfies Omit<GateTask, "pollSeconds">),
   );
-  const use = { verb: "gate", task, kubeconfig, limit: outlasting(limit).create, lookAgain: again?.said };
+  const use = {
+    verb: "gate",
+    task,
+    kubeconfig,
+    limit: outlasting(limit).create,
+    lookAgain: again?.said,
+    forgets: true,
+  };
   const dependsOn = [...smokeTests, ...(again?.after ? [again.after] : [])];
   const gate = runProgram(`${name}-gate`, use, { ...(parent && { parent }), dependsOn });
   untested(gate).apply((found) => {

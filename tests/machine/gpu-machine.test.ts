@@ -80,7 +80,7 @@ describe("the upgrade", () => {
       configurationHash: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
     expect(inputs["logging"]).toBe("stderr");
-    expect(inputs["addPreviousOutputInEnv"]).toBe(false);
+    expect(inputs["addPreviousOutputInEnv"]).toBeUndefined(); // it must know what the last run did
     expect(inputs["delete"]).toBeUndefined();
   });
 

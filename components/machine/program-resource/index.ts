@@ -22,6 +22,12 @@ export interface ProgramUse {
   lookAgain?: string | undefined;
   /** Values whose change replaces the resource. Default none. */
   triggers?: string[];
+  /**
+   * Whether the verb has no use for what its last run said. That comes by environment, where a text over 128 KiB keeps every
+   * later run from starting (Linux, execve: MAX_ARG_STRLEN), and a line for each of a thousand machines is longer. Default: it
+   * has, as whoever takes something away must know what was added.
+   */
+  forgets?: boolean;
 }
 
 /** The machine program as a resource: runs when its task, its text or its credentials change. */
@@ -45,9 +51,7 @@ export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomRes
           : { TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY: secretOf(use.omni.serviceAccountKey) }),
       },
       logging: command.local.Logging.Stderr,
-      // What the last run said would come by environment, where a text over 128 KiB keeps every later run from starting (Linux,
-      // execve: MAX_ARG_STRLEN); that of many machines may be longer. The program has no use for it.
-      addPreviousOutputInEnv: false,
+      ...(use.forgets ? { addPreviousOutputInEnv: false } : {}),
     },
     {
       // What a replacement brought would be taken away again by the end of the one before it.
