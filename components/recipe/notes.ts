@@ -24,12 +24,36 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
           `${fromLegacy.map(([name]) => name).join(", ")}: from Talos ≤ 1.12 to ≥ 1.13; what this stack offers the GPUs with goes before the machines and comes back after the last of them${spec.upgrade?.first?.length ? " that goes ahead, so until a machine is upgraded no new pod gets a GPU there" : ", so until then no new pod gets a GPU"}; a device plugin release or a RuntimeClass "nvidia" of somebody else's must be removed first (docs/migration.md)`,
         ]
       : []),
+    ...bootNotes(spec),
     ...cardNotes(facts),
     ...powerNotes(facts),
     ...chartNotes(spec),
     ...mpsNotes(spec),
     ...migNotes(spec, facts),
   ];
+}
+
+/**
+ * First minor release of a boot medium that the Talos provider installs from: it asks by a dry run whether the configuration reboots
+ * the machine. Before, the answer leaves the mode out, which reads as a reboot; the provider then stages, which that mode refuses
+ * (talos v1.12.6, internal/app/maintenance/server.go, ApplyConfiguration; v1.13.0,
+ * internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go; terraform-provider-talos v0.11.0,
+ * pkg/talos/talos_machine_configuration_apply_resource.go, dryRunNeedsReboot).
+ */
+const firstInstalling = 13;
+
+/** Which medium the machines wait in is not in the stack; mostly it is of the release that they install. */
+function bootNotes({ bootstrap, machines, talosVersion }: ClusterSpec): string[] {
+  if (!bootstrap) return [];
+  const old = (text: string): boolean => (parseTalosVersion(text)?.minor ?? firstInstalling) < firstInstalling;
+  const names = Object.entries(machines).flatMap(([name, machine]) =>
+    old(machine.talosVersion ?? talosVersion) ? [name] : [],
+  );
+  return names.length === 0
+    ? []
+    : [
+        `${names.join(", ")}: start from a boot medium of Talos 1.${firstInstalling} or newer, whatever release the stack installs; the Talos provider cannot install from the maintenance mode of an older one, and tries until its time is over`,
+      ];
 }
 
 /** Cards that the stack describes, since no table has them. */

@@ -46,6 +46,10 @@ test("what was assumed is noted", () => {
   expect(withCard({ model: "H200" }, 300)).toEqual([]); // a known range is judged, and needs no note
   expect(withCard({ model: "A10G" }, 150)).toEqual([expect.stringContaining("whether the A10G takes 150 W")]);
   expect(planCluster(validStack("rtx5070ti")).notes).toEqual([]);
+  const begun = (talosVersion: string) =>
+    planCluster({ ...validStack("rtx5070ti"), talosVersion, bootstrap: true }).notes;
+  expect(begun("v1.12.4")).toEqual([expect.stringContaining("k8s-worker4: start from a boot medium of Talos 1.13")]);
+  expect(begun("v1.13.4").join()).not.toContain("boot medium");
   const mig = validStack("mig");
   const ampere = {
     ...mig,

@@ -51,7 +51,7 @@ export interface ClusterOptionsSpec {
    * Make the cluster. Its machines wait in maintenance mode. The first update makes the secrets, installs Talos with the wanted
    * image, bootstraps etcd on the first control plane by name, and fetches the kubeconfig. Leave it `true` afterwards: the stack
    * holds the secrets and the way to the cluster. Every machine must be owned, and at least one must be a control plane. The
-   * maintenance mode must be of Talos 1.13 or newer, too.
+   * machines must have started from a boot medium of Talos 1.13 or newer, whatever release the stack installs.
    * @default `false`: the cluster is there
    * @example `true`
    */
