@@ -58,13 +58,7 @@ export function oneMachine(common: Common, index: number, before: pulumi.Resourc
   const environment = { TALOS_GPU_TALOSCONFIG: talosconfig, TALOS_GPU_KUBECONFIG: kubeconfig };
   const upgrade = new command.local.Command(
     `${own}-upgrade`,
-    {
-      create: run("upgrade"),
-      update: run("upgrade"),
-      stdin,
-      environment,
-      logging: "stderr",
-    },
+    { create: run("upgrade"), update: run("upgrade"), stdin, environment, logging: "stderr" },
     { parent, customTimeouts: { create: "1h35m", update: "1h35m", delete: "1h35m" } },
   );
   const annotations = { "pulumi.com/patchForce": "true" };

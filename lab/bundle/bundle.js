@@ -8,7 +8,7 @@ const path = require("node:path");
 const repository = path.resolve(__dirname, "../..");
 /** Beside the packages, so that the bundle finds those that stay outside of it. */
 const cache = path.join(repository, "node_modules/.cache/talos-gpu");
-/** A bundle that nothing has used for this many milliseconds is removed: a day. */
+/** What nothing has used for this many milliseconds is removed: a day. */
 const kept = 86_400_000;
 
 /**
@@ -110,7 +110,7 @@ function put(file, content) {
   fs.renameSync(draft, file);
 }
 
-/** Removes bundles that nothing uses any more; a process that has read one is not disturbed. */
+/** Removes what nothing uses any more; a process that has read one is not disturbed. */
 function forget() {
   for (const file of fs.readdirSync(cache)) {
     const stat = fs.statSync(path.join(cache, file), { throwIfNoEntry: false });
@@ -144,4 +144,4 @@ function mapOf(file) {
   }
 }
 
-module.exports = { bundle, inSources };
+module.exports = { bundle, inSources, cache, kept };

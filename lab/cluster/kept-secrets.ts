@@ -3,16 +3,13 @@ import { createHash, randomUUID } from "node:crypto";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
-import { repository } from "../../stacks/stack-file";
+import { cache, kept } from "../bundle/bundle";
 
 const run = promisify(execFile);
-const folder = path.join(repository, "node_modules", ".cache", "talos-gpu");
-/** Milliseconds for which secrets serve further labs: a day. */
-const kept = 86_400_000;
 
 /**
- * Machine secrets for emulated machines, as the real talosctl makes them. One set serves the labs of a day, since making the
- * keys takes 1.5 s of a processor for each of them. They open nothing but emulated machines of this computer, and only its
+ * Machine secrets for emulated machines, as the real talosctl makes them, kept beside the bundles. One set serves the labs of a
+ * day, since making the keys takes 1.5 s of a processor for each of them. They open nothing but emulated machines of this computer, and only its
  * user can read them.
  *
  * @param talosctl program that makes them; its path names its build
@@ -21,13 +18,13 @@ const kept = 86_400_000;
  */
 export async function keptSecrets(talosctl: string, release: string): Promise<string> {
   const which = createHash("sha256").update(`${talosctl} ${release}`).digest("hex").slice(0, 16);
-  const file = path.join(folder, `lab-secrets-${which}.yaml`);
+  const file = path.join(cache, `lab-secrets-${which}.yaml`);
   const made = await fs.stat(file).then(
     ({ mtimeMs }) => mtimeMs,
     () => 0,
   );
   if (Date.now() - made > kept) {
-    await fs.mkdir(folder, { recursive: true });
+    await fs.mkdir(cache, { recursive: true });
     const draft = `${file}.${randomUUID()}`; // another lab may be making the same ones
     await run(talosctl, ["gen", "secrets", "--output-file", draft, "--talos-version", release]);
     await fs.rename(draft, file);

@@ -21,8 +21,6 @@ export function environmentOf({ dir, plugins, environment, passphrase }: LabEngi
     PULUMI_CONFIG_PASSPHRASE: passphrase ?? randomBytes(24).toString("base64url"),
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_AUTOMATION_API_SKIP_VERSION_CHECK: "true",
-    // It ends after seconds: a tenth of its time would go into collecting garbage.
-    GOGC: "400",
   };
   if (plugins === "real") return { ...environment, ...own };
   return {

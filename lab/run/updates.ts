@@ -145,7 +145,7 @@ export function commandEnvironment(lab: Lab): Record<string, string> {
   // The preflight asks for the chart where Helm finds it; an address of the real world is a folder of the lab's repository.
   const charts = lab.charts === undefined ? {} : { TALOS_GPU_CHARTS: lab.charts.addressOf("") };
   const first = [...(lab.omni === undefined ? [] : [lab.omni.bin]), path.dirname(lab.tools.talosctl)];
-  // talosctl ends at once: a tenth of its time would go into collecting garbage.
+  // Pulumi and talosctl end after seconds: a tenth of their time would go into collecting garbage.
   return {
     ...inherited,
     ...endpoint,

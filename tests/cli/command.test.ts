@@ -1,16 +1,5 @@
 import { helpOf, helpOfAll, parseOptions } from "../../cli/options";
-import type { Verb } from "../../cli/verb";
-
-const paint: Verb = {
-  summary: "paints it's picture",
-  argument: { name: "FILE", completes: "file", required: true },
-  options: {
-    brush: { value: { name: "KIND", completes: "nothing" }, multiple: true, help: "a brush [of: any kind]" },
-    onto: { value: { name: "FILE", completes: "file" }, help: "where to" },
-    twice: { help: "once more" },
-  },
-  run: async () => 0,
-};
+import { paint } from "./paint";
 
 describe("options, from one table", () => {
   test("values, switches and the argument", () => {

@@ -72,7 +72,7 @@ export function foreignCredentials(message: string, talosconfig?: string): Omit<
   const why = "nothing was changed: what follows would be refused, or happen to somebody else's cluster";
   if (message.startsWith("Kubernetes: ")) {
     const problem = /Unauthorized/i.test(message)
-      ? "the Kubernetes API does not know its user, or no longer"
+      ? "the Kubernetes API does not know its user, or knows it no longer"
       : /certificate|self.signed|x509/i.test(message)
         ? "it is of another cluster: the API server shows a certificate that its authority did not sign"
         : undefined;

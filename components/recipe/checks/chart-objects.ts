@@ -188,8 +188,7 @@ function amountFlaws(path: string, amount: unknown): Flaw[] {
 }
 
 function oneOf(path: string, value: unknown, words: readonly string[]): Flaw[] {
-  if (value === undefined || value === null || value === "" || words.includes(value as string)) return [];
-  return [[path, `${said(value)} is not one of ${words.join(", ")}`, "write one of them, or leave it out"]];
+  return value === "" ? [] : shapeFlaws({ words }, value, path); // an empty one reads as not set
 }
 
 const notText = (path: string, value: unknown): Flaw => [path, `${said(value)} is no text`, "write it in quotes"];

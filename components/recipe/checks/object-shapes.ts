@@ -58,16 +58,14 @@ const amongPods: Shape = {
 };
 
 const ids = { runAsUser: "a number", runAsGroup: "a number", runAsNonRoot: "true or false" } as const;
+const profile: Shape = {
+  fields: { type: { words: ["RuntimeDefault", "Unconfined", "Localhost"] }, localhostProfile: "text" },
+  needs: ["type"],
+};
 const confinement = {
   seLinuxOptions: { fields: { level: "text", role: "text", type: "text", user: "text" } },
-  seccompProfile: {
-    fields: { type: { words: ["RuntimeDefault", "Unconfined", "Localhost"] }, localhostProfile: "text" },
-    needs: ["type"],
-  },
-  appArmorProfile: {
-    fields: { type: { words: ["RuntimeDefault", "Unconfined", "Localhost"] }, localhostProfile: "text" },
-    needs: ["type"],
-  },
+  seccompProfile: profile,
+  appArmorProfile: profile,
   windowsOptions: "anything",
 } as const satisfies Record<string, Shape>;
 
@@ -117,6 +115,9 @@ export const podSecurity: Shape = {
   },
 };
 
+/** A key of a ConfigMap or of a Secret. */
+const keyOf: Shape = { fields: { name: "text", key: "text", optional: "true or false" }, needs: ["key"] };
+
 /** Where an environment variable's value comes from (`valueFrom`). */
 export const variableSource: Shape = {
   fields: {
@@ -124,8 +125,8 @@ export const variableSource: Shape = {
     value: "text",
     valueFrom: {
       fields: {
-        configMapKeyRef: { fields: { name: "text", key: "text", optional: "true or false" }, needs: ["key"] },
-        secretKeyRef: { fields: { name: "text", key: "text", optional: "true or false" }, needs: ["key"] },
+        configMapKeyRef: keyOf,
+        secretKeyRef: keyOf,
         fieldRef: { fields: { fieldPath: "text", apiVersion: "text" }, needs: ["fieldPath"] },
         resourceFieldRef: {
           fields: { resource: "text", containerName: "text", divisor: "anything" },

@@ -38,9 +38,9 @@ export interface OmniMachine {
  * upgrades before it configures, and would otherwise boot the machine once more for a configuration without a driver.
  *
  * Omni merges a machine's patches in the order of their IDs as text (siderolabs/omni, internal/backend/runtime/omni/controllers/
- * omni/internal/configpatch; cosi-project/runtime, pkg/state/impl/inmem/collection.go, List). So the user's, 5010 and on, come after the 500 of Omni's own editor, and the recipe's own, 510,
- * after them. It keeps its ID whatever comes before it: were it to move, Omni would hold its containerd part twice or not at all
- * between two writes, and with it twice Talos does not boot.
+ * omni/internal/configpatch; cosi-project/runtime, pkg/state/impl/inmem/collection.go, List). So the user's, 5010 and on, come
+ * after the 500 of Omni's own editor, and the recipe's own, 510, after them. It keeps its ID whatever comes before it: were it to
+ * move, Omni would hold its containerd part twice or not at all between two writes, and with it twice Talos does not boot.
  *
  * The extensions take the place of the cluster's and the machine set's list, they are not added to it (siderolabs/omni,
  * internal/backend/runtime/omni/controllers/omni/machine_extensions.go).

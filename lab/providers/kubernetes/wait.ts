@@ -115,15 +115,14 @@ async function itself(cluster: Cluster, object: KubernetesObject): Promise<Follo
 /** What an object's readiness depends on besides itself: a collection, and what a rule knows it as. */
 function relatedOf(object: KubernetesObject): { as: keyof Related; collection: Followed } | undefined {
   const { kind, metadata } = object;
-  const none = {};
   if (kind === "Service") {
     const query = { labelSelector: `kubernetes.io/service-name=${metadata?.name}` };
     const path = `/apis/discovery.k8s.io/v1/namespaces/${metadata?.namespace}/endpointslices`;
     return { as: "endpointSlices", collection: { path, query } };
   }
   if (kind === "PersistentVolumeClaim")
-    return { as: "storageClasses", collection: { path: "/apis/storage.k8s.io/v1/storageclasses", query: none } };
+    return { as: "storageClasses", collection: { path: "/apis/storage.k8s.io/v1/storageclasses", query: {} } };
   if (kind !== "Deployment" || claimsOf(object).length === 0) return undefined;
   const path = `/api/v1/namespaces/${metadata?.namespace}/persistentvolumeclaims`;
-  return { as: "claims", collection: { path, query: none } };
+  return { as: "claims", collection: { path, query: {} } };
 }

@@ -3,21 +3,12 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { completion } from "../../../cli/completion";
 import type { Verb } from "../../../cli/verb";
+import { paint } from "../paint";
 import { scratch } from "../stand";
 
 const folder = scratch();
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
-const paint: Verb = {
-  summary: "paints it's picture",
-  argument: { name: "FILE", completes: "file", required: true },
-  options: {
-    brush: { value: { name: "KIND", completes: "nothing" }, multiple: true, help: "a brush [of: any kind]" },
-    onto: { value: { name: "FILE", completes: "file" }, help: "where to" },
-    twice: { help: "once more" },
-  },
-  run: async () => 0,
-};
 const plan: Verb = { summary: "says what is painted", options: { stack: { help: "of which" } }, run: async () => 0 };
 const table: Record<string, Verb> = { paint, plan, completion: completion(() => table) };
 
