@@ -151,6 +151,7 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
         adminKubeconfig: lab.controlPlane.adminKubeconfig,
         caCert: lab.controlPlane.caCert,
         caKey: lab.controlPlane.caKey,
+        nodes: lab.controlPlane.nodes,
       },
       talos: existing === undefined ? null : { caCert: existing.caCert, caKey: existing.caKey },
       clusterName: spec.clusterName ?? "lab",

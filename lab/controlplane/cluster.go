@@ -16,12 +16,15 @@ type cluster struct {
 	logs   string
 
 	// etcd has an authority of its own, as in Talos: a client certificate of the cluster opens no database.
-	etcdCA     *authority
-	etcd       pair
-	ca         *authority
-	serving    pair
-	signing    struct{ public, private string }
-	admission  string
+	etcdCA    *authority
+	etcd      pair
+	ca        *authority
+	serving   pair
+	signing   struct{ public, private string }
+	admission string
+	egress    string
+	// nodes is the socket where whoever runs the machines answers.
+	nodes      string
 	etcdPort   int
 	peerPort   int
 	serverPort int
@@ -35,7 +38,7 @@ var firstServiceAddress = net.IPv4(10, 96, 0, 1)
 
 // newCluster lays out the folder: keys and certificates, the admission configuration, a place for logs.
 func newCluster(folder string) (*cluster, error) {
-	c := &cluster{folder: folder, logs: filepath.Join(folder, "logs"), admission: filepath.Join(folder, "admission.yaml")}
+	c := &cluster{folder: folder, logs: filepath.Join(folder, "logs"), admission: filepath.Join(folder, "admission.yaml"), egress: filepath.Join(folder, "egress.yaml"), nodes: filepath.Join(folder, "nodes.sock")}
 	secrets := filepath.Join(folder, "pki")
 	for _, path := range []string{c.logs, secrets} {
 		if err := os.MkdirAll(path, 0o700); err != nil {
@@ -66,6 +69,9 @@ func newCluster(folder string) (*cluster, error) {
 		return nil, err
 	}
 	if c.signing.public, c.signing.private, err = writeSigningKey(secrets); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(c.egress, fmt.Appendf(nil, egressConfiguration, c.nodes), 0o600); err != nil {
 		return nil, err
 	}
 	return c, os.WriteFile(c.admission, []byte(admissionConfiguration), 0o600)

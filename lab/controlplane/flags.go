@@ -32,6 +32,18 @@ plugins:
         namespaces: [kube-system]
 `
 
+// egressConfiguration has the API server ask at a socket for whatever is in the cluster's network.
+const egressConfiguration = `apiVersion: apiserver.k8s.io/v1beta1
+kind: EgressSelectorConfiguration
+egressSelections:
+  - name: cluster
+    connection:
+      proxyProtocol: HTTPConnect
+      transport:
+        uds:
+          udsName: %s
+`
+
 // etcdFlags: one member, whose data is thrown away. Its only election is the one it waits for at the start, hence the
 // short timeouts; writes are not flushed to the disk.
 func (c *cluster) etcdFlags() []string {
@@ -87,7 +99,9 @@ func (c *cluster) apiServerFlags() []string {
 		"--service-account-key-file=" + c.signing.public,
 		"--service-account-signing-key-file=" + c.signing.private,
 		"--service-cluster-ip-range=" + serviceNet,
-		"--kubelet-preferred-address-types=InternalDNS,InternalIP,Hostname",
+		// Kubelets have their machines' addresses, which this computer does not have: who runs the machines leads to them.
+		"--kubelet-preferred-address-types=InternalIP,Hostname",
+		"--egress-selector-config-file=" + c.egress,
 		"--profiling=false",
 	}
 }

@@ -13,6 +13,8 @@ export interface ControlPlane {
   caCert: string;
   /** Path of the authority's key, PEM (EC): kubelets' client certificates are signed with it. */
   caKey: string;
+  /** Path of the socket at which its API server asks for a way to an address in the cluster's network: `CONNECT address:port`. */
+  nodes: string;
   /** Process id of the parent of all components. */
   pid: number;
   /** Resolves when it has ended, wanted or not. */
@@ -38,6 +40,7 @@ interface Report {
   server: string;
   ca: { cert: string; key: string };
   adminKubeconfig: string;
+  nodes: string;
   pid: number;
 }
 
@@ -52,11 +55,11 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     ...(options.signal === undefined ? {} : { signal: options.signal }),
     ...(options.onLog === undefined ? {} : { onLog: options.onLog }),
   });
-  const { server, ca, adminKubeconfig, pid } = child.ready;
+  const { server, ca, adminKubeconfig, nodes, pid } = child.ready;
   const stop = async (): Promise<void> => {
     await child.stop();
     // It removes the folder itself, unless it had to be killed.
     await fs.rm(dir, { recursive: true, force: true });
   };
-  return { server, adminKubeconfig, caCert: ca.cert, caKey: ca.key, pid, ended: child.ended, stop };
+  return { server, adminKubeconfig, caCert: ca.cert, caKey: ca.key, nodes, pid, ended: child.ended, stop };
 }

@@ -24,7 +24,9 @@ type report struct {
 	Server          string   `json:"server"`
 	CA              reportCA `json:"ca"`
 	AdminKubeconfig string   `json:"adminKubeconfig"`
-	PID             int      `json:"pid"`
+	// Nodes is the socket at which the API server asks for a way to the nodes.
+	Nodes string `json:"nodes"`
+	PID   int    `json:"pid"`
 }
 
 type reportCA struct {
@@ -152,5 +154,5 @@ func start(ctx context.Context, folder string, children *family) (*report, error
 		return nil, err
 	}
 	ca := reportCA{Cert: c.ca.certPath, Key: c.ca.keyPath}
-	return &report{Server: c.server(), CA: ca, AdminKubeconfig: kubeconfig, PID: os.Getpid()}, nil
+	return &report{Server: c.server(), CA: ca, AdminKubeconfig: kubeconfig, Nodes: c.nodes, PID: os.Getpid()}, nil
 }

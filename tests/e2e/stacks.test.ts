@@ -1,5 +1,8 @@
 import * as path from "node:path";
-import { assertOk, expectReady, runLab } from "./support/labs";
+import { assertOk, expectReady, nothingLeft, runLab } from "./support/labs";
+import { nodeHere, traces } from "./support/real-node";
+
+const node = nodeHere();
 
 interface Expected {
   machines: Record<string, { talosVersion: string; driverVersion: string | null; gpus?: string; taints?: string[] }>;
@@ -66,11 +69,11 @@ const expected: Record<string, Expected> = {
 
 // Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(Object.entries(expected))(
-  "%s comes up as previewed: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the destroy leaves nothing",
+  `%s comes up as previewed, its GPU node ${node}: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the doctor finds nothing; the destroy leaves nothing`,
   async (stack, { machines, workloads, then, unseen = [] }) => {
     const edit = then === undefined ? [] : ["--then", path.join(__dirname, `stacks/Pulumi.${then.stack}.yaml`)];
-    const { status, report, lines } = await runLab([
-      ...["--stack", stack, "--preview", "--updates", "2", "--discover"],
+    const { status, report, lines, folder } = await runLab([
+      ...["--node", node, "--stack", stack, "--preview", "--updates", "2", "--discover"],
       ...edit,
     ]);
     assertOk({ status, report, lines });
@@ -106,6 +109,8 @@ test.concurrent.each(Object.entries(expected))(
     expectReady(report, then?.workloads ?? workloads);
     expect(report.discovered).toMatchObject({ unlike: unseen, unseen: [] });
     expect(report.left).toEqual([]);
+    await nothingLeft(folder);
+    expect(traces(folder)).toEqual([]);
   },
   10 * 60_000,
 );

@@ -99,12 +99,12 @@ async function startOne(binary: string, talosctl: string): Promise<Machines> {
     id: string;
   };
   const card = { model: "RTX 5070 Ti", architecture: "Blackwell", pciDevice: "0300_10de", count: 1, memoryMiB: 16303 };
-  const { server, adminKubeconfig, caCert, caKey } = controlPlane;
+  const { server, adminKubeconfig, caCert, caKey, nodes } = controlPlane;
   return startMachines(binary, {
     dir: at("machines"),
     timeScale: 60,
     factory: factory.url,
-    kubernetes: { server, adminKubeconfig, caCert, caKey },
+    kubernetes: { server, adminKubeconfig, caCert, caKey, nodes },
     talos: { caCert: at("os.crt"), caKey: at("os.key") },
     clusterName: "lab",
     machines: [

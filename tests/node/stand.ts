@@ -39,7 +39,6 @@ export interface Stand {
 export async function openStand(talosctl: string, stacks: readonly string[]): Promise<Stand> {
   const [first, ...later] = stacks;
   const more = later.flatMap((stack) => ["--then", stack]);
-  const before = traces();
   const lab = startLab(["--node", "real", "--stack", first!, ...more, "--keep"]);
   const folder = await lab.folder();
   await lab.line(/✔ Talos machines/);
@@ -67,12 +66,7 @@ export async function openStand(talosctl: string, stacks: readonly string[]): Pr
       lab.child.kill("SIGINT");
       await lab.ended;
       await nothingLeft(folder);
-      // Another lab may have come meanwhile, whose traces bear its name.
-      const ofAnother = (trace: string): boolean => {
-        const name = /talos-gpu-lab-[^/\s-]+/.exec(trace)?.[0] ?? path.basename(folder);
-        return name !== path.basename(folder);
-      };
-      return [...traces().filter((trace) => !before.includes(trace) && !ofAnother(trace)), ...left(folder)];
+      return [...traces(folder), ...left(folder)];
     },
   };
 }

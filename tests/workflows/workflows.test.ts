@@ -83,7 +83,10 @@ process.exit(require("node:child_process").spawnSync(args[0], args.slice(1), { s
   test("asks for its tests as root", () => {
     expect(run(0)).toEqual({
       status: 0,
-      called: ["npm run --silent tools -- --node --look 1", "npx jest --ci tests/node 1"],
+      called: [
+        "npm run --silent tools -- --node --look 1",
+        "npx jest --ci tests/node tests/e2e/stacks.test.ts tests/e2e/in-use.test.ts 1",
+      ],
     });
   });
 

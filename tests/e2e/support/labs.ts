@@ -51,15 +51,16 @@ export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
   return { child, lines, folder, line, ended };
 }
 
-/** Runs the lab to its end and gives its report. */
+/** Runs the lab to its end and gives its report, and the folder that it had. */
 export async function runLab(
   args: string[],
   env: NodeJS.ProcessEnv = {},
-): Promise<{ status: number | string; report: LabReport; lines: string[] }> {
+): Promise<{ status: number | string; report: LabReport; lines: string[]; folder: string }> {
   const run = startLab([...args, "--json"], env);
-  const { status, stdout } = await run.ended;
+  const lived = run.folder().catch(() => ""); // one that ends before it has a control plane says why in its lines
+  const [{ status, stdout }, folder] = await Promise.all([run.ended, lived]);
   try {
-    return { status, report: JSON.parse(stdout) as LabReport, lines: run.lines };
+    return { status, report: JSON.parse(stdout) as LabReport, lines: run.lines, folder };
   } catch (error) {
     throw new Error(`no JSON on standard output; the last lines:\n${run.lines.slice(-40).join("\n")}`, {
       cause: error,

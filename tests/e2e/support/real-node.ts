@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { whyNoRealNode } from "../../../lab/node/able";
+import { readOr } from "./processes";
 
 /** Why no test has a real node here: it is not asked for, or cannot be. Empty: they have. */
 export function whyNotReal(): string[] {
@@ -8,14 +9,17 @@ export function whyNotReal(): string[] {
   return whyNoRealNode();
 }
 
-/** What real nodes may leave on this computer: mounts, links of the network, control groups; of one lab, by its folder, the links are left out. */
-export function traces(lab = ""): string[] {
-  const name = lab === "" ? "talos-gpu-lab-" : path.basename(lab);
+/** `--node` of a lab whose test holds on either: the real one where it can be had, for what is emulated is run by the other labs. */
+export const nodeHere = (): "real" | "emulated" => (whyNotReal().length === 0 ? "real" : "emulated");
+
+/** What real nodes of a lab, by its folder, may leave on this computer: mounts, links of the network, control groups. */
+export function traces(lab: string): string[] {
+  const name = path.basename(lab);
   const mounts = fs.readFileSync("/proc/self/mountinfo", "utf8").split("\n");
-  const links = lab === "" ? fs.readdirSync("/sys/class/net").filter((link) => link.startsWith("tgnode")) : [];
+  const links = fs.readdirSync("/sys/class/net").map((link) => `${link} ${readOr(`/sys/class/net/${link}/ifalias`)}`);
   const roots = ["/sys/fs/cgroup", ...folders("/sys/fs/cgroup")];
   const groups = roots.flatMap(folders).filter((folder) => path.basename(folder).startsWith(name));
-  return [...mounts.filter((line) => line.includes(name)), ...links, ...groups];
+  return [...[...mounts, ...links].filter((line) => line.includes(name)), ...groups];
 }
 
 const folders = (at: string): string[] =>

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -76,7 +77,7 @@ func start(ctx context.Context, config Config, machine host.Machine, snapshot ho
 		defer close(b.goodbye)
 		// The node dies with the thread that started it (PR_SET_PDEATHSIG), which therefore stays.
 		runtime.LockOSThread()
-		if err := run(ctx, specOf(config, machine, snapshot), config.Authority, machine); err != nil && ctx.Err() == nil {
+		if err := run(ctx, specOf(config, machine, snapshot), config, machine); err != nil && ctx.Err() == nil {
 			machine.Event("the real node ended: %v", err)
 			logf(machine, "%v", err)
 		}
@@ -100,13 +101,21 @@ func specOf(config Config, machine host.Machine, s host.Snapshot) *boot.Spec {
 		real = func(wait time.Duration) time.Duration { return wait }
 	}
 	return &boot.Spec{
-		Name: machine.Name(), Folder: filepath.Join(filepath.Dir(machine.RootFS()), "node"),
+		Name: machine.Name(), Address: ipv4(machine.Address()), Folder: filepath.Join(filepath.Dir(machine.RootFS()), "node"),
 		Programs: config.Programs, Server: config.Server, CACert: config.CACert, CAKey: config.CAKey,
 		Parts: s.CRIParts, Talos: s.TalosVersion, BootID: s.BootID, Taints: s.RegisterWithTaints,
 		Toolkit: s.LibraryVersion != "", Libraries: s.LibraryVersion, Driver: s.DriverVersion, Proc: filepath.Join(machine.RootFS(), "proc/driver"), Specification: s.Era == host.EraCDI && s.DriverVersion != "",
 		Cards: gpu.Unsplit(machine.Key(), s), RealDriver: config.RealDriver,
 		StatusEvery: max(time.Second, real(statusEvery)), RestartAfter: real(restartAfter),
 	}
+}
+
+// ipv4 is an address that a node can have; "" for a machine's host name, and for IPv6, which the node's network lacks.
+func ipv4(address string) string {
+	if ip, err := netip.ParseAddr(address); err != nil || !ip.Is4() {
+		return ""
+	}
+	return address
 }
 
 // leave says that the node is not ready, as Talos' kubelet does when its machine goes down: Talos stands in for systemd's logind, which a kubelet asks

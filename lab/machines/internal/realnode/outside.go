@@ -18,7 +18,7 @@ import (
 	"syscall"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/identity"
+	"talos-gpu/lab/machines/internal/node/reach"
 	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/cable"
 	"talos-gpu/lab/machines/internal/realnode/driver"
@@ -45,7 +45,7 @@ func Main(arguments []string) (handled bool, code int) {
 }
 
 // run runs one boot's node in namespaces of its own, until ctx or the node ends.
-func run(ctx context.Context, spec *boot.Spec, authority *identity.Authority, machine host.Machine) error {
+func run(ctx context.Context, spec *boot.Spec, config Config, machine host.Machine) error {
 	for _, folder := range []string{"programs", "images", "logs"} {
 		if err := os.MkdirAll(filepath.Join(spec.Folder, folder), 0o700); err != nil {
 			return err
@@ -64,7 +64,7 @@ func run(ctx context.Context, spec *boot.Spec, authority *identity.Authority, ma
 		return err
 	}
 	defer stop()
-	stopFacts, err := facts.Serve(spec, authority, machine)
+	stopFacts, err := facts.Serve(spec, config.Authority, machine)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func run(ctx context.Context, spec *boot.Spec, authority *identity.Authority, ma
 		return err
 	}
 	defer own.Remove()
-	return live(ctx, spec, path, own)
+	return live(ctx, spec, path, own, config.Kubelets)
 }
 
 // groupName begins as the lab's folder is called, by which the lab's janitor finds what a node left that was cut off.
@@ -89,7 +89,7 @@ func groupName(node string) string {
 	return fmt.Sprintf("%s-%s-%d", lab, node, os.Getpid())
 }
 
-func live(ctx context.Context, spec *boot.Spec, path string, own groups.Groups) error {
+func live(ctx context.Context, spec *boot.Spec, path string, own groups.Groups, kubelets *reach.Table) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -124,10 +124,12 @@ func live(ctx context.Context, spec *boot.Spec, path string, own groups.Groups) 
 	if err := own.Take(command.Process.Pid); err != nil {
 		return fail(err)
 	}
-	network, err := cable.Connect(command.Process.Pid)
+	network, err := cable.Connect(command.Process.Pid, groupName(spec.Name))
 	if err != nil {
 		return fail(err)
 	}
+	kubelets.Put(spec.Address, boot.Address(network))
+	defer kubelets.Put(spec.Address, "")
 	if _, err := fmt.Fprintln(begin, network); err != nil {
 		return fail(err)
 	}

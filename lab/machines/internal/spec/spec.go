@@ -33,6 +33,8 @@ type Kubernetes struct {
 	AdminKubeconfig string `json:"adminKubeconfig"`
 	CACert          string `json:"caCert"`
 	CAKey           string `json:"caKey"`
+	// Nodes is the socket at which its API server asks for a way to the kubelets.
+	Nodes string `json:"nodes"`
 }
 
 // PKI names a CA's files (PEM).

@@ -18,6 +18,7 @@ import (
 	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/network"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules"
+	"talos-gpu/lab/machines/internal/node/reach"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
 	"talos-gpu/lab/machines/internal/realnode"
 	"talos-gpu/lab/machines/internal/spec"
@@ -31,6 +32,8 @@ type Config struct {
 	AdminKubeconfig string `json:"adminKubeconfig"`
 	CACert          string `json:"caCert"`
 	CAKey           string `json:"caKey"`
+	// Nodes is the socket at which the API server asks for a way to the kubelets.
+	Nodes string `json:"nodes"`
 }
 
 // Run runs until ctx ends or a part fails, and then has stopped every process that a container started.
@@ -67,17 +70,20 @@ func Run(ctx context.Context, cfg Config, machines []host.Machine, real map[stri
 			RuntimePrograms: rules.RuntimePrograms(), CommonPrograms: rules.CommonPrograms(pods),
 		},
 	}
-	ended := make(chan error, len(machines)+1)
+	kubelets := &reach.Table{}
+	ended := make(chan error, len(machines)+2)
 	go func() { ended <- provisionStorage(ctx, client) }()
+	go func() { ended <- kubelets.Serve(ctx, cfg.Nodes) }()
 	for _, machine := range machines {
 		node, isReal := real[machine.Key()]
 		go func() {
 			if !isReal {
+				kubelets.Put(machine.Address(), "127.0.0.1")
 				ended <- runKubelet(ctx, shared, machine)
 				return
 			}
 			ended <- realnode.Follow(ctx, realnode.Config{
-				Authority: authority, Server: cfg.Server, CACert: cfg.CACert, CAKey: cfg.CAKey, Programs: node.Programs, RealDriver: node.RealDriver,
+				Authority: authority, Server: cfg.Server, CACert: cfg.CACert, CAKey: cfg.CAKey, Kubelets: kubelets, Programs: node.Programs, RealDriver: node.RealDriver,
 			}, machine)
 		}()
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -112,7 +113,8 @@ func (w *worker) create(ctx context.Context, spec *corev1.Container, folders map
 	}
 	container := cri.Container{
 		Pod: w.latest(), Spec: spec, Machine: machine, Argv: argv, Env: env, Handler: w.handler, GPUs: injected.GPUs,
-		Libraries: injected.Libraries, Paths: paths, PodIP: w.podIP, Devices: w.session.devices,
+		SharesMemory: slices.ContainsFunc(spec.VolumeMounts, func(mount corev1.VolumeMount) bool { return mount.MountPath == "/dev/shm" }),
+		Libraries:    injected.Libraries, Paths: paths, PodIP: w.podIP, Devices: w.session.devices,
 	}
 	return w.session.runtime.Create(container, work, func(address string) {
 		w.state.change(func(s *podState) { s.address = address })

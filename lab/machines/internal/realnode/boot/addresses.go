@@ -16,7 +16,7 @@ const FactsAddress = APIAddress + ":8181"
 // Gateway is this computer's address on a node's cable, by the number of its network here.
 func Gateway(network int) string { return fmt.Sprintf("10.255.%d.1", network) }
 
-// Address is the node's own on its cable.
+// Address is the node's on its cable: how this computer reaches it. Nodes of two labs may have the same machine's address beside it.
 func Address(network int) string { return fmt.Sprintf("10.255.%d.2", network) }
 
 // Link is the cable's end on this computer.

@@ -4,6 +4,7 @@
 package boot
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -17,6 +18,8 @@ import (
 // Spec describes one boot of a node.
 type Spec struct {
 	Name string `json:"name"`
+	// Address of its machine; "": none that the node can have, which then has that of its cable alone.
+	Address string `json:"address"`
 	// Folder is the node's own. What is built into it stays from boot to boot.
 	Folder string `json:"folder"`
 	// Programs are folders with the programs, as they are built.
@@ -62,6 +65,9 @@ func Load(path string) (*Spec, error) {
 	}
 	return spec, nil
 }
+
+// NodeIP is what the node says its address is, by the number of its network.
+func (s *Spec) NodeIP(network int) string { return cmp.Or(s.Address, Address(network)) }
 
 // StandsIn says that the driver that is up is the stand-in.
 func (s *Spec) StandsIn() bool { return s.Toolkit && !s.RealDriver && len(s.Cards) > 0 }

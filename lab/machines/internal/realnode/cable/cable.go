@@ -19,8 +19,8 @@ import (
 const networks = 250
 
 // Connect lays a cable from this computer into the node's network, and gives the number of its network: the first that no other node has. The cable
-// goes with the node's network namespace.
-func Connect(pid int) (int, error) {
+// goes with the node's network namespace; until then its end here says whose it is.
+func Connect(pid int, owner string) (int, error) {
 	for network := 1; network <= networks; network++ {
 		link := boot.Link(network)
 		if files.Exists("/sys/class/net/" + link) {
@@ -32,7 +32,7 @@ func Connect(pid int) (int, error) {
 			}
 			return 0, err
 		}
-		for _, line := range []string{fmt.Sprintf("addr add %s/30 dev %s", boot.Gateway(network), link), fmt.Sprintf("link set %s up", link)} {
+		for _, line := range []string{fmt.Sprintf("addr add %s/30 dev %s", boot.Gateway(network), link), fmt.Sprintf("link set %s alias %s up", link, owner)} {
 			if err := IP(line); err != nil {
 				return 0, err
 			}
@@ -51,16 +51,20 @@ func IP(line string) error {
 	return nil
 }
 
-// Attach is the cable's end in the node: its address, and the cluster's API at the two addresses where the node and its pods look for it.
+// Attach is the cable's end in the node: its address, its machine's, and the cluster's API at the two addresses where the node and its pods look for it.
 func Attach(spec *boot.Spec, number int) error {
 	server, err := url.Parse(spec.Server)
 	if err != nil {
 		return err
 	}
-	for _, line := range []string{
+	lines := []string{
 		"link set lo up", "addr add " + boot.APIAddress + "/32 dev lo",
 		"addr add " + boot.Address(number) + "/30 dev eth0", "link set eth0 up", "route add default via " + boot.Gateway(number),
-	} {
+	}
+	if spec.Address != "" {
+		lines = append(lines, "addr add "+spec.Address+"/32 dev eth0")
+	}
+	for _, line := range lines {
 		if err := IP(line); err != nil {
 			return err
 		}

@@ -3,9 +3,10 @@
 package cable
 
 import (
-	"io"
 	"net"
 	"time"
+
+	"talos-gpu/lab/machines/internal/node/reach"
 )
 
 // DialTo connects to an address.
@@ -27,19 +28,7 @@ func Forward(listener net.Listener, dial func() (net.Conn, error)) {
 				return
 			}
 			defer server.Close()
-			join(client, server)
+			reach.Join(client, server)
 		}()
 	}
-}
-
-// join passes on what both say, until one of them has ended.
-func join(client, server net.Conn) {
-	done := make(chan struct{}, 2)
-	for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
-		go func() {
-			_, _ = io.Copy(pair[0], pair[1])
-			done <- struct{}{}
-		}()
-	}
-	<-done
 }

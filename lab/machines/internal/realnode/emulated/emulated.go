@@ -98,6 +98,9 @@ func Run(image string, argv []string) int {
 	return program(ctx, containerOf(found, image, argv))
 }
 
+// usualSharedMemory is what containerd gives a pod that asks for nothing else (containerd 2.2.3, internal/cri/server/sandbox_run_linux.go).
+const usualSharedMemory = 64 << 20
+
 func fails(name string, err error) int {
 	fmt.Fprintf(os.Stderr, "lab: %s: %v\n", name, err)
 	return 126
@@ -124,5 +127,9 @@ func containerOf(found facts.Facts, image string, argv []string) *cri.Container 
 	}
 	libraries, _ := filepath.Glob("/usr/local/lib/libnvidia-ml.so*")
 	c.Libraries = len(libraries) > 0
+	shared := syscall.Statfs_t{}
+	if err := syscall.Statfs("/dev/shm", &shared); err == nil {
+		c.SharesMemory = shared.Blocks*uint64(shared.Bsize) > usualSharedMemory
+	}
 	return c
 }

@@ -117,7 +117,7 @@ func inside(path, network string) error {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
 	}
-	kubelet := []string{"/usr/bin/kubelet", "--config=/etc/kubernetes/kubelet.yaml", "--kubeconfig=/etc/kubernetes/kubeconfig", "--hostname-override=" + spec.Name, "--node-ip=" + boot.Address(number), "--v=2"}
+	kubelet := []string{"/usr/bin/kubelet", "--config=/etc/kubernetes/kubelet.yaml", "--kubeconfig=/etc/kubernetes/kubeconfig", "--hostname-override=" + spec.Name, "--node-ip=" + spec.NodeIP(number), "--v=2"}
 	failed := make(chan error, 3)
 	for _, each := range []service{
 		{"containerd", []string{"/usr/bin/containerd", "--config", "/etc/containerd/config.toml"}, func() error { return exec.Command("/usr/bin/ctr", "version").Run() }},

@@ -35,6 +35,8 @@ type Container struct {
 	Libraries bool
 	// Paths of the container on this computer.
 	Paths Paths
+	// SharesMemory says that the container has more of /dev/shm than containerd's 64 MiB.
+	SharesMemory bool
 	// Output takes what the program writes.
 	Output io.Writer
 	// PodIP of the pod.

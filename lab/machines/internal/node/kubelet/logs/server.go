@@ -26,7 +26,7 @@ func folderOf(rootFS, namespace, pod, uid string) string {
 }
 
 // Serve is the one part of the kubelet's own API that is emulated: GET /containerLogs/NAMESPACE/POD/CONTAINER, with
-// tailLines; not follow, whole log so far. It listens on 127.0.0.1; the API server reaches it by the node's address of type InternalDNS.
+// tailLines; not follow, whole log so far. It listens on 127.0.0.1; the API server reaches it by the package reach.
 func Serve(ctx context.Context, rootFS string) (port int32, err error) {
 	certificate, err := selfSigned()
 	if err != nil {

@@ -79,8 +79,6 @@ func nodeStatus(name, address string, port int32, s host.Snapshot) corev1.NodeSt
 		Addresses: []corev1.NodeAddress{
 			{Type: corev1.NodeInternalIP, Address: address},
 			{Type: corev1.NodeHostName, Address: name},
-			// Not a real node's: where the emulated kubelet serves logs. An API server that prefers this type reaches it.
-			{Type: corev1.NodeInternalDNS, Address: "localhost"},
 		},
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: port}},
 		NodeInfo: corev1.NodeSystemInfo{

@@ -26,7 +26,7 @@ func vLLM(ctx context.Context, c *cri.Container) int {
 		c.Logf("ValueError: World size (%d) is larger than the number of available GPUs (%d) in this node.", parallel, len(c.GPUs))
 		return 1
 	}
-	if parallel > 1 && !sharesMemory(c) {
+	if parallel > 1 && !c.SharesMemory {
 		c.Logf("torch.distributed.DistBackendError: NCCL error: unhandled system error: Error while creating shared memory segment /dev/shm/nccl")
 		return 1
 	}
@@ -63,14 +63,4 @@ func vllmArguments(argv []string) (model string, parallel int) {
 		}
 	}
 	return model, parallel
-}
-
-// sharesMemory says whether the container has more of /dev/shm than containerd's 64 MiB.
-func sharesMemory(c *cri.Container) bool {
-	for _, mount := range c.Spec.VolumeMounts {
-		if mount.MountPath == "/dev/shm" {
-			return true
-		}
-	}
-	return false
 }
