@@ -4,6 +4,7 @@ import * as readline from "node:readline";
 import type { Came, LabReport } from "../../../lab/run/report";
 import { startApart } from "./apart";
 import { descendants, readOr } from "./processes";
+import { traces } from "./real-node";
 import { untilSeen } from "../../../lab/until";
 
 /** A lab that runs as a user would run it, as a process of its own. */
@@ -52,15 +53,15 @@ export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
 }
 
 /** Runs the lab to its end and gives its report, and the folder that it had. */
-export async function runLab(
+export async function runLab<Report = LabReport>(
   args: string[],
   env: NodeJS.ProcessEnv = {},
-): Promise<{ status: number | string; report: LabReport; lines: string[]; folder: string }> {
+): Promise<{ status: number | string; report: Report; lines: string[]; folder: string }> {
   const run = startLab([...args, "--json"], env);
   const lived = run.folder().catch(() => ""); // one that ends before it has a control plane says why in its lines
   const [{ status, stdout }, folder] = await Promise.all([run.ended, lived]);
   try {
-    return { status, report: JSON.parse(stdout) as LabReport, lines: run.lines, folder };
+    return { status, report: JSON.parse(stdout) as Report, lines: run.lines, folder };
   } catch (error) {
     throw new Error(`no JSON on standard output; the last lines:\n${run.lines.slice(-40).join("\n")}`, {
       cause: error,
@@ -104,8 +105,11 @@ export function left(folder: string): string[] {
     .map((pid) => readOr(`/proc/${pid}/cmdline`).replace(/\0/g, " "));
 }
 
-/** Resolves when a lab has left neither folder nor process; rejects after the limit, naming what is left. */
+/**
+ * Resolves when a lab has left no folder, process, mount, link and control group; rejects after the limit, naming what is left. A
+ * link goes a moment after its lab: the kernel takes a network apart when nobody waits for it any more.
+ */
 export async function nothingLeft(folder: string, limitSeconds = 30): Promise<void> {
-  const all = (): string[] => [...(fs.existsSync(folder) ? [folder] : []), ...left(folder)];
+  const all = (): string[] => [...(fs.existsSync(folder) ? [folder] : []), ...left(folder), ...traces(folder)];
   await untilSeen("nothing is left", { seconds: limitSeconds, every: 100 }, all, (still) => still.length === 0);
 }

@@ -9,6 +9,14 @@ export function whyNotReal(): string[] {
   return whyNoRealNode();
 }
 
+/** Tests that have a real node, or are skipped, and then their name says why. */
+export function describeReal(name: string, tests: () => void): void {
+  const reasons = whyNotReal().join("; ");
+  if (reasons === "") return describe(name, tests);
+  console.warn(`${name}: skipped: ${reasons}`);
+  describe.skip(`${name} (skipped: ${reasons})`, tests);
+}
+
 /** `--node` of a lab whose test holds on either: the real one where it can be had, for what is emulated is run by the other labs. */
 export const nodeHere = (): "real" | "emulated" => (whyNotReal().length === 0 ? "real" : "emulated");
 
@@ -16,7 +24,9 @@ export const nodeHere = (): "real" | "emulated" => (whyNotReal().length === 0 ? 
 export function traces(lab: string): string[] {
   const name = path.basename(lab);
   const mounts = fs.readFileSync("/proc/self/mountinfo", "utf8").split("\n");
-  const links = fs.readdirSync("/sys/class/net").map((link) => `${link} ${readOr(`/sys/class/net/${link}/ifalias`)}`);
+  const links = fs
+    .readdirSync("/sys/class/net")
+    .map((link) => `${link} ${readOr(`/sys/class/net/${link}/ifalias`).trim()}`);
   const roots = ["/sys/fs/cgroup", ...folders("/sys/fs/cgroup")];
   const groups = roots.flatMap(folders).filter((folder) => path.basename(folder).startsWith(name));
   return [...[...mounts, ...links].filter((line) => line.includes(name)), ...groups];

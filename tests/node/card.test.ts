@@ -1,0 +1,26 @@
+import { chosenCases } from "../../lab/node/gpu/cases";
+import type { CasesReport } from "../../lab/node/gpu/table";
+import { nothingLeft, runLab } from "../e2e/support/labs";
+import { describeReal } from "../e2e/support/real-node";
+
+/** Needs a card that computes. */
+const computes = "smoke";
+
+// What a cluster with cards must do, and what the doctor must say of it, by `--gpu`'s own cases, where a stand-in has the driver's place.
+describeReal("the cases of a card, on a stand-in of one", () => {
+  let report: CasesReport;
+  let folder: string;
+  beforeAll(async () => {
+    ({ report, folder } = await runLab<CasesReport>(["--node", "real", "--cases", "all"]));
+  }, 30 * 60_000);
+
+  const titles = chosenCases(["all"]).map(({ id, title }) => [title, id]);
+  test.each([...titles, ["everything is taken down", "down"]])("%s", (_title, id) => {
+    const { held, seen } = report.rows.find((row) => row.id === id)!;
+    expect({ held, seen }).toEqual({ held: id === computes ? undefined : true, seen });
+  });
+
+  test("nothing of it is left: no process, mount, link, control group, file", async () => {
+    await nothingLeft(folder);
+  }, 60_000);
+});
