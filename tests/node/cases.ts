@@ -32,7 +32,8 @@ export const noHandler = "nope";
 /** What happens to pods every day. */
 export const cases: Record<string, Case> = {
   completes: {
-    pod: () => ({ spec: never, container: sh("true") }),
+    // An image of its own: where another case's pod has pulled it before, it is there.
+    pod: () => ({ spec: never, container: { image: "debian:12", ...sh("true") } }),
     come: phase("Succeeded"),
     events: ["Pulling", "Pulled", "Created", "Started"],
   },

@@ -63,4 +63,18 @@ const other: Case = {
   },
 };
 
-export const powerCases: readonly Case[] = [same, other];
+const refused: Case = {
+  id: "power-refused",
+  title: "a power limit below what the card takes is refused at preview",
+  run: async (stand, say) => {
+    const card = cardOf(stand.gpus[0]!);
+    const range = card && powerRangeOf(card);
+    if (!range?.knownMin) return untried("the tables do not know what the card takes at least");
+    const least = Math.floor(stand.cards?.()[0]?.minPowerW ?? range.min);
+    const said = await stand.refusal({ watts: least - 1 }, say);
+    const reason = /machines\.\S+\.powerLimit: .*?(?=; error:|$)/.exec(said)?.[0];
+    return reason === undefined ? wrong(said || `the preview takes ${least - 1} W`) : held(reason);
+  },
+};
+
+export const powerCases: readonly Case[] = [same, refused, other];
