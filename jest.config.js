@@ -16,7 +16,7 @@ module.exports = {
   },
   transformIgnorePatterns: ["/node_modules/(?!@pulumi/pulumi/runtime/debuggable\\.js$)"],
   moduleNameMapper: {
-    "^@npmcli/arborist$": "<rootDir>/lab/bundle/no-arborist.js",
+    "^\\./closure/(serializeClosure|codePaths)$": "<rootDir>/lab/bundle/no-closures.js",
     "^talos-gpu$": "<rootDir>/components/index.ts",
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },

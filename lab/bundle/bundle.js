@@ -1,9 +1,10 @@
 // Bundles a program of this repository into one JavaScript file and keeps it by content. tsx would transpile, resolve and
 // load hundreds of files anew in every process. Plain JavaScript, since it runs before anything is there that reads TypeScript.
-const { createHash, randomUUID } = require("node:crypto");
+const { createHash } = require("node:crypto");
 const fs = require("node:fs");
 const { SourceMap } = require("node:module");
 const path = require("node:path");
+const { put } = require("./put");
 
 const repository = path.resolve(__dirname, "../..");
 /** Beside the packages, so that the bundle finds those that stay outside of it. */
@@ -53,7 +54,10 @@ function fresh(index) {
     const same = ([input, hash]) => hashOf(fs.readFileSync(path.join(repository, input))) === hash;
     if (made !== circumstances() || !Object.entries(inputs).every(same)) return undefined;
     const now = new Date();
-    for (const used of [index, path.join(cache, file), path.join(cache, `${file}.map`)]) fs.utimesSync(used, now, now);
+    for (const used of [index, ...["", ".map"].map((suffix) => path.join(cache, `${file}${suffix}`))])
+      fs.utimesSync(used, now, now);
+    const compiled = path.join(cache, `${file}.v8`); // see compile.js; not there before a first run has ended
+    if (fs.existsSync(compiled)) fs.utimesSync(compiled, now, now);
     return path.join(cache, file);
   } catch {
     return undefined; // not made yet, or a source that has gone
@@ -101,14 +105,6 @@ const ownPlaces = {
     });
   },
 };
-
-/** Writes a file whole: another process may be making the same one. */
-function put(file, content) {
-  fs.mkdirSync(path.dirname(file), { recursive: true });
-  const draft = `${file}.${randomUUID()}`;
-  fs.writeFileSync(draft, content);
-  fs.renameSync(draft, file);
-}
 
 /** Removes what nothing uses any more; a process that has read one is not disturbed. */
 function forget() {

@@ -2,11 +2,13 @@
 /* global console */
 const fs = require("node:fs");
 const { bundle, inSources } = require("./bundle");
+const { compile } = require("./compile");
 
-// What the SDK loads under this name from here on is the one that stands in for it.
-const arborist = require.resolve("@npmcli/arborist", { paths: [require.resolve("@pulumi/pulumi")] });
-require("./no-arborist");
-require.cache[arborist] = require.cache[require.resolve("./no-arborist")];
+// What the SDK loads under these names from here on is the module that stands in for them.
+const standIn = require.resolve("./no-closures");
+require(standIn);
+for (const name of ["serializeClosure", "codePaths"])
+  require.cache[require.resolve(`@pulumi/pulumi/runtime/closure/${name}`)] = require.cache[standIn];
 
 process.argv.splice(1, 1); // the program sees its own file and arguments
 // Where the repository is linked into another folder, its sources and the bundle of them stay the same.
@@ -14,7 +16,10 @@ process.argv[1] = fs.realpathSync(process.argv[1]);
 process.on("uncaughtExceptionMonitor", (error) => {
   if (error instanceof Error) error.stack = inSources(error.stack ?? "");
 });
-bundle(process.argv[1]).then(require, (error) => {
-  console.error(error instanceof Error ? error.message : String(error));
-  process.exit(1);
-});
+bundle(process.argv[1]).then(
+  (file) => void compile(file)(),
+  (error) => {
+    console.error(error instanceof Error ? error.message : String(error));
+    process.exit(1);
+  },
+);

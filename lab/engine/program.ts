@@ -1,7 +1,4 @@
-import { readFileSync } from "node:fs";
-import { createRequire, wrap } from "node:module";
-import * as path from "node:path";
-import { Script } from "node:vm";
+import { compile } from "../bundle/compile";
 
 /** What a stack's program is to the engine: registers resources, returns the stack's outputs. */
 export type Program = () => Promise<Record<string, unknown> | undefined>;
@@ -12,19 +9,17 @@ export type Program = () => Promise<Record<string, unknown> | undefined>;
  * The engine's Node host starts a process per update; the Automation API's inline program runs in this process, where
  * modules are evaluated once. A second update would then register nothing at all, since a program registers its
  * resources while its module is evaluated. So every update evaluates the file anew, which a bundle makes the whole program
- * (`bundle.js`); it is compiled once, as that takes longer than the evaluation. Packages outside of it stay, because the SDK
+ * (`bundle.js`); it is compiled once, as that takes longer than the evaluation (`compile.js`). Packages outside of it stay, because the SDK
  * must be one and the same; it keeps what belongs to an update in a store of its own for each (sdk/nodejs/automation/server.ts,
  * `withLocalStorage`).
  *
- * @param file the program, absolute: JavaScript, a bundle when it has more than one module
+ * @param file the program, absolute: JavaScript whose name is of its content, a bundle when it has more than one module
  */
 export function programFromFile(file: string): Program {
-  const evaluate = new Script(wrap(readFileSync(file, "utf8")), { filename: file }).runInThisContext() as Evaluate;
+  const evaluate = compile(file);
   return async () => {
-    const module: { exports: unknown } = { exports: {} };
-    evaluate.call(module.exports, module.exports, createRequire(file), module, file, path.dirname(file));
+    const exported = evaluate();
     // As Pulumi's Node host: a main file that exports a function is called for its outputs (sdk/nodejs/cmd/run/run.ts).
-    const { exports: exported } = module;
     const outputs = (await (typeof exported === "function" ? (exported as Program)() : exported)) as Record<
       string,
       unknown
@@ -32,13 +27,3 @@ export function programFromFile(file: string): Program {
     return { ...outputs };
   };
 }
-
-/** A CommonJS module's code, as Node calls it. */
-type Evaluate = (
-  this: unknown,
-  exports: unknown,
-  require: NodeJS.Require,
-  module: { exports: unknown },
-  file: string,
-  folder: string,
-) => void;

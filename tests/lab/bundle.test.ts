@@ -52,3 +52,17 @@ test("it is kept while its sources stay what they are, and made anew when one of
   expect(second).not.toBe(first);
   expect((await run(process.execPath, [second])).stdout).toMatch(/^2 /);
 });
+
+test("what V8 made of it is kept with it, used by the next run, and made anew where it is of no use", async () => {
+  const runner = path.resolve("lab/bundle/run.js");
+  const file = program("compiles.ts", `export const part = (): string => "compiled";`);
+  const speak = async (): Promise<string> => (await run(process.execPath, [runner, file])).stdout;
+  expect(await speak()).toMatch(/^compiled /);
+  const kept = `${await bundle(file)}.v8`;
+  const made = statSync(kept).ino;
+  expect(await speak()).toMatch(/^compiled /);
+  expect(statSync(kept).ino).toBe(made);
+  writeFileSync(kept, "of another release of V8");
+  expect(await speak()).toMatch(/^compiled /);
+  expect(statSync(kept).size).toBeGreaterThan(100);
+});

@@ -1,0 +1,7 @@
+/**
+ * The code of a bundle. Evaluated, it gives its exports; each time anew, as if no module of it had been there before.
+ *
+ * @param file a CommonJS file whose name is of its content, absolute
+ * @returns evaluates it
+ */
+export function compile(file: string): () => unknown;
