@@ -1,5 +1,5 @@
 import { parse } from "yaml";
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * What is read of talhelper's `talconfig.yaml` (talhelper, pkg/config/config.go). All else of it makes the machine's

@@ -1,5 +1,5 @@
 import { parse } from "yaml";
-import { z } from "zod";
+import * as z from "zod";
 import { specSchema } from "../../components/recipe/stack/spec-schema";
 import { credentialKeys } from "../../stacks/configuration";
 import { type Field, fieldsOfStack } from "./fields";

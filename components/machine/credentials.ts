@@ -1,5 +1,5 @@
 import { parse, stringify } from "yaml";
-import { z } from "zod";
+import * as z from "zod";
 import { isMapping } from "../recipe/mapping";
 import type { Fault, Rule } from "../recipe/rules";
 

@@ -1,6 +1,7 @@
 import { build } from "esbuild";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
+import { bundle } from "../../components/bundles";
 import { repository } from "../../stacks/stack-file";
 
 /** Packages of this repository, by their name in `node_modules`: their folder, and what their build makes of which file. */
@@ -8,12 +9,6 @@ const packages: Readonly<Record<string, string>> = {
   "talos-gpu": "components",
   "@pulumiverse/talos": "sdk/talos",
   "talos-gpu-policy": "policy",
-};
-
-/** What the build bundles with its dependencies, by what becomes of it (components/package.json). */
-const bundles: Readonly<Record<string, string>> = {
-  "machine/program/main.ts": "program.js",
-  "kubernetes/guard/cluster-objects.ts": "cluster-objects.js",
 };
 
 const copied = ["Pulumi.yaml", "package.json", "tsconfig.json", ".npmrc", "stacks", "examples"];
@@ -58,10 +53,7 @@ async function buildPackage(name: string, folder: string): Promise<void> {
   await fs.writeFile(path.join(at, "bin", "index.d.ts"), 'export * from "../index";\n');
   const data = files.filter((file) => file.includes("/") && file.endsWith(".json"));
   await Promise.all(data.map((file) => fs.cp(path.join(at, file), path.join(at, "bin", file))));
-  for (const [source, made] of Object.entries(bundles).filter(([source]) => files.includes(source))) {
-    const entry = path.join(repository, name, source);
-    await build({ ...common, entryPoints: [entry], bundle: true, outfile: path.join(at, "bin", made) });
-  }
+  if (name === "components") bundle(path.join(at, "bin"), ["program", "cluster-objects", "kubernetes-client"]);
 }
 
 /** The same packages, by links: scopes are folders of their own, as what this repository holds takes its place in one. */

@@ -4,10 +4,8 @@ import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import * as os from "node:os";
 import * as path from "node:path";
-import { buildSync } from "esbuild";
+import { bundle } from "../../components/bundles";
 import type { DoctorReport } from "../../cli/doctor/report";
-
-const repository = path.resolve(__dirname, "../..");
 
 /** A folder of a test's own. */
 export const scratch = (): string => fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cli-"));
@@ -46,14 +44,8 @@ export function cliStand(): CliStand {
 
 /** Bundles the command as the components' build does, and gives its file: beside it there is nothing of this repository. */
 export function bundled(folder: string): string {
-  const { scripts } = JSON.parse(fs.readFileSync(path.join(repository, "components/package.json"), "utf8")) as {
-    scripts: { build: string };
-  };
-  if (!scripts.build.includes("../cli/main.ts --bundle")) throw new Error("the build makes no command");
-  const outfile = path.join(folder, "cli.js");
-  const entryPoints = [path.join(repository, "cli/main.ts")];
-  buildSync({ entryPoints, outfile, bundle: true, platform: "node", target: "node20", format: "cjs" });
-  return outfile;
+  bundle(folder, ["cli"]);
+  return path.join(folder, "cli.js");
 }
 
 /** How the command ended. */

@@ -1,6 +1,7 @@
 import { gunzipSync } from "node:zlib";
-import { KubeConfig, KubernetesObjectApi, CoreV1Api, type KubernetesObject } from "@kubernetes/client-node";
+import type { KubernetesObject } from "@kubernetes/client-node";
 import { systemClock, waitFor } from "../../machine/program/clock";
+import { client } from "../../machine/program/kubernetes/client";
 import { KubernetesApi } from "../../machine/program/kubernetes/kubernetes-api";
 import { type ClusterObjects, type LiveObject, type ObjectKey, OWNER, type ReleaseRecord, titleOf } from "./live";
 
@@ -17,6 +18,7 @@ class Calls extends KubernetesApi {
 
 /** Objects of a cluster, with whatever a kubeconfig can authenticate by. A program of its own file: the client is bundled with it. */
 export function clusterObjects(kubeconfig: string): ClusterObjects {
+  const { CoreV1Api, KubeConfig, KubernetesObjectApi } = client();
   const config = new KubeConfig();
   config.loadFromString(kubeconfig);
   const objects = KubernetesObjectApi.makeApiClient(config);

@@ -1,5 +1,5 @@
 import * as fs from "node:fs";
-import { z } from "zod";
+import * as z from "zod";
 
 /** What the program is told by its environment: credentials, the answer of the last run, and how often the lab looks. */
 

@@ -1,6 +1,7 @@
-import { KubeConfig } from "@kubernetes/client-node";
+import type { KubeConfig } from "@kubernetes/client-node";
 import { secretValues, SecretFiles } from "./credentials";
 import { fileOf, omniCredentials, take } from "./environment";
+import { client } from "./kubernetes/client";
 import { KubernetesCluster } from "./kubernetes/kubernetes";
 import { OmniServer } from "./omni/server";
 import type { Report } from "./progress";
@@ -101,7 +102,7 @@ export function meansOf(given: Given, report: Report): { means: Means; close: ()
 
 function kubeconfigOf(content: string | undefined): KubeConfig | undefined {
   if (content === undefined) return undefined;
-  const config = new KubeConfig();
+  const config = new (client().KubeConfig)();
   config.loadFromString(content);
   return config;
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { parse, stringify } from "yaml";
-import { z } from "zod";
+import * as z from "zod";
 import { remember } from "../memory";
 import type { OverlaySpec } from "../stack/spec/index";
 

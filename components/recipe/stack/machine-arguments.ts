@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import * as rules from "../rules";
 import { image, ruled, text } from "./notation";
 import { taintEffects } from "./workloads/descriptor";

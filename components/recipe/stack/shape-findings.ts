@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { shown, type Fault } from "../rules";
 import type { Finding } from "../types";
 import { childAt, fieldOf } from "./plain-data";

@@ -4,11 +4,12 @@ import * as os from "node:os";
 import * as path from "node:path";
 import * as readline from "node:readline";
 import { parse } from "yaml";
+import { bundle } from "../../../components/bundles";
 import { adoptResult, upgradeResult } from "../../../components/machine/program/task";
 import { talosconfig } from "../credentials-fixture";
 import { schematics, task } from "./fakes";
 
-/** The program as it is shipped, in one file, with a stand-in for talosctl. */
+/** The program as it is shipped, with a stand-in for talosctl. */
 const root = path.resolve(__dirname, "../../..");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "machine-program-test-"));
 const program = path.join(folder, "program.js");
@@ -17,16 +18,7 @@ const KEY = "bG9uZy1zZWNyZXQ";
 
 beforeAll(() => {
   const esbuild = path.join(root, "node_modules/.bin/esbuild");
-  const { build } = (
-    JSON.parse(fs.readFileSync(path.join(root, "components/package.json"), "utf8")) as { scripts: { build: string } }
-  ).scripts;
-  const flags = build
-    .split("&&")[0]!
-    .trim()
-    .split(" ")
-    .slice(1)
-    .filter((flag) => !flag.startsWith("--outfile"));
-  execFileSync(esbuild, [...flags, `--outfile=${program}`], { cwd: path.join(root, "components") });
+  bundle(folder, ["program", "kubernetes-client"]);
   const double = [path.join(__dirname, "talosctl-double.ts"), "--platform=node", "--format=cjs", "--log-level=warning"];
   execFileSync(esbuild, [...double, `--outfile=${path.join(folder, "talosctl")}`]);
   fs.chmodSync(path.join(folder, "talosctl"), 0o755);

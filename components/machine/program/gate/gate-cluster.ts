@@ -1,12 +1,5 @@
-import {
-  BatchV1Api,
-  PatchStrategy,
-  setHeaderOptions,
-  type KubeConfig,
-  type V1Job,
-  type V1Node,
-  type V1Pod,
-} from "@kubernetes/client-node";
+import type { BatchV1Api, KubeConfig, V1Job, V1Node, V1Pod } from "@kubernetes/client-node";
+import { client } from "../kubernetes/client";
 import { KubernetesApi } from "../kubernetes/kubernetes-api";
 import { UNTESTED } from "./untested";
 
@@ -34,7 +27,7 @@ export class GateCluster extends KubernetesApi implements TestedCluster {
 
   constructor(config: KubeConfig, secrets: readonly string[]) {
     super(config, secrets);
-    this.batch = config.makeApiClient(BatchV1Api);
+    this.batch = config.makeApiClient(client().BatchV1Api);
   }
 
   async jobs(namespace: string): Promise<V1Job[]> {
@@ -63,6 +56,7 @@ export class GateCluster extends KubernetesApi implements TestedCluster {
 
   async suspend(namespace: string, name: string, why: string): Promise<void> {
     const body = { metadata: { annotations: { [UNTESTED]: why } }, spec: { suspend: true } };
+    const { PatchStrategy, setHeaderOptions } = client();
     const options = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
     await this.call(`Job ${namespace}/${name}`, () =>
       this.batch.patchNamespacedJob({ namespace, name, body, fieldManager: "talos-gpu-gate" }, options),

@@ -1,5 +1,6 @@
-import { KubernetesObjectApi, PatchStrategy, type KubeConfig, type KubernetesObject } from "@kubernetes/client-node";
+import type { KubeConfig, KubernetesObject, KubernetesObjectApi } from "@kubernetes/client-node";
 import type { PutBackTask } from "../task";
+import { client } from "./client";
 import { KubernetesApi } from "./kubernetes-api";
 import type { AppliedObjects } from "./put-back";
 
@@ -11,7 +12,7 @@ export class LiveObjects extends KubernetesApi implements AppliedObjects {
 
   constructor(config: KubeConfig, secrets: readonly string[]) {
     super(config, secrets);
-    this.objects = KubernetesObjectApi.makeApiClient(config);
+    this.objects = client().KubernetesObjectApi.makeApiClient(config);
   }
 
   read({ apiVersion, kind, metadata: { name, namespace } }: Wanted): Promise<KubernetesObject | undefined> {
@@ -28,7 +29,7 @@ export class LiveObjects extends KubernetesApi implements AppliedObjects {
         undefined,
         manager,
         true,
-        PatchStrategy.ServerSideApply,
+        client().PatchStrategy.ServerSideApply,
       );
     return (await this.call(`${object.kind} ${object.metadata.name}`, request))!;
   }

@@ -1,6 +1,7 @@
-import { CoreV1Api, type KubeConfig, type V1Node, type V1Pod } from "@kubernetes/client-node";
+import type { CoreV1Api, KubeConfig, V1Node, V1Pod } from "@kubernetes/client-node";
 import { formatDuration } from "../../duration";
 import { CallError, redact } from "../failure";
+import { client } from "./client";
 
 /** Milliseconds for one request. */
 const REQUEST = 30_000;
@@ -13,7 +14,7 @@ export abstract class KubernetesApi {
     config: KubeConfig,
     private readonly secrets: readonly string[],
   ) {
-    this.core = config.makeApiClient(CoreV1Api);
+    this.core = config.makeApiClient(client().CoreV1Api);
   }
 
   /** A node; undefined when there is none of this name. */

@@ -1,12 +1,6 @@
-import {
-  type KubeConfig,
-  NodeV1Api,
-  PatchStrategy,
-  setHeaderOptions,
-  type V1Node,
-  type V1Pod,
-} from "@kubernetes/client-node";
+import type { KubeConfig, NodeV1Api, V1Node, V1Pod } from "@kubernetes/client-node";
 import type { Cluster, NodeState, PodState } from "../machine";
+import { client } from "./client";
 import { KubernetesApi, Refused } from "./kubernetes-api";
 import type { RuntimeClasses } from "./runtime-class";
 import type { TaintedNodes } from "./taint";
@@ -18,7 +12,7 @@ export class KubernetesCluster extends KubernetesApi implements Cluster, Tainted
 
   constructor(config: KubeConfig, secrets: readonly string[]) {
     super(config, secrets);
-    this.classes = config.makeApiClient(NodeV1Api);
+    this.classes = config.makeApiClient(client().NodeV1Api);
   }
 
   async node(name: string): Promise<NodeState | undefined> {
@@ -79,6 +73,7 @@ export class KubernetesCluster extends KubernetesApi implements Cluster, Tainted
   }
 
   private async patch(name: string, body: object, instead: Record<number, any> = {}): Promise<unknown> {
+    const { PatchStrategy, setHeaderOptions } = client();
     const options = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
     const request = () => this.core.patchNode({ name, body, fieldManager: "talos-gpu" }, options);
     return this.call<unknown>(`node ${name}`, request, instead);

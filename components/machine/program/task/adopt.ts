@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** Task of `adopt` and `release`. */
 export const adoptTask = z.strictObject({

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { duration, pollSeconds } from "./parts";
 
 /** Task of `gate`. */

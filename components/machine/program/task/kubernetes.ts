@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { duration, nodeTaint, pollSeconds } from "./parts";
 
 /** A taint of a node; what else Kubernetes keeps of it (`timeAdded`) stays as it is. */

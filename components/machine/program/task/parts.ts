@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { parseDuration } from "../../duration";
 
 /** A duration, e.g. `90s` or `10m`. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { drop, duration, nodeTaint, pollSeconds } from "./parts";
 
 /** Task of `upgrade`. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { cudaVersion, describeWorkload, gpuAccess, gpuServer, underItsName } from "./descriptor";
 
 const schema = z.strictObject(gpuServer);

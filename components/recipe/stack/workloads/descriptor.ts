@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import * as rules from "../../rules";
 import { count, image, namespace, objectName, quantity, ruled, text } from "../notation";
 import type { WorkloadsSpec } from "../spec/index";

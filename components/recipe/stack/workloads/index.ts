@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ClusterSpec, WorkloadsSpec } from "../spec/index";
 import { comfyui } from "./comfyui";
 import type { SaidOfGpus, WorkloadDescriptor } from "./descriptor";

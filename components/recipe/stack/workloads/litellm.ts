@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import * as rules from "../../rules";
 import { image, namespace, objectName, ruled } from "../notation";
 import { describeWorkload, ofCluster, underItsName } from "./descriptor";

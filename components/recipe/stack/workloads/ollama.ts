@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import * as rules from "../../rules";
 import { image, ruled } from "../notation";
 import { ModelPull } from "../spec/index";

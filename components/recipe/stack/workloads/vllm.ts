@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import * as rules from "../../rules";
 import { objectName, quantity, ruled, text } from "../notation";
 import { cudaVersion, describeWorkload, gpuAccess, gpuServer, underItsName } from "./descriptor";

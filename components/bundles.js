@@ -1,0 +1,37 @@
+// Bundles the programs of this package, each with all that it needs, since whoever runs one has installed nothing for it.
+const { buildSync } = require("esbuild");
+const path = require("node:path");
+
+/** Program, in `bin`, to its main file. */
+const programs = {
+  program: "machine/program/main.ts",
+  "cluster-objects": "kubernetes/guard/cluster-objects.ts",
+  "kubernetes-client": "machine/program/kubernetes/kubernetes-client.ts",
+  cli: "../cli/main.ts",
+};
+
+/**
+ * @param {string} outdir folder that they go to, absolute
+ * @param {readonly string[]} names of those to make; default all
+ */
+function bundle(outdir, names = Object.keys(programs)) {
+  buildSync({
+    entryPoints: names.map((name) => ({ in: programs[name], out: name })),
+    absWorkingDir: __dirname,
+    outdir,
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    format: "cjs",
+    // Two of them share it, and load it only when they need it (machine/program/kubernetes/client.ts).
+    external: ["./kubernetes-client"],
+    // node-fetch takes its `URL` only where Node has none; loading it is a tenth of a run, and Node warns of its `punycode`.
+    alias: { "whatwg-url": "node:url" },
+    minifyWhitespace: true,
+    logLevel: "warning",
+  });
+}
+
+if (require.main === module) bundle(path.join(__dirname, "bin"));
+
+module.exports = { bundle };

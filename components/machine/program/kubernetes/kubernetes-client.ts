@@ -1,0 +1,10 @@
+/** What the machine program and the guard use of the client of Kubernetes: the build bundles it for both, into a file of its own. */
+export {
+  BatchV1Api,
+  CoreV1Api,
+  KubeConfig,
+  KubernetesObjectApi,
+  NodeV1Api,
+  PatchStrategy,
+  setHeaderOptions,
+} from "@kubernetes/client-node";
