@@ -1,7 +1,7 @@
 import type { OutputMap } from "@pulumi/pulumi/automation";
 import { readFile } from "node:fs/promises";
 import * as path from "node:path";
-import type { Passphrase } from "./passphrase";
+import type { StackSecrets } from "./stack-secrets";
 
 // sdk/go/common/resource/properties.go: the mark of values that are more than JSON, and that of a secret among them.
 const signature = "4dabf18193072939515e22adb298388d";
@@ -17,17 +17,17 @@ interface Checkpoint {
  */
 export async function outputsOf(
   { dir, project, stack }: { dir: string; project: string; stack: string },
-  passphrase: Passphrase,
+  secrets: StackSecrets,
 ): Promise<OutputMap> {
   const file = path.join(dir, "state/.pulumi/stacks", project, `${stack}.json`);
   const { checkpoint } = JSON.parse(await readFile(file, "utf8")) as Checkpoint;
   const root = checkpoint?.latest?.resources?.find(({ type }) => type === "pulumi:pulumi:Stack");
-  const entries = Object.entries(root?.outputs ?? {}).map(([name, value]) => [name, revealed(value, passphrase)]);
+  const entries = Object.entries(root?.outputs ?? {}).map(([name, value]) => [name, revealed(value, secrets)]);
   return Object.fromEntries(entries) as OutputMap;
 }
 
 /** A value without its secret marks, and whether it had any. */
-function revealed(value: unknown, passphrase: Passphrase): { value: any; secret: boolean } {
+function revealed(value: unknown, secrets: StackSecrets): { value: any; secret: boolean } {
   let secret = false;
   const plain = (part: unknown): unknown => {
     if (Array.isArray(part)) return part.map(plain);
@@ -36,7 +36,7 @@ function revealed(value: unknown, passphrase: Passphrase): { value: any; secret:
     if (map[signature] !== secretSignature)
       return Object.fromEntries(Object.entries(map).map(([key, child]) => [key, plain(child)]));
     secret = true;
-    return plain(JSON.parse(passphrase.decrypt(map["ciphertext"] as string)));
+    return plain(JSON.parse(secrets.decrypt(map["ciphertext"] as string)));
   };
   return { value: plain(value), secret };
 }

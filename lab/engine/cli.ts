@@ -1,5 +1,4 @@
 import { PulumiCommand } from "@pulumi/pulumi/automation";
-import { randomBytes } from "node:crypto";
 import { mkdir, symlink } from "node:fs/promises";
 import * as path from "node:path";
 import type { LabEngineOptions } from "./options";
@@ -15,10 +14,9 @@ export async function commandOf(pulumi: string, dir: string): Promise<PulumiComm
 }
 
 /** Environment of the CLI: a backend of its own; and a home of its own, but where the published plugins are asked for. */
-export function environmentOf({ dir, plugins, environment, passphrase }: LabEngineOptions): Record<string, string> {
+export function environmentOf({ dir, plugins, environment }: LabEngineOptions): Record<string, string> {
   const own = {
     PULUMI_BACKEND_URL: `file://${path.join(dir, "state")}`,
-    PULUMI_CONFIG_PASSPHRASE: passphrase ?? randomBytes(24).toString("base64url"),
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_AUTOMATION_API_SKIP_VERSION_CHECK: "true",
   };

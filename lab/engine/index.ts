@@ -6,8 +6,8 @@ import { outputsOf } from "./checkpoint";
 import { commandOf, environmentOf } from "./cli";
 import { EventRecord } from "./events";
 import type { LabEngineOptions, RunOptions, RunResult } from "./options";
-import { Passphrase } from "./passphrase";
 import { projectSettings, type SettingsFile, workspaceSettings } from "./settings";
+import { secretsProvider, StackSecrets } from "./stack-secrets";
 import { limit } from "../session/limit";
 
 export type { Changes, Progress } from "./events";
@@ -24,19 +24,19 @@ export class LabEngine {
     private readonly stack: Stack,
     private readonly dir: string,
     private readonly settings: SettingsFile,
-    private readonly passphrase: Passphrase,
+    private readonly secrets: StackSecrets,
   ) {}
 
-  /** Makes the project and the stack, or opens those that `dir` has. Errors: the CLI's own words. */
+  /** Makes the project and the stack. Errors: the CLI's own words. */
   static async open(options: LabEngineOptions): Promise<LabEngine> {
     const { dir, project, stack } = options;
     await mkdir(path.join(dir, "state"), { recursive: true, mode: 0o700 });
-    const environment = environmentOf(options);
+    const secrets = await StackSecrets.make();
     const { program } = options;
     const workspace = await LocalWorkspace.create({
       pulumiCommand: await commandOf(options.pulumi, dir),
-      envVars: environment,
-      secretsProvider: "passphrase",
+      envVars: { ...environmentOf(options), ...secrets.environment },
+      secretsProvider,
       ...(typeof program === "string"
         ? { workDir: program }
         : {
@@ -49,19 +49,18 @@ export class LabEngine {
       typeof program === "string" ? await projectSettings(program, stack) : workspaceSettings(workspace, stack);
     const exists = settings.exists();
     const known = exists ? await settings.read() : {};
-    const passphrase = await Passphrase.of(environment["PULUMI_CONFIG_PASSPHRASE"]!, known.encryptionSalt);
     const entries = Object.entries(options.secrets ?? {}).map(([key, value]) => [
       key,
-      { secure: passphrase.encrypt(value) },
+      { secure: secrets.encrypt(value) },
     ]);
     // Written by us, and before the stack is made: as arguments of `pulumi config set`, secrets were everybody's to read.
     await settings.write({
-      encryptionSalt: passphrase.salt,
+      ...secrets.settings,
       config: { ...known.config, ...Object.fromEntries(entries), ...options.config } as StackConfig,
     });
-    const outputs = (): Promise<OutputMap> => outputsOf(options, passphrase);
+    const outputs = (): Promise<OutputMap> => outputsOf(options, secrets);
     const made = await (exists ? Stack.select(stack, workspace) : Stack.create(stack, workspace));
-    return new LabEngine(withoutQuestions(made, outputs), dir, settings, passphrase);
+    return new LabEngine(withoutQuestions(made, outputs), dir, settings, secrets);
   }
 
   /** Puts plain configuration, by full key, in the place of all that there is; secrets stay, but for those that are given. */
@@ -71,7 +70,7 @@ export class LabEngine {
   ): Promise<void> {
     const settings = await this.settings.read();
     const secret = Object.entries(settings.config ?? {}).filter(([, value]) => isSecret(value));
-    const given = Object.entries(secrets).map(([key, value]) => [key, { secure: this.passphrase.encrypt(value) }]);
+    const given = Object.entries(secrets).map(([key, value]) => [key, { secure: this.secrets.encrypt(value) }]);
     const all = { ...Object.fromEntries(secret), ...Object.fromEntries(given), ...config };
     await this.settings.write({ ...settings, config: all });
   }

@@ -23,11 +23,6 @@ export interface LabEngineOptions {
   readonly secrets?: Readonly<Record<string, string>>;
   /** Providers that listen, name to port; `real` lets the CLI find and install the published plugins. */
   readonly plugins: Readonly<Record<string, number>> | "real";
-  /**
-   * Encrypts the stack's secrets; goes to the engine by environment. Default: random, so that what is in `dir` cannot be
-   * read by a later engine. Give one to open the same `dir` again.
-   */
-  readonly passphrase?: string;
   /** Further environment of the engine and of real plugins. Default: this process' alone. */
   readonly environment?: Readonly<Record<string, string>>;
 }

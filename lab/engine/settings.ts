@@ -29,9 +29,12 @@ export async function projectSettings(folder: string, stack: string): Promise<Se
   return {
     exists: () => existsSync(file),
     read: async () => {
-      const { encryptionsalt, config } = (parse(await readFile(file, "utf8")) ?? {}) as Record<string, never>;
-      return { ...(encryptionsalt ? { encryptionSalt: encryptionsalt } : {}), config: config ?? {} };
+      const said = (parse(await readFile(file, "utf8")) ?? {}) as Record<string, string>;
+      const { secretsprovider: secretsProvider, encryptedkey: encryptedKey, config = {} } = said;
+      const secrets = secretsProvider && encryptedKey ? { secretsProvider, encryptedKey } : {};
+      return { ...secrets, config: config as StackSettings["config"] & {} };
     },
-    write: ({ encryptionSalt, config }) => writeFile(file, stringify({ encryptionsalt: encryptionSalt, config })),
+    write: ({ secretsProvider, encryptedKey, config }) =>
+      writeFile(file, stringify({ secretsprovider: secretsProvider, encryptedkey: encryptedKey, config })),
   };
 }
