@@ -60,16 +60,23 @@ export function textOf(file: string): string {
 /**
  * The same of a text that a stack file has, or had.
  *
- * @throws Error naming the file when it is no YAML.
+ * @throws Error naming the file when it is no YAML, or not that of a stack.
  */
 export function configurationOf(text: string, file: string): Record<string, unknown> {
-  const document = readYaml(text, file) as { config?: Record<string, unknown> } | null;
+  const document = mappingOf(readYaml(text, file), file, "");
   return Object.fromEntries(
-    Object.entries(document?.config ?? {})
+    Object.entries(mappingOf(document["config"], file, "config: "))
       .filter(([key]) => !key.includes(":") || key.startsWith(`${project}:`)) // without a name it is this project's
       .map(([key, value]): [string, unknown] => [key.replace(`${project}:`, ""), value])
       .filter(([key]) => !credentialKeys.includes(key)),
   );
+}
+
+/** A mapping, where there is something at all. */
+function mappingOf(value: unknown, file: string, where: string): Record<string, unknown> {
+  if (value === undefined || value === null) return {};
+  if (typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new Error(`${file}: ${where}is not a mapping, so the stack is unknown; name a stack file, Pulumi.<stack>.yaml`);
 }
 
 function readYaml(text: string, file: string): unknown {

@@ -25,6 +25,8 @@ export const plan: Verb = {
     const stack = valueOf(given, "stack");
     if (stack === undefined)
       throw new Error("--stack: is missing, so it is not known what to plan; give a stack's name, or its file");
+    if (given.switches.has("json") && given.switches.has("html"))
+      throw new Error("--json, --html: only one of them can be the result; leave one out");
     const file = stackFileOf(stack);
     const base = valueOf(given, "base");
     const after = sideOf(textOf(file), file);

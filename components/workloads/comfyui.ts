@@ -6,11 +6,10 @@ import { comfyUiImage } from "../recipe/facts/cuda";
 import { type ComfyUiSpec } from "../recipe/stack/spec/index";
 import { comfyui as kind } from "../recipe/stack/workloads/comfyui";
 import { accessRules, type GpuAccess } from "./gpu-access";
-import { patient, server } from "./server";
-import { volume } from "./volume";
-import { workloadNamespace } from "./namespace";
+import { patient } from "./server";
+import { storingServer } from "./storing-server";
 
-const { name: ownName, port } = kind.server;
+const { port } = kind.server;
 
 /** Arguments of a ComfyUI server. */
 export interface ComfyUiArgs extends ComfyUiSpec, GpuAccess {
@@ -31,31 +30,13 @@ export class ComfyUi extends pulumi.ComponentResource {
   constructor(name: string, args: ComfyUiArgs, opts?: pulumi.ComponentResourceOptions) {
     checkWorkloadArguments("ComfyUi", name, "comfyui", args, accessRules);
     super("talos-gpu:index:ComfyUi", name, args, opts);
-    const child = { parent: this };
-    const readyWithin = args.readyWithin ?? 1200;
-
-    const namespace = workloadNamespace(`${name}-namespace`, args.namespace ?? ownName, child);
-    const within = namespace.metadata.name;
-    const data = volume(
-      `${name}-data`,
-      { name: "comfyui-data", namespace: within, storage: args.storage ?? "50Gi", storageClass: args.storageClass },
-      child,
-    );
-    const comfyUi = server(
+    this.endpoint = storingServer(
       name,
-      {
-        name: ownName,
-        namespace: within,
-        port,
-        active: args.active ?? true,
-        readyWithin,
-        exposure: args.exposure,
-        pod: pod(args, data),
-      },
-      child,
-    );
-
-    this.endpoint = comfyUi.endpoint;
+      kind,
+      args,
+      { keeps: "data", storage: "50Gi", pod: (data, readyWithin) => pod(args, data, readyWithin) },
+      { parent: this },
+    ).endpoint;
     this.registerOutputs({ endpoint: this.endpoint });
   }
 }
@@ -63,8 +44,8 @@ export class ComfyUi extends pulumi.ComponentResource {
 function pod(
   args: ComfyUiArgs,
   data: k8s.core.v1.PersistentVolumeClaim,
+  readyWithin: number,
 ): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
-  const readyWithin = args.readyWithin ?? 1200;
   const alive = { httpGet: { path: "/system_stats", port: "http" } };
   return {
     runtimeClassName: args.runtimeClassName,

@@ -10,7 +10,7 @@ import { litellm as kind } from "../recipe/stack/workloads/litellm";
 import { shortHash } from "../recipe/short-hash";
 import type { GpuToleration } from "../kubernetes/toleration";
 import { server } from "./server";
-import { workloadNamespace } from "./namespace";
+import { namespaceOf } from "./namespace";
 
 const { name: ownName, port } = kind.server;
 const configFile = "/etc/litellm/config.yaml";
@@ -42,7 +42,7 @@ export class LiteLlm extends pulumi.ComponentResource {
     super("talos-gpu:index:LiteLlm", name, args, opts);
     const child = { parent: this };
 
-    const within = namespace(name, args, child);
+    const within = namespaceOf(name, kind, args, child);
     const text = modelList(args);
     const config = new k8s.core.v1.ConfigMap(
       `${name}-config`,
@@ -63,13 +63,6 @@ export class LiteLlm extends pulumi.ComponentResource {
     this.endpoint = proxy.endpoint;
     this.registerOutputs({ endpoint: this.endpoint });
   }
-}
-
-/** A namespace with somebody's Secret in it is not ours to make. */
-function namespace(name: string, args: LiteLlmArgs, opts: pulumi.CustomResourceOptions): pulumi.Input<string> {
-  const wanted = args.namespace ?? ownName;
-  if (args.masterKeySecret !== undefined) return wanted;
-  return workloadNamespace(`${name}-namespace`, wanted, opts).metadata.name;
 }
 
 /** Its configuration: every model by the chat interface of ollama (litellm, docs/my-website/docs/providers/ollama.md). */

@@ -1,6 +1,28 @@
 import * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
 
+/** What a kind of workload says of its namespace (`WorkloadDescriptor`). */
+export interface NamespaceRule<Spec> {
+  readonly server: { readonly name: string };
+  namespaceMade(said: Spec): string | undefined;
+}
+
+/**
+ * Name of a server's namespace, which is made unless the workload takes one that is there.
+ *
+ * @param name of the workload's component.
+ */
+export function namespaceOf<Spec extends { namespace?: string }>(
+  name: string,
+  kind: NamespaceRule<Spec>,
+  args: Spec,
+  opts: pulumi.CustomResourceOptions,
+): pulumi.Input<string> {
+  const made = kind.namespaceMade(args);
+  if (made === undefined) return args.namespace ?? kind.server.name;
+  return workloadNamespace(`${name}-namespace`, made, opts).metadata.name;
+}
+
 /**
  * A namespace for a workload, with the Pod Security level that its pods keep to. Talos enforces the same where nothing is said
  * (talos pkg/machinery/config: default admission control); other clusters may not.

@@ -7,11 +7,9 @@ import { type OllamaSpec } from "../recipe/stack/spec/index";
 import { ollama as kind } from "../recipe/stack/workloads/ollama";
 import { accessRules, type GpuAccess } from "./gpu-access";
 import { ollamaModels, pullHook } from "./ollama-models";
-import { server } from "./server";
-import { volume } from "./volume";
-import { workloadNamespace } from "./namespace";
+import { storingServer } from "./storing-server";
 
-const { name: ownName, port } = kind.server;
+const { port } = kind.server;
 const home = "/var/lib/ollama";
 
 /** Arguments of an Ollama server. */
@@ -32,32 +30,17 @@ export class Ollama extends pulumi.ComponentResource {
     checkWorkloadArguments("Ollama", name, "ollama", args, accessRules);
     super("talos-gpu:index:Ollama", name, args, opts);
     const child = { parent: this };
-    const readyWithin = args.readyWithin ?? 1200;
-
-    const namespace = workloadNamespace(`${name}-namespace`, args.namespace ?? ownName, child);
-    const within = namespace.metadata.name;
-    const models = volume(
-      `${name}-models`,
-      { name: "ollama-models", namespace: within, storage: args.storage ?? "30Gi", storageClass: args.storageClass },
-      child,
-    );
-    const ollama = server(
+    const ollama = storingServer(
       name,
-      {
-        name: ownName,
-        namespace: within,
-        port,
-        active: args.active ?? true,
-        readyWithin,
-        exposure: args.exposure,
-        pod: pod(args, models),
-      },
+      kind,
+      args,
+      { keeps: "models", storage: "30Gi", pod: (models, readyWithin) => pod(args, models, readyWithin) },
       child,
     );
     const pulled = ollamaModels(
       name,
       args,
-      within,
+      ollama.namespace,
       ollama.endpoint,
       pulumi.mergeOptions(child, { dependsOn: ollama.deployment }),
     );
@@ -72,8 +55,8 @@ export class Ollama extends pulumi.ComponentResource {
 function pod(
   args: OllamaArgs,
   models: k8s.core.v1.PersistentVolumeClaim,
+  readyWithin: number,
 ): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
-  const readyWithin = args.readyWithin ?? 1200;
   const alive = { httpGet: { path: "/", port: "http" } };
   return {
     runtimeClassName: args.runtimeClassName,

@@ -21,7 +21,7 @@ export interface ServerArgs {
 /** What a server gives. */
 export interface Server {
   deployment: k8s.apps.v1.Deployment;
-  service: k8s.core.v1.Service;
+  namespace: pulumi.Input<string>;
   /** URL within the cluster; resolves once the server is ready. */
   endpoint: pulumi.Output<string>;
 }
@@ -75,5 +75,5 @@ export function server(name: string, args: ServerArgs, opts: pulumi.CustomResour
   const endpoint = pulumi
     .all([service.metadata, deployment.metadata])
     .apply(([{ name: host, namespace }]) => `http://${host}.${namespace}.svc:${args.port}`);
-  return { deployment, service, endpoint };
+  return { deployment, namespace: args.namespace, endpoint };
 }

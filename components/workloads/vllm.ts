@@ -7,11 +7,10 @@ import { type VllmSpec } from "../recipe/stack/spec/index";
 import { vllm as kind } from "../recipe/stack/workloads/vllm";
 import { vllmSplit } from "../recipe/facts/vllm";
 import { accessRules, type GpuAccess } from "./gpu-access";
-import { patient, server } from "./server";
-import { volume } from "./volume";
-import { workloadNamespace } from "./namespace";
+import { patient } from "./server";
+import { storingServer } from "./storing-server";
 
-const { name: ownName, port } = kind.server;
+const { port } = kind.server;
 
 /** Arguments of a vLLM server. */
 export interface VllmArgs extends VllmSpec, GpuAccess {
@@ -33,40 +32,23 @@ export class Vllm extends pulumi.ComponentResource {
   constructor(name: string, args: VllmArgs, opts?: pulumi.ComponentResourceOptions) {
     checkWorkloadArguments("Vllm", name, "vllm", args, accessRules);
     super("talos-gpu:index:Vllm", name, args, opts);
-    const child = { parent: this };
-    const readyWithin = args.readyWithin ?? 1200;
-
-    const within = args.namespace ?? ownNamespace(name, child);
-    const cache = volume(
-      `${name}-cache`,
-      { name: "vllm-cache", namespace: within, storage: args.storage ?? "100Gi", storageClass: args.storageClass },
-      child,
-    );
-    const vllm = server(
+    const vllm = storingServer(
       name,
-      {
-        name: ownName,
-        namespace: within,
-        port,
-        active: args.active ?? true,
-        readyWithin,
-        exposure: args.exposure,
-        pod: pod(args, cache),
-      },
-      child,
+      kind,
+      args,
+      { keeps: "cache", storage: "100Gi", pod: (cache, readyWithin) => pod(args, cache, readyWithin) },
+      { parent: this },
     );
-
     this.endpoint = pulumi.interpolate`${vllm.endpoint}/v1`;
     this.registerOutputs({ endpoint: this.endpoint });
   }
 }
 
-function ownNamespace(name: string, opts: pulumi.CustomResourceOptions): pulumi.Output<string> {
-  return workloadNamespace(`${name}-namespace`, ownName, opts).metadata.name;
-}
-
-function pod(args: VllmArgs, cache: k8s.core.v1.PersistentVolumeClaim): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
-  const readyWithin = args.readyWithin ?? 1200;
+function pod(
+  args: VllmArgs,
+  cache: k8s.core.v1.PersistentVolumeClaim,
+  readyWithin: number,
+): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
   const alive = { httpGet: { path: "/health", port: "http" } };
   return {
     runtimeClassName: args.runtimeClassName,

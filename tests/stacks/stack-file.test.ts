@@ -48,3 +48,17 @@ test("a folder in the place of a stack file is named, by the lab and by plan", (
   expect(() => readStackFile(folder)).toThrow(/^--stack: .* cannot be read \(EISDIR\), so .*; name a stack file$/);
   expect(() => textOf(folder)).toThrow("EISDIR");
 });
+
+test.each([
+  ["a program", "\x7fELF\x02\x01", ""],
+  ["a list", "- a\n- b\n", ""],
+  ["a sentence in place of the configuration", "config: none\n", "config: "],
+])("%s is no stack file", (_, text, where) => {
+  expect(() => configurationOf(text, "f")).toThrow(
+    `f: ${where}is not a mapping, so the stack is unknown; name a stack file, Pulumi.<stack>.yaml`,
+  );
+});
+
+test("a stack file with nothing in it is one", () => {
+  expect([configurationOf("", "f"), configurationOf("config:\n", "f")]).toEqual([{}, {}]);
+});

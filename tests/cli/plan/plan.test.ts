@@ -155,6 +155,10 @@ describe("the verb", () => {
   });
   afterAll(() => fs.rmSync(folder, { recursive: true }));
 
+  test("one result at a time", async () => {
+    await expect(run({}, "json", "html")).rejects.toThrow("--json, --html: only one of them can be the result");
+  });
+
   test("compares the file with what git has of it", async () => {
     const { status, result } = await run({ base: ["HEAD"] }, "json");
     expect(status).toBe(0);

@@ -17,6 +17,7 @@ export const litellm = describeWorkload("litellm", {
   // In a stack its models are ollama's; alone it is told them.
   asStack: underItsName("litellm", { ollama: { models: ["any"] } }),
   gpuRequests: () => ({}), // it routes requests, and computes nothing
+  // A namespace with somebody's Secret in it is not ours to make.
   namespaceMade: ({ namespace = "litellm", masterKeySecret }) =>
     masterKeySecret === undefined ? namespace : undefined,
   server: { name: "litellm", port: 4000 },
