@@ -10,7 +10,7 @@ const heals = 120;
 
 /** Milliseconds between two looks at Kubernetes alone, and those after which the machines are looked at first, and then again. */
 const betweenLooks = 1_000;
-const [soon, wholeEvery] = [1_000, 10_000];
+const [soon, wholeEvery] = [1_000, 5_000];
 
 /** What came of a fault: whether the doctor named it and then found nothing again, and what it said. */
 export interface Judged {
