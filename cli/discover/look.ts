@@ -98,7 +98,7 @@ async function askMachines(
   const files = new SecretFiles();
   const stopping = setTimeout(() => talosctl.stop(), Math.max(limit, 1_000));
   try {
-    const version = await talosctl.version();
+    await talosctl.version(); // whether it is there, before each machine says so
     const waiting = machines.map((machine, index) => ({ machine, index }));
     const asked: SeenMachine[] = [...machines];
     const worker = async (): Promise<void> => {
@@ -108,7 +108,7 @@ async function askMachines(
           unseen.push(`machine ${machine.name} (${machine.address}) was not looked at: the time was over`);
           continue;
         }
-        asked[index] = await ask(machine, new TalosMachine(talosctl, machine.address, version, files), (what, error) =>
+        asked[index] = await ask(machine, new TalosMachine(talosctl, machine.address, files), (what, error) =>
           unseen.push(
             `machine ${machine.name} (${machine.address}): ${what} could not be looked at: ${access.problem ?? error.message}`,
           ),

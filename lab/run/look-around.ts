@@ -88,13 +88,10 @@ async function machinesOf({ machines, spec, session, tools }: Lab): Promise<Stan
   const talosctl = new Talosctl({ binary: tools.talosctl, talosconfig, secrets: [] });
   const files = new SecretFiles();
   try {
-    const version = await talosctl.version();
     for (const [name, { address }] of Object.entries(spec.machines)) {
       const { talosVersion, schematicId, stage } = states[name]!;
       const configured = stage !== "maintenance" && fs.existsSync(talosconfig);
-      const configurations = configured
-        ? await new TalosMachine(talosctl, address, version, files).configurations()
-        : {};
+      const configurations = configured ? await new TalosMachine(talosctl, address, files).configurations() : {};
       const text = configurations.persistent ?? configurations.active;
       found[name] = {
         image: `${talosVersion} ${schematicId}`,

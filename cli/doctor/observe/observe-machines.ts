@@ -71,7 +71,7 @@ export async function observeMachines(addresses: Record<string, string>, access:
           seen.unseen.push(`machine ${name} (${address}) was not looked at: the time was over`);
           continue;
         }
-        const machine = new TalosMachine(talosctl, address, version, files);
+        const machine = new TalosMachine(talosctl, address, files);
         const found = await observePatiently(name, machine, access.patience ?? 0);
         seen.machines.push(found.machine);
         if (found.failed.length > 0) seen.unseen.push(...unfit(version, found.machine.talosVersion));

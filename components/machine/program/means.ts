@@ -8,12 +8,6 @@ import type { Report } from "./progress";
 import { TalosMachine } from "./talos/talos-machine";
 import { Talosctl } from "./talos/talosctl";
 
-/** Machines by address, through a talosctl that was found and says its version. */
-export interface Machines {
-  clientVersion: string;
-  at: (address: string) => TalosMachine;
-}
-
 /** What a verb works with: whoever can be asked with the credentials that the program was given. */
 export interface Means {
   /** Content of the talosconfig that was given; undefined where talosctl finds one by itself. */
@@ -27,8 +21,10 @@ export interface Means {
   /** Nodes and pods; undefined without a kubeconfig. */
   cluster: () => KubernetesCluster | undefined;
   omni: OmniServer;
-  /** @throws Failure where talosctl cannot be run. */
-  machines: () => Promise<Machines>;
+  /** A machine by its address, through talosctl. */
+  machine: (address: string) => TalosMachine;
+  /** Release of talosctl. @throws CallError where it cannot be run. */
+  clientVersion: () => Promise<string>;
   report: Report;
   /** Says lines of one machine. */
   reportOf: (machine: string) => Report;
@@ -85,10 +81,8 @@ export function meansOf(given: Given, report: Report): { means: Means; close: ()
       return config && new KubernetesCluster(config, secrets);
     },
     omni: new OmniServer(omnictl, files),
-    machines: async () => {
-      const clientVersion = await talosctl.version();
-      return { clientVersion, at: (address) => new TalosMachine(talosctl, address, clientVersion, files) };
-    },
+    machine: (address) => new TalosMachine(talosctl, address, files),
+    clientVersion: () => talosctl.version(),
     report,
     reportOf: (machine) => (line) => report(`${machine}: ${line}`),
   };

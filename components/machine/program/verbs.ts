@@ -128,13 +128,20 @@ async function askFirst(task: z.infer<typeof preflightTask>, means: Means): Prom
   const { env } = process;
   const { omni, report } = means;
   const access = means.access();
-  const { at } = await means.machines();
+  await means.clientVersion(); // without talosctl no machine would answer, and a machine that does not answer is let pass
   const needs: Credential[] = [
     ...(task.machines.length > 0 ? ["talosconfig" as const] : []),
     ...(task.kubernetes ? ["kubeconfig" as const] : []),
   ];
   const around = {
-    ...{ web: new RealWeb(systemClock, env), places: placesOf(env), omni, machineAt: at, clock: systemClock, report },
+    ...{
+      web: new RealWeb(systemClock, env),
+      places: placesOf(env),
+      omni,
+      machineAt: means.machine,
+      clock: systemClock,
+      report,
+    },
     cluster: task.kubernetes && access ? new RealAskedCluster(access, means.secrets) : undefined,
     talosconfig: means.talosconfig ?? readable("TALOSCONFIG"),
     expired: expiredOf(needs, means),
@@ -143,13 +150,13 @@ async function askFirst(task: z.infer<typeof preflightTask>, means: Means): Prom
 }
 
 async function bringMachine(task: z.infer<typeof upgradeTask>, means: Means): Promise<unknown> {
-  const { at, clientVersion } = await means.machines();
+  const { machine } = means;
   const cluster = means.cluster();
   const bench = {
-    machine: at(task.address),
-    others: new Map(task.otherControlPlanes.map((address) => [address, at(address)])),
+    machine: machine(task.address),
+    others: new Map(task.otherControlPlanes.map((address) => [address, machine(address)])),
     cluster,
-    clientVersion,
+    clientVersion: await means.clientVersion(),
     clock: systemClock,
     report: means.reportOf(task.machine),
   };
@@ -159,10 +166,10 @@ async function bringMachine(task: z.infer<typeof upgradeTask>, means: Means): Pr
 }
 
 async function waitForOmnisWork(task: z.infer<typeof omniWaitTask>, means: Means): Promise<unknown> {
-  const { at } = await means.machines();
+  await means.clientVersion(); // without talosctl the machine would be waited for in vain
   const work = {
     omni: means.omni,
-    machine: at(task.address),
+    machine: means.machine(task.address),
     clock: systemClock,
     report: means.reportOf(task.machine),
   };
@@ -183,10 +190,8 @@ async function withoutOldTaints(
 }
 
 function configurationBy(act: typeof adopt | typeof release): Doing<typeof adoptTask>["run"] {
-  return async (task, means) => {
-    const { at } = await means.machines();
-    return act(task, previousAnswer(adoptResult), at(task.address), merger, means.reportOf(task.machine));
-  };
+  return async (task, means) =>
+    act(task, previousAnswer(adoptResult), means.machine(task.address), merger, means.reportOf(task.machine));
 }
 
 function taintsBy(act: typeof taint | typeof untaint): Doing<typeof taintTask>["run"] {

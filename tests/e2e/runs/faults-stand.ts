@@ -70,7 +70,7 @@ export async function openFaultStand(session: Session, workers: string[]): Promi
     talosconfig: session.dir("talosconfig"),
     secrets: [],
   });
-  const [version, files] = [await talosctl.version(), new SecretFiles()];
+  const files = new SecretFiles();
   session.onClose(() => files.close());
   const recipeOf = (machine: string): MachineRecipe => recipes.get(machine)!;
   return {
@@ -82,7 +82,7 @@ export async function openFaultStand(session: Session, workers: string[]): Promi
     },
     upgrade: (machine, { onLine, timeouts } = {}) =>
       runProgram(lab, "upgrade", taskOf(recipeOf(machine), { ...spec.timeouts, ...timeouts }), onLine),
-    machine: (machine) => new TalosMachine(talosctl, recipeOf(machine).address, version, files),
+    machine: (machine) => new TalosMachine(talosctl, recipeOf(machine).address, files),
   };
 }
 

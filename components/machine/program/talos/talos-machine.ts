@@ -22,7 +22,6 @@ export class TalosMachine implements Machine {
   constructor(
     private readonly talosctl: Talosctl,
     private readonly address: string,
-    private readonly clientVersion: string,
     private readonly files: SecretFiles,
   ) {}
 
@@ -121,7 +120,7 @@ export class TalosMachine implements Machine {
 
   async upgrade(image: string, api: UpgradeApi, limit: number): Promise<void> {
     // We drain and track by ourselves. Talos reboots after the legacy call, talosctl asks for it after the new one.
-    const modern = semver.gte(this.clientVersion, DRAINING_CLIENT);
+    const modern = semver.gte(await this.talosctl.version(), DRAINING_CLIENT);
     const flags = modern ? ["--drain=false", "--progress=plain", ...(api === "legacy" ? ["--legacy"] : [])] : [];
     await this.call(limit, "upgrade", "--image", image, "--wait=false", ...flags);
   }

@@ -36,6 +36,7 @@ const asChild: Processes = { start: spawn, end: (child) => void child.kill("SIGK
 /** Runs talosctl. The only place that does: arguments as a list, no shell, no secret among them, each call with a limit. */
 export class Talosctl {
   private readonly children = new Set<ChildProcess>();
+  private release?: Promise<string>;
 
   constructor(private readonly options: TalosctlOptions) {}
 
@@ -99,10 +100,12 @@ export class Talosctl {
     });
   }
 
-  /** Release of the program, e.g. `v1.13.0`. */
-  async version(): Promise<string> {
-    const text = await this.run(["version", "--client", "--short"], 30_000);
-    return /\bv\d+\.\d+\.\d+\S*/.exec(text)?.[0] ?? text.trim();
+  /** Release of the program, e.g. `v1.13.0`; asked once. */
+  version(): Promise<string> {
+    this.release ??= this.run(["version", "--client", "--short"], 30_000).then(
+      (text) => /\bv\d+\.\d+\.\d+\S*/.exec(text)?.[0] ?? text.trim(),
+    );
+    return this.release;
   }
 
   /** Ends whatever runs. */

@@ -143,8 +143,12 @@ export class UpgradeRun {
     );
   }
 
-  /** One boot into the wanted image and configuration: the installer pulled and the node drained before it. */
-  async reboot(before: Observed): Promise<void> {
+  /**
+   * One boot into the wanted image and configuration: the installer pulled and the node drained before it.
+   *
+   * @returns what the machine runs then.
+   */
+  async reboot(before: Observed): Promise<Observed> {
     const { task, bench, limits, draining } = this;
     const rightImage = runsImage(before, task);
     if (!rightImage)
@@ -173,6 +177,7 @@ export class UpgradeRun {
     const after = await this.observed();
     if (!runsImage(after, task)) throw imageFailure(task, before, after);
     if (after.staged) throw stillStaged(task);
+    return after;
   }
 
   /** Waits for modules, driver and extension services. */

@@ -40,8 +40,8 @@ async function bring(
   }
   if (way !== "none") await run.precheck(before, previous?.schematicId);
   const reboots = way === "reboot" || (way === "live" && !(await run.applied()));
-  if (reboots) await run.reboot(before);
+  const after = reboots ? await run.reboot(before) : undefined;
   await run.verify();
   await run.uncordon();
-  return run.result(reboots);
+  return run.result(reboots, after);
 }
