@@ -96,7 +96,7 @@ const ownPlaces = {
   setup(build) {
     build.onLoad({ filter: /\.[jt]s$/ }, async ({ path: file }) => {
       if (file.includes(`${path.sep}node_modules${path.sep}`)) return undefined;
-      const source = await fs.promises.readFile(file, "utf8");
+      const source = (await fs.promises.readFile(file, "utf8")).replace(/^#!/, "//"); // a shell's line, which nobody reads here
       // On the first line, so that line numbers stay.
       const places = Object.entries({ __dirname: path.dirname(file), __filename: file })
         .filter(([place]) => new RegExp(`\\b${place}\\b`).test(source))

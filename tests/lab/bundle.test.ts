@@ -18,7 +18,11 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 function program(name: string, part: string): string {
   const file = path.join(dir, name);
   writeFileSync(path.join(dir, "part.ts"), part);
-  writeFileSync(file, `import { part } from "./part";\nconsole.log(part(), __dirname, process.argv.slice(2).join());`);
+  // As a program's main file begins that a shell starts, too.
+  writeFileSync(
+    file,
+    `#!/usr/bin/env node\nimport { part } from "./part";\nconsole.log(part(), __dirname, process.argv.slice(2).join());`,
+  );
   return file;
 }
 
