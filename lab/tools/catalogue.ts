@@ -78,6 +78,13 @@ export const languageTool: ToolDefinition = {
 };
 
 const toolkit = "github.com/NVIDIA/nvidia-container-toolkit/cmd";
+const toolkitPrograms = ["nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook"].map(
+  (name) => `${toolkit}/${name}`,
+);
+const toolkitOf = (version: string): Pick<ToolDefinition, "c" | "stamps"> => ({
+  c: "lazy",
+  stamps: [`github.com/NVIDIA/nvidia-container-toolkit/internal/info.version=${version}`],
+});
 const plugin = "github.com/NVIDIA/k8s-device-plugin/cmd";
 const discovery = "sigs.k8s.io/node-feature-discovery/cmd";
 const discoveryPrograms = [`${discovery}/nfd-master`, `${discovery}/nfd-gc`];
@@ -92,7 +99,7 @@ const cni = "github.com/containernetworking/plugins/plugins";
 const containerd = "github.com/containerd/containerd/v2/cmd";
 
 /**
- * The programs of a real node (`--node real`), at the versions of Talos 1.13.4. runc without libseccomp, which needs a C
+ * The programs of a real node (`--node real`), at the versions of Talos 1.13.4 but for the toolkit's second release. runc without libseccomp, which needs a C
  * library that Go's registry does not have.
  */
 export const nodeCatalogue: readonly ToolDefinition[] = [
@@ -112,12 +119,9 @@ export const nodeCatalogue: readonly ToolDefinition[] = [
   // The device plugin's charts bring 0.17.3, the GPU Operator's 0.18: what their manifests call them with differs.
   nodeTool("node-feature-discovery-v0.17", `${discovery}/nfd-worker`, discoveryPrograms, discoveryOf("v0.17.3")),
   nodeTool("node-feature-discovery-v0.18", `${discovery}/nfd-worker`, discoveryPrograms, discoveryOf("v0.18.3")),
-  nodeTool(
-    "nvidia-toolkit",
-    `${toolkit}/nvidia-container-runtime`,
-    ["nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook"].map((name) => `${toolkit}/${name}`),
-    { c: "lazy", stamps: ["github.com/NVIDIA/nvidia-container-toolkit/internal/info.version=1.19.1"] },
-  ),
+  // Talos 1.12's and Talos 1.13's: a node takes that of its machine's image, else the nearest.
+  nodeTool("nvidia-toolkit-v1.18", `${toolkit}/nvidia-container-runtime`, toolkitPrograms, toolkitOf("1.18.2")),
+  nodeTool("nvidia-toolkit-v1.19", `${toolkit}/nvidia-container-runtime`, toolkitPrograms, toolkitOf("1.19.1")),
 ];
 
 function nodeTool(

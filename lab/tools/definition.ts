@@ -7,7 +7,8 @@ export type NodeToolName =
   | "containerd"
   | "runc"
   | "cni"
-  | "nvidia-toolkit"
+  | "nvidia-toolkit-v1.18"
+  | "nvidia-toolkit-v1.19"
   | "nvidia-device-plugin"
   | "node-feature-discovery-v0.17"
   | "node-feature-discovery-v0.18";

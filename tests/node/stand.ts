@@ -22,9 +22,9 @@ export interface Stand {
   close(): Promise<void>;
 }
 
-/** Brings the stack up, and keeps it. */
-export async function openStand(): Promise<Stand> {
-  const stack = path.join(__dirname, "stacks/Pulumi.node.yaml");
+/** Brings a stack of `stacks/` up, and keeps it. */
+export async function openStand(name = "node"): Promise<Stand> {
+  const stack = path.join(__dirname, `stacks/Pulumi.${name}.yaml`);
   const lab = startLab(["--node", "real", "--stack", stack, "--keep"]);
   const folder = await lab.folder();
   await lab.line(/export TALOSCONFIG=/);

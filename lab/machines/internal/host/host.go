@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
@@ -145,4 +146,16 @@ type Snapshot struct {
 	RegisterWithTaints []Taint
 	// Config is the active machine configuration; do not change it.
 	Config config.Provider
+}
+
+// Toolkit is the release of NVIDIA's container toolkit in the running image, e.g. 1.18.2; "" without one, or where its extension does not tell.
+// In the extension's version it follows the driver's: 570.211.01-v1.18.2.
+func (s Snapshot) Toolkit() string {
+	for _, extension := range s.Extensions {
+		if strings.HasPrefix(extension.Name, "nvidia-container-toolkit") {
+			_, release, _ := strings.Cut(extension.Version, "-v")
+			return release
+		}
+	}
+	return ""
 }

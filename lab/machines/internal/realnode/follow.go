@@ -3,6 +3,7 @@
 package realnode
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	"talos-gpu/lab/machines/internal/node/apply"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/realnode/boot"
+	"talos-gpu/lab/machines/internal/realnode/driver"
 )
 
 // Follow runs a real node for every boot of the machine whose kubelet runs, until ctx ends.
@@ -73,11 +75,15 @@ func (b *node) stop() {
 func start(ctx context.Context, config Config, machine host.Machine, snapshot host.Snapshot) *node {
 	ctx, cancel := context.WithCancel(ctx)
 	b := &node{id: snapshot.BootID, cancel: cancel, leave: func() { leave(config, machine) }, goodbye: make(chan struct{})}
+	spec := specOf(config, machine, snapshot)
+	if stead := driver.InStead(spec); stead != "" {
+		machine.Event("the real node runs NVIDIA's container toolkit %s in the stead of its image's %s", stead, cmp.Or(spec.ToolkitRelease, "untold one"))
+	}
 	go func() {
 		defer close(b.goodbye)
 		// The node dies with the thread that started it (PR_SET_PDEATHSIG), which therefore stays.
 		runtime.LockOSThread()
-		if err := run(ctx, specOf(config, machine, snapshot), config, machine); err != nil && ctx.Err() == nil {
+		if err := run(ctx, spec, config, machine); err != nil && ctx.Err() == nil {
 			machine.Event("the real node ended: %v", err)
 			logf(machine, "%v", err)
 		}
@@ -104,7 +110,7 @@ func specOf(config Config, machine host.Machine, s host.Snapshot) *boot.Spec {
 		Name: machine.Name(), Address: ipv4(machine.Address()), Folder: filepath.Join(filepath.Dir(machine.RootFS()), "node"),
 		Programs: config.Programs, Server: config.Server, CACert: config.CACert, CAKey: config.CAKey,
 		Parts: s.CRIParts, Talos: s.TalosVersion, BootID: s.BootID, Taints: s.RegisterWithTaints,
-		Toolkit: s.LibraryVersion != "", Libraries: s.LibraryVersion, Driver: s.DriverVersion, Proc: filepath.Join(machine.RootFS(), "proc/driver"), Specification: s.Era == host.EraCDI && s.DriverVersion != "",
+		Toolkit: s.LibraryVersion != "", ToolkitRelease: s.Toolkit(), Libraries: s.LibraryVersion, Driver: s.DriverVersion, Proc: filepath.Join(machine.RootFS(), "proc/driver"), Specification: s.Era == host.EraCDI && s.DriverVersion != "",
 		Cards: gpu.Unsplit(machine.Key(), s), RealDriver: config.RealDriver,
 		StatusEvery: max(time.Second, real(statusEvery)), RestartAfter: real(restartAfter),
 	}

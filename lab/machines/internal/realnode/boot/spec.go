@@ -34,9 +34,10 @@ type Spec struct {
 	Talos  string       `json:"talos"`
 	BootID string       `json:"bootId"`
 	Taints []host.Taint `json:"taints"`
-	// Toolkit says that NVIDIA's toolkit is in the machine's image; its libraries are those of the driver Libraries.
-	Toolkit   bool   `json:"toolkit"`
-	Libraries string `json:"libraries"`
+	// Toolkit says that NVIDIA's toolkit is in the machine's image, and ToolkitRelease which; its libraries are those of the driver Libraries.
+	Toolkit        bool   `json:"toolkit"`
+	ToolkitRelease string `json:"toolkitRelease"`
+	Libraries      string `json:"libraries"`
 	// Driver that is loaded and drives the cards; "" when none does.
 	Driver string `json:"driver"`
 	// Proc is the folder that is /proc/driver while the stand-in of a driver is up: it follows what the machine has loaded.

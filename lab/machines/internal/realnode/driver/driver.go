@@ -20,8 +20,9 @@ func Install(spec *boot.Spec) error {
 	if !spec.Toolkit {
 		return nil
 	}
+	toolkit := toolkitFor(spec.ToolkitRelease)
 	for _, name := range []string{"nvidia-container-runtime", "nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook"} {
-		program, err := spec.Program(name)
+		program, err := spec.Program(toolkit.folder + "/" + name)
 		if err != nil {
 			return err
 		}

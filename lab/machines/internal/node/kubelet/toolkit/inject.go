@@ -2,7 +2,9 @@
 package toolkit
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"talos-gpu/lab/machines/internal/host"
@@ -72,29 +74,53 @@ func Inject(cards []gpu.Card, s host.Snapshot, r Request) (Injection, error) {
 		}
 		return Injection{GPUs: wanted, Libraries: true}, nil
 	}
-	if failure := cdiFailure(s); failure != "" {
-		return Injection{}, fmt.Errorf("failed to create containerd task: failed to create shim task: OCI runtime create failed: could not apply required modification to OCI specification: failed to generate CDI spec: %s: unknown", failure)
+	failure := cdiFailure(s)
+	if failure == "" && err != nil {
+		failure = unknownCard(err)
 	}
-	if err != nil {
-		return Injection{}, fmt.Errorf("failed to create containerd task: failed to create shim task: OCI runtime create failed: could not apply required modification to OCI specification: %w: unknown", err)
+	if failure != "" {
+		return Injection{}, fmt.Errorf("failed to create containerd task: failed to create shim task: OCI runtime create failed: %s: failed to create the automatic CDI modifier: failed to generate CDI spec for mode \"auto\": failed to construct device spec generators: %s", jitStep(s), failure)
 	}
 	return Injection{GPUs: wanted, Libraries: true}, nil
 }
 
 // jitCDI says that the machine's toolkit is 1.18 or newer, whose mode "auto" is jit-cdi (nvidia-container-toolkit v1.18.0
-// internal/info/auto.go). The version follows the driver's in the extension's: 570.211.01-v1.18.2.
-func jitCDI(s host.Snapshot) bool {
-	for _, extension := range s.Extensions {
-		if !strings.HasPrefix(extension.Name, "nvidia-container-toolkit") {
-			continue
-		}
-		_, toolkit, _ := strings.Cut(extension.Version, "-v")
-		var major, minor int
-		if _, err := fmt.Sscanf(toolkit, "%d.%d", &major, &minor); err == nil {
-			return major > 1 || minor >= 18
-		}
+// internal/info/auto.go).
+func jitCDI(s host.Snapshot) bool { return atLeast(s, 18) }
+
+// atLeast compares the minor of the machine's toolkit, all of which are 1; an image that does not tell has its era's.
+func atLeast(s host.Snapshot, wanted int) bool {
+	var minor int
+	if _, err := fmt.Sscanf(s.Toolkit(), "1.%d", &minor); err != nil {
+		return s.Era == host.EraCDI
 	}
-	return s.Era == host.EraCDI
+	return minor >= wanted
+}
+
+// jitStep is where the runtime makes the specification: 1.18 when it begins, 1.19 when it changes the container's (nvidia-container-toolkit v1.18.2 and
+// v1.19.1, internal/runtime and internal/modifier).
+func jitStep(s host.Snapshot) string {
+	if atLeast(s, 19) {
+		return "could not apply required modification to OCI specification: error modifying OCI spec"
+	}
+	return "failed to create NVIDIA Container Runtime: failed to construct OCI spec modifier"
+}
+
+var (
+	index = regexp.MustCompile(`^\d+(:\d+)?$`)
+	uuid  = regexp.MustCompile(`^(GPU|MIG)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+)
+
+// unknownCard is what is said of a name that no card has (nvidia-container-toolkit v1.18.2 pkg/nvcdi/lib-nvml.go).
+func unknownCard(err error) string {
+	var name gpu.Unknown
+	switch errors.As(err, &name); {
+	case index.MatchString(string(name)):
+		return "failed to get device handle from index: Invalid Argument"
+	case uuid.MatchString(string(name)):
+		return "failed to get device handle from UUID: Not Found"
+	}
+	return fmt.Sprintf("identifier is not a valid UUID or index: %q", string(name))
 }
 
 // legacyFailure is what nvidia-container-cli says.

@@ -1,4 +1,4 @@
-module talos-gpu/lab/tools/nvidia-toolkit
+module talos-gpu/lab/tools/nvidia-toolkit-v1.19
 
 go 1.26.0
 

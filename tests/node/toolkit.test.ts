@@ -1,0 +1,59 @@
+import { findRelease, usesContainerCli } from "../../components/recipe/facts/talos-release";
+import type { Found } from "../e2e/support/kubernetes";
+import { describeReal } from "../e2e/support/real-node";
+import { emulated, machine, openStand, type Stand, until } from "./stand";
+
+// The toolkit of Talos 1.12, for real: which mode its runtime takes is what the recipe, the texts and the emulation go by.
+
+const release = "v1.12.6";
+const pods = "/api/v1/namespaces/default/pods";
+
+describeReal(`a real node of Talos ${release}`, () => {
+  let stand: Stand;
+  beforeAll(async () => {
+    stand = await openStand("node-1.12");
+  }, 40 * 60_000);
+  afterAll(() => stand?.close(), 120_000);
+
+  /** Runs a pod that names its cards to NVIDIA's runtime, and gives it once its container is as wanted. */
+  const podWith = async (cards: string, node: string, holds: (container: Found) => boolean): Promise<Found> => {
+    const name = `sees-${cards}-on-${node}`;
+    const env = [{ name: "NVIDIA_VISIBLE_DEVICES", value: cards }];
+    const container = { name: "main", image: "busybox:1.37", command: ["sleep", "600"], env };
+    await stand.kubernetes.create(pods, {
+      metadata: { name },
+      spec: { ...onto(node), runtimeClassName: "nvidia", restartPolicy: "Never", containers: [container] },
+    });
+    const read = (): Promise<Found> => stand.kubernetes.read(`${pods}/${name}`);
+    const has = ({ status }: Found): boolean => holds(status?.containerStatuses?.[0]?.state ?? {});
+    return until(`${name}'s container`, read, has);
+  };
+  const onto = (node: string): Found => ({
+    nodeSelector: { "kubernetes.io/hostname": node },
+    terminationGracePeriodSeconds: 0,
+  });
+
+  test("it runs the toolkit that the tables have of its release", async () => {
+    const said = await stand.onNode("/usr/bin/nvidia-ctk --version");
+    expect(said).toContain(`version ${findRelease(release)!.drivers.toolkit}\n`);
+  });
+
+  test("its runtime takes the mode that the recipe is made for", async () => {
+    const logs = "/run/containerd/io.containerd.runtime.v2.task/k8s.io/*/log.json";
+    await podWith("all", machine, ({ running }) => running !== undefined);
+    const said = await stand.onNode(`grep -oh "Auto-detected mode as '[a-z-]*'" ${logs} | sort -u`);
+    const modes = said.trim().split("\n");
+    // What the specification is made of, NVML, is a mode as well.
+    expect(modes).toContain(`Auto-detected mode as '${usesContainerCli(release) ? "legacy" : "jit-cdi"}'`);
+  }, 120_000);
+
+  test("the emulated runtime refuses a card that is not there as the real one does", async () => {
+    const messages = await Promise.all(
+      [machine, emulated].map(async (node) => {
+        const { status } = await podWith("gpu-nope", node, ({ terminated }) => terminated !== undefined);
+        return status.containerStatuses[0].state.terminated.message as string;
+      }),
+    );
+    expect(messages[1]).toBe(messages[0]);
+  }, 120_000);
+});
