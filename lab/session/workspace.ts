@@ -20,6 +20,8 @@ export function openWorkspace(): Workspace {
   // Short-lived files of ours and of what we start (credentials, the engine's event log) go with the folder, too.
   process.env.TMPDIR = path.join(dir, "tmp");
   fs.mkdirSync(process.env.TMPDIR);
+  // So does what Helm notes of a cluster, which it would keep in its user's home.
+  process.env.KUBECACHEDIR = path.join(dir, "kube-cache");
   // The mark by which the janitor knows what it may stop; whatever is started from here on inherits it.
   process.env.TALOS_GPU_LAB = dir;
   // Most programs of a lab are Go's and live for seconds: collecting their garbage takes more time than their memory is
