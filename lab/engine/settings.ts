@@ -32,7 +32,7 @@ export async function projectSettings(folder: string, stack: string): Promise<Se
       const said = (parse(await readFile(file, "utf8")) ?? {}) as Record<string, string>;
       const { secretsprovider: secretsProvider, encryptedkey: encryptedKey, config = {} } = said;
       const secrets = secretsProvider && encryptedKey ? { secretsProvider, encryptedKey } : {};
-      return { ...secrets, config: config };
+      return { ...secrets, config };
     },
     write: ({ secretsProvider, encryptedKey, config }) =>
       writeFile(file, stringify({ secretsprovider: secretsProvider, encryptedkey: encryptedKey, config })),
