@@ -170,7 +170,8 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
   if (members.length > 0) {
     say(`waits for ${members.length === 1 ? "the node" : `${members.length} nodes`} to be ready`);
     try {
-      await lab.kubernetes.nodesReady(members, { signal: session.signal, limitSeconds: 60 });
+      const roles = Object.fromEntries(members.map((name) => [name, spec.machines[name]!.role]));
+      await lab.kubernetes.nodesReady(roles, { signal: session.signal, limitSeconds: 60 });
     } catch (error) {
       const said = Object.values(await lab.machines.state()).flatMap(({ events }) => events.map(({ what }) => what));
       throw new Error(`${(error as Error).message}; the machines' last events: ${said.slice(-5).join("; ")}`, {

@@ -1,5 +1,9 @@
 import * as k8s from "@kubernetes/client-node";
+import type { MachineRole } from "../../components/recipe";
 import { isReady } from "./node";
+
+/** What Talos puts on a control plane's node (talos v1.13.0, controllers/k8s/node_label_spec.go). */
+const controlPlaneLabel = "node-role.kubernetes.io/control-plane";
 
 /** What the lab looks at in a cluster; it changes nothing. */
 export class KubernetesView {
@@ -35,12 +39,17 @@ export class KubernetesView {
   }
 
   /**
-   * Waits until every named node is ready, by watching nodes.
+   * Waits until every node is ready, and a control plane bears Talos' label of its role, which comes a moment after its kubelet: what
+   * the lab then notes of the cluster is all of what was there before the stack. It watches the nodes.
    *
+   * @param roles of the nodes to wait for, by name.
    * @throws Error naming the nodes that are not, when the limit is over or the signal aborts.
    */
-  async nodesReady(names: readonly string[], limits: { signal: AbortSignal; limitSeconds: number }): Promise<void> {
-    const waiting = new Set(names);
+  async nodesReady(
+    roles: Readonly<Record<string, MachineRole>>,
+    limits: { signal: AbortSignal; limitSeconds: number },
+  ): Promise<void> {
+    const waiting = new Set(Object.keys(roles));
     const end = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     try {
@@ -48,7 +57,8 @@ export class KubernetesView {
         timer = setTimeout(() => reject(new Error("too late")), limits.limitSeconds * 1000);
         limits.signal.addEventListener("abort", () => reject(limits.signal.reason as Error), { once: true });
         this.watchNodes(end.signal, reject, (node) => {
-          if (isReady(node)) waiting.delete(node.metadata?.name ?? "");
+          const { name = "", labels = {} } = node.metadata ?? {};
+          if (isReady(node) && (roles[name] !== "controlplane" || controlPlaneLabel in labels)) waiting.delete(name);
           if (waiting.size === 0) resolve();
         });
       });
