@@ -1,6 +1,7 @@
 import type * as k8s from "@kubernetes/client-node";
 import { parse, parseAllDocuments } from "yaml";
 import { customizationPath } from "../../components/recipe/machine/containerd/containerd";
+import { controlPlaneRole } from "../../components/recipe/machine/taints";
 import { SecretFiles } from "../../components/machine/program/credentials";
 import { TalosMachine } from "../../components/machine/program/talos/talos-machine";
 import { Talosctl } from "../../components/machine/program/talos/talosctl";
@@ -51,7 +52,7 @@ function fromNode({ metadata, spec, status }: k8s.V1Node): SeenMachine {
   return {
     name: metadata?.name ?? "",
     address: status?.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "",
-    controlPlane: labels["node-role.kubernetes.io/control-plane"] !== undefined,
+    controlPlane: controlPlaneRole in labels,
     labels,
     taints: (spec?.taints ?? []).map(taint),
     ...(uuid ? { uuid: uuid.toLowerCase() } : {}),

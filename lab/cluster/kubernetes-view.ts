@@ -1,9 +1,7 @@
 import * as k8s from "@kubernetes/client-node";
 import type { MachineRole } from "../../components/recipe";
+import { controlPlaneRole } from "../../components/recipe/machine/taints";
 import { isReady } from "./node";
-
-/** What Talos puts on a control plane's node (talos v1.13.0, controllers/k8s/node_label_spec.go). */
-const controlPlaneLabel = "node-role.kubernetes.io/control-plane";
 
 /** What the lab looks at in a cluster; it changes nothing. */
 export class KubernetesView {
@@ -58,7 +56,7 @@ export class KubernetesView {
         limits.signal.addEventListener("abort", () => reject(limits.signal.reason as Error), { once: true });
         this.watchNodes(end.signal, reject, (node) => {
           const { name = "", labels = {} } = node.metadata ?? {};
-          if (isReady(node) && (roles[name] !== "controlplane" || controlPlaneLabel in labels)) waiting.delete(name);
+          if (isReady(node) && (roles[name] !== "controlplane" || controlPlaneRole in labels)) waiting.delete(name);
           if (waiting.size === 0) resolve();
         });
       });

@@ -47,8 +47,6 @@ export class LabEngine {
     });
     const settings =
       typeof program === "string" ? await projectSettings(program, stack) : workspaceSettings(workspace, stack);
-    const exists = settings.exists();
-    const known = exists ? await settings.read() : {};
     const entries = Object.entries(options.secrets ?? {}).map(([key, value]) => [
       key,
       { secure: secrets.encrypt(value) },
@@ -56,10 +54,10 @@ export class LabEngine {
     // Written by us, and before the stack is made: as arguments of `pulumi config set`, secrets were everybody's to read.
     await settings.write({
       ...secrets.settings,
-      config: { ...known.config, ...Object.fromEntries(entries), ...options.config } as StackConfig,
+      config: { ...Object.fromEntries(entries), ...options.config } as StackConfig,
     });
     const outputs = (): Promise<OutputMap> => outputsOf(options, secrets);
-    const made = await (exists ? Stack.select(stack, workspace) : Stack.create(stack, workspace));
+    const made = await Stack.create(stack, workspace);
     return new LabEngine(withoutQuestions(made, outputs), dir, settings, secrets);
   }
 

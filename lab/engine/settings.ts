@@ -1,12 +1,10 @@
 import type { LocalWorkspace, StackSettings } from "@pulumi/pulumi/automation";
-import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { parse, stringify } from "yaml";
 
 /** A stack's settings file, as the Automation API keeps it, or as a checked-out project does. */
 export interface SettingsFile {
-  exists(): boolean;
   read(): Promise<StackSettings>;
   write(settings: StackSettings): Promise<void>;
 }
@@ -14,7 +12,6 @@ export interface SettingsFile {
 /** That of a program of this process, which lies in the workspace's folder. */
 export function workspaceSettings(workspace: LocalWorkspace, stack: string): SettingsFile {
   return {
-    exists: () => existsSync(path.join(workspace.workDir, `Pulumi.${stack}.yaml`)),
     read: () => workspace.stackSettings(stack),
     write: (settings) => workspace.saveStackSettings(stack, settings),
   };
@@ -27,7 +24,6 @@ export async function projectSettings(folder: string, stack: string): Promise<Se
   };
   const file = path.join(folder, stackConfigDir ?? "", `Pulumi.${stack}.yaml`);
   return {
-    exists: () => existsSync(file),
     read: async () => {
       const said = (parse(await readFile(file, "utf8")) ?? {}) as Record<string, string>;
       const { secretsprovider: secretsProvider, encryptedkey: encryptedKey, config = {} } = said;

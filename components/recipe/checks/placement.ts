@@ -1,6 +1,7 @@
 import type { CheckContext, CheckedMachine } from "./check";
 import type { GpuRequest } from "../stack/workloads";
 import { workloadResource } from "../facts/sharing";
+import { controlPlaneRole } from "../machine/taints";
 
 /** Labels that Kubernetes, Talos, Node Feature Discovery and NVIDIA set themselves. */
 const setByOthers =
@@ -17,8 +18,6 @@ export const ofKubelet: Readonly<Record<string, readonly string[]>> = {
 /** What every GPU machine has: a label of ours, or one that the operator sets (gpu-operator, controllers/state_manager.go). */
 const gpuPresent = "nvidia.com/gpu.present";
 
-const controlPlane = "node-role.kubernetes.io/control-plane";
-
 /** Whether a machine's node may have all labels of a selector. Of labels that others set, who knows. */
 export function mayMatch({ name, recipe, spec }: CheckedMachine, selector: Record<string, string>): boolean {
   return Object.entries(selector).every(([key, value]) => {
@@ -27,7 +26,7 @@ export function mayMatch({ name, recipe, spec }: CheckedMachine, selector: Recor
     if (possible !== undefined) return possible.includes(value);
     if (key === gpuPresent) return value === "true";
     if (Object.hasOwn(recipe.nodeLabels, key)) return recipe.nodeLabels[key] === value;
-    if (key === controlPlane) return spec.role === "controlplane" && value === "";
+    if (key === controlPlaneRole) return spec.role === "controlplane" && value === "";
     // The role labels are set by hand: an old one that nobody sets any more is the classic.
     return setByOthers.test(key) && !key.startsWith("node-role.kubernetes.io/");
   });

@@ -37,8 +37,11 @@ export function everyMachineIsTainted({ machines }: Pick<ClusterSpec, "machines"
 /** NVIDIA's own toleration; a chart's list is replaced as a whole, so ours must bring it along. */
 const nvidiaToleration: PodToleration = { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" };
 
+/** The role of a control plane's node: key of its label and of its taint (talos v1.13.0, controllers/k8s/node_label_spec.go). */
+export const controlPlaneRole = "node-role.kubernetes.io/control-plane";
+
 /** Taint of control planes. */
-export const controlPlaneTaint: NodeTaint = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
+export const controlPlaneTaint: NodeTaint = { key: controlPlaneRole, effect: "NoSchedule" };
 
 /** The toleration of exactly one taint. */
 export function tolerationOf(taint: NodeTaint): PodToleration {
