@@ -159,6 +159,10 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     throw new Error(`--host: ${host} is unknown; it decides what runs the program; take lab or pulumi`);
   if (host === "lab" && values.plugins === "real")
     throw new Error("--host: with lab there is no program's folder for --plugins real to run commands in; take pulumi");
+  if (host === "pulumi" && values.without.length > 0)
+    throw new Error(
+      "--without: Pulumi's own way runs the stack's own program, which leaves nothing out; leave --host pulumi and --plugins real out",
+    );
   if (values.repair && values.then.length > 0)
     throw new Error("--repair: it is an edit of its own, so --then has no place beside it; leave one of them out");
   if (values.repair && values.without.length === 0)

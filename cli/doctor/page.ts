@@ -44,6 +44,12 @@ by its mark (the annotation \`talos-gpu/owner\`), deletes them and makes them ag
 
 **Remedy.** \`pulumi up\`; once that has succeeded, \`pulumi refresh --clear-pending-creates --yes\`.
 
+### error hooks execution failed: error hook "…-fails" failed: rpc error: … connection refused
+
+**Cause.** Ctrl-C ended the program before Pulumi could tell it which resource had stopped. Nothing else is wrong.
+
+**Remedy.** \`pulumi up\`.
+
 ### error: failed to load checkpoint: … unexpected end of JSON input, or EOF
 
 **Cause.** The computer was switched off while Pulumi wrote the state to a file: \`.pulumi/stacks/PROJECT/STACK.json\` is empty or cut off.

@@ -33,11 +33,7 @@ export async function openEngine(lab: Lab, main = mainOf(lab.options)): Promise<
     project,
     stack: stackNameOf(options.stack),
     program: await programOf(lab, main),
-    config: {
-      ...engineConfig(lab),
-      // Of the installed Talos provider; where the stack names a Factory, its program leads there (TALOS_GPU_FACTORY).
-      ...(options.plugins === "real" ? { "talos:imageFactoryUrl": lab.factory.url } : {}),
-    },
+    config: engineConfig(lab),
     secrets:
       lab.existing === undefined
         ? {} // the stack makes them
@@ -53,7 +49,7 @@ export async function openEngine(lab: Lab, main = mainOf(lab.options)): Promise<
                 }),
           },
     plugins: options.plugins === "real" ? "real" : await servePlugins(lab),
-    environment: environmentOf(lab),
+    environment: await environmentOf(lab),
   });
 }
 
@@ -64,7 +60,6 @@ const mainOf = ({ without }: Lab["options"]): string =>
 /** The stack's program: of this process, or a checkout for the language host. */
 async function programOf({ options, session }: Lab, main: string): Promise<Program | string> {
   if (options.host === "lab") return programFromFile(await bundle(main));
-  await installLanguageHost(session.dir("language-host"));
   const checkout = await makeCheckout(session.dir("checkout"));
   // The lab's stack is the file that it was given, with limits of its own.
   fs.rmSync(path.join(programFolder({ options, session }), `Pulumi.${stackNameOf(options.stack)}.yaml`), {
@@ -74,16 +69,22 @@ async function programOf({ options, session }: Lab, main: string): Promise<Progr
 }
 
 /** Environment of the engine; it finds the language host on PATH. */
-function environmentOf(lab: Lab): Record<string, string> {
+async function environmentOf(lab: Lab): Promise<Record<string, string>> {
   const environment = commandEnvironment(lab);
   if (lab.options.host === "lab") return environment;
-  return { ...environment, PATH: [lab.session.dir("language-host"), environment["PATH"]].join(path.delimiter) };
+  const hosts = await installLanguageHost(lab.session.dir("language-host"), lab.tools.pulumi);
+  return { ...environment, PATH: [hosts, environment["PATH"]].join(path.delimiter) };
 }
 
 /** Configuration by full key, as the engine knows it. */
-export function engineConfig({ config, without }: Pick<Lab, "config" | "without">): Record<string, unknown> {
+export function engineConfig({ config, without, options, factory }: Lab): Record<string, unknown> {
   const own = Object.entries(config).map(([key, value]) => [`${project}:${key}`, value]);
-  return { ...Object.fromEntries(own), ...(without.length > 0 ? { "lab:without": without } : {}) };
+  return {
+    ...Object.fromEntries(own),
+    ...(without.length > 0 ? { "lab:without": without } : {}),
+    // Of the installed Talos provider; where the stack names a Factory, its program leads there (TALOS_GPU_FACTORY).
+    ...(options.plugins === "real" ? { "talos:imageFactoryUrl": factory.url } : {}),
+  };
 }
 
 /**

@@ -56,6 +56,9 @@ export interface Release {
   file(platform: Pick<Toolchain, "os" | "arch">): string | undefined;
   /** Name of the file that lists the sums, one `SUM  NAME` a line. */
   sums(file: string): string;
-  /** Path of the program in the file, which is a compressed tar archive then. Absent: the file is the program. */
-  member?(platform: Pick<Toolchain, "os" | "arch">): string;
+  /**
+   * Paths in the file, which is a compressed tar archive then, of the program and of others that go beside it. Absent: the file
+   * is the program.
+   */
+  members?(platform: Pick<Toolchain, "os" | "arch">): [program: string, ...beside: string[]];
 }

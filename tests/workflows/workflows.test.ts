@@ -59,6 +59,15 @@ test("every stack lives with the published plugins and charts", () => {
   expect(options).toMatchObject({ updates: 2, plugins: "real", charts: "real", host: "pulumi" });
 });
 
+test("the published plugins judge tests that there are", () => {
+  const { strategy, steps } = read("conformance.yml").jobs["judged"]!;
+  const { tests } = (strategy as { matrix: { tests: string[] } }).matrix;
+  for (const each of tests)
+    expect({ each, there: fs.existsSync(path.join(repository, each)) }).toEqual({ each, there: true });
+  const { env } = steps!.find(({ run }) => run?.includes("npm test"))!;
+  expect(parseOptions(env!["LAB_OPTIONS"]!.split(" "))).toMatchObject({ plugins: "real" });
+});
+
 describe("the job of the real node", () => {
   const temp = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-workflow-node-"));
   const tools = path.join(temp, "tools");

@@ -20,6 +20,9 @@ export interface Merger<Added = any> {
  * before. What was added is handed back, so that the next run and `release` know what is ours.
  *
  * @param previous answer of the last run; undefined on the first.
+ * @param isAwaited whether Pulumi still takes the answer. Without it nobody would know what is ours, so that it would stay when the
+ *   stack goes: then the configuration of before is staged again. @pulumi/command kills its shell at Ctrl-C, and lets what the
+ *   shell has started go on (pulumi-command v1.2.1, provider/pkg/provider/local/commandOutputs.go: exec.CommandContext).
  * @throws Failure with every conflict; the machine is then as it was.
  */
 export async function adopt(
@@ -28,6 +31,7 @@ export async function adopt(
   machine: Machine,
   merger: Merger,
   report: Report,
+  isAwaited: () => boolean,
 ): Promise<AdoptResult> {
   const { live, active } = await read(task, machine);
   report(`merge: ${task.patches.length} patches into the configuration of ${task.machine}`);
@@ -38,6 +42,10 @@ export async function adopt(
   if (changed) {
     report("stage: the next boot brings it into effect");
     await machine.stage(merged.configuration);
+    if (!isAwaited()) {
+      await machine.stage(live);
+      throw new Error("Pulumi is gone: the configuration of before is staged again");
+    }
   } else {
     report("equal: the configuration says all of it already");
   }

@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import { foreignCredentials } from "./certificates";
 import { CallError, Failure, redact } from "./failure";
 import { meansOf, takeCredentials } from "./means";
-import { endWithPulumi } from "./orphan";
+import { endWithPulumi, pulumiAbove } from "./orphan";
 import { verbs } from "./verbs";
 
 /**
@@ -23,7 +23,8 @@ async function main(name: string | undefined): Promise<void> {
   };
   // Whoever read it is gone; what was begun is brought to its end all the same.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
-  const { means, close } = meansOf(given, report);
+  const isAwaited = pulumiAbove();
+  const { means, close } = meansOf(given, report, isAwaited);
   endWith(close);
 
   try {
@@ -31,6 +32,7 @@ async function main(name: string | undefined): Promise<void> {
     if (verb === undefined)
       throw new Error(`verb ${JSON.stringify(name)} is not one of ${[...verbs.keys()].join(", ")}`);
     endWithPulumi(
+      isAwaited,
       () => verb.mayEnd(phase),
       () => {
         report(`${name}: Pulumi is gone, so this ends too; nothing is left half done`);

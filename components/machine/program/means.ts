@@ -26,6 +26,8 @@ export interface Means {
   /** Release of talosctl. @throws CallError where it cannot be run. */
   clientVersion: () => Promise<string>;
   report: Report;
+  /** Whether Pulumi still waits for the answer. It does not after Ctrl-C or a kill. */
+  isAwaited: () => boolean;
   /** Says lines of one machine. */
   reportOf: (machine: string) => Report;
 }
@@ -53,7 +55,7 @@ export function takeCredentials(): Given {
 }
 
 /** The means, and what ends their children and removes their files; it may be called again. */
-export function meansOf(given: Given, report: Report): { means: Means; close: () => void } {
+export function meansOf(given: Given, report: Report, isAwaited: () => boolean): { means: Means; close: () => void } {
   const { talosconfig, kubeconfig, omni, secrets } = given;
   const files = new SecretFiles();
   const talosctl = new Talosctl({
@@ -84,6 +86,7 @@ export function meansOf(given: Given, report: Report): { means: Means; close: ()
     machine: (address) => new TalosMachine(talosctl, address, files),
     clientVersion: () => talosctl.version(),
     report,
+    isAwaited,
     reportOf: (machine) => (line) => report(`${machine}: ${line}`),
   };
   const close = (): void => {

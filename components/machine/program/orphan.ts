@@ -69,16 +69,21 @@ export const lookByPs: Look = (pid) => {
 /** How to look here, and the milliseconds between two looks: `ps` is a process each time. */
 const [lookHere, POLL] = fs.existsSync("/proc/self/stat") ? [lookInProc, 1_000] : [lookByPs, 5_000];
 
+/** Whether Pulumi, as it was when the program began, still waits for its answer; always where somebody else started it. */
+export function pulumiAbove(): () => boolean {
+  const ancestors = upToPulumi(process.ppid, lookHere);
+  return () => !isOrphaned(ancestors, lookHere);
+}
+
 /**
  * Ends the program once Pulumi's command line is gone without having ended it, as after a SIGKILL: nobody reads its answer,
  * and the plugin stays for as long as the program does.
  *
+ * @param isAwaited whether Pulumi still waits
  * @param mayEnd whether it may end now. A machine that is drained or reboots is brought to its end first.
  */
-export function endWithPulumi(mayEnd: () => boolean, end: () => void): void {
-  const ancestors = upToPulumi(process.ppid, lookHere);
-  if (ancestors.length === 0) return;
+export function endWithPulumi(isAwaited: () => boolean, mayEnd: () => boolean, end: () => void): void {
   setInterval(() => {
-    if (mayEnd() && isOrphaned(ancestors, lookHere)) end();
+    if (mayEnd() && !isAwaited()) end();
   }, POLL).unref();
 }

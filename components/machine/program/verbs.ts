@@ -190,8 +190,8 @@ async function withoutOldTaints(
 }
 
 function configurationBy(act: typeof adopt | typeof release): Doing<typeof adoptTask>["run"] {
-  return async (task, means) =>
-    act(task, previousAnswer(adoptResult), means.machine(task.address), merger, means.reportOf(task.machine));
+  return async (task, { machine, reportOf, isAwaited }) =>
+    act(task, previousAnswer(adoptResult), machine(task.address), merger, reportOf(task.machine), isAwaited);
 }
 
 function taintsBy(act: typeof taint | typeof untaint): Doing<typeof taintTask>["run"] {

@@ -4,6 +4,7 @@ import { containsUnknown, secret, UNKNOWN } from "../values";
 import { patchedConfiguration } from "./configuration";
 import { limitOf, maintenanceOf, onMachine, type Tools, untilDone } from "./machine";
 import type { Resource } from "./resource";
+import { atValue } from "./schema";
 
 const modes = ["auto", "reboot", "no_reboot", "staged", "staged_if_needing_reboot"];
 
@@ -13,7 +14,7 @@ const modes = ["auto", "reboot", "no_reboot", "staged", "staged_if_needing_reboo
  * is never asked what it has, so that there is no drift; destroying does nothing unless `onDestroy.reset`.
  */
 export const configurationApply: Resource = {
-  check: (inputs) => modeFindings(inputs["applyMode"]),
+  check: (inputs, name) => modeFindings(inputs["applyMode"], name),
 
   create: async (tools, inputs, { preview, timeoutSeconds, context }) => ({
     id: "machine_configuration_apply",
@@ -110,7 +111,9 @@ async function resolveMode(
   }
 }
 
-function modeFindings(mode: unknown): CheckFailure[] {
+function modeFindings(mode: unknown, name: string): CheckFailure[] {
   if (mode === undefined || mode === null || mode === UNKNOWN || modes.some((each) => each === mode)) return [];
-  return [{ property: "applyMode", reason: `${JSON.stringify(mode)} is no mode; it is one of ${modes.join(", ")}` }];
+  const known = modes.map((each) => JSON.stringify(each)).join(" ");
+  const must = `Attribute apply_mode value must be one of: [${known}], got: ${JSON.stringify(mode)}.`;
+  return [atValue("Invalid Attribute Value Match", must, `${name}.applyMode`)];
 }

@@ -79,8 +79,9 @@ export class TalosProvider implements LabProvider {
     type: string,
     _olds: Properties,
     inputs: Properties,
+    { name }: Pick<CallContext, "name">,
   ): Promise<{ inputs: Properties; failures: CheckFailure[] }> {
-    const failures = [...schemaFindings(type, inputs), ...(resourceOf(type).check?.(inputs) ?? [])];
+    const failures = [...schemaFindings(type, name, inputs), ...(resourceOf(type).check?.(inputs, name) ?? [])];
     return { inputs: withSecrets(type, inputs), failures };
   }
 

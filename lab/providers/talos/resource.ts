@@ -12,7 +12,7 @@ export interface ResourceCall {
 /** One kind of resource: what each verb does. */
 export interface Resource {
   /** What is wrong with the arguments, beyond their schema. */
-  check?(inputs: Properties): CheckFailure[];
+  check?(inputs: Properties, name: string): CheckFailure[];
   /** Which of changed arguments need another resource. Default: none. */
   replaces?(olds: Properties, news: Properties): string[];
   /** Whether something changes although the arguments do not, e.g. a certificate about to end. */

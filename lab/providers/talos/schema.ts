@@ -4,12 +4,14 @@ import { parseDuration } from "./retry";
 
 // What the real provider asks of a resource's arguments before anything else: pulumi-talos v0.8.1 (schema.json),
 // terraform-provider-talos v0.11.0 (each resource's Schema and ValidateConfig), pulumi-terraform-bridge v3.129.0
-// (pkg/pf/tfbridge/provider_check.go). An argument that is not of the schema is passed over (pkg/convert/object.go).
+// (pkg/pf/tfbridge/provider_check.go). An argument that is not of the schema is passed over (pkg/convert/object.go). The texts are the
+// real one's, asked by tests/lab/providers/rules/installed.test.ts.
 
 /** Arguments of one resource. */
 interface Arguments {
   readonly types: Readonly<Record<string, "text" | "texts" | "mapping">>;
-  readonly required: readonly string[];
+  /** Each with its description, which the message quotes. */
+  readonly required: Readonly<Record<string, string>>;
   /** Each has a twin `…Wo` that is never kept, and one of the two is given. */
   readonly oneOf: readonly string[];
   /** Which limits `timeouts` has. */
@@ -19,7 +21,7 @@ interface Arguments {
 }
 
 const client = { clientConfiguration: "mapping", clientConfigurationWo: "mapping", timeouts: "mapping" } as const;
-const nothing = { required: [], oneOf: [], limits: [], secret: [] };
+const nothing = { required: {}, oneOf: [], limits: [], secret: [] };
 
 const byType: Readonly<Record<string, Arguments>> = {
   "talos:machine/configurationApply:ConfigurationApply": {
@@ -27,7 +29,7 @@ const byType: Readonly<Record<string, Arguments>> = {
       ...{ ...client, node: "text", endpoint: "text", applyMode: "text", configPatches: "texts" },
       ...{ machineConfigurationInput: "text", machineConfigurationInputWo: "text", onDestroy: "mapping" },
     },
-    required: ["node"],
+    required: { node: "The name of the node to bootstrap" },
     oneOf: ["machineConfigurationInput", "clientConfiguration"],
     limits: ["create", "update", "delete"],
     secret: ["machineConfigurationInput"],
@@ -35,29 +37,37 @@ const byType: Readonly<Record<string, Arguments>> = {
   "talos:machine/bootstrap:Bootstrap": {
     ...nothing,
     types: { ...client, node: "text", endpoint: "text" },
-    required: ["node"],
+    required: { node: "The name of the node to bootstrap" },
     oneOf: ["clientConfiguration"],
     limits: ["create"],
   },
   "talos:cluster/kubeconfig:Kubeconfig": {
     ...nothing,
     types: { ...client, node: "text", endpoint: "text", certificateRenewalDuration: "text" },
-    required: ["clientConfiguration", "node"],
+    required: {
+      clientConfiguration: "The client configuration data",
+      node: "controlplane node to retrieve the kubeconfig from",
+    },
     limits: ["create", "update"],
   },
   "talos:machine/secrets:Secrets": { ...nothing, types: { talosVersion: "text" } },
   "talos:imageFactory/schematic:Schematic": { ...nothing, types: { schematic: "text" } },
 };
 
-/** Everything that the schema refuses in a resource's arguments. */
-export function schemaFindings(type: string, inputs: Properties): CheckFailure[] {
+/**
+ * Everything that the schema refuses in a resource's arguments.
+ *
+ * @param name of the resource: the messages say where in it.
+ * @throws Error where the real provider's check fails as a whole.
+ */
+export function schemaFindings(type: string, name: string, inputs: Properties): CheckFailure[] {
   const { types, required, oneOf, limits } = byType[type] ?? { ...nothing, types: {} };
-  const missing = required.filter((name) => !given(inputs[name]));
+  for (const [argument, kind] of Object.entries(types)) refuseOtherType(argument, inputs[argument], kind);
+  for (const argument of oneOf) refuseUnlessOne(inputs, argument);
+  const missing = Object.entries(required).filter(([argument]) => !given(inputs[argument]));
   return [
-    ...missing.map((property) => ({ property, reason: "missing; it is required" })),
-    ...oneOf.flatMap((name) => eitherOf(inputs, name)),
-    ...Object.entries(types).flatMap(([name, kind]) => typeFindings(name, inputs[name], kind)),
-    ...limits.flatMap((limit) => durationFindings(limit, inputs["timeouts"])),
+    ...missing.map(([argument, is]) => ({ property: "", reason: `Missing required property '${argument}': ${is}` })),
+    ...limits.flatMap((limit) => durationFindings(limit, name, inputs["timeouts"])),
   ];
 }
 
@@ -82,29 +92,57 @@ export function refusePartialTimeouts(type: string, { timeouts }: Properties): v
 
 const given = (value: unknown): boolean => value !== undefined && value !== null;
 
-function eitherOf(inputs: Properties, name: string): CheckFailure[] {
-  const [plain, written] = [given(inputs[name]), given(inputs[`${name}Wo`])];
-  if (plain !== written) return [];
-  return [{ property: name, reason: `${plain ? "both are" : "neither is"} set; it is ${name} or ${name}Wo` }];
+/** Terraform's name of an argument. */
+const snake = (argument: string): string => argument.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+function refuseUnlessOne(inputs: Properties, argument: string): void {
+  const [plain, written] = [given(inputs[argument]), given(inputs[`${argument}Wo`])];
+  if (plain !== written) return;
+  const name = snake(argument);
+  const what = name.replaceAll("_", " ");
+  throw new Error(
+    plain
+      ? `Conflicting ${what}: Only one of ${name} or ${name}_wo can be set, not both`
+      : `Missing ${what}: Exactly one of ${name} or ${name}_wo must be set`,
+  );
 }
 
 /** Numbers and booleans become texts (pkg/convert/string.go); nothing else becomes anything. */
-function typeFindings(property: string, value: unknown, kind: "text" | "texts" | "mapping"): CheckFailure[] {
-  if (!given(value) || value === UNKNOWN) return [];
-  const text = (item: unknown): boolean => !given(item) || typeof item !== "object";
-  if (kind === "text") return text(value) ? [] : [{ property, reason: "is no text" }];
-  if (kind === "mapping") return isMap(value) ? [] : [{ property, reason: "is not a mapping" }];
-  return Array.isArray(value) && value.every(text) ? [] : [{ property, reason: "is no list of texts" }];
+function refuseOtherType(argument: string, value: unknown, kind: "text" | "texts" | "mapping"): void {
+  if (!given(value) || value === UNKNOWN) return;
+  const wrong = ofOtherType(value, kind);
+  if (wrong === undefined) return;
+  const what = "cannot encode resource inputs to call ValidateResourceConfig";
+  throw new Error(`${what}: objectEncoder failed on property "${snake(argument)}": ${wrong}`);
+}
+
+function ofOtherType(value: unknown, kind: "text" | "texts" | "mapping"): string | undefined {
+  const isText = (item: unknown): boolean => !given(item) || typeof item !== "object";
+  if (kind === "text") return isText(value) ? undefined : "Expected a string, got: ";
+  if (kind === "mapping") return isMap(value) ? undefined : "Expected an Object PropertyValue";
+  if (!Array.isArray(value)) return "Expected an Array PropertyValue";
+  const odd = value.findIndex((item) => !isText(item));
+  return odd < 0 ? undefined : `encList failed while encoding element ${odd} `;
 }
 
 /** Source: terraform-plugin-framework-timeouts v0.7.0, whose attributes are validated as Go durations. */
-function durationFindings(limit: string, timeouts: unknown): CheckFailure[] {
+function durationFindings(limit: string, name: string, timeouts: unknown): CheckFailure[] {
   const text = isMap(timeouts) ? timeouts[limit] : undefined;
   if (!given(text) || containsUnknown(text)) return [];
   try {
     parseDuration(String(text));
     return [];
-  } catch (error) {
-    return [{ property: `timeouts.${limit}`, reason: (error as Error).message }];
+  } catch {
+    const must =
+      'must be a string containing a sequence of decimal numbers, each with optional fraction and a unit suffix, such as "300ms", "-1.5h" or "2h45m". Valid time units are "ns", "us" (or "µs"), "ms", "s", "m", "h"..';
+    return [
+      atValue("Invalid Attribute Value Time Duration", `${JSON.stringify(text)} ${must}`, `${name}.timeouts.${limit}`),
+    ];
   }
 }
+
+/** A finding of Terraform's about a value; the bridge says where it is in its reason alone (pkg/tfbridge, provider_check.go). */
+export const atValue = (summary: string, detail: string, where: string): CheckFailure => ({
+  property: "",
+  reason: `${summary}. ${detail} Examine values at '${where}'.`,
+});

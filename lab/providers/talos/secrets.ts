@@ -16,10 +16,11 @@ const month = 30 * 24 * 3_600_000;
  * renewed when it has less than a month left.
  */
 export const machineSecrets: Resource = {
-  check: ({ talosVersion }) =>
-    talosVersion === undefined || talosVersion === null || containsUnknown(talosVersion) || contractOf(talosVersion)
-      ? []
-      : [{ property: "talosVersion", reason: `${JSON.stringify(talosVersion)} is no release of Talos` }],
+  check: ({ talosVersion }) => {
+    const unsaid = talosVersion === undefined || talosVersion === null || containsUnknown(talosVersion);
+    if (unsaid || contractOf(talosVersion)) return [];
+    throw new Error(`Invalid version: error parsing version "v${(talosVersion as string).replace(/^v/, "")}"`);
+  },
 
   replaces: (olds, news) => {
     const [was, is] = [olds, news].map(({ talosVersion = defaultTalosVersion }) => contractOf(talosVersion));

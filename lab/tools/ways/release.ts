@@ -45,12 +45,17 @@ export async function download(
       return `${file} has the SHA-256 sum ${found}, published is ${sum}: it is not taken`;
     await fs.mkdir(draft, { recursive: true });
     await fs.writeFile(path.join(draft, file), content);
-    const member = release.member?.(platform);
-    if (member !== undefined) await promisify(execFile)("tar", ["-xzf", file, member], { cwd: draft });
-    const program = path.join(draft, member ?? file);
-    await fs.chmod(program, 0o755);
-    await fs.mkdir(path.dirname(binary), { recursive: true });
-    await fs.rename(program, binary);
+    const members = release.members?.(platform);
+    if (members !== undefined) await promisify(execFile)("tar", ["-xzf", file, ...members], { cwd: draft });
+    const [program, ...beside] = members ?? [file];
+    const folder = path.dirname(binary);
+    await fs.mkdir(folder, { recursive: true });
+    const put = async (from: string, to: string): Promise<void> => {
+      await fs.chmod(path.join(draft, from), 0o755);
+      await fs.rename(path.join(draft, from), to);
+    };
+    for (const each of beside) await put(each, path.join(folder, path.basename(each)));
+    await put(program, binary); // last: with it the tool is there
     return undefined;
   } catch (error) {
     signal?.throwIfAborted();

@@ -48,12 +48,12 @@ async function run(session: Session, planned: string): Promise<Journey> {
   const lab = await openLab(session, options, spec, config);
   const checkout = await makeCheckout(session.dir("checkout"));
   for (const folder of ["cli", "lab"]) fs.symlinkSync(path.join(repository, folder), path.join(checkout, folder));
-  const host = await installLanguageHost(session.dir("language-host"));
+  const host = await installLanguageHost(session.dir("language-host"), lab.tools.pulumi);
   const plugins = await servePlugins(lab, path.join(checkout, "stacks"));
   const inLab = commandEnvironment(lab);
   const environment = {
     ...inLab,
-    PATH: [host, path.dirname(lab.tools.pulumi), inLab["PATH"]].join(path.delimiter),
+    PATH: [host, inLab["PATH"]].join(path.delimiter),
     KUBECONFIG: lab.controlPlane.adminKubeconfig,
     TALOSCONFIG: session.dir("talosconfig"),
     PULUMI_HOME: session.dir("home"),

@@ -6,6 +6,7 @@ import type { Running } from "../../../lab/run/running";
 import { stackConfiguration } from "../../../lab/run/stack-configuration";
 import { engineConfig, narrate, openEngine } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
+import { furtherOptions } from "../support/further-options";
 import { descendants } from "../support/processes";
 import { clusterOf } from "../../../stacks/stack-file";
 import { openLab } from "./program";
@@ -24,7 +25,7 @@ export interface LifeStand {
  * @param more further options of the lab
  */
 export async function openLifeStand(session: Session, stack: string, more: string[] = []): Promise<LifeStand> {
-  const options = parseOptions(["--stack", stack, ...more]);
+  const options = parseOptions(["--stack", stack, ...more, ...furtherOptions]);
   const { config, spec } = stackConfiguration(stack, options);
   const lab = await openLab(session, options, spec, config);
   [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab)]);
@@ -88,8 +89,14 @@ async function until(met: () => Promise<boolean>, over: AbortSignal): Promise<vo
   }
 }
 
-/** Helm and programs first: what notices that Pulumi has gone must not tidy up. */
-const mortal = [/(^|\/)helm\0/, /program\.js/, /(^|\/)talosctl\0/, /(^|\/)pulumi\0/];
+/** Helm, programs and installed plugins first: what notices that Pulumi has gone must not tidy up. */
+const mortal = [
+  /(^|\/)helm\0/,
+  /program\.js/,
+  /(^|\/)talosctl\0/,
+  /(^|\/)pulumi-(resource|language)-[^/]*\0/,
+  /(^|\/)pulumi\0/,
+];
 
 function killAll(): void {
   const all = descendants(process.pid);

@@ -10,7 +10,7 @@ import { makeExistingCluster } from "../../../lab/cluster/existing-cluster";
 import { startControlPlane } from "../../../lab/controlplane";
 import { LabEngine, type Progress, type RunResult } from "../../../lab/engine";
 import { startFactory } from "../../../lab/factory";
-import { installLanguageHost } from "../../../lab/language-host";
+import { installLanguageHost, standInHosts } from "../../../lab/language-host";
 import { makeCheckout } from "../../../lab/language-host/checkout";
 import { CommandProvider } from "../../../lab/providers/command";
 import { KubernetesProvider } from "../../../lab/providers/kubernetes";
@@ -59,13 +59,14 @@ export async function openPreviewStand(): Promise<PreviewStand> {
   const tools = await provideTools({ only: ["pulumi", "talosctl", "helm", "controlplane"] });
   const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-previews-"));
   const at = (...parts: string[]): string => path.join(dir, ...parts);
-  const [controlPlane, factory, charts, checkout, owner] = await Promise.all([
+  const [controlPlane, factory, charts, checkout, owner, host, generators] = await Promise.all([
     startControlPlane({ dir: at("controlplane"), binary: tools.controlplane }),
     startFactory(),
     serveCharts({ dir: at("charts"), helm: tools.helm }),
     makeCheckout(at("checkout")),
     makeExistingCluster(at("talos"), tools.talosctl, { talosVersion: "v1.13.0", machines: {} }),
-    installLanguageHost(at("language-host"), path.join(languages, "generate-sdk")),
+    installLanguageHost(at("language-host"), tools.pulumi),
+    standInHosts(at("generators"), ["nodejs", "python", "go"], path.join(languages, "generate-sdk")),
   ]);
   const served = {
     kubernetes: await serveProvider(
@@ -99,7 +100,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
   };
   const environment = {
     ...inherited(),
-    PATH: [at("language-host"), path.dirname(tools.talosctl), process.env["PATH"]].join(path.delimiter),
+    PATH: [host, path.dirname(tools.talosctl), process.env["PATH"]].join(path.delimiter),
     TALOS_GPU_FACTORY: factory.url,
   };
   fs.writeFileSync(at("pulumi"), measured(tools.pulumi, at("cpu")), { mode: 0o755 });
@@ -132,7 +133,9 @@ export async function openPreviewStand(): Promise<PreviewStand> {
     checkout,
     project,
     pulumi: async (...args) => {
-      const env = { ...environment, PULUMI_HOME: at("home"), PULUMI_SKIP_UPDATE_CHECK: "true" };
+      // Pulumi's own host begins with `npm install`, which has no business in a checkout whose packages are a link to ours.
+      const PATH = [generators, environment.PATH].join(path.delimiter);
+      const env = { ...environment, PATH, PULUMI_HOME: at("home"), PULUMI_SKIP_UPDATE_CHECK: "true" };
       const { stdout } = await promisify(execFile)(tools.pulumi, args, { cwd: checkout, env, maxBuffer: 2 ** 26 });
       return stdout;
     },

@@ -34,7 +34,7 @@ async function run(session: Session): Promise<YamlRun> {
   const { talosconfig: _t, kubeconfig: _k, ...said } = template.resources.cluster.properties;
   const spec = said as unknown as ClusterSpec;
   const lab = await openLab(session, parseOptions(["--stack", "yaml"]), spec);
-  await installLanguageHost(session.dir("language-host"));
+  const hosts = await installLanguageHost(session.dir("language-host"), lab.tools.pulumi);
   const folder = path.join(await makeCheckout(session.dir("checkout")), example);
   const environment = commandEnvironment(lab);
   const engine = await LabEngine.open({
@@ -50,7 +50,7 @@ async function run(session: Session): Promise<YamlRun> {
     plugins: await servePlugins(lab, folder),
     environment: {
       ...environment,
-      PATH: [session.dir("language-host"), languages, environment["PATH"]].join(path.delimiter),
+      PATH: [hosts, languages, environment["PATH"]].join(path.delimiter),
     },
   });
   const { signal } = session;

@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import * as readline from "node:readline";
 import type { Came, LabReport } from "../../../lab/run/report";
 import { startApart } from "./apart";
+import { furtherOptions } from "./further-options";
 import { descendants, readOr } from "./processes";
 import { traces } from "./real-node";
 import { untilSeen } from "../../../lab/until";
@@ -22,7 +23,7 @@ export interface LabRun {
 
 /** Starts `npm run lab -- ...args` without npm in between, so that signals reach it. */
 export function startLab(args: string[], env: NodeJS.ProcessEnv = {}): LabRun {
-  const child = startApart("lab/main.ts", args, env);
+  const child = startApart("lab/main.ts", [...args, ...furtherOptions], env);
   const lines: string[] = [];
   const waiting: { pattern: RegExp; resolve: (line: string) => void; reject: (error: Error) => void }[] = [];
   readline.createInterface({ input: child.stderr! }).on("line", (line) => {

@@ -56,6 +56,13 @@ test("real plugins take real charts", () => {
   expect(() => parseOptions(["--plugins", "real", "--charts", "lab"])).toThrow(/^--charts: with lab /);
 });
 
+test.each([
+  ["--plugins", "real"],
+  ["--host", "pulumi"],
+])("nothing can be left out with %s %s: it would be left in, in silence", (...more) => {
+  expect(() => parseOptions(["--without", "nodeSelector", ...more])).toThrow(/^--without: .*leaves nothing out/);
+});
+
 test("a machine's own address leads to where it answers, in maintenance mode first", async () => {
   const answer = (text: string): Promise<net.Server> =>
     new Promise((resolve) => {

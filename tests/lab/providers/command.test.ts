@@ -106,8 +106,8 @@ test("triggers that come or go replace, everything else updates", () => {
 });
 
 test("inputs that it does not have are refused", () => {
-  const { failures } = provider.check(type, {}, { create: 1, assetPaths: [], logging: "loud", environment: { A: 1 } });
-  expect(failures.map(({ property }) => property)).toEqual(["create", "assetPaths", "logging", "environment.A"]);
+  const { failures } = provider.check(type, {}, { create: 1, assetPaths: [], creates: "", environment: { A: 1 } });
+  expect(failures.map(({ property }) => property)).toEqual(["create", "assetPaths", "creates", "environment[A] value"]);
 });
 
 test("cancelling ends the whole process group", async () => {

@@ -35,6 +35,8 @@ const write = (config: Record<string, string>): string =>
 
 const task = { machine: "gpu-1", address: "10.0.0.1", patches: ["modules: nvidia", "sysctl: one"] };
 
+const awaited = (): boolean => true;
+
 function setup(live = "type: worker\nsysctl: one\n") {
   const machine = new FakeMachine(new FakeClock());
   machine.active = machine.persistent = live;
@@ -45,7 +47,7 @@ function setup(live = "type: worker\nsysctl: one\n") {
 describe("adopt", () => {
   test("stages what is missing, and remembers only that", async () => {
     const { machine, report } = setup();
-    const result = await adopt(task, undefined, machine, toy, report);
+    const result = await adopt(task, undefined, machine, toy, report, awaited);
     expect(read(machine.persistent)).toEqual({ type: "worker", sysctl: "one", modules: "nvidia" });
     expect(machine.active).toBe("type: worker\nsysctl: one\n");
     expect(result).toEqual({
@@ -57,8 +59,8 @@ describe("adopt", () => {
 
   test("run again it stages nothing and remembers the same", async () => {
     const { machine, report } = setup();
-    const first = await adopt(task, undefined, machine, toy, report);
-    const second = await adopt(task, first, machine, toy, report);
+    const first = await adopt(task, undefined, machine, toy, report, awaited);
+    const second = await adopt(task, first, machine, toy, report, awaited);
     expect(second).toEqual({ ...first, changed: false });
     expect(machine.calls).toEqual(["stage"]);
   });
@@ -68,22 +70,33 @@ describe("adopt", () => {
     machine.afterCall = () => {
       throw new Error("killed");
     };
-    await expect(adopt(task, undefined, machine, toy, report)).rejects.toThrow("killed");
-    const result = await adopt(task, undefined, machine, toy, report);
+    await expect(adopt(task, undefined, machine, toy, report, awaited)).rejects.toThrow("killed");
+    const result = await adopt(task, undefined, machine, toy, report, awaited);
     expect(result).toMatchObject({ added: { modules: "nvidia" }, changed: false });
     expect(machine.calls).toEqual(["stage"]);
   });
 
+  test("with nobody left to take the answer, it stages the configuration of before, and the next run begins anew", async () => {
+    const { machine, report } = setup();
+    // Released without a reboot: ours is active still, and no longer in what is staged.
+    machine.active = "type: worker\nmodules: nvidia\n";
+    machine.persistent = "type: worker\n";
+    await expect(adopt(task, undefined, machine, toy, report, () => false)).rejects.toThrow("Pulumi is gone");
+    expect(read(machine.persistent)).toEqual({ type: "worker" });
+    const result = await adopt(task, undefined, machine, toy, report, awaited);
+    expect(result).toMatchObject({ added: { modules: "nvidia", sysctl: "one" }, changed: true });
+  });
+
   test("takes out what an earlier stack wanted and this one does not", async () => {
     const { machine, report } = setup();
-    const first = await adopt(task, undefined, machine, toy, report);
-    await adopt({ ...task, patches: ["sysctl: one"] }, first, machine, toy, report);
+    const first = await adopt(task, undefined, machine, toy, report, awaited);
+    await adopt({ ...task, patches: ["sysctl: one"] }, first, machine, toy, report, awaited);
     expect(read(machine.persistent)).toEqual({ type: "worker", sysctl: "one" });
   });
 
   test("refuses every conflict at once and leaves the machine as it was", async () => {
     const { machine, report } = setup("modules: other\nsysctl: two\n");
-    const run = adopt(task, undefined, machine, toy, report);
+    const run = adopt(task, undefined, machine, toy, report, awaited);
     await expect(run).rejects.toThrow(
       "modules: has another value; it is not ours; take it out\nsysctl: has another value",
     );
@@ -93,21 +106,21 @@ describe("adopt", () => {
   test("keeps what somebody else has staged", async () => {
     const { machine, report } = setup();
     machine.persistent += "theirs: yes\n";
-    await adopt(task, undefined, machine, toy, report);
+    await adopt(task, undefined, machine, toy, report, awaited);
     expect(read(machine.persistent)).toMatchObject({ theirs: "yes", modules: "nvidia" });
   });
 
   test("says so when there is nothing to adopt", async () => {
     const { machine, report } = setup();
     jest.spyOn(machine, "configurations").mockResolvedValue({});
-    await expect(adopt(task, undefined, machine, toy, report)).rejects.toThrow("machines.gpu-1.configuration");
+    await expect(adopt(task, undefined, machine, toy, report, awaited)).rejects.toThrow("machines.gpu-1.configuration");
   });
 });
 
 describe("release", () => {
   test("takes away what was added, nothing else, and does not reboot", async () => {
     const { machine, report } = setup();
-    const added = await adopt(task, undefined, machine, toy, report);
+    const added = await adopt(task, undefined, machine, toy, report, awaited);
     machine.persistent += "theirs: later\n";
     expect(await release(task, added, machine, toy, report)).toEqual({ changed: true });
     expect(read(machine.persistent)).toEqual({ type: "worker", sysctl: "one", theirs: "later" });

@@ -3,11 +3,12 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { CommandProvider } from "../../../../lab/providers/command";
 import type { CallContext } from "../../../../lab/providers/serve";
+import { commandType, refusedByCommand, takenByCommand, told } from "./cases";
 
 // What the real command provider refuses, by its sources: pulumi-command v1.2.1, provider/pkg/provider/local;
 // pulumi-go-provider v1.3.0, infer.
 
-const type = "command:local:Command";
+const type = commandType;
 const directory = mkdtempSync(path.join(tmpdir(), "talos-gpu-command-"));
 const provider = new CommandProvider({ directory, environment: { PATH: process.env["PATH"] ?? "" } });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -17,25 +18,11 @@ const context: CallContext = {
   ...{ randomSeed: new Uint8Array(), signal: new AbortController().signal, log: () => undefined },
 };
 
-test.each([
-  ["an argument that it does not have", "infer/internal/ende/ende.go, Decode", { creates: "ls" }, ["creates"]],
-  ["a number for a text", "the same: mapper", { create: 1 }, ["create"]],
-  ["a text for a list", "the same", { interpreter: "bash -c" }, ["interpreter"]],
-  ["a number in a list of texts", "base.go: *[]string", { interpreter: ["sh", 1] }, ["interpreter[1]"]],
-  ["a number in the environment", "base.go: map[string]string", { environment: { A: 1 } }, ["environment.A"]],
-  ["a text for yes or no", "base.go: *bool", { addPreviousOutputInEnv: "no" }, ["addPreviousOutputInEnv"]],
-  ["a word that is no logging", "logging.go, Values", { logging: "all" }, ["logging"]],
-])("refuses %s (%s)", (_rule, _source, inputs, at) => {
-  expect(provider.check(type, {}, inputs).failures.map(({ property }) => property)).toEqual(at);
+test.each(refusedByCommand)("refuses %s (%s)", async (_rule, _source, inputs, said) => {
+  expect(await told(Promise.resolve(provider.check(type, {}, inputs).failures))).toEqual([said]);
 });
 
-test.each([
-  { create: null },
-  { triggers: [1, "a", { b: 2 }] },
-  { interpreter: [] },
-  { environment: {}, stdin: "" },
-  {},
-])("takes %j (base.go: pointers are optional, triggers are of any type)", (inputs) =>
+test.each(takenByCommand)("takes %j (base.go: pointers are optional, triggers are of any type)", (inputs) =>
   expect(provider.check(type, {}, inputs).failures).toEqual([]),
 );
 

@@ -1,6 +1,6 @@
 import type { Properties } from "../../../../lab/providers/serve";
-import { UNKNOWN } from "../../../../lab/providers/values";
-import { Bench, client, open, types } from "../talos/fixture";
+import { Bench, open, types } from "../talos/fixture";
+import { apply, beginning, refusedByTalos, takenByTalos, target, told } from "./cases";
 
 // What the real Talos provider refuses, by its sources: the lab's refuses the same. Where no other source stands, it is
 // terraform-provider-talos v0.11.0, pkg/talos/<resource>.go, called by pulumi-terraform-bridge v3.129.0.
@@ -9,113 +9,19 @@ const bench = new Bench();
 beforeAll(() => bench.start());
 afterAll(() => bench.stop());
 
-const apply: Properties = { node: "10.0.0.1", clientConfiguration: client, machineConfigurationInput: "machine: {}\n" };
-const target: Properties = { node: "10.0.0.1", clientConfiguration: client };
+const checked = async (type: string, inputs: Properties) =>
+  (await bench.provider().check(type, {}, inputs, bench.context())).failures;
 
-interface Refused {
-  rule: string;
-  source: string;
-  type: string;
-  inputs: Properties;
-  /** Properties that are complained of. */
-  at: string[];
-}
-
-const refused: Refused[] = [
-  ...(["apply", "bootstrap", "kubeconfig"] as const).map((kind) => ({
-    rule: `${kind}: a node is required`,
-    source: "Schema, node: Required",
-    type: types[kind],
-    inputs: { ...(kind === "apply" ? apply : target), node: undefined },
-    at: ["node"],
-  })),
-  ...(["apply", "bootstrap"] as const).flatMap((kind) => [
-    {
-      rule: `${kind}: a client, and one only`,
-      source: "ValidateConfig",
-      type: types[kind],
-      inputs: { ...(kind === "apply" ? apply : target), clientConfigurationWo: client },
-      at: ["clientConfiguration"],
-    },
-    {
-      rule: `${kind}: null is no client`,
-      source: "ValidateConfig, IsNull",
-      type: types[kind],
-      inputs: { ...(kind === "apply" ? apply : target), clientConfiguration: null },
-      at: ["clientConfiguration"],
-    },
-  ]),
-  {
-    rule: "kubeconfig: a client is required",
-    source: "Schema, client_configuration: Required",
-    type: types.kubeconfig,
-    inputs: { node: "10.0.0.1" },
-    at: ["clientConfiguration"],
-  },
-  {
-    rule: "apply: a configuration, and one only",
-    source: "ValidateConfig",
-    type: types.apply,
-    inputs: { ...apply, machineConfigurationInputWo: "machine: {}\n" },
-    at: ["machineConfigurationInput"],
-  },
-  {
-    rule: "apply: a mode of five",
-    source: "Schema, apply_mode: OneOf",
-    type: types.apply,
-    inputs: { ...apply, applyMode: "try" },
-    at: ["applyMode"],
-  },
-  {
-    rule: "apply: patches are a list of texts",
-    source: "pkg/convert/list.go, string.go",
-    type: types.apply,
-    inputs: { ...apply, configPatches: "machine: {}" },
-    at: ["configPatches"],
-  },
-  {
-    rule: "apply: a patch is no mapping",
-    source: "pkg/convert/string.go",
-    type: types.apply,
-    inputs: { ...apply, configPatches: [{ machine: {} }] },
-    at: ["configPatches"],
-  },
-  {
-    rule: "limits are durations of Go",
-    source: "terraform-plugin-framework-timeouts v0.7.0, validators.TimeDuration",
-    type: types.bootstrap,
-    inputs: { ...target, timeouts: { create: "10 minutes" } },
-    at: ["timeouts.create"],
-  },
-  {
-    rule: "secrets: a release that Talos has",
-    source: "Schema, talos_version: talosVersionValid",
-    type: types.secrets,
-    inputs: { talosVersion: "latest" },
-    at: ["talosVersion"],
-  },
-];
-
-test.each(refused)("$rule ($source)", async ({ type, inputs, at }) => {
-  const { failures } = await bench.provider().check(type, {}, inputs);
-  expect(failures.map(({ property }) => property)).toEqual(at);
+test.each(refusedByTalos)("$rule ($source)", async ({ type, inputs, said }) => {
+  expect(await told(checked(type, inputs))).toEqual([expect.stringMatching(beginning(said))]);
 });
 
-test.each([
-  [types.apply, { ...apply, applyMode: UNKNOWN, configPatches: ["a", null, 1], timeouts: { create: UNKNOWN } }],
-  [types.apply, { node: UNKNOWN, clientConfiguration: UNKNOWN, machineConfigurationInput: UNKNOWN }],
-  [types.apply, { ...apply, more: "passed over (pkg/convert/object.go)" }],
-  [types.bootstrap, { ...target, timeouts: { create: "30m" } }],
-  [types.kubeconfig, target],
-  [types.secrets, { talosVersion: "1.12" }],
-  [types.secrets, { talosVersion: "v1.13.9" }],
-  [types.schematic, {}],
-])("%s takes %j", async (type, inputs) => {
-  expect((await bench.provider().check(type, {}, inputs)).failures).toEqual([]);
+test.each(takenByTalos)("%s takes %j", async (type, inputs) => {
+  expect(await checked(type, inputs)).toEqual([]);
 });
 
 test("a configuration is secret, whatever the program says (MarkSchemaSecrets)", async () => {
-  const { inputs } = await bench.provider().check(types.apply, {}, apply);
+  const { inputs } = await bench.provider().check(types.apply, {}, apply, bench.context());
   expect(open(inputs).secrets).toEqual(["machineConfigurationInput"]);
 });
 

@@ -15,17 +15,17 @@ const env = {};
 const script = "#!/bin/sh\necho released\n";
 
 /** Files of each release as its project lays them out; a server that has no other. */
-const layouts: Record<string, { file: string; sums: string; member?: string }> = {
+const layouts: Record<string, { file: string; sums: string; members?: string[] }> = {
   pulumi: {
     file: "pulumi-v3.259.0-linux-x64.tar.gz",
     sums: "pulumi-3.259.0-checksums.txt",
-    member: "pulumi/pulumi",
+    members: ["pulumi/pulumi", "pulumi/pulumi-language-nodejs"],
   },
   talosctl: { file: "talosctl-linux-amd64", sums: "sha256sum.txt" },
   helm: {
     file: "helm-v3.22.0-linux-amd64.tar.gz",
     sums: "helm-v3.22.0-linux-amd64.tar.gz.sha256sum",
-    member: "linux-amd64/helm",
+    members: ["linux-amd64/helm"],
   },
 };
 
@@ -53,11 +53,13 @@ describe("a published release", () => {
   /** A tool of the catalogue whose project is the server, with its release there. */
   function publish(name: string, change: (sums: string) => string = (sums) => sums): ToolDefinition {
     const tool = catalogue.find((each) => each.name === name)!;
-    const { file, sums, member } = layouts[name]!;
+    const { file, sums, members } = layouts[name]!;
     let content = Buffer.from(script);
-    if (member !== undefined) {
-      sandbox.write(`release/${member}`, script);
-      content = execFileSync("tar", ["-czf", "-", member], { cwd: path.join(sandbox.folder, "release") });
+    if (members !== undefined) {
+      for (const member of [...members, "licence"]) sandbox.write(`release/${member}`, script);
+      content = execFileSync("tar", ["-czf", "-", ...members, "licence"], {
+        cwd: path.join(sandbox.folder, "release"),
+      });
     }
     const sum = createHash("sha256").update(content).digest("hex");
     served[`/${file}`] = content;
@@ -66,11 +68,19 @@ describe("a published release", () => {
     return { ...tool, release: { ...tool.release!, folder: `http://127.0.0.1:${port}` } };
   }
 
-  test.each(Object.keys(layouts))("of %s is taken as it is laid out, and nothing else stays", async (name) => {
-    expect(await download(publish(name), binary, { platform, env })).toBeUndefined();
-    expect(execFileSync(binary, { encoding: "utf8" })).toBe("released\n");
-    expect(fs.readdirSync(path.dirname(path.dirname(binary)))).toEqual(["helm-0"]);
-  });
+  test.each(Object.entries(layouts))(
+    "of %s is taken as it is laid out, and nothing else stays",
+    async (name, layout) => {
+      const folder = path.dirname(binary);
+      expect(await download(publish(name), binary, { platform, env })).toBeUndefined();
+      expect(execFileSync(binary, { encoding: "utf8" })).toBe("released\n");
+      expect(fs.readdirSync(path.dirname(folder))).toEqual(["helm-0"]);
+      // Pulumi's archive has its language hosts beside the CLI.
+      const beside = (layout.members ?? []).slice(1).map((member) => path.basename(member));
+      expect(fs.readdirSync(folder).sort()).toEqual([path.basename(binary), ...beside].sort());
+      for (const each of beside) expect(execFileSync(path.join(folder, each), { encoding: "utf8" })).toBe("released\n");
+    },
+  );
 
   test.each<[string, (sums: string) => string, RegExp]>([
     [
