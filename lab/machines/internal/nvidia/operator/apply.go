@@ -49,7 +49,7 @@ func (r *reconciler) apply(ctx context.Context, p policy, o operand) (*appsv1.Da
 
 // companions are the operand's service account with what it may do, and ConfigMaps.
 func (r *reconciler) companions(ctx context.Context, p policy, o operand) error {
-	meta := metav1.ObjectMeta{Name: o.name, Namespace: p.namespace, OwnerReferences: []metav1.OwnerReference{p.owner}}
+	meta := metav1.ObjectMeta{Name: o.accountName(), Namespace: p.namespace, OwnerReferences: []metav1.OwnerReference{p.owner}}
 	_, err := r.operator.client.CoreV1().ServiceAccounts(p.namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
@@ -58,8 +58,8 @@ func (r *reconciler) companions(ctx context.Context, p policy, o operand) error 
 		rbac := r.operator.client.RbacV1()
 		_, err = rbac.Roles(p.namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: o.rules}, metav1.CreateOptions{})
 		if err == nil || apierrors.IsAlreadyExists(err) {
-			binding := &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: o.name},
-				Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: o.name, Namespace: p.namespace}}}
+			binding := &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+				Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: meta.Name, Namespace: p.namespace}}}
 			_, err = rbac.RoleBindings(p.namespace).Create(ctx, binding, metav1.CreateOptions{})
 		}
 		if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -108,13 +108,13 @@ func (r *reconciler) report(ctx context.Context, object *unstructured.Unstructur
 		return nil
 	}
 	now := metav1.Now()
-	ready, failing := "True", "False"
-	if state != "ready" {
-		ready, failing = "False", "True"
+	condition := func(kind, status, reason, message string) map[string]any {
+		return map[string]any{"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": now}
 	}
-	conditions := []map[string]any{
-		{"type": "Ready", "status": ready, "reason": reason, "message": message, "lastTransitionTime": now},
-		{"type": "Error", "status": failing, "reason": reason, "message": "", "lastTransitionTime": now},
+	// internal/conditions, seen of v25.10.1 and v26.3.3: what is wrong is said of the one that is true.
+	conditions := []map[string]any{condition("Ready", "True", reason, message), condition("Error", "False", "Ready", "")}
+	if state != "ready" {
+		conditions = []map[string]any{condition("Ready", "False", "Error", ""), condition("Error", "True", reason, message)}
 	}
 	body, err := json.Marshal(map[string]any{"status": map[string]any{"state": state, "namespace": r.container.Pod.Namespace, "conditions": conditions}})
 	if err != nil {
@@ -132,11 +132,12 @@ func (r *reconciler) report(ctx context.Context, object *unstructured.Unstructur
 	return err
 }
 
+// conditionMessage is what the conditions say: one of them has a message.
 func conditionMessage(status map[string]any) string {
 	conditions, _ := status["conditions"].([]any)
 	for _, item := range conditions {
-		if condition, ok := item.(map[string]any); ok && condition["type"] == "Ready" {
-			text, _ := condition["message"].(string)
+		condition, _ := item.(map[string]any)
+		if text, _ := condition["message"].(string); text != "" {
 			return text
 		}
 	}

@@ -46,6 +46,9 @@ func (p policy) cdi() bool {
 	return p.atLeast(25, 10)
 }
 
+// pluginAccount is that of the device plugin and of the MPS control daemon beside it.
+const pluginAccount = "nvidia-device-plugin"
+
 // devicePlugin: its variables, and those of CDI (object_controls.go, TransformDevicePlugin). The policy's come last and win.
 func (p policy) devicePlugin() operand {
 	spec := p.spec.DevicePlugin
@@ -83,13 +86,14 @@ func (p policy) devicePlugin() operand {
 			hostVolume("cdi-root", "/var/run/cdi", corev1.HostPathDirectoryOrCreate)},
 	}
 	p.sharingConfig(&pod, container.Image)
-	return operand{name: "nvidia-device-plugin-daemonset", deploy: "device-plugin", runtime: true, pod: pod,
+	return operand{name: "nvidia-device-plugin-daemonset", deploy: "device-plugin", account: pluginAccount, runtime: true, pod: pod,
 		configMaps: map[string]map[string]string{entrypointConfigMap: {"entrypoint.sh": entrypoint}}}
 }
 
 func (p policy) discovery() operand {
 	operand := p.simple("gpu-feature-discovery", "gpu-feature-discovery", p.spec.GFD, "gpu-feature-discovery",
 		withOverrides(p.migEnv(), environment("GFD_SLEEP_INTERVAL", "60s", "GFD_FAIL_ON_INIT_ERROR", "true", "NVIDIA_VISIBLE_DEVICES", "all")))
+	operand.account, operand.partOf = "nvidia-gpu-feature-discovery", "nvidia-gpu"
 	container := &operand.pod.Containers[0]
 	container.Command = []string{"gpu-feature-discovery"}
 	// It tells NFD by an object, whose owner its pod is (k8s-device-plugin internal/lm/output.go).
@@ -112,20 +116,22 @@ func (p policy) validator() operand {
 	volume := hostVolume("run-nvidia-validations", "/run/nvidia/validations", corev1.HostPathDirectoryOrCreate)
 	both := corev1.MountPropagationBidirectional
 	mount := corev1.VolumeMount{Name: volume.Name, MountPath: "/run/nvidia/validations", MountPropagation: &both}
+	installDir := p.spec.HostPaths.DriverInstallDir
 	step := func(component, wait string, override []corev1.EnvVar, extra ...corev1.VolumeMount) corev1.Container {
-		env := append(environment("COMPONENT", component, "WITH_WAIT", wait, "DRIVER_INSTALL_DIR", p.spec.HostPaths.DriverInstallDir,
-			"DRIVER_INSTALL_DIR_CTR_PATH", "/run/nvidia/driver"),
-			corev1.EnvVar{Name: "NODE_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}})
-		if component != "driver" { // which looks at the host, before any runtime works
+		env := append(environment("COMPONENT", component, "WITH_WAIT", wait), field("NODE_NAME", "spec.nodeName"))
+		switch {
+		case component == "toolkit": // the others look at the host, or have a pod of their own do it
 			env = append(env, environment("NVIDIA_VISIBLE_DEVICES", "all")...)
+		case component == "driver" && installDir != defaultInstallDir: // seen of v26.3.3's own program; of the default it says nothing
+			env = append(env, environment("DRIVER_INSTALL_DIR", installDir, "DRIVER_INSTALL_DIR_CTR_PATH", installDir)...)
 		}
 		return corev1.Container{Name: component + "-validation", Image: p.validatorImage(), ImagePullPolicy: spec.ImagePullPolicy,
 			Command: []string{"sh", "-c"}, Args: []string{"nvidia-validator"}, Env: withOverrides(env, spec.Env, override),
 			SecurityContext: privileged(), VolumeMounts: append([]corev1.VolumeMount{mount}, extra...)}
 	}
-	return operand{name: "nvidia-operator-validator", deploy: "operator-validator", runtime: true, pod: corev1.PodSpec{
+	return operand{name: "nvidia-operator-validator", deploy: "operator-validator", partOf: "gpu-operator", runtime: true, pod: corev1.PodSpec{
 		InitContainers: []corev1.Container{
-			step("driver", "true", spec.Driver.Env, mounted("host-root", "/host"), mounted("driver-install-dir", "/run/nvidia/driver")),
+			step("driver", "true", spec.Driver.Env, mounted("host-root", "/host"), mounted("driver-install-dir", installDir)),
 			step("toolkit", "false", spec.Toolkit.Env), step("cuda", "false", spec.CUDA.Env), step("plugin", "false", spec.Plugin.Env),
 		},
 		Containers: []corev1.Container{{

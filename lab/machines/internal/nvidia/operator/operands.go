@@ -20,6 +20,10 @@ type operand struct {
 	deploy string
 	// state of the operator that it is, where that is another word than deploy.
 	state string
+	// account is its service account, where that has another name.
+	account string
+	// partOf is what it says that it is a part of (app.kubernetes.io/part-of), where it does.
+	partOf string
 	// nodes are further labels that its nodes have.
 	nodes map[string]string
 	pod   corev1.PodSpec
@@ -44,6 +48,8 @@ func (p policy) waitForToolkit(mount corev1.VolumeMount) corev1.Container {
 
 // stateName is what the operator's log and status call it (controllers/state_manager.go).
 func (o operand) stateName() string { return "state-" + cmp.Or(o.state, o.deploy) }
+
+func (o operand) accountName() string { return cmp.Or(o.account, o.name) }
 
 func (p policy) validatorImage() string { return p.spec.Validator.reference(p.operatorImage) }
 
@@ -156,13 +162,14 @@ func (p policy) sharingConfig(pod *corev1.PodSpec, image string) {
 // daemonSet completes an operand: selector, runtime class, and what the policy says for all.
 func (p policy) daemonSet(o operand) *appsv1.DaemonSet {
 	app := map[string]string{"app": o.name}
-	labels := map[string]string{"app.kubernetes.io/managed-by": "gpu-operator"}
-	for key, value := range p.spec.Daemonsets.Labels {
-		labels[key] = value
+	if o.partOf != "" {
+		app["app.kubernetes.io/part-of"] = o.partOf
 	}
-	labels["app"] = o.name
+	labels := map[string]string{"app.kubernetes.io/managed-by": "gpu-operator"}
+	maps.Copy(labels, p.spec.Daemonsets.Labels)
+	maps.Copy(labels, app)
 	pod := o.pod
-	pod.ServiceAccountName = o.name
+	pod.ServiceAccountName = o.accountName()
 	pod.NodeSelector = map[string]string{nodelabels.DeployPrefix + o.deploy: "true"}
 	maps.Copy(pod.NodeSelector, o.nodes)
 	pod.PriorityClassName = p.spec.Daemonsets.PriorityClassName
@@ -178,7 +185,7 @@ func (p policy) daemonSet(o operand) *appsv1.DaemonSet {
 		pod.RuntimeClassName = &class
 	}
 	set := &appsv1.DaemonSet{
-		ObjectMeta: metav1.ObjectMeta{Name: o.name, Namespace: p.namespace, Labels: app, OwnerReferences: []metav1.OwnerReference{p.owner}},
+		ObjectMeta: metav1.ObjectMeta{Name: o.name, Namespace: p.namespace, Labels: labels, OwnerReferences: []metav1.OwnerReference{p.owner}},
 		Spec: appsv1.DaemonSetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: app},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: p.spec.Daemonsets.Annotations}, Spec: pod},

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -111,6 +112,63 @@ func TestOperandsFollowThePolicy(t *testing.T) {
 	plugin := p.devicePlugin().pod
 	if len(plugin.Containers) != 2 || len(plugin.InitContainers) != 2 || plugin.Containers[0].Image != "nvcr.io/nvidia/k8s-device-plugin:v0.18.1" {
 		t.Errorf("with a sharing configuration, config-manager runs beside the plugin: %+v", plugin)
+	}
+}
+
+// Seen of cmd/gpu-operator v25.10.1 and v26.3.3 on the releases of rtx5070ti and modern (docs/conformance.md).
+func TestTheDriversFolderIsToldWhereItIsNotTheDefault(t *testing.T) {
+	for dir, told := range map[string]bool{defaultInstallDir: false, "/usr/local": true} {
+		var p policy
+		p.spec.HostPaths.DriverInstallDir = dir
+		driver := p.validator().pod.InitContainers[0]
+		said := map[string]string{}
+		for _, variable := range driver.Env {
+			said[variable.Name] = variable.Value
+		}
+		if (said["DRIVER_INSTALL_DIR"] == dir) != told || (said["DRIVER_INSTALL_DIR_CTR_PATH"] == dir) != told {
+			t.Errorf("%s: %v", dir, said)
+		}
+		if mount := driver.VolumeMounts[2]; mount.MountPath != dir {
+			t.Errorf("%s: mounted at %s", dir, mount.MountPath)
+		}
+	}
+}
+
+// Seen of the same.
+func TestOperandsAreNamedAsTheOperatorNamesThem(t *testing.T) {
+	var p policy
+	if err := json.Unmarshal([]byte(`{"daemonsets":{"labels":{"helm.sh/chart":"gpu-operator-v26.3.3"}}}`), &p.spec); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string][2]string{ // service account and app.kubernetes.io/part-of
+		"nvidia-operator-validator":               {"nvidia-operator-validator", "gpu-operator"},
+		"nvidia-device-plugin-daemonset":          {"nvidia-device-plugin", ""},
+		"nvidia-device-plugin-mps-control-daemon": {"nvidia-device-plugin", ""},
+		"nvidia-dcgm-exporter":                    {"nvidia-dcgm-exporter", ""},
+		"gpu-feature-discovery":                   {"nvidia-gpu-feature-discovery", "nvidia-gpu"},
+	}
+	wanted, _ := p.all()
+	for _, o := range wanted {
+		want, found := seen[o.name]
+		if !found {
+			continue
+		}
+		set := p.daemonSet(o)
+		labels := map[string]string{"app": o.name}
+		if want[1] != "" {
+			labels["app.kubernetes.io/part-of"] = want[1]
+		}
+		if set.Spec.Template.Spec.ServiceAccountName != want[0] || !maps.Equal(set.Spec.Selector.MatchLabels, labels) {
+			t.Errorf("%s: %s, %v", o.name, set.Spec.Template.Spec.ServiceAccountName, set.Spec.Selector.MatchLabels)
+		}
+		labels["app.kubernetes.io/managed-by"], labels["helm.sh/chart"] = "gpu-operator", "gpu-operator-v26.3.3"
+		if !maps.Equal(set.Labels, labels) || !maps.Equal(set.Spec.Template.Labels, labels) {
+			t.Errorf("%s: %v, %v", o.name, set.Labels, set.Spec.Template.Labels)
+		}
+		delete(seen, o.name)
+	}
+	if len(seen) > 0 {
+		t.Errorf("not there: %v", seen)
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 // policies is the resource that the operator's chart installs.
 var policies = schema.GroupVersionResource{Group: "nvidia.com", Version: "v1", Resource: "clusterpolicies"}
 
+// defaultInstallDir is where the driver is looked for where the policy says nothing (DefaultDriverInstallDir).
+const defaultInstallDir = "/run/nvidia/driver"
+
 // policySpec is the part of a ClusterPolicy that the lab honours (api/nvidia/v1/clusterpolicy_types.go).
 type policySpec struct {
 	Operator struct {
@@ -126,7 +129,7 @@ func parsePolicy(object *unstructured.Unstructured) (policySpec, error) {
 	}
 	err = json.Unmarshal(encoded, &spec)
 	if spec.HostPaths.DriverInstallDir == "" {
-		spec.HostPaths.DriverInstallDir = "/run/nvidia/driver"
+		spec.HostPaths.DriverInstallDir = defaultInstallDir
 	}
 	if spec.HostPaths.RootFS == "" {
 		spec.HostPaths.RootFS = "/"

@@ -43,7 +43,7 @@ func (p policy) mpsControlDaemon() operand {
 			hostVolume("mps-shm", mpsRoot+"/shm", corev1.HostPathUnset)},
 	}
 	p.sharingConfig(&pod, container.Image)
-	return operand{name: "nvidia-device-plugin-mps-control-daemon", deploy: "device-plugin", state: "mps-control-daemon", runtime: true,
+	return operand{name: "nvidia-device-plugin-mps-control-daemon", deploy: "device-plugin", state: "mps-control-daemon", account: pluginAccount, runtime: true,
 		nodes: map[string]string{nodelabels.MPSCapable: "true"}, pod: pod}
 }
 

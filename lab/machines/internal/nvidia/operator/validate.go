@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -76,7 +77,7 @@ func written(c *cri.Container, file, content string) int {
 // name (siderolabs/docs v1.13 nvidia-gpu). That /usr/bin/nvidia-smi works under chroot is not taken for granted.
 func driverStatus(c *cri.Container) (string, error) {
 	snapshot := c.Machine.Snapshot()
-	installDir := c.Env["DRIVER_INSTALL_DIR"]
+	installDir := cmp.Or(c.Paths.Restore(c.Env["DRIVER_INSTALL_DIR"]), defaultInstallDir)
 	found := snapshot.Era == host.EraCDI && filepath.Clean(installDir) == "/usr/local" && snapshot.LibraryVersion != ""
 	if !found {
 		return "", fmt.Errorf("failed to find the driver: libnvidia-ml.so.1 and nvidia-smi are neither on the host (/usr/bin, /usr/sbin, /bin, /sbin) nor under %s", installDir)
@@ -96,15 +97,17 @@ func toolkitStatus(c *cri.Container) error {
 	return nil
 }
 
-// cudaStatus stands for the workload pod with a vector addition. v26.7.0's sample has no code for Volta (gpu-operator#2842).
+// cudaStatus stands for the workload pod with a vector addition, which has the cards; this container has none.
+// v26.7.0's sample has no code for Volta (gpu-operator#2842).
 func cudaStatus(c *cri.Container) error {
 	if c.Env["WITH_WORKLOAD"] == "false" {
 		return nil
 	}
-	if err := toolkitStatus(c); err != nil {
-		return err
+	snapshot := c.Machine.Snapshot()
+	if snapshot.DriverVersion == "" || snapshot.DriverVersion != snapshot.LibraryVersion || len(snapshot.GPUs) == 0 {
+		return fmt.Errorf("cuda workload failed: no CUDA-capable device is detected")
 	}
-	if version.OfImage(c.Spec.Image) == "v26.7.0" && strings.HasPrefix(c.GPUs[0].ComputeCapability, "7.0") {
+	if version.OfImage(c.Spec.Image) == "v26.7.0" && strings.HasPrefix(snapshot.GPUs[0].ComputeCapability, "7.0") {
 		return fmt.Errorf("cuda workload failed: no kernel image is available for execution on the device")
 	}
 	return nil
