@@ -1,10 +1,8 @@
 import { releaseInTables } from "./recipe/facts/talos-release";
 import { isMapping } from "./recipe/mapping";
+import { defaultFactoryUrl, factoryAt } from "./recipe/facts/factory";
 import { readExtensions } from "./recipe/facts/factory-answer";
 import type { ReleaseFactsSpec } from "./recipe/stack/spec/index";
-
-/** Image Factory when the stack names none. */
-const defaultFactoryUrl = "https://factory.talos.dev";
 
 /** How often and how long the Factory is asked. */
 export interface Patience {
@@ -41,8 +39,6 @@ const most = 16;
  * What the Image Factory says of a stack's Talos releases: drivers, toolkit and extensions. Asks only of releases that the
  * tables do not have, and of which the stack says nothing itself, of all of them at once. Never fails: a Factory that does
  * not answer is an answer (`silent`), and the recipe assumes then.
- *
- * TALOS_GPU_FACTORY leads to another Factory than the stack's, as the lab's.
  */
 export async function askFactory(
   stack: AskedStack,
@@ -52,7 +48,7 @@ export async function askFactory(
   const { talosVersion, factoryUrl, releaseFacts, otherReleaseFacts } = stack;
   const said = new Set([releaseFacts, ...listOf(otherReleaseFacts)].map(releaseOf));
   const wanted = releasesOf(stack).filter((name) => releaseInTables(name) === "newer" && !said.has(name));
-  const factory = environment["TALOS_GPU_FACTORY"] ?? (typeof factoryUrl === "string" ? factoryUrl : defaultFactoryUrl);
+  const factory = factoryAt(typeof factoryUrl === "string" ? factoryUrl : defaultFactoryUrl, environment);
   const told = await Promise.all(wanted.slice(0, most).map((name) => factsOf(name, factory, waits)));
   const own = releaseFacts === undefined ? told.find((facts) => facts.talosVersion === talosVersion) : undefined;
   const others = told.filter((facts) => facts !== own);
@@ -79,7 +75,7 @@ async function factsOf(
   factory: string,
   { timeout, pauses }: Patience,
 ): Promise<ReleaseFactsSpec> {
-  const url = `${factory.replace(/\/+$/, "")}/version/${talosVersion}/extensions/official`;
+  const url = `${factory}/version/${talosVersion}/extensions/official`;
   let silent = "";
   for (const pause of [0, ...pauses]) {
     if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));

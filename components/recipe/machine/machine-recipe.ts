@@ -12,6 +12,7 @@ import type { ClusterSpec } from "../stack/spec/index";
 import { taintsOf } from "./taints";
 import type { Era, ExtensionService, KernelModule, MachineRecipe, Mode } from "../types";
 import type { UserPatch } from "./user-patches";
+import { defaultFactoryUrl } from "../facts/factory";
 import { majorOf, parseTalosVersion } from "../facts/version";
 
 /** What all machines of a plan have in common. */
@@ -23,9 +24,6 @@ export interface RecipeContext {
   markers: boolean;
   clusterPatches: UserPatch[];
 }
-
-/** Image Factory when the stack names none. */
-const defaultFactoryUrl = "https://factory.talos.dev";
 
 /** All that follows for one machine. */
 export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], context: RecipeContext): MachineRecipe {

@@ -53,7 +53,7 @@ async function run(session: Session, planned: string): Promise<Journey> {
   const inLab = commandEnvironment(lab);
   const environment = {
     ...inLab,
-    PATH: [host, inLab["PATH"]].join(path.delimiter),
+    PATH: [host, path.dirname(lab.tools.pulumi), inLab["PATH"]].join(path.delimiter),
     KUBECONFIG: lab.controlPlane.adminKubeconfig,
     TALOSCONFIG: session.dir("talosconfig"),
     PULUMI_HOME: session.dir("home"),

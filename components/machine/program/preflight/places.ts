@@ -1,3 +1,5 @@
+import { factoryAt } from "../../../recipe/facts/factory";
+
 /** Where servers are, when not where a stack says. */
 export interface Places {
   /** A chart repository; undefined: it is not to be asked. */
@@ -8,7 +10,7 @@ export interface Places {
 
 /** Servers by the environment: TALOS_GPU_CHARTS (a mirror that has a folder for each repository's address, or `none`) and TALOS_GPU_FACTORY. */
 export function placesOf(environment: NodeJS.ProcessEnv): Places {
-  const { TALOS_GPU_CHARTS: charts, TALOS_GPU_FACTORY: factory } = environment;
+  const { TALOS_GPU_CHARTS: charts } = environment;
   const path = (repository: string): string => repository.replace(/^[a-z]+:\/\//, "");
   return {
     charts: (repository) => {
@@ -16,6 +18,6 @@ export function placesOf(environment: NodeJS.ProcessEnv): Places {
       const base = charts ? `${charts.replace(/\/+$/, "")}/${path(repository)}` : repository;
       return base.replace(/\/+$/, "");
     },
-    registry: (host) => (factory ? factory.replace(/\/+$/, "") : `https://${host}`),
+    registry: (host) => factoryAt(`https://${host}`, environment),
   };
 }

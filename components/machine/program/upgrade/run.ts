@@ -110,7 +110,11 @@ export class UpgradeRun {
       () => this.observed(),
     );
     if (paused !== undefined) {
-      if (!before.staged) throw this.guard.failure(paused);
+      if (!before.staged) {
+        if ((await this.patiently(() => this.guard.paused())) !== undefined) throw this.guard.failure(paused);
+        // The machine's own reboot came in between, with a configuration that was corrected meanwhile.
+        return this.compare(await this.reach({ cordoned: false, maybeDown: true }));
+      }
       this.bench.report(
         `reach: ${paused}; another configuration waits for the next boot, so the program reboots into it`,
       );

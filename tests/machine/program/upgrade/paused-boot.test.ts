@@ -75,6 +75,22 @@ describe("a boot that does not go on", () => {
     expect(machine.calls.filter((each) => !each.startsWith("pull"))).toEqual(calls);
   });
 
+  test("may end by itself as soon as it was seen, with a configuration that was corrected meanwhile", async () => {
+    const { machine, run } = setup();
+    const installed = { talosVersion: "v1.12.6", schematicId: schematics.gpu };
+    Object.assign(machine, { active: "broken", stageName: "booting", unmet: ["services"], ...installed });
+    const seen = ["writeUserFiles failed, rebooting in 35 minutes: already exists"];
+    machine.bootErrors = () => {
+      // Its own reboot: what was staged is in effect.
+      Object.assign(machine, { stageName: "running", unmet: [], active: machine.persistent });
+      machine.boots++;
+      machine.bootErrors = () => Promise.resolve([]);
+      return Promise.resolve(seen);
+    };
+    await run();
+    expect(machine.calls).toEqual([]);
+  });
+
   test("is told, and named when the next boot does not go on either", async () => {
     const { clock, machine, lines, run } = paused(5);
     clock.after(600, () => machine.boots++);
