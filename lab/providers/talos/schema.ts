@@ -118,11 +118,22 @@ function refuseOtherType(argument: string, value: unknown, kind: "text" | "texts
 
 function ofOtherType(value: unknown, kind: "text" | "texts" | "mapping"): string | undefined {
   const isText = (item: unknown): boolean => !given(item) || typeof item !== "object";
-  if (kind === "text") return isText(value) ? undefined : "Expected a string, got: ";
+  const noText = (item: unknown): string => `Expected a string, got: ${inGo(item)}`;
+  if (kind === "text") return isText(value) ? undefined : noText(value);
   if (kind === "mapping") return isMap(value) ? undefined : "Expected an Object PropertyValue";
   if (!Array.isArray(value)) return "Expected an Array PropertyValue";
   const odd = value.findIndex((item) => !isText(item));
-  return odd < 0 ? undefined : `encList failed while encoding element ${odd} `;
+  return odd < 0
+    ? undefined
+    : `encList failed while encoding element ${odd} (${inGo(value[odd])}): ${noText(value[odd])}`;
+}
+
+/** A value as Go prints it: a struct (pulumi/pulumi, sdk/go/common/resource, PropertyValue) of a map, a list or a plain value. */
+function inGo(value: unknown): string {
+  if (Array.isArray(value)) return `{[${value.map(inGo).join(" ")}]}`;
+  if (!isMap(value)) return `{${String(value)}}`;
+  const entries = Object.keys(value).sort();
+  return `{map[${entries.map((key) => `${key}:${inGo(value[key])}`).join(" ")}]}`;
 }
 
 /** Source: terraform-plugin-framework-timeouts v0.7.0, whose attributes are validated as Go durations. */

@@ -1,5 +1,5 @@
 import { installed, InstalledProvider } from "../../../support/plugins/installed";
-import { beginning, commandType, refusedByCommand, refusedByTalos, takenByCommand, takenByTalos, told } from "./cases";
+import { commandType, refusedByCommand, refusedByTalos, takenByCommand, takenByTalos, told } from "./cases";
 
 // The real providers on the cases that the lab's are held to, wherever they are installed: they are the judges.
 
@@ -16,7 +16,7 @@ function describeInstalled(name: string, tests: (provider: () => InstalledProvid
 
 describeInstalled("talos", (provider) => {
   test.each(refusedByTalos)("$rule ($source)", async ({ type, inputs, said }) => {
-    expect(await told(provider().check(type, inputs))).toEqual([expect.stringMatching(beginning(said))]);
+    expect(await told(provider().check(type, inputs))).toEqual([said]);
   });
 
   test.each(takenByTalos)("%s takes %j", async (type, inputs) => {
