@@ -24,5 +24,7 @@ module.exports = {
   // Labs mostly wait: on two cores three files at a time, and two labs of each.
   maxWorkers: Math.ceil(availableParallelism() * 1.5),
   maxConcurrency: 2,
+  globalSetup: "<rootDir>/tests/support/lender-start.js",
+  globalTeardown: "<rootDir>/tests/support/lender-stop.js",
   testSequencer: "<rootDir>/tests/sequencer.js",
 };

@@ -3,7 +3,8 @@ import { planCluster, type ClusterSpec, type MachineSpec } from "../../component
 import { chartFolder, isLabChart } from "../charts";
 import { type ChartRepository, serveCharts } from "../charts/repository";
 import type { FixId } from "../../components/diagnosis";
-import { startControlPlane, type ControlPlane } from "../controlplane";
+import type { ControlPlane } from "../controlplane";
+import { provideControlPlane } from "../controlplane/lent";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "../factory";
 import { assertInstalled, neededPlugins } from "./installed-plugins";
@@ -81,11 +82,7 @@ async function bringTools(lab: Lab, say: Say): Promise<string> {
 async function bringControlPlane(lab: Lab): Promise<string> {
   const { session, spec, tools } = lab;
   const kubernetes = async (): Promise<void> => {
-    lab.controlPlane = await startControlPlane({
-      dir: session.dir("controlplane"),
-      binary: tools.controlplane,
-      signal: session.signal,
-    });
+    lab.controlPlane = await provideControlPlane(session.dir(), tools.controlplane, session.signal);
     session.onClose(() => lab.controlPlane.stop());
     lab.kubernetes = KubernetesView.fromFile(lab.controlPlane.adminKubeconfig);
   };

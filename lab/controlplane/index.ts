@@ -1,7 +1,7 @@
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 
-import { type Ended, spawnGuarded } from "../session/process";
+import { describe, type Ended, type GuardOptions, spawnGuarded } from "../session/process";
 
 /** A Kubernetes control plane that runs on this machine. */
 export interface ControlPlane {
@@ -19,8 +19,22 @@ export interface ControlPlane {
   pid: number;
   /** Resolves when it has ended, wanted or not. */
   ended: Promise<Ended>;
-  /** Stops every component and removes the folder. May be called again. */
+  /** Stops every component and removes the folder, or gives a lent one back. May be called again. */
   stop(): Promise<void>;
+}
+
+/** One whose objects can all be taken away again, so that the next lab finds it unused. */
+export interface RenewableControlPlane extends ControlPlane {
+  /** Puts every object back as it was first. Whoever used the cluster has to be gone. Rejects when it has ended or does not come to rest. */
+  renew(): Promise<Renewed>;
+}
+
+/** What a renewal found to do. */
+export interface Renewed {
+  /** Objects that had come. */
+  removed: number;
+  /** Objects that had changed or gone. */
+  restored: number;
 }
 
 /** How to start a control plane. */
@@ -36,7 +50,7 @@ export interface ControlPlaneOptions {
 }
 
 /** What `controlplane up` prints (lab/controlplane/up.go, `report`). */
-interface Report {
+export interface Report {
   server: string;
   ca: { cert: string; key: string };
   adminKubeconfig: string;
@@ -49,17 +63,36 @@ interface Report {
  * They end with this process, however it ends.
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const dir = path.resolve(options.dir);
-  const child = await spawnGuarded<Report>(options.binary, ["up", "--dir", dir], {
-    name: "control plane",
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-    ...(options.onLog === undefined ? {} : { onLog: options.onLog }),
-  });
+  const { plane } = await start(options, []);
+  return plane;
+}
+
+/** As {@link startControlPlane}, some tenths of a second later: one that can be lent to one lab after the other. */
+export async function startRenewableControlPlane(options: ControlPlaneOptions): Promise<RenewableControlPlane> {
+  let told: (line: string) => void = () => {};
+  const { plane, write } = await start({ ...options, onLine: (line) => told(line) }, ["--renewable"]);
+  const renew = async (): Promise<Renewed> => {
+    const line = new Promise<string>((resolve) => (told = resolve));
+    write("renew\n");
+    const answer = await Promise.race([line, plane.ended]);
+    if (typeof answer !== "string") throw new Error(`the control plane ended (${describe(answer)}): ${answer.tail}`);
+    return JSON.parse(answer) as Renewed;
+  };
+  return { ...plane, renew };
+}
+
+async function start(
+  { binary, dir: folder, ...guard }: ControlPlaneOptions & Pick<GuardOptions, "onLine">,
+  flags: string[],
+): Promise<{ plane: ControlPlane; write: (text: string) => void }> {
+  const dir = path.resolve(folder);
+  const child = await spawnGuarded<Report>(binary, ["up", "--dir", dir, ...flags], { name: "control plane", ...guard });
   const { server, ca, adminKubeconfig, nodes, pid } = child.ready;
   const stop = async (): Promise<void> => {
     await child.stop();
     // It removes the folder itself, unless it had to be killed.
     await fs.rm(dir, { recursive: true, force: true });
   };
-  return { server, adminKubeconfig, caCert: ca.cert, caKey: ca.key, nodes, pid, ended: child.ended, stop };
+  const plane = { server, adminKubeconfig, caCert: ca.cert, caKey: ca.key, nodes, pid, ended: child.ended, stop };
+  return { plane, write: child.write };
 }

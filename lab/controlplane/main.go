@@ -27,7 +27,7 @@ var components = map[string]func() int{
 	"kube-scheduler":          func() int { return cli.Run(scheduler.NewSchedulerCommand()) },
 }
 
-const usage = `usage: controlplane up --dir DIR
+const usage = `usage: controlplane up --dir DIR [--renewable]
        controlplane etcd | kube-apiserver | kube-controller-manager | kube-scheduler [flags]`
 
 func main() {

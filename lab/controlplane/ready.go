@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"time"
 )
 
@@ -17,15 +16,22 @@ const pollInterval = 20 * time.Millisecond
 
 // client speaks HTTPS to a component with a client certificate.
 func client(ca *authority, files pair) (*http.Client, error) {
+	config, err := tlsConfig(ca, files)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: config}}, nil
+}
+
+// tlsConfig shows a client certificate, and trusts the authority alone.
+func tlsConfig(ca *authority, files pair) (*tls.Config, error) {
 	certificate, err := tls.LoadX509KeyPair(files.certPath, files.keyPath)
 	if err != nil {
 		return nil, fmt.Errorf("loading the client certificate: %w", err)
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.certificate)
-	return &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
-	}}, nil
+	return &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}, nil
 }
 
 // untilServing asks url until it answers 200, the context ends, or the child does.
@@ -85,14 +91,4 @@ func untilServiceAccount(ctx context.Context, requests *http.Client, server stri
 			"read kube-controller-manager.log", event.Type, err)
 	}
 	return nil
-}
-
-// untilParentGone returns once standard input closes: the owner stopped us, or is gone itself.
-func untilParentGone() <-chan struct{} {
-	gone := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(gone)
-	}()
-	return gone
 }

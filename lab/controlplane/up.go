@@ -39,6 +39,7 @@ type reportCA struct {
 func runUp(arguments []string) int {
 	flags := flag.NewFlagSet("up", flag.ContinueOnError)
 	folder := flags.String("dir", "", "folder for keys, data and logs; made here, removed at the end")
+	renewable := flags.Bool("renewable", false, "gives the cluster back as it was first for every line on standard input")
 	if err := flags.Parse(arguments); err != nil {
 		return 2
 	}
@@ -46,19 +47,21 @@ func runUp(arguments []string) int {
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	asked := make(chan struct{}, 1)
 	go func() {
-		<-untilParentGone()
+		untilParentGone(asked)
 		cancel()
 	}()
-	if err := up(ctx, *folder); err != nil {
+	if err := up(ctx, *folder, *renewable, asked); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
 }
 
-// up starts the control plane and keeps it until ctx ends. That end is no error; a child's death is.
-func up(ctx context.Context, folder string) (err error) {
+// up starts the control plane and keeps it until ctx ends. That end is no error; a child's death is. A renewable one gives the
+// cluster back as it was first whenever it is asked.
+func up(ctx context.Context, folder string, renewable bool, asked <-chan struct{}) (err error) {
 	folder, err = ownFolder(folder)
 	if err != nil {
 		return err
@@ -70,21 +73,39 @@ func up(ctx context.Context, folder string) (err error) {
 
 	starting, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	ready, err := start(starting, folder, children)
+	c, ready, err := start(starting, folder, children)
+	var unused *renewal
+	if err == nil && renewable {
+		unused, err = newRenewal(starting, c)
+	}
 	if ctx.Err() != nil {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(ready); err != nil {
+	tell := json.NewEncoder(os.Stdout)
+	if err := tell.Encode(ready); err != nil {
 		return fmt.Errorf("reporting readiness: %w", err)
 	}
-	select {
-	case <-ctx.Done():
-		return nil
-	case dead := <-children.died:
-		return dead.death()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case dead := <-children.died:
+			return dead.death()
+		case <-asked:
+			if unused == nil {
+				return errors.New("a line on standard input asks for a renewal, which needs --renewable at the start")
+			}
+			done, err := unused.renew(ctx)
+			if err != nil {
+				return err
+			}
+			if err := tell.Encode(done); err != nil {
+				return fmt.Errorf("reporting a renewal: %w", err)
+			}
+		}
 	}
 }
 
@@ -104,35 +125,35 @@ func ownFolder(folder string) (string, error) {
 }
 
 // start brings the components up in the order in which they need each other.
-func start(ctx context.Context, folder string, children *family) (*report, error) {
+func start(ctx context.Context, folder string, children *family) (*cluster, *report, error) {
 	c, err := newCluster(folder)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	etcdClient, err := client(c.etcdCA, c.etcd)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	err = children.startOnPorts(c.logs, "etcd", c.etcdFlags, []*int{&c.etcdPort, &c.peerPort}, func(etcd *child) error {
 		return untilServing(ctx, etcd, etcdClient, fmt.Sprintf("https://%s:%d/health", loopback, c.etcdPort))
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	admin := identity{commonName: "admin", groups: []string{"system:masters"}}
 	probe, err := c.ca.issue("probe", admin)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	apiClient, err := client(c.ca, probe)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	err = children.startOnPorts(c.logs, "kube-apiserver", c.apiServerFlags, []*int{&c.serverPort}, func(server *child) error {
 		return untilServing(ctx, server, apiClient, c.server()+"/readyz")
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for name, flags := range map[string]func(string) []string{
 		"kube-controller-manager": c.controllerManagerFlags,
@@ -140,19 +161,19 @@ func start(ctx context.Context, folder string, children *family) (*report, error
 	} {
 		kubeconfig, err := c.kubeconfig(name, identity{commonName: "system:" + name})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if _, err := children.start(c.logs, name, flags(kubeconfig)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	kubeconfig, err := c.kubeconfig("admin", admin)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := children.unlessDead(func() error { return untilServiceAccount(ctx, apiClient, c.server()) }); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ca := reportCA{Cert: c.ca.certPath, Key: c.ca.keyPath}
-	return &report{Server: c.server(), CA: ca, AdminKubeconfig: kubeconfig, Nodes: c.nodes, PID: os.Getpid()}, nil
+	return c, &report{Server: c.server(), CA: ca, AdminKubeconfig: kubeconfig, Nodes: c.nodes, PID: os.Getpid()}, nil
 }

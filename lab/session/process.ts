@@ -39,6 +39,8 @@ export interface Guarded<Ready> {
   pid: number;
   /** The JSON object of the first line on its standard output. */
   ready: Ready;
+  /** Writes to its standard input. */
+  write(text: string): void;
   /** Resolves when the process has ended, for whatever reason. Never rejects. */
   ended: Promise<Ended>;
   /** Closes its standard input and sends SIGTERM, SIGKILL after the limit. Resolves when it is gone; may be called again. */
@@ -153,7 +155,7 @@ export async function spawnGuarded<Ready>(
         `see that ${command} is the program that is meant`,
     );
   }
-  return { pid: child.pid, ready, ended, stop };
+  return { pid: child.pid, ready, write: (text) => void child.stdin.write(text), ended, stop };
 }
 
 /** In words, how a process ended. */

@@ -5,7 +5,8 @@ import * as path from "node:path";
 import { promisify } from "node:util";
 import { parse, parseAllDocuments } from "yaml";
 import { chartFolder } from "../../lab/charts";
-import { startControlPlane, type ControlPlane } from "../../lab/controlplane";
+import type { ControlPlane } from "../../lab/controlplane";
+import { provideControlPlane } from "../../lab/controlplane/lent";
 import { startFactory, type Factory } from "../../lab/factory";
 import { startMachines, type Machines } from "../../lab/machines";
 import { provideTools } from "../../lab/tools";
@@ -54,7 +55,7 @@ export async function openStand(): Promise<Machines> {
   helm = tools.helm;
   dir = await fs.mkdtemp(path.join(os.tmpdir(), "talos-gpu-kubelet-"));
   factory = await startFactory();
-  controlPlane = await startControlPlane({ dir: path.join(dir, "cluster"), binary: tools.controlplane });
+  controlPlane = await provideControlPlane(dir, tools.controlplane);
   machines = await startOne(tools.machines, tools.talosctl);
   return machines;
 }

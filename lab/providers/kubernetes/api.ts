@@ -49,6 +49,8 @@ export interface Request {
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
   readonly contentType?: string;
+  /** What the answer is to be. Default: JSON. */
+  readonly accept?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -115,7 +117,7 @@ export class Api {
       agent: this.agent,
       ...(request.signal ? { signal: request.signal } : {}),
       headers: {
-        accept: "application/json",
+        accept: request.accept ?? "application/json",
         ...(this.access.token ? { authorization: `Bearer ${this.access.token}` } : {}),
         ...(body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
         ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }),

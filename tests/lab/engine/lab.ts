@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { LabEngine, type Program } from "../../../lab/engine";
-import { type Guarded, spawnGuarded } from "../../../lab/session/process";
+import { provideControlPlane } from "../../../lab/controlplane/lent";
 import { CommandProvider } from "../../../lab/providers/command";
 import { KubernetesProvider } from "../../../lab/providers/kubernetes";
 import { type ServedProvider, serveProvider } from "../../../lab/providers/serve";
@@ -23,11 +23,7 @@ export interface TestLab {
 export async function openTestLab(): Promise<TestLab> {
   const tools = await provideTools({ only: ["pulumi", "controlplane", "helm"] });
   const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-engine-"));
-  const cluster: Guarded<{ adminKubeconfig: string }> = await spawnGuarded(
-    tools.controlplane,
-    ["up", "--dir", path.join(dir, "cluster")],
-    { name: "control plane" },
-  );
+  const cluster = await provideControlPlane(dir, tools.controlplane);
   const charts = new Map<string, string>();
   const chartOf = (...key: string[]): string[] => {
     const folder = charts.get(key.join(" "));
@@ -43,7 +39,7 @@ export async function openTestLab(): Promise<TestLab> {
   const plugins = Object.fromEntries(Object.entries(served).map(([name, { port }]) => [name, port]));
   return {
     dir,
-    kubeconfig: cluster.ready.adminKubeconfig,
+    kubeconfig: cluster.adminKubeconfig,
     charts,
     engine: (name, program, secrets = {}) =>
       LabEngine.open({

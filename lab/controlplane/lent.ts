@@ -1,0 +1,148 @@
+import * as fs from "node:fs";
+import * as net from "node:net";
+import * as path from "node:path";
+import * as readline from "node:readline";
+import type { Ended } from "../session/process";
+import { type ControlPlane, type RenewableControlPlane, startControlPlane } from ".";
+import { until } from "../until";
+
+/**
+ * Environment variable: the socket where control planes are lent. Starting one takes four seconds of a core, half of what a
+ * small lab takes in all; a test run has a hundred labs.
+ */
+export const lenderVariable = "TALOS_GPU_CONTROL_PLANES";
+
+/** What a borrower asks with: the folder that is gone when nothing of its lab runs any more. */
+interface Asked {
+  folder: string;
+}
+
+/** What it gets. */
+type Lent = Pick<ControlPlane, "server" | "adminKubeconfig" | "caCert" | "caKey" | "nodes" | "pid"> | { error: string };
+
+/** Seconds from the return until nothing of the lab runs any more: what its janitor gives it, and then some. */
+const goneSeconds = 60;
+
+/**
+ * Lends control planes at a socket, each to one lab at a time. A connection is a loan: its end gives the control plane back,
+ * however the lab has ended.
+ *
+ * @param start starts a further one; called when all are lent.
+ * @param say told of what did not go well.
+ */
+export function lendControlPlanes(
+  socket: string,
+  start: () => Promise<RenewableControlPlane>,
+  say: (line: string) => void,
+): Promise<net.Server> {
+  const free: RenewableControlPlane[] = [];
+  /** Being renewed: whoever waits for one of these has it sooner than a new one. */
+  const coming: Promise<void>[] = [];
+
+  const take = async (): Promise<RenewableControlPlane> => {
+    for (;;) {
+      const unused = free.pop();
+      if (unused !== undefined) return unused;
+      const next = coming.shift();
+      if (next === undefined) return start();
+      await next;
+    }
+  };
+  const back = async (plane: RenewableControlPlane, folder: string): Promise<void> => {
+    try {
+      const { holds } = await until(
+        { seconds: goneSeconds, every: 50 },
+        () => fs.existsSync(folder),
+        (there) => !there,
+      );
+      if (!holds) throw new Error(`something of the lab in ${folder} runs ${goneSeconds} s after its end`);
+      fs.rmSync(plane.nodes, { force: true });
+      const renewed = plane.renew().then(() => void free.push(plane));
+      const settled = renewed.catch(() => {});
+      coming.push(settled);
+      await renewed.finally(() => coming.includes(settled) && coming.splice(coming.indexOf(settled), 1));
+    } catch (error) {
+      say(`a control plane is not lent again: ${(error as Error).message}`);
+      await plane.stop();
+    }
+  };
+  const lend = async (connection: net.Socket): Promise<void> => {
+    const closed = new Promise<void>((resolve) => connection.once("close", () => resolve()));
+    connection.on("error", () => {}); // the borrower is gone; the close that follows says so
+    const { folder } = JSON.parse(await firstLine(connection)) as Asked;
+    let plane: RenewableControlPlane;
+    try {
+      plane = await take();
+    } catch (error) {
+      connection.end(`${JSON.stringify({ error: (error as Error).message } satisfies Lent)}\n`);
+      return;
+    }
+    const { server, adminKubeconfig, caCert, caKey, nodes, pid } = plane;
+    connection.write(`${JSON.stringify({ server, adminKubeconfig, caCert, caKey, nodes, pid } satisfies Lent)}\n`);
+    const ended = await Promise.race([closed, plane.ended.then(() => "by itself" as const)]);
+    if (ended === "by itself") connection.destroy();
+    else await back(plane, folder);
+  };
+  const lender = net.createServer((connection) => void lend(connection).catch((error: Error) => say(error.message)));
+  return new Promise((resolve, reject) => {
+    lender.once("error", reject);
+    lender.listen(socket, () => resolve(lender));
+  });
+}
+
+/**
+ * A control plane for a lab: a lent one where control planes are lent, else one of its own.
+ *
+ * @param folder the lab's: gone when nothing of it runs any more.
+ */
+export function provideControlPlane(folder: string, binary: string, signal?: AbortSignal): Promise<ControlPlane> {
+  const lender = process.env[lenderVariable];
+  return lender === undefined
+    ? startControlPlane({ dir: path.join(folder, "controlplane"), binary, ...(signal === undefined ? {} : { signal }) })
+    : borrowControlPlane(lender, folder, signal);
+}
+
+/**
+ * Borrows a control plane for a lab.
+ *
+ * @param folder the lab's: gone when nothing of it runs any more.
+ */
+export async function borrowControlPlane(socket: string, folder: string, signal?: AbortSignal): Promise<ControlPlane> {
+  const connection = net.connect(socket);
+  let wanted = false;
+  const ended = new Promise<Ended>((resolve) =>
+    connection.once("close", () => resolve({ code: null, signal: null, wanted, tail: "" })),
+  );
+  const stop = async (): Promise<void> => {
+    wanted = true;
+    connection.destroy();
+    await ended;
+  };
+  const abort = (): void => void stop();
+  signal?.addEventListener("abort", abort, { once: true });
+  void ended.then(() => signal?.removeEventListener("abort", abort));
+  try {
+    signal?.throwIfAborted();
+    connection.write(`${JSON.stringify({ folder } satisfies Asked)}\n`);
+    const lent = JSON.parse(await firstLine(connection)) as Lent;
+    if ("error" in lent) throw new Error(lent.error);
+    // Where one that is started by the lab itself has it.
+    const own = path.join(folder, "controlplane", path.basename(lent.adminKubeconfig));
+    fs.mkdirSync(path.dirname(own), { recursive: true, mode: 0o700 });
+    fs.copyFileSync(lent.adminKubeconfig, own);
+    connection.unref(); // a loan alone does not keep a lab alive
+    return { ...lent, adminKubeconfig: own, ended, stop };
+  } catch (error) {
+    await stop();
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
+
+async function firstLine(connection: net.Socket): Promise<string> {
+  return new Promise((resolve, reject) => {
+    readline.createInterface({ input: connection }).once("line", resolve);
+    connection.once("error", reject);
+    connection.once("close", () => reject(new Error("the other side of a control plane's loan has gone")));
+  });
+}

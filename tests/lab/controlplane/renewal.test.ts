@@ -1,0 +1,149 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { isDeepStrictEqual } from "node:util";
+
+import { type RenewableControlPlane, startRenewableControlPlane } from "../../../lab/controlplane";
+import { borrowControlPlane, lendControlPlanes } from "../../../lab/controlplane/lent";
+import { provideTools } from "../../../lab/tools";
+import { untilSeen } from "../../../lab/until";
+import { request } from "./kubernetes";
+
+/** A cold build of the binary; a warm one takes no time. */
+const BUILD_LIMIT = 900_000;
+
+let binary: string;
+let parent: string;
+const started: RenewableControlPlane[] = [];
+const start = async (): Promise<RenewableControlPlane> => {
+  const plane = await startRenewableControlPlane({ dir: path.join(parent, `cluster-${started.length}`), binary });
+  started.push(plane);
+  return plane;
+};
+
+beforeAll(async () => {
+  ({ controlplane: binary } = await provideTools({ only: ["controlplane"] }));
+  parent = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-renewal-"));
+}, BUILD_LIMIT);
+afterAll(async () => {
+  await Promise.all(started.map((plane) => plane.stop()));
+  fs.rmSync(parent, { recursive: true, force: true });
+});
+
+/** What a lab leaves that was cut off: namespaces and kinds that wait for somebody, nodes, changed and deleted objects. */
+async function use({ adminKubeconfig }: { adminKubeconfig: string }): Promise<void> {
+  const make = async (where: string, body: object, method = "POST"): Promise<void> => {
+    const { status, body: answer } = await request(adminKubeconfig, method, where, body);
+    if (status >= 300) throw new Error(`${method} ${where}: ${status} ${JSON.stringify(answer)}`);
+  };
+  const waits = { finalizers: ["example.com/somebody"] };
+  await make("/api/v1/namespaces", { metadata: { name: "work" } });
+  await make("/api/v1/namespaces/work/configmaps", { metadata: { name: "waits", ...waits } });
+  await make("/api/v1/nodes", { metadata: { name: "machine" } });
+  await make("/apis/rbac.authorization.k8s.io/v1/clusterroles/view", {}, "DELETE");
+  await make("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", things);
+  const served = (): Promise<number> => request(adminKubeconfig, "GET", kind).then(({ status }) => status);
+  await untilSeen("the kind is served", { seconds: 20, every: 50 }, served, (status) => status === 200);
+  await make(kind, { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "one", ...waits } });
+  const role = { metadata: { name: "edit" }, rules: [], aggregationRule: null };
+  await make("/apis/rbac.authorization.k8s.io/v1/clusterroles/edit", role, "PUT");
+  await make("/api/v1/namespaces/work", {}, "DELETE");
+}
+
+const kind = "/apis/example.com/v1/things";
+const things = {
+  metadata: { name: "things.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Cluster",
+    names: { plural: "things", singular: "thing", kind: "Thing" },
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }],
+  },
+};
+
+/** Every object of some kinds, but for what the API server writes anew all the time. */
+async function objectsOf({ adminKubeconfig }: { adminKubeconfig: string }): Promise<unknown> {
+  const kinds = [
+    "/api/v1/namespaces",
+    "/api/v1/nodes",
+    "/api/v1/configmaps",
+    "/api/v1/serviceaccounts",
+    "/api/v1/services",
+    "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    "/apis/apiregistration.k8s.io/v1/apiservices",
+  ];
+  const all = await Promise.all(kinds.map((where) => request(adminKubeconfig, "GET", where)));
+  return all.map(({ body }) =>
+    (body["items"] as { metadata: Record<string, unknown> }[]).map(({ metadata, ...rest }) => {
+      const { resourceVersion: _version, managedFields: _fields, ...same } = metadata;
+      return { metadata: same, ...rest };
+    }),
+  );
+}
+
+test("a used control plane is given back as it was, and works as a new one does", async () => {
+  const plane = await start();
+  const first = await objectsOf(plane);
+  await use(plane);
+  expect(await objectsOf(plane)).not.toEqual(first);
+  const { removed, restored } = await plane.renew();
+  expect(removed).toBeGreaterThanOrEqual(5);
+  expect(restored).toBeGreaterThanOrEqual(2);
+  expect(await objectsOf(plane)).toEqual(first);
+  expect((await request(plane.adminKubeconfig, "GET", kind)).status).toBe(404);
+  expect(await plane.renew()).toEqual({ removed: 0, restored: 0 });
+
+  await use(plane); // under the same names
+  const pod = { metadata: { labels: { app: "a" } }, spec: { containers: [{ name: "a", image: "a" }] } };
+  const deployment = { metadata: { name: "a" }, spec: { selector: { matchLabels: { app: "a" } }, template: pod } };
+  await request(plane.adminKubeconfig, "POST", "/apis/apps/v1/namespaces/default/deployments", deployment);
+  const pods = async (): Promise<number> => {
+    const { body } = await request(plane.adminKubeconfig, "GET", "/api/v1/namespaces/default/pods");
+    return (body["items"] as unknown[]).length;
+  };
+  await untilSeen("a pod of the deployment", { seconds: 20 }, pods, (count) => count === 1);
+  await plane.stop();
+  await expect(plane.renew()).rejects.toThrow("the control plane ended (exit status 0)");
+}, 120_000);
+
+test("a control plane is lent to one after the other, unused; who comes meanwhile gets another", async () => {
+  const said: string[] = [];
+  const socket = path.join(parent, "socket");
+  const lender = await lendControlPlanes(socket, start, (line) => said.push(line));
+  const { signal } = new AbortController();
+  const folder = (name: string): string => fs.mkdtempSync(path.join(parent, name));
+  const [one, two, three] = [folder("one"), folder("two"), folder("three")];
+
+  const first = await borrowControlPlane(socket, one, signal);
+  expect(first.adminKubeconfig.startsWith(one)).toBe(true);
+  const beside = await borrowControlPlane(socket, two, signal);
+  expect(beside.pid).not.toBe(first.pid);
+  const unused = await objectsOf(first);
+  await use(first);
+  await first.stop();
+  // Until its folder is gone, something of the lab may still run.
+  const itself = started.find(({ pid }) => pid === first.pid)!;
+  expect(await objectsOf(itself)).not.toEqual(unused);
+  fs.rmSync(one, { recursive: true });
+  const now = (): Promise<unknown> => objectsOf(itself);
+  await untilSeen("the first is unused again", { seconds: 20 }, now, (now) => isDeepStrictEqual(now, unused));
+  const next = await borrowControlPlane(socket, three, signal);
+  expect(next.pid).toBe(first.pid);
+  expect(await objectsOf(next)).toEqual(unused);
+
+  const ended = beside.ended;
+  process.kill(beside.pid, "SIGKILL");
+  expect(await ended).toMatchObject({ wanted: false });
+  await next.stop();
+  expect(said).toEqual([]);
+  await new Promise((resolve) => lender.close(resolve));
+}, 120_000);
+
+test("who is told of no control plane has the reason", async () => {
+  const socket = path.join(parent, "refusing");
+  const start = (): Promise<never> => Promise.reject(new Error("no room on the disk"));
+  const lender = await lendControlPlanes(socket, start, () => {});
+  await expect(borrowControlPlane(socket, parent, new AbortController().signal)).rejects.toThrow("no room on the disk");
+  await new Promise((resolve) => lender.close(resolve));
+});

@@ -1,0 +1,29 @@
+// jest's global set-up and its end: a lender of control planes for the labs of the run (lab/controlplane/lent.ts).
+const { spawn } = require("node:child_process");
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
+
+let stop = async () => {};
+
+exports.start = async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-lender-"));
+  const socket = path.join(folder, "socket");
+  const child = spawn(process.execPath, ["lab/bundle/run.js", "lab/controlplane/lender.ts", socket], {
+    cwd: path.join(__dirname, "../.."),
+    stdio: ["pipe", "pipe", "inherit"],
+    detached: true, // Ctrl-C is for jest, whose labs want to end in order
+  });
+  const ended = new Promise((resolve) => child.on("close", resolve));
+  stop = async () => {
+    child.stdin.end();
+    await ended;
+    fs.rmSync(folder, { recursive: true, force: true });
+  };
+  // One that cannot start says why; each lab then starts a control plane of its own.
+  const lends = new Promise((resolve) => child.stdout.once("data", () => resolve(true)));
+  if (await Promise.race([lends, ended.then(() => false)])) process.env.TALOS_GPU_CONTROL_PLANES = socket;
+  for (const handle of [child, child.stdin, child.stdout]) handle.unref();
+};
+
+exports.stop = () => stop();
