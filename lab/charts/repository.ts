@@ -29,10 +29,12 @@ export interface ChartRepositoryOptions {
 
 /**
  * Serves the lab's charts over HTTP as Helm repositories (helm.sh/docs/topics/chart_repository): an index.yaml, and an
- * archive for every release, packed when it is asked for. Helm fetches both, at a preview already.
+ * archive for every release, packed when it is first asked for. Helm fetches both, at a preview already.
  */
 export async function serveCharts({ dir, helm }: ChartRepositoryOptions): Promise<ChartRepository> {
   const offered = new Set<string>();
+  /** By file. Helm fetches the archive at every preview and update. */
+  const packed = new Map<string, Promise<Buffer>>();
   const server = createServer((request, response) => {
     answer(request).then(
       (body) => send(response, body === undefined ? 404 : 200, body ?? "not found\n"),
@@ -48,7 +50,11 @@ export async function serveCharts({ dir, helm }: ChartRepositoryOptions): Promis
     const file = url.slice(pathOf(chartRepositories[chart]).length + 1);
     if (file === "index.yaml") return index(chart);
     const version = releases(chart).find((release) => file === archive(chart, release));
-    return version === undefined ? undefined : readFile(await pack(chart, version));
+    if (version === undefined) return undefined;
+    const packing = packed.get(file) ?? pack(chart, version);
+    packed.set(file, packing);
+    packing.catch(() => packed.delete(file)); // a full disk, say: asked again, it is tried again
+    return packing;
   }
 
   const releases = (chart: LabChart): string[] => [
@@ -72,12 +78,12 @@ export async function serveCharts({ dir, helm }: ChartRepositoryOptions): Promis
       },
     });
 
-  async function pack(chart: LabChart, version: string): Promise<string> {
+  async function pack(chart: LabChart, version: string): Promise<Buffer> {
     const folder = await chartFolder(dir, chart, version);
     const args = ["package", folder, "--destination", dir];
     // Nothing of the user's settings for Helm has a say here.
     await promisify(execFile)(helm, args, { env: { HOME: dir, PATH: process.env["PATH"] }, timeout: 60_000 });
-    return path.join(dir, archive(chart, version));
+    return readFile(path.join(dir, archive(chart, version)));
   }
 
   await new Promise<void>((resolve, reject) => {

@@ -1,4 +1,6 @@
 import { LocalWorkspace, type OutputMap, Stack, type UpdateSummary } from "@pulumi/pulumi/automation";
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- the module itself: an import of all its names is a copy
+import sdkLog = require("@pulumi/pulumi/log");
 import { createWriteStream } from "node:fs";
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import * as path from "node:path";
@@ -13,6 +15,10 @@ import { limit } from "../session/limit";
 export type { Changes, Progress } from "./events";
 export type { LabEngineOptions, RunOptions, RunResult } from "./options";
 export { type Program, programFromFile } from "./program";
+
+// A program of this process says nothing for debugging: each such message is a call of the engine, an event and a line of its log,
+// several for every resource, and quotes secrets (sdk/nodejs/log/index.ts, sdk/nodejs/runtime/resource.ts).
+(sdkLog as { debug: typeof sdkLog.debug }).debug = () => Promise.resolve();
 
 type Verb = "preview" | "up" | "destroy" | "refresh";
 
