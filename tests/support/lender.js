@@ -6,7 +6,7 @@ const path = require("node:path");
 
 let stop = async () => {};
 
-exports.start = async () => {
+const start = async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-lender-"));
   const socket = path.join(folder, "socket");
   const child = spawn(process.execPath, ["lab/bundle/run.js", "lab/controlplane/lender.ts", socket], {
@@ -26,4 +26,4 @@ exports.start = async () => {
   for (const handle of [child, child.stdin, child.stdout]) handle.unref();
 };
 
-exports.stop = () => stop();
+module.exports = { start, stop: () => stop() };
