@@ -108,9 +108,9 @@ export function left(folder: string): string[] {
 
 /**
  * Resolves when a lab has left no folder, process, mount, link and control group; rejects after the limit, naming what is left. A
- * link goes a moment after its lab: the kernel takes a network apart when nobody waits for it any more.
+ * link goes after its lab, on a busy computer up to a minute: the kernel takes a network apart when nobody waits for it any more.
  */
-export async function nothingLeft(folder: string, limitSeconds = 30): Promise<void> {
+export async function nothingLeft(folder: string, limitSeconds = 60): Promise<void> {
   const all = (): string[] => [...(fs.existsSync(folder) ? [folder] : []), ...left(folder), ...traces(folder)];
   await untilSeen("nothing is left", { seconds: limitSeconds, every: 100 }, all, (still) => still.length === 0);
 }

@@ -17,6 +17,10 @@ import (
 // fastest bounds how often a probe runs, in this computer's time.
 const fastest = 100 * time.Millisecond
 
+// settled bounds it once it has succeeded: nothing waits for it to succeed once more, and a script of a container starts some processes
+// each time.
+const settled = time.Second
+
 // watch runs a container's postStart hook and then its probes, kills it when they say so, and is done when the container is.
 func (w *worker) watch(ctx context.Context, kill context.CancelFunc, c *cri.Container) <-chan struct{} {
 	done := make(chan struct{})
@@ -104,8 +108,7 @@ func (w *worker) probe(ctx context.Context, c *cri.Container, probe *corev1.Prob
 	if clock.Sleep(ctx, time.Duration(probe.InitialDelaySeconds)*time.Second) != nil {
 		return
 	}
-	ticker := time.NewTicker(max(fastest, clock.Real(seconds(probe.PeriodSeconds, 10))))
-	defer ticker.Stop()
+	period := clock.Real(seconds(probe.PeriodSeconds, 10))
 	row, last, told := int32(0), false, false
 	for first := true; ; first = false {
 		err := w.try(ctx, c, probe)
@@ -130,10 +133,14 @@ func (w *worker) probe(ctx context.Context, c *cri.Container, probe *corev1.Prob
 				return
 			}
 		}
+		pause := fastest
+		if told && last {
+			pause = settled
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-time.After(max(pause, period)):
 		}
 	}
 }
