@@ -19,6 +19,8 @@ const (
 	registry = "/registry/"
 	// ownLeases are what the API server renews of itself all the time; no lab has work there.
 	ownLeases = registry + "leases/kube-system/"
+	// events go with the rest, but tell of it afterwards: what a controller writes about a node that is gone keeps nobody waiting.
+	events = registry + "events/"
 	// quietTime is how long nothing may change before the objects count as those of an unused control plane: its controllers
 	// make what they need, service accounts first, as they start, and answer what goes within moments.
 	quietTime = 400 * time.Millisecond
@@ -58,7 +60,7 @@ func newRenewal(ctx context.Context, c *cluster) (*renewal, error) {
 		return nil, fmt.Errorf("reaching etcd to remember what it holds: %w", err)
 	}
 	r := &renewal{etcd: etcd}
-	_, err = r.untilQuiet(ctx, func(now map[string][]byte) (bool, error) {
+	err = r.untilQuiet(ctx, func(now map[string][]byte) (bool, error) {
 		same := len(changes(r.first, now)) == 0
 		r.first = now
 		return same, nil
@@ -69,37 +71,47 @@ func newRenewal(ctx context.Context, c *cluster) (*renewal, error) {
 // renew removes what came and restores what changed or went, until nothing of that happens any more.
 func (r *renewal) renew(ctx context.Context) (renewed, error) {
 	var done renewed
-	_, err := r.untilQuiet(ctx, func(now map[string][]byte) (bool, error) {
-		todo := changes(now, r.first)
+	err := r.untilQuiet(ctx, func(now map[string][]byte) (bool, error) {
+		todo, quiet := changes(now, r.first), true
 		for _, key := range todo {
+			if strings.HasPrefix(key, events) {
+				continue
+			}
+			quiet = false
 			if _, stays := r.first[key]; stays {
 				done.Restored++
 			} else {
 				done.Removed++
 			}
 		}
-		return len(todo) == 0, r.put(ctx, todo)
+		return quiet, r.put(ctx, todo)
 	})
 	return done, err
 }
 
-// untilQuiet looks at all objects until two looks in a row are as wanted, quietTime apart.
-func (r *renewal) untilQuiet(ctx context.Context, wanted func(map[string][]byte) (bool, error)) (int, error) {
+// untilQuiet looks at all objects, quietTime apart, until two looks in a row are as wanted.
+func (r *renewal) untilQuiet(ctx context.Context, wanted func(map[string][]byte) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, quietLimit)
 	defer cancel()
-	for looks := 1; ; looks++ {
+	for row := 0; ; {
 		now, err := r.objects(ctx)
 		if err != nil {
-			return looks, fmt.Errorf("looking at what etcd holds: %w", err)
+			return fmt.Errorf("looking at what etcd holds: %w", err)
 		}
 		quiet, err := wanted(now)
-		if err != nil || quiet && looks > 1 {
-			return looks, err
+		if err != nil {
+			return err
+		}
+		if row++; !quiet {
+			row = 0
+		}
+		if row == 2 {
+			return nil
 		}
 		select {
 		case <-time.After(quietTime):
 		case <-ctx.Done():
-			return looks, errors.New("objects of the cluster still changed after " + quietLimit.String() + ", so nobody can tell which are whose")
+			return errors.New("objects of the cluster still changed after " + quietLimit.String() + ", so nobody can tell which are whose")
 		}
 	}
 }

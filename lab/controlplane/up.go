@@ -99,6 +99,9 @@ func up(ctx context.Context, folder string, renewable bool, asked <-chan struct{
 				return errors.New("a line on standard input asks for a renewal, which needs --renewable at the start")
 			}
 			done, err := unused.renew(ctx)
+			if ctx.Err() != nil {
+				return nil
+			}
 			if err != nil {
 				return err
 			}
