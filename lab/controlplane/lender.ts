@@ -31,7 +31,9 @@ async function main(socket: string): Promise<void> {
     session.onClose(() => plane.stop());
     return plane;
   };
-  await lendControlPlanes(socket, start, (line) => console.error(line));
+  await lendControlPlanes(socket, start, (line) => {
+    if (!session.signal.aborted) console.error(line); // what is given back at the end is not lent again
+  });
   process.stdout.write("lends\n");
 }
 

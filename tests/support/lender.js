@@ -1,4 +1,5 @@
 // jest's global set-up and its end: a lender of control planes for the labs of the run (lab/controlplane/lent.ts).
+/* global clearTimeout */
 const { spawn } = require("node:child_process");
 const fs = require("node:fs");
 const os = require("node:os");
@@ -16,8 +17,11 @@ const start = async () => {
   });
   const ended = new Promise((resolve) => child.on("close", resolve));
   stop = async () => {
+    child.ref(); // or jest ends here, before it has written its results
     child.stdin.end();
+    const late = setTimeout(() => child.kill("SIGKILL"), 30_000); // its janitor then ends what it has started
     await ended;
+    clearTimeout(late);
     fs.rmSync(folder, { recursive: true, force: true });
   };
   // One that cannot start says why; each lab then starts a control plane of its own.
