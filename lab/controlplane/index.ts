@@ -50,7 +50,7 @@ export interface ControlPlaneOptions {
 }
 
 /** What `controlplane up` prints (lab/controlplane/up.go, `report`). */
-export interface Report {
+interface Report {
   server: string;
   ca: { cert: string; key: string };
   adminKubeconfig: string;

@@ -6,7 +6,7 @@ import { Session } from "../session/session";
 // Lends control planes to the labs of a test run: `lender.ts SOCKET`. Says `lends` on standard output once it listens, and ends with
 // its standard input.
 
-// More than a lab's: one that serves a hundred labs holds what every one of them has defined.
+// More than a lab's: one that serves lab after lab holds what every one of them has defined.
 process.env.GOMEMLIMIT ??= "1GiB";
 // Labs side by side keep every core busy: one that wakes up others for what it alone can do takes a fifth more, idle as it mostly is.
 process.env.GOMAXPROCS ??= "1";

@@ -7,8 +7,8 @@ import { type ControlPlane, type RenewableControlPlane, startControlPlane } from
 import { until } from "../until";
 
 /**
- * Environment variable: the socket where control planes are lent. Starting one takes four seconds of a core, half of what a
- * small lab takes in all; a test run has a hundred labs.
+ * Environment variable: the socket where control planes are lent. Starting one takes four to five seconds of a
+ * core, a quarter of what a small lab takes in all.
  */
 export const lenderVariable = "TALOS_GPU_CONTROL_PLANES";
 
@@ -35,16 +35,20 @@ export function lendControlPlanes(
   start: () => Promise<RenewableControlPlane>,
   say: (line: string) => void,
 ): Promise<net.Server> {
-  const free: RenewableControlPlane[] = [];
+  const free = new Set<RenewableControlPlane>();
   /** Being renewed: whoever waits for one of these has it sooner than a new one. */
-  const coming: Promise<void>[] = [];
+  const coming = new Set<Promise<void>>();
 
   const take = async (): Promise<RenewableControlPlane> => {
     for (;;) {
-      const unused = free.pop();
-      if (unused !== undefined) return unused;
-      const next = coming.shift();
+      const [unused] = free;
+      if (unused !== undefined) {
+        free.delete(unused);
+        return unused;
+      }
+      const [next] = coming;
       if (next === undefined) return start();
+      coming.delete(next);
       await next;
     }
   };
@@ -56,11 +60,10 @@ export function lendControlPlanes(
         (there) => !there,
       );
       if (!holds) throw new Error(`something of the lab in ${folder} runs ${goneSeconds} s after its end`);
-      fs.rmSync(plane.nodes, { force: true });
-      const renewed = plane.renew().then(() => void free.push(plane));
+      const renewed = plane.renew().then(() => void free.add(plane));
       const settled = renewed.catch(() => {});
-      coming.push(settled);
-      await renewed.finally(() => coming.includes(settled) && coming.splice(coming.indexOf(settled), 1));
+      coming.add(settled);
+      await renewed.finally(() => coming.delete(settled));
     } catch (error) {
       say(`a control plane is not lent again: ${(error as Error).message}`);
       await plane.stop();

@@ -5,7 +5,7 @@ import type { Came, LabReport } from "../../../lab/run/report";
 import { startApart } from "./apart";
 import { furtherOptions } from "./further-options";
 import { descendants, readOr } from "./processes";
-import { traces } from "./real-node";
+import { links, traces } from "./real-node";
 import { untilSeen } from "../../../lab/until";
 
 /** A lab that runs as a user would run it, as a process of its own. */
@@ -108,9 +108,16 @@ export function left(folder: string): string[] {
 
 /**
  * Resolves when a lab has left no folder, process, mount, link and control group; rejects after the limit, naming what is left. A
- * link goes after its lab, on a busy computer up to a minute: the kernel takes a network apart when nobody waits for it any more.
+ * link gets as long once more: the kernel takes a network apart when nobody waits for it, and took over 30 s on a busy computer.
  */
-export async function nothingLeft(folder: string, limitSeconds = 60): Promise<void> {
+export async function nothingLeft(folder: string, limitSeconds = 30): Promise<void> {
   const all = (): string[] => [...(fs.existsSync(folder) ? [folder] : []), ...left(folder), ...traces(folder)];
-  await untilSeen("nothing is left", { seconds: limitSeconds, every: 100 }, all, (still) => still.length === 0);
+  const patience = { seconds: limitSeconds, every: 100 };
+  await untilSeen("nothing is left", patience, all, (still) => still.length === 0);
+  await untilSeen(
+    "no link is left",
+    patience,
+    () => links(folder),
+    (still) => still.length === 0,
+  );
 }

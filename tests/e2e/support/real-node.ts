@@ -20,17 +20,21 @@ export function describeReal(name: string, tests: () => void): void {
 /** `--node` of a lab whose test holds on either: the real one where it can be had, for what is emulated is run by the other labs. */
 export const nodeHere = (): "real" | "emulated" => (whyNotReal().length === 0 ? "real" : "emulated");
 
-/** What real nodes of a lab, by its folder, may leave on this computer: mounts, links of the network, control groups. */
+/** What real nodes of a lab, by its folder, may leave on this computer: mounts and control groups. */
 export function traces(lab: string): string[] {
   const name = path.basename(lab);
   const mounts = fs.readFileSync("/proc/self/mountinfo", "utf8").split("\n");
-  const links = fs
-    .readdirSync("/sys/class/net")
-    .map((link) => `${link} ${readOr(`/sys/class/net/${link}/ifalias`).trim()}`);
   const roots = ["/sys/fs/cgroup", ...folders("/sys/fs/cgroup")];
   const groups = roots.flatMap(folders).filter((folder) => path.basename(folder).startsWith(name));
-  return [...[...mounts, ...links].filter((line) => line.includes(name)), ...groups];
+  return [...mounts.filter((line) => line.includes(name)), ...groups];
 }
+
+/** And links of the network, each with its lab's name. */
+export const links = (lab: string): string[] =>
+  fs
+    .readdirSync("/sys/class/net")
+    .map((link) => `${link} ${readOr(`/sys/class/net/${link}/ifalias`).trim()}`)
+    .filter((line) => line.includes(path.basename(lab)));
 
 const folders = (at: string): string[] =>
   fs

@@ -1,21 +1,7 @@
-// Package zxcvbn stands in for the password meter by which `pulumi config set` asks whether a plain value looks like a secret.
-// The meter reads its lists of common words when Pulumi starts: two thirds of what a start takes (GODEBUG=inittrace=1), and a
-// lab starts Pulumi a dozen times, never to set a value so.
+// Package zxcvbn is the same meter under its fork's name, by which Pulumi's `esc` asks (pkg/cmd/esc/cli/env_set.go).
 package zxcvbn
 
-import "math"
+import meter "github.com/nbutton23/zxcvbn-go"
 
-// Strength is how hard a value is to guess, as far as its caller asks.
-type Strength struct {
-	// Entropy in bits.
-	Entropy float64
-}
-
-// PasswordStrength is the entropy of a value whose characters are drawn by chance from those that it has.
-func PasswordStrength(value string, _ []string) Strength {
-	different := map[rune]bool{}
-	for _, character := range value {
-		different[character] = true
-	}
-	return Strength{Entropy: float64(len(value)) * math.Log2(math.Max(float64(len(different)), 1))}
-}
+// PasswordStrength is the meter's.
+var PasswordStrength = meter.PasswordStrength
