@@ -40,7 +40,7 @@ function providers(
   };
 }
 
-/** Where the Factory is asked: TALOS_GPU_FACTORY leads to another one than the stack's, as it does for all that asks it. */
-const factoryOf = (stacks: string): string => process.env["TALOS_GPU_FACTORY"] ?? stacks;
+/** Where the Factory is asked: TALOS_GPU_FACTORY, where it is set, leads to another one than the stack's, as it does for all that asks it. */
+const factoryOf = (stacks: string): string => process.env["TALOS_GPU_FACTORY"] || stacks;
 
 export = program;

@@ -6,19 +6,21 @@ const fs = require("node:fs");
 const path = require("node:path");
 
 const root = path.dirname(__dirname);
-/** One whole lab stays in a fast run: the secrets' test brings a stack up, updates it twice and takes it away. */
-const fastLabs = ["secrets.test.ts"];
+/**
+ * What --fast leaves out, below tests/: labs, and what starts the lab's own programs. One whole lab stays: the secrets' test brings a
+ * stack up, updates it twice and takes it away.
+ */
+const long = [
+  "e2e/(?!secrets\\.)",
+  "node/",
+  "lab/(controlplane|engine|machines|providers)/",
+  "lab/(go|kubelet|omni)\\.",
+  "sdk/(languages|packed)\\.",
+].map((pattern) => `/tests/${pattern}`);
 
 const all = process.argv.slice(2);
 const fast = all.includes("--fast");
 const own = all.filter((argument) => argument !== "--fast");
-
-const labs = fs
-  .readdirSync(path.join(root, "tests/e2e"), { recursive: true })
-  .map((file) => file.replaceAll(path.sep, "/"))
-  .filter((file) => file.endsWith(".test.ts"));
-const leftOut = fast ? labs.filter((file) => !fastLabs.includes(file)) : [];
-const ignored = leftOut.flatMap((file) => ["--testPathIgnorePatterns", `/tests/e2e/${file.replaceAll(".", "\\.")}$`]);
 
 if (!process.env.CI)
   // .ci/run has checked the types already
@@ -28,11 +30,16 @@ if (!process.env.CI)
     "--tsBuildInfoFile",
     "node_modules/.cache/talos-gpu.tsbuildinfo",
   ]);
+const ignored = (fast ? long : []).flatMap((pattern) => ["--testPathIgnorePatterns", pattern]);
 const status = run("jest/bin/jest", [...own, ...ignored], true);
 if (fast) {
-  const names = leftOut.map((file) => `tests/e2e/${file}`).join("\n  ");
+  const files = fs
+    .readdirSync(__dirname, { recursive: true })
+    .map((file) => `/tests/${file.replaceAll(path.sep, "/")}`)
+    .filter((file) => file.endsWith(".test.ts") && long.some((pattern) => new RegExp(pattern).test(file)));
+  const names = files.map((file) => `\n  ${file.slice(1)}`).sort();
   console.error(
-    `--fast left out ${leftOut.length} files, the labs of every stack and every fix:\n  ${names}\nnpm test runs them.`,
+    `--fast left out ${files.length} files, which start labs or programs of the lab:${names.join("")}\nnpm test runs them.`,
   );
 }
 process.exit(status);

@@ -8,11 +8,11 @@ const { put } = require("./put");
 /**
  * The code of a bundle. Evaluated, it gives its exports; each time anew, as if no module of it had been there before.
  *
- * @param file a CommonJS file whose name is of its content, absolute: V8 itself tells two contents apart by their length alone
+ * @param file a CommonJS file, absolute
+ * @param kept what V8 made of it, named for its content: V8 itself tells two contents apart by their length alone
  * @returns evaluates it
  */
-function compile(file) {
-  const kept = `${file}.v8`;
+function compile(file, kept = `${file}.v8`) {
   const cachedData = fs.existsSync(kept) ? fs.readFileSync(kept) : undefined;
   const script = new Script(wrap(fs.readFileSync(file, "utf8")), {
     filename: file,

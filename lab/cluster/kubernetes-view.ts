@@ -1,5 +1,6 @@
 import * as k8s from "@kubernetes/client-node";
 import type { MachineRole } from "../../components/recipe";
+import { keepConnections } from "../../components/machine/program/kubernetes/keep-connections";
 import { controlPlaneRole } from "../../components/recipe/machine/taints";
 import { isReady } from "./node";
 
@@ -11,7 +12,7 @@ export class KubernetesView {
   static fromFile(file: string): KubernetesView {
     const config = new k8s.KubeConfig();
     config.loadFromFile(file);
-    return new KubernetesView(config);
+    return new KubernetesView(keepConnections(config));
   }
 
   get core(): k8s.CoreV1Api {

@@ -39,6 +39,11 @@ export function lendControlPlanes(
   /** Being renewed: whoever waits for one of these has it sooner than a new one. */
   const coming = new Set<Promise<void>>();
 
+  const startFurther = async (): Promise<RenewableControlPlane> => {
+    const plane = await start();
+    void plane.ended.then(() => free.delete(plane)); // it may end while nobody has it
+    return plane;
+  };
   const take = async (): Promise<RenewableControlPlane> => {
     for (;;) {
       const [unused] = free;
@@ -47,7 +52,7 @@ export function lendControlPlanes(
         return unused;
       }
       const [next] = coming;
-      if (next === undefined) return start();
+      if (next === undefined) return startFurther();
       coming.delete(next);
       await next;
     }

@@ -55,7 +55,24 @@ function cleanUp(deadline) {
     return;
   }
   removeGroups();
+  removeLinks();
   fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/**
+ * Links of the network to a real node. The kernel removes each with the node's network, which it takes apart when no connection of
+ * a killed process waits for an answer any more: after a minute and more.
+ */
+function removeLinks() {
+  const all = "/sys/class/net";
+  const ours = (link) => readOr(path.join(all, link, "ifalias"), "").startsWith(`${path.basename(dir)}-`);
+  for (const { name } of readOrNone(all).filter((entry) => ours(entry.name))) {
+    try {
+      execFileSync("ip", ["link", "delete", name], { stdio: "ignore" });
+    } catch {
+      // it went meanwhile
+    }
+  }
 }
 
 /** Control groups of a real node that was cut off; they are empty, and named after the lab (lab/machines/internal/realnode/outside.go). */

@@ -91,6 +91,7 @@ export const cases: Record<string, Case> = {
     pod: () => ({
       container: { ...sh("sleep 600"), readinessProbe: { exec: { command: ["sh", "-c", "echo not yet; exit 1"] } } },
     }),
+    come: phase("Running"), // a busy kubelet tells of its probe before it writes its pod's status
     events: ["Unhealthy"],
   },
   "not alive": {

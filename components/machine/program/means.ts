@@ -99,7 +99,8 @@ export function meansOf(given: Given, report: Report, isAwaited: () => boolean):
 
 function kubeconfigOf(content: string | undefined): KubeConfig | undefined {
   if (content === undefined) return undefined;
-  const config = new (client().KubeConfig)();
+  const { KubeConfig: Access, keepConnections } = client();
+  const config = new Access();
   config.loadFromString(content);
-  return config;
+  return keepConnections(config);
 }

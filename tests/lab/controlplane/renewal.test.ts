@@ -127,7 +127,8 @@ test("a control plane is lent to one after the other, unused; who comes meanwhil
   expect(await objectsOf(itself)).not.toEqual(unused);
   fs.rmSync(one, { recursive: true });
   const now = (): Promise<unknown> => objectsOf(itself);
-  await untilSeen("the first is unused again", { seconds: 20 }, now, (now) => isDeepStrictEqual(now, unused));
+  const isUnused = (now: unknown): boolean => isDeepStrictEqual(now, unused);
+  await untilSeen("the first is unused again", { seconds: 20 }, now, isUnused);
   const next = await borrowControlPlane(socket, three, signal);
   expect(next.pid).toBe(first.pid);
   expect(await objectsOf(next)).toEqual(unused);
@@ -135,8 +136,19 @@ test("a control plane is lent to one after the other, unused; who comes meanwhil
   const ended = beside.ended;
   process.kill(beside.pid, "SIGKILL");
   expect(await ended).toMatchObject({ wanted: false });
+
+  // One that ends while nobody has it is not lent again.
+  await use(next);
   await next.stop();
+  fs.rmSync(three, { recursive: true });
+  await untilSeen("the first is unused once more", { seconds: 20 }, now, isUnused);
   expect(said).toEqual([]);
+  process.kill(itself.pid, "SIGKILL");
+  await itself.ended;
+  const last = await borrowControlPlane(socket, folder("four"), signal);
+  expect(last.pid).not.toBe(first.pid);
+  expect((await request(last.adminKubeconfig, "GET", "/readyz")).status).toBe(200);
+  await last.stop();
   await new Promise((resolve) => lender.close(resolve));
 }, 120_000);
 

@@ -8,3 +8,4 @@ export {
   PatchStrategy,
   setHeaderOptions,
 } from "@kubernetes/client-node";
+export { keepConnections } from "./keep-connections";
