@@ -25,8 +25,8 @@ module.exports = {
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },
   testTimeout: 30000,
-  // Labs mostly wait: on two cores three files at a time, and two labs of each.
-  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  // A file per core, and two labs of each.
+  maxWorkers: availableParallelism(),
   maxConcurrency: 2,
   globalSetup: "<rootDir>/tests/support/lender-start.js",
   globalTeardown: "<rootDir>/tests/support/lender-stop.js",

@@ -146,12 +146,13 @@ export function commandEnvironment(lab: Lab): Record<string, string> {
   // The preflight asks for the chart where Helm finds it; an address of the real world is a folder of the lab's repository.
   const charts = lab.charts === undefined ? {} : { TALOS_GPU_CHARTS: lab.charts.addressOf("") };
   const first = [...(lab.omni === undefined ? [] : [lab.omni.bin]), path.dirname(lab.tools.talosctl)];
-  // Pulumi and talosctl end after seconds: a tenth of their time would go into collecting garbage.
+  // Pulumi and talosctl end after seconds: a tenth of their time would go into collecting garbage. Near the limit it is collected.
   return {
     ...inherited,
     ...endpoint,
     ...charts,
-    GOGC: "400",
+    GOGC: "off",
+    GOMEMLIMIT: "512MiB",
     PATH: [...first, inherited.PATH ?? ""].join(path.delimiter),
   };
 }
