@@ -11,16 +11,20 @@ interface Checkpoint {
   checkpoint?: { latest?: { resources?: { type: string; outputs?: Record<string, unknown> }[] } };
 }
 
-/**
- * A stack's outputs as its file backend has them (pulumi, pkg/backend/diy/store.go: `.pulumi/stacks/PROJECT/STACK.json`);
- * none when it has not been updated yet.
- */
-export async function outputsOf(
-  { dir, project, stack }: { dir: string; project: string; stack: string },
-  secrets: StackSecrets,
-): Promise<OutputMap> {
-  const file = path.join(dir, "state/.pulumi/stacks", project, `${stack}.json`);
-  const { checkpoint } = JSON.parse(await readFile(file, "utf8")) as Checkpoint;
+/** Where a file backend is, and whose state it has. */
+interface Place {
+  dir: string;
+  project: string;
+  stack: string;
+}
+
+/** The state's file (pulumi, pkg/backend/diy/store.go: `.pulumi/stacks/PROJECT/STACK.json`). */
+export const checkpointFile = ({ dir, project, stack }: Place): string =>
+  path.join(dir, "state/.pulumi/stacks", project, `${stack}.json`);
+
+/** A stack's outputs as its file backend has them; none when it has not been updated yet. */
+export async function outputsOf(place: Place, secrets: StackSecrets): Promise<OutputMap> {
+  const { checkpoint } = JSON.parse(await readFile(checkpointFile(place), "utf8")) as Checkpoint;
   const root = checkpoint?.latest?.resources?.find(({ type }) => type === "pulumi:pulumi:Stack");
   const entries = Object.entries(root?.outputs ?? {}).map(([name, value]) => [name, revealed(value, secrets)]);
   return Object.fromEntries(entries) as OutputMap;

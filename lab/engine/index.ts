@@ -2,9 +2,9 @@ import { LocalWorkspace, type OutputMap, Stack, type UpdateSummary } from "@pulu
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- the module itself: an import of all its names is a copy
 import sdkLog = require("@pulumi/pulumi/log");
 import { createWriteStream } from "node:fs";
-import { mkdir, readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import * as path from "node:path";
-import { outputsOf } from "./checkpoint";
+import { checkpointFile, outputsOf } from "./checkpoint";
 import { commandOf, environmentOf } from "./cli";
 import { EventRecord } from "./events";
 import type { LabEngineOptions, RunOptions, RunResult } from "./options";
@@ -28,7 +28,7 @@ export class LabEngine {
 
   private constructor(
     private readonly stack: Stack,
-    private readonly dir: string,
+    private readonly options: Pick<LabEngineOptions, "dir" | "project" | "stack">,
     private readonly settings: SettingsFile,
     private readonly secrets: StackSecrets,
   ) {}
@@ -64,7 +64,7 @@ export class LabEngine {
     });
     const outputs = (): Promise<OutputMap> => outputsOf(options, secrets);
     const made = await Stack.create(stack, workspace);
-    return new LabEngine(withoutQuestions(made, outputs), dir, settings, secrets);
+    return new LabEngine(withoutQuestions(made, outputs), options, settings, secrets);
   }
 
   /** Puts plain configuration, by full key, in the place of all that there is; secrets stay, but for those that are given. */
@@ -117,6 +117,11 @@ export class LabEngine {
     await this.stack.cancel();
   }
 
+  /** Removes what Pulumi leaves half written beside the state when it is killed at the wrong moment: `rm STACK.json.attrs`. */
+  async forgetAttributes(): Promise<void> {
+    await rm(`${checkpointFile(this.options)}.attrs`, { force: true });
+  }
+
   /** Outputs of the last update, with a flag for the secret ones. */
   outputs(): Promise<OutputMap> {
     return this.stack.outputs();
@@ -124,7 +129,7 @@ export class LabEngine {
 
   /** Everything that the backend holds, as it lies on disk: current state, history and backups. */
   async stateText(): Promise<string> {
-    const root = path.join(this.dir, "state");
+    const root = path.join(this.options.dir, "state");
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
     return (await Promise.all(files.map((file) => readFile(file, "utf8")))).join("\n");
@@ -132,7 +137,7 @@ export class LabEngine {
 
   private async run(verb: Verb, options: RunOptions): Promise<RunResult> {
     const record = new EventRecord(options.onEvent ?? (() => undefined));
-    const eventLog = createWriteStream(path.join(this.dir, "events.jsonl"), { flags: "a", mode: 0o600 });
+    const eventLog = createWriteStream(path.join(this.options.dir, "events.jsonl"), { flags: "a", mode: 0o600 });
     const controller = new AbortController();
     this.cancellations.add(controller);
     const timeoutSeconds = options.timeoutSeconds ?? 3600;

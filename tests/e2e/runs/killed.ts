@@ -1,4 +1,4 @@
-import type { Progress, RunResult } from "../../../lab/engine";
+import type { LabEngine, Progress } from "../../../lab/engine";
 import type { Running } from "../../../lab/run/running";
 import { lookAround } from "../../../lab/run/look-around";
 import { whatIsLeft } from "../../../lab/run/take-down";
@@ -97,26 +97,26 @@ async function round(stand: LifeStand, signal: KilledCase["signal"], run: Killed
   };
   const kill = async (phase: string, verb: "up" | "destroy", moment: Moment): Promise<void> => {
     let { result, reached } = await stopped(stand, verb, signal, moment);
-    if (!reached && isLocked(result)) {
-      await unlock();
+    while (!reached && (await helped(result.diagnostics)))
       ({ result, reached } = await stopped(stand, verb, signal, moment));
-    }
     await ended(reached ? "beyond" : result.diagnostics.join("\n"));
     if (!reached) throw new Error(`the ${verb} ended before it came to: ${phase}`);
     open = { signal, phase, commands: [], next: "", reboots: 0 };
     run.cases.push(open);
   };
-  /** As the troubleshooting page says, where an update finds the stack locked. */
-  const unlock = async (): Promise<void> => {
-    open?.commands.push("pulumi cancel");
-    await lab.engine.unlock();
+  /** Does what the troubleshooting page says of an update's end, once in a case; false where it has nothing to say. */
+  const helped = async (said: readonly string[]): Promise<boolean> => {
+    const remedy = remedies.find(
+      ({ command, of }) => !open?.commands.includes(command) && said.some((line) => of.test(line)),
+    );
+    if (remedy === undefined) return false;
+    open?.commands.push(remedy.command);
+    await remedy.run(lab.engine);
+    return true;
   };
   const again = async (verb: "up" | "destroy"): Promise<void> => {
     let result = await lab.engine[verb]();
-    if (isLocked(result)) {
-      await unlock();
-      result = await lab.engine[verb]();
-    }
+    while (await helped(result.diagnostics)) result = await lab.engine[verb]();
     await ended(result.result === "succeeded" ? "green" : result.diagnostics.join("\n"));
     if (result.result !== "succeeded") throw new Error(`${verb} did not end well`);
   };
@@ -124,11 +124,17 @@ async function round(stand: LifeStand, signal: KilledCase["signal"], run: Killed
   for (const [phase, moment] of moments) await kill(phase, "up", moment);
   if (signal === "SIGKILL") {
     await kill("workload, imported", "up", madeAnew);
-    await unlock();
-    open!.commands.push("pulumi refresh --import-pending-creates");
     const cluster = "urn:pulumi:life::talos-gpu::talos-gpu:index:GpuCluster";
     const urn = `${cluster}$talos-gpu:index:Ollama$kubernetes:apps/v1:Deployment::life-ollama-deployment`;
-    await lab.engine.importPending(urn, "ollama/ollama");
+    const imported = (): Promise<string[]> =>
+      lab.engine.importPending(urn, "ollama/ollama").then(
+        () => [],
+        (error: Error) => [error.message],
+      );
+    let said = await imported();
+    while (await helped(said)) said = await imported();
+    if (said.length > 0) throw new Error(said[0]);
+    open!.commands.push("pulumi refresh --import-pending-creates");
   }
   await kill("model", "up", pulling);
   await again("up");
@@ -150,7 +156,20 @@ async function round(stand: LifeStand, signal: KilledCase["signal"], run: Killed
   run.left.push(...(await whatIsLeft(lab, up)).left.map((line) => `${signal}: ${line}`));
 }
 
-const isLocked = ({ diagnostics }: RunResult): boolean => diagnostics.some((line) => line.includes("currently locked"));
+/** What keeps the next update from beginning, and the command of the troubleshooting page. */
+const remedies: { of: RegExp; command: string; run: (engine: LabEngine) => Promise<void> }[] = [
+  {
+    // The lock itself may be half written.
+    of: /currently locked|^error: ((unexpected )?EOF|unexpected end of JSON input)$/m,
+    command: "pulumi cancel",
+    run: (engine) => engine.unlock(),
+  },
+  {
+    of: /failed to load checkpoint: (.*unexpected )?EOF/,
+    command: "rm STACK.json.attrs",
+    run: (engine) => engine.forgetAttributes(),
+  },
+];
 
 /** Both rounds in one lab. A round that goes wrong ends the run, and its cases say where. */
 async function run(session: Session, stack: string): Promise<KilledRun> {
