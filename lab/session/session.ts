@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { openWorkspace, type Workspace } from "./workspace";
 
 /** Something that is open and must be closed. */
@@ -11,6 +12,11 @@ export class Session {
   private readonly controller = new AbortController();
   private readonly closers: Closer[] = [];
   private closing?: Promise<void>;
+
+  constructor() {
+    // Every request under way listens to it, a dozen at a time. Node takes more than ten for a leak, and would tell the user so.
+    setMaxListeners(0, this.signal);
+  }
 
   /** Aborted when the user asks to stop. */
   get signal(): AbortSignal {

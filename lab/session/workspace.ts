@@ -34,8 +34,9 @@ export function openWorkspace(): Workspace {
   });
   janitor.stdin.on("error", () => {});
   // What is started from here on compiles the package's programs with what V8 kept of an earlier run.
-  const keptCode = path.resolve(__dirname, "../bundle/kept-code.js").replace(/["\\]/g, "\\$&");
-  process.env.NODE_OPTIONS = [process.env.NODE_OPTIONS ?? "", `--require "${keptCode}"`].join(" ").trim();
+  const file = path.resolve(__dirname, "../bundle/kept-code.js").replace(/["\\]/g, "\\$&");
+  const [given, loads] = [process.env.NODE_OPTIONS ?? "", `--require "${file}"`];
+  if (!given.includes(loads)) process.env.NODE_OPTIONS = `${given} ${loads}`.trim();
   const gone = new Promise<void>((resolve) => janitor.on("close", () => resolve()));
   return {
     dir,
