@@ -50,7 +50,19 @@ by its mark (the annotation \`talos-gpu/owner\`), deletes them and makes them ag
 
 **Remedy.** \`pulumi up\`.
 
-### error: failed to load checkpoint: … unexpected end of JSON input, or EOF
+### error: failed to load checkpoint: … EOF
+
+**Cause.** Pulumi was killed while it wrote the state to a file. The state is whole. \`STACK.json.attrs\` beside it, where Pulumi's file backend keeps a checksum, is empty or cut off.
+
+**Remedy.** \`rm .pulumi/stacks/PROJECT/STACK.json.attrs\`, then \`pulumi up\`. Pulumi writes that file anew.
+
+### error: EOF, or error: unexpected end of JSON input
+
+**Cause.** Pulumi was killed while it wrote its lock.
+
+**Remedy.** Make sure that no update is running. \`pulumi cancel --yes\`, then \`pulumi up\`.
+
+### error: failed to load checkpoint: … unexpected end of JSON input
 
 **Cause.** The computer was switched off while Pulumi wrote the state to a file: \`.pulumi/stacks/PROJECT/STACK.json\` is empty or cut off.
 
