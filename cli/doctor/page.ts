@@ -54,7 +54,7 @@ by its mark (the annotation \`talos-gpu/owner\`), deletes them and makes them ag
 
 **Cause.** Pulumi was killed while it wrote the state to a file. The state is whole. \`STACK.json.attrs\` beside it, where Pulumi's file backend keeps a checksum, is empty or cut off.
 
-**Remedy.** \`rm .pulumi/stacks/PROJECT/STACK.json.attrs\`, then \`pulumi up\`. Pulumi writes that file anew.
+**Remedy.** \`rm .pulumi/stacks/PROJECT/STACK.json.attrs\`, then \`pulumi up\`. Pulumi writes that file anew. With \`?metadata=skip\` at the end of the backend's URL (\`file:///PATH?metadata=skip\`) it never writes one.
 
 ### error: EOF, or error: unexpected end of JSON input
 

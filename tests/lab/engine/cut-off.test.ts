@@ -10,7 +10,9 @@ const pulumi = builtTool("pulumi");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "cut-off-test-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
-const run = (...args: string[]): string =>
+const run = (...args: string[]): string => at(`file://${folder}`, ...args);
+
+const at = (backend: string, ...args: string[]): string =>
   execFileSync(pulumi!, args, {
     cwd: folder,
     encoding: "utf8",
@@ -18,7 +20,7 @@ const run = (...args: string[]): string =>
     env: {
       PATH: process.env["PATH"],
       HOME: folder,
-      PULUMI_BACKEND_URL: `file://${folder}`,
+      PULUMI_BACKEND_URL: backend,
       PULUMI_CONFIG_PASSPHRASE: "x",
       PULUMI_SKIP_UPDATE_CHECK: "true",
     },
@@ -53,6 +55,13 @@ const isWhole = (): void => expect(JSON.parse(run("stack", "export"))).toMatchOb
     isWhole();
     run("stack", "import", "--file", "state.json");
     expect(fs.existsSync(`${state}.attrs`)).toBe(true);
+  });
+
+  test("a backend whose URL says so writes no attributes", () => {
+    fs.rmSync(`${state}.attrs`);
+    at(`file://${folder}?metadata=skip`, "stack", "import", "--stack", "a", "--file", "state.json");
+    expect(fs.existsSync(`${state}.attrs`)).toBe(false);
+    isWhole();
   });
 
   test.each([
