@@ -25,7 +25,8 @@ module.exports = {
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },
   testTimeout: 30000,
-  // A file per core, and two labs of each. With half as many files again, the same labs took a sixth more CPU time, and the run no less time.
+  // A file per core, and two labs of each. With half as many files again, the same labs took a sixth more CPU time, and the run
+  // no less time.
   maxWorkers: availableParallelism(),
   maxConcurrency: 2,
   globalSetup: "<rootDir>/tests/support/lender-start.js",

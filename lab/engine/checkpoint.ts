@@ -1,6 +1,7 @@
 import type { OutputMap } from "@pulumi/pulumi/automation";
 import { readFile } from "node:fs/promises";
 import * as path from "node:path";
+import type { LabEngineOptions } from "./options";
 import type { StackSecrets } from "./stack-secrets";
 
 // sdk/go/common/resource/properties.go: the mark of values that are more than JSON, and that of a secret among them.
@@ -12,11 +13,7 @@ interface Checkpoint {
 }
 
 /** Where a file backend is, and whose state it has. */
-interface Place {
-  dir: string;
-  project: string;
-  stack: string;
-}
+export type Place = Pick<LabEngineOptions, "dir" | "project" | "stack">;
 
 /** The state's file (pulumi, pkg/backend/diy/store.go: `.pulumi/stacks/PROJECT/STACK.json`). */
 export const checkpointFile = ({ dir, project, stack }: Place): string =>

@@ -4,7 +4,7 @@ import sdkLog = require("@pulumi/pulumi/log");
 import { createWriteStream } from "node:fs";
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import * as path from "node:path";
-import { checkpointFile, outputsOf } from "./checkpoint";
+import { checkpointFile, outputsOf, type Place } from "./checkpoint";
 import { commandOf, environmentOf } from "./cli";
 import { EventRecord } from "./events";
 import type { LabEngineOptions, RunOptions, RunResult } from "./options";
@@ -28,7 +28,7 @@ export class LabEngine {
 
   private constructor(
     private readonly stack: Stack,
-    private readonly options: Pick<LabEngineOptions, "dir" | "project" | "stack">,
+    private readonly place: Place,
     private readonly settings: SettingsFile,
     private readonly secrets: StackSecrets,
   ) {}
@@ -119,7 +119,7 @@ export class LabEngine {
 
   /** Removes what Pulumi leaves half written beside the state when it is killed at the wrong moment: `rm STACK.json.attrs`. */
   async forgetAttributes(): Promise<void> {
-    await rm(`${checkpointFile(this.options)}.attrs`, { force: true });
+    await rm(`${checkpointFile(this.place)}.attrs`, { force: true });
   }
 
   /** Outputs of the last update, with a flag for the secret ones. */
@@ -129,7 +129,7 @@ export class LabEngine {
 
   /** Everything that the backend holds, as it lies on disk: current state, history and backups. */
   async stateText(): Promise<string> {
-    const root = path.join(this.options.dir, "state");
+    const root = path.join(this.place.dir, "state");
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
     return (await Promise.all(files.map((file) => readFile(file, "utf8")))).join("\n");
@@ -137,7 +137,7 @@ export class LabEngine {
 
   private async run(verb: Verb, options: RunOptions): Promise<RunResult> {
     const record = new EventRecord(options.onEvent ?? (() => undefined));
-    const eventLog = createWriteStream(path.join(this.options.dir, "events.jsonl"), { flags: "a", mode: 0o600 });
+    const eventLog = createWriteStream(path.join(this.place.dir, "events.jsonl"), { flags: "a", mode: 0o600 });
     const controller = new AbortController();
     this.cancellations.add(controller);
     const timeoutSeconds = options.timeoutSeconds ?? 3600;

@@ -104,13 +104,12 @@ async function round(stand: LifeStand, signal: KilledCase["signal"], run: Killed
     open = { signal, phase, commands: [], next: "", reboots: 0 };
     run.cases.push(open);
   };
-  /** Does what the troubleshooting page says of an update's end, once in a case; false where it has nothing to say. */
+  /** Does what the troubleshooting page says of how an update ended, each command once after a kill; false where there is none. */
   const helped = async (said: readonly string[]): Promise<boolean> => {
-    const remedy = remedies.find(
-      ({ command, of }) => !open?.commands.includes(command) && said.some((line) => of.test(line)),
-    );
-    if (remedy === undefined) return false;
-    open?.commands.push(remedy.command);
+    const done = open?.commands;
+    const remedy = remedies.find(({ command, of }) => !done?.includes(command) && said.some((line) => of.test(line)));
+    if (done === undefined || remedy === undefined) return false;
+    done.push(remedy.command);
     await remedy.run(lab.engine);
     return true;
   };

@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
+import { LabEngine } from "../../../lab/engine";
+import { checkpointFile } from "../../../lab/engine/checkpoint";
 import { builtTool } from "../built-tool";
 
 // The page on troubleshooting says what to do with a state that was cut off while it was written; the real CLI is the judge.
@@ -65,9 +67,9 @@ const isWhole = (): void => expect(JSON.parse(run("stack", "export"))).toMatchOb
   });
 
   test.each([
-    ["its attributes", ".attrs"],
-    ["the lock itself", ""],
-  ])("a lock of which %s are empty is taken away as any other", (_, suffix) => {
+    ["attributes", ".attrs"],
+    ["its own", ""],
+  ])("a lock with an empty file of %s is taken away as any other", (_, suffix) => {
     const locks = path.join(folder, ".pulumi/locks/organization/p/a");
     const lock = path.join(locks, "11111111-1111-1111-1111-111111111111.json");
     fs.mkdirSync(locks, { recursive: true });
@@ -77,5 +79,25 @@ const isWhole = (): void => expect(JSON.parse(run("stack", "export"))).toMatchOb
     expect(() => run("refresh", "--yes")).toThrow(refused);
     run("cancel", "--yes");
     expect(fs.readdirSync(locks)).toEqual([]);
+  });
+
+  test("the lab's engine says the same of such a state, and does what the page says", async () => {
+    const place = { dir: path.join(folder, "engine"), project: "trial", stack: "cut-off" };
+    const engine = await LabEngine.open({
+      ...place,
+      pulumi: pulumi!,
+      secrets: {},
+      plugins: {},
+      program: async () => ({}),
+    });
+    expect(await engine.up()).toMatchObject({ result: "succeeded" });
+    fs.truncateSync(`${checkpointFile(place)}.attrs`);
+    const { result, diagnostics } = await engine.up();
+    expect([result, diagnostics.join("\n")]).toEqual([
+      "failed",
+      expect.stringContaining("failed to load checkpoint: EOF"),
+    ]);
+    await engine.forgetAttributes();
+    expect(await engine.up()).toMatchObject({ result: "succeeded" });
   });
 });
