@@ -1,5 +1,5 @@
 import { PulumiCommand } from "@pulumi/pulumi/automation";
-import { mkdir, symlink } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import type { LabEngineOptions } from "./options";
 
@@ -13,8 +13,22 @@ export async function commandOf(pulumi: string, dir: string): Promise<PulumiComm
   return PulumiCommand.get({ root: path.dirname(bin) });
 }
 
+/**
+ * Makes a home for the CLI in which it keeps no log. Otherwise each command writes all that it does, compressed and encrypted, to
+ * `logs` in its home, for `pulumi logs` (pulumi 3.259, pkg/logging/encrypted.go): a quarter of its CPU time. No setting turns that
+ * off; where `logs` is no folder, it goes on without (pkg/cmd/pulumi/pulumi.go, `StartLogging`).
+ *
+ * @param folder made where it is not there
+ * @returns the folder, for `PULUMI_HOME`
+ */
+export async function homeWithoutLogs(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, "logs"), "A file, so that Pulumi keeps no log here: nobody reads a lab's.\n");
+  return folder;
+}
+
 /** Environment of the CLI: a backend of its own; and a home of its own, but where the published plugins are asked for. */
-export function environmentOf({ dir, plugins, environment }: LabEngineOptions): Record<string, string> {
+export async function environmentOf({ dir, plugins, environment }: LabEngineOptions): Promise<Record<string, string>> {
   const own = {
     PULUMI_BACKEND_URL: `file://${path.join(dir, "state")}`,
     PULUMI_SKIP_UPDATE_CHECK: "true",
@@ -24,7 +38,7 @@ export function environmentOf({ dir, plugins, environment }: LabEngineOptions): 
   return {
     ...environment,
     ...own,
-    PULUMI_HOME: path.join(dir, "home"),
+    PULUMI_HOME: await homeWithoutLogs(path.join(dir, "home")),
     PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
     PULUMI_DEBUG_PROVIDERS: Object.entries(plugins)
       .map(([name, port]) => `${name}:${port}`)

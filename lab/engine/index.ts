@@ -41,7 +41,7 @@ export class LabEngine {
     const { program } = options;
     const workspace = await LocalWorkspace.create({
       pulumiCommand: await commandOf(options.pulumi, dir),
-      envVars: { ...environmentOf(options), ...secrets.environment },
+      envVars: { ...(await environmentOf(options)), ...secrets.environment },
       secretsProvider,
       ...(typeof program === "string"
         ? { workDir: program }

@@ -18,8 +18,8 @@ class Calls extends KubernetesApi {
 
 /** Objects of a cluster, with whatever a kubeconfig can authenticate by. A program of its own file: the client is bundled with it. */
 export function clusterObjects(kubeconfig: string): ClusterObjects {
-  const { CoreV1Api, KubeConfig, KubernetesObjectApi } = client();
-  const config = new KubeConfig();
+  const { CoreV1Api, KubeConfig, KubernetesObjectApi, keepConnections } = client();
+  const config = keepConnections(new KubeConfig());
   config.loadFromString(kubeconfig);
   const objects = KubernetesObjectApi.makeApiClient(config);
   const core = config.makeApiClient(CoreV1Api);

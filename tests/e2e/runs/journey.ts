@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { homeWithoutLogs } from "../../../lab/engine/cli";
 import { installLanguageHost } from "../../../lab/language-host";
 import { makeCheckout } from "../../../lab/language-host/checkout";
 import { parseOptions } from "../../../lab/options";
@@ -56,7 +57,7 @@ async function run(session: Session, planned: string): Promise<Journey> {
     PATH: [host, path.dirname(lab.tools.pulumi), inLab["PATH"]].join(path.delimiter),
     KUBECONFIG: lab.controlPlane.adminKubeconfig,
     TALOSCONFIG: session.dir("talosconfig"),
-    PULUMI_HOME: session.dir("home"),
+    PULUMI_HOME: await homeWithoutLogs(session.dir("home")),
     PULUMI_BACKEND_URL: `file://${session.dir()}`,
     PULUMI_CONFIG_PASSPHRASE: "of the lab",
     PULUMI_SKIP_UPDATE_CHECK: "true",

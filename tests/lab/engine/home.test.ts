@@ -1,0 +1,40 @@
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { homeWithoutLogs } from "../../../lab/engine/cli";
+import { builtTool } from "../built-tool";
+
+// The real CLI is the judge of both: that it keeps logs, and that it does without them in silence.
+
+const pulumi = builtTool("pulumi");
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "home-test-"));
+afterAll(() => fs.rmSync(folder, { recursive: true }));
+
+/** What a command says, with both of its outputs. */
+const said = (home: string): string =>
+  execFileSync("/bin/sh", ["-c", '"$0" stack ls 2>&1', pulumi!], {
+    cwd: folder,
+    encoding: "utf8",
+    env: {
+      PATH: process.env["PATH"],
+      HOME: folder,
+      PULUMI_HOME: home,
+      PULUMI_BACKEND_URL: `file://${folder}`,
+      PULUMI_CONFIG_PASSPHRASE: "x",
+      PULUMI_SKIP_UPDATE_CHECK: "true",
+    },
+  });
+
+(pulumi === undefined ? test.skip : test)(
+  "Pulumi keeps a log of every command in its home; in a lab's it keeps none, and says the same",
+  async () => {
+    fs.writeFileSync(path.join(folder, "Pulumi.yaml"), "name: p\nruntime: yaml\n");
+    const [usual, lab] = [path.join(folder, "usual"), path.join(folder, "lab")];
+    const words = said(usual);
+    expect(fs.readdirSync(path.join(usual, "logs"))).toEqual([expect.stringMatching(/^pulumi-.*\.log$/)]);
+    await homeWithoutLogs(lab);
+    expect(said(lab)).toBe(words);
+    expect(fs.statSync(path.join(lab, "logs")).isFile()).toBe(true);
+  },
+);
