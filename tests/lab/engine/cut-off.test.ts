@@ -5,6 +5,7 @@ import * as path from "node:path";
 import { LabEngine } from "../../../lab/engine";
 import { checkpointFile } from "../../../lab/engine/checkpoint";
 import { builtTool } from "../built-tool";
+import { bareEnvironment } from "./bare-environment";
 
 // The page on troubleshooting says what to do with a state that was cut off while it was written; the real CLI is the judge.
 
@@ -19,13 +20,7 @@ const at = (backend: string, ...args: string[]): string =>
     cwd: folder,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      PATH: process.env["PATH"],
-      HOME: folder,
-      PULUMI_BACKEND_URL: backend,
-      PULUMI_CONFIG_PASSPHRASE: "x",
-      PULUMI_SKIP_UPDATE_CHECK: "true",
-    },
+    env: bareEnvironment(folder, { PULUMI_BACKEND_URL: backend }),
   });
 
 const state = path.join(folder, ".pulumi/stacks/p/a.json");

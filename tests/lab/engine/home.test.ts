@@ -4,26 +4,20 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { homeWithoutLogs } from "../../../lab/engine/cli";
 import { builtTool } from "../built-tool";
+import { bareEnvironment } from "./bare-environment";
 
-// The real CLI is the judge of both: that it keeps logs, and that it does without them in silence.
+// The real CLI is the judge of both: that it keeps a log of each command, and that it says nothing where it cannot.
 
 const pulumi = builtTool("pulumi");
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "home-test-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
 
-/** What a command says, with both of its outputs. */
+/** What a command writes to its standard output and standard error. */
 const said = (home: string): string =>
   execFileSync("/bin/sh", ["-c", '"$0" stack ls 2>&1', pulumi!], {
     cwd: folder,
     encoding: "utf8",
-    env: {
-      PATH: process.env["PATH"],
-      HOME: folder,
-      PULUMI_HOME: home,
-      PULUMI_BACKEND_URL: `file://${folder}`,
-      PULUMI_CONFIG_PASSPHRASE: "x",
-      PULUMI_SKIP_UPDATE_CHECK: "true",
-    },
+    env: bareEnvironment(folder, { PULUMI_HOME: home }),
   });
 
 (pulumi === undefined ? test.skip : test)(
