@@ -1,10 +1,14 @@
 import { startRenewableControlPlane } from ".";
 import { lendControlPlanes } from "./lent";
+import * as path from "node:path";
 import { provideTools } from "../tools";
+import { catalogue } from "../tools/catalogue";
+import { locate } from "../tools/provide";
+import { keepTalosctlReady } from "../tools/ready-talosctl";
 import { Session } from "../session/session";
 
-// Lends control planes to the labs of a test run: `lender.ts SOCKET`. Says `lends` on standard output once it listens, and ends with
-// its standard input.
+// Lends control planes to the labs of a test run, and keeps a talosctl ready for all of them: `lender.ts SOCKET`; the talosctl is
+// in the folder `talosctl` beside the socket. Says `lends` on standard output once it listens, and ends with its standard input.
 
 // More than a lab's: one that serves lab after lab holds what every one of them has defined.
 process.env.GOMEMLIMIT ??= "1GiB";
@@ -22,6 +26,17 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal
 let binary: Promise<string> | undefined;
 let count = 0;
 
+/** Looks that all labs of a test run have at a time; those that hang have none of these for long. */
+const looksAtATime = 8;
+
+/** One that is there already: a test run that has no lab must not build one. */
+async function readyTalosctl(folder: string): Promise<void> {
+  const found = await locate(catalogue.find(({ name }) => name === "talosctl")!, {});
+  if (!("path" in found)) return;
+  const kept = await keepTalosctlReady(folder, found.path, looksAtATime, session.signal);
+  if (kept !== undefined) session.onClose(() => kept.stop());
+}
+
 async function main(socket: string): Promise<void> {
   const start = async () => {
     const { signal } = session;
@@ -31,6 +46,7 @@ async function main(socket: string): Promise<void> {
     session.onClose(() => plane.stop());
     return plane;
   };
+  await readyTalosctl(path.join(path.dirname(socket), "talosctl"));
   await lendControlPlanes(socket, start, (line) => {
     if (!session.signal.aborted) console.error(line); // what is given back at the end is not lent again
   });

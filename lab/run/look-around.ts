@@ -7,11 +7,12 @@ import type { Lab } from "../cluster/bring-up";
 import { taintsOfNode } from "../cluster/node";
 import { ApiError, isNotFound, type KubernetesObject } from "../providers/kubernetes/api";
 import { Cluster } from "../providers/kubernetes/cluster";
+import { readyTalosctlProcess } from "../tools/ready-talosctl";
 import { valuesOf, type Standing } from "./standing";
 import { until } from "../until";
 
 /** Kinds whose objects the cluster itself makes and drops all the time. */
-const passing = new Set(["Event", "APIService", "ComponentStatus", "CSINode"]);
+const passingKinds = new Set(["Event", "APIService", "ComponentStatus", "CSINode"]);
 
 /** Looks at everything. */
 export async function lookAround(lab: Lab): Promise<Standing> {
@@ -45,7 +46,7 @@ async function objectsOf({ controlPlane, session }: Lab): Promise<string[]> {
     const { object } = await cluster.api.request({ method: "GET", path, signal, accept: aggregated });
     return (object as unknown as Discovery).items.flatMap(({ metadata, versions: [preferred] = [] }) =>
       (preferred?.resources ?? [])
-        .filter(({ verbs, responseKind }) => verbs.includes("list") && !passing.has(responseKind.kind))
+        .filter(({ verbs, responseKind }) => verbs.includes("list") && !passingKinds.has(responseKind.kind))
         .map(({ resource, responseKind: { kind } }) => ({
           path: [path, metadata?.name, preferred!.version, resource].filter(Boolean).join("/"),
           kind,
@@ -153,5 +154,6 @@ function processesOf(dir: string): Record<string, string> {
     .readdirSync("/proc")
     .filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).split("\0").includes(`TALOS_GPU_LAB=${dir}`));
   const commands = ours.map((pid): [string, string] => [pid, read(`/proc/${pid}/cmdline`).replace(/\0/g, " ").trim()]);
-  return Object.fromEntries(commands.filter(([, command]) => !compiler.test(command)));
+  const passing = [compiler, readyTalosctlProcess];
+  return Object.fromEntries(commands.filter(([, command]) => !passing.some((pattern) => pattern.test(command))));
 }

@@ -39,11 +39,12 @@ export const outcomePhase: Phase<Running> = {
 async function look(lab: Running): Promise<{ lines: string[]; explained: boolean }> {
   const { report } = lab;
   const lines: string[] = [];
-  report.machines = await gatherMachines(lab.machines, lab.kubernetes);
-  report.workloads = await gatherWorkloads(lab.kubernetes);
   const say: Say = (line) => void lines.push(line);
   const { unlike, failures, explained } = await diagnoseLab(lab, lab.diagnostics, lab.failed, say);
   report.failures = failures;
+  // After the doctor: what it found to be ready was ready by then, and the report must not say otherwise.
+  report.machines = await gatherMachines(lab.machines, lab.kubernetes);
+  report.workloads = await gatherWorkloads(lab.kubernetes);
   report.ok = unlike.length === 0 && failures.length === 0 && !lab.failed;
   for (const one of unlike) {
     say(`unlike the plan: ${inOneLine(one)}`);

@@ -94,10 +94,12 @@ export function engineConfig({ config, without, options, factory }: Lab): Record
  */
 export async function servePlugins(lab: Lab, directory = programFolder(lab)): Promise<Record<string, number>> {
   const { tools, session } = lab;
+  const found = new Map<string, string>(); // the lab's own repositories hold what they held
   const makers = {
     kubernetes: () =>
       new KubernetesProvider({
         helm: tools.helm,
+        ...(lab.charts === undefined ? {} : { found }),
         charts: (repository, chart, version) => {
           lab.charts?.offer(chart, version);
           const address = lab.charts?.addressOf(repository) ?? repository;

@@ -1,4 +1,5 @@
-// jest's global set-up and its end: a lender of control planes for the labs of the run (lab/controlplane/lent.ts).
+// jest's global set-up and its end: a lender of control planes for the labs of the run (lab/controlplane/lent.ts), which keeps a
+// talosctl ready for them, too (lab/tools/ready-talosctl.ts).
 /* global clearTimeout */
 const { spawn } = require("node:child_process");
 const fs = require("node:fs");
@@ -26,7 +27,11 @@ const start = async () => {
   };
   // One that cannot start says why; each lab then starts a control plane of its own.
   const lends = new Promise((resolve) => child.stdout.once("data", () => resolve(true)));
-  if (await Promise.race([lends, ended.then(() => false)])) process.env.TALOS_GPU_CONTROL_PLANES = socket;
+  if (await Promise.race([lends, ended.then(() => false)])) {
+    process.env.TALOS_GPU_CONTROL_PLANES = socket;
+    const talosctl = path.join(folder, "talosctl");
+    if (fs.existsSync(talosctl)) process.env.TALOS_GPU_READY_TALOSCTL = talosctl;
+  }
   for (const handle of [child, child.stdin, child.stdout]) handle.unref();
 };
 

@@ -19,6 +19,8 @@ type Operation = "install" | "upgrade";
 export interface HelmOptions extends HelmPlace {
   /** Arguments that name a chart to Helm: its folder, or its name with `--repo` and `--version`. */
   readonly charts: (repository: string, chart: string, version: string) => string[];
+  /** What Helm found, by these arguments, in repositories that stay as they are: not asked again. Default: asked each time. */
+  readonly found?: Map<string, string>;
 }
 
 // Inputs that become a switch of the command line; others than these and the ones below are refused. An installation and an
@@ -181,7 +183,10 @@ export class HelmRelease {
   /** Release of the chart that Helm takes: the one that is asked for, or the newest that fits. */
   private async versionOf(inputs: Properties, context: CallContext): Promise<string> {
     if (typeof inputs["chart"] !== "string") throw new Error("a release needs a chart");
-    const text = await runHelm(this.options, ["show", "chart", ...this.chart(inputs)], undefined, context);
+    const args = ["show", "chart", ...this.chart(inputs)];
+    const key = args.join("\0");
+    const text = this.options.found?.get(key) ?? (await runHelm(this.options, args, undefined, context));
+    this.options.found?.set(key, text);
     return String((parse(text) as { version?: unknown }).version);
   }
 
