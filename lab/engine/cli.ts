@@ -28,7 +28,12 @@ export async function homeWithoutLogs(folder: string): Promise<string> {
 }
 
 /** Environment of the CLI: a backend of its own; and a home of its own, but where the published plugins are asked for. */
-export async function environmentOf({ dir, plugins, environment }: LabEngineOptions): Promise<Record<string, string>> {
+export async function environmentOf({
+  dir,
+  plugins,
+  environment,
+  checkpoints = "each",
+}: LabEngineOptions): Promise<Record<string, string>> {
   const own = {
     PULUMI_BACKEND_URL: `file://${path.join(dir, "state")}`,
     PULUMI_SKIP_UPDATE_CHECK: "true",
@@ -40,6 +45,8 @@ export async function environmentOf({ dir, plugins, environment }: LabEngineOpti
     ...own,
     PULUMI_HOME: await homeWithoutLogs(path.join(dir, "home")),
     PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
+    // sdk/go/common/env/env.go of pulumi 3.259; a failed or interrupted update ends by writing what came of it, too.
+    ...(checkpoints === "each" ? {} : { PULUMI_SKIP_CHECKPOINTS: "true" }),
     PULUMI_DEBUG_PROVIDERS: Object.entries(plugins)
       .map(([name, port]) => `${name}:${port}`)
       .join(","),

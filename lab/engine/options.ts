@@ -25,6 +25,11 @@ export interface LabEngineOptions {
   readonly plugins: Readonly<Record<string, number>> | "real";
   /** Further environment of the engine and of real plugins. Default: this process' alone. */
   readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * When the state is written: after `each` step, which a killed engine is to be brought up from, or at the `end` alone, which
+   * saves two fifths of the engine's time. The published plugins' engine writes after each. Default: each.
+   */
+  readonly checkpoints?: "each" | "end";
 }
 
 /** How to run one update. */

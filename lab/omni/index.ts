@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import * as path from "node:path";
+import { stringify } from "yaml";
 import { omniLabel } from "../../components/recipe";
 import { OmniMachine, type ManagedMachine, type OmniParts } from "./machine";
 import { Refused, Resources, type Resource } from "./resources";
@@ -81,7 +82,8 @@ async function serve(
   machines: OmniMachine[],
   parts: Pick<OmniParts, "factory" | "nodeReady">,
 ): Promise<unknown> {
-  const [, , type = "", id] = (request.url ?? "").split("/").map(decodeURIComponent);
+  const { pathname, searchParams } = new URL(request.url ?? "", "http://omni");
+  const [, , type = "", id] = pathname.split("/").map(decodeURIComponent);
   if (request.method === "POST") {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
@@ -95,12 +97,28 @@ async function serve(
     return { found };
   }
   const items = [...resources.all(type), ...clusters(type, machines), ...(await statuses(type, machines, parts))];
-  if (id === undefined) return items;
   const one = items.filter(({ metadata }) => metadata.id === id);
   // COSI's words (cosi-project/runtime, pkg/state/impl/inmem/errors.go).
-  if (one.length === 0)
+  if (id !== undefined && one.length === 0)
     throw new Refused(`rpc error: code = NotFound desc = resource ${type}(default/${id}@undefined) doesn't exist`);
-  return one;
+  const labels = (searchParams.get("selector") ?? "")
+    .split(",")
+    .filter(Boolean)
+    .map((part) => part.split(/==?/));
+  const chosen = (id === undefined ? items : one).filter(({ metadata }) =>
+    labels.every(([key, value]) => metadata.labels?.[key!] === value),
+  );
+  return { text: printed(chosen, searchParams.get("output") ?? "table") };
+}
+
+/** What omnictl prints of resources (siderolabs/omni, client/pkg/omnictl/output). */
+function printed(items: Resource[], output: string): string {
+  if (output === "yaml") return items.map((item) => stringify(item, { indent: 4 })).join("---\n");
+  const lines = items.map((item) => {
+    const { namespace, type, id } = item.metadata;
+    return output === "json" ? JSON.stringify(item, undefined, 4) : [namespace, type, id].join("   ");
+  });
+  return lines.map((line) => `${line}\n`).join("");
 }
 
 /** The clusters are there, made by their owner, also while a machine that is meant for one is not in it yet. */

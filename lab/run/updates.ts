@@ -1,7 +1,14 @@
 import * as path from "node:path";
 import { bundle } from "../bundle/bundle";
 import type { Lab } from "../cluster/bring-up";
-import { type Changes, LabEngine, type Program, type Progress, programFromFile } from "../engine";
+import {
+  type Changes,
+  LabEngine,
+  type LabEngineOptions,
+  type Program,
+  type Progress,
+  programFromFile,
+} from "../engine";
 import { installLanguageHost } from "../language-host";
 import { makeCheckout } from "../language-host/checkout";
 import { foretoldBy } from "./foretold";
@@ -23,8 +30,13 @@ const project = "talos-gpu";
  * Opens Pulumi's engine on the stack's own program, with the lab's providers or the installed ones.
  *
  * @param main the program's main file. Default: that of the stacks.
+ * @param checkpoints whether somebody is going to kill the engine. Default: nobody is.
  */
-export async function openEngine(lab: Lab, main = mainOf(lab.options)): Promise<LabEngine> {
+export async function openEngine(
+  lab: Lab,
+  main = mainOf(lab.options),
+  checkpoints: LabEngineOptions["checkpoints"] = "end",
+): Promise<LabEngine> {
   const { session, options } = lab;
   const read = (file: string): string => fs.readFileSync(file, "utf8");
   return LabEngine.open({
@@ -50,11 +62,12 @@ export async function openEngine(lab: Lab, main = mainOf(lab.options)): Promise<
           },
     plugins: options.plugins === "real" ? "real" : await servePlugins(lab),
     environment: await environmentOf(lab),
+    checkpoints,
   });
 }
 
 /** The stacks' own program; where fixes are left out, the same with other plans. */
-const mainOf = ({ without }: Lab["options"]): string =>
+export const mainOf = ({ without }: Lab["options"]): string =>
   without.length > 0 ? path.join(repository, "lab", "without", "program.ts") : path.join(stacksDir, "index.ts");
 
 /** The stack's program: of this process, or a checkout for the language host. */

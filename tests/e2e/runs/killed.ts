@@ -172,7 +172,7 @@ const remedies: { of: RegExp; command: string; run: (engine: LabEngine) => Promi
 
 /** Both rounds in one lab. A round that goes wrong ends the run, and its cases say where. */
 async function run(session: Session, stack: string): Promise<KilledRun> {
-  const stand = await openLifeStand(session, stack);
+  const stand = await openLifeStand(session, stack, [], "each");
   const cases: KilledRun = { cases: [], left: [] };
   try {
     await round(stand, "SIGKILL", cases);

@@ -1,10 +1,10 @@
 import { planCluster } from "../../../components/recipe";
-import type { Progress, RunResult } from "../../../lab/engine";
+import type { LabEngineOptions, Progress, RunResult } from "../../../lab/engine";
 import { parseOptions } from "../../../lab/options";
 import { lookAround } from "../../../lab/run/look-around";
 import type { Running } from "../../../lab/run/running";
 import { stackConfiguration } from "../../../lab/run/stack-configuration";
-import { engineConfig, narrate, openEngine } from "../../../lab/run/updates";
+import { engineConfig, mainOf, narrate, openEngine } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
 import { furtherOptions } from "../support/further-options";
 import { descendants } from "../support/processes";
@@ -23,12 +23,18 @@ export interface LifeStand {
 /**
  * @param stack file of the stack.
  * @param more further options of the lab
+ * @param checkpoints `each` where the engine is killed
  */
-export async function openLifeStand(session: Session, stack: string, more: string[] = []): Promise<LifeStand> {
+export async function openLifeStand(
+  session: Session,
+  stack: string,
+  more: string[] = [],
+  checkpoints?: LabEngineOptions["checkpoints"],
+): Promise<LifeStand> {
   const options = parseOptions(["--stack", stack, ...more, ...furtherOptions]);
   const { config, spec } = stackConfiguration(stack, options);
   const lab = await openLab(session, options, spec, config);
-  [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab)]);
+  [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab, mainOf(options), checkpoints)]);
   return {
     lab,
     edit: async (changes, secrets = {}) => {
