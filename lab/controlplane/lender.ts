@@ -31,7 +31,10 @@ const looksAtATime = 8;
 
 /** One that is there already: a test run that has no lab must not build one. */
 async function readyTalosctl(folder: string): Promise<void> {
-  const found = await locate(catalogue.find(({ name }) => name === "talosctl")!, {});
+  const found = await locate(
+    catalogue.find(({ name }) => name === "talosctl")!,
+    {},
+  );
   if (!("path" in found)) return;
   const kept = await keepTalosctlReady(folder, found.path, looksAtATime, session.signal);
   if (kept !== undefined) session.onClose(() => kept.stop());

@@ -80,7 +80,9 @@ export async function provideLanguages(options: Pick<ProvideToolsOptions, "onEve
 }
 
 /** Provides what keeps talosctl ready (`ready-talosctl.ts`), on Linux; elsewhere each call starts the program. */
-export async function provideReadyTalosctl(options: Pick<ProvideToolsOptions, "onEvent" | "signal"> = {}): Promise<void> {
+export async function provideReadyTalosctl(
+  options: Pick<ProvideToolsOptions, "onEvent" | "signal"> = {},
+): Promise<void> {
   if (process.platform === "linux") await provide([readyTalosctlTool], options);
 }
 
