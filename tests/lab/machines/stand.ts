@@ -25,6 +25,8 @@ export interface Stand {
   /** Writes the worker configuration with a patch (YAML) applied by talosctl; gives its path. */
   configuration(name: string, patch?: string): Promise<string>;
   talosctl(...args: string[]): Promise<Said>;
+  /** The same by another program in its place, ended after the limit in milliseconds (default a minute). */
+  by(program: string, limit?: number): Stand["talosctl"];
   close(): Promise<void>;
 }
 
@@ -54,13 +56,16 @@ export async function openStand(): Promise<Stand> {
   const tools = await provideTools({ only: ["machines", "talosctl"] });
   const dir = await fs.mkdtemp(path.join(os.tmpdir(), "talos-gpu-machines-"));
   const env = { ...process.env, TALOSCONFIG: path.join(dir, "talosconfig") };
-  const talosctl = (...args: string[]): Promise<Said> =>
-    new Promise((resolve) => {
-      execFile(tools.talosctl, args, { cwd: dir, env, timeout: 60_000 }, (error, stdout, stderr) => {
-        const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
-        resolve({ code, stdout, stderr });
+  const by =
+    (program: string, timeout = 60_000): Stand["talosctl"] =>
+    (...args) =>
+      new Promise((resolve) => {
+        execFile(program, args, { cwd: dir, env, timeout, killSignal: "SIGKILL" }, (error, stdout, stderr) => {
+          const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
+          resolve({ code, stdout, stderr });
+        });
       });
-    });
+  const talosctl = by(tools.talosctl);
   const must = async (...args: string[]): Promise<void> => {
     const said = await talosctl(...args);
     if (said.code !== 0) throw new Error(`talosctl ${args.join(" ")}: ${said.stderr}`);
@@ -100,7 +105,7 @@ export async function openStand(): Promise<Stand> {
     await factory.close();
     await fs.rm(dir, { recursive: true, force: true });
   };
-  return { machines, gpuSchematic, configuration, talosctl, close };
+  return { machines, gpuSchematic, configuration, talosctl, by, close };
 }
 
 async function makePki(
