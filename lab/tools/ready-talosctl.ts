@@ -7,7 +7,7 @@ import { locate } from "./provide";
 
 /**
  * Environment variable: the folder of a talosctl that is kept ready. A talosctl that looks at something takes 40 ms of a core, of
- * which it looks for eight; a small lab starts fifty of them, a test run thousands.
+ * which it looks for eight; a small lab starts fifty of them, a test run ten thousand.
  */
 export const readyTalosctlVariable = "TALOS_GPU_READY_TALOSCTL";
 
@@ -16,7 +16,7 @@ export const readyTalosctlProcess = /\/ready wait \//;
 
 /**
  * Keeps a talosctl ready: processes that have loaded the same code and wait (`talosctl/ready`), and a `talosctl` in the folder that
- * hands what is only a look to one of them (`talosctl/call`), and all else to the program itself.
+ * hands what ends soon to one of them (`talosctl/call`), and all else to the program itself.
  *
  * @param folder where; made, and nobody else's.
  * @param talosctl the program. One on PATH may be of another release, so only the cache's is kept ready.

@@ -86,10 +86,46 @@ onLinux("a talosctl that is kept ready", () => {
     expect(waiting()).toEqual(before); // it was that one who said it, and is there for the next
   });
 
-  test("leaves to the program what is no look, or comes while nobody waits", async () => {
+  test("writes what the program writes", async () => {
     const file = await stand.configuration("patched");
-    const patch = ["machineconfig", "patch", file, "--patch", "machine: {sysctls: {vm.swappiness: '7'}}"];
-    expect(await ready(...patch)).toEqual(await own(...patch));
+    const patch = ["machineconfig", "patch", file, "--patch"];
+    const written: Record<string, string[]> = {};
+    for (const [name, by] of Object.entries({ own, ready })) {
+      const at = (part: string): string => path.join(folder, `${name}-${part}`);
+      for (const said of [
+        await by(...patch, "machine: {sysctls: {vm.swappiness: '7'}}", "--output", at("1")),
+        await by(...patch, "machine: {sysctls: {vm.overcommit_memory: '1'}}", "--output", at("2")),
+        await by(
+          "gen",
+          "config",
+          "a",
+          "https://a:6443",
+          "--with-secrets",
+          "secrets.yaml",
+          "-t",
+          "worker",
+          "-o",
+          at("3"),
+        ),
+        await by("gen", "config", "b", "https://b:6443", "--with-secrets", "secrets.yaml", "--output", at("4")),
+      ])
+        expect(said).toMatchObject({ code: 0 });
+      const files = [at("1"), at("2"), at("3"), ...["controlplane", "worker"].map((kind) => at(`4/${kind}.yaml`))];
+      written[name] = files.map((file) => fs.readFileSync(file, "utf8"));
+      expect(fs.existsSync(at("4/talosconfig"))).toBe(true); // the default kinds again
+    }
+    expect(written["ready"]).toEqual(written["own"]);
+    const apply = ["apply-config", "--nodes", legacy, "--file"];
+    for (const line of [
+      [...apply, file, "--mode", "staged", "--dry-run"],
+      [...apply, file, "--dry-run"],
+      [...apply, "nothing.yaml"],
+    ])
+      expect(await ready(...line)).toEqual(await own(...line));
+  });
+
+  test("leaves to the program what takes long, or comes while nobody waits", async () => {
+    expect(await ready("image", "pull")).toEqual(await own("image", "pull"));
     await stand.machines.fault("cdi", { kind: "hang", times: 1 });
     const hung = stand.by(readyOf(program, folder), 3_000)("get", "machinestatus", "--nodes", cdi);
     const look = await ready("get", "extensions", "-o", "json", "--nodes", legacy);

@@ -1,6 +1,6 @@
 // Command call is talosctl for a lab whose talosctl is kept ready (../ready): it hands its arguments, environment and
-// streams to one that waits, and ends with that one's status. What only the program itself can do, and whatever comes while all
-// that wait are at work, is the program's own.
+// streams to one that waits, and ends with that one's status. What takes long, and whatever comes while all that wait
+// are at work, is the program's own.
 //
 // It lies beside `real`, the program, and the sockets and locks of those that wait: `0.socket`, `0.lock`, and so on. A lock is
 // held as long as this process lives, so one that waits has one caller at a time.
@@ -21,7 +21,7 @@ func main() {
 		fail(err)
 	}
 	folder := filepath.Dir(program)
-	if len(os.Args) > 1 && protocol.Looking[os.Args[1]] {
+	if len(os.Args) > 1 && protocol.Brief[os.Args[1]] {
 		for index := 0; ; index++ {
 			name := filepath.Join(folder, strconv.Itoa(index))
 			lock, err := syscall.Open(name+".lock", syscall.O_RDWR|syscall.O_CLOEXEC, 0)

@@ -11,9 +11,11 @@ import (
 	"syscall"
 )
 
-// Looking are the commands that one that is kept ready runs: those that look, and are asked all the time. None of them keeps
+// Brief are the commands that one that is kept ready runs: those that end soon, and are started all the time. None of them keeps
 // anything but its flags.
-var Looking = map[string]bool{"dmesg": true, "get": true, "read": true, "services": true, "version": true}
+var Brief = map[string]bool{
+	"apply-config": true, "dmesg": true, "gen": true, "get": true, "machineconfig": true, "read": true, "services": true, "version": true,
+}
 
 // Request is what a caller wants done.
 type Request struct {

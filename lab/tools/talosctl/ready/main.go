@@ -1,5 +1,5 @@
 // Command ready keeps talosctl ready: processes that have loaded it and wait for a caller (../call). A talosctl that looks at
-// something spends four fifths of its time on starting, and a test run starts thousands.
+// something spends four fifths of its time on starting, and a test run starts ten thousand.
 //
 // `ready FOLDER COUNT` keeps COUNT of them, prints `{}` once all listen, and ends with its standard input. What a command is
 // and does is the real program's own code; only its flags are given back between two callers.
