@@ -11,6 +11,8 @@ interface Expected {
   then?: { stack: string; workloads: string[] };
   /** Where the plan of what `talos-gpu discover` writes of the cluster is another one: what cannot be seen in a cluster. */
   unseen?: string[];
+  /** What the lab says, in this order, beside all else. */
+  says?: RegExp[];
 }
 
 /** What each stack must come to, as its owner describes it. */
@@ -64,13 +66,18 @@ const expected: Record<string, Expected> = {
     machines: { "gpu-1": { talosVersion: "v1.12.6", driverVersion: "570.211.01", gpus: "1" } },
     workloads: ["litellm/litellm", "ollama/ollama"],
     unseen: ["machines.gpu-1.uuid"], // the lab's hardware has an ID of its own
+    says: [
+      /^✔ Talos machines: .*gpu-1 in maintenance mode, connected to Omni, in no cluster/,
+      /add the machine (\S+) to the cluster frank in Omni/,
+      /the lab, as the owner of frank, adds the machine/,
+    ],
   },
 };
 
 // Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(Object.entries(expected))(
   `%s comes up as previewed, its GPU node ${node}: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the doctor finds nothing; the destroy leaves nothing`,
-  async (stack, { machines, workloads, then, unseen = [] }) => {
+  async (stack, { machines, workloads, then, unseen = [], says = [] }) => {
     const edit = then === undefined ? [] : ["--then", path.join(__dirname, `stacks/Pulumi.${then.stack}.yaml`)];
     const { status, report, lines, folder } = await runLab([
       ...["--node", node, "--stack", stack, "--preview", "--updates", "2", "--discover"],
@@ -111,6 +118,12 @@ test.concurrent.each(Object.entries(expected))(
     expectReady(report, then?.workloads ?? workloads);
     expect(report.discovered).toMatchObject({ unlike: unseen, unseen: [] });
     expect(report.left).toEqual([]);
+    let at = -1;
+    for (const pattern of says) {
+      const next = lines.findIndex((line, index) => index > at && pattern.test(line));
+      expect([pattern, next > at]).toEqual([pattern, true]);
+      at = next;
+    }
     await nothingLeft(folder);
   },
   10 * 60_000,

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"talos-gpu/lab/machines/internal/realnode/files"
 )
@@ -23,13 +24,14 @@ func (i image) layer(to io.Writer) error {
 	if err != nil {
 		return err
 	}
+	linked, err := librariesOf(slices.Sorted(maps.Values(own)))
+	if err != nil {
+		return err
+	}
 	files := map[string]string{}
 	for inside, outside := range own {
 		files[inside] = outside
-		libraries, err := librariesOf(outside)
-		if err != nil {
-			return err
-		}
+		libraries := linked[outside]
 		if len(libraries) > 0 {
 			libraries = append(libraries, driverNeeds(libraries)...)
 		}
@@ -86,19 +88,65 @@ func addFile(out *tar.Writer, inside, outside string) error {
 
 var libraryLine = regexp.MustCompile(`(?:=>\s*)?(/\S+)\s+\(0x`)
 
-// librariesOf lists the shared libraries of a program, none for a static one.
-func librariesOf(program string) ([]string, error) {
-	said, err := exec.Command("ldd", program).CombinedOutput()
-	text := string(said)
-	if strings.Contains(text, "not a dynamic executable") || strings.Contains(text, "statically linked") {
-		return nil, nil
+// known are the shared libraries of programs that some image has already, by program: images share most of theirs.
+var known = struct {
+	sync.Mutex
+	libraries map[string][]string
+}{libraries: map[string][]string{}}
+
+// librariesOf lists the shared libraries of each program, none for a static one. It asks for all that are new at once: ldd is a
+// shell's script, and starting it costs more than what it does.
+func librariesOf(programs []string) (map[string][]string, error) {
+	known.Lock()
+	defer known.Unlock()
+	var unknown []string
+	for _, program := range slices.Compact(programs) {
+		if _, ok := known.libraries[program]; !ok {
+			unknown = append(unknown, program)
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("ldd %s: %s", program, strings.TrimSpace(text))
+	if len(unknown) > 0 {
+		found, err := ldd(unknown)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(known.libraries, found)
 	}
-	var found []string
-	for _, match := range libraryLine.FindAllStringSubmatch(text, -1) {
-		found = append(found, match[1])
+	linked := map[string][]string{}
+	for _, program := range programs {
+		linked[program] = known.libraries[program]
+	}
+	return linked, nil
+}
+
+// ldd asks for several programs. Of more than one it says each one's name in a line before its libraries.
+func ldd(programs []string) (map[string][]string, error) {
+	said, failure := exec.Command("ldd", append(programs, "/bin/sh")...).CombinedOutput() // never of one alone
+	found := map[string][]string{}
+	about := ""
+	for line := range strings.Lines(string(said)) {
+		line = strings.TrimRight(line, "\n")
+		name, isHead := strings.CutSuffix(line, ":")
+		switch {
+		case isHead && (slices.Contains(programs, name) || name == "/bin/sh"):
+			about = name
+			found[about] = []string{}
+		case about == "":
+			return nil, fmt.Errorf("ldd %s: %w", line, failure)
+		case strings.Contains(line, "not a dynamic executable") || strings.Contains(line, "statically linked"):
+		default:
+			for _, match := range libraryLine.FindAllStringSubmatch(line, -1) {
+				found[about] = append(found[about], match[1])
+			}
+			if strings.HasPrefix(line, "ldd:") {
+				return nil, fmt.Errorf("%s", line)
+			}
+		}
+	}
+	for _, program := range programs {
+		if _, ok := found[program]; !ok {
+			return nil, fmt.Errorf("ldd said nothing of %s: %w", program, failure)
+		}
 	}
 	return found, nil
 }
