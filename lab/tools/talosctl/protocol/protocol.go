@@ -12,9 +12,9 @@ import (
 )
 
 // Brief are the commands that one that is kept ready runs: those that end soon, and are started all the time. None of them keeps
-// anything but its flags.
+// anything but its flags, all of which can be given back; `gen config` has one that cannot.
 var Brief = map[string]bool{
-	"apply-config": true, "dmesg": true, "gen": true, "get": true, "machineconfig": true, "read": true, "services": true, "version": true,
+	"apply-config": true, "dmesg": true, "get": true, "machineconfig": true, "read": true, "services": true, "version": true,
 }
 
 // Request is what a caller wants done.

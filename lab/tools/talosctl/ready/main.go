@@ -192,7 +192,7 @@ func serve(request protocol.Request, caller int) byte {
 	return 0
 }
 
-// giveBack makes every flag what it was first; false where one cannot be.
+// giveBack makes every flag what it was first; false where one cannot be, and this process must end.
 func giveBack(command *cobra.Command) bool {
 	all := true
 	reset := func(flag *pflag.Flag) {
@@ -202,11 +202,9 @@ func giveBack(command *cobra.Command) bool {
 		flag.Changed = false
 		var err error
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			first := []string{}
-			if inside := strings.Trim(flag.DefValue, "[]"); inside != "" {
-				first = strings.Split(inside, ",")
-			}
-			err = list.Replace(first)
+			// A list that was set once is added to for ever (pflag, string_slice.go, Set): only an empty one can be given back.
+			all = all && strings.Trim(flag.DefValue, "[]") == ""
+			err = list.Replace([]string{})
 		} else {
 			err = flag.Value.Set(flag.DefValue)
 		}
