@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -27,6 +28,8 @@ type child struct {
 	// ended is closed once the process is gone and waited for; result is its outcome from then on.
 	ended  chan struct{}
 	result error
+	// retired is set before it is ended for another one to follow.
+	retired atomic.Bool
 }
 
 // startChild starts a component of this very binary, its output going to logs/<name>.log.

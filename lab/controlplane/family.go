@@ -23,8 +23,17 @@ func (f *family) watch(member *child) {
 	f.members = append(f.members, member)
 	go func() {
 		<-member.ended
-		f.died <- member
+		if !member.retired.Load() {
+			f.died <- member
+		}
 	}()
+}
+
+// retire ends a member that another one follows; its end is nobody's death.
+func (f *family) retire(member *child) {
+	member.retired.Store(true)
+	member.stop()
+	f.members = slices.DeleteFunc(f.members, func(one *child) bool { return one == member })
 }
 
 // startOnPorts starts a component on ports that were free a moment ago, and anew on others when one was taken since.

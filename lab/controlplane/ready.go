@@ -72,10 +72,10 @@ func get(ctx context.Context, requests *http.Client, url string) (int, error) {
 	return response.StatusCode, err
 }
 
-// untilServiceAccount watches for the service account "default" of the namespace "default". The API server makes the
-// namespace, the controller manager the account; before it exists, no pod is admitted there.
-func untilServiceAccount(ctx context.Context, requests *http.Client, server string) error {
-	url := server + "/api/v1/namespaces/default/serviceaccounts?watch=true&fieldSelector=metadata.name%3Ddefault"
+// untilServiceAccount watches for the service account "default" of a namespace. The controller manager makes the account;
+// before it exists, no pod is admitted there.
+func untilServiceAccount(ctx context.Context, requests *http.Client, server, namespace string) error {
+	url := server + "/api/v1/namespaces/" + namespace + "/serviceaccounts?watch=true&fieldSelector=metadata.name%3Ddefault"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err

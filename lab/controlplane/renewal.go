@@ -43,11 +43,12 @@ type renewed struct {
 type renewal struct {
 	etcd *clientv3.Client
 	// first is every object of the unused control plane, by key.
-	first map[string][]byte
+	first       map[string][]byte
+	controllers *controllers
 }
 
 // newRenewal remembers the objects of a control plane that nobody uses yet, once its controllers have made theirs.
-func newRenewal(ctx context.Context, c *cluster) (*renewal, error) {
+func newRenewal(ctx context.Context, c *cluster, controllers *controllers) (*renewal, error) {
 	tls, err := tlsConfig(c.etcdCA, c.etcd)
 	if err != nil {
 		return nil, err
@@ -59,8 +60,12 @@ func newRenewal(ctx context.Context, c *cluster) (*renewal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reaching etcd to remember what it holds: %w", err)
 	}
-	r := &renewal{etcd: etcd}
-	err = r.untilQuiet(ctx, func(now map[string][]byte) (bool, error) {
+	r := &renewal{etcd: etcd, controllers: controllers}
+	err = r.untilQuiet(ctx, func() (bool, error) {
+		now, err := r.objects(ctx)
+		if err != nil {
+			return false, fmt.Errorf("looking at what etcd holds: %w", err)
+		}
 		same := len(changes(r.first, now)) == 0
 		r.first = now
 		return same, nil
@@ -68,37 +73,55 @@ func newRenewal(ctx context.Context, c *cluster) (*renewal, error) {
 	return r, err
 }
 
-// renew removes what came and restores what changed or went, until nothing of that happens any more.
+// renew removes what came and restores what changed or went, with no controller there to answer; others come then, and what they
+// make as they start goes as well, until nothing of that happens any more.
 func (r *renewal) renew(ctx context.Context) (renewed, error) {
+	ctx, cancel := context.WithTimeout(ctx, quietLimit)
+	defer cancel()
 	var done renewed
-	err := r.untilQuiet(ctx, func(now map[string][]byte) (bool, error) {
-		todo, quiet := changes(now, r.first), true
+	r.controllers.end()
+	for {
+		todo, err := r.putBack(ctx)
+		if err != nil {
+			return done, err
+		}
+		if len(todo) == 0 {
+			break
+		}
 		for _, key := range todo {
-			if strings.HasPrefix(key, events) {
-				continue
-			}
-			quiet = false
 			if _, stays := r.first[key]; stays {
 				done.Restored++
 			} else {
 				done.Removed++
 			}
 		}
-		return quiet, r.put(ctx, todo)
+	}
+	if err := r.controllers.begin(ctx); err != nil {
+		return done, err
+	}
+	return done, r.untilQuiet(ctx, func() (bool, error) {
+		todo, err := r.putBack(ctx)
+		return len(todo) == 0, err
 	})
-	return done, err
+}
+
+// putBack makes every object what it was first; gives the keys of those that were not, without events.
+func (r *renewal) putBack(ctx context.Context) ([]string, error) {
+	now, err := r.objects(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("looking at what etcd holds: %w", err)
+	}
+	todo := changes(now, r.first)
+	telling := slices.DeleteFunc(slices.Clone(todo), func(key string) bool { return strings.HasPrefix(key, events) })
+	return telling, r.put(ctx, todo)
 }
 
 // untilQuiet looks at all objects, quietTime apart, until two looks in a row are as wanted.
-func (r *renewal) untilQuiet(ctx context.Context, wanted func(map[string][]byte) (bool, error)) error {
+func (r *renewal) untilQuiet(ctx context.Context, quietNow func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, quietLimit)
 	defer cancel()
 	for row := 0; ; {
-		now, err := r.objects(ctx)
-		if err != nil {
-			return fmt.Errorf("looking at what etcd holds: %w", err)
-		}
-		quiet, err := wanted(now)
+		quiet, err := quietNow()
 		if err != nil {
 			return err
 		}

@@ -73,10 +73,10 @@ func up(ctx context.Context, folder string, renewable bool, asked <-chan struct{
 
 	starting, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	c, ready, err := start(starting, folder, children)
+	c, ready, controllers, err := start(starting, folder, children)
 	var unused *renewal
 	if err == nil && renewable {
-		unused, err = newRenewal(starting, c)
+		unused, err = newRenewal(starting, c, controllers)
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -128,55 +128,63 @@ func ownFolder(folder string) (string, error) {
 }
 
 // start brings the components up in the order in which they need each other.
-func start(ctx context.Context, folder string, children *family) (*cluster, *report, error) {
+func start(ctx context.Context, folder string, children *family) (*cluster, *report, *controllers, error) {
 	c, err := newCluster(folder)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	etcdClient, err := client(c.etcdCA, c.etcd)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	err = children.startOnPorts(c.logs, "etcd", c.etcdFlags, []*int{&c.etcdPort, &c.peerPort}, func(etcd *child) error {
 		return untilServing(ctx, etcd, etcdClient, fmt.Sprintf("https://%s:%d/health", loopback, c.etcdPort))
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
+	var manager *child
 	admin := identity{commonName: "admin", groups: []string{"system:masters"}}
 	probe, err := c.ca.issue("probe", admin)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	apiClient, err := client(c.ca, probe)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	err = children.startOnPorts(c.logs, "kube-apiserver", c.apiServerFlags, []*int{&c.serverPort}, func(server *child) error {
 		return untilServing(ctx, server, apiClient, c.server()+"/readyz")
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
+	started := map[string]func() (*child, error){}
 	for name, flags := range map[string]func(string) []string{
-		"kube-controller-manager": c.controllerManagerFlags,
-		"kube-scheduler":          c.schedulerFlags,
+		controllerManager: c.controllerManagerFlags,
+		"kube-scheduler":  c.schedulerFlags,
 	} {
 		kubeconfig, err := c.kubeconfig(name, identity{commonName: "system:" + name})
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		if _, err := children.start(c.logs, name, flags(kubeconfig)); err != nil {
-			return nil, nil, err
+		started[name] = func() (*child, error) { return children.start(c.logs, name, flags(kubeconfig)) }
+		one, err := started[name]()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if name == controllerManager {
+			manager = one
 		}
 	}
 	kubeconfig, err := c.kubeconfig("admin", admin)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	if err := children.unlessDead(func() error { return untilServiceAccount(ctx, apiClient, c.server()) }); err != nil {
-		return nil, nil, err
+	if err := children.unlessDead(func() error { return untilServiceAccount(ctx, apiClient, c.server(), "default") }); err != nil {
+		return nil, nil, nil, err
 	}
 	ca := reportCA{Cert: c.ca.certPath, Key: c.ca.keyPath}
-	return c, &report{Server: c.server(), CA: ca, AdminKubeconfig: kubeconfig, Nodes: c.nodes, PID: os.Getpid()}, nil
+	ready := &report{Server: c.server(), CA: ca, AdminKubeconfig: kubeconfig, Nodes: c.nodes, PID: os.Getpid()}
+	return c, ready, &controllers{children, manager, started[controllerManager], apiClient, c.server()}, nil
 }

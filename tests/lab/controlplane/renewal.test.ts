@@ -7,6 +7,7 @@ import { type RenewableControlPlane, startRenewableControlPlane } from "../../..
 import { borrowControlPlane, lendControlPlanes } from "../../../lab/controlplane/lent";
 import { provideTools } from "../../../lab/tools";
 import { untilSeen } from "../../../lab/until";
+import { descendants } from "../../e2e/support/processes";
 import { request } from "./kubernetes";
 
 /** A cold build of the binary; a warm one takes no time. */
@@ -61,6 +62,12 @@ const things = {
   },
 };
 
+/** The control plane's controllers, by their process. */
+const controllersOf = ({ pid }: RenewableControlPlane): number[] =>
+  descendants(pid)
+    .filter(({ command }) => command.includes("\0kube-controller-manager\0"))
+    .map((child) => child.pid);
+
 /** Every object of some kinds, but for what the API server writes anew all the time. */
 async function objectsOf({ adminKubeconfig }: { adminKubeconfig: string }): Promise<unknown> {
   const kinds = [
@@ -85,11 +92,16 @@ async function objectsOf({ adminKubeconfig }: { adminKubeconfig: string }): Prom
 test("a used control plane is given back as it was, and works as a new one does", async () => {
   const plane = await start();
   const first = await objectsOf(plane);
+  const controllers = controllersOf(plane);
   await use(plane);
   expect(await objectsOf(plane)).not.toEqual(first);
   const { removed, restored } = await plane.renew();
   expect(removed).toBeGreaterThanOrEqual(5);
   expect(restored).toBeGreaterThanOrEqual(2);
+  // Others, who remember nothing of what had the same names.
+  const others = controllersOf(plane);
+  expect(others).toHaveLength(1);
+  expect(controllers).not.toEqual(others);
   expect(await objectsOf(plane)).toEqual(first);
   expect((await request(plane.adminKubeconfig, "GET", kind)).status).toBe(404);
   expect(await plane.renew()).toEqual({ removed: 0, restored: 0 });
