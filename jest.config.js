@@ -25,9 +25,9 @@ module.exports = {
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },
   testTimeout: 30000,
-  // A file per core, and two labs of each. With half as many files again, the same labs took a sixth more CPU time, and the run
-  // no less time.
-  maxWorkers: availableParallelism(),
+  // Half as many files again as there are cores, and two labs of each. With a file per core, up to a fifth of two cores' time is
+  // idle, as most of a lab is waiting.
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
   maxConcurrency: 2,
   globalSetup: "<rootDir>/tests/support/lender-start.js",
   globalTeardown: "<rootDir>/tests/support/lender-stop.js",
