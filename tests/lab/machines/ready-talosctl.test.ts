@@ -146,6 +146,17 @@ onLinux("a talosctl that is kept ready", () => {
     expect((await ready("version", "--client", "--short")).code).toBe(0);
   });
 
+  // The lock is free before the one who worked for the killed caller has noticed, and takes a further call that it never answers.
+  test("a call that comes just after a caller was killed is the program's, or that of the next one", async () => {
+    for (let time = 0; time < 10; time++) {
+      await stand.machines.fault("cdi", { kind: "hang", times: 1 });
+      const hung = stand.by(readyOf(program, folder), 300)("get", "machinestatus", "--nodes", cdi);
+      await hung;
+      const said = await ready("get", "extensions", "-o", "json", "--nodes", legacy);
+      expect([said.code, said.stderr]).toEqual([0, expect.not.stringContaining("kept ready")]);
+    }
+  });
+
   test("ends with whoever keeps it, and every call is then the program's", async () => {
     await kept!.stop();
     await untilSeen("nobody waits", { seconds: 10, every: 50 }, waiting, ({ length }) => length === 0);

@@ -1,5 +1,5 @@
 // Package protocol is what a caller of talosctl and one that is kept ready say to each other: the caller's working directory,
-// arguments and environment, with its three streams; and then one byte, the status. It imports little, since a caller starts
+// arguments and environment, with its three streams; then one byte that says that the work begins, and one byte, the status. It imports little, since a caller starts
 // thousands of times in a test run.
 package protocol
 
@@ -30,16 +30,32 @@ const (
 	streams = 3
 )
 
-// Call has one that is kept ready do what this process was started for. It says false where nothing has been done, as nobody
-// listens there.
+// begins is what one that is kept ready says before it does anything.
+const begins = 1
+
+// Call has one that is kept ready do what this process was started for. It says false where nothing has been done: nobody listens
+// there, or who listens is about to end, as its last caller was killed.
 func Call(socket string) (status int, called bool) {
 	connection, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, false
 	}
-	if err := syscall.Connect(connection, &syscall.SockaddrUnix{Name: socket}); err != nil {
+	if ask(connection, socket) != nil {
 		syscall.Close(connection) //nolint:errcheck
 		return 0, false
+	}
+	answer, err := one(connection)
+	if err != nil {
+		os.Stderr.WriteString("talosctl: the one that is kept ready has ended\n") //nolint:errcheck
+		return 1, true
+	}
+	return int(answer), true
+}
+
+// ask returns once the work begins.
+func ask(connection int, socket string) error {
+	if err := syscall.Connect(connection, &syscall.SockaddrUnix{Name: socket}); err != nil {
+		return err
 	}
 	directory, err := syscall.Getwd()
 	if err != nil {
@@ -47,29 +63,41 @@ func Call(socket string) (status int, called bool) {
 	}
 	request := strings.Join([]string{directory, strings.Join(os.Args, word), strings.Join(os.Environ(), word)}, part)
 	head := binary.BigEndian.AppendUint32(nil, uint32(len(request)))
-	rights := syscall.UnixRights(0, 1, 2)
-	if err := syscall.Sendmsg(connection, head, rights, nil, 0); err != nil {
-		return 1, true
+	if err := syscall.Sendmsg(connection, head, syscall.UnixRights(0, 1, 2), nil, syscall.MSG_NOSIGNAL); err != nil {
+		return err
 	}
 	for rest := []byte(request); len(rest) > 0; {
 		written, err := syscall.Write(connection, rest)
 		if err != nil {
-			return 1, true
+			return err
 		}
 		rest = rest[written:]
 	}
-	answer := make([]byte, 1)
+	if said, err := one(connection); err != nil || said != begins {
+		return errors.Join(errors.New("the work does not begin"), err)
+	}
+	return nil
+}
+
+// one reads a byte.
+func one(connection int) (byte, error) {
+	said := make([]byte, 1)
 	for {
-		read, err := syscall.Read(connection, answer)
+		read, err := syscall.Read(connection, said)
 		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
-		if err != nil || read == 0 {
-			os.Stderr.WriteString("talosctl: the one that is kept ready has ended\n") //nolint:errcheck
-			return 1, true
+		if err == nil && read == 0 {
+			err = errors.New("it has ended")
 		}
-		return int(answer[0]), true
+		return said[0], err
 	}
+}
+
+// Begin tells a caller that the work begins.
+func Begin(connection int) error {
+	_, err := syscall.Write(connection, []byte{begins})
+	return err
 }
 
 // Receive reads a request, and the caller's streams.

@@ -138,6 +138,9 @@ func wait(name string) {
 			os.Exit(1)
 		}
 		request, streams, err := protocol.Receive(caller)
+		if err == nil {
+			err = protocol.Begin(caller)
+		}
 		if err != nil {
 			os.Exit(1)
 		}
