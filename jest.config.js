@@ -25,9 +25,9 @@ module.exports = {
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },
   testTimeout: 30000,
-  // Half as many files again as there are cores, and two labs of each. With a file per core, up to a fifth of two cores' time is
-  // idle, as most of a lab is waiting.
-  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  // A file per core, and two labs of each. With half as many files again a run takes 20 minutes of two cores instead of some 22, but
+  // labs get so little of a core now and then that a kubelet's lease runs out.
+  maxWorkers: availableParallelism(),
   maxConcurrency: 2,
   globalSetup: "<rootDir>/tests/support/lender-start.js",
   globalTeardown: "<rootDir>/tests/support/lender-stop.js",

@@ -42,10 +42,12 @@ async function look(lab: Running): Promise<{ lines: string[]; explained: boolean
   const say: Say = (line) => void lines.push(line);
   const { unlike, failures, explained } = await diagnoseLab(lab, lab.diagnostics, lab.failed, say);
   report.failures = failures;
-  // After the doctor: what it found to be ready was ready by then, and the report must not say otherwise.
   report.machines = await gatherMachines(lab.machines, lab.kubernetes);
   report.workloads = await gatherWorkloads(lab.kubernetes);
-  report.ok = unlike.length === 0 && failures.length === 0 && !lab.failed;
+  // A moment after the doctor's look: a pod that has just done its work is not ready, and has not succeeded yet either.
+  const unready = report.workloads.filter(({ ready }) => !ready);
+  report.ok = unlike.length === 0 && failures.length === 0 && unready.length === 0 && !lab.failed;
+  for (const { kind, namespace, name } of unready) say(`not ready: ${kind} ${namespace}/${name}`);
   for (const one of unlike) {
     say(`unlike the plan: ${inOneLine(one)}`);
     for (const line of one.lastWords ?? []) say(`    ${line}`);
