@@ -25,8 +25,8 @@ module.exports = {
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },
   testTimeout: 30000,
-  // A file per core, and two labs of each. With half as many files again a run takes 20 minutes of two cores instead of some 22, but
-  // labs get so little of a core now and then that a kubelet's lease runs out.
+  // A file per core, and two labs of each. With half as many files again, less of the cores' time is idle, but labs get so little of a
+  // core now and then that a kubelet's lease runs out.
   maxWorkers: availableParallelism(),
   maxConcurrency: 2,
   globalSetup: "<rootDir>/tests/support/lender-start.js",
