@@ -123,7 +123,9 @@ function node(
     /^annotation talos-gpu/.test(line);
   // A node that the stack made: all that is its own was put there by somebody, and stays with the cluster.
   const come = was === undefined ? is.filter(isOurs) : is.filter((line) => !was.includes(line) && !isPassing(line));
-  const gone = (was ?? []).filter((line) => !is.includes(line) && !isPassing(line) && !isKept(line));
+  const gone = (was ?? []).filter(
+    (line) => !is.includes(line) && !isPassing(line) && !isKept(line) && !wasNotReady(line),
+  );
   const ours = come.filter(isOurs);
   const rest = sorted(
     come.filter((line) => !isOurs(line)),
@@ -137,6 +139,9 @@ function node(
 
 /** What is told of the image may also go with it. */
 const isKept = (line: string): boolean => nodeKeepers.some(({ pattern }) => pattern.test(line));
+
+/** Taints of a node whose kubelet was late before: Kubernetes takes them off by itself. One that comes is left. */
+const wasNotReady = (line: string): boolean => /^taint node\.kubernetes\.io\/(not-ready|unreachable)\b/.test(line);
 
 /** Annotations by which controllers talk to themselves. */
 const isPassing = (line: string): boolean =>

@@ -34,6 +34,14 @@ test("a clean destroy leaves nothing but the image, which is not downgraded", ()
   });
 });
 
+test("a node that was late with its lease before, and is ready again, is no leftover; one that is late afterwards is", () => {
+  const late = { velaryon: ["label kubernetes.io/os=linux", "taint node.kubernetes.io/not-ready:NoExecute"] };
+  expect(left("velaryon", "velaryon", {}, { nodes: late }).left).toEqual([]);
+  expect(left("velaryon", "velaryon", { nodes: late }).left).toEqual([
+    "node velaryon: taint node.kubernetes.io/not-ready:NoExecute",
+  ]);
+});
+
 test.each([
   [{ objects: ["Namespace default", "Pod nvidia/test"] }, "Pod nvidia/test"],
   [{ objects: [] }, "gone, and not ours: Namespace default"],
