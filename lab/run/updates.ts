@@ -67,7 +67,7 @@ export async function openEngine(
 }
 
 /** The stacks' own program; where fixes are left out, the same with other plans. */
-export const mainOf = ({ without }: Lab["options"]): string =>
+const mainOf = ({ without }: Lab["options"]): string =>
   without.length > 0 ? path.join(repository, "lab", "without", "program.ts") : path.join(stacksDir, "index.ts");
 
 /** The stack's program: of this process, or a checkout for the language host. */

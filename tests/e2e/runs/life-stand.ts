@@ -4,7 +4,7 @@ import { parseOptions } from "../../../lab/options";
 import { lookAround } from "../../../lab/run/look-around";
 import type { Running } from "../../../lab/run/running";
 import { stackConfiguration } from "../../../lab/run/stack-configuration";
-import { engineConfig, mainOf, narrate, openEngine } from "../../../lab/run/updates";
+import { engineConfig, narrate, openEngine } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
 import { furtherOptions } from "../support/further-options";
 import { descendants } from "../support/processes";
@@ -34,7 +34,7 @@ export async function openLifeStand(
   const options = parseOptions(["--stack", stack, ...more, ...furtherOptions]);
   const { config, spec } = stackConfiguration(stack, options);
   const lab = await openLab(session, options, spec, config);
-  [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab, mainOf(options), checkpoints)]);
+  [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab, undefined, checkpoints)]);
   return {
     lab,
     edit: async (changes, secrets = {}) => {
