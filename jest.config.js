@@ -25,9 +25,8 @@ module.exports = {
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },
   testTimeout: 30000,
-  // A file per core, and two labs of each. With half as many files again, less of the cores' time is idle, but labs get so little of a
-  // core now and then that a kubelet's lease runs out.
-  maxWorkers: availableParallelism(),
+  // Labs wait more than they work: with a file per core, more than a third of the cores' time is idle.
+  maxWorkers: 2 * availableParallelism(),
   maxConcurrency: 2,
   globalSetup: "<rootDir>/tests/support/lender-start.js",
   globalTeardown: "<rootDir>/tests/support/lender-stop.js",

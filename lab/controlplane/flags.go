@@ -104,8 +104,7 @@ func (c *cluster) apiServerFlags() []string {
 	}
 }
 
-// controllerManagerFlags: nothing asks it anything (no port), nobody competes with it (no election). A machine whose
-// kubelet is gone is seen within 20 s of its last lease instead of 50 s; the lab's kubelets renew every few seconds.
+// controllerManagerFlags: nothing asks it anything (no port), nobody competes with it (no election).
 func (c *cluster) controllerManagerFlags(kubeconfig string) []string {
 	return []string{
 		"--kubeconfig=" + kubeconfig,
@@ -120,8 +119,6 @@ func (c *cluster) controllerManagerFlags(kubeconfig string) []string {
 		"--cluster-signing-key-file=" + c.ca.keyPath,
 		"--root-ca-file=" + c.ca.certPath,
 		"--service-account-private-key-file=" + c.signing.private,
-		"--node-monitor-period=1s",
-		"--node-monitor-grace-period=20s",
 		"--kube-api-qps=200",
 		"--kube-api-burst=400",
 		"--profiling=false",

@@ -39,19 +39,20 @@ export async function adopt(
   if (merged.conflicts.length > 0) throw new Failure(merged.conflicts);
 
   const changed = !sameConfiguration(live, merged.configuration);
-  if (changed) {
-    report("stage: the next boot brings it into effect");
-    await machine.stage(merged.configuration);
-    if (!isAwaited()) {
-      await machine.stage(live);
-      throw new Error("Pulumi is gone: the configuration of before is staged again");
-    }
-  } else {
-    report("equal: the configuration says all of it already");
-  }
   const added =
     previous === undefined && !changed ? (stagedBefore(task, active, live, merger) ?? merged.added) : merged.added;
-  return { hash: configurationHash(merged.configuration), added, changed };
+  const result = { hash: configurationHash(merged.configuration), added, changed };
+  if (!changed) {
+    report("equal: the configuration says all of it already");
+    return result;
+  }
+  report("stage: the next boot brings it into effect");
+  await machine.stage(merged.configuration);
+  if (!isAwaited()) {
+    await machine.stage(live);
+    throw new Error("Pulumi is gone: the configuration of before is staged again");
+  }
+  return result; // with nothing left to do: what Pulumi does not take now is told by `stagedBefore` alone
 }
 
 /**
@@ -83,7 +84,8 @@ export async function release(
 
 /**
  * What an earlier run added that was killed between staging and telling: then the staged configuration is exactly what the
- * merge makes of the active one.
+ * merge makes of the active one. What the active one says as well is somebody else's here, even where it is of a stack that went
+ * without a reboot since: the machine cannot tell the two apart, and nothing of somebody's is ever taken away.
  */
 function stagedBefore(task: AdoptTask, active: string | undefined, live: string, merger: Merger): unknown {
   if (active === undefined || sameConfiguration(active, live)) return undefined;

@@ -176,10 +176,9 @@ async function run(session: Session, stack: string): Promise<KilledRun> {
   const cases: KilledRun = { cases: [], left: [] };
   try {
     await round(stand, "SIGKILL", cases);
-    // The image stays on the machine when a stack goes, and its modules stay loaded: something new to reboot for.
-    const { machines } = stand.lab.config as { machines: { gpu: object } };
-    const patches = ['machine: {sysctls: {vm.swappiness: "1"}}'];
-    await stand.edit({ machines: { gpu: { ...machines.gpu, patches } } });
+    // The round before has left its modules in the configuration that runs, though not in the one that is staged. An update that is
+    // stopped after it has staged them again, and before Pulumi knows, could not tell them from somebody's (`adopt.ts`).
+    await stand.reboot("gpu");
     await round(stand, "SIGINT", cases);
   } catch (error) {
     console.error(error);

@@ -1,11 +1,15 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { planCluster } from "../../../components/recipe";
 import type { LabEngineOptions, Progress, RunResult } from "../../../lab/engine";
+import type { MachineState } from "../../../lab/machines";
 import { parseOptions } from "../../../lab/options";
 import { lookAround } from "../../../lab/run/look-around";
 import type { Running } from "../../../lab/run/running";
 import { stackConfiguration } from "../../../lab/run/stack-configuration";
 import { engineConfig, narrate, openEngine } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
+import { untilSeen } from "../../../lab/until";
 import { furtherOptions } from "../support/further-options";
 import { descendants } from "../support/processes";
 import { clusterOf } from "../../../stacks/stack-file";
@@ -18,7 +22,12 @@ export interface LifeStand {
   edit(changes: Record<string, unknown>, secrets?: Record<string, string>): Promise<void>;
   /** Reboots so far, of all machines. */
   reboots(): Promise<number>;
+  /** Reboots a machine as whoever runs it may, and waits until it is back. */
+  reboot(machine: string): Promise<void>;
 }
+
+/** Seconds that the lab's machines take to reboot, at most. */
+const rebootSeconds = 60;
 
 /**
  * @param stack file of the stack.
@@ -46,6 +55,14 @@ export async function openLifeStand(
       await lab.engine.configure(engineConfig(lab), Object.fromEntries(given) as Record<string, string>);
     },
     reboots: async () => Object.values(await lab.machines.state()).reduce((sum, { reboots }) => sum + reboots, 0),
+    reboot: async (machine) => {
+      const state = async (): Promise<MachineState> => (await lab.machines.state())[machine]!;
+      const { bootId, address } = await state();
+      const asked = ["--talosconfig", session.dir("talosconfig"), "--nodes", address, "reboot", "--wait=false"];
+      await promisify(execFile)(lab.tools.talosctl, asked);
+      const isBack = ({ bootId: now, ready }: MachineState): boolean => now !== bootId && ready;
+      await untilSeen(`${machine} rebooted`, { seconds: rebootSeconds, signal: session.signal }, state, isBack);
+    },
   };
 }
 

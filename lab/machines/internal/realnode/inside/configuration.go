@@ -106,7 +106,6 @@ imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
 evictionHard: { memory.available: "1Mi", nodefs.available: "0%%", nodefs.inodesFree: "0%%", imagefs.available: "0%%", imagefs.inodesFree: "0%%" }
 shutdownGracePeriod: 0s
-nodeLeaseDurationSeconds: 20
 nodeStatusUpdateFrequency: %s
 nodeStatusReportFrequency: 5m
 registerWithTaints: %s
