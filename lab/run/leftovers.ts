@@ -150,7 +150,7 @@ const isPassing = (line: string): boolean =>
   );
 
 function onMachine(
-  { name, configuration: owner }: MachineRecipe,
+  { name, configuration: owner, gpuCount }: MachineRecipe,
   before: MachineStanding | undefined,
   up: MachineStanding | undefined,
   after: MachineStanding | undefined,
@@ -167,13 +167,17 @@ function onMachine(
           (line) => owner !== "omni" || line !== "changed: machine.install.image",
         );
   const image = owner === "omni" ? before?.image : up?.image;
+  // NVIDIA's services wait for the driver at every boot (talos#14373).
+  const ofImage = (line: string): boolean =>
+    owner === "adopted" && gpuCount > 0 && line === "added: machine.kernel.modules[]";
   const stays = [
+    ...left.filter(ofImage).map((line) => `configuration, ${line}: the image stays, and does not boot without`),
     ...(image !== before?.image ? [`image ${image}: ${rule.why}`] : []),
     ...(rule.configuration === "kept" ? [`configuration: ${rule.why}`] : []),
   ];
   return named(`machine ${name}: `, {
     left: [
-      ...left.map((line) => `configuration, ${line}`),
+      ...left.filter((line) => !ofImage(line)).map((line) => `configuration, ${line}`),
       ...(after?.image === image ? [] : [`it runs ${after?.image}, and should run ${image}`]),
     ],
     stays,

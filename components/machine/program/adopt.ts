@@ -1,3 +1,4 @@
+import { isNvidiaService } from "../../recipe/facts/extension";
 import type { Finding } from "../../recipe/types";
 import { configurationHash, sameConfiguration } from "./talos/configuration-text";
 import { Failure } from "./failure";
@@ -12,7 +13,8 @@ export interface Merger<Added = any> {
     patches: string[],
     previous?: Added,
   ): { configuration: string; added: Added; changed: boolean; conflicts: Finding[] };
-  unmerge(live: string, added: Added): string;
+  /** @param modules whether what was added of kernel modules goes as well. */
+  unmerge(live: string, added: Added, modules: boolean): string;
 }
 
 /**
@@ -57,7 +59,8 @@ export async function adopt(
 
 /**
  * Takes away what `adopt` added, and nothing else, and stages the result. Never reboots: modules stay loaded and files in
- * place until somebody does.
+ * place until somebody does. Where the image has NVIDIA's services, the kernel modules stay in the configuration: nobody takes the
+ * image away, and without the modules its next boot would not end (`BootGuard`).
  */
 export async function release(
   task: AdoptTask,
@@ -71,7 +74,12 @@ export async function release(
     return { changed: false };
   }
   const { live } = await read(task, machine);
-  const configuration = merger.unmerge(live, previous.added);
+  const modules = !Object.keys(await machine.services()).some(isNvidiaService);
+  const configuration = merger.unmerge(live, previous.added, modules);
+  if (configuration !== merger.unmerge(live, previous.added, true))
+    report(
+      "release: the kernel modules stay in the configuration, as the image does, whose services wait for the driver at every boot; take them out with the image's NVIDIA extensions",
+    );
   const changed = !sameConfiguration(live, configuration);
   if (changed) {
     report(`release: staged, ${task.machine} is not rebooted`);

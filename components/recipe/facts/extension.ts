@@ -43,6 +43,11 @@ export function nvidiaExtension(name: string): NvidiaExtension | undefined {
   return named.get(name);
 }
 
+/** Whether a service is one that an extension of NVIDIA's brings, by its name in Talos, e.g. `ext-nvidia-persistenced`. */
+export function isNvidiaService(name: string): boolean {
+  return name.startsWith("ext-nvidia-");
+}
+
 /** Names that the Image Factory silently takes as the `-lts` ones, and the ones to write instead. Source: image-factory, internal/profile, ExtensionNameAlias. */
 export const unsuffixedNames: Record<string, string[]> = {
   "siderolabs/nonfree-kmod-nvidia": [

@@ -37,3 +37,10 @@ export function identityOf(addition: Addition): string {
     addition.what === "member" ? addition.value : null,
   ]);
 }
+
+/** Whether it is of a kernel module: in `machine.kernel.modules`, or a document of its own (Talos 1.14). */
+export function isOfModules({ document, path: [first, second, third] }: Place): boolean {
+  return (
+    document.startsWith("KernelModuleConfig/") || (first === "machine" && second === "kernel" && third === "modules")
+  );
+}

@@ -4,7 +4,7 @@
  * keep every byte, comments stay everywhere.
  */
 import type { Finding } from "../types";
-import { identityOf, type Added } from "./added";
+import { identityOf, isOfModules, type Added } from "./added";
 import { Applier, hasDocument } from "./apply";
 import { readConfiguration, writeConfiguration } from "./documents";
 import { undo } from "./undo";
@@ -62,12 +62,16 @@ export function mergeConfiguration(live: string, patches: string[], previous?: A
   };
 }
 
-/** Takes what a merge added out of a live configuration; what somebody changed since stays. The very text when there is nothing to take. */
-export function unmergeConfiguration(live: string, added: Added): string {
+/**
+ * Takes what a merge added out of a live configuration; what somebody changed since stays. The very text when there is nothing to take.
+ *
+ * @param modules whether what was added of kernel modules goes as well. Default: it does.
+ */
+export function unmergeConfiguration(live: string, added: Added, modules = true): string {
   const configuration = readConfiguration(live);
   if (configuration.error !== undefined) return live;
   const count = configuration.parts.length;
-  undo(configuration, added.additions);
+  undo(configuration, modules ? added.additions : added.additions.filter((addition) => !isOfModules(addition)));
   const changed = configuration.parts.length !== count || configuration.parts.some((part) => part.changed);
   return changed ? writeConfiguration(configuration) : live;
 }

@@ -1,5 +1,5 @@
 import { adopt, release, type Merger } from "../../../components/machine/program/adopt";
-import { FakeClock, FakeMachine } from "./fakes";
+import { FakeClock, FakeMachine, schematics } from "./fakes";
 
 /** A merge by key that is small enough to see through: a patch is one `key: value`; a key with another value is a conflict. */
 const toy: Merger<Record<string, string>> = {
@@ -19,7 +19,12 @@ const toy: Merger<Record<string, string>> = {
     const added = Object.fromEntries(Object.entries(wanted).filter(([key]) => !(key in rest)));
     return { configuration: write({ ...rest, ...wanted }), added, changed: true, conflicts };
   },
-  unmerge: (live, added) => write(Object.fromEntries(Object.entries(read(live)).filter(([key]) => !(key in added)))),
+  unmerge: (live, added, modules) =>
+    write(
+      Object.fromEntries(
+        Object.entries(read(live)).filter(([key]) => !(key in added) || (key === "modules" && !modules)),
+      ),
+    ),
 };
 const read = (text: string): Record<string, string> =>
   Object.fromEntries(
@@ -119,13 +124,23 @@ describe("adopt", () => {
 
 describe("release", () => {
   test("takes away what was added, nothing else, and does not reboot", async () => {
-    const { machine, report } = setup();
+    const { machine, lines, report } = setup();
     const added = await adopt(task, undefined, machine, toy, report, awaited);
     machine.persistent += "theirs: later\n";
     expect(await release(task, added, machine, toy, report)).toEqual({ changed: true });
+    expect(lines.filter((line) => line.includes("stay"))).toEqual([]);
     expect(read(machine.persistent)).toEqual({ type: "worker", sysctl: "one", theirs: "later" });
     expect(machine.calls).toEqual(["stage", "stage"]);
     expect(machine.boots).toBe(1);
+  });
+
+  test("leaves the kernel modules where the image has services that wait for the driver at every boot, and says so", async () => {
+    const { machine, lines, report } = setup("type: worker\n");
+    const added = await adopt(task, undefined, machine, toy, report, awaited);
+    machine.schematicId = schematics.gpu;
+    expect(await release(task, added, machine, toy, report)).toEqual({ changed: true });
+    expect(read(machine.persistent)).toEqual({ type: "worker", modules: "nvidia" });
+    expect(lines).toContainEqual(expect.stringMatching(/^release: the kernel modules stay in the configuration/));
   });
 
   test("does nothing when nothing is known", async () => {

@@ -53,6 +53,16 @@ describe("into a real configuration", () => {
     expect(said(unmergeConfiguration(merged.configuration, merged.added))).toEqual(said(talos));
   });
 
+  test("taking it back may leave the kernel modules, and nothing else", () => {
+    const [was] = said(talos) as [{ machine: Record<string, any> }];
+    const [merge] = said(merged.configuration) as [{ machine: Record<string, any> }];
+    const [left, ...documents] = said(unmergeConfiguration(merged.configuration, merged.added, false));
+    expect([left, ...documents]).toEqual([
+      { ...was, machine: { ...was.machine, kernel: merge.machine["kernel"] } },
+      ...said(talos).slice(1),
+    ]);
+  });
+
   test("the memory is plain JSON", () => expect(JSON.parse(JSON.stringify(merged.added))).toEqual(merged.added));
 
   test("with nothing to add, the text is the very same", () => {

@@ -39,6 +39,7 @@ export async function waitForOmni(task: OmniWaitTask, bench: OmniBench): Promise
     name: task.machine,
     remedy: `see which patches of the machine say so (\`omnictl get configpatches\`; the file ${customizationPath} in one of them alone), and correct or delete one: Omni applies the rest in the pause`,
     report: (line) => report(`omni: ${line}`),
+    modulesMayCome: true,
   });
   const look = async (): Promise<{ done: OmniImageState } | { not: string }> => {
     const seen = await observe(task, omni, machine, guard);

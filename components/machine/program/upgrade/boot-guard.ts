@@ -1,3 +1,5 @@
+import { isNvidiaService } from "../../../recipe/facts/extension";
+import { readPatch } from "../../../recipe/machine/user-patches";
 import { Failure } from "../failure";
 import type { Machine } from "../machine";
 
@@ -9,6 +11,8 @@ export interface BootGuardWords {
   remedy: string;
   /** Told once, when the first such boot is seen. */
   report: (line: string) => void;
+  /** Whether kernel modules may come into the configuration while the machine boots: Omni brings image and configuration one by one. Default false. */
+  modulesMayCome?: boolean;
 }
 
 /**
@@ -26,11 +30,35 @@ export class BootGuard {
     private readonly words: BootGuardWords,
   ) {}
 
-  /** Why the boot is paused, as the machine says now; undefined when it goes on, or is over one way or the other. */
+  /** Why the boot does not end, as the machine says now; undefined when it goes on, or is over one way or the other. */
   async paused(): Promise<string | undefined> {
-    if ((await this.machine.status()).stage !== "booting") return undefined;
+    if (!(await this.boots())) return undefined;
+    return (await this.erring()) ?? (await this.withoutModules());
+  }
+
+  private async boots(): Promise<boolean> {
+    return (await this.machine.status()).stage === "booting";
+  }
+
+  /** What Talos says of a boot that has come to a pause. */
+  private async erring(): Promise<string | undefined> {
     const errors = await this.machine.bootErrors();
     return errors.length === 0 ? undefined : `its boot does not go on: ${errors.join("; ")}`;
+  }
+
+  /**
+   * The image's NVIDIA services wait for a driver, and the configuration names no module that would bring it: Talos waits for them
+   * for 70 minutes, and then reboots (talos#14373).
+   */
+  private async withoutModules(): Promise<string | undefined> {
+    if (this.words.modulesMayCome) return undefined;
+    const waiting = Object.entries(await this.machine.services())
+      .filter(([name, state]) => isNvidiaService(name) && state === "Waiting")
+      .map(([name]) => name);
+    if (waiting.length === 0) return undefined;
+    const { active = "" } = await this.machine.configurations();
+    if (readPatch(active, "").modules.some((module) => module.startsWith("nvidia"))) return undefined;
+    return `its boot does not end: ${waiting.join(", ")} waits for the driver, and its configuration names none of NVIDIA's kernel modules`;
   }
 
   /**
@@ -41,8 +69,13 @@ export class BootGuard {
    * @throws Failure when there is nothing left to wait for.
    */
   async look(left = Infinity): Promise<string | undefined> {
-    const problem = await this.paused();
-    if (problem === undefined) return undefined;
+    if (!(await this.boots())) return undefined;
+    const problem = await this.erring();
+    if (problem === undefined) {
+      const driverless = await this.withoutModules();
+      if (driverless !== undefined) throw this.failure(driverless);
+      return undefined;
+    }
     const bootId = await this.machine.bootId();
     const again = this.pausedBoot !== undefined && this.pausedBoot !== bootId;
     if (again || pauseOf(problem) > left) throw this.failure(problem);
@@ -55,7 +88,7 @@ export class BootGuard {
   failure(problem: string): Failure {
     const { name, remedy } = this.words;
     const why =
-      "Talos pauses there and reboots, again and again, and CRI and kubelet do not start until its configuration is another one";
+      "Talos gives such a boot up after a while and reboots, again and again, until its configuration is another one";
     return new Failure([{ field: `machines.${name}`, problem, why, remedy: `${remedy}; then run again` }]);
   }
 }

@@ -24,6 +24,8 @@ export class FakeMachine implements Machine {
   stageName = "running";
   unmet: string[] = [];
   bootProblems: string[] = [];
+  /** Stage in which a boot ends. */
+  bootsTo = "running";
   down = false;
   active = "machine: {type: worker}\n";
   persistent = this.active;
@@ -76,7 +78,9 @@ export class FakeMachine implements Machine {
   }
   async services(): Promise<Record<string, string>> {
     return this.ask("services", () =>
-      this.loadedDriver() === undefined ? {} : { "ext-nvidia-persistenced": "Running" },
+      NVIDIA[this.schematicId ?? ""] === undefined
+        ? {}
+        : { "ext-nvidia-persistenced": this.loadedDriver() === undefined ? "Waiting" : "Running" },
     );
   }
   async bootErrors(): Promise<string[]> {
@@ -128,7 +132,7 @@ export class FakeMachine implements Machine {
       }
     });
     this.clock.after(this.timing.install + this.timing.boot + 20, () => {
-      if (this.stageName === "booting" && this.unmet.length === 0) this.stageName = "running";
+      if (this.stageName === "booting" && this.unmet.length === 0) this.stageName = this.bootsTo;
     });
   }
 

@@ -91,6 +91,56 @@ describe("a boot that does not go on", () => {
     expect(machine.calls).toEqual([]);
   });
 
+  describe("since the image's services wait for a driver that no module brings", () => {
+    const driverless = (persistent: string) => {
+      const parts = setup();
+      const { machine } = parts;
+      Object.assign(machine, {
+        stageName: "booting",
+        talosVersion: "v1.12.6",
+        schematicId: schematics.gpu,
+        persistent,
+      });
+      return parts;
+    };
+
+    test("is ended by a reboot into the configuration that names the modules", async () => {
+      const { clock, machine, lines, run } = driverless(STAGED);
+      expect(await run()).toMatchObject({ rebooted: true });
+      expect(machine.calls).toEqual(["reboot"]);
+      expect(lines).toContainEqual(
+        expect.stringMatching(/its boot does not end: ext-nvidia-persistenced waits for the driver/),
+      );
+      expect(clock.now()).toBeLessThan(10 * 60_000);
+    });
+
+    test("is named at once where no other configuration waits", async () => {
+      const { clock, machine, run } = driverless("machine: {type: worker}\n");
+      expect(await failure(run())).toMatch(
+        /^machines\.gpu-1: its boot does not end: ext-nvidia-persistenced waits for the driver, and its configuration names none/,
+      );
+      expect(machine.calls).toEqual([]);
+      expect(clock.now()).toBeLessThan(60_000);
+    });
+
+    test("is named at once where the configuration of the new boot does not name them either", async () => {
+      const { clock, machine, run } = setup();
+      machine.persistent = "machine: {type: worker, sysctls: {a: b}}\n";
+      machine.bootsTo = "booting";
+      expect(await failure(run())).toContain("machines.gpu-1: its boot does not end: ext-nvidia-persistenced waits");
+      expect(machine.boots).toBe(2);
+      expect(clock.now()).toBeLessThan(5 * 60_000);
+    });
+
+    test("is waited for where the configuration names them: they are loaded within the boot", async () => {
+      const { clock, machine, run } = driverless(STAGED);
+      Object.assign(machine, { active: STAGED, driverWorks: false });
+      clock.after(20, () => Object.assign(machine, { stageName: "running", driverWorks: true }));
+      expect(await run()).toMatchObject({ rebooted: false });
+      expect(machine.calls).toEqual([]);
+    });
+  });
+
   test("is told, and named when the next boot does not go on either", async () => {
     const { clock, machine, lines, run } = paused(5);
     clock.after(600, () => machine.boots++);

@@ -139,10 +139,12 @@ describe("a machine that is as wanted", () => {
     for (const part of [
       "kernel modules not loaded: nvidia, nvidia_uvm",
       "no NVIDIA driver is loaded",
-      "service ext-nvidia-persistenced is not there",
+      "service ext-nvidia-persistenced is Waiting, not Running",
     ]) {
       expect(message).toContain(part);
     }
+    machine.services = () => Promise.resolve({});
+    expect(await failure(run())).toContain("service ext-nvidia-persistenced is not there");
     expect(machine.boots).toBe(2);
   });
 
