@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { typesChecked } from "../../../lab/engine";
 import { homeWithoutLogs } from "../../../lab/engine/cli";
 import { installLanguageHost } from "../../../lab/language-host";
 import { makeCheckout } from "../../../lab/language-host/checkout";
@@ -68,12 +69,12 @@ async function run(session: Session, planned: string): Promise<Journey> {
       .join(","),
     NO_COLOR: "1",
   };
-  const shell = (command: string): Promise<Omit<Step, "reboots" | "seconds">> =>
+  const shell = (command: string, more: Record<string, string> = {}): Promise<Omit<Step, "reboots" | "seconds">> =>
     new Promise((resolve, reject) => {
       console.error(`$ ${command}`);
       const child = spawn("bash", ["-e", "-c", command], {
         cwd: checkout,
-        env: environment,
+        env: { ...environment, ...more },
         stdio: ["ignore", "pipe", "pipe"],
         signal: session.signal,
       });
@@ -93,6 +94,7 @@ async function run(session: Session, planned: string): Promise<Journey> {
   if (began.status !== 0) throw new Error(began.stderr);
 
   const steps: Step[] = [];
+  let checked = false;
   for (const step of plan.steps) {
     if (typeof step !== "string") {
       const file = path.join(checkout, step.file);
@@ -106,7 +108,8 @@ async function run(session: Session, planned: string): Promise<Journey> {
       continue;
     }
     const [before, begin] = [await countOf(lab.machines), performance.now()];
-    const ran = await shell(step);
+    const ran = await shell(step, checked ? typesChecked : {});
+    checked ||= /^pulumi (preview|up)\b/.test(step) && ran.status === 0;
     const after = await countOf(lab.machines);
     const reboots = Object.entries(after.reboots).reduce((sum, [name, n]) => sum + n - (before.reboots[name] ?? 0), 0);
     steps.push({ ...ran, reboots, seconds: (performance.now() - begin) / 1000 });
