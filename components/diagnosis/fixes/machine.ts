@@ -9,12 +9,13 @@ export const machineFixes = {
     does: "machine.kernel.modules names nvidia, nvidia_uvm, nvidia_drm and nvidia_modeset",
     symptom:
       "the extension is installed but no driver runs: no nvidia in /proc/modules, ext-nvidia-persistenced keeps waiting",
-    cause: "the extension blacklists the modules, so nothing loads them unless the configuration declares them",
+    cause:
+      "the extension blacklists the modules, so nothing loads them unless the configuration declares them; Talos waits for the service for 70 minutes, and then reboots, again and again",
     errors: [
       "nvidia-container-cli: initialization error: nvml error: driver not loaded",
       'Waiting for file "/sys/bus/pci/drivers/nvidia" to exist',
     ],
-    source: "siderolabs/extensions, nvidia-gpu/nvidia-modules/production/files/nvidia.conf; talos#7008",
+    source: "siderolabs/extensions, nvidia-gpu/nvidia-modules/production/files/nvidia.conf; talos#7008, talos#14373",
     usedBy: hasGpu,
   },
   bpfJitHarden: {

@@ -120,7 +120,7 @@ export async function reboot(rebooting: Rebooting): Promise<boolean> {
           error instanceof LimitReached
             ? `it did not run within ${formatDuration(limit)} after the reboot was asked for (last: ${error.missing})`
             : `it was not rebooted: ${error.message}`,
-        why: "it does not run the wanted image; its node stays cordoned if it was drained",
+        why: "whether it runs the wanted image is not known; its node stays cordoned if it was drained",
         remedy: `look at \`talosctl -n ${task.address} dmesg\`, repair the cause and run again: the program goes on from what it finds`,
       },
     ]);
