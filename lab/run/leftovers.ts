@@ -18,6 +18,7 @@ interface Keeper {
 
 const objectKeepers: Keeper[] = [
   { pattern: /^Lease kube-node-lease\//, why: "a kubelet's heartbeat, which it makes in its own time" },
+  { pattern: /^StorageClass lab$/, why: "the lab's own, made once its machines are there" },
   {
     pattern: /^CustomResourceDefinition .*\.(nvidia\.com|nfd\.k8s-sigs\.io)$/,
     // helm.sh/docs/chart_best_practices/custom_resource_definitions: a chart's crds folder is installed, never deleted;

@@ -34,6 +34,12 @@ test("a clean destroy leaves nothing but the image, which is not downgraded", ()
   });
 });
 
+test("the lab's storage class is no leftover, however late it came; another one is", () => {
+  const objects = (name: string) => ({ objects: ["Namespace default", `StorageClass ${name}`] });
+  expect(left("velaryon", "velaryon", objects("lab")).left).toEqual([]);
+  expect(left("velaryon", "velaryon", objects("fast")).left).toEqual(["StorageClass fast"]);
+});
+
 test("a node that was late with its lease before, and is ready again, is no leftover; one that is late afterwards is", () => {
   const late = { velaryon: ["label kubernetes.io/os=linux", "taint node.kubernetes.io/not-ready:NoExecute"] };
   expect(left("velaryon", "velaryon", {}, { nodes: late }).left).toEqual([]);
