@@ -22,12 +22,6 @@ export { type Program, programFromFile } from "./program";
 
 type Verb = "preview" | "up" | "destroy" | "refresh";
 
-/**
- * Environment where a program's types have been checked, which takes a core some three seconds in each process that runs it, and finds
- * nothing new in the same sources (sdk/nodejs/cmd/run/run.ts).
- */
-export const typesChecked = { PULUMI_NODEJS_TRANSPILE_ONLY: "true" } as const;
-
 /** Pulumi's own engine on a file backend, with a program that runs in this process. */
 export class LabEngine {
   private readonly cancellations = new Set<AbortController>();
@@ -178,7 +172,6 @@ export class LabEngine {
       eventLog.end();
     }
     const seconds = (performance.now() - started) / 1000;
-    if (failure === undefined) Object.assign(this.stack.workspace.envVars, typesChecked);
     const result = failure === undefined ? "succeeded" : signal.aborted ? "cancelled" : "failed";
     return {
       result,

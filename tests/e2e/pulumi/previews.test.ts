@@ -4,7 +4,7 @@ import { planCluster } from "../../../components/recipe";
 import { clusterOf, readStackFile, repository, stackNames } from "../../../stacks/stack-file";
 import { openPreviewStand, type PreviewStand } from "../runs/preview-stand";
 
-// By the real CLI, in a checkout, each program in a process of its own by the SDK's cmd/run, which checks its types the first time: what a
+// By the real CLI, in a checkout, each program in a process of its own by the SDK's cmd/run, which checks its types: what a
 // user's first `pulumi preview` does. One cluster for all of them, as a preview changes nothing.
 
 /** Has its preview and its whole life in pulumi-host.test.ts. */
@@ -83,7 +83,6 @@ test(
   async () => {
     const { result, creates, cpuSeconds } = await stand.stack(
       path.join(__dirname, "../stacks/Pulumi.aarhus-h100-mixed.yaml"),
-      true,
     );
     expect({ result, creates }).toEqual({
       result: "failed",

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { typesChecked } from "../../../lab/engine";
 import { homeWithoutLogs } from "../../../lab/engine/cli";
 import { installLanguageHost } from "../../../lab/language-host";
 import { makeCheckout } from "../../../lab/language-host/checkout";
@@ -69,12 +68,12 @@ async function run(session: Session, planned: string): Promise<Journey> {
       .join(","),
     NO_COLOR: "1",
   };
-  const shell = (command: string, more: Record<string, string> = {}): Promise<Omit<Step, "reboots" | "seconds">> =>
+  const shell = (command: string): Promise<Omit<Step, "reboots" | "seconds">> =>
     new Promise((resolve, reject) => {
       console.error(`$ ${command}`);
       const child = spawn("bash", ["-e", "-c", command], {
         cwd: checkout,
-        env: { ...environment, ...more },
+        env: environment,
         stdio: ["ignore", "pipe", "pipe"],
         signal: session.signal,
       });
@@ -94,7 +93,6 @@ async function run(session: Session, planned: string): Promise<Journey> {
   if (began.status !== 0) throw new Error(began.stderr);
 
   const steps: Step[] = [];
-  let checked = false;
   for (const step of plan.steps) {
     if (typeof step !== "string") {
       const file = path.join(checkout, step.file);
@@ -108,8 +106,7 @@ async function run(session: Session, planned: string): Promise<Journey> {
       continue;
     }
     const [before, begin] = [await countOf(lab.machines), performance.now()];
-    const ran = await shell(step, checked ? typesChecked : {});
-    checked ||= /^pulumi (preview|up)\b/.test(step) && ran.status === 0;
+    const ran = await shell(step);
     const after = await countOf(lab.machines);
     const reboots = Object.entries(after.reboots).reduce((sum, [name, n]) => sum + n - (before.reboots[name] ?? 0), 0);
     steps.push({ ...ran, reboots, seconds: (performance.now() - begin) / 1000 });

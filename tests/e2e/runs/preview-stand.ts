@@ -8,7 +8,7 @@ import { clusterOf, readStackFile, stackNameOf } from "../../../stacks/stack-fil
 import { serveCharts } from "../../../lab/charts/repository";
 import { makeExistingCluster } from "../../../lab/cluster/existing-cluster";
 import { provideControlPlane } from "../../../lab/controlplane/lent";
-import { LabEngine, type Progress, type RunResult, typesChecked } from "../../../lab/engine";
+import { LabEngine, type Progress, type RunResult } from "../../../lab/engine";
 import { startFactory } from "../../../lab/factory";
 import { installLanguageHost, standInHosts } from "../../../lab/language-host";
 import { makeCheckout } from "../../../lab/language-host/checkout";
@@ -33,8 +33,6 @@ export interface Project {
   name: string;
   stack: string;
   config?: Record<string, unknown>;
-  /** Whether the program's types are checked once more. Default: its first preview checks them. */
-  types?: boolean;
 }
 
 /**
@@ -44,12 +42,8 @@ export interface Project {
 export interface PreviewStand {
   /** Folder of the checkout. */
   readonly checkout: string;
-  /**
-   * A stack of this repository, as its file is.
-   *
-   * @param types whether the program's types are checked once more. Default: the first preview of a program checks them.
-   */
-  stack(nameOrFile: string, types?: boolean): Promise<Previewed>;
+  /** A stack of this repository, as its file is. */
+  stack(nameOrFile: string): Promise<Previewed>;
   project(project: Project): Promise<Previewed>;
   /** Runs the CLI in the checkout; gives its standard output. */
   pulumi(...args: string[]): Promise<string>;
@@ -111,8 +105,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
   };
   fs.writeFileSync(at("pulumi"), measured(tools.pulumi, at("cpu")), { mode: 0o755 });
 
-  const checked = new Set<string>();
-  const project = async ({ folder = "", name, stack, config = {}, types }: Project): Promise<Previewed> => {
+  const project = async ({ folder = "", name, stack, config = {} }: Project): Promise<Previewed> => {
     const wanted = ["kubeconfig", "talosconfig", ...(folder === "" ? Object.keys(credentials) : [])];
     const given = config[`${name}:bootstrap`] === true ? [] : [...new Set(wanted)];
     const engine = await LabEngine.open({
@@ -124,7 +117,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
       config,
       secrets: Object.fromEntries(given.map((key) => [`${name}:${key}`, credentials[key as keyof typeof credentials]])),
       plugins,
-      environment: (types ?? !checked.has(folder)) ? environment : { ...environment, ...typesChecked },
+      environment,
     });
     fs.rmSync(at("cpu"), { force: true });
     const creates: string[] = [];
@@ -133,7 +126,6 @@ export async function openPreviewStand(): Promise<PreviewStand> {
         creates.push(`${progress.type} ${progress.name}`);
     };
     const result = await engine.preview({ onEvent, policyPacks: [path.join(checkout, "policy")] });
-    if (result.result === "succeeded") checked.add(folder);
     return { ...result, creates, cpuSeconds: spent(at("cpu")) };
   };
 
@@ -147,13 +139,13 @@ export async function openPreviewStand(): Promise<PreviewStand> {
       const { stdout } = await promisify(execFile)(tools.pulumi, args, { cwd: checkout, env, maxBuffer: 2 ** 26 });
       return stdout;
     },
-    stack: (nameOrFile, types) => {
+    stack: (nameOrFile) => {
       const stack = stackNameOf(nameOrFile);
       const said = readStackFile(nameOrFile);
       clusterOf(said); // a file that is no stack at all is a mistake of the test
       fs.rmSync(path.join(checkout, "stacks", `Pulumi.${stack}.yaml`), { force: true }); // written anew, with credentials
       const config = Object.fromEntries(Object.entries(said).map(([key, value]) => [`talos-gpu:${key}`, value]));
-      return project({ name: "talos-gpu", stack, config, ...(types === undefined ? {} : { types }) });
+      return project({ name: "talos-gpu", stack, config });
     },
     close: async () => {
       await Promise.all([...Object.values(served).map((each) => each.close()), controlPlane.stop()]);
