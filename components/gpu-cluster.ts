@@ -26,7 +26,8 @@ export interface GpuClusterArgs extends StackSpec, Credentials {}
  * what exposes the GPUs in Kubernetes, a smoke test on every GPU machine, and the workloads. Whoever uses
  * `runtimeClassName` or `gpuResourceName` waits for all of it. Destroying it takes away what runs in Kubernetes. It neither
  * wipes nor downgrades a machine; Omni alone brings a machine's earlier image back, by itself, when our part of the machine
- * goes. What loads NVIDIA's kernel modules stays with the image, which could not boot without. Pass the Kubernetes provider in the options. A stack that bootstraps its cluster needs none: `kubeconfig` then leads to it.
+ * goes. The kernel modules stay in a machine's configuration with the image, whose boot would not end without them. Pass the
+ * Kubernetes provider in the options. A stack that bootstraps its cluster needs none: `kubeconfig` then leads to it.
  *
  * A stack with mistakes is refused at preview, before anything is registered, with all of them at once.
  */

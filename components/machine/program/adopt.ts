@@ -74,9 +74,9 @@ export async function release(
     return { changed: false };
   }
   const { live } = await read(task, machine);
-  const modules = !Object.keys(await machine.services()).some(isNvidiaService);
-  const configuration = merger.unmerge(live, previous.added, modules);
-  if (configuration !== merger.unmerge(live, previous.added, true))
+  const stay = Object.keys(await machine.services()).some(isNvidiaService);
+  const configuration = merger.unmerge(live, previous.added, !stay);
+  if (stay && configuration !== merger.unmerge(live, previous.added, true))
     report(
       "release: the kernel modules stay in the configuration, as the image does, whose services wait for the driver at every boot; take them out with the image's NVIDIA extensions",
     );

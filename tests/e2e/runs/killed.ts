@@ -176,8 +176,8 @@ async function run(session: Session, stack: string): Promise<KilledRun> {
   const cases: KilledRun = { cases: [], left: [] };
   try {
     await round(stand, "SIGKILL", cases);
-    // The round before has left its modules in the configuration that runs, though not in the one that is staged. An update that is
-    // stopped after it has staged them again, and before Pulumi knows, could not tell them from somebody's (`adopt.ts`).
+    // What the destroy took away is still in the configuration that runs. An update that has staged it again, and is stopped before
+    // Pulumi knows, could not tell it from somebody's (`adopt.ts`).
     await stand.reboot("gpu");
     await round(stand, "SIGINT", cases);
   } catch (error) {

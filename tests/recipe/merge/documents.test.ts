@@ -20,6 +20,14 @@ describe("documents", () => {
     expect(unmergeConfiguration(second.configuration, second.added)).toBe(talos);
   });
 
+  test("of a kernel module stays where the modules do", () => {
+    const module = stringify({ apiVersion: "v1alpha1", kind: "KernelModuleConfig", name: "drbd9" });
+    const { configuration, added } = mergeConfiguration(talos, [module, link(1500)]);
+    const stays = said(unmergeConfiguration(configuration, added, false));
+    expect(stays).toEqual([...said(talos), { apiVersion: "v1alpha1", kind: "KernelModuleConfig", name: "drbd9" }]);
+    expect(said(unmergeConfiguration(configuration, added))).toEqual(said(talos));
+  });
+
   test("the image goes where Talos 1.14 says how to install", () => {
     const live =
       "machine:\n  type: worker\n---\napiVersion: v1alpha1\nkind: UnattendedInstallConfig\ninstaller:\n  image: old:1\n";

@@ -3,8 +3,8 @@ import { readPatch } from "../../../recipe/machine/user-patches";
 import { Failure } from "../failure";
 import type { Machine } from "../machine";
 
-/** What is said of a boot that does not go on, apart from what is wrong with it. */
-export interface BootGuardWords {
+/** What a guard of a machine's boots is told. */
+export interface BootGuardOptions {
   /** Machine in the stack. */
   name: string;
   /** How to get it to boot. */
@@ -19,7 +19,8 @@ export interface BootGuardWords {
  * Sees to it that nobody waits for a machine that boots again and again: Talos pauses where its configuration does not let
  * it go on, and then begins anew (talos, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go,
  * pauseOnFailure). The first pause is told and waited for, since who corrects the configuration in it gets a machine that
- * boots; unless the wait ends before the pause does.
+ * boots; unless the wait ends before the pause does. A boot that waits for a driver which no module brings is told at once: nothing
+ * corrects that by itself.
  */
 export class BootGuard {
   /** Boot id of the first boot that was seen paused. */
@@ -27,7 +28,7 @@ export class BootGuard {
 
   constructor(
     private readonly machine: Machine,
-    private readonly words: BootGuardWords,
+    private readonly options: BootGuardOptions,
   ) {}
 
   /** Why the boot does not end, as the machine says now; undefined when it goes on, or is over one way or the other. */
@@ -51,7 +52,7 @@ export class BootGuard {
    * for 70 minutes, and then reboots (talos#14373).
    */
   private async withoutModules(): Promise<string | undefined> {
-    if (this.words.modulesMayCome) return undefined;
+    if (this.options.modulesMayCome) return undefined;
     const waiting = Object.entries(await this.machine.services())
       .filter(([name, state]) => isNvidiaService(name) && state === "Waiting")
       .map(([name]) => name);
@@ -79,14 +80,14 @@ export class BootGuard {
     const bootId = await this.machine.bootId();
     const again = this.pausedBoot !== undefined && this.pausedBoot !== bootId;
     if (again || pauseOf(problem) > left) throw this.failure(problem);
-    if (this.pausedBoot === undefined) this.words.report(`${problem}; ${this.words.remedy}`);
+    if (this.pausedBoot === undefined) this.options.report(`${problem}; ${this.options.remedy}`);
     this.pausedBoot = bootId;
     return problem;
   }
 
   /** That a boot does not go on, and nothing that waits for the next one changes that. */
   failure(problem: string): Failure {
-    const { name, remedy } = this.words;
+    const { name, remedy } = this.options;
     const why =
       "Talos gives such a boot up after a while and reboots, again and again, until its configuration is another one";
     return new Failure([{ field: `machines.${name}`, problem, why, remedy: `${remedy}; then run again` }]);
