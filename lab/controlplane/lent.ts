@@ -49,7 +49,12 @@ export function lendControlPlanes(
       const [unused] = free;
       if (unused !== undefined) {
         free.delete(unused);
-        return unused;
+        const woken = await unused.rest(false).then(
+          () => true,
+          () => false, // it has just ended
+        );
+        if (woken) return unused;
+        continue;
       }
       const [next] = coming;
       if (next === undefined) return startFurther();
@@ -65,7 +70,12 @@ export function lendControlPlanes(
         (there) => !there,
       );
       if (!holds) throw new Error(`something of the lab in ${folder} runs ${goneSeconds} s after its end`);
-      const renewed = plane.renew().then(() => void free.add(plane));
+      const renew = async (): Promise<void> => {
+        await plane.renew();
+        await plane.rest(true);
+        free.add(plane);
+      };
+      const renewed = renew();
       const settled = renewed.catch(() => {});
       coming.add(settled);
       await renewed.finally(() => coming.delete(settled));

@@ -189,13 +189,10 @@ func (r *renewal) put(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// untilParentGone returns once standard input closes: the owner stopped us, or is gone itself. Until then every line of it asks
-// for a renewal.
-func untilParentGone(asked chan<- struct{}) {
+// untilParentGone returns once standard input closes: the owner stopped us, or is gone itself. Until then every line of it is a word
+// for us, one at a time.
+func untilParentGone(asked chan<- string) {
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		select {
-		case asked <- struct{}{}:
-		default: // one is to come already
-		}
+		asked <- lines.Text()
 	}
 }

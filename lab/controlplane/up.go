@@ -39,7 +39,7 @@ type reportCA struct {
 func runUp(arguments []string) int {
 	flags := flag.NewFlagSet("up", flag.ContinueOnError)
 	folder := flags.String("dir", "", "folder for keys, data and logs; made here, removed at the end")
-	renewable := flags.Bool("renewable", false, "gives the cluster back as it was first for every line on standard input")
+	renewable := flags.Bool("renewable", false, "takes words on standard input: renew gives the cluster back as it was first, rest and wake halt it")
 	if err := flags.Parse(arguments); err != nil {
 		return 2
 	}
@@ -47,7 +47,7 @@ func runUp(arguments []string) int {
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	asked := make(chan struct{}, 1)
+	asked := make(chan string, 1)
 	go func() {
 		untilParentGone(asked)
 		cancel()
@@ -61,7 +61,7 @@ func runUp(arguments []string) int {
 
 // up starts the control plane and keeps it until ctx ends. That end is no error; a child's death is. A renewable one gives the
 // cluster back as it was first whenever it is asked.
-func up(ctx context.Context, folder string, renewable bool, asked <-chan struct{}) (err error) {
+func up(ctx context.Context, folder string, renewable bool, asked <-chan string) (err error) {
 	folder, err = ownFolder(folder)
 	if err != nil {
 		return err
@@ -94,11 +94,11 @@ func up(ctx context.Context, folder string, renewable bool, asked <-chan struct{
 			return nil
 		case dead := <-children.died:
 			return dead.death()
-		case <-asked:
+		case word := <-asked:
 			if unused == nil {
-				return errors.New("a line on standard input asks for a renewal, which needs --renewable at the start")
+				return fmt.Errorf("%q on standard input needs --renewable at the start", word)
 			}
-			done, err := unused.renew(ctx)
+			done, err := obey(ctx, word, unused, children)
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -106,10 +106,21 @@ func up(ctx context.Context, folder string, renewable bool, asked <-chan struct{
 				return err
 			}
 			if err := tell.Encode(done); err != nil {
-				return fmt.Errorf("reporting a renewal: %w", err)
+				return fmt.Errorf("reporting that it did %q: %w", word, err)
 			}
 		}
 	}
+}
+
+// obey does what a word on standard input asks for. What was found to do goes back as a line.
+func obey(ctx context.Context, word string, unused *renewal, children *family) (renewed, error) {
+	switch word {
+	case "renew":
+		return unused.renew(ctx)
+	case "rest", "wake":
+		return renewed{}, children.rest(word == "rest")
+	}
+	return renewed{}, fmt.Errorf("%q on standard input is none of renew, rest and wake", word)
 }
 
 // ownFolder makes the folder, and refuses one with anything in it: it will be removed.

@@ -1,6 +1,7 @@
 import * as http from "node:http";
 import * as https from "node:https";
 import { createInterface } from "node:readline";
+import { createSecureContext } from "node:tls";
 import type { Access } from "./kubeconfig";
 import { limit } from "../../session/limit";
 
@@ -64,7 +65,10 @@ export class Api {
   constructor(private readonly access: Access) {
     const { ca, cert, key } = access;
     const secure = access.server.startsWith("https:");
-    this.agent = secure ? new https.Agent({ keepAlive: true, ca, cert, key }) : new http.Agent({ keepAlive: true });
+    // Made once: Node reads the certificates again for each connection otherwise.
+    this.agent = secure
+      ? new https.Agent({ keepAlive: true, secureContext: createSecureContext({ ca, cert, key }) })
+      : new http.Agent({ keepAlive: true });
   }
 
   /** Sends a request; returns the answer and the warnings that came with it. Errors: `ApiError`, or unreachable. */

@@ -1,13 +1,12 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { isDeepStrictEqual } from "node:util";
 
 import { type RenewableControlPlane, startRenewableControlPlane } from "../../../lab/controlplane";
 import { borrowControlPlane, lendControlPlanes } from "../../../lab/controlplane/lent";
 import { provideTools } from "../../../lab/tools";
 import { untilSeen } from "../../../lab/until";
-import { descendants } from "../../e2e/support/processes";
+import { descendants, readOr } from "../../e2e/support/processes";
 import { request } from "./kubernetes";
 
 /** A cold build of the binary; a warm one takes no time. */
@@ -67,6 +66,10 @@ const controllersOf = ({ pid }: RenewableControlPlane): number[] =>
   descendants(pid)
     .filter(({ command }) => command.includes("\0kube-controller-manager\0"))
     .map((child) => child.pid);
+
+/** Whether each of its components runs, as a letter of the kernel's: T is halted (proc_pid_stat(5)). */
+const statesOf = ({ pid }: RenewableControlPlane): string[] =>
+  descendants(pid).map((child) => /^State:\s+(\w)/m.exec(readOr(`/proc/${child.pid}/status`))?.[1] ?? "gone");
 
 /** Every object of some kinds, but for what the API server writes anew all the time. */
 async function objectsOf({ adminKubeconfig }: { adminKubeconfig: string }): Promise<unknown> {
@@ -138,11 +141,12 @@ test("a control plane is lent to one after the other, unused; who comes meanwhil
   const itself = started.find(({ pid }) => pid === first.pid)!;
   expect(await objectsOf(itself)).not.toEqual(unused);
   fs.rmSync(one, { recursive: true });
-  const now = (): Promise<unknown> => objectsOf(itself);
-  const isUnused = (now: unknown): boolean => isDeepStrictEqual(now, unused);
-  await untilSeen("the first is unused again", { seconds: 20 }, now, isUnused);
+  const halted = (): string[] => statesOf(itself);
+  const areHalted = (states: string[]): boolean => states.join("") === "TTTT";
+  await untilSeen("the first rests", { seconds: 20 }, halted, areHalted);
   const next = await borrowControlPlane(socket, three, signal);
   expect(next.pid).toBe(first.pid);
+  expect(statesOf(itself)).not.toContain("T");
   expect(await objectsOf(next)).toEqual(unused);
 
   const ended = beside.ended;
@@ -153,10 +157,14 @@ test("a control plane is lent to one after the other, unused; who comes meanwhil
   await use(next);
   await next.stop();
   fs.rmSync(three, { recursive: true });
-  await untilSeen("the first is unused once more", { seconds: 20 }, now, isUnused);
+  await untilSeen("the first rests once more", { seconds: 20 }, halted, areHalted);
   expect(said).toEqual([]);
+  const components = descendants(itself.pid);
   process.kill(itself.pid, "SIGKILL");
   await itself.ended;
+  // They are halted, and end all the same.
+  const left = (): string[] => components.map((child) => readOr(`/proc/${child.pid}/cmdline`)).filter(Boolean);
+  await untilSeen("its components end", { seconds: 20 }, left, (commands) => commands.length === 0);
   const last = await borrowControlPlane(socket, folder("four"), signal);
   expect(last.pid).not.toBe(first.pid);
   expect((await request(last.adminKubeconfig, "GET", "/readyz")).status).toBe(200);
