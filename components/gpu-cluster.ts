@@ -73,7 +73,8 @@ export class GpuCluster extends pulumi.ComponentResource {
     this.runtimeClassName = behind(gate, plan.kubernetes.runtimeClass.name);
     this.gpuResourceName = behind(gate, plan.kubernetes.resourceName);
     const { runtimeClassName, gpuResourceName } = this;
-    this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, inCluster);
+    const served = { ...inCluster, dependsOn: fleet.apiServer(exposure) };
+    this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, served);
     again?.putBack("workloads", child);
 
     this.machines = reports(fleet.machines, summary.settled);

@@ -92,6 +92,37 @@ describe("order", () => {
     }
   });
 
+  test("what workloads keep is made once the API server stays, and waits for no gate: a destroy takes it away beside the release", async () => {
+    const workloads = {
+      ...{ ollama: { models: ["qwen3:0.6b"] }, litellm: {}, comfyui: { active: false } },
+      pods: { mine: { image: "busybox" } },
+    };
+    const run = await build(
+      arguments_("aarhus-h100", { machines: machines({ cp1: "controlplane", w1: "worker" }), workloads }),
+    );
+    expect(run.error).toBeUndefined();
+    const kept = [
+      ...findAll(run, types.namespace).filter(({ name }) => name !== "lab-namespace"),
+      ...findAll(run, "kubernetes:core/v1:PersistentVolumeClaim"),
+    ];
+    expect(kept.map(({ name }) => name).sort()).toEqual([
+      ...["lab-comfyui-data", "lab-comfyui-namespace", "lab-gpu-pods", "lab-litellm-namespace"],
+      ...["lab-ollama-models", "lab-ollama-namespace"],
+    ]);
+    for (const one of kept) {
+      for (const earlier of ["lab-preflight", "cp1-upgrade"]) expectWait(run, one, find(run, types.program, earlier));
+      const awaited = waitsFor(run, one);
+      for (const later of [find(run, types.release), find(run, types.program, "lab-gate")])
+        expect([one.name, awaited.has(later.urn)]).toEqual([one.name, false]);
+    }
+    const alone = await build(
+      arguments_("aarhus-h100", { machines: machines({ w1: "worker" }), workloads: { ollama: {} } }),
+    );
+    const namespace = find(alone, types.namespace, "lab-ollama-namespace");
+    expectWait(alone, namespace, find(alone, types.program, "lab-preflight"));
+    expect(waitsFor(alone, namespace).has(find(alone, types.program, "w1-upgrade").urn)).toBe(false);
+  });
+
   test("control planes one at a time, then workers in a window", async () => {
     const roles = { cp1: "controlplane", cp2: "controlplane", w1: "worker", w2: "worker", w3: "worker" };
     const run = await build(arguments_("aarhus-h100", { machines: machines(roles), upgrade: { maxParallel: 2 } }));

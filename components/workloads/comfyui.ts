@@ -5,7 +5,7 @@ import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
 import { comfyUiImage } from "../recipe/facts/cuda";
 import { type ComfyUiSpec } from "../recipe/stack/spec/index";
 import { comfyui as kind } from "../recipe/stack/workloads/comfyui";
-import { accessRules, type GpuAccess } from "./gpu-access";
+import { accessRules, type GpuAccess, registeredWith } from "./gpu-access";
 import { patient } from "./server";
 import { storingServer } from "./storing-server";
 
@@ -29,7 +29,7 @@ export class ComfyUi extends pulumi.ComponentResource {
 
   constructor(name: string, args: ComfyUiArgs, opts?: pulumi.ComponentResourceOptions) {
     checkWorkloadArguments("ComfyUi", name, "comfyui", args, accessRules);
-    super("talos-gpu:index:ComfyUi", name, args, opts);
+    super("talos-gpu:index:ComfyUi", name, registeredWith(args), opts);
     this.endpoint = storingServer(
       name,
       kind,

@@ -15,9 +15,19 @@ export const accessRules: InputRules = {
   ),
 };
 
+/**
+ * What a workload's component is registered with: all that is said of it but what resolves late. Its namespace, its volume and its
+ * Service wait for the component, and would wait for the gate with it. A destroy would take namespaces away one after the other,
+ * each of which takes Kubernetes five seconds at least (kubernetes, pkg/controller/namespace, namespaceDeletionGracePeriod).
+ */
+export function registeredWith<Args extends object>(args: Args): pulumi.Inputs {
+  const { runtimeClassName: _class, gpuResourceName: _resource, ollamaUrl: _url, ...said } = args as pulumi.Inputs;
+  return said;
+}
+
 /** How a workload gets at the GPUs: what a GpuCluster hands out. */
 export interface GpuAccess {
-  /** RuntimeClass of its pods, usually `runtimeClassName` of a GpuCluster: this is what makes it wait for the gate. */
+  /** RuntimeClass of its pods, usually `runtimeClassName` of a GpuCluster: this is what makes its pods wait for the gate. */
   runtimeClassName: pulumi.Input<string>;
   /** Resource that it requests, usually `gpuResourceName` of a GpuCluster. */
   gpuResourceName: pulumi.Input<string>;

@@ -12,7 +12,7 @@ import {
 } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
 import { type GpuPodSpec } from "../recipe/stack/spec/index";
-import { accessRules, type GpuAccess } from "./gpu-access";
+import { accessRules, type GpuAccess, registeredWith } from "./gpu-access";
 
 /** Arguments of a pod with GPUs. */
 export interface GpuPodArgs extends GpuPodSpec, GpuAccess {
@@ -38,7 +38,7 @@ export class GpuPod extends pulumi.ComponentResource {
 
   constructor(name: string, args: GpuPodArgs, opts?: pulumi.ComponentResourceOptions) {
     checkWorkloadArguments("GpuPod", name, "pods", args, accessRules);
-    super("talos-gpu:index:GpuPod", name, args, opts);
+    super("talos-gpu:index:GpuPod", name, registeredWith(args), opts);
     const pod = new k8s.core.v1.Pod(
       `${name}-pod`,
       {

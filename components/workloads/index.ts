@@ -16,7 +16,8 @@ import { workloadNamespace } from "./namespace";
 /**
  * The workloads of a stack.
  *
- * @param access What they get at the GPUs by; as it resolves only after the gate, so do they.
+ * @param access What they get at the GPUs by; as it resolves only after the gate, so do their pods.
+ * @param opts What their namespaces, volumes and Services wait for, beside all else.
  * @returns URLs within the cluster of those that serve, by workload; an inactive one has none.
  */
 export function gpuWorkloads(

@@ -10,6 +10,7 @@ import { litellm as kind } from "../recipe/stack/workloads/litellm";
 import { shortHash } from "../recipe/short-hash";
 import type { GpuToleration } from "../kubernetes/toleration";
 import { server } from "./server";
+import { registeredWith } from "./gpu-access";
 import { namespaceOf } from "./namespace";
 
 const { name: ownName, port } = kind.server;
@@ -19,7 +20,7 @@ const configFile = "/etc/litellm/config.yaml";
 export interface LiteLlmArgs extends LiteLlmSpec {
   /** Models that it offers, each under its own name, e.g. `llama3.2:3b`. */
   models: string[];
-  /** URL of the ollama server that runs them, usually `endpoint` of an Ollama: this is what makes it wait for the models. */
+  /** URL of the ollama server that runs them, usually `endpoint` of an Ollama: this is what makes its pod wait for the models. */
   ollamaUrl: pulumi.Input<string>;
   /** Tolerations of its pods. Default none. */
   tolerations?: GpuToleration[];
@@ -39,7 +40,7 @@ export class LiteLlm extends pulumi.ComponentResource {
 
   constructor(name: string, args: LiteLlmArgs, opts?: pulumi.ComponentResourceOptions) {
     checkWorkloadArguments("LiteLlm", name, "litellm", args, { ollamaUrl: otherServer });
-    super("talos-gpu:index:LiteLlm", name, args, opts);
+    super("talos-gpu:index:LiteLlm", name, registeredWith(args), opts);
     const child = { parent: this };
 
     const within = namespaceOf(name, kind, args, child);

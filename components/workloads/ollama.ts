@@ -5,7 +5,7 @@ import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
 import { workloadImages } from "../recipe/facts/data/images";
 import { type OllamaSpec } from "../recipe/stack/spec/index";
 import { ollama as kind } from "../recipe/stack/workloads/ollama";
-import { accessRules, type GpuAccess } from "./gpu-access";
+import { accessRules, type GpuAccess, registeredWith } from "./gpu-access";
 import { ollamaModels, pullHook } from "./ollama-models";
 import { storingServer } from "./storing-server";
 
@@ -28,7 +28,7 @@ export class Ollama extends pulumi.ComponentResource {
 
   constructor(name: string, args: OllamaArgs, opts?: pulumi.ComponentResourceOptions) {
     checkWorkloadArguments("Ollama", name, "ollama", args, accessRules);
-    super("talos-gpu:index:Ollama", name, args, opts);
+    super("talos-gpu:index:Ollama", name, registeredWith(args), opts);
     const child = { parent: this };
     const ollama = storingServer(
       name,

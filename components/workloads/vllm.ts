@@ -6,7 +6,7 @@ import { vllmImage } from "../recipe/facts/cuda";
 import { type VllmSpec } from "../recipe/stack/spec/index";
 import { vllm as kind } from "../recipe/stack/workloads/vllm";
 import { vllmSplit } from "../recipe/facts/vllm";
-import { accessRules, type GpuAccess } from "./gpu-access";
+import { accessRules, type GpuAccess, registeredWith } from "./gpu-access";
 import { patient } from "./server";
 import { storingServer } from "./storing-server";
 
@@ -31,7 +31,7 @@ export class Vllm extends pulumi.ComponentResource {
 
   constructor(name: string, args: VllmArgs, opts?: pulumi.ComponentResourceOptions) {
     checkWorkloadArguments("Vllm", name, "vllm", args, accessRules);
-    super("talos-gpu:index:Vllm", name, args, opts);
+    super("talos-gpu:index:Vllm", name, registeredWith(args), opts);
     const vllm = storingServer(
       name,
       kind,

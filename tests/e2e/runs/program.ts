@@ -6,15 +6,18 @@ import { Session } from "../../../lab/session/session";
 
 /**
  * Runs a program that a test has started by `runApart`: gives it a lab's session and its arguments, prints its outcome as JSON,
- * and closes the session however it ends. A signal closes the session at once, under whatever is going on.
+ * and closes the session however it ends. A signal closes the session at once, under whatever is going on; so does the end of
+ * the test that reads it.
  */
 export function asProgram<Outcome>(run: (session: Session, ...args: string[]) => Promise<Outcome>): void {
   const session = new Session();
-  for (const signal of ["SIGTERM", "SIGINT"] as const)
-    process.once(signal, () => {
-      session.abort(`stopped by ${signal}`);
-      void session.close().then(() => process.exit(1));
-    });
+  const stop = (why: string): void => {
+    session.abort(why);
+    void session.close().then(() => process.exit(1));
+  };
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop(`stopped by ${signal}`));
+  // Pulumi's SDK writes of every uncaught error, and so of its own writing, without end.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => stop("nobody reads what it says"));
   const ended = async (): Promise<void> => {
     try {
       process.stdout.write(JSON.stringify(await run(session, ...process.argv.slice(2))));
