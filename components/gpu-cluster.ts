@@ -73,8 +73,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     this.runtimeClassName = behind(gate, plan.kubernetes.runtimeClass.name);
     this.gpuResourceName = behind(gate, plan.kubernetes.resourceName);
     const { runtimeClassName, gpuResourceName } = this;
-    const served = { ...inCluster, dependsOn: fleet.apiServer(exposure) };
-    this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, served);
+    this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, stages.ahead, inCluster);
     again?.putBack("workloads", child);
 
     this.machines = reports(fleet.machines, summary.settled);

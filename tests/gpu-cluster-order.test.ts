@@ -92,7 +92,7 @@ describe("order", () => {
     }
   });
 
-  test("what workloads keep is made once the API server stays, and waits for no gate: a destroy takes it away beside the release", async () => {
+  test("what workloads keep waits for the machines, as the operator's namespace does, and for no gate: a destroy takes all namespaces at once", async () => {
     const workloads = {
       ...{ ollama: { models: ["qwen3:0.6b"] }, litellm: {}, comfyui: { active: false } },
       pods: { mine: { image: "busybox" } },
@@ -110,17 +110,12 @@ describe("order", () => {
       ...["lab-ollama-models", "lab-ollama-namespace"],
     ]);
     for (const one of kept) {
-      for (const earlier of ["lab-preflight", "cp1-upgrade"]) expectWait(run, one, find(run, types.program, earlier));
+      for (const earlier of ["lab-preflight", "cp1-upgrade", "w1-upgrade"])
+        expectWait(run, one, find(run, types.program, earlier));
       const awaited = waitsFor(run, one);
       for (const later of [find(run, types.release), find(run, types.program, "lab-gate")])
         expect([one.name, awaited.has(later.urn)]).toEqual([one.name, false]);
     }
-    const alone = await build(
-      arguments_("aarhus-h100", { machines: machines({ w1: "worker" }), workloads: { ollama: {} } }),
-    );
-    const namespace = find(alone, types.namespace, "lab-ollama-namespace");
-    expectWait(alone, namespace, find(alone, types.program, "lab-preflight"));
-    expect(waitsFor(alone, namespace).has(find(alone, types.program, "w1-upgrade").urn)).toBe(false);
   });
 
   test("control planes one at a time, then workers in a window", async () => {

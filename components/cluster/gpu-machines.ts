@@ -65,17 +65,6 @@ export class Fleet {
   }
 
   /**
-   * What to wait for before anything is asked of the API server that it does not need: control planes of the plan, which may
-   * reboot, or where it has none, what the machines waited for.
-   *
-   * @param after what the first of the machines wait for.
-   */
-  apiServer(after: pulumi.Resource): pulumi.Resource[] {
-    const made = this.controlPlanes.flatMap(({ name }) => this.made.get(name) ?? []);
-    return made.length > 0 ? done(made) : [after];
-  }
-
-  /**
    * Brings some of the plan's machines, in its order.
    *
    * @param after what those wait for that wait for no other of them.

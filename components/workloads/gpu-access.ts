@@ -17,8 +17,7 @@ export const accessRules: InputRules = {
 
 /**
  * What a workload's component is registered with: all that is said of it but what resolves late. Its namespace, its volume and its
- * Service wait for the component, and would wait for the gate with it. A destroy would take namespaces away one after the other,
- * each of which takes Kubernetes five seconds at least (kubernetes, pkg/controller/namespace, namespaceDeletionGracePeriod).
+ * Service wait for the component, and would wait for the gate with it.
  */
 export function registeredWith<Args extends object>(args: Args): pulumi.Inputs {
   const { runtimeClassName: _class, gpuResourceName: _resource, ollamaUrl: _url, ...said } = args as pulumi.Inputs;

@@ -11,21 +11,23 @@ import { GpuPod } from "./gpu-pod";
 import { LiteLlm } from "./litellm";
 import { Ollama } from "./ollama";
 import { Vllm } from "./vllm";
-import { workloadNamespace } from "./namespace";
+import { namespacesAfter, workloadNamespace } from "./namespace";
 
 /**
  * The workloads of a stack.
  *
  * @param access What they get at the GPUs by; as it resolves only after the gate, so do their pods.
- * @param opts What their namespaces, volumes and Services wait for, beside all else.
+ * @param ahead What their namespaces wait for, as the one of what offers the GPUs does.
  * @returns URLs within the cluster of those that serve, by workload; an inactive one has none.
  */
 export function gpuWorkloads(
   name: string,
   plan: Plan,
   access: Pick<GpuAccess, "runtimeClassName" | "gpuResourceName">,
-  opts: pulumi.ComponentResourceOptions,
+  ahead: pulumi.Resource[],
+  within: pulumi.ComponentResourceOptions,
 ): pulumi.Output<Record<string, string>> {
+  const opts = { ...within, transformations: [...(within.transformations ?? []), namespacesAfter(ahead)] };
   const { era, mode } = plan.kubernetes;
   const common: GpuAccess = {
     ...access,

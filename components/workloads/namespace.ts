@@ -1,5 +1,5 @@
 import * as k8s from "@pulumi/kubernetes";
-import type * as pulumi from "@pulumi/pulumi";
+import * as pulumi from "@pulumi/pulumi";
 
 /** What a kind of workload says of its namespace (`WorkloadDescriptor`). */
 export interface NamespaceRule<Spec> {
@@ -38,3 +38,16 @@ export function workloadNamespace(
   const labels = { "pod-security.kubernetes.io/enforce": "baseline" };
   return new k8s.core.v1.Namespace(name, { metadata: { name: wanted, labels } }, opts);
 }
+
+/**
+ * Has namespaces wait for what the operator's waits for, and for nothing more: Pulumi deletes by levels of what waits for what, and
+ * goes on to the next when all of one are gone (pulumi, pkg/resource/deploy/step_generator.go, ScheduleDeletes). So a destroy waits
+ * once for all namespaces, each of which takes Kubernetes five seconds at least (kubernetes, pkg/controller/namespace,
+ * namespaceDeletionGracePeriod).
+ */
+export const namespacesAfter =
+  (ahead: pulumi.Resource[]): pulumi.ResourceTransformation =>
+  ({ type, props, opts }) =>
+    type === "kubernetes:core/v1:Namespace"
+      ? { props, opts: pulumi.mergeOptions(opts, { dependsOn: ahead }) }
+      : undefined;

@@ -67,7 +67,7 @@ const least: { [W in WorkloadKind]: NonNullable<WorkloadsSpec[W]> } = {
 test("the default image of every workload stands in the tables of images", async () => {
   const access = { runtimeClassName: pulumi.output("nvidia"), gpuResourceName: pulumi.output("nvidia.com/gpu") };
   const plan = planOf("rtx5070ti", { workloads: least });
-  const images = imagesOf(await record(() => void gpuWorkloads("lab", plan, access, {})));
+  const images = imagesOf(await record(() => void gpuWorkloads("lab", plan, access, [], {})));
   expect(images.length).toBeGreaterThanOrEqual(Object.keys(least).length - 1); // a pod has no default
   expect(images.filter((image) => !defaults.includes(image))).toEqual([]);
 });
