@@ -111,12 +111,14 @@ func (s *session) machineChanged() {
 	s.applier.Changed()
 }
 
+// later does something unless the session ends before. It is none of the work that shutdown waits for: a program that ends with the
+// machine takes its device plugin back while that wait is over already, and a WaitGroup takes no more then.
 func (s *session) later(after time.Duration, do func()) {
-	s.work.Go(func() {
+	go func() {
 		if s.machine.Clock().Sleep(s.ctx, after) == nil {
 			do()
 		}
-	})
+	}()
 }
 
 // record sends events as component kubelet of this node.
