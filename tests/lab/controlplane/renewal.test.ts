@@ -158,6 +158,9 @@ test("a control plane is lent to one after the other, unused; who comes meanwhil
   await next.stop();
   fs.rmSync(three, { recursive: true });
   await untilSeen("the first rests once more", { seconds: 20 }, halted, areHalted);
+  await itself.rest(false);
+  expect(await objectsOf(itself)).toEqual(unused);
+  await itself.rest(true);
   expect(said).toEqual([]);
   const components = descendants(itself.pid);
   process.kill(itself.pid, "SIGKILL");
