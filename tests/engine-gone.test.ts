@@ -34,7 +34,7 @@ function program(address: string): string {
   const file = path.join(folder, "node_modules/@pulumi/pulumi/cmd/run/index.js");
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const text = `process.env.PULUMI_NODEJS_ENGINE = ${JSON.stringify(address)};
-    require(${JSON.stringify(components)}); setInterval(() => {}, 1000); console.log("runs");`;
+    require(${JSON.stringify(path.join(components, "bin/index.js"))}); setInterval(() => {}, 1000); console.log("runs");`;
   fs.writeFileSync(file, text);
   return file;
 }

@@ -20,9 +20,8 @@ export const stackSchemaFile = path.join(root, "stacks/stack.schema.json");
 export const referenceFile = path.join(root, "docs/reference.md");
 
 /**
- * The package's schema: what other languages see. Made by the very host that serves the package as a plugin. The CLI reads
- * it into types of its own first, so `pulumi package get-schema ./components` prints it without `optional: true` and empty
- * lists, in another order. The host reads no tags of docstrings, so what they say is added here.
+ * The package's schema: what other languages see. Made by what Pulumi's host has for packages without one, and served as it is
+ * (`components/plugin`). That analyzer reads no tags of docstrings, so what they say is added here.
  *
  * @returns Text of the schema file.
  * @throws Error where a type cannot be published; the message names it.

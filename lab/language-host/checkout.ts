@@ -53,7 +53,9 @@ async function buildPackage(name: string, folder: string): Promise<void> {
   await fs.writeFile(path.join(at, "bin", "index.d.ts"), 'export * from "../index";\n');
   const data = files.filter((file) => file.includes("/") && file.endsWith(".json"));
   await Promise.all(data.map((file) => fs.cp(path.join(at, file), path.join(at, "bin", file))));
-  if (name === "components") bundle(path.join(at, "bin"), ["program", "cluster-objects", "kubernetes-client"]);
+  if (name !== "components") return;
+  bundle(path.join(at, "bin"), ["program", "cluster-objects", "kubernetes-client"]);
+  await fs.copyFile(path.join(repository, "sdk/schema.json"), path.join(at, "bin/schema.json"));
 }
 
 /** The same packages, by links: scopes are folders of their own, as what this repository holds takes its place in one. */

@@ -71,6 +71,7 @@ test("it holds what a consumer needs, and nothing else", () => {
     ...Object.values(bin),
     "bin/program.js",
     "bin/stack.schema.json",
+    "bin/schema.json",
     "bin/cluster-objects.js",
     "bin/kubernetes-client.js",
   ];
@@ -115,6 +116,12 @@ test("are-the-types-wrong finds nothing, in any way of resolving", () => {
   );
   expect(ran).toEqual({ status: 0, said: expect.stringContaining("No problems found") as unknown });
 }, 60_000);
+
+test("Pulumi's host gets what serves it from its folder, and a program the components by its name", () => {
+  const both = "console.log(typeof require('./node_modules/talos-gpu'), typeof require('talos-gpu').GpuCluster)";
+  fs.writeFileSync(at("both.js"), both);
+  expect(run("both.js")).toEqual({ status: 0, said: "function function\n" });
+});
 
 test("its command runs without a single package beside it", () => {
   fs.mkdirSync(at("alone"));

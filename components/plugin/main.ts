@@ -1,0 +1,15 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { main } from "@pulumi/pulumi/provider";
+import { packageRoot } from "../package-root";
+import { componentsBy } from "./provider";
+
+/** Serves the components until the engine that started this process is gone. */
+function serve(): Promise<void> {
+  const text = fs.readFileSync(path.join(packageRoot(), "bin", "schema.json"), "utf8"); // `npm run build` puts it there
+  return main(componentsBy(text), process.argv.slice(2));
+}
+
+// Pulumi's host requires the package's folder, whose entry is `main` in its package.json, and calls the function that it gets (pulumi/pulumi,
+// sdk/nodejs/cmd/run-plugin/run.ts). A program that imports the package by its name gets `exports` in place of it: the components.
+export = serve;

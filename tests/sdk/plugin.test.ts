@@ -1,0 +1,52 @@
+import * as fs from "node:fs";
+import type { ConstructResult } from "@pulumi/pulumi/provider";
+import type { Output } from "@pulumi/pulumi";
+import { schemaFile } from "../../cli/schema/main";
+import { componentsBy } from "../../components/plugin/provider";
+import { record } from "../support/recorder";
+
+// What serves the package to programs in YAML, Python and Go. The CLI starts it in tests/e2e/pulumi.
+
+const text = fs.readFileSync(schemaFile, "utf8");
+const { resources, version } = JSON.parse(text) as {
+  resources: Record<string, { properties: object }>;
+  version: string;
+};
+const provider = componentsBy(text);
+const pod = {
+  ...{ runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" },
+  ...{ image: "nvidia/cuda:12.6.3-base-ubuntu24.04", command: ["nvidia-smi"] },
+};
+
+test("it serves the published schema as it is, defaults and examples in it", async () => {
+  expect(provider).toMatchObject({ schema: text, version });
+  expect(text).toContain("Default: ");
+  expect(text).toContain("Example: ");
+});
+
+test("a component is made by its type, and gives the outputs of its schema", async () => {
+  const type = "talos-gpu:index:GpuPod";
+  let made: ConstructResult | undefined;
+  const { resources: registered } = await record(async () => {
+    made = await provider.construct!("job", type, pod, {});
+  });
+  const component = registered.find((each) => each.type === type)!;
+  expect(Object.keys(made!.state)).toEqual(Object.keys(resources[type]!.properties));
+  const promised = (made!.urn as unknown as Output<string> & { promise(): Promise<string> }).promise();
+  expect(await promised).toBe(component.urn);
+});
+
+test.each(Object.keys(resources))("%s: there is a class of that name", async (type) => {
+  // What it says of no arguments at all is its own; that it has no such component is not.
+  const said = await record(async () => void (await provider.construct!("x", type, {}, {})));
+  expect(said.error?.message ?? "").not.toContain("no such component");
+});
+
+test.each(["talos-gpu:index:GpuRack", "other:index:GpuPod", "GpuPod"])(
+  "%s: no such component, and the message says how to go on",
+  async (type) => {
+    await expect(provider.construct!("x", type, {}, {})).rejects.toThrow(
+      new RegExp(`^${type}: talos-gpu ${version} has no such component, .*generate the SDK again`),
+    );
+  },
+);
