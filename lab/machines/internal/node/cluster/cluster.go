@@ -19,6 +19,7 @@ import (
 	"talos-gpu/lab/machines/internal/node/kubelet/network"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules"
 	"talos-gpu/lab/machines/internal/node/reach"
+	"talos-gpu/lab/machines/internal/nvidia/nfd"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
 	"talos-gpu/lab/machines/internal/realnode"
 	"talos-gpu/lab/machines/internal/spec"
@@ -62,7 +63,7 @@ func Run(ctx context.Context, cfg Config, machines []host.Machine, real map[stri
 		return err
 	}
 	pods := network.New(watchServices(ctx, client))
-	gpuOperator := operator.New(client, dynamicClient)
+	gpuOperator := operator.New(client, dynamicClient, nfd.Impersonating(admin))
 	shared := kubelet.Config{
 		Authority: authority, Runtime: cri.Config{
 			Network:         pods,

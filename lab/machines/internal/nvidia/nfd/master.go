@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 
 	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
@@ -27,6 +28,11 @@ func (o *Discovery) Master(ctx context.Context, c *cri.Container) int {
 		return o.prune(ctx, c)
 	}
 	c.Logf("Node Feature Discovery Master")
+	client, err := o.own(c)
+	if err != nil {
+		c.Logf("%v", err)
+		return 1
+	}
 	go health(ctx, c)
 	wake := make(chan struct{}, 1)
 	said, err := o.watchFeatures(ctx, wake)
@@ -53,7 +59,7 @@ func (o *Discovery) Master(ctx context.Context, c *cri.Container) int {
 			if maps.Equal(published[node], labels) {
 				continue
 			}
-			if err := o.publish(ctx, node, labels); err != nil && ctx.Err() == nil {
+			if err := publish(ctx, client, node, labels); err != nil && ctx.Err() == nil {
 				c.Logf("failed to update node %s: %v", node, err)
 				if c.Machine.Clock().Sleep(ctx, 5*time.Second) == nil {
 					nudge(wake)
@@ -67,8 +73,8 @@ func (o *Discovery) Master(ctx context.Context, c *cri.Container) int {
 
 // publish labels a node and notes which labels those are, first: what is not noted would never be taken off. What was noted
 // and is said no more goes (pkg/nfd-master/nfd-master.go, updateNodeObject).
-func (o *Discovery) publish(ctx context.Context, name string, labels map[string]string) error {
-	node, err := o.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+func publish(ctx context.Context, client kubernetes.Interface, name string, labels map[string]string) error {
+	node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
@@ -85,10 +91,10 @@ func (o *Discovery) publish(ctx context.Context, name string, labels map[string]
 	if joined := strings.Join(names, ","); joined != "" {
 		noted = &joined
 	}
-	if err := o.annotate(ctx, name, noted); err != nil {
+	if err := annotate(ctx, client, name, noted); err != nil {
 		return err
 	}
-	return nodelabels.Patch(ctx, o.client, name, changes)
+	return nodelabels.Patch(ctx, client, name, changes)
 }
 
 // ownLabels of a node, as the master has noted them, as changes that take them off.
@@ -108,7 +114,12 @@ func ownLabels(node *corev1.Node) map[string]*string {
 // prune is what the chart's hook does after the release is gone (node-feature-discovery
 // deployment/helm/node-feature-discovery/templates/post-delete-job.yaml; pkg/nfd-master/nfd-master.go, prune).
 func (o *Discovery) prune(ctx context.Context, c *cri.Container) int {
-	nodes, err := o.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	client, err := o.own(c)
+	if err != nil {
+		c.Logf("%v", err)
+		return 1
+	}
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		c.Logf("failed to list nodes: %v", err)
 		return 1
@@ -119,7 +130,7 @@ func (o *Discovery) prune(ctx context.Context, c *cri.Container) int {
 		}
 		c.Logf("pruning node %s", node.Name)
 		changes := ownLabels(&node)
-		if err := errors.Join(nodelabels.Patch(ctx, o.client, node.Name, changes), o.annotate(ctx, node.Name, nil)); err != nil {
+		if err := errors.Join(nodelabels.Patch(ctx, client, node.Name, changes), annotate(ctx, client, node.Name, nil)); err != nil {
 			c.Logf("failed to prune node %s: %v", node.Name, err)
 			return 1
 		}
@@ -127,11 +138,11 @@ func (o *Discovery) prune(ctx context.Context, c *cri.Container) int {
 	return 0
 }
 
-func (o *Discovery) annotate(ctx context.Context, node string, labels *string) error {
+func annotate(ctx context.Context, client kubernetes.Interface, node string, labels *string) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]*string{featureLabels: labels}}})
 	if err != nil {
 		return err
 	}
-	_, err = o.client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, body, metav1.PatchOptions{})
+	_, err = client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, body, metav1.PatchOptions{})
 	return err
 }

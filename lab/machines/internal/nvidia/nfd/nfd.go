@@ -9,19 +9,40 @@ import (
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 )
 
 // Discovery is what its programs share.
 type Discovery struct {
-	client  kubernetes.Interface
+	// as is a client with the rights of a service account.
+	as      Clients
 	dynamic dynamic.Interface
 }
 
-// New prepares the programs with a client that may do everything.
-func New(client kubernetes.Interface, dynamic dynamic.Interface) *Discovery {
-	return &Discovery{client: client, dynamic: dynamic}
+// Clients gives a client with the rights of a service account and no others: `system:serviceaccount:NAMESPACE:NAME`.
+type Clients func(account string) (kubernetes.Interface, error)
+
+// Impersonating gives clients of service accounts to somebody who may act as everybody.
+func Impersonating(config *rest.Config) Clients {
+	return func(account string) (kubernetes.Interface, error) {
+		own := rest.CopyConfig(config)
+		own.Impersonate.UserName = account
+		return kubernetes.NewForConfig(own)
+	}
+}
+
+// New prepares the programs. Nodes are changed with the rights of the pod's own account, which its chart gives and takes: after the
+// release is gone, a master that has not ended yet can write nothing behind the job that prunes. The rest is done by a client that
+// may do everything.
+func New(as Clients, dynamic dynamic.Interface) *Discovery {
+	return &Discovery{as: as, dynamic: dynamic}
+}
+
+// own is the client of the account that a pod has.
+func (o *Discovery) own(c *cri.Container) (kubernetes.Interface, error) {
+	return o.as("system:serviceaccount:" + c.Pod.Namespace + ":" + c.Pod.Spec.ServiceAccountName)
 }
 
 // Collector is the garbage collector. What it removes, NodeFeature objects of nodes that are gone, the lab does not make.

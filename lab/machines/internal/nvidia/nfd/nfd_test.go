@@ -20,7 +20,7 @@ const (
 func TestLabelsThatNobodySaysAnyMoreGo(t *testing.T) {
 	ctx, name := context.Background(), "gpu-1"
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"rack": "7"}}}
-	master := New(fake.NewClientset(node), nil)
+	client := fake.NewClientset(node)
 	for _, step := range []struct {
 		says, want map[string]string
 		noted      string
@@ -30,10 +30,10 @@ func TestLabelsThatNobodySaysAnyMoreGo(t *testing.T) {
 		{map[string]string{own: "false"}, map[string]string{"rack": "7", own: "false"}, "pci-0300_10de.present"},
 		{nil, map[string]string{"rack": "7"}, ""},
 	} {
-		if err := master.publish(ctx, name, step.says); err != nil {
+		if err := publish(ctx, client, name, step.says); err != nil {
 			t.Fatal(err)
 		}
-		now, _ := master.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		now, _ := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if noted, set := now.Annotations[featureLabels]; !maps.Equal(now.Labels, step.want) || noted != step.noted || set != (step.noted != "") {
 			t.Errorf("after %v: labels %v, noted %q", step.says, now.Labels, noted)
 		}

@@ -1,6 +1,7 @@
 // Package operator emulates what runs in the GPU Operator's images: the operator itself, GPU feature discovery, the validator, the
 // exporters; Node Feature Discovery and the MIG manager are in packages beside it. They act only while their pods run on an emulated
-// node. They read and write the real API server, with the lab's administrator's rights instead of their service accounts.
+// node. They read and write the real API server, with the lab's administrator's rights instead of their service accounts; Node Feature
+// Discovery changes nodes with its own.
 //
 // Facts are those of github.com/NVIDIA/gpu-operator v25.3.4 to v26.7.0 (controllers/state_manager.go, object_controls.go,
 // assets/, cmd/nvidia-validator) and kubernetes-sigs/node-feature-discovery v0.17 to v0.19.
@@ -29,9 +30,9 @@ type Operator struct {
 	nfd     *nfd.Discovery
 }
 
-// New prepares the programs with a client that may do everything.
-func New(client kubernetes.Interface, dynamic dynamic.Interface) *Operator {
-	return &Operator{client: client, dynamic: dynamic, nfd: nfd.New(client, dynamic)}
+// New prepares the programs with clients that may do everything, and those of service accounts.
+func New(client kubernetes.Interface, dynamic dynamic.Interface, as nfd.Clients) *Operator {
+	return &Operator{client: client, dynamic: dynamic, nfd: nfd.New(as, dynamic)}
 }
 
 var baked = []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "all"}, {Name: "NVIDIA_DRIVER_CAPABILITIES", Value: "all"}}

@@ -22,6 +22,7 @@ import (
 
 	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules"
+	"talos-gpu/lab/machines/internal/nvidia/nfd"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
 	"talos-gpu/lab/machines/internal/realnode/facts"
 	"talos-gpu/lab/machines/internal/realnode/files"
@@ -46,7 +47,7 @@ func ruleOf(all []cri.Rule, image string) (cri.Rule, bool) {
 }
 
 // Of is the rule of an image with whose programs this binary stands in; false where it stands in for none.
-func Of(image string) (cri.Rule, bool) { return ruleOf(emulation(operator.New(nil, nil)), image) }
+func Of(image string) (cri.Rule, bool) { return ruleOf(emulation(operator.New(nil, nil, nil)), image) }
 
 // common are programs that any image may call.
 var common = rules.CommonPrograms(nil)
@@ -85,7 +86,7 @@ func Run(image string, argv []string) int {
 	if err != nil {
 		return fails(name, err)
 	}
-	rule, _ := ruleOf(emulation(operator.New(client, objects)), image)
+	rule, _ := ruleOf(emulation(operator.New(client, objects, nfd.Impersonating(config))), image)
 	program := rule.Programs[name]
 	if program == nil {
 		program = common[name]
