@@ -27,13 +27,21 @@ func (c *controllers) end() {
 	c.children.retire(c.running)
 }
 
-// begin starts others, and returns once they work: a namespace that is made has its service account.
-func (c *controllers) begin(ctx context.Context) error {
+// follow starts others.
+func (c *controllers) follow() error {
 	started, err := c.start()
 	if err != nil {
 		return err
 	}
 	c.running = started
+	return nil
+}
+
+// begin starts others, and returns once they work: a namespace that is made has its service account.
+func (c *controllers) begin(ctx context.Context) error {
+	if err := c.follow(); err != nil {
+		return err
+	}
 	body := strings.NewReader(`{"metadata":{"name":"` + probe + `"}}`)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.server+"/api/v1/namespaces", body)
 	if err != nil {

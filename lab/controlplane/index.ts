@@ -19,6 +19,11 @@ export interface ControlPlane {
   pid: number;
   /** Resolves when it has ended, wanted or not. */
   ended: Promise<Ended>;
+  /**
+   * Has another controller manager follow the running one. Its garbage collector learns of the kinds that there are when it starts, and
+   * then every 30 s (kubernetes, cmd/kube-controller-manager/app/core.go, `syncPeriod`). Undefined for a lent one.
+   */
+  restartControllers?(): Promise<void>;
   /** Stops every component and removes the folder, or gives a lent one back. May be called again. */
   stop(): Promise<void>;
 }
@@ -65,37 +70,42 @@ interface Report {
  * They end with this process, however it ends.
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { plane } = await start(options, []);
-  return plane;
+  const { plane, tell } = await start(options, []);
+  return { ...plane, restartControllers: async () => void (await tell("restart")) };
 }
 
 /** As {@link startControlPlane}, some tenths of a second later: one that can be lent to one lab after the other. */
 export async function startRenewableControlPlane(options: ControlPlaneOptions): Promise<RenewableControlPlane> {
-  let told: (line: string) => void = () => {};
-  const { plane, write } = await start({ ...options, onLine: (line) => told(line) }, ["--renewable"]);
-  const tell = async (word: "renew" | "rest" | "wake"): Promise<Renewed> => {
-    const line = new Promise<string>((resolve) => (told = resolve));
-    write(`${word}\n`);
-    const answer = await Promise.race([line, plane.ended]);
-    if (typeof answer !== "string") throw new Error(`the control plane ended (${describe(answer)}): ${answer.tail}`);
-    return JSON.parse(answer) as Renewed;
-  };
+  const { plane, tell } = await start(options, ["--renewable"]);
   const rest = async (rests: boolean): Promise<void> => void (await tell(rests ? "rest" : "wake"));
   return { ...plane, renew: () => tell("renew"), rest };
 }
 
+/** What a control plane is told on its standard input (lab/controlplane/up.go, `obey`). */
+type Word = "restart" | "renew" | "rest" | "wake";
+
 async function start(
-  { binary, dir: folder, ...guard }: ControlPlaneOptions & Pick<GuardOptions, "onLine">,
+  { binary, dir: folder, ...guard }: ControlPlaneOptions,
   flags: string[],
-): Promise<{ plane: ControlPlane; write: (text: string) => void }> {
+): Promise<{ plane: ControlPlane; tell: (word: Word) => Promise<Renewed> }> {
   const dir = path.resolve(folder);
-  const child = await spawnGuarded<Report>(binary, ["up", "--dir", dir, ...flags], { name: "control plane", ...guard });
+  let told: (line: string) => void = () => {};
+  const options: GuardOptions = { name: "control plane", ...guard, onLine: (line) => told(line) };
+  const child = await spawnGuarded<Report>(binary, ["up", "--dir", dir, ...flags], options);
   const { server, ca, adminKubeconfig, nodes, pid } = child.ready;
+  const { ended } = child;
+  const tell = async (word: Word): Promise<Renewed> => {
+    const line = new Promise<string>((resolve) => (told = resolve));
+    child.write(`${word}\n`);
+    const answer = await Promise.race([line, ended]);
+    if (typeof answer !== "string") throw new Error(`the control plane ended (${describe(answer)}): ${answer.tail}`);
+    return JSON.parse(answer) as Renewed;
+  };
   const stop = async (): Promise<void> => {
     await child.stop();
     // It removes the folder itself, unless it had to be killed.
     await fs.rm(dir, { recursive: true, force: true });
   };
-  const plane = { server, adminKubeconfig, caCert: ca.cert, caKey: ca.key, nodes, pid, ended: child.ended, stop };
-  return { plane, write: child.write };
+  const plane = { server, adminKubeconfig, caCert: ca.cert, caKey: ca.key, nodes, pid, ended, stop };
+  return { plane, tell };
 }

@@ -39,7 +39,7 @@ type reportCA struct {
 func runUp(arguments []string) int {
 	flags := flag.NewFlagSet("up", flag.ContinueOnError)
 	folder := flags.String("dir", "", "folder for keys, data and logs; made here, removed at the end")
-	renewable := flags.Bool("renewable", false, "takes words on standard input: renew gives the cluster back as it was first, rest and wake halt it")
+	renewable := flags.Bool("renewable", false, "takes further words on standard input than restart: renew gives the cluster back as it was first, rest and wake halt it")
 	if err := flags.Parse(arguments); err != nil {
 		return 2
 	}
@@ -59,8 +59,8 @@ func runUp(arguments []string) int {
 	return 0
 }
 
-// up starts the control plane and keeps it until ctx ends. That end is no error; a child's death is. A renewable one gives the
-// cluster back as it was first whenever it is asked.
+// up starts the control plane and keeps it until ctx ends. That end is no error; a child's death is. It restarts its controllers
+// whenever it is asked; a renewable one gives the cluster back as it was first.
 func up(ctx context.Context, folder string, renewable bool, asked <-chan string) (err error) {
 	folder, err = ownFolder(folder)
 	if err != nil {
@@ -95,10 +95,7 @@ func up(ctx context.Context, folder string, renewable bool, asked <-chan string)
 		case dead := <-children.died:
 			return dead.death()
 		case word := <-asked:
-			if unused == nil {
-				return fmt.Errorf("%q on standard input needs --renewable at the start", word)
-			}
-			done, err := obey(ctx, word, unused, children)
+			done, err := obey(ctx, word, controllers, unused, children)
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -113,14 +110,21 @@ func up(ctx context.Context, folder string, renewable bool, asked <-chan string)
 }
 
 // obey does what a word on standard input asks for. What was found to do goes back as a line.
-func obey(ctx context.Context, word string, unused *renewal, children *family) (renewed, error) {
+func obey(ctx context.Context, word string, controllers *controllers, unused *renewal, children *family) (renewed, error) {
+	if word == "restart" {
+		controllers.end()
+		return renewed{}, controllers.follow()
+	}
+	if unused == nil {
+		return renewed{}, fmt.Errorf("%q on standard input needs --renewable at the start", word)
+	}
 	switch word {
 	case "renew":
 		return unused.renew(ctx)
 	case "rest", "wake":
 		return renewed{}, children.rest(word == "rest")
 	}
-	return renewed{}, fmt.Errorf("%q on standard input is none of renew, rest and wake", word)
+	return renewed{}, fmt.Errorf("%q on standard input is none of restart, renew, rest and wake", word)
 }
 
 // ownFolder makes the folder, and refuses one with anything in it: it will be removed.

@@ -158,6 +158,9 @@ function omniOf({ omni }: Lab): string[] {
 /** esbuild, which bundles what has changed (`bundle.js`), and ends with the lab. */
 const compiler = /\besbuild --service=/;
 
+/** Controllers that others follow (`ControlPlane.restartControllers`). */
+const controllers = /\bcontrolplane child kube-controller-manager /;
+
 /** What runs with the lab's mark in its environment, which every process inherits (`workspace.ts`); only Linux tells. */
 function processesOf(dir: string): Record<string, string> {
   if (!fs.existsSync("/proc/self/environ")) return {};
@@ -172,6 +175,6 @@ function processesOf(dir: string): Record<string, string> {
     .readdirSync("/proc")
     .filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).split("\0").includes(`TALOS_GPU_LAB=${dir}`));
   const commands = ours.map((pid): [string, string] => [pid, read(`/proc/${pid}/cmdline`).replace(/\0/g, " ").trim()]);
-  const passing = [compiler, readyTalosctlProcess];
+  const passing = [compiler, controllers, readyTalosctlProcess];
   return Object.fromEntries(commands.filter(([, command]) => !passing.some((pattern) => pattern.test(command))));
 }

@@ -85,6 +85,22 @@ describe("the control plane", () => {
     });
   });
 
+  test("other controllers follow on request, which work, and whose end is nobody's death", async () => {
+    const { restartControllers, adminKubeconfig, stop, ended } = await startControlPlane({ dir, binary });
+    const managers = (): string[] =>
+      processesOf(dir).filter((line) => line.includes(" child kube-controller-manager "));
+    const [first] = managers();
+    await restartControllers!();
+    expect(managers()).toHaveLength(1);
+    expect(managers()).not.toEqual([first]);
+    await request(adminKubeconfig, "POST", "/api/v1/namespaces", { metadata: { name: "probe" } });
+    const account = "/api/v1/namespaces/probe/serviceaccounts/default";
+    const made = async (): Promise<boolean> => (await request(adminKubeconfig, "GET", account)).status === 200;
+    await until(made, "the namespace has its service account", 20_000);
+    await stop();
+    expect(await ended).toMatchObject({ code: 0, wanted: true });
+  });
+
   test("stops with every component, and leaves no process and no folder", async () => {
     const { stop, ended } = await startControlPlane({ dir, binary });
     expect(processesOf(dir).length).toBeGreaterThanOrEqual(5);

@@ -39,7 +39,7 @@ export function processesOf(folder: string): string[] {
 }
 
 /** Waits for a condition that no event announces, such as the end of somebody else's child. */
-export async function until(holds: () => boolean, what: string, limit = 5_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, what: string, limit = 5_000): Promise<void> {
   await untilSeen(what, { seconds: limit / 1000, every: 20 }, holds, Boolean);
 }
 
