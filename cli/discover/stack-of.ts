@@ -135,9 +135,9 @@ function isOmni({ image }: SeenMachine): boolean {
   return `${image?.commandLine ?? ""} ${image?.schematic ?? ""}`.includes("siderolink.api=");
 }
 
-/** Labels that somebody set for a purpose of their own: not those of Kubernetes, Talos, NVIDIA and clouds. */
+/** Labels that somebody set for a purpose of their own: not those of Kubernetes, Talos, NVIDIA, clouds and this package. */
 const isOwnLabel = (key: string): boolean =>
-  !/^([^/]*\.)?(kubernetes\.io|k8s\.io|talos\.dev|nvidia\.com|sidero\.dev|k3s\.io)\/|^beta\./.test(key);
+  !/^([^/]*\.)?(kubernetes\.io|k8s\.io|talos\.dev|nvidia\.com|sidero\.dev|k3s\.io)\/|^talos-gpu\/|^beta\./.test(key);
 
 /** Taints that are not Kubernetes' own. */
 const isOwnTaint = (taint: string): boolean => !/^[^=:]*kubernetes\.io\//.test(taint);

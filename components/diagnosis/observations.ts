@@ -116,6 +116,8 @@ export interface ObservedRelease {
 export interface ObservedJob {
   namespace: string;
   name: string;
+  /** When it was made, RFC 3339; undefined when nobody looked. */
+  created?: string;
   /** Pods that succeeded; undefined when nobody looked. */
   succeeded?: number;
   /** Why the gate gave a smoke test up that could have no unit: who uses them all. */

@@ -3,6 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { runProgram } from "../machine/program-resource";
 import { MANAGER } from "../machine/program/kubernetes/manager";
 import type { PutBackTask } from "../machine/program/task";
+import { isRead } from "./pods";
 
 /** Limit of a look at the objects of one step: a request or two for each. */
 const LIMIT = "10m";
@@ -26,7 +27,8 @@ export class LookAgain {
   ) {}
 
   /** Takes note of every object that is made with it. It comes behind those that change what is made. */
-  readonly transformation: pulumi.ResourceTransformation = ({ type, resource, props }) => {
+  readonly transformation: pulumi.ResourceTransformation = ({ type, resource, props, opts }) => {
+    if (isRead(opts)) return undefined;
     if (/^kubernetes:/.test(type) && !/^kubernetes:helm\.sh|Patch$/.test(type))
       this.seen.push({ resource, inputs: props });
     return undefined;

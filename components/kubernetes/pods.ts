@@ -36,6 +36,10 @@ export function onNode(machine: string): Record<string, string> {
  */
 export const allAtOnce = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%" } };
 
+/** Whether a resource is only read (`get`): it is somebody else's. Transformations see it as one of the stack's. */
+export const isRead = (opts: pulumi.ResourceOptions): boolean =>
+  (opts as pulumi.CustomResourceOptions).id !== undefined;
+
 /** Tolerations as a pod spec takes them: without undefined members. */
 export function podTolerations(tolerations: GpuToleration[] = []): GpuToleration[] {
   return tolerations.map(({ key, operator, value, effect }) => ({

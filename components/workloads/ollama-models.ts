@@ -1,7 +1,8 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
-import { anewUnlessDone, labels, namedByPulumi, unprivileged } from "../kubernetes/pods";
+import { anewUnlessDone, labels, namedByPulumi, podTolerations, unprivileged } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
+import type { GpuToleration } from "../kubernetes/toleration";
 import { workloadImages } from "../recipe/facts/data/images";
 import { type OllamaSpec } from "../recipe/stack/spec/index";
 
@@ -29,7 +30,7 @@ export function fullName(model: string): string {
  */
 export function ollamaModels(
   name: string,
-  spec: OllamaSpec & { readyWithin?: number },
+  spec: OllamaSpec & { readyWithin?: number; tolerations?: GpuToleration[] },
   namespace: pulumi.Input<string>,
   endpoint: pulumi.Input<string>,
   opts: pulumi.CustomResourceOptions,
@@ -47,13 +48,18 @@ export function ollamaModels(
           activeDeadlineSeconds: limit,
           template: {
             metadata: { labels: labels("ollama-model") },
-            spec: pullPod(model, limit, endpoint, spec.pullImage),
+            spec: { ...pullPod(model, limit, endpoint, spec.pullImage), ...tolerating(spec.tolerations) },
           },
         },
       },
       pulumi.mergeOptions(opts, { customTimeouts: outlasting(limit) }),
     );
   });
+}
+
+/** It needs no GPU, but a cluster may have no node without the stack's taints. Nothing where there are none: a Job takes no change. */
+function tolerating(tolerations: GpuToleration[] = []): { tolerations?: GpuToleration[] } {
+  return tolerations.length === 0 ? {} : { tolerations: podTolerations(tolerations) };
 }
 
 function pullPod(

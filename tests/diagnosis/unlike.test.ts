@@ -113,6 +113,32 @@ test.each(faults)("%s: what is unlike the plan, and the known cause", (_, change
   expect(diagnose(seen, plan).map(({ fix }) => fix)).toEqual(causes);
 });
 
+test("the newest smoke test tells: that of the update before, which passed, stays where an update ends at the gate", () => {
+  const job = (id: string, day: number, succeeded: number) => ({
+    ...{ namespace, name: `gpu-smoke-test-${machine}-abcdef-${id}` },
+    ...{ created: `2026-11-0${day}T00:00:00.000Z`, succeeded },
+  });
+  const told = (jobs: Observations["jobs"]): string[] =>
+    differences(
+      changed((seen) => (seen.jobs = jobs!)),
+      plan,
+    ).map(inOneLine);
+  const failed = `Job ${namespace}/gpu-smoke-test-${machine}-abcdef-22222222: the smoke test has not passed`;
+  expect(told([job("11111111", 1, 1), job("22222222", 2, 0)])).toEqual([failed]);
+  expect(told([job("11111111", 1, 0), job("22222222", 2, 1)])).toEqual([]);
+});
+
+test("in kube-system somebody else's are not judged by the plan; what offers the GPUs is", () => {
+  const shared = planOf("aarhus-h100");
+  const seen = asPlanned(shared) as Required<Observations>;
+  const broken = (name: string) => ({ namespace: "kube-system", name, desired: 1, ready: 0 });
+  seen.deployments = [...seen.deployments, broken("my-csi"), broken("node-feature-discovery-master")];
+  expect(shared.kubernetes.release.namespace).toBe("kube-system");
+  expect(differences(seen, shared).map(({ about }) => about)).toEqual([
+    "Deployment kube-system/node-feature-discovery-master",
+  ]);
+});
+
 test("whatever crashes is quoted, its last line last", () => {
   const seen = changed(crashing("I1121 starting\nE1121 panic: out of order"));
   const [, pods] = differences(seen, plan) as [Difference, Difference];

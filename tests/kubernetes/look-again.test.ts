@@ -1,3 +1,4 @@
+import { putBackTask } from "../../components/machine/program/task";
 import { arguments_, build, types } from "../support/gpu-cluster";
 import { find, findAll, waitsFor } from "../support/graph";
 import type { Registered, Run, RunOptions } from "../support/recorder";
@@ -72,4 +73,17 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
     waits(find(one, types.program, "-gate"), look("released"));
     waits(look("workloads"), find(one, types.program, "-gate"));
   });
+});
+
+test("somebody else's object that is only read bears no mark of ours, and is not put back", async () => {
+  const run = await build(arguments_("velaryon", { lookAgain: "one", monitoring: { serviceMonitor: true } }), {
+    outputs,
+  });
+  expect(run.error).toBeUndefined();
+  expect(run.reads.map(({ id }) => id)).toEqual(["servicemonitors.monitoring.coreos.com"]);
+  const looked = findAll(run, types.program)
+    .filter(({ name }) => name.includes("-look-again-"))
+    .flatMap(({ inputs }) => putBackTask.parse(JSON.parse(inputs["stdin"])).objects);
+  expect(looked.map(({ kind }) => kind)).toContain("ServiceMonitor");
+  expect(looked.map(({ kind }) => kind)).not.toContain("CustomResourceDefinition");
 });

@@ -52,6 +52,13 @@ describe("Ollama", () => {
     expect(find(run, "kubernetes:core/v1:PersistentVolumeClaim").name).toBe("chat-models");
   });
 
+  test("the pull tolerates what the server does: a cluster may have no other node; without taints nothing is said", async () => {
+    const tolerations = [{ key: "gpu", operator: "Equal", value: "true", effect: "NoSchedule" }];
+    const podOf = (run: Run): any => find(run, job).inputs.spec.template.spec;
+    expect(podOf(await ollama({ models: ["mistral"], tolerations })).tolerations).toEqual(tolerations);
+    expect(podOf(await ollama({ models: ["mistral"] }))).not.toHaveProperty("tolerations");
+  });
+
   test("pullBy postStart: the hook pulls, no Job does", async () => {
     const run = await ollama({ pullBy: "postStart", models: ["llama3.2:3b"] });
     expect(findAll(run, job)).toEqual([]);

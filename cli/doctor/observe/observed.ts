@@ -97,7 +97,13 @@ export function observedDeployment({ metadata, spec, status }: k8s.V1Deployment)
 /** What the doctor keeps of a Job. */
 export const observedJob = ({ metadata, spec, status }: k8s.V1Job): ObservedJob => {
   const untested = spec?.suspend === true ? metadata?.annotations?.[UNTESTED] : undefined;
-  return { ...named(metadata), succeeded: status?.succeeded ?? 0, ...(untested === undefined ? {} : { untested }) };
+  const created = metadata?.creationTimestamp?.toISOString();
+  return {
+    ...named(metadata),
+    ...(created === undefined ? {} : { created }),
+    succeeded: status?.succeeded ?? 0,
+    ...(untested === undefined ? {} : { untested }),
+  };
 };
 
 /** What the doctor keeps of a namespace. */

@@ -1,5 +1,5 @@
 import type { Plan } from "../../recipe/types";
-import type { Observations, ObservedDaemonSet, ObservedDeployment } from "../observations";
+import type { Observations, ObservedDaemonSet, ObservedDeployment, ObservedJob } from "../observations";
 import { difference, type Difference } from "./difference";
 import { lastWords, wordsOfPod } from "./last-words";
 
@@ -14,7 +14,7 @@ const aspects: ((plan: Plan, seen: Observations) => Difference[])[] = [
   release,
   required,
   chartVersion,
-  (plan, seen) => unreadyIn(seen, plan.kubernetes.release.namespace),
+  (plan, seen) => unreadyOfNvidia(seen, plan.kubernetes.release.namespace),
   smokeTests,
 ];
 
@@ -128,7 +128,7 @@ function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
 }
 
 /** Whatever of a namespace does not run as it wants itself: each DaemonSet and Deployment, and pods of nobody's. */
-export function unreadyIn(seen: Observations, namespace: string): Difference[] {
+function unreadyIn(seen: Observations, namespace: string): Difference[] {
   const within = <T extends { namespace: string }>(objects: T[] | undefined): T[] =>
     (objects ?? []).filter((object) => object.namespace === namespace);
   return [
@@ -138,6 +138,12 @@ export function unreadyIn(seen: Observations, namespace: string): Difference[] {
       .filter((pod) => pod.owner === undefined && pod.labels?.[managedBy] !== "talos-gpu" && !isWell(pod.phase, pod))
       .map((pod) => difference(`Pod ${namespace}/${pod.name}`, "not ready", wordsOfPod(pod))),
   ];
+}
+
+/** Of {@link unreadyIn} what is NVIDIA's, Node Feature Discovery's or ours, in a namespace that these share with others. */
+export function unreadyOfNvidia(seen: Observations, namespace: string): Difference[] {
+  const ours = /nvidia|gpu|dcgm|node-feature-discovery/;
+  return unreadyIn(seen, namespace).filter(({ about }) => namespace !== "kube-system" || ours.test(about));
 }
 
 const managedBy = "app.kubernetes.io/managed-by";
@@ -168,7 +174,7 @@ function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Differe
     .filter(({ gpuCount }) => gpuCount > 0)
     .flatMap(({ name }) => {
       const prefix = `gpu-smoke-test-${name.replaceAll(".", "-")}`.slice(0, 47);
-      const tests = seen.jobs!.filter((job) => job.namespace === namespace && isTestOf(job.name, prefix));
+      const tests = newest(seen.jobs!.filter((job) => job.namespace === namespace && isTestOf(job.name, prefix)));
       if (tests.length === 0)
         return [difference(`Job of the smoke test of ${name}`, `is not in namespace ${namespace}`)];
       const over = tests.some(({ succeeded, untested }) => succeeded === undefined || succeeded > 0 || untested);
@@ -176,6 +182,12 @@ function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Differe
       const words = tests.flatMap((test) => lastWords(seen, "Job", namespace, test.name));
       return [difference(`Job ${namespace}/${tests[0]!.name}`, "the smoke test has not passed", words)];
     });
+}
+
+/** An update that ends at the gate leaves the Job of the update before, which passed, beside its own. */
+function newest(jobs: ObservedJob[]): ObservedJob[] {
+  const last = jobs.reduce((latest, { created = "" }) => (created > latest ? created : latest), "");
+  return jobs.filter(({ created = "" }) => created === last);
 }
 
 /** Behind the prefix: what tells stacks apart, and what Pulumi adds (components/kubernetes/pods.ts, namedByPulumi). */

@@ -1,7 +1,7 @@
 import { systemOf } from "../rules/system";
 import type { Observations, ObservedNode } from "../observations";
 import { difference, type Difference } from "./difference";
-import { unreadyIn } from "./exposure";
+import { unreadyOfNvidia } from "./exposure";
 import { lastWords } from "./last-words";
 import { isGpu } from "./nodes";
 
@@ -23,7 +23,7 @@ export function unlikeWorking(seen: Observations): Difference[] {
       : []),
     ...nodes.flatMap((node) => unlikeGpuNode(node, seen, namespace)),
     ...missingRuntimeClasses(seen),
-    ...(namespace === undefined ? [] : unreadyIn(seen, namespace).filter(({ about }) => ofNvidia(about, namespace))),
+    ...(namespace === undefined ? [] : unreadyOfNvidia(seen, namespace)),
   ];
 }
 
@@ -64,9 +64,4 @@ function missingRuntimeClasses({ pods = [], runtimeClasses }: Observations): Dif
   return [...new Set(named)]
     .filter((name) => !runtimeClasses.some((known) => known.name === name))
     .map((name) => difference(`RuntimeClass ${name}`, "is not there, and pods name it"));
-}
-
-/** In a namespace that NVIDIA's programs share with others (kube-system), theirs alone are judged. */
-function ofNvidia(about: string, namespace: string): boolean {
-  return namespace !== "kube-system" || /nvidia|gpu|dcgm/.test(about);
 }

@@ -3,6 +3,7 @@ import * as path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { MANAGER } from "../../machine/program/kubernetes/manager";
 import { packageRoot } from "../../package-root";
+import { isRead } from "../pods";
 import { type ClusterObjects, type LiveObject, type ObjectKey, OWNER, ownerText, sameStack } from "./live";
 import { type Verdict, verdictOnObject, verdictOnRelease } from "./verdict";
 
@@ -22,7 +23,7 @@ export function guarded(name: string, kubeconfig: pulumi.Output<string>): pulumi
   const guard: Guard = { kubeconfig, preview: pulumi.runtime.isDryRun(), home: "" };
   const hook = hooksAreThere() ? [guardHook(name, guard)] : [];
   return ({ type, name: resource, props, opts }) => {
-    if (!type.startsWith("kubernetes:") || type.endsWith("Patch")) return undefined;
+    if (!type.startsWith("kubernetes:") || type.endsWith("Patch") || isRead(opts)) return undefined;
     const provider = (opts as pulumi.CustomResourceOptions).provider ?? opts.parent?.getProvider(type);
     const owner =
       provider === undefined

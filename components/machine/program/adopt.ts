@@ -41,8 +41,7 @@ export async function adopt(
   if (merged.conflicts.length > 0) throw new Failure(merged.conflicts);
 
   const changed = !sameConfiguration(live, merged.configuration);
-  const added =
-    previous === undefined && !changed ? (stagedBefore(task, active, live, merger) ?? merged.added) : merged.added;
+  const added = (changed ? undefined : stagedBefore(task, active, live, merger, previous?.added)) ?? merged.added;
   const result = { hash: configurationHash(merged.configuration), added, changed };
   if (!changed) {
     report("equal: the configuration says all of it already");
@@ -95,9 +94,15 @@ export async function release(
  * merge makes of the active one. What the active one says as well is somebody else's here, even where it is of a stack that went
  * without a reboot since: the machine cannot tell the two apart, and nothing of somebody's is ever taken away.
  */
-function stagedBefore(task: AdoptTask, active: string | undefined, live: string, merger: Merger): unknown {
+function stagedBefore(
+  task: AdoptTask,
+  active: string | undefined,
+  live: string,
+  merger: Merger,
+  previous: unknown,
+): unknown {
   if (active === undefined || sameConfiguration(active, live)) return undefined;
-  const again = merger.merge(active, task.patches);
+  const again = merger.merge(active, task.patches, previous);
   return again.conflicts.length === 0 && sameConfiguration(again.configuration, live) ? again.added : undefined;
 }
 

@@ -12,7 +12,7 @@ import { LiveObjects } from "./kubernetes/applied-objects";
 import type { KubernetesCluster } from "./kubernetes/kubernetes";
 import { putBack } from "./kubernetes/put-back";
 import { awaitFree } from "./kubernetes/runtime-class";
-import { dropTaints, taint, untaint } from "./kubernetes/taint";
+import { dropTaints, ownTaints, taint, untaint } from "./kubernetes/taint";
 import type { Means } from "./means";
 import { applyToOmni, releaseFromOmni } from "./omni/apply";
 import { waitForOmni } from "./omni/wait";
@@ -186,7 +186,7 @@ async function withoutOldTaints(
   { reportOf }: Means,
 ): Promise<object> {
   await dropTaints(task, before, cluster, reportOf(task.machine));
-  return { ...answer, taints: task.taints };
+  return { ...answer, taints: task.taints && (await ownTaints(task, before, cluster)) };
 }
 
 function configurationBy(act: typeof adopt | typeof release): Doing<typeof adoptTask>["run"] {

@@ -30,7 +30,10 @@ const machine = (more: Partial<SeenMachine> = {}): SeenMachine => ({
     secureBoot: true,
   },
   devices: [card("GB203 [GeForce RTX 5070 Ti]"), { vendorId: "0x8086", classId: "0x03", product: "Iris" }],
-  labels: { rack: "b2", "kubernetes.io/arch": "amd64", "nvidia.com/gpu.count": "1", "example.org/use": "ai" },
+  labels: {
+    ...{ rack: "b2", "example.org/use": "ai" },
+    ...{ "kubernetes.io/arch": "amd64", "nvidia.com/gpu.count": "1", "talos-gpu/power-limit": "250w" },
+  },
   taints: ["gpu=true:NoSchedule", "node.kubernetes.io/unreachable:NoExecute"],
   containerdPart: "",
   ...more,

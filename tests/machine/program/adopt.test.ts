@@ -1,4 +1,6 @@
 import { adopt, release, type Merger } from "../../../components/machine/program/adopt";
+import type { AdoptResult } from "../../../components/machine/program/task";
+import { mergeConfiguration, unmergeConfiguration } from "../../../components/recipe/merge";
 import { FakeClock, FakeMachine, schematics } from "./fakes";
 
 /** A merge by key that is small enough to see through: a patch is one `key: value`; a key with another value is a conflict. */
@@ -79,6 +81,23 @@ describe("adopt", () => {
     const result = await adopt(task, undefined, machine, toy, report, awaited);
     expect(result).toMatchObject({ added: { modules: "nvidia" }, changed: false });
     expect(machine.calls).toEqual(["stage"]);
+  });
+
+  test("an edit whose answer was lost is told by the next run, and another edit is no conflict", async () => {
+    const { machine, report } = setup("version: v1alpha1\nmachine:\n  type: worker\n");
+    const merger = { merge: mergeConfiguration, unmerge: unmergeConfiguration };
+    const part = (content: string): string =>
+      `machine:\n  files:\n    - path: /etc/cri/conf.d/20-customization.part\n      op: create\n      permissions: 0o644\n      content: "${content}"\n`;
+    const edit = (content: string, previous: AdoptResult | undefined): Promise<AdoptResult> =>
+      adopt({ ...task, patches: [part(content)] }, previous, machine, merger, report, awaited);
+    const first = await edit("a", undefined);
+    machine.active = machine.persistent; // it boots
+    await edit("b", first); // staged, and nobody has the answer
+    const second = await edit("b", first);
+    const third = await edit("c", second);
+    expect(machine.persistent).toContain("content: c");
+    await release(task, third, machine, merger, report);
+    expect(machine.persistent).not.toContain("conf.d");
   });
 
   test("with nobody left to take the answer, it stages the configuration of before, and the next run begins anew", async () => {

@@ -46,7 +46,7 @@ export async function taint(
  * Takes a machine's taints off its node as soon as the stack has none for it any more. Pulumi would run `untaint` at the very end
  * of the update, and by then nothing tolerates them: the smoke test, which comes before the end, could never run.
  *
- * @param before taints that the stack wanted when the machine was looked at last.
+ * @param before the stack's own among its taints when the machine was looked at last (`ownTaints`).
  */
 export async function dropTaints(
   { machine, taints = [] }: { machine: string; taints?: NodeTaintState[] | undefined },
@@ -59,6 +59,23 @@ export async function dropTaints(
   const task = { machine, taints: [] };
   const changed = await change(task, nodes, (there) => there.filter((taint) => !has(before, taint)));
   if (changed) report(`untaint: ${before.map(({ key }) => key).join(", ")}, which the stack no longer has`);
+}
+
+/**
+ * Which of the stack's taints are its own, before `taint` runs: all but those that the node has already from somebody else. They
+ * stay when the stack no longer lists them.
+ *
+ * @param before those that were its own when the machine was looked at last.
+ */
+export async function ownTaints(
+  { machine, taints = [] }: { machine: string; taints?: NodeTaintState[] | undefined },
+  before: NodeTaintState[] = [],
+  nodes: TaintedNodes | undefined,
+): Promise<NodeTaintState[]> {
+  const added = taints.filter((wanted) => !has(before, wanted));
+  if (added.length === 0 || nodes === undefined) return taints;
+  const there = (await nodes.taints(machine))?.taints ?? [];
+  return taints.filter((wanted) => has(before, wanted) || !has(there, wanted));
 }
 
 /** Takes away what `taint` added, unless somebody gave it another value since. */

@@ -57,7 +57,7 @@ export const upgradeResult = z.object({
   bootId: z.string(),
   /** Whether this run rebooted it. */
   rebooted: z.boolean(),
-  /** Taints that the stack then wanted. */
+  /** Taints that the stack then wanted, without those that the node had from somebody else. */
   taints: z.array(nodeTaint).optional(),
   phases: z.array(z.object({ name: z.string(), seconds: z.number() })),
 });

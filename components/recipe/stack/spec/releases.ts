@@ -47,7 +47,8 @@ export interface DevicePluginSpec {
 export interface MonitoringSpec {
   /**
    * Make a ServiceMonitor. The cluster must have the Prometheus Operator's definition of it: a preview looks, and ends with
-   * `servicemonitors.monitoring.coreos.com does not exist` when it is not there.
+   * `servicemonitors.monitoring.coreos.com does not exist` when it is not there. A stack that makes its cluster asks for it
+   * once that has the operator.
    * @default `false`
    * @example `true`
    */

@@ -1,4 +1,10 @@
-import { dropTaints, taint, untaint, type TaintedNodes } from "../../../../components/machine/program/kubernetes/taint";
+import {
+  dropTaints,
+  ownTaints,
+  taint,
+  untaint,
+  type TaintedNodes,
+} from "../../../../components/machine/program/kubernetes/taint";
 import type { NodeTaintState, TaintResult } from "../../../../components/machine/program/task";
 
 /** A node in memory, whose version goes up with every write. `races` writes of somebody else come between. */
@@ -115,4 +121,23 @@ describe("the last taint of a machine goes with the machine's own step, before a
   test("a node that is gone has none", async () => {
     await dropTaints({ machine: "gone", taints: [] }, [gpu], new FakeNode([]), quiet);
   });
+});
+
+describe("what is the stack's own among its taints", () => {
+  const own = (wanted: NodeTaintState[], before: NodeTaintState[] | undefined, there: NodeTaintState[]) =>
+    ownTaints({ machine: "velaryon", taints: wanted }, before, new FakeNode(there));
+
+  test("one that the node had already is not, and so it stays when the stack no longer lists it", async () => {
+    const before = await own([gpu], undefined, [foreign, gpu]);
+    expect(before).toEqual([]);
+    const node = new FakeNode([foreign, gpu]);
+    await dropTaints({ machine: "velaryon", taints: [] }, before, node, quiet);
+    expect(node.now).toEqual([foreign, gpu]);
+  });
+  test("one that comes is", async () => expect(await own([gpu], undefined, [foreign])).toEqual([gpu]));
+  test("one that came earlier still is", async () => expect(await own([gpu], [gpu], [gpu])).toEqual([gpu]));
+  test("one whose value the stack changes is", async () =>
+    expect(await own([gpu], undefined, [{ ...gpu, value: "false" }])).toEqual([gpu]));
+  test("a node that is not there yet has none", async () =>
+    expect(await ownTaints({ machine: "new", taints: [gpu] }, undefined, new FakeNode([]))).toEqual([gpu]));
 });
