@@ -11,7 +11,7 @@ export interface Credentials {
   talosconfig?: pulumi.Input<string>;
   /** Content of `talosctl gen secrets`; required with an owned machine. */
   machineSecrets?: pulumi.Input<string>;
-  /** Content of the kubeconfig that machines are drained with. */
+  /** Content of the kubeconfig that machines are drained with and objects are looked at with. Objects are made through the Kubernetes provider of the options. */
   kubeconfig?: pulumi.Input<string>;
   /** URL of Omni; required with a machine of Omni's. */
   omniEndpoint?: pulumi.Input<string>;

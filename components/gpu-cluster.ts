@@ -48,7 +48,10 @@ export class GpuCluster extends pulumi.ComponentResource {
 
   /** Talos client configuration: made with the cluster where the stack bootstraps it, else as given, else empty. Secret. */
   public readonly talosconfig: pulumi.Output<string>;
-  /** Kubeconfig of an administrator: fetched where the stack bootstraps the cluster, else as given, else empty. Secret. */
+  /**
+   * Kubeconfig of an administrator: fetched where the stack bootstraps the cluster, else as given, else empty. One that is given
+   * serves to drain machines and to look at objects; objects are made through the Kubernetes provider of the options. Secret.
+   */
   public readonly kubeconfig: pulumi.Output<string>;
 
   constructor(name: string, args: GpuClusterArgs, opts?: pulumi.ComponentResourceOptions) {

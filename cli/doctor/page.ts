@@ -7,7 +7,7 @@ const intro = `# Troubleshooting: NVIDIA GPUs on Talos Linux
 Each section names a failure, what it prints, its cause and its remedy. The doctor tells which of them a live cluster has, and
 changes nothing:
 
-    npx talos-gpu doctor --kubeconfig FILE --talosconfig FILE [--stack NAME]
+    npm run doctor -- --kubeconfig FILE --talosconfig FILE [--stack NAME]
 
 The doctor first says where the cluster differs from the stack's plan, or, without a stack, from any cluster that offers GPUs. It
 quotes the last words of whatever crashes. Then it names the known causes, which are those of this page. It ends with 0 when all
@@ -96,8 +96,8 @@ control plane was rebooting, the provider refuses everything until the update en
 
 ### A node that was deleted is there again, and is not ready
 
-**Cause.** The node was deleted by hand before its machine was taken out of the stack. To give up labels, Pulumi's Kubernetes provider
-says nothing of the node by server-side apply, and that makes a node which is gone.
+**Cause.** The node was deleted by hand before its machine was taken out of the stack. To remove its labels, Pulumi's Kubernetes provider
+sends an empty server-side apply for the node. If the node no longer exists, Kubernetes creates it again.
 
 **Remedy.** \`kubectl delete node NAME\`. Take a machine out of the stack first and delete its node then, or bring the stack up with \`--refresh\`.
 `;
@@ -107,7 +107,7 @@ const drifted = `# Changed by hand
 
 An update trusts the state of the update before, so it does not see what somebody deletes or changes by hand. The doctor does:
 
-    npx talos-gpu doctor --kubeconfig FILE --talosconfig FILE --stack NAME
+    npm run doctor -- --kubeconfig FILE --talosconfig FILE --stack NAME
 
 **Remedy.** Change the word \`lookAgain\` in the stack's file, for example to today's date, and bring the stack up. The preview names
 what the update will look at, and for each machine what a reboot depends on. The update leaves alone what is as planned.

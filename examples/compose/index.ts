@@ -39,8 +39,8 @@ const ollama = new Ollama(
   { providers: { kubernetes } },
 );
 
-// A Deployment of one's own. It names two outputs of the cluster, and is therefore made only once a smoke test has passed
-// on every GPU machine: no `dependsOn`, no sleep.
+// A Deployment of one's own. It names two outputs of the cluster, and is therefore made only behind the smoke tests of the
+// GPU machines: no `dependsOn`, no sleep. A machine whose units are all in use is not tested; `cluster.gpuReady` is then false.
 const labels = { app: "training" };
 const training = new k8s.apps.v1.Deployment(
   "training",

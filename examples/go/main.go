@@ -7,9 +7,22 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/config"
 )
 
+// kubernetesProvider is what `kubernetes.NewProvider` of github.com/pulumi/pulumi-kubernetes/sdk/v4 registers; a program that has
+// that SDK uses it instead.
+type kubernetesProvider struct {
+	pulumi.ProviderResourceState
+}
+
 func main() {
 	pulumi.Run(func(ctx *pulumi.Context) error {
 		settings := config.New(ctx, "")
+		kubeconfig := settings.RequireSecret("kubeconfig")
+		// Objects in Kubernetes are made through this provider. The cluster's own Kubeconfig drains machines and looks at objects.
+		var kubernetes kubernetesProvider
+		given := pulumi.Map{"kubeconfig": kubeconfig}
+		if err := ctx.RegisterResource("pulumi:providers:kubernetes", "kubernetes", given, &kubernetes); err != nil {
+			return err
+		}
 		role, configuration := talosgpu.MachineRoleWorker, talosgpu.ConfigurationOwnerAdopted
 		cluster, err := talosgpu.NewGpuCluster(ctx, "lab", &talosgpu.GpuClusterArgs{
 			TalosVersion: "v1.12.6",
@@ -23,12 +36,12 @@ func main() {
 			},
 			DevicePlugin: &talosgpu.DevicePluginSpecArgs{Version: "0.17.4"},
 			Talosconfig:  settings.RequireSecret("talosconfig"),
-			Kubeconfig:   settings.RequireSecret("kubeconfig"),
-		})
+			Kubeconfig:   kubeconfig,
+		}, pulumi.Providers(&kubernetes))
 		if err != nil {
 			return err
 		}
-		// Resolves only once a smoke test has passed on every GPU machine.
+		// Resolves behind the smoke tests of the GPU machines. A machine whose units are all in use is not tested; GpuReady is then false.
 		ctx.Export("runtimeClassName", cluster.RuntimeClassName)
 		return nil
 	})

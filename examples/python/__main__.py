@@ -1,9 +1,17 @@
-"""A GPU cluster from Python. `pulumi package add ../../components` makes the SDK, `pulumi_talos_gpu`."""
+"""A GPU cluster from Python. `pulumi package add ../../components` makes the SDK, `pulumi_talos_gpu`.
+
+`pulumi_kubernetes` comes from PyPI.
+"""
 
 import pulumi
+import pulumi_kubernetes as k8s
 import pulumi_talos_gpu as gpu
 
 config = pulumi.Config()
+kubeconfig = config.require_secret("kubeconfig")
+
+# Objects in Kubernetes are made through this provider. The cluster's own `kubeconfig` drains machines and looks at objects.
+kubernetes = k8s.Provider("kubernetes", kubeconfig=kubeconfig)
 
 cluster = gpu.GpuCluster(
     "lab",
@@ -18,8 +26,9 @@ cluster = gpu.GpuCluster(
     },
     device_plugin=gpu.DevicePluginSpecArgs(version="0.17.4"),
     talosconfig=config.require_secret("talosconfig"),
-    kubeconfig=config.require_secret("kubeconfig"),
+    kubeconfig=kubeconfig,
+    opts=pulumi.ResourceOptions(providers=[kubernetes]),
 )
 
-# Resolves only once a smoke test has passed on every GPU machine.
+# Resolves behind the smoke tests of the GPU machines. A machine whose units are all in use is not tested; `gpu_ready` is then false.
 pulumi.export("runtimeClassName", cluster.runtime_class_name)

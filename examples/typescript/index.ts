@@ -1,23 +1,32 @@
+import * as k8s from "@pulumi/kubernetes";
 import * as gpu from "@pulumi/talos-gpu";
 import * as pulumi from "@pulumi/pulumi";
 
 // A GPU cluster by the SDK that `pulumi package add ../../components` makes.
 const config = new pulumi.Config();
+const kubeconfig = config.requireSecret("kubeconfig");
 
-const cluster = new gpu.GpuCluster("lab", {
-  talosVersion: "v1.12.6",
-  machines: {
-    "gpu-1": {
-      address: "192.0.2.21",
-      role: gpu.MachineRole.Worker,
-      configuration: gpu.ConfigurationOwner.Adopted,
-      gpus: [{ model: "RTX 5070 Ti" }],
+// Objects in Kubernetes are made through this provider. The cluster's own `kubeconfig` drains machines and looks at objects.
+const kubernetes = new k8s.Provider("kubernetes", { kubeconfig });
+
+const cluster = new gpu.GpuCluster(
+  "lab",
+  {
+    talosVersion: "v1.12.6",
+    machines: {
+      "gpu-1": {
+        address: "192.0.2.21",
+        role: gpu.MachineRole.Worker,
+        configuration: gpu.ConfigurationOwner.Adopted,
+        gpus: [{ model: "RTX 5070 Ti" }],
+      },
     },
+    devicePlugin: { version: "0.17.4" },
+    talosconfig: config.requireSecret("talosconfig"),
+    kubeconfig,
   },
-  devicePlugin: { version: "0.17.4" },
-  talosconfig: config.requireSecret("talosconfig"),
-  kubeconfig: config.requireSecret("kubeconfig"),
-});
+  { providers: { kubernetes } },
+);
 
-// Resolves only once a smoke test has passed on every GPU machine.
+// Resolves behind the smoke tests of the GPU machines. A machine whose units are all in use is not tested; `gpuReady` is then false.
 export const runtimeClassName = cluster.runtimeClassName;

@@ -17,6 +17,9 @@ const HAND_OVER = 120_000;
 /** First release of talosctl whose `upgrade` knows the lifecycle API, and drains by itself unless told not to. */
 const DRAINING_CLIENT = "1.13.0-beta.0";
 
+/** The configuration on disk (talos v1.9.6, pkg/machinery/constants: StateMountPoint, ConfigFilename). */
+const onDisk = "/system/state/config.yaml";
+
 /** A machine behind talosctl. */
 export class TalosMachine implements Machine {
   constructor(
@@ -101,7 +104,10 @@ export class TalosMachine implements Machine {
       const found = resources.find(({ metadata }) => metadata.id === id);
       return found === undefined ? undefined : configurationText(found);
     };
-    const [active, persistent] = [text("v1alpha1"), text("persistent")];
+    const active = text("v1alpha1");
+    // Talos < 1.10 has no such resource (talos v1.9.6 and v1.10.0, pkg/machinery/resources/config/machine_config.go), and keeps what
+    // the next boot begins with in a file.
+    const persistent = text("persistent") ?? (active === undefined ? undefined : await this.read(onDisk));
     return { ...(active === undefined ? {} : { active }), ...(persistent === undefined ? {} : { persistent }) };
   }
 
@@ -129,12 +135,24 @@ export class TalosMachine implements Machine {
     await this.call(HAND_OVER, "reboot", "--wait=false");
   }
 
-  async etcdMembers(): Promise<EtcdMember[]> {
+  async etcdMembers(): Promise<(EtcdMember & { urls: string[] })[]> {
     return parseTable(await this.ask("etcd", "members")).map((row) => ({
       id: row["ID"] ?? "",
       hostname: row["HOSTNAME"] ?? "",
       learner: row["LEARNER"] === "true",
+      // Joined by commas (talos v1.13.0 cmd/talosctl/cmd/talos/etcd.go). A member that has not started has no client URL yet.
+      urls: [row["PEER URLS"] ?? "", row["CLIENT URLS"] ?? ""].flatMap((cell) => cell.split(",")).filter(Boolean),
     }));
+  }
+
+  /** ID of its own member of etcd, as `etcdMembers` has it; undefined where etcd gives no status. */
+  async etcdMember(): Promise<string | undefined> {
+    return parseTable(await this.ask("etcd", "status"))[0]?.["MEMBER"] || undefined;
+  }
+
+  /** The machine at another address, with the same credentials. */
+  at(address: string): TalosMachine {
+    return new TalosMachine(this.talosctl, address, this.files);
   }
 
   async etcdProblems(): Promise<string[]> {

@@ -50,9 +50,21 @@ func (s *machineService) Events(request *machine.EventsRequest, stream grpc.Serv
 	})
 }
 
+// onDisk is where a machine keeps its configuration (talos v1.13.0 pkg/machinery/constants: StateMountPoint, ConfigFilename).
+const onDisk = "/system/state/config.yaml"
+
 // Read a file of the machine.
 func (s *machineService) Read(request *machine.ReadRequest, stream grpc.ServerStreamingServer[common.Data]) error {
 	path := filepath.Clean("/" + request.GetPath())
+
+	if path == onDisk {
+		configuration, err := s.m.OnDisk()
+		if err != nil {
+			return err
+		}
+
+		return send(bytes.NewReader(configuration), stream)
+	}
 
 	info, err := os.Stat(filepath.Join(s.m.RootFS(), path))
 	if errors.Is(err, os.ErrNotExist) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/siderolabs/talos/pkg/machinery/config"
+
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/talos/configuration"
 	"talos-gpu/lab/machines/internal/talos/release"
@@ -106,6 +108,11 @@ func (m *Machine) snapshot() host.Snapshot {
 	}
 
 	return shot
+}
+
+// OnDisk is the configuration that the next boot begins with.
+func (m *Machine) OnDisk() ([]byte, error) {
+	return look(m, func(s *state) config.Provider { return s.persistent }).Bytes()
 }
 
 // view is what the resources show. It needs the lock.

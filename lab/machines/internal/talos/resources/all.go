@@ -19,6 +19,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/v1alpha1"
 
 	"talos-gpu/lab/machines/internal/nvidia"
+	"talos-gpu/lab/machines/internal/talos/release"
 )
 
 // all makes the resources of a view.
@@ -26,16 +27,18 @@ func all(view View) []resource.Resource {
 	return slices.Concat(configuration(view), status(view), extensionStatuses(view), kernel(view), node(view), members(view), devices(view))
 }
 
-// configuration: `v1alpha1` is the active one, `persistent` the one on disk (talos v1.13.0 resources/config).
+// configuration: `v1alpha1` is the active one, `persistent` the one on disk (talos v1.13.0 resources/config). Before Talos 1.10 that is a
+// file alone (talos v1.9.6 resources/config).
 func configuration(view View) []resource.Resource {
 	machineType := config.NewMachineType()
 	machineType.SetMachineType(kind(view.Role))
 
-	return []resource.Resource{
-		config.NewMachineConfig(view.Config),
-		config.NewMachineConfigWithID(view.Persistent, config.PersistentID),
-		machineType,
+	found := []resource.Resource{config.NewMachineConfig(view.Config), machineType}
+	if release.Minor(view.TalosVersion) >= 10 {
+		found = append(found, config.NewMachineConfigWithID(view.Persistent, config.PersistentID))
 	}
+
+	return found
 }
 
 func status(view View) []resource.Resource {
