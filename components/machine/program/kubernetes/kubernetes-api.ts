@@ -54,35 +54,62 @@ export abstract class KubernetesApi {
   }
 
   private translate(what: string, error: unknown, code: unknown): CallError {
-    const message = redact(messageOf(error), this.secrets);
-    if (code === 429) return new Refused(429, message);
-    const transient = typeof code === "number" ? code >= 500 : !/certificate|self.signed|x509|ENOTFOUND/i.test(message);
-    return new CallError(transient ? "unreachable" : "refused", `Kubernetes: ${what}: ${message}`);
+    const status = statusOf(error);
+    const words = redact(messageOf(error, status), this.secrets);
+    const message = `Kubernetes: ${what}: ${words}`;
+    if (typeof code === "number") {
+      const reasons = (status?.details?.causes ?? []).flatMap(({ reason }) => reason ?? []);
+      return new Answered(code >= 500 ? "unreachable" : "refused", message, { code, words, reasons, status });
+    }
+    return new CallError(/certificate|self.signed|x509|ENOTFOUND/i.test(words) ? "refused" : "unreachable", message);
   }
 }
 
-/** A request that the API server refused, with its HTTP code. */
-export class Refused extends CallError {
+/** A request that was answered, but not done. */
+export class Answered extends CallError {
+  /** HTTP code. */
+  readonly code: number;
+  /** What the answer says, without what was asked. */
+  readonly words: string;
+  /** Causes that the API server gives, in its own short words, e.g. `NamespaceTerminating`. */
+  readonly reasons: readonly string[];
+  /** Whether the API server itself answered, rather than something before it that cannot reach it. */
+  readonly byServer: boolean;
+
   constructor(
-    public readonly code: number,
+    problem: CallError["problem"],
     message: string,
+    { code, words, reasons, status }: { code: number; words: string; reasons: string[]; status: Status | undefined },
   ) {
-    super("refused", message);
+    super(problem, message);
+    this.code = code;
+    this.words = words;
+    this.reasons = reasons;
+    this.byServer = status !== undefined;
+  }
+}
+
+/** What the API server sends in place of what it was asked for (meta/v1 `Status`). */
+interface Status {
+  message: string;
+  details?: { causes?: { reason?: string; message?: string }[] };
+}
+
+function statusOf(error: unknown): Status | undefined {
+  const body = (error as { body?: unknown }).body;
+  try {
+    const status = (typeof body === "string" ? JSON.parse(body) : body) as Partial<Status> | null | undefined;
+    return typeof status?.message === "string" ? (status as Status) : undefined;
+  } catch {
+    return undefined;
   }
 }
 
 /** The API's own words when there are some. */
-function messageOf(error: unknown): string {
-  const body = (error as { body?: unknown }).body;
-  try {
-    const status = (typeof body === "string" ? JSON.parse(body) : body) as
-      { message?: string; details?: { causes?: { message?: string }[] } } | undefined;
-    const causes = (status?.details?.causes ?? [])
-      .map(({ message }) => message)
-      .filter((message) => message !== undefined);
-    if (status?.message !== undefined) return [status.message, ...causes].join(" ");
-  } catch {
-    // Not a Status object.
+function messageOf(error: unknown, status: Status | undefined): string {
+  if (status !== undefined) {
+    const causes = (status.details?.causes ?? []).flatMap(({ message }) => message ?? []);
+    return [status.message, ...causes].join(" ");
   }
   return error instanceof Error
     ? (error.message.split("\n").find((line) => line.trim() !== "") ?? error.name)

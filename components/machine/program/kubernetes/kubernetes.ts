@@ -1,7 +1,7 @@
 import type { KubeConfig, NodeV1Api, V1Node, V1Pod } from "@kubernetes/client-node";
 import type { Cluster, NodeState, PodState } from "../machine";
 import { client } from "./client";
-import { KubernetesApi, Refused } from "./kubernetes-api";
+import { Answered, KubernetesApi } from "./kubernetes-api";
 import type { RuntimeClasses } from "./runtime-class";
 import type { TaintedNodes } from "./taint";
 import { nodeTaintState, type NodeTaintState } from "../task";
@@ -48,7 +48,7 @@ export class KubernetesCluster extends KubernetesApi implements Cluster, Tainted
       );
       return {};
     } catch (error) {
-      if (error instanceof Refused && error.code === 429) return { refused: error.message };
+      if (error instanceof Answered && isRefusal(error)) return { refused: error.words };
       throw error;
     }
   }
@@ -78,6 +78,18 @@ export class KubernetesCluster extends KubernetesApi implements Cluster, Tainted
     const request = () => this.core.patchNode({ name, body, fieldManager: "talos-gpu" }, options);
     return this.call<unknown>(`node ${name}`, request, instead);
   }
+}
+
+/**
+ * Whether an eviction was refused for this pod and for now, so that others may go meanwhile and it may go later:
+ * - 429: a disruption budget has no room (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go);
+ * - 500 with a Status: more than one disruption budget selects the pod (there too), or a webhook failed. What has no Status
+ *   comes from something before the API server, which cannot reach it;
+ * - 403 for `NamespaceTerminating`: nothing is created in a namespace that is being deleted, and an eviction is. kubectl tries
+ *   again until the namespace's controller deletes the pod (kubectl pkg/drain/drain.go, evictPods).
+ */
+function isRefusal({ code, byServer, reasons }: Answered): boolean {
+  return code === 429 || (code === 500 && byServer) || (code === 403 && reasons.includes("NamespaceTerminating"));
 }
 
 function nodeState(node: V1Node): NodeState {

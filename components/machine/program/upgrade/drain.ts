@@ -1,7 +1,7 @@
 import { formatDuration } from "../../duration";
 import { LimitReached, waitFor, type Clock } from "../clock";
 import { CallError, Failure } from "../failure";
-import { costOf, holding } from "./leaving-pods";
+import { costOf, holding, unanswered } from "./leaving-pods";
 import type { Cluster, PodState } from "../machine";
 import type { Report } from "../progress";
 
@@ -38,6 +38,9 @@ export async function drain({ cluster, clock, node, limit, poll, report }: Drain
   /** Whether somebody else cordoned it; undefined before it was looked at. */
   let foreign: boolean | undefined;
   const refusals = new Map<string, string>();
+  /** Pods whose eviction was taken on. */
+  const going = new Set<string>();
+  const end = clock.now() + limit;
   const told = new Set<string>();
   let left: PodState[] = [];
   try {
@@ -58,11 +61,15 @@ export async function drain({ cluster, clock, node, limit, poll, report }: Drain
         left = (await cluster.pods(node)).filter((pod) => mustGo(pod) && (state.ready || !pod.terminating));
         if (left.length === 0) return { done: `node ${node} is drained` };
         for (const pod of left) {
+          // An answer may take seconds, and there may be many pods.
+          if (clock.now() >= end) break;
           if (!told.has(pod.uid)) for (const cost of costOf(pod)) report?.(`drain: ${cost}`);
           told.add(pod.uid);
-          const { refused } = await cluster.evict(pod);
+          // What goes already is not told again: in a namespace that is being deleted the API refuses that for ever.
+          const { refused } = pod.terminating ? {} : await cluster.evict(pod);
           if (refused === undefined) refusals.delete(pod.uid);
           else refusals.set(pod.uid, refused);
+          if (refused === undefined) going.add(pod.uid);
         }
         return { not: `${left.length} pods left` };
       },
@@ -90,7 +97,9 @@ export async function drain({ cluster, clock, node, limit, poll, report }: Drain
     }
     throw new Failure(
       left.map((pod) => {
-        const { reason, decides } = holding(pod, refusals.get(pod.uid));
+        const refused = pod.terminating ? undefined : refusals.get(pod.uid);
+        const wasTold = pod.terminating || refused !== undefined || going.has(pod.uid);
+        const { reason, decides } = wasTold ? holding(pod, refused) : unanswered(error.missing);
         const problem = `pod ${pod.namespace}/${pod.name} did not go within ${formatDuration(limit)}: ${reason}`;
         return { field, problem, why, remedy: `${decides}; ${then}` };
       }),

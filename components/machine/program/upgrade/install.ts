@@ -1,6 +1,7 @@
 import { formatDuration } from "../../duration";
 import type { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor, type Clock } from "../clock";
+import type { ClusterMachine } from "./control-planes";
 import { CallError, Failure, isTransient, lastLine } from "../failure";
 import type { Cluster, Machine } from "../machine";
 import type { Report } from "../progress";
@@ -11,9 +12,9 @@ const STARTS = 3;
 
 /** What the upgrade works with. */
 export interface Workbench {
-  machine: Machine;
-  /** The other control planes by address. */
-  others: Map<string, Machine>;
+  machine: ClusterMachine;
+  /** The other control planes of the stack by address. */
+  others: Map<string, ClusterMachine>;
   /** Kubernetes; undefined without credentials. */
   cluster: Cluster | undefined;
   /** Version of talosctl. */

@@ -20,16 +20,7 @@ export function costOf(pod: PodState): string[] {
  * @param refused the API's words, where it refused the eviction.
  */
 export function holding(pod: PodState, refused: string | undefined): { reason: string; decides: string } {
-  if (refused !== undefined) {
-    const budget = /disruption budget (\S+)/.exec(refused)?.[1];
-    return {
-      reason: refused,
-      decides:
-        budget === undefined
-          ? `whoever owns the namespace ${pod.namespace} decides`
-          : `whoever owns the disruption budget ${pod.namespace}/${budget} decides: let them add replicas elsewhere, or loosen it`,
-    };
-  }
+  if (refused !== undefined) return { reason: refused, decides: whoDecides(pod.namespace, refused) };
   const finalizers = pod.finalizers ?? [];
   if (finalizers.length > 0) {
     return {
@@ -42,4 +33,21 @@ export function holding(pod: PodState, refused: string | undefined): { reason: s
     reason: `it is still terminating${grace}`,
     decides: `whoever owns the pod decides how long it takes: raise timeouts.drain above its grace period, or end it`,
   };
+}
+
+/** Of a pod that was not told to go at all: Kubernetes did not answer when it was its turn. */
+export function unanswered(last: string): { reason: string; decides: string } {
+  return { reason: `it was not told to go (last: ${last})`, decides: "see that the Kubernetes API answers" };
+}
+
+/** Who decides on a refusal, by the API's words (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go, and the admission plugin NamespaceLifecycle). */
+function whoDecides(namespace: string, refused: string): string {
+  if (/more than one PodDisruptionBudget/.test(refused))
+    return `whoever owns the disruption budgets of the namespace ${namespace} decides: Kubernetes evicts no pod that more than one selects, so let them leave it one (\`kubectl -n ${namespace} get pdb\`)`;
+  if (/namespace \S+ is being terminated/.test(refused))
+    return `whoever deletes the namespace ${namespace} decides: its pods go with it; \`kubectl get namespace ${namespace} -o yaml\` says what it waits for`;
+  const budget = /disruption budget (\S+)/.exec(refused)?.[1];
+  return budget === undefined
+    ? `whoever owns the namespace ${namespace} decides`
+    : `whoever owns the disruption budget ${namespace}/${budget} decides: let them add replicas elsewhere, or loosen it`;
 }

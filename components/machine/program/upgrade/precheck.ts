@@ -4,9 +4,10 @@ import { losses, type NextImage } from "../../../recipe/machine/losses";
 import { formatDuration } from "../../duration";
 import type { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor, type Clock } from "../clock";
-import { CallError, Failure, lastLine } from "../failure";
+import { CallError, Failure } from "../failure";
 import type { Machine, MachineStatus } from "../machine";
 import type { UpgradeTask } from "../task";
+import { checkControlPlanes } from "./control-planes";
 import type { Workbench } from "./install";
 import { type Observed, runsImage } from "./verify";
 
@@ -112,71 +113,6 @@ export function checkPath(machine: string, running: string, wanted: string): Fin
 }
 
 /**
- * Whether a control plane may go: every etcd member votes and is healthy, there are not exactly two, and every other
- * control plane is up. LifecycleService.Upgrade and Reboot do not check any of it, MachineService.Upgrade checks etcd
- * (talos v1.13.9 internal/app/lifecycle/lifecycle.go, internal/pkg/etcd).
- */
-export async function checkControlPlanes(
-  task: UpgradeTask,
-  machine: Machine,
-  others: Map<string, Machine>,
-): Promise<Findings> {
-  if (task.role !== "controlplane") return [];
-  const findings: Findings = [];
-  const say = (problem: string, why: string, remedy: string): void => {
-    findings.push({ field: `machines.${task.machine}`, problem, why, remedy });
-  };
-  const members = await machine.etcdMembers();
-  if (members.length === 2) {
-    say(
-      "etcd has two members",
-      "while one reboots the other has no quorum, and the Kubernetes API stops",
-      "add a third control plane, or remove one member with `talosctl etcd leave`",
-    );
-  }
-  for (const { hostname } of members.filter((member) => member.learner)) {
-    say(
-      `etcd member ${hostname} is a learner`,
-      "it does not vote yet, so the quorum is smaller than it looks",
-      "wait until it has caught up and run again",
-    );
-  }
-  for (const problem of await machine.etcdProblems()) {
-    say(
-      `its etcd member complains: ${problem}`,
-      "an upgrade may lose the quorum",
-      "repair etcd (`talosctl etcd status`) and run again",
-    );
-  }
-  for (const [address, other] of others) {
-    try {
-      const { stage } = await other.status();
-      if (stage !== "running") {
-        say(
-          `control plane ${address} is in stage ${stage}`,
-          "two control planes down at a time may lose etcd's quorum",
-          "wait until it runs and run again",
-        );
-      }
-      for (const problem of await other.etcdProblems()) {
-        say(
-          `the etcd member at ${address} complains: ${problem}`,
-          "an upgrade may lose the quorum",
-          "repair etcd (`talosctl etcd status`) and run again",
-        );
-      }
-    } catch (error) {
-      say(
-        `control plane ${address} does not answer (${lastLine(error)})`,
-        "two control planes down at a time may lose etcd's quorum",
-        "bring it up and run again",
-      );
-    }
-  }
-  return findings;
-}
-
-/**
  * What the machine would lose with the image of the stack. Asked only of a machine that the stack takes over: where it runs
  * the image that an earlier update brought, what is missing now was taken out of the stack on purpose.
  *
@@ -200,17 +136,23 @@ export async function checkLosses(
   return losses(task.machine, await machine.image(), next, task.drop);
 }
 
-/** Everything that is looked at before a machine is disturbed; throws with all that is wrong. */
+/**
+ * Everything that is looked at before a machine is disturbed; throws with all that is wrong.
+ *
+ * @param brought schematic of the last update that ended well; undefined on the first.
+ * @param paused whether the machine's boot is paused.
+ */
 export async function precheck(
   task: UpgradeTask,
   bench: Workbench,
   before: Observed,
   brought: string | undefined,
+  paused: boolean,
 ): Promise<void> {
   const findings = [
     ...checkClient(bench.clientVersion, before.talosVersion, task.talosVersion),
     ...checkPath(task.machine, before.talosVersion, task.talosVersion),
-    ...(await checkControlPlanes(task, bench.machine, bench.others)),
+    ...(await checkControlPlanes(task, bench, paused)),
     ...(runsImage(before, task) ? [] : await checkLosses(task, bench.machine, before.schematicId, brought)),
   ];
   if (task.drain && bench.cluster === undefined) {

@@ -1,12 +1,12 @@
 import * as semver from "semver";
 import { wayOf, type Way } from "../../../recipe/effect/way";
 import { formatDuration, parseDuration } from "../../duration";
-import { isTransient } from "../failure";
 import type { UpgradeApi } from "../machine";
 import { Phases } from "../progress";
 import type { UpgradeResult, UpgradeTask } from "../task";
 import { BootGuard } from "./boot-guard";
-import { CORDONED_BY, drain, uncordon, type Draining } from "./drain";
+import { drain, uncordon, type Draining } from "./drain";
+import { awaitCordonWord, earlierRun, type EarlierRun } from "./earlier";
 import { pull, reboot, type Workbench } from "./install";
 import { join } from "./join";
 import { applyLive } from "./live";
@@ -26,12 +26,6 @@ import {
 
 /** First release with LifecycleService.Upgrade. */
 const LIFECYCLE_SINCE = "1.13.0-beta.0";
-
-/** What an earlier run that was cut off has left: its cordon, or a machine that is seen to be down. */
-export interface EarlierRun {
-  cordoned: boolean;
-  maybeDown: boolean;
-}
 
 /** One run of the upgrade program on one machine: its phases, each with its limit. Every one looks at the machine first. */
 export class UpgradeRun {
@@ -61,25 +55,22 @@ export class UpgradeRun {
         : { cluster, clock, node: task.machine, limit: this.limits.drain, poll: this.poll, report };
   }
 
-  /**
-   * What an earlier run left. A machine that may be down gets the time of a reboot to answer. A control plane may be the one
-   * that serves Kubernetes, so no answer from there counts.
-   */
-  async earlier(): Promise<EarlierRun> {
-    const { cluster } = this.bench;
-    if (cluster === undefined) return { cordoned: false, maybeDown: false };
-    try {
-      const node = await cluster.node(this.task.machine);
-      const cordoned = node?.annotations[CORDONED_BY] !== undefined;
-      return { cordoned, maybeDown: cordoned || node?.ready === false };
-    } catch (error) {
-      if (!isTransient(error)) throw error;
-      return { cordoned: false, maybeDown: this.task.role === "controlplane" };
-    }
+  /** What an earlier run left. A machine that may be down gets the time of a reboot to answer. */
+  earlier(): Promise<EarlierRun> {
+    return earlierRun(this.task, this.bench.cluster);
+  }
+
+  /** Whether an earlier run left the node cordoned, where Kubernetes did not say so before the machine was reached. */
+  async isCordoned(): Promise<boolean> {
+    const { draining } = this;
+    const limit = this.limits.verify;
+    if (draining === undefined) return false;
+    const says = `waiting up to ${formatDuration(limit)} for Kubernetes to say whether the node is cordoned`;
+    return this.phases.run("compare", says, () => awaitCordonWord({ ...draining, limit }));
   }
 
   /** Waits until the machine answers; tells why its boot is paused, if it is. */
-  async reach({ maybeDown }: EarlierRun): Promise<string | undefined> {
+  async reach({ maybeDown }: Pick<EarlierRun, "maybeDown">): Promise<string | undefined> {
     const { task, poll, guard, bench } = this;
     const limit = maybeDown || task.installs ? this.limits.reboot : patienceOf(this.asked);
     const { paused } = await this.phases.run(
@@ -101,8 +92,8 @@ export class UpgradeRun {
     );
   }
 
-  /** What the machine runs, and how it comes to what it shall run. */
-  async compare(paused: string | undefined): Promise<{ before: Observed; way: Way }> {
+  /** What the machine runs, how it comes to what it shall run, and whether its boot is paused still. */
+  async compare(paused: string | undefined): Promise<{ before: Observed; way: Way; paused: boolean }> {
     const { task } = this;
     const before = await this.phases.run(
       "compare",
@@ -113,7 +104,7 @@ export class UpgradeRun {
       if (!before.staged) {
         if ((await this.patiently(() => this.guard.paused())) !== undefined) throw this.guard.failure(paused);
         // The machine's own reboot came in between, with a configuration that was corrected meanwhile.
-        return this.compare(await this.reach({ cordoned: false, maybeDown: true }));
+        return this.compare(await this.reach({ maybeDown: true }));
       }
       this.bench.report(
         `reach: ${paused}; another configuration waits for the next boot, so the program reboots into it`,
@@ -125,7 +116,7 @@ export class UpgradeRun {
       gpu: task.modules.length > 0,
       paused: paused !== undefined,
     });
-    return { before, way };
+    return { before, way, paused: paused !== undefined };
   }
 
   /** Whether the driver is loaded as it shall be. */
@@ -134,9 +125,9 @@ export class UpgradeRun {
   }
 
   /** Looks whether it can be done, before anything is disturbed. */
-  async precheck(before: Observed, brought: string | undefined): Promise<void> {
+  async precheck(before: Observed, brought: string | undefined, paused: boolean): Promise<void> {
     await this.phases.run("precheck", "talosctl, upgrade path, etcd, credentials, what the machine would lose", () =>
-      this.patiently(() => precheck(this.task, this.bench, before, brought)),
+      this.patiently(() => precheck(this.task, this.bench, before, brought, paused)),
     );
   }
 

@@ -31,14 +31,16 @@ async function bring(
   previous: Pick<UpgradeResult, "schematicId"> | undefined,
 ): Promise<UpgradeResult> {
   const earlier = await run.earlier();
-  const paused = await run.reach(earlier);
+  const reached = await run.reach(earlier);
   await run.join();
-  const { before, way } = await run.compare(paused);
-  if (way === "none" && !earlier.cordoned && (await run.driverIsRight())) {
-    bench.report("equal: runs the wanted image and configuration, nothing to do");
-    return run.result(false, before);
+  const { before, way, paused } = await run.compare(reached);
+  if (way === "none" && earlier.cordoned !== true && (await run.driverIsRight())) {
+    if (earlier.cordoned === false || !(await run.isCordoned())) {
+      bench.report("equal: runs the wanted image and configuration, nothing to do");
+      return run.result(false, before);
+    }
   }
-  if (way !== "none") await run.precheck(before, previous?.schematicId);
+  if (way !== "none") await run.precheck(before, previous?.schematicId, paused);
   const reboots = way === "reboot" || (way === "live" && !(await run.applied()));
   const after = reboots ? await run.reboot(before) : undefined;
   await run.verify();

@@ -12,6 +12,8 @@ export class FakeCluster implements Cluster {
   readonly calls: string[] = [];
   afterCall: (call: string) => void = () => {};
   unreachable = false;
+  /** How an eviction fails, by pod name. */
+  readonly failing: Record<string, CallError> = {};
   alone = false;
 
   constructor(
@@ -48,6 +50,8 @@ export class FakeCluster implements Cluster {
     return this.podList;
   }
   async evict(pod: PodState): Promise<{ refused?: string }> {
+    const failure = this.failing[pod.name];
+    if (failure !== undefined) throw failure;
     const refused = this.budgets[pod.name];
     if (refused !== undefined) return { refused };
     this.podList = this.podList.map((each) => (each.uid === pod.uid ? { ...each, terminating: true } : each));

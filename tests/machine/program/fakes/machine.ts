@@ -1,11 +1,6 @@
 import { CallError, type CallProblem } from "../../../../components/machine/program/failure";
-import type {
-  Configurations,
-  EtcdMember,
-  Machine,
-  MachineStatus,
-  UpgradeApi,
-} from "../../../../components/machine/program/machine";
+import type { ClusterMachine, PlacedMember } from "../../../../components/machine/program/upgrade/control-planes";
+import type { Configurations, MachineStatus, UpgradeApi } from "../../../../components/machine/program/machine";
 import type { RunningImage } from "../../../../components/recipe/machine/losses";
 import type { FakeClock } from "./clock";
 import { MODULES, schematics } from "./task";
@@ -16,7 +11,7 @@ const NVIDIA: Record<string, string> = { [schematics.gpu]: "570.211.01", [schema
  * A machine in memory. Emulates what the phases depend on: an upgrade takes an image on, then the machine goes down and
  * comes back with a new boot id and whatever was staged, with the old image after a rollback.
  */
-export class FakeMachine implements Machine {
+export class FakeMachine implements ClusterMachine {
   talosVersion = "v1.12.4";
   running: RunningImage = { extensions: {}, configuredArgs: [], platform: "metal", secureBoot: false };
   schematicId: string | undefined = schematics.plain;
@@ -38,8 +33,13 @@ export class FakeMachine implements Machine {
   hangingPulls = 0;
   /** Seconds from the request to the way down, and from there to running. */
   timing = { install: 40, boot: 120 };
-  members: EtcdMember[] = [{ id: "1", hostname: "cp-1", learner: false }];
+  members: PlacedMember[] = [{ id: "1", hostname: "cp-1", learner: false, urls: ["https://10.0.0.1:2380"] }];
+  memberId: string | undefined = "1";
   etcdComplaints: string[] = [];
+  /** State of the service etcd; undefined where there is none, as on a worker. */
+  etcdState: string | undefined;
+  /** What is at other addresses of the cluster; nothing answers at any other. */
+  readonly network: Record<string, FakeMachine> = {};
   /** Mutating calls, in order. */
   readonly calls: string[] = [];
   /** Called after every mutating call took effect. */
@@ -77,11 +77,12 @@ export class FakeMachine implements Machine {
     });
   }
   async services(): Promise<Record<string, string>> {
-    return this.ask("services", () =>
-      NVIDIA[this.schematicId ?? ""] === undefined
+    return this.ask("services", () => ({
+      ...(this.etcdState === undefined ? {} : { etcd: this.etcdState }),
+      ...(NVIDIA[this.schematicId ?? ""] === undefined
         ? {}
-        : { "ext-nvidia-persistenced": this.loadedDriver() === undefined ? "Waiting" : "Running" },
-    );
+        : { "ext-nvidia-persistenced": this.loadedDriver() === undefined ? "Waiting" : "Running" }),
+    }));
   }
   async bootErrors(): Promise<string[]> {
     return this.ask("bootErrors", () => this.bootProblems);
@@ -111,11 +112,19 @@ export class FakeMachine implements Machine {
   async reboot(): Promise<void> {
     return this.act("reboot", () => this.goDown());
   }
-  async etcdMembers(): Promise<EtcdMember[]> {
+  async etcdMembers(): Promise<PlacedMember[]> {
     return this.ask("etcdMembers", () => this.members);
   }
   async etcdProblems(): Promise<string[]> {
     return this.ask("etcdProblems", () => this.etcdComplaints);
+  }
+  async etcdMember(): Promise<string | undefined> {
+    return this.ask("etcdMember", () => this.memberId);
+  }
+  at(address: string): FakeMachine {
+    const nothing = new FakeMachine(this.clock);
+    nothing.down = true;
+    return this.network[address] ?? nothing;
   }
 
   private goDown(image?: string): void {

@@ -159,8 +159,8 @@ describe("refused before anything is disturbed", () => {
   test("a control plane of two, with a learner, a sick member and another one down, all at once", async () => {
     const made = setup({ role: "controlplane" });
     made.machine.members = [
-      { id: "1", hostname: "cp-1", learner: false },
-      { id: "2", hostname: "cp-2", learner: true },
+      { id: "1", hostname: "cp-1", learner: false, urls: ["https://10.0.0.1:2380"] },
+      { id: "2", hostname: "cp-2", learner: true, urls: ["https://10.0.0.2:2380"] },
     ];
     made.machine.etcdComplaints = ["NOSPACE"];
     const upgrading = new FakeMachine(made.clock);

@@ -1,3 +1,4 @@
+import { CallError } from "../../../../components/machine/program/failure";
 import { costOf, holding } from "../../../../components/machine/program/upgrade/leaving-pods";
 import { pod } from "../fakes";
 import { failure, setup } from "../setup";
@@ -41,4 +42,21 @@ test("pods are told of before they are evicted, each once; those that do not go 
     /pod default\/db did not go within 5m: .*whoever owns the disruption budget default\/db-1 decides/,
   );
   expect(findings[1]).toMatch(/pod default\/web .*default\/web-1 decides.*kubectl uncordon gpu-1/);
+});
+
+test("a pod that goes already is not told again", async () => {
+  const { clock, cluster, run } = setup();
+  cluster.podList = [pod("going", { terminating: true }), pod("app")];
+  clock.after(60, () => (cluster.podList = cluster.podList.filter(({ name }) => name !== "going")));
+  expect(await run()).toMatchObject({ rebooted: true });
+  expect(cluster.calls).toEqual(["cordon", "evict app", "uncordon"]);
+});
+
+test("a pod whose eviction nobody answered is not said to be terminating", async () => {
+  const { cluster, run } = setup();
+  cluster.podList = [pod("app")];
+  cluster.failing["app"] = new CallError("unreachable", "Kubernetes: connection refused");
+  expect(await failure(run())).toMatch(
+    /pod default\/app did not go within 5m: it was not told to go \(last: Kubernetes: connection refused\); .*see that the Kubernetes API answers/,
+  );
 });

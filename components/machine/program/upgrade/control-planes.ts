@@ -1,0 +1,171 @@
+import { isIPv6 } from "node:net";
+import { type Failure, isTransient, lastLine } from "../failure";
+import type { EtcdMember, Machine } from "../machine";
+import type { UpgradeTask } from "../task";
+import type { Workbench } from "./install";
+
+type Findings = ConstructorParameters<typeof Failure>[0];
+
+/** A member of etcd, and where the others reach it. */
+export interface PlacedMember extends EtcdMember {
+  urls: string[];
+}
+
+/** A machine by which the other members of its etcd are found. */
+export interface ClusterMachine extends Machine {
+  etcdMembers(): Promise<PlacedMember[]>;
+  /** ID of its own member; undefined where etcd does not say. */
+  etcdMember(): Promise<string | undefined>;
+  /** The machine at another address of the cluster, asked with the same credentials. */
+  at(address: string): ClusterMachine;
+}
+
+type Bench = Pick<Workbench, "machine" | "others" | "report">;
+
+const LOSES = "an upgrade may lose the quorum";
+const TWO_DOWN = "two control planes down at a time may lose etcd's quorum";
+const BRING_UP = "bring it up and run again";
+const REPAIR = "repair etcd (`talosctl etcd status`) and run again";
+
+/**
+ * Whether a control plane may go: every etcd member votes and is healthy, there are not exactly two, and every other
+ * control plane is up, also one that is not in the stack. LifecycleService.Upgrade and Reboot do not check any of it,
+ * MachineService.Upgrade checks etcd (talos v1.13.9 internal/app/lifecycle/lifecycle.go, internal/pkg/etcd).
+ *
+ * @param paused whether its boot is paused. Talos then most often has not come to etcd, and a member that is down costs no
+ *   quorum by a reboot; where it is up all the same, as on a boot that waits for a driver, it is asked as ever.
+ */
+export async function checkControlPlanes(task: UpgradeTask, bench: Bench, paused: boolean): Promise<Findings> {
+  if (task.role !== "controlplane") return [];
+  const down = paused && (await bench.machine.services())["etcd"] !== "Running";
+  const own = down ? [] : await checkMembers(task, bench);
+  return [...own, ...(await checkOthers(task, bench))];
+}
+
+/** What the machine's own etcd says, and the members that it knows and the stack does not. */
+async function checkMembers(task: UpgradeTask, bench: Bench): Promise<Findings> {
+  const { machine } = bench;
+  const finding = findingOf(task);
+  const members = await machine.etcdMembers();
+  const two = finding(
+    "etcd has two members",
+    "while one reboots the other has no quorum, and the Kubernetes API stops",
+    "add a third control plane, or remove one member with `talosctl etcd leave`",
+  );
+  const learners = members
+    .filter(({ learner }) => learner)
+    .map(({ hostname }) =>
+      finding(
+        `etcd member ${hostname} is a learner`,
+        "it does not vote yet, so the quorum is smaller than it looks",
+        "wait until it has caught up and run again",
+      ),
+    );
+  const problems = await machine.etcdProblems();
+  const findings = [
+    ...(members.length === 2 ? [two] : []),
+    ...learners,
+    ...problems.map((problem) => finding(`its etcd member complains: ${problem}`, LOSES, REPAIR)),
+  ];
+  for (const member of await strangersAmong(members, task, bench)) {
+    findings.push(...(await checkStranger(member, task, bench)));
+  }
+  return findings;
+}
+
+/** Control planes of the stack. */
+async function checkOthers(task: UpgradeTask, { others }: Bench): Promise<Findings> {
+  const findings: Findings = [];
+  for (const [address, other] of others) {
+    try {
+      findings.push(...(await healthOf(address, other, task)));
+    } catch (error) {
+      findings.push(
+        findingOf(task)(`control plane ${address} does not answer (${lastLine(error)})`, TWO_DOWN, BRING_UP),
+      );
+    }
+  }
+  return findings;
+}
+
+/** Stage and etcd of another control plane. @throws CallError where it does not say its stage. */
+async function healthOf(address: string, other: Machine, task: UpgradeTask): Promise<Findings> {
+  const finding = findingOf(task);
+  const { stage } = await other.status();
+  const problems = await other.etcdProblems().catch((error: unknown) => {
+    if (isTransient(error)) throw error;
+    return [lastLine(error)]; // it is there, and has no etcd: one that was made a worker, say
+  });
+  return [
+    ...(stage === "running"
+      ? []
+      : [finding(`control plane ${address} is in stage ${stage}`, TWO_DOWN, "wait until it runs and run again")]),
+    ...problems.map((problem) => finding(`the etcd member at ${address} complains: ${problem}`, LOSES, REPAIR)),
+  ];
+}
+
+/**
+ * Members that are neither this machine nor another control plane of the stack. A machine may give etcd another address than
+ * the stack has for it (`cluster.etcd.advertisedSubnets`), so where an address is not the stack's, the machines are asked which
+ * member is theirs.
+ */
+async function strangersAmong(
+  members: PlacedMember[],
+  { address }: UpgradeTask,
+  { machine, others }: Bench,
+): Promise<PlacedMember[]> {
+  const known = new Set([address, ...others.keys()].map(canonical));
+  const left = members.filter((member) => !addressesOf(member).some((its) => known.has(its)));
+  if (left.length === 0) return [];
+  const ours = new Set<string | undefined>();
+  for (const one of [machine, ...others.values()]) ours.add(await one.etcdMember().catch(() => undefined));
+  return left.filter(({ id }) => !ours.has(id));
+}
+
+/**
+ * A member that is not in the stack counts for the quorum as well. Asked with the stack's credentials; where these are refused,
+ * or nothing says where it is, its health is unknown, which is told and stops nothing.
+ */
+async function checkStranger(member: PlacedMember, task: UpgradeTask, { machine, report }: Bench): Promise<Findings> {
+  const who = `etcd member ${member.hostname || member.id}, not in the stack`;
+  const addresses = addressesOf(member);
+  if (addresses.length === 0) {
+    report(`precheck: ${who}: its health is not known, it gives no address (${member.urls.join(", ") || "no URL"})`);
+    return [];
+  }
+  const errors: unknown[] = [];
+  for (const address of addresses) {
+    try {
+      return await healthOf(`${address} (${who})`, machine.at(address), task);
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  const telling = errors.find((error) => !isTransient(error));
+  if (telling === undefined) {
+    const problem = `control plane ${addresses.join(", ")} (${who}) does not answer (${lastLine(errors[0])})`;
+    const gone = "where it is gone for good, take it out with `talosctl etcd remove-member`";
+    return [findingOf(task)(problem, TWO_DOWN, `${BRING_UP}; ${gone}`)];
+  }
+  report(`precheck: ${who}: its health is not known, it cannot be asked (${lastLine(telling)})`);
+  return [];
+}
+
+const findingOf =
+  ({ machine }: UpgradeTask) =>
+  (problem: string, why: string, remedy: string): Findings[number] => ({
+    field: `machines.${machine}`,
+    problem,
+    why,
+    remedy,
+  });
+
+/** Where a member is, by its URLs, each address once. */
+function addressesOf({ urls }: PlacedMember): string[] {
+  const hosts = urls.map((url) => (URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : ""));
+  return [...new Set(hosts.filter((host) => host !== ""))];
+}
+
+/** An address as a URL has it: IPv6 has more than one way to be written. */
+const canonical = (address: string): string =>
+  isIPv6(address) ? new URL(`https://[${address}]`).hostname.slice(1, -1) : address.toLowerCase();
