@@ -1,4 +1,4 @@
-import { GpuCluster } from "../components";
+import { GpuCluster } from "../components/index";
 import { clusterOf, credentials } from "./cluster";
 import { type Spread, spreadOf } from "./statistics";
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { GpuCluster } from "../components";
+import { GpuCluster } from "../components/index";
 import { record, type Run } from "../tests/support/recorder";
 import { machineConfiguration, machineOutputs } from "../tests/support/talos";
 import { clusterOf, credentials } from "./cluster";

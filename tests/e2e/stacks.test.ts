@@ -34,11 +34,12 @@ const expected: Record<string, Expected> = {
   rtx3090: {
     machines: { rtx3090: { talosVersion: "v1.10.9", driverVersion: "570.148.08", gpus: "8" } },
     workloads: ["gpu-pods/gpu-test-1", "gpu-pods/gpu-test-2", "gpu-pods/gpu-test-3", "gpu-pods/gpu-test-4"],
-    // Sharing is in the release's values, the power limit in a DaemonSet of the stack's own.
+    // Sharing is in the release's values, the power limit in a DaemonSet of the stack's own, which a label of ours leads to its nodes.
     unseen: [
       "kubernetes.release",
       "kubernetes.sharingConfig",
       "machines.rtx3090.allocatable",
+      "machines.rtx3090.nodeLabels",
       "machines.rtx3090.powerLimit",
     ],
   },

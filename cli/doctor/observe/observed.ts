@@ -97,7 +97,8 @@ export function observedDeployment({ metadata, spec, status }: k8s.V1Deployment)
 /** What the doctor keeps of a Job. */
 export const observedJob = ({ metadata, spec, status }: k8s.V1Job): ObservedJob => {
   const untested = spec?.suspend === true ? metadata?.annotations?.[UNTESTED] : undefined;
-  const created = metadata?.creationTimestamp?.toISOString();
+  const made = metadata?.creationTimestamp; // of a Job as it was listed, text
+  const created = made === undefined ? undefined : new Date(made).toISOString();
   return {
     ...named(metadata),
     ...(created === undefined ? {} : { created }),
