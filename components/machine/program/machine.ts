@@ -30,8 +30,12 @@ export interface Machine {
   reboot(): Promise<void>;
   /** Members of the machine's etcd cluster. */
   etcdMembers(): Promise<EtcdMember[]>;
+  /** ID of its own member of etcd; undefined where etcd does not say. */
+  etcdMember(): Promise<string | undefined>;
   /** Complaints of this machine's etcd member; empty when it is healthy. */
   etcdProblems(): Promise<string[]>;
+  /** The machine at another address of the cluster, asked with the same credentials. */
+  at(address: string): Machine;
 }
 
 /**
@@ -62,6 +66,8 @@ export interface EtcdMember {
   hostname: string;
   /** A learner does not vote yet. */
   learner: boolean;
+  /** Where the others reach it, for peers and for clients. */
+  urls: string[];
 }
 
 /** The machine's node in Kubernetes, as the drain sees it. */

@@ -6,20 +6,6 @@ import type { Workbench } from "./install";
 
 type Findings = ConstructorParameters<typeof Failure>[0];
 
-/** A member of etcd, and where the others reach it. */
-export interface PlacedMember extends EtcdMember {
-  urls: string[];
-}
-
-/** A machine by which the other members of its etcd are found. */
-export interface ClusterMachine extends Machine {
-  etcdMembers(): Promise<PlacedMember[]>;
-  /** ID of its own member; undefined where etcd does not say. */
-  etcdMember(): Promise<string | undefined>;
-  /** The machine at another address of the cluster, asked with the same credentials. */
-  at(address: string): ClusterMachine;
-}
-
 type Bench = Pick<Workbench, "machine" | "others" | "report">;
 
 const LOSES = "an upgrade may lose the quorum";
@@ -110,10 +96,10 @@ async function healthOf(address: string, other: Machine, task: UpgradeTask): Pro
  * member is theirs.
  */
 async function strangersAmong(
-  members: PlacedMember[],
+  members: EtcdMember[],
   { address }: UpgradeTask,
   { machine, others }: Bench,
-): Promise<PlacedMember[]> {
+): Promise<EtcdMember[]> {
   const known = new Set([address, ...others.keys()].map(canonical));
   const left = members.filter((member) => !addressesOf(member).some((its) => known.has(its)));
   if (left.length === 0) return [];
@@ -126,7 +112,7 @@ async function strangersAmong(
  * A member that is not in the stack counts for the quorum as well. Asked with the stack's credentials; where these are refused,
  * or nothing says where it is, its health is unknown, which is told and stops nothing.
  */
-async function checkStranger(member: PlacedMember, task: UpgradeTask, { machine, report }: Bench): Promise<Findings> {
+async function checkStranger(member: EtcdMember, task: UpgradeTask, { machine, report }: Bench): Promise<Findings> {
   const who = `etcd member ${member.hostname || member.id}, not in the stack`;
   const addresses = addressesOf(member);
   if (addresses.length === 0) {
@@ -161,7 +147,7 @@ const findingOf =
   });
 
 /** Where a member is, by its URLs, each address once. */
-function addressesOf({ urls }: PlacedMember): string[] {
+function addressesOf({ urls }: EtcdMember): string[] {
   const hosts = urls.map((url) => (URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : ""));
   return [...new Set(hosts.filter((host) => host !== ""))];
 }

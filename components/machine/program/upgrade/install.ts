@@ -1,7 +1,6 @@
 import { formatDuration } from "../../duration";
 import type { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor, type Clock } from "../clock";
-import type { ClusterMachine } from "./control-planes";
 import { CallError, Failure, isTransient, lastLine } from "../failure";
 import type { Cluster, Machine } from "../machine";
 import type { Report } from "../progress";
@@ -12,9 +11,9 @@ const STARTS = 3;
 
 /** What the upgrade works with. */
 export interface Workbench {
-  machine: ClusterMachine;
+  machine: Machine;
   /** The other control planes of the stack by address. */
-  others: Map<string, ClusterMachine>;
+  others: Map<string, Machine>;
   /** Kubernetes; undefined without credentials. */
   cluster: Cluster | undefined;
   /** Version of talosctl. */

@@ -1,6 +1,11 @@
 import { CallError, type CallProblem } from "../../../../components/machine/program/failure";
-import type { ClusterMachine, PlacedMember } from "../../../../components/machine/program/upgrade/control-planes";
-import type { Configurations, MachineStatus, UpgradeApi } from "../../../../components/machine/program/machine";
+import type {
+  Configurations,
+  EtcdMember,
+  Machine,
+  MachineStatus,
+  UpgradeApi,
+} from "../../../../components/machine/program/machine";
 import type { RunningImage } from "../../../../components/recipe/machine/losses";
 import type { FakeClock } from "./clock";
 import { MODULES, schematics } from "./task";
@@ -11,7 +16,7 @@ const NVIDIA: Record<string, string> = { [schematics.gpu]: "570.211.01", [schema
  * A machine in memory. Emulates what the phases depend on: an upgrade takes an image on, then the machine goes down and
  * comes back with a new boot id and whatever was staged, with the old image after a rollback.
  */
-export class FakeMachine implements ClusterMachine {
+export class FakeMachine implements Machine {
   talosVersion = "v1.12.4";
   running: RunningImage = { extensions: {}, configuredArgs: [], platform: "metal", secureBoot: false };
   schematicId: string | undefined = schematics.plain;
@@ -33,7 +38,7 @@ export class FakeMachine implements ClusterMachine {
   hangingPulls = 0;
   /** Seconds from the request to the way down, and from there to running. */
   timing = { install: 40, boot: 120 };
-  members: PlacedMember[] = [{ id: "1", hostname: "cp-1", learner: false, urls: ["https://10.0.0.1:2380"] }];
+  members: EtcdMember[] = [{ id: "1", hostname: "cp-1", learner: false, urls: ["https://10.0.0.1:2380"] }];
   memberId: string | undefined = "1";
   etcdComplaints: string[] = [];
   /** State of the service etcd; undefined where there is none, as on a worker. */
@@ -112,7 +117,7 @@ export class FakeMachine implements ClusterMachine {
   async reboot(): Promise<void> {
     return this.act("reboot", () => this.goDown());
   }
-  async etcdMembers(): Promise<PlacedMember[]> {
+  async etcdMembers(): Promise<EtcdMember[]> {
     return this.ask("etcdMembers", () => this.members);
   }
   async etcdProblems(): Promise<string[]> {

@@ -1,4 +1,6 @@
 import type { SecretFiles } from "../../../../components/machine/program/credentials";
+import { CallError } from "../../../../components/machine/program/failure";
+import { isStaged } from "../../../../components/machine/program/talos/configuration-text";
 import { TalosMachine } from "../../../../components/machine/program/talos/talos-machine";
 import type { Talosctl } from "../../../../components/machine/program/talos/talosctl";
 
@@ -41,4 +43,37 @@ test("the machine at another address is asked with the same talosctl", async () 
   const { nodes, machine: one } = machine();
   expect(await one.at("10.0.0.2").etcdProblems()).toEqual([]);
   expect(nodes).toEqual(["10.0.0.2"]);
+});
+
+describe("the configurations of a machine", () => {
+  /** Its answers: resources by ID, and its files. */
+  const answering = (resources: Record<string, string>, files: Record<string, string> = {}): TalosMachine => {
+    const texts = Object.entries(resources).map(([id, spec]) => JSON.stringify({ metadata: { id }, spec }, null, 4));
+    const run = (args: readonly string[]): Promise<string> => {
+      if (args.includes("machineconfig")) return Promise.resolve(`${texts.join("\n")}\n`);
+      const file = files[args[args.indexOf("read") + 1] ?? ""];
+      return file === undefined
+        ? Promise.reject(new CallError("missing", "no such file or directory"))
+        : Promise.resolve(file);
+    };
+    return new TalosMachine({ run } as unknown as Talosctl, "192.0.2.1", {} as SecretFiles);
+  };
+  const [active, next] = ["version: v1alpha1\n", "version: v1alpha1\ndebug: true\n"];
+  const onDisk = "/system/state/config.yaml";
+
+  test("what waits for the next boot is a resource since Talos 1.10", async () => {
+    const machine = answering({ v1alpha1: active, persistent: next }, { [onDisk]: "never read" });
+    expect(await machine.configurations()).toEqual({ active, persistent: next });
+  });
+
+  test("before that it is a file, without which nothing staged would ever be seen", async () => {
+    const configurations = await answering({ v1alpha1: active }, { [onDisk]: next }).configurations();
+    expect(configurations).toEqual({ active, persistent: next });
+    expect(isStaged(configurations)).toBe(true);
+  });
+
+  test("a machine that has neither has nothing staged", async () => {
+    expect(await answering({ v1alpha1: active }).configurations()).toEqual({ active });
+    expect(await answering({}, { [onDisk]: next }).configurations()).toEqual({});
+  });
 });
