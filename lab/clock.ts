@@ -1,5 +1,8 @@
 import type { TimeoutsSpec } from "../components/recipe/stack/spec/index";
 
+/** Lab seconds per second where nobody says how many: the programs of a real node take the time that they take. */
+export const usualTimeScale = { emulated: 80, real: 60 };
+
 /** Limits that a stack has when it says nothing, in minutes; the documentation of `TimeoutsSpec` says the same. */
 const usualMinutes: Record<keyof TimeoutsSpec, number> = {
   pull: 10,
@@ -13,13 +16,13 @@ const usualMinutes: Record<keyof TimeoutsSpec, number> = {
 
 /**
  * Seconds that real parts may need beside the machines' scaled time: talosctl and the machine program, and more where the
- * API server, the scheduler, Helm and several pods take part. Those of a reboot must end before an emulated machine gives
- * up booting (70 lab minutes) and goes back to its old image: a look at it would then find another cause.
+ * API server, the scheduler, Helm and several pods take part. Those of a reboot must end well before an emulated machine
+ * gives up booting (`bootTimeout` of lab/machines) and goes back to its old image: a look at it would then find another cause.
  */
 const realPartsSeconds: Record<keyof TimeoutsSpec, number> = {
   pull: 25,
   drain: 25,
-  reboot: 25,
+  reboot: 15,
   verify: 25,
   release: 45,
   gate: 45,
@@ -39,7 +42,7 @@ const whereAFixIsLeftOut: Partial<typeof realPartsSeconds> = { gate: 12, workloa
 const moreWhereANodeIsReal: Record<keyof TimeoutsSpec, number> = {
   pull: 0,
   drain: 30,
-  reboot: 10,
+  reboot: 20,
   verify: 30,
   release: 60,
   gate: 60,

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { type FixId, fixIds } from "../components/diagnosis";
+import { usualTimeScale } from "./clock";
 
 /** What `npm run lab` was asked to do. */
 export interface LabOptions {
@@ -88,8 +89,8 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
   --may-change-the-card
                       cases may set another power limit, and set it back
   --table FILE        the cases' table as Markdown, beside what is printed
-  --time-scale N      lab seconds per second (default 60: a minute of a machine's reboot takes a second; a real node's
-                      programs take the time that they take)
+  --time-scale N      lab seconds per second (default 80: a minute of a machine's reboot takes three quarters of a second;
+                      with --node real 60, as its programs take the time that they take)
   --help
 `;
 
@@ -190,7 +191,7 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     gpu: values.gpu,
     mayChangeTheCard: values["may-change-the-card"],
     ...(values.table === undefined ? {} : { table: values.table }),
-    timeScale: wholeNumber("--time-scale", values["time-scale"] ?? "60", 1, 1000),
+    timeScale: wholeNumber("--time-scale", values["time-scale"] ?? String(usualTimeScale[values.node]), 1, 1000),
     ...(show === undefined ? {} : { show }),
   };
 }

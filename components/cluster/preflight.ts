@@ -6,7 +6,7 @@ import type { PreflightTask } from "../machine/program/preflight/task";
 import { runProgram } from "../machine/program-resource";
 import { imageOf } from "../machine/upgrade";
 import { shortHash } from "../recipe/short-hash";
-import { namespacesMade } from "../recipe/stack/workloads";
+import { namespacesMade, plannedVolumes } from "../recipe/stack/workloads";
 import type { MachineRecipe, Plan } from "../recipe/types";
 
 /** How long the Kubernetes API is waited for: a control plane that an update killed in its reboot comes back within it. */
@@ -58,6 +58,7 @@ export function taskOf({ spec, machines, kubernetes }: Plan): Omit<PreflightTask
     chart: { name: chart, version, repository },
     kubernetes: spec.bootstrap !== true,
     namespaces: made.sort(),
+    volumes: plannedVolumes(spec),
     mark: { annotation: OWNER, ours: `${pulumi.getProject()}/${pulumi.getStack()}/` },
     drain: spec.upgrade?.drain ?? true,
     limit: PATIENCE,

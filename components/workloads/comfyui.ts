@@ -34,7 +34,7 @@ export class ComfyUi extends pulumi.ComponentResource {
       name,
       kind,
       args,
-      { keeps: "data", storage: "50Gi", pod: (data, readyWithin) => pod(args, data, readyWithin) },
+      { storage: "50Gi", pod: (data, readyWithin) => pod(args, data, readyWithin) },
       { parent: this },
     ).endpoint;
     this.registerOutputs({ endpoint: this.endpoint });

@@ -34,7 +34,7 @@ export class Ollama extends pulumi.ComponentResource {
       name,
       kind,
       args,
-      { keeps: "models", storage: "30Gi", pod: (models, readyWithin) => pod(args, models, readyWithin) },
+      { storage: "30Gi", pod: (models, readyWithin) => pod(args, models, readyWithin) },
       child,
     );
     const pulled = ollamaModels(

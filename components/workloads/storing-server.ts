@@ -4,6 +4,7 @@ import type { GpuAccess } from "./gpu-access";
 import { namespaceOf, type NamespaceRule } from "./namespace";
 import { type Server, server } from "./server";
 import { volume } from "./volume";
+import { volumeName } from "../recipe/stack/workloads/descriptor";
 
 /** Arguments that every server on GPUs with a volume has. */
 export interface StoringArgs extends GpuAccess {
@@ -15,8 +16,6 @@ export interface StoringArgs extends GpuAccess {
 
 /** What differs from kind to kind. */
 export interface Storing {
-  /** What the volume holds, in the word that names it: `models`. */
-  keeps: string;
   /** Size of the volume where none is given, e.g. `30Gi`. */
   storage: string;
   /** The pod, with this volume. It may be ready within so many seconds. */
@@ -29,17 +28,17 @@ export interface Storing {
 /** A server on GPUs that keeps data: namespace, volume, Deployment and Service. */
 export function storingServer<Args extends StoringArgs>(
   name: string,
-  kind: NamespaceRule<NoInfer<Args>> & { readonly server: { readonly port: number } },
+  kind: NamespaceRule<NoInfer<Args>> & { readonly server: { readonly port: number }; readonly keeps: string },
   args: Args,
-  { keeps, storage, pod }: Storing,
+  { storage, pod }: Storing,
   opts: pulumi.CustomResourceOptions,
 ): Server {
   const { name: ownName, port } = kind.server;
   const { active = true, readyWithin = 1200, exposure, storageClass } = args;
   const namespace = namespaceOf(name, kind, args, opts);
   const kept = volume(
-    `${name}-${keeps}`,
-    { name: `${ownName}-${keeps}`, namespace, storage: args.storage ?? storage, storageClass },
+    `${name}-${kind.keeps}`,
+    { name: volumeName(kind), namespace, storage: args.storage ?? storage, storageClass },
     opts,
   );
   const settings = { name: ownName, namespace, port, active, readyWithin, exposure };

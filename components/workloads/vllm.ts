@@ -36,7 +36,7 @@ export class Vllm extends pulumi.ComponentResource {
       name,
       kind,
       args,
-      { keeps: "cache", storage: "100Gi", pod: (cache, readyWithin) => pod(args, cache, readyWithin) },
+      { storage: "100Gi", pod: (cache, readyWithin) => pod(args, cache, readyWithin) },
       { parent: this },
     );
     this.endpoint = pulumi.interpolate`${vllm.endpoint}/v1`;

@@ -20,8 +20,9 @@ export interface ControlPlane {
   /** Resolves when it has ended, wanted or not. */
   ended: Promise<Ended>;
   /**
-   * Has another controller manager follow the running one. Its garbage collector learns of the kinds that there are when it starts, and
-   * then every 30 s (kubernetes, cmd/kube-controller-manager/app/core.go, `syncPeriod`). Undefined for a lent one.
+   * Has another controller manager follow the running one, which works until the other does. Its garbage collector learns of the kinds
+   * that there are when it starts, and then every 30 s (kubernetes, cmd/kube-controller-manager/app/core.go, `syncPeriod`). Undefined
+   * for a lent one.
    */
   restartControllers?(): Promise<void>;
   /** Stops every component and removes the folder, or gives a lent one back. May be called again. */

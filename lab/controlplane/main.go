@@ -6,6 +6,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -38,6 +39,9 @@ func main() {
 	if len(arguments) > 0 && arguments[0] == childCommand {
 		go exitWithParent()
 		arguments = arguments[1:]
+		if len(arguments) > 0 && arguments[0] == controllerManager {
+			go emptyNamespaces(context.Background(), arguments[1:])
+		}
 	}
 	if len(arguments) > 0 && components[arguments[0]] != nil {
 		os.Args = arguments

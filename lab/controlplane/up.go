@@ -112,8 +112,7 @@ func up(ctx context.Context, folder string, renewable bool, asked <-chan string)
 // obey does what a word on standard input asks for. What was found to do goes back as a line.
 func obey(ctx context.Context, word string, controllers *controllers, unused *renewal, children *family) (renewed, error) {
 	if word == "restart" {
-		controllers.end()
-		return renewed{}, controllers.follow()
+		return renewed{}, controllers.handOver(ctx)
 	}
 	if unused == nil {
 		return renewed{}, fmt.Errorf("%q on standard input needs --renewable at the start", word)

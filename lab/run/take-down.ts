@@ -11,12 +11,12 @@ import { until } from "../until";
 export const downPhase: Phase<Running> = {
   title: "down",
   run: async (lab, say) => {
-    // A cluster that is older than this lab's has a garbage collector that knows the kinds which the stack brought.
-    const [up] = await Promise.all([lookAround(lab), lab.controlPlane.restartControllers?.()]);
-    const { result, seconds, diagnostics } = await lab.engine.destroy({
-      signal: lab.session.signal,
-      onEvent: narrate(say),
-    });
+    const up = await lookAround(lab);
+    const [{ result, seconds, diagnostics }] = await Promise.all([
+      lab.engine.destroy({ signal: lab.session.signal, onEvent: narrate(say) }),
+      // A cluster that is older than this lab's has a garbage collector that knows the kinds which the stack brought.
+      lab.controlPlane.restartControllers?.(),
+    ]);
     if (result !== "succeeded") {
       downFailed(
         lab,

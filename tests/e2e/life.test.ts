@@ -14,12 +14,11 @@ beforeAll(async () => {
 
 /** Every edit and its end, in their order. */
 const stepsOf = (edits: LifeEdit[]): string[] =>
-  edits.flatMap(({ name, then = [], stays }) => [
-    name,
-    ...stepsOf(then),
-    `${name}, taken back`,
-    ...(stays === undefined ? [] : [`${name}, after the refusal`]),
-  ]);
+  edits.flatMap(({ name, then = [], stays, refused }) =>
+    refused !== undefined
+      ? [name, `${name}, without a preview`, `${name}, after the refusal`]
+      : [name, ...stepsOf(then), `${name}, taken back`, ...(stays === undefined ? [] : [`${name}, after the refusal`])],
+  );
 
 const handSteps = ["deleted by hand, --refresh", "deleted by hand, lookAgain", "--replace of everything"];
 

@@ -6,7 +6,7 @@ import {
   type ReleaseRecord,
   sameStack,
 } from "../../components/kubernetes/guard/live";
-import { verdictOnObject, verdictOnRelease } from "../../components/kubernetes/guard/verdict";
+import { verdictOnMove, verdictOnObject, verdictOnRelease } from "../../components/kubernetes/guard/verdict";
 import * as pulumi from "@pulumi/pulumi";
 import * as k8s from "@pulumi/kubernetes";
 import { record } from "../support/recorder";
@@ -30,14 +30,22 @@ describe("an object that Pulumi is about to create", () => {
     ["was lost, at preview", live({ owner: ours }), ours, true, "create"],
     ["was lost, and holds something", live({ owner: ours, holds: ["Pod x"] }), ours, false, /holds Pod x/],
     ["holds something, at preview", live({ owner: ours, holds: ["Pod x"] }), ours, true, /--replace.*holds Pod x/],
+    [
+      "is a claim with a volume, at preview",
+      live({ kind: "PersistentVolumeClaim", owner: ours, holds: ["volume v"] }),
+      ours,
+      true,
+      /made anew \(another storageClass, or --replace\).*holds volume v.*put the storageClass back/,
+    ],
     // It goes first (deleteBeforeReplace).
     [
-      "is a volume that --replace asks for, at preview",
-      live({ kind: "PersistentVolumeClaim", owner: ours, holds: ["volume v"] }),
+      "is a claim that never got a volume, at preview",
+      live({ kind: "PersistentVolumeClaim", owner: ours }),
       ours,
       true,
       "create",
     ],
+    ["is what keeps no data, at preview", live({ kind: "ConfigMap", owner: ours, holds: ["x"] }), ours, true, "create"],
     ["is another stack's", live({ owner: ownerText("shop/test", "gpu-namespace", "77") }), ours, false, /shop\/test/],
     ["is another stack's, at preview", live({ owner: ownerText("shop/test", "ns", "77") }), undefined, true, /made by/],
     [
@@ -56,6 +64,30 @@ describe("an object that Pulumi is about to create", () => {
     const verdict = verdictOnObject(there, owner, preview);
     if (wanted instanceof RegExp) expect(verdict).toEqual({ refuse: expect.stringMatching(wanted) });
     else expect(verdict).toMatchObject({ take: wanted === "take away" ? [there] : [] });
+  });
+});
+
+describe("what the same resource has elsewhere", () => {
+  const claim = { apiVersion: "v1", kind: "PersistentVolumeClaim", name: "ollama-models", namespace: "ai" };
+  const former = live({ ...claim, namespace: "ollama", owner: ours, holds: ["volume v"] });
+  const namespace = live({ name: "ollama", owner: ours, holds: ["Pod x", "PersistentVolumeClaim y"] });
+
+  test("a volume in the former namespace, and a claim in the namespace of the former name, are not deleted for it", () => {
+    const refused =
+      /^PersistentVolumeClaim ollama\/ollama-models: holds volume v, and would be deleted once .*ai\/ollama-models is there; /;
+    expect(verdictOnMove([former], claim)).toEqual({ refuse: expect.stringMatching(refused) });
+    expect(verdictOnMove([namespace], live({ name: "ai" }))).toEqual({
+      refuse: expect.stringMatching(/^Namespace ollama: holds PersistentVolumeClaim y, and .*put the namespace back/),
+    });
+  });
+
+  test("what holds no data goes, and what is there under this very name is none of it", () => {
+    expect(verdictOnMove([live({ ...former, holds: [] }), live({ ...former, namespace: "ai" })], claim)).toEqual({
+      take: [],
+    });
+    expect(verdictOnMove([live({ name: "gpus", owner: ours, holds: ["Pod x"] })], live({ name: "ai" }))).toEqual({
+      take: [],
+    });
   });
 });
 
@@ -120,6 +152,8 @@ test("every object of a stack is marked, and goes before it comes back; a Job, a
       new k8s.core.v1.Namespace("ns", { metadata: { name: "ns", annotations: { a: "b" } } }, opts);
       new k8s.core.v1.ConfigMap("map", { data: {} }, opts);
       new k8s.batch.v1.Job("job", { spec: { template: { spec: { containers: [] } } } }, opts);
+      const claim = { metadata: { name: "claim" }, spec: {} };
+      new k8s.core.v1.PersistentVolumeClaim("claim", claim, { ...opts, deleteBeforeReplace: false });
       new k8s.core.v1.NodePatch("node", { metadata: { name: "node" } }, opts);
     },
     { project: "shop", stack: "prod" },
@@ -131,6 +165,7 @@ test("every object of a stack is marked, and goes before it comes back; a Job, a
   const manager = { "pulumi.com/patchFieldManager": "talos-gpu" };
   expect(of("ns")).toEqual([{ a: "b", ...manager, [OWNER]: "shop/prod/ns cluster-id" }, false]);
   expect(of("map")).toEqual([{ ...manager, [OWNER]: "shop/prod/map cluster-id" }, true]);
+  expect(of("claim")[1]).toBe(true);
   expect(of("job")).toEqual([{ ...manager, [OWNER]: "shop/prod/job cluster-id" }, false]);
   expect(of("node")).toEqual([undefined, false]);
 });

@@ -89,16 +89,16 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
       const found = await get(key);
       return found === undefined ? undefined : live(key, found);
     },
-    jobsOf: async (namespace, owner) => {
-      const list = await calls.call(`Jobs of ${namespace}`, () => objects.list("batch/v1", "Job", namespace), {
-        404: undefined,
-      });
-      return (list?.items ?? [])
-        .filter(({ metadata }) => metadata?.annotations?.[OWNER] === owner)
-        .map(({ metadata }) => ({
-          ...{ apiVersion: "batch/v1", kind: "Job", name: metadata?.name ?? "", namespace },
-          ...{ uid: metadata?.uid ?? "", owner, holds: [] },
-        }));
+    ownedBy: async (owner, { apiVersion, kind }, namespace) => {
+      const none = { 403: undefined, 404: undefined };
+      const list = await calls.call(`${kind}s`, () => objects.list(apiVersion, kind, namespace), none);
+      const found = (list?.items ?? []).filter(({ metadata }) => metadata?.annotations?.[OWNER] === owner);
+      return Promise.all(
+        found.map((object) => {
+          const { name = "", namespace: place } = object.metadata ?? {};
+          return live({ apiVersion, kind, name, ...(place === undefined ? {} : { namespace: place }) }, object);
+        }),
+      );
     },
     records: async (namespace, release) => {
       const labelSelector = `owner=helm,name=${release}`;

@@ -5,7 +5,7 @@ import { MANAGER } from "../../machine/program/kubernetes/manager";
 import { packageRoot } from "../../package-root";
 import { isRead } from "../pods";
 import { type ClusterObjects, type LiveObject, type ObjectKey, OWNER, ownerText, sameStack } from "./live";
-import { type Verdict, verdictOnObject, verdictOnRelease } from "./verdict";
+import { keepsData, type Verdict, verdictOnMove, verdictOnObject, verdictOnRelease } from "./verdict";
 
 /** Type of a Helm release, whose record is Helm's and bears no mark. */
 const RELEASE = "kubernetes:helm.sh/v3:Release";
@@ -37,7 +37,7 @@ export function guarded(name: string, kubeconfig: pulumi.Output<string>): pulumi
     return {
       props: isRelease ? props : { ...props, metadata },
       opts: pulumi.mergeOptions(
-        { ...(keepsItsName(type) ? { deleteBeforeReplace: true } : {}), ...opts },
+        { ...opts, ...(keepsItsName(type, opts) ? { deleteBeforeReplace: true } : {}) },
         { hooks: { beforeCreate: hook, ...(isRelease ? { beforeUpdate: hook } : {}) } },
       ),
     };
@@ -58,9 +58,11 @@ interface Guard {
 
 /**
  * Whether a replacement has the name of what it replaces, so that the old one must go first, also where a person asks for it
- * (`--replace`). Jobs have names of Pulumi's; a namespace takes everything in it along, and is never replaced by itself.
+ * (`--replace`). Jobs have names of Pulumi's; a namespace takes everything in it along, and is never replaced by itself. A claim
+ * goes first too, whatever its maker says: one that has a volume ends the preview and, before machines are touched, the update.
  */
-const keepsItsName = (type: string): boolean => !/:(Job|Namespace)$/.test(type);
+const keepsItsName = (type: string, { deleteBeforeReplace }: pulumi.CustomResourceOptions): boolean =>
+  /:PersistentVolumeClaim$/.test(type) || (deleteBeforeReplace === undefined && !/:(Job|Namespace)$/.test(type));
 
 /** The mock monitor of a program's unit test has none. */
 function hooksAreThere(): boolean {
@@ -114,12 +116,13 @@ async function guardObject(objects: ClusterObjects, inputs: Record<string, any>,
   if (kind === "Job") {
     // Its name is another one each time: one that was lost does not stand in the way, but it holds a card.
     if (owner === undefined || namespace === undefined || preview) return;
-    for (const lost of await objects.jobsOf(namespace, owner)) await objects.remove(lost);
+    for (const lost of await objects.ownedBy(owner, { apiVersion, kind }, namespace)) await objects.remove(lost);
     return;
   }
   const key: ObjectKey = { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) };
   const verdict = verdictOnObject(await objects.read(key), owner, preview);
   for (const lost of carriedOut<LiveObject>(verdict)) await objects.remove(lost);
+  if (owner !== undefined && keepsData(key)) carriedOut(verdictOnMove(await objects.ownedBy(owner, key), key));
 }
 
 async function guardRelease(

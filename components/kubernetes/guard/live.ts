@@ -37,8 +37,8 @@ export interface ReleaseRecord {
 export interface ClusterObjects {
   /** The object; undefined when it, its namespace or its kind is not there. */
   read(key: ObjectKey): Promise<LiveObject | undefined>;
-  /** Jobs of a namespace with this owner. */
-  jobsOf(namespace: string, owner: string): Promise<LiveObject[]>;
+  /** Objects of a kind with this owner, of one namespace or of all. None where their list is forbidden. */
+  ownedBy(owner: string, kind: Pick<ObjectKey, "apiVersion" | "kind">, namespace?: string): Promise<LiveObject[]>;
   /** Helm's records of a release, the oldest first. */
   records(namespace: string, release: string): Promise<ReleaseRecord[]>;
   /** Deletes exactly this object with what depends on it, and waits until it is gone. */

@@ -6,6 +6,26 @@ export type Verdict<T> = { take: T[]; say?: string } | { refuse: string };
 
 const nothing = { take: [] };
 
+/** Kinds that keep what nobody can make anew. */
+type Keeper = "Namespace" | "PersistentVolumeClaim";
+
+/** Whether an object's end is the end of data. */
+export const keepsData = <Key extends ObjectKey>(key: Key): key is Key & { kind: Keeper } =>
+  key.kind === "Namespace" || key.kind === "PersistentVolumeClaim";
+
+const reasons: Record<Keeper, string> = {
+  Namespace: " (--replace)",
+  // Fields of a claim that do not change: kubernetes, pkg/apis/core/validation, ValidatePersistentVolumeClaimUpdate.
+  PersistentVolumeClaim: " (another storageClass, or --replace)",
+};
+
+const giveUp = "to give the data up, take the workload out of the stack for one update";
+
+const remedies: Record<Keeper, string> = {
+  Namespace: "leave --replace out; ",
+  PersistentVolumeClaim: `put the storageClass back, and leave --replace out; ${giveUp}; `,
+};
+
 const pendingCreate = "pulumi refresh --import-pending-creates (the page on troubleshooting has the whole command)";
 
 /**
@@ -17,9 +37,9 @@ const pendingCreate = "pulumi refresh --import-pending-creates (the page on trou
  *
  * @param live What is there under the name.
  * @param owner Who creates it; undefined while that is not known yet, in a first preview.
- * @param preview Whether it only would be created. Then an object may still go by the update itself, but for a namespace, which
- * nothing of ours ever takes away in favour of another: not even `--replace`, with which Pulumi makes the new one first, and
- * then deletes the namespace by its name, which is the new one's.
+ * @param preview Whether it only would be created. Then an object may still go by the update itself, but for what keeps data: no
+ * update takes that away in favour of another, not even `--replace`. Pulumi makes the new one first, and then deletes the old one by
+ * its name, which is the new one's.
  */
 export function verdictOnObject(
   live: LiveObject | undefined,
@@ -29,15 +49,14 @@ export function verdictOnObject(
   if (live === undefined) return nothing;
   const title = titleOf(live);
   if (owner !== undefined && live.owner === owner) {
-    const isNamespace = live.kind === "Namespace";
-    if (preview && !(isNamespace && live.holds.length > 0)) return nothing;
+    if (preview && !(keepsData(live) && live.holds.length > 0)) return nothing;
     if (live.holds.length === 0)
       return { take: [live], say: `${title}: left by an update that was killed; it is made anew` };
     return {
       refuse:
-        `${title}: ${isNamespace ? "is asked for by --replace, or " : ""}was left by an update that was killed, and holds ` +
-        `${live.holds.join(", ")}; what it holds would be lost if it were made anew; ` +
-        `${isNamespace ? "leave --replace out, or " : ""}take it into the stack's state: ${pendingCreate}`,
+        `${title}: is to be made anew${keepsData(live) ? reasons[live.kind] : ""}, or was left by an update that was killed, and ` +
+        `holds ${live.holds.join(", ")}; what it holds would be lost; ` +
+        `${keepsData(live) ? remedies[live.kind] : ""}after a kill, take it into the stack's state: ${pendingCreate}`,
     };
   }
   if (live.owner !== undefined)
@@ -51,6 +70,22 @@ export function verdictOnObject(
     refuse:
       `${title}: is in the cluster already, and is not this stack's; it would be taken over, and deleted with the stack; ` +
       `choose another name or namespace, delete it if nobody needs it, or take it into the stack's state: ${pendingCreate}`,
+  };
+}
+
+/**
+ * What the same resource has under another name or in another namespace, which Pulumi deletes once the new one is there.
+ *
+ * @param owned Objects that bear the mark of the resource that is being created.
+ */
+export function verdictOnMove(owned: readonly LiveObject[], to: ObjectKey): Verdict<LiveObject> {
+  const isData = (held: string): boolean => /^(volume|PersistentVolumeClaim) /.test(held);
+  const former = owned.find((object) => titleOf(object) !== titleOf(to) && object.holds.some(isData));
+  if (former === undefined) return nothing;
+  return {
+    refuse:
+      `${titleOf(former)}: holds ${former.holds.filter(isData).join(", ")}, and would be deleted once ${titleOf(to)} is there; ` +
+      `volumes do not move to another namespace, so their data would be lost; put the namespace back; ${giveUp}`,
   };
 }
 

@@ -54,12 +54,15 @@ export async function deletedByHand({ kubernetes, spec }: Running, kinds: Kind[]
   };
 }
 
-/** URNs of all that a stack makes, but for namespaces, which are refused, and what is no resource of its own. */
+/** URNs of all that a stack makes, but for what keeps data, which is refused, and what is no resource of its own. */
 export async function replaceable(engine: LabEngine): Promise<string[]> {
   const urns = new Set<string>();
   await engine.preview({
     onEvent: (progress) => {
-      if (progress.kind === "resource" && !/^pulumi:|^talos-gpu:|:Namespace$/.test(progress.type))
+      if (
+        progress.kind === "resource" &&
+        !/^pulumi:|^talos-gpu:|:(Namespace|PersistentVolumeClaim)$/.test(progress.type)
+      )
         urns.add(progress.urn);
     },
   });

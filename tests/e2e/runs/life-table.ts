@@ -11,6 +11,8 @@ export interface LifeEdit {
   kubeconfig?: (text: string) => string;
   /** What the preview of taking it back is refused with, where that cannot be done; the edit then stays. */
   stays?: RegExp;
+  /** What its preview is refused with and, without one, its update, where it cannot be done; nothing is lost by either. */
+  refused?: { preview: RegExp; update: RegExp };
   /** Where the preview may say `only if`, as only the machine knows; elsewhere it has to know. */
   onlyIf?: boolean;
   /** Whether no machine may reboot, whatever the preview says. */
@@ -155,6 +157,29 @@ export const lives: Record<string, Life> = {
         quiet: true,
       },
       { name: "a workload added", edit: (said) => (said["workloads"] = { pods: { test: pod } }) },
+      {
+        name: "a workload with data added",
+        edit: (said) => (said["workloads"] = { ollama: {} }),
+        then: [
+          {
+            name: "another class for its volume",
+            edit: (said) => (said["workloads"].ollama = { storageClass: "fast" }),
+            refused: {
+              preview: /PersistentVolumeClaim ollama\/ollama-models: is to be made anew \(another storageClass/,
+              update:
+                /workloads\.ollama\.storageClass: is fast, and claim ollama\/ollama-models was made with that of the cluster/,
+            },
+          },
+          {
+            name: "another namespace for it",
+            edit: (said) => (said["workloads"].ollama = { namespace: "ai" }),
+            refused: {
+              preview: /Namespace ollama: holds PersistentVolumeClaim ollama-models/,
+              update: /workloads\.ollama\.namespace: is ai, and the workload's volume is in ollama/,
+            },
+          },
+        ],
+      },
       { name: "driver branch, lts to production", edit: (said) => (said["driver"].branch = "production") },
     ],
     byHand: true,

@@ -47,11 +47,25 @@ class Run {
   }
 
   /** The edit, those on top of it, and back. */
-  async through({ name, edit, kubeconfig = (text) => text, stays, then = [], ...expected }: LifeEdit): Promise<void> {
+  async through({
+    name,
+    edit,
+    kubeconfig = (text) => text,
+    stays,
+    refused,
+    then = [],
+    ...expected
+  }: LifeEdit): Promise<void> {
     const before = { said: this.said, kubeconfig: this.kubeconfig };
     const after = { said: structuredClone(this.said), kubeconfig: kubeconfig(this.kubeconfig) };
     edit(after.said);
     await this.become(after);
+    if (refused !== undefined) {
+      await this.refused(name, refused.preview);
+      await this.refused(`${name}, without a preview`, refused.update, "up");
+      await this.become(before);
+      return this.update(`${name}, after the refusal`, { quiet: true, inPlace: true });
+    }
     await this.update(name, expected);
     for (const further of then) await this.through(further);
     await this.become(before);
@@ -130,12 +144,12 @@ class Run {
     if (!well) throw new Error(`${edit}: the lab cannot go on`);
   }
 
-  /** A preview that has to be refused. */
-  private async refused(edit: string, by: RegExp): Promise<void> {
+  /** A preview, or an update without one, that has to be refused. */
+  private async refused(edit: string, by: RegExp, verb: "preview" | "up" = "preview"): Promise<void> {
     const begin = performance.now();
-    const { result, diagnostics } = await this.stand.lab.engine.preview();
+    const { result, diagnostics } = await this.stand.lab.engine[verb]();
     const right = result === "failed" && diagnostics.some((line) => by.test(line));
-    const wrong = right ? [] : [`the preview ${result}`, ...diagnostics];
+    const wrong = right ? [] : [`${verb} ${result}`, ...diagnostics];
     this.add(begin, { edit, word: "refused", reboots: {}, wrong });
   }
 

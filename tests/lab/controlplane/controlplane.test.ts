@@ -39,7 +39,7 @@ describe("the control plane", () => {
     });
     const privileged = pod({ securityContext: { privileged: true } });
 
-    // One cluster for all of these: each only looks, or asks for a dry run.
+    // One cluster for all of these: each only looks, asks for a dry run, or has a namespace of its own.
     let folder: string;
     beforeAll(async () => {
       folder = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-controlplane-")), "cluster");
@@ -78,6 +78,14 @@ describe("the control plane", () => {
       expect(authority.ca).toBe(true);
       expect(authority.checkPrivateKey(createPrivateKey(fs.readFileSync(running.caKey)))).toBe(true);
       expect(fs.statSync(running.caKey).mode & 0o077).toBe(0);
+    });
+
+    test("empties a namespace at once, where Kubernetes' controller waits five seconds", async () => {
+      const own = "/api/v1/namespaces/emptied";
+      await api("POST", "/api/v1/namespaces", { metadata: { name: "emptied" } });
+      await api("POST", `${own}/configmaps`, { metadata: { name: "held" } });
+      await api("DELETE", own);
+      await until(async () => (await api("GET", own)).status === 404, "the namespace has gone", 4_000);
     });
 
     test("refuses who shows no certificate of it", async () => {

@@ -1,6 +1,7 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import * as fs from "node:fs";
 import { KubernetesApi } from "../kubernetes/kubernetes-api";
+import { MANAGER } from "../kubernetes/manager";
 
 /** A node, as far as it tells which machine it is. */
 export interface AskedNode {
@@ -19,6 +20,20 @@ export interface AskedCluster {
   nodes(): Promise<AskedNode[]>;
   /** Annotation of a namespace; undefined where there is no such namespace, or no such annotation. */
   annotationOf(namespace: string, annotation: string): Promise<string | undefined>;
+  /** Claims whose volume there is, and that bear the annotation. None where their list is forbidden. */
+  boundClaims(annotation: string): Promise<BoundClaim[]>;
+}
+
+/** A claim with a volume, whose data would be lost with it. */
+export interface BoundClaim {
+  name: string;
+  namespace: string;
+  /** What the annotation says. */
+  owner: string;
+  /** Class that the stack gave it; undefined where it left that to the cluster. */
+  givenClass: string | undefined;
+  /** Class that it has. */
+  storageClass: string;
 }
 
 /** The real one behind its API. */
@@ -52,5 +67,23 @@ export class RealAskedCluster extends KubernetesApi implements AskedCluster {
       403: undefined,
     });
     return found?.metadata?.annotations?.[annotation];
+  }
+
+  async boundClaims(annotation: string): Promise<BoundClaim[]> {
+    const list = await this.call("claims", () => this.core.listPersistentVolumeClaimForAllNamespaces(), {
+      403: undefined,
+    });
+    return (list?.items ?? []).flatMap(({ metadata, spec }) => {
+      const owner = metadata?.annotations?.[annotation];
+      if (owner === undefined || !spec?.volumeName) return [];
+      const { name = "", namespace = "", managedFields = [] } = metadata ?? {};
+      const { storageClassName: storageClass = "" } = spec;
+      // What the cluster filled in belongs to nobody (kubernetes.io/docs/reference/using-api/server-side-apply, field management).
+      const given = managedFields.some(
+        ({ manager, fieldsV1 }) =>
+          manager === MANAGER && "f:storageClassName" in ((fieldsV1 as { "f:spec"?: object })?.["f:spec"] ?? {}),
+      );
+      return [{ name, namespace, owner, storageClass, givenClass: given ? storageClass : undefined }];
+    });
   }
 }

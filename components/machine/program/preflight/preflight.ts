@@ -14,6 +14,7 @@ import { askMachines, remembered } from "./machines";
 import type { Places } from "./places";
 import type { PreflightResult, PreflightTask } from "./task";
 import type { Web } from "./web";
+import { lostVolumes } from "./volumes";
 import { type MachineSide, ofOneCluster } from "./whose";
 
 type Findings = Failure["findings"];
@@ -117,12 +118,12 @@ async function askKubernetes(
     report(`Kubernetes at ${cluster.server}: not asked (${lastLine(error)})`);
     return noAnswer;
   }
-  const namespaces = await foreignNamespaces(task, cluster);
+  const objects = [...(await foreignNamespaces(task, cluster)), ...(await lostVolumes(task, cluster))];
   // The same credentials as the last time are of the same cluster: no machine is asked again.
   const pair = shortHash(JSON.stringify([cluster.server, cluster.authority, around.talosconfig]), 16);
-  if (pair === together) return { findings: namespaces, together };
+  if (pair === together) return { findings: objects, together };
   const { verdict, findings } = await foreignKubeconfig(task, nodes, around);
-  return { findings: [...namespaces, ...findings], ...(verdict === "yes" ? { together: pair } : {}) };
+  return { findings: [...objects, ...findings], ...(verdict === "yes" ? { together: pair } : {}) };
 }
 
 function unreachable({ drain }: PreflightTask, { server }: AskedCluster, within: string, report: Report): Findings {

@@ -28,6 +28,16 @@ export const preflightTask = z.strictObject({
   kubernetes: z.boolean(),
   /** Namespaces that the stack makes. */
   namespaces: z.array(z.string()),
+  /** Volumes of its workloads, which no update may make anew. */
+  volumes: z.array(
+    z.strictObject({
+      field: z.string(),
+      name: z.string(),
+      namespace: z.string(),
+      /** Absent: the stack leaves it to the cluster. */
+      storageClass: z.string().optional(),
+    }),
+  ),
   /** Annotation that says who made an object, and how it begins where that is this stack. */
   mark: z.strictObject({ annotation: z.string(), ours: z.string() }),
   /** Whether machines are drained, for which the Kubernetes API has to answer. */

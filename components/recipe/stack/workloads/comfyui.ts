@@ -11,4 +11,5 @@ export const comfyui = describeWorkload("comfyui", {
   gpuRequests: (said) => ({ "": said }),
   namespaceMade: ({ namespace = "comfyui" }) => namespace,
   server: { name: "comfyui", port: 8188 },
+  keeps: "data",
 });

@@ -30,7 +30,13 @@ export interface WorkloadDescriptor<Spec> {
   namespaceMade(said: Spec): string | undefined;
   /** Name of its Deployment, its Service and, unless the stack names another, its namespace; and its port. Absent: it is no server. */
   readonly server?: { readonly name: string; readonly port: number };
+  /** What its volume holds, in the word that names it: `models`. Absent: it has none. */
+  readonly keeps?: string;
 }
+
+/** Name of a server's volume, e.g. `ollama-models`. */
+export const volumeName = ({ server, keeps }: { server: { name: string }; keeps: string }): string =>
+  `${server.name}-${keeps}`;
 
 /** Checks a descriptor against what a stack may say of its workload; keeps its own type, so that those of its schemas stay known. */
 export const describeWorkload = <

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ClusterSpec, WorkloadsSpec } from "../spec/index";
 import { comfyui } from "./comfyui";
-import type { SaidOfGpus, WorkloadDescriptor } from "./descriptor";
+import { type SaidOfGpus, volumeName, type WorkloadDescriptor } from "./descriptor";
 import { litellm } from "./litellm";
 import { ollama } from "./ollama";
 import { pods } from "./pods";
@@ -64,6 +64,34 @@ export function plannedServers({ workloads = {} }: Pick<ClusterSpec, "workloads"
     const { server }: WorkloadDescriptor<never> = workloadDescriptors[kind];
     if (said === undefined || server === undefined) return [];
     return [{ name: server.name, namespace: said.namespace ?? server.name, active: said.active ?? true }];
+  });
+}
+
+/** A volume of a stack. */
+export interface PlannedVolume {
+  /** Path of its workload in the stack, e.g. `workloads.ollama`. */
+  field: string;
+  name: string;
+  namespace: string;
+  /** Absent: the cluster's. */
+  storageClass?: string;
+}
+
+/** The volumes of a stack. */
+export function plannedVolumes({ workloads = {} }: Pick<ClusterSpec, "workloads">): PlannedVolume[] {
+  return kinds.flatMap((kind) => {
+    const said = workloads[kind] as { namespace?: string; storageClass?: string } | undefined;
+    const { server, keeps }: WorkloadDescriptor<never> = workloadDescriptors[kind];
+    if (said === undefined || server === undefined || keeps === undefined) return [];
+    const { namespace = server.name, storageClass } = said;
+    return [
+      {
+        field: `workloads.${kind}`,
+        name: volumeName({ server, keeps }),
+        namespace,
+        ...(storageClass === undefined ? {} : { storageClass }),
+      },
+    ];
   });
 }
 

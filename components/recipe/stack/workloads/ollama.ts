@@ -19,4 +19,5 @@ export const ollama = describeWorkload("ollama", {
   gpuRequests: (said) => ({ "": said }),
   namespaceMade: ({ namespace = "ollama" }) => namespace,
   server: { name: "ollama", port: 11434 },
+  keeps: "models",
 });

@@ -19,4 +19,5 @@ export const vllm = describeWorkload("vllm", {
   gpuRequests: (said) => ({ "": said }),
   namespaceMade: ({ namespace }) => (namespace === undefined ? "vllm" : undefined),
   server: { name: "vllm", port: 8000 },
+  keeps: "cache",
 });

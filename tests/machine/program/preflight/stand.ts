@@ -1,8 +1,12 @@
 import { CallError, Failure } from "../../../../components/machine/program/failure";
 import { placesOf } from "../../../../components/machine/program/preflight/places";
-import type { AskedCluster, AskedNode } from "../../../../components/machine/program/preflight/cluster";
+import type { AskedCluster, AskedNode, BoundClaim } from "../../../../components/machine/program/preflight/cluster";
 import { preflight } from "../../../../components/machine/program/preflight/preflight";
-import { preflightTask, type PreflightResult } from "../../../../components/machine/program/preflight/task";
+import {
+  preflightTask,
+  type PreflightResult,
+  type PreflightTask,
+} from "../../../../components/machine/program/preflight/task";
 import type { Answer, Web } from "../../../../components/machine/program/preflight/web";
 import { FakeOmni } from "../omni/fake-omni";
 import { FakeClock, FakeMachine, schematics } from "../fakes";
@@ -40,6 +44,8 @@ export interface Stand {
   nodes: AskedNode[] | CallError;
   authority: string | undefined;
   owners: Record<string, string>;
+  volumes: PreflightTask["volumes"];
+  claims: BoundClaim[];
   version: string;
   drain: boolean;
   wanted: string;
@@ -51,6 +57,7 @@ export interface Stand {
 /** Runs it where everything is as it should be but for the changes. */
 export async function ask(changes: Partial<Stand> = {}, previous?: PreflightResult) {
   const { web: answers = {}, nodes = [node()], authority, owners = {}, environment = {}, drain = true } = changes;
+  const { volumes = [], claims = [] } = changes;
   const task = preflightTask.parse({
     machines: [
       {
@@ -62,7 +69,7 @@ export async function ask(changes: Partial<Stand> = {}, previous?: PreflightResu
     omni: [],
     installers: [installer],
     chart: { name: "gpu-operator", version: changes.version ?? "v25.10.1", repository },
-    ...{ kubernetes: true, namespaces: ["gpu-operator"] },
+    ...{ kubernetes: true, namespaces: ["gpu-operator"], volumes },
     mark: { annotation: "talos-gpu/owner", ours: "shop/prod/" },
     drain,
     limit: "3m",
@@ -84,6 +91,7 @@ export async function ask(changes: Partial<Stand> = {}, previous?: PreflightResu
       return nodes;
     },
     annotationOf: async (namespace) => owners[namespace],
+    boundClaims: async () => claims,
   };
   const lines: string[] = [];
   const around = {

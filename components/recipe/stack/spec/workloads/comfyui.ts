@@ -19,7 +19,8 @@ export interface ComfyUiSpec {
    */
   storage?: string;
   /**
-   * StorageClass of the volume.
+   * StorageClass of the volume. Kubernetes does not change it later: a stack that says another one is refused, as the data
+   * would be lost.
    * @default the cluster's
    * @example `local-path`
    */

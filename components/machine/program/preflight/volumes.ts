@@ -1,0 +1,45 @@
+import type { Failure } from "../failure";
+import type { AskedCluster, BoundClaim } from "./cluster";
+import type { PreflightTask } from "./task";
+
+type Volume = PreflightTask["volumes"][number];
+
+const giveUp = "to give the data up, take the workload out of the stack for one update";
+
+/**
+ * Volumes that the update would make anew, and their data lost: neither the class of a claim changes (kubernetes,
+ * pkg/apis/core/validation, ValidatePersistentVolumeClaimUpdate) nor its namespace, so Pulumi deletes it and makes another one.
+ * The preview says it too; an update without one does not see that.
+ */
+export async function lostVolumes(
+  { volumes, mark }: Pick<PreflightTask, "volumes" | "mark">,
+  cluster: Pick<AskedCluster, "boundClaims">,
+): Promise<Failure["findings"]> {
+  if (volumes.length === 0) return [];
+  const claims = (await cluster.boundClaims(mark.annotation)).filter(({ owner }) => owner.startsWith(mark.ours));
+  return volumes.flatMap((volume) => {
+    const here = claims.find(({ name, namespace }) => name === volume.name && namespace === volume.namespace);
+    if (here !== undefined) return here.givenClass === volume.storageClass ? [] : [another(volume, here)];
+    return claims.filter(({ name }) => name === volume.name).map((claim) => moved(volume, claim));
+  });
+}
+
+function another({ field, name, namespace, storageClass }: Volume, { givenClass, storageClass: has }: BoundClaim) {
+  return {
+    field: `${field}.storageClass`,
+    problem: `is ${storageClass ?? "left to the cluster"}, and claim ${namespace}/${name} was made with ${
+      givenClass ?? `that of the cluster, ${has}`
+    }`,
+    why: "Kubernetes does not change the class of a claim, so the claim would be deleted with its data, and made anew",
+    remedy: `${givenClass === undefined ? "leave storageClass out" : `write ${givenClass}`}; ${giveUp}`,
+  };
+}
+
+function moved({ field, namespace }: Volume, claim: BoundClaim) {
+  return {
+    field: `${field}.namespace`,
+    problem: `is ${namespace}, and the workload's volume is in ${claim.namespace}`,
+    why: `a volume does not move to another namespace, so claim ${claim.namespace}/${claim.name} would be deleted with its data`,
+    remedy: `write ${claim.namespace}; ${giveUp}`,
+  };
+}
