@@ -68,11 +68,20 @@ by its mark (the annotation \`talos-gpu/owner\`), deletes them and makes them ag
 
 **Remedy.** \`cp STACK.json.bak STACK.json\` in that folder brings back the state of a moment before; then \`pulumi up\`.
 
-### was left by an update that was killed, and holds …
+### …, or was left by an update that was killed, and holds …
 
 **Cause.** Pulumi lost track of a namespace or a volume, and something has been put into it since. So the package does not delete it.
 
 **Remedy.** Take it into the stack: \`pulumi refresh --import-pending-creates 'URN' --import-pending-creates 'NAMESPACE/NAME' --yes\`, with the URN from the warning of pending operations, then \`pulumi up\`.
+
+### is to be made anew (another storageClass, or --replace) …; or: holds …, and would be deleted once … is there
+
+**Cause.** The stack now says another \`storageClass\` or another namespace for a workload that has data. Kubernetes changes neither of
+a volume, so Pulumi would delete the volume and make an empty one. The preview refuses that; an update without a preview ends before
+it touches a machine.
+
+**Remedy.** Put the field back. To give the data up, take the workload out of the stack for one update, then add it again. To keep
+the data, copy it first: add a volume of your own with the new class, set the workload's \`active: false\`, and run a pod that mounts both.
 
 ### is in the cluster already, made by …; or: and is not this stack's
 

@@ -5,7 +5,6 @@ import { type ChartRepository, serveCharts } from "../charts/repository";
 import type { FixId } from "../../components/diagnosis";
 import type { ControlPlane } from "../controlplane";
 import { provideControlPlane } from "../controlplane/lent";
-import { commandOf } from "../engine/cli";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "../factory";
 import { assertInstalled, neededPlugins } from "./installed-plugins";
@@ -75,7 +74,6 @@ async function bringTools(lab: Lab, say: Say): Promise<string> {
   if (lacks.length > 0)
     throw new Error(`--node real: not on this computer: ${lacks.join("; ")}; leave --node real out for emulated nodes`);
   lab.tools = await provideTools({ signal, talosReleases: lab.talosReleases, onEvent });
-  commandOf(lab.tools.pulumi, lab.session.dir("engine")).catch(() => {}); // who opens the engine is told
   await readyTalosctl(lab);
   if (lab.options.plugins === "real") await assertInstalled(lab.tools.pulumi, neededPlugins(repository), process.env);
   if (real) lab.nodePrograms = await provideNodePrograms({ signal, onEvent });

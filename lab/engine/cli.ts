@@ -3,20 +3,8 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import type { LabEngineOptions } from "./options";
 
-const commands = new Map<string, Promise<PulumiCommand>>();
-
-/**
- * The CLI as the Automation API wants it, which looks for `bin/pulumi` below a root, and asks that for its version. A lab has it
- * asked while its control plane starts.
- */
-export function commandOf(pulumi: string, dir: string): Promise<PulumiCommand> {
-  const key = `${pulumi} ${dir}`;
-  const command = commands.get(key) ?? makeCommand(pulumi, dir);
-  commands.set(key, command);
-  return command;
-}
-
-async function makeCommand(pulumi: string, dir: string): Promise<PulumiCommand> {
+/** The CLI as the Automation API wants it, which looks for `bin/pulumi` below a root. */
+export async function commandOf(pulumi: string, dir: string): Promise<PulumiCommand> {
   const bin = path.join(dir, "cli", "bin");
   await mkdir(bin, { recursive: true });
   await symlink(pulumi, path.join(bin, "pulumi")).catch((error: NodeJS.ErrnoException) => {

@@ -14,6 +14,8 @@ export interface RunningImage {
   commandLine?: string;
   /** Arguments that the machine's configuration gives the boot loader (`machine.install.extraKernelArgs`); they stay. */
   configuredArgs: string[];
+  /** Those of the configuration in force, where the boot loader takes no others. Absent: it takes the image's. */
+  bootArgs?: string[];
   /** E.g. `metal`. */
   platform?: string;
   secureBoot?: boolean;

@@ -3,7 +3,7 @@ import { CallError, type Failure, lastLine } from "../failure";
 import { foreignCredentials } from "../certificates";
 import type { Machine } from "../machine";
 import type { Report } from "../progress";
-import { checkLosses } from "../upgrade/precheck";
+import { checkImage } from "../upgrade/precheck";
 import type { AskedMachine, PreflightResult } from "./task";
 
 /** Milliseconds for a machine to answer: its own update waits for one that is down, so it is not waited for here. */
@@ -50,7 +50,7 @@ export async function askMachines(
             const running = await ask.schematic();
             const ours = [schematicId, ...(before[machine]?.brought ?? [])];
             const brought = running !== undefined && ours.includes(running) ? running : undefined;
-            return { done: await checkLosses({ ...next, modules: gpu ? ["nvidia"] : [] }, ask, running, brought) };
+            return { done: await checkImage({ ...next, modules: gpu ? ["nvidia"] : [] }, ask, running, brought) };
           },
         });
         findings.push(...found);

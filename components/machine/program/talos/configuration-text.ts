@@ -30,13 +30,35 @@ export function isStaged({ active, persistent }: Configurations): boolean {
   return active !== undefined && persistent !== undefined && !sameConfiguration(active, persistent);
 }
 
+/**
+ * Whether the boot loader takes the image's kernel arguments. Only GRUB writes `BOOT_IMAGE` (grub, loader/linux.c), and takes those of
+ * the configuration instead where that has an installation without `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go).
+ *
+ * @param active configuration that is in force; empty where it is not known.
+ */
+export function takesImageArgs(active: string, commandLine: string | undefined): boolean {
+  if (!/(^|\s)BOOT_IMAGE=/.test(commandLine ?? "")) return true;
+  const documents = documentsOf(active);
+  const installs = documents.flatMap(({ machine }) => (machine?.install ? [machine.install] : []));
+  const byDocument = documents.some(({ kind }) => kind === "UnattendedInstallConfig");
+  return byDocument || installs.length === 0 || installs.some(({ grubUseUKICmdline }) => grubUseUKICmdline === true);
+}
+
 /** Kernel arguments that a configuration gives the boot loader (`machine.install.extraKernelArgs`). */
 export function installArgs(text: string): string[] {
-  const documents = parseAllDocuments(text);
-  const values = (Array.isArray(documents) ? documents : []).map((document) => document.toJS() as unknown);
-  return values.flatMap((value) => {
-    const { machine } = (value ?? {}) as { machine?: { install?: { extraKernelArgs?: unknown } } | null };
+  return documentsOf(text).flatMap(({ machine }) => {
     const args = machine?.install?.extraKernelArgs;
     return Array.isArray(args) ? args.map(String) : [];
   });
+}
+
+/** A document of a configuration, as far as it says of the installation. */
+interface InstallDocument {
+  kind?: string;
+  machine?: { install?: { extraKernelArgs?: unknown; grubUseUKICmdline?: unknown } | null } | null;
+}
+
+function documentsOf(text: string): InstallDocument[] {
+  const documents = parseAllDocuments(text);
+  return (Array.isArray(documents) ? documents : []).map((document) => (document.toJS() ?? {}) as InstallDocument);
 }

@@ -1,7 +1,7 @@
 import * as semver from "semver";
 import type { RunningImage } from "../../../recipe/machine/losses";
 import { bootErrorsOf } from "./boot-errors";
-import { installArgs } from "./configuration-text";
+import { installArgs, takesImageArgs } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../credentials";
 import type { Configurations, EtcdMember, Machine, MachineStatus, UpgradeApi } from "../machine";
@@ -75,6 +75,7 @@ export class TalosMachine implements Machine {
       extensions: Object.fromEntries(metadata.map(({ name = "", version = "" }) => [name, version])),
       ...(commandLine === undefined ? {} : { commandLine: commandLine.trim() }),
       configuredArgs: installArgs(persistent),
+      ...(takesImageArgs(active, commandLine) ? {} : { bootArgs: installArgs(active) }),
       ...(platform?.spec?.platform === undefined ? {} : { platform: String(platform.spec.platform) }),
       ...(security?.spec?.secureBoot === undefined ? {} : { secureBoot: security.spec.secureBoot === true }),
     };

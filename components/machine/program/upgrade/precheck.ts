@@ -1,6 +1,7 @@
 import * as semver from "semver";
 import { minorsBetween, upgradePathFault } from "../../../recipe/effect/upgrade-path";
 import { losses, type NextImage } from "../../../recipe/machine/losses";
+import { unheardArgs } from "../../../recipe/machine/unheard-args";
 import { formatDuration } from "../../duration";
 import type { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor, type Clock } from "../clock";
@@ -113,19 +114,21 @@ export function checkPath(machine: string, running: string, wanted: string): Fin
 }
 
 /**
- * What the machine would lose with the image of the stack. Asked only of a machine that the stack takes over: where it runs
- * the image that an earlier update brought, what is missing now was taken out of the stack on purpose.
+ * What the machine would lose with the image of the stack, and which of its kernel arguments would have no effect. The former is asked
+ * only of a machine that the stack takes over: where it runs the image that an earlier update brought, what is missing now was taken
+ * out of the stack on purpose.
  *
  * @param brought schematic of the last update that ended well; undefined on the first.
  */
-export async function checkLosses(
+export async function checkImage(
   task: Pick<UpgradeTask, "machine" | "image" | "installerImage" | "drop" | "modules">,
   machine: Machine,
   running: string | undefined,
   brought: string | undefined,
 ): Promise<Findings> {
-  if (running !== undefined && running === brought) return [];
   const { extensions, kernelArgs, overlay } = task.image;
+  const takenOver = running === undefined || running !== brought;
+  if (!takenOver && kernelArgs.length === 0) return [];
   const next: NextImage = {
     extensions,
     kernelArgs,
@@ -133,7 +136,11 @@ export async function checkLosses(
     installer: task.installerImage,
     gpu: task.modules.length > 0,
   };
-  return losses(task.machine, await machine.image(), next, task.drop);
+  const image = await machine.image();
+  return [
+    ...(takenOver ? losses(task.machine, image, next, task.drop) : []),
+    ...unheardArgs(task.machine, image, next),
+  ];
 }
 
 /**
@@ -153,7 +160,7 @@ export async function precheck(
     ...checkClient(bench.clientVersion, before.talosVersion, task.talosVersion),
     ...checkPath(task.machine, before.talosVersion, task.talosVersion),
     ...(await checkControlPlanes(task, bench, paused)),
-    ...(runsImage(before, task) ? [] : await checkLosses(task, bench.machine, before.schematicId, brought)),
+    ...(runsImage(before, task) ? [] : await checkImage(task, bench.machine, before.schematicId, brought)),
   ];
   if (task.drain && bench.cluster === undefined) {
     findings.push({

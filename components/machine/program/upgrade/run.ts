@@ -17,6 +17,7 @@ import {
   driverProblems,
   imageFailure,
   loadedDriver,
+  missingArgs,
   observe,
   runsImage,
   stillStaged,
@@ -182,6 +183,12 @@ export class UpgradeRun {
     await this.phases.run("verify", `modules, driver and extension services, up to ${formatDuration(limit)}`, () =>
       verifyDriver({ machine: bench.machine, task, clock: bench.clock, guard, limit, poll }),
     );
+    const lacking = await this.patiently(() => missingArgs(bench.machine, task));
+    if (lacking.length > 0)
+      bench.report(
+        `warning: ${task.machine}: its kernel was started without ${lacking.join(" ")}: GRUB takes no arguments from the image ` +
+          "unless the machine's configuration says machine.install.grubUseUKICmdline",
+      );
   }
 
   /** Gives the node back, where an earlier run or this one cordoned it. */

@@ -82,6 +82,15 @@ function isDriver(driver: string, wanted: string): boolean {
   return driver === wanted || (/^\d+$/.test(wanted) && driver.startsWith(`${wanted}.`));
 }
 
+/** Kernel arguments of the stack that the kernel was started without. */
+export async function missingArgs(machine: Machine, { image }: Pick<UpgradeTask, "image">): Promise<string[]> {
+  if (image.kernelArgs.length === 0) return [];
+  const given = await machine.read("/proc/cmdline");
+  return given === undefined ? [] : image.kernelArgs.flatMap(words).filter((arg) => !words(given).includes(arg));
+}
+
+const words = (text: string): string[] => text.split(/\s+/).filter(Boolean);
+
 /** What the wait for the driver needs. */
 export interface Verifying {
   machine: Machine;

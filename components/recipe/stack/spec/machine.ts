@@ -94,7 +94,8 @@ export interface MachineDefaultsSpec {
    */
   extensions?: string[];
   /**
-   * Further kernel arguments of the image.
+   * Further kernel arguments of the image. A machine that boots by GRUB takes them only where its configuration says
+   * `machine.install.grubUseUKICmdline`; elsewhere an update that adds one ends before the machine is touched.
    * @default none
    * @example `[pci=realloc]`
    * @causes another image, and with it one reboot of the machine

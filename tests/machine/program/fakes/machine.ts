@@ -76,6 +76,7 @@ export class FakeMachine implements Machine {
   async read(path: string): Promise<string | undefined> {
     const driver = this.loadedDriver();
     return this.ask("read", () => {
+      if (path === "/proc/cmdline") return this.running.commandLine;
       if (driver === undefined) return path === "/proc/modules" ? "overlay 1 0 - Live 0x0\n" : undefined;
       if (path === "/proc/modules") return MODULES.map((name) => `${name} 62 0 - Live 0x0 (O)\n`).join("");
       return `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  ${driver}  Release Build  (builder@host)\nGCC version: x\n`;

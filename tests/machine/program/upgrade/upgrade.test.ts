@@ -228,6 +228,25 @@ describe("a machine that runs more than the stack lists", () => {
     expect(cluster.calls).toEqual([]);
   });
 
+  test("and boots by GRUB, is left as it is while an argument of the stack would have no effect", async () => {
+    const { machine, wanted, run } = setup();
+    wanted.image.kernelArgs.push("pci=realloc");
+    const commandLine = "BOOT_IMAGE=/A/vmlinuz talos.platform=metal";
+    machine.running = { extensions: {}, configuredArgs: [], platform: "metal", commandLine, bootArgs: [] };
+    expect(await failure(run())).toContain("machines.gpu-1.kernelArgs: the machine boots by GRUB");
+    expect(machine.calls).toEqual([]);
+  });
+
+  test("says so where the kernel came without an argument of the stack all the same", async () => {
+    const { machine, wanted, run, lines } = setup();
+    wanted.image.kernelArgs.push("pci=realloc", "iommu=pt");
+    machine.running = { extensions: {}, configuredArgs: [], platform: "metal", commandLine: "console=tty0 iommu=pt" };
+    expect(await run()).toMatchObject({ rebooted: true });
+    expect(lines.filter((line) => line.includes("was started without"))).toEqual([
+      expect.stringMatching(/^warning: gpu-1: its kernel was started without pci=realloc: /),
+    ]);
+  });
+
   test("is upgraded when all of it is listed or dropped", async () => {
     const { machine, run, wanted } = setup({
       installerImage: `factory.talos.dev/metal-installer-secureboot/${schematics.gpu}:v1.12.6`,

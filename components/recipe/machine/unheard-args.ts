@@ -1,0 +1,36 @@
+import { readSchematic } from "./schematic";
+import type { NextImage, RunningImage } from "./losses";
+import type { Finding } from "../types";
+
+/**
+ * Kernel arguments that the stack adds to a machine's image, and that its boot loader would not take from there. GRUB, by which
+ * machines without UEFI and those from before Talos 1.10 boot, takes the arguments of the configuration that is in force while the
+ * image is installed, unless that says `grubUseUKICmdline` (talos, cmd/installer/cmd/installer/install.go, cmd/installer/pkg/install,
+ * Install). What the image has already without effect is no news, and let pass.
+ *
+ * @param machine node name.
+ */
+export function unheardArgs(
+  machine: string,
+  { commandLine = "", bootArgs, schematic }: RunningImage,
+  next: Pick<NextImage, "kernelArgs">,
+): Omit<Finding, "check">[] {
+  if (bootArgs === undefined) return [];
+  const before = schematic === undefined ? [] : (readSchematic(schematic)?.kernelArgs ?? []);
+  const heard = new Set([commandLine, ...bootArgs, ...before].flatMap(words));
+  const args = next.kernelArgs.flatMap(words).filter((arg) => !heard.has(arg));
+  if (args.length === 0) return [];
+  return [
+    {
+      field: `machines.${machine}.kernelArgs`,
+      problem: `the machine boots by GRUB, which takes no arguments from the image, and the kernel would start without ${args.join(" ")}`,
+      why: "the reboot would not bring what they are for",
+      remedy:
+        "have GRUB take the image's, with Talos 1.12 or newer on the machine: " +
+        `\`talosctl patch machineconfig --patch '{"machine":{"install":{"grubUseUKICmdline":true}}}'\`; with an older one, put them ` +
+        "under machine.install.extraKernelArgs in the same way; neither reboots it; then run again",
+    },
+  ];
+}
+
+const words = (text: string): string[] => text.split(/\s+/).filter(Boolean);
