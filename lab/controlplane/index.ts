@@ -21,10 +21,11 @@ export interface ControlPlane {
   ended: Promise<Ended>;
   /**
    * Has another controller manager follow the running one, which works until the other does. Its garbage collector learns of the kinds
-   * that there are when it starts, and then every 30 s (kubernetes, cmd/kube-controller-manager/app/core.go, `syncPeriod`). Undefined
-   * for a lent one.
+   * that there are when it starts, and then every 30 s (kubernetes, cmd/kube-controller-manager/app/core.go, `syncPeriod`).
    */
-  restartControllers?(): Promise<void>;
+  restartControllers(): Promise<void>;
+  /** Whether it is a test run's, where labs side by side keep every core busy. */
+  lent: boolean;
   /** Stops every component and removes the folder, or gives a lent one back. May be called again. */
   stop(): Promise<void>;
 }
@@ -71,8 +72,7 @@ interface Report {
  * They end with this process, however it ends.
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { plane, tell } = await start(options, []);
-  return { ...plane, restartControllers: async () => void (await tell("restart")) };
+  return (await start(options, [])).plane;
 }
 
 /** As {@link startControlPlane}, some tenths of a second later: one that can be lent to one lab after the other. */
@@ -95,18 +95,28 @@ async function start(
   const child = await spawnGuarded<Report>(binary, ["up", "--dir", dir, ...flags], options);
   const { server, ca, adminKubeconfig, nodes, pid } = child.ready;
   const { ended } = child;
-  const tell = async (word: Word): Promise<Renewed> => {
+  const ask = async (word: Word): Promise<Renewed> => {
     const line = new Promise<string>((resolve) => (told = resolve));
     child.write(`${word}\n`);
     const answer = await Promise.race([line, ended]);
     if (typeof answer !== "string") throw new Error(`the control plane ended (${describe(answer)}): ${answer.tail}`);
     return JSON.parse(answer) as Renewed;
   };
+  let answered: Promise<unknown> = Promise.resolve();
+  const tell = (word: Word): Promise<Renewed> => {
+    const answer = answered.then(() => ask(word));
+    answered = answer.catch(() => {});
+    return answer;
+  };
+  const restartControllers = async (): Promise<void> => void (await tell("restart"));
   const stop = async (): Promise<void> => {
     await child.stop();
     // It removes the folder itself, unless it had to be killed.
     await fs.rm(dir, { recursive: true, force: true });
   };
-  const plane = { server, adminKubeconfig, caCert: ca.cert, caKey: ca.key, nodes, pid, ended, stop };
+  const plane = {
+    ...{ server, adminKubeconfig, caCert: ca.cert, caKey: ca.key, nodes, pid, ended },
+    ...{ lent: false, restartControllers, stop },
+  };
   return { plane, tell };
 }

@@ -17,6 +17,12 @@ interface Asked {
   folder: string;
 }
 
+/** What it may ask for while it has one: a line, which is answered with `Done`. */
+const restart = "restart";
+
+/** How that went. */
+type Done = { error?: string };
+
 /** What it gets. */
 type Lent = Pick<ControlPlane, "server" | "adminKubeconfig" | "caCert" | "caKey" | "nodes" | "pid"> | { error: string };
 
@@ -86,8 +92,8 @@ export function lendControlPlanes(
   };
   const lend = async (connection: net.Socket): Promise<void> => {
     const closed = new Promise<void>((resolve) => connection.once("close", () => resolve()));
-    connection.on("error", () => {}); // the borrower is gone; the close that follows says so
-    const { folder } = JSON.parse(await firstLine(connection)) as Asked;
+    const lines = linesOf(connection);
+    const { folder } = JSON.parse(await nextLine(connection, lines)) as Asked;
     let plane: RenewableControlPlane;
     try {
       plane = await take();
@@ -97,6 +103,15 @@ export function lendControlPlanes(
     }
     const { server, adminKubeconfig, caCert, caKey, nodes, pid } = plane;
     connection.write(`${JSON.stringify({ server, adminKubeconfig, caCert, caKey, nodes, pid } satisfies Lent)}\n`);
+    lines.on("line", (line) => {
+      if (line !== restart) return;
+      const done = (answer: Done): void =>
+        void (connection.destroyed || connection.write(`${JSON.stringify(answer)}\n`));
+      plane.restartControllers().then(
+        () => done({}),
+        (error: Error) => done({ error: error.message }),
+      );
+    });
     const ended = await Promise.race([closed, plane.ended.then(() => "by itself" as const)]);
     if (ended === "by itself") connection.destroy();
     else await back(plane, folder);
@@ -142,14 +157,20 @@ export async function borrowControlPlane(socket: string, folder: string, signal?
   try {
     signal?.throwIfAborted();
     connection.write(`${JSON.stringify({ folder } satisfies Asked)}\n`);
-    const lent = JSON.parse(await firstLine(connection)) as Lent;
+    const lines = linesOf(connection);
+    const lent = JSON.parse(await nextLine(connection, lines)) as Lent;
     if ("error" in lent) throw new Error(lent.error);
     // Where one that is started by the lab itself has it.
     const own = path.join(folder, "controlplane", path.basename(lent.adminKubeconfig));
     fs.mkdirSync(path.dirname(own), { recursive: true, mode: 0o700 });
     fs.copyFileSync(lent.adminKubeconfig, own);
     connection.unref(); // a loan alone does not keep a lab alive
-    return { ...lent, adminKubeconfig: own, ended, stop };
+    const restartControllers = async (): Promise<void> => {
+      connection.write(`${restart}\n`);
+      const { error } = JSON.parse(await nextLine(connection, lines)) as Done;
+      if (error !== undefined) throw new Error(error);
+    };
+    return { ...lent, adminKubeconfig: own, ended, lent: true, restartControllers, stop };
   } catch (error) {
     await stop();
     signal?.throwIfAborted();
@@ -157,10 +178,21 @@ export async function borrowControlPlane(socket: string, folder: string, signal?
   }
 }
 
-async function firstLine(connection: net.Socket): Promise<string> {
+const linesOf = (connection: net.Socket): readline.Interface => {
+  const lines = readline.createInterface({ input: connection });
+  for (const one of [connection, lines]) one.on("error", () => {}); // the close that follows says so
+  connection.once("close", () => lines.close()); // which it does not by itself where its input is destroyed
+  return lines;
+};
+
+function nextLine(connection: net.Socket, lines: readline.Interface): Promise<string> {
   return new Promise((resolve, reject) => {
-    readline.createInterface({ input: connection }).once("line", resolve);
-    connection.once("error", reject);
-    connection.once("close", () => reject(new Error("the other side of a control plane's loan has gone")));
+    const gone = (): void =>
+      reject(connection.errored ?? new Error("the other side of a control plane's loan has gone"));
+    lines.once("close", gone);
+    lines.once("line", (line) => {
+      lines.off("close", gone);
+      resolve(line);
+    });
   });
 }

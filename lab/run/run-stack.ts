@@ -103,7 +103,9 @@ async function become(lab: Running, stack: StackConfiguration, say: Say): Promis
   lab.earlier.push(planCluster(lab.spec));
   Object.assign(lab, stack);
   await lab.engine.configure(engineConfig(lab));
-  return look(lab, say);
+  // What an edit takes away is to go at once, as in a cluster whose garbage collector knows the kinds that the stack has brought.
+  const [said] = await Promise.all([look(lab, say), lab.controlPlane.restartControllers()]);
+  return said;
 }
 
 /** Shows the preview. */

@@ -98,7 +98,7 @@ describe("the control plane", () => {
     const managers = (): string[] =>
       processesOf(dir).filter((line) => line.includes(" child kube-controller-manager "));
     const [first] = managers();
-    await restartControllers!();
+    await restartControllers();
     expect(managers()).toHaveLength(1);
     expect(managers()).not.toEqual([first]);
     await request(adminKubeconfig, "POST", "/api/v1/namespaces", { metadata: { name: "probe" } });

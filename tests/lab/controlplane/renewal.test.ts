@@ -136,9 +136,13 @@ test("a control plane is lent to one after the other, unused; who comes meanwhil
   expect(beside.pid).not.toBe(first.pid);
   const unused = await objectsOf(first);
   await use(first);
+  const itself = started.find(({ pid }) => pid === first.pid)!;
+  const former = controllersOf(itself);
+  await first.restartControllers();
+  expect(controllersOf(itself)).toHaveLength(1);
+  expect(controllersOf(itself)).not.toEqual(former);
   await first.stop();
   // Until its folder is gone, something of the lab may still run.
-  const itself = started.find(({ pid }) => pid === first.pid)!;
   expect(await objectsOf(itself)).not.toEqual(unused);
   fs.rmSync(one, { recursive: true });
   const halted = (): string[] => statesOf(itself);
@@ -155,7 +159,10 @@ test("a control plane is lent to one after the other, unused; who comes meanwhil
 
   // One that ends while nobody has it is not lent again.
   await use(next);
+  // Whose lab ends in the middle of a restart is given back all the same.
+  const restarted = expect(next.restartControllers()).rejects.toThrow("has gone");
   await next.stop();
+  await restarted;
   fs.rmSync(three, { recursive: true });
   await untilSeen("the first rests once more", { seconds: 20 }, halted, areHalted);
   await itself.rest(false);
@@ -174,6 +181,10 @@ test("a control plane is lent to one after the other, unused; who comes meanwhil
   await last.stop();
   await new Promise((resolve) => lender.close(resolve));
 }, 120_000);
+
+test("where nobody lends, who asks has the reason", async () => {
+  await expect(borrowControlPlane(path.join(parent, "nobody"), parent)).rejects.toThrow(/ENOENT/);
+});
 
 test("who is told of no control plane has the reason", async () => {
   const socket = path.join(parent, "refusing");
