@@ -57,6 +57,30 @@ describe("order", () => {
     expect(JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]).namespaces).toEqual(made.sort());
   });
 
+  test("every volume that the stack makes is asked for before the first machine is touched, as the one that is made", async () => {
+    const workloads = {
+      ollama: { storageClass: "fast" },
+      comfyui: { active: false },
+      vllm: { model: "Qwen/Qwen3-0.6B", namespace: "ai" },
+    };
+    const run = await build(arguments_("aarhus-h100", { workloads }), { preview: true });
+    expect(run.error).toBeUndefined();
+    const made = findAll(run, types.claim).map(({ name, inputs: { metadata, spec } }) => ({
+      owner: `talos-gpu/test/${name}`,
+      ...{
+        name: metadata.name as string,
+        namespace: metadata.namespace as string,
+        storageClass: spec.storageClassName,
+      },
+    }));
+    expect(made).toHaveLength(3);
+    const { volumes } = JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]);
+    const byName = (one: { name: string }, other: { name: string }): number => one.name.localeCompare(other.name);
+    expect(volumes.sort(byName)).toEqual(
+      made.sort(byName).map((volume) => ({ ...volume, field: `workloads.${volume.name.split("-")[0]}` })),
+    );
+  });
+
   test("what is asked before the first machine is touched follows from what may reboot one, and from the chart", async () => {
     const asked = async (changes: Record<string, unknown> = {}) => {
       const run = await build(arguments_("aarhus-h100", changes), { preview: true });

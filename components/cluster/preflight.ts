@@ -28,7 +28,7 @@ export function firstAsk(
   schematics: Record<string, pulumi.Output<string>>,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.CustomResource {
-  const task = pulumi.all(schematics).apply(() => JSON.stringify(taskOf(plan)));
+  const task = pulumi.all(schematics).apply(() => JSON.stringify(taskOf(name, plan)));
   const { bootstrap } = plan.spec;
   const withOmni = plan.machines.some(({ configuration }) => configuration === "omni");
   const use = {
@@ -44,22 +44,26 @@ export function firstAsk(
 }
 
 /** What is asked. Machines that the stack installs run nothing that could be lost. */
-export function taskOf({ spec, machines, kubernetes }: Plan): Omit<PreflightTask, "pollSeconds"> {
+export function taskOf(name: string, { spec, machines, kubernetes }: Plan): Omit<PreflightTask, "pollSeconds"> {
   const { chart, version, repository, namespace } = kubernetes.release;
-  const ours = machines.filter(({ configuration }) => configuration !== "omni");
+  const ours = `${pulumi.getProject()}/${pulumi.getStack()}/`;
+  const driven = machines.filter(({ configuration }) => configuration !== "omni");
   const ofWorkloads = namespacesMade(spec.workloads).map((made) => made.namespace);
   const made = kubernetes.namespaceLabels === undefined ? ofWorkloads : [namespace, ...ofWorkloads];
   return {
-    machines: spec.bootstrap ? [] : ours.map((machine) => askedOf(machine, spec)),
+    machines: spec.bootstrap ? [] : driven.map((machine) => askedOf(machine, spec)),
     omni: machines
       .filter(({ configuration }) => configuration === "omni")
       .map((machine) => omniTaskOf(machine.name, { ...spec, ...spec.machines[machine.name]! }, machine)),
-    installers: [...new Set(ours.map(({ installerImage }) => installerImage))].sort(),
+    installers: [...new Set(driven.map(({ installerImage }) => installerImage))].sort(),
     chart: { name: chart, version, repository },
     kubernetes: spec.bootstrap !== true,
     namespaces: made.sort(),
-    volumes: plannedVolumes(spec),
-    mark: { annotation: OWNER, ours: `${pulumi.getProject()}/${pulumi.getStack()}/` },
+    volumes: plannedVolumes(spec).map(({ resource, ...volume }) => ({
+      ...volume,
+      owner: `${ours}${name}-${resource}`,
+    })),
+    mark: { annotation: OWNER, ours },
     drain: spec.upgrade?.drain ?? true,
     limit: PATIENCE,
   };

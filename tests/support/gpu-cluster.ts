@@ -12,6 +12,7 @@ export const types = {
   program: "command:local:Command",
   node: "kubernetes:core/v1:NodePatch",
   namespace: "kubernetes:core/v1:Namespace",
+  claim: "kubernetes:core/v1:PersistentVolumeClaim",
   release: "kubernetes:helm.sh/v3:Release",
   job: "kubernetes:batch/v1:Job",
   deployment: "kubernetes:apps/v1:Deployment",

@@ -118,7 +118,7 @@ async function askKubernetes(
     report(`Kubernetes at ${cluster.server}: not asked (${lastLine(error)})`);
     return noAnswer;
   }
-  const objects = [...(await foreignNamespaces(task, cluster)), ...(await lostVolumes(task, cluster))];
+  const objects = [...(await foreignNamespaces(task, cluster)), ...(await volumesOf(task, cluster, report))];
   // The same credentials as the last time are of the same cluster: no machine is asked again.
   const pair = shortHash(JSON.stringify([cluster.server, cluster.authority, around.talosconfig]), 16);
   if (pair === together) return { findings: objects, together };
@@ -156,6 +156,16 @@ async function foreignNamespaces(task: PreflightTask, cluster: AskedCluster): Pr
     });
   }
   return found;
+}
+
+async function volumesOf(task: PreflightTask, cluster: AskedCluster, report: Report): Promise<Findings> {
+  try {
+    return await lostVolumes(task, cluster);
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    report(`whether the update would make volumes anew cannot be told (${lastLine(error)})`);
+    return [];
+  }
 }
 
 async function foreignKubeconfig(

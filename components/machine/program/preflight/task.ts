@@ -32,6 +32,8 @@ export const preflightTask = z.strictObject({
   volumes: z.array(
     z.strictObject({
       field: z.string(),
+      /** Resource that makes it, as the annotation says it. */
+      owner: z.string(),
       name: z.string(),
       namespace: z.string(),
       /** Absent: the stack leaves it to the cluster. */

@@ -16,11 +16,13 @@ export async function lostVolumes(
   cluster: Pick<AskedCluster, "boundClaims">,
 ): Promise<Failure["findings"]> {
   if (volumes.length === 0) return [];
-  const claims = (await cluster.boundClaims(mark.annotation)).filter(({ owner }) => owner.startsWith(mark.ours));
+  const claims = await cluster.boundClaims(mark.annotation);
   return volumes.flatMap((volume) => {
-    const here = claims.find(({ name, namespace }) => name === volume.name && namespace === volume.namespace);
-    if (here !== undefined) return here.givenClass === volume.storageClass ? [] : [another(volume, here)];
-    return claims.filter(({ name }) => name === volume.name).map((claim) => moved(volume, claim));
+    // Behind the resource, the mark has the provider (`ownerText`).
+    const claim = claims.find(({ owner }) => owner.startsWith(`${volume.owner} `));
+    if (claim === undefined) return [];
+    if (claim.namespace !== volume.namespace) return [moved(volume, claim)];
+    return claim.givenClass === volume.storageClass ? [] : [another(volume, claim)];
   });
 }
 

@@ -71,6 +71,8 @@ export function plannedServers({ workloads = {} }: Pick<ClusterSpec, "workloads"
 export interface PlannedVolume {
   /** Path of its workload in the stack, e.g. `workloads.ollama`. */
   field: string;
+  /** Its resource, below the cluster's name, e.g. `ollama-models`. */
+  resource: string;
   name: string;
   namespace: string;
   /** Absent: the cluster's. */
@@ -87,6 +89,7 @@ export function plannedVolumes({ workloads = {} }: Pick<ClusterSpec, "workloads"
     return [
       {
         field: `workloads.${kind}`,
+        resource: `${kind}-${keeps}`,
         name: volumeName({ server, keeps }),
         namespace,
         ...(storageClass === undefined ? {} : { storageClass }),

@@ -3,7 +3,12 @@ import type { PreflightTask } from "../../../../components/machine/program/prefl
 import { lostVolumes } from "../../../../components/machine/program/preflight/volumes";
 import { ask, type Stand } from "./stand";
 
-const models = { field: "workloads.ollama", name: "ollama-models", namespace: "ollama" };
+const models = {
+  field: "workloads.ollama",
+  owner: "shop/prod/lab-ollama-models",
+  name: "ollama-models",
+  namespace: "ollama",
+};
 const claim = (changes: Partial<BoundClaim> = {}): BoundClaim => ({
   ...{ name: "ollama-models", namespace: "ollama", owner: "shop/prod/lab-ollama-models 6f1c" },
   ...{ givenClass: undefined, storageClass: "slow" },
@@ -21,6 +26,10 @@ test.each<[string, Partial<Stand>]>([
     { volumes: [{ ...models, namespace: "ai" }], claims: [claim({ owner: "shop/test/x 1" })] },
   ],
   ["that is yet to come", { volumes: [models], claims: [] }],
+  [
+    "of another cluster of this very program",
+    { volumes: [{ ...models, namespace: "ai" }], claims: [claim({ owner: "shop/prod/other-ollama-models 6f1c" })] },
+  ],
   ["of a workload that is taken out", { volumes: [], claims: [claim()] }],
 ])("a volume %s is no reason to end", async (_, changes) => {
   expect((await ask(changes)).outcome).toMatchObject({ together: expect.any(String) });
