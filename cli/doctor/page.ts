@@ -80,8 +80,7 @@ by its mark (the annotation \`talos-gpu/owner\`), deletes them and makes them ag
 a volume, so Pulumi would delete the volume and make an empty one. The preview refuses that; an update without a preview ends before
 it touches a machine.
 
-**Remedy.** Put the field back. To give the data up, take the workload out of the stack for one update, then add it again. To keep
-the data, copy it first: add a volume of your own with the new class, set the workload's \`active: false\`, and run a pod that mounts both.
+**Remedy.** Put the field back. To give the data up, take the workload out of the stack for one update, then add it again.
 
 ### is in the cluster already, made by …; or: and is not this stack's
 

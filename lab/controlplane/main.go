@@ -15,6 +15,7 @@ import (
 	"k8s.io/component-base/cli"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
+	"k8s.io/klog/v2"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
@@ -40,7 +41,11 @@ func main() {
 		go exitWithParent()
 		arguments = arguments[1:]
 		if len(arguments) > 0 && arguments[0] == controllerManager {
-			go emptyNamespaces(context.Background(), arguments[1:])
+			go func() {
+				if err := emptyNamespaces(context.Background(), arguments[1:]); err != nil {
+					klog.ErrorS(err, "Namespaces are emptied by their controller alone")
+				}
+			}()
 		}
 	}
 	if len(arguments) > 0 && components[arguments[0]] != nil {

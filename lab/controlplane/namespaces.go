@@ -24,16 +24,14 @@ const namespaceController = "namespace-controller"
 // controller waits five seconds before, so that several API servers and etcd's followers have seen the deletion
 // (kubernetes, pkg/controller/namespace/namespace_controller.go, namespaceDeletionGracePeriod). A lab has one of each, and five
 // seconds are six minutes of its machines' time. The controller itself runs too: what is left after one try is left to it.
-func emptyNamespaces(ctx context.Context, flags []string) {
+func emptyNamespaces(ctx context.Context, flags []string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", valueOf(flags, "kubeconfig"))
 	if err != nil {
-		klog.ErrorS(err, "Namespaces are emptied by their controller alone")
-		return
+		return err
 	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		klog.ErrorS(err, "Namespaces are emptied by their controller alone")
-		return
+		return err
 	}
 	// At the first deletion: a start has enough to do.
 	deleter := sync.OnceValue(func() deletion.NamespacedResourcesDeleterInterface { return deleterOf(ctx, config, client) })
@@ -58,10 +56,10 @@ func emptyNamespaces(ctx context.Context, flags []string) {
 		UpdateFunc: func(_, object any) { try(object) },
 	})
 	if err != nil {
-		klog.ErrorS(err, "Namespaces are emptied by their controller alone")
-		return
+		return err
 	}
 	factory.Start(ctx.Done())
+	return nil
 }
 
 // deleterOf has the controller's own account, and its own rates (kubernetes, cmd/kube-controller-manager/app/core.go,

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { giveUp } from "../../machine/program/preflight/volumes";
 import { type LiveObject, type ObjectKey, type ReleaseRecord, titleOf } from "./live";
 
 /** What is done before an object is created: nothing; what a killed update left is taken away first; or the end. */
@@ -18,8 +19,6 @@ const reasons: Record<Keeper, string> = {
   // Fields of a claim that do not change: kubernetes, pkg/apis/core/validation, ValidatePersistentVolumeClaimUpdate.
   PersistentVolumeClaim: " (another storageClass, or --replace)",
 };
-
-const giveUp = "to give the data up, take the workload out of the stack for one update";
 
 const remedies: Record<Keeper, string> = {
   Namespace: "leave --replace out; ",

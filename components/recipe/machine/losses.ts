@@ -191,4 +191,5 @@ function named(official: string, manifests: Record<string, string>): string {
   return name === undefined ? official : `${official} ${manifests[name]}`.trim();
 }
 
-const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== "");
+/** Kernel arguments out of a text that has several. */
+export const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== "");

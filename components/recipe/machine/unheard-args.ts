@@ -1,5 +1,5 @@
 import { readSchematic } from "./schematic";
-import type { NextImage, RunningImage } from "./losses";
+import { type NextImage, type RunningImage, words } from "./losses";
 import type { Finding } from "../types";
 
 /**
@@ -32,5 +32,3 @@ export function unheardArgs(
     },
   ];
 }
-
-const words = (text: string): string[] => text.split(/\s+/).filter(Boolean);

@@ -1,4 +1,5 @@
 import * as semver from "semver";
+import { words } from "../../../recipe/machine/losses";
 import { formatDuration } from "../../duration";
 import type { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor, type Clock } from "../clock";
@@ -88,8 +89,6 @@ export async function missingArgs(machine: Machine, { image }: Pick<UpgradeTask,
   const given = await machine.read("/proc/cmdline");
   return given === undefined ? [] : image.kernelArgs.flatMap(words).filter((arg) => !words(given).includes(arg));
 }
-
-const words = (text: string): string[] => text.split(/\s+/).filter(Boolean);
 
 /** What the wait for the driver needs. */
 export interface Verifying {
