@@ -4,7 +4,7 @@ import { chartFolder, isLabChart } from "../charts";
 import { type ChartRepository, serveCharts } from "../charts/repository";
 import type { FixId } from "../../components/diagnosis";
 import type { ControlPlane } from "../controlplane";
-import { provideControlPlane } from "../controlplane/lent";
+import { provideControlPlane } from "../controlplane/lending/lent";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "../factory";
 import { assertInstalled, neededPlugins } from "./installed-plugins";

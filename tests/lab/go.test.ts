@@ -1,17 +1,18 @@
 import { execFile } from "node:child_process";
 import * as path from "node:path";
 import { promisify } from "node:util";
+import { compileFlags } from "../../lab/tools/catalogue";
 import { goEnvironment } from "../../lab/tools/ways/go";
 
 const run = promisify(execFile);
 
-// Built as the tools are, without cgo and by paths that are the same everywhere, so that what they compiled is compiled once.
+// Built as the tools are, so that Go takes what they have compiled.
 test(
   "the emulated machines' own tests, in Go",
   async () => {
     const cwd = path.join(__dirname, "..", "..", "lab", "machines");
     const env = goEnvironment(process.env);
-    const { stdout } = await run("go", ["test", "-trimpath", "./..."], { cwd, env, maxBuffer: 16 << 20 });
+    const { stdout } = await run("go", ["test", ...compileFlags, "./..."], { cwd, env, maxBuffer: 16 << 20 });
     expect(stdout).toMatch(/^ok\s+talos-gpu\/lab\/machines\/internal\/talos\/machine\b/m);
     expect(stdout).not.toMatch(/^FAIL/m);
   },

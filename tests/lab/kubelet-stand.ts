@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { parse, parseAllDocuments } from "yaml";
 import { chartFolder } from "../../lab/charts";
 import type { ControlPlane } from "../../lab/controlplane";
-import { provideControlPlane } from "../../lab/controlplane/lent";
+import { provideControlPlane } from "../../lab/controlplane/lending/lent";
 import { startFactory, type Factory } from "../../lab/factory";
 import { startMachines, type Machines } from "../../lab/machines";
 import { provideTools } from "../../lab/tools";

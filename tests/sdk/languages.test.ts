@@ -5,6 +5,7 @@ import * as path from "node:path";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { provideLanguages } from "../../lab/tools";
+import { compileFlags } from "../../lab/tools/catalogue";
 
 // SDKs by Pulumi's own generators from sdk/schema.json, as `pulumi package gen-sdk` makes them, and the examples on top of them,
 // judged by each language's own compiler.
@@ -89,7 +90,7 @@ test(
     fs.writeFileSync(path.join(sdk, "talosgpu/go.mod"), pins.replace("module gpu-go", `module ${module}`));
     fs.writeFileSync(path.join(sdk, "talosgpu/go.sum"), sum);
     const env = { ...process.env, GOWORK: "off", GOFLAGS: "-mod=mod", CGO_ENABLED: "0" };
-    const args = ["build", "-trimpath", "-buildvcs=false", "-o", path.join(made, "example"), "."];
+    const args = ["build", ...compileFlags, "-buildvcs=false", "-o", path.join(made, "example"), "."];
     expect(await complaints("go", args, { cwd: folder, env })).toBe("");
   },
   limit,

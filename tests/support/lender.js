@@ -1,4 +1,4 @@
-// jest's global set-up and its end: a lender of control planes for the labs of the run (lab/controlplane/lent.ts), which keeps a
+// jest's global set-up and its end: a lender of control planes for the labs of the run (lab/controlplane/lending/lent.ts), which keeps a
 // talosctl ready for them, too (lab/tools/ready-talosctl.ts).
 /* global clearTimeout */
 const { spawn } = require("node:child_process");
@@ -11,7 +11,7 @@ let stop = async () => {};
 const start = async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-lender-"));
   const socket = path.join(folder, "socket");
-  const child = spawn(process.execPath, ["lab/bundle/run.js", "lab/controlplane/lender.ts", socket], {
+  const child = spawn(process.execPath, ["lab/bundle/run.js", "lab/controlplane/lending/lender.ts", socket], {
     cwd: path.join(__dirname, "../.."),
     stdio: ["pipe", "pipe", "inherit"],
     detached: true, // Ctrl-C is for jest, whose labs want to end in order

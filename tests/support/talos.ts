@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { machineSecretsOf, talosClientOf } from "../../components/machine/credentials";
-import type { RunOptions } from "./recorder";
 
 /** Content of credentials as the real tools write them, made up: nothing of them opens anything. */
 
@@ -30,7 +29,7 @@ export function machineOutputs({
   type: string;
   name: string;
   inputs: Record<string, any>;
-}): object {
+}): Record<string, any> {
   if (type === "command:local:Command" && name.endsWith("-upgrade")) {
     const task = JSON.parse(inputs.stdin as string) as Record<string, unknown>;
     // A machine of Omni's runs a schematic that its task does not know.
@@ -62,7 +61,7 @@ export function machineConfiguration(token: string): Record<string, unknown> {
 
 /** What providers, machine program and Image Factory would answer, as options of a recorded run. */
 export const providers = {
-  outputs: machineOutputs as NonNullable<RunOptions["outputs"]>,
+  outputs: machineOutputs,
   // The Image Factory gives a schematic the sum of its text.
   ids: ({ type, inputs }: { type: string; inputs: Record<string, any> }) =>
     type.endsWith(":Schematic")

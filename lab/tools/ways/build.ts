@@ -6,7 +6,7 @@ import * as readline from "node:readline";
 import { unfinishedPath } from "../cache";
 import { buildFlags } from "../catalogue";
 import type { ToolDefinition } from "../definition";
-import { goEnvironment } from "./go";
+import { ampleMemory, goEnvironment } from "./go";
 
 /** Lines of a failed build's output that its error quotes. */
 const TAIL_LINES = 20;
@@ -63,7 +63,11 @@ async function goBuild(tool: ToolDefinition, output: string, logPath: string, op
   // group of its own lets us stop the compilers it has started along with it.
   const child = spawn("go", args, {
     cwd: tool.folder,
-    env: { ...goEnvironment(options.env), ...(tool.c === undefined ? {} : { CGO_ENABLED: "1" }) },
+    env: {
+      ...goEnvironment(options.env),
+      ...ampleMemory(options.env),
+      ...(tool.c === undefined ? {} : { CGO_ENABLED: "1" }),
+    },
     stdio: ["ignore", "ignore", "pipe"],
     detached: true,
   });

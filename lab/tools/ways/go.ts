@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import * as fs from "node:fs/promises";
+import * as os from "node:os";
 import * as path from "node:path";
 
 import * as semver from "semver";
@@ -13,6 +14,24 @@ import type { ToolDefinition, Toolchain } from "../definition";
 export function goEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { GOOS: _os, GOARCH: _arch, ...rest } = env;
   return { ...rest, CGO_ENABLED: "0", GOWORK: "off", GOFLAGS: "-mod=readonly" };
+}
+
+/** Bytes of memory per core that let each core's compiler have up to two gibibytes: few packages make it take more than half of one. */
+const AMPLE = 3 * 1024 ** 3;
+
+/**
+ * Settings with which Go's compiler and linker hardly collect garbage, which is a tenth of a build's time, where the computer has the
+ * memory for it: one compiler runs per core, and collects once it has two gibibytes. Empty elsewhere. What the user has set stays.
+ */
+export function ampleMemory(env: NodeJS.ProcessEnv, memory = availableMemory()): NodeJS.ProcessEnv {
+  if (env.GOGC !== undefined || env.GOMEMLIMIT !== undefined) return {};
+  return memory / os.availableParallelism() < AMPLE ? {} : { GOGC: "off", GOMEMLIMIT: "2GiB" };
+}
+
+/** Bytes that this computer has, or the container that this process runs in. */
+function availableMemory(): number {
+  const constrained = process.constrainedMemory();
+  return constrained > 0 ? Math.min(constrained, os.totalmem()) : os.totalmem();
 }
 
 /**

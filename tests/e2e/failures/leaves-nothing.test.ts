@@ -1,4 +1,4 @@
-import { lenderVariable } from "../../../lab/controlplane/lent";
+import { lenderVariable } from "../../../lab/controlplane/lending/lent";
 import { left, nothingLeft, startLab } from "../support/labs";
 
 /** As on a user's computer, where nobody lends one. */

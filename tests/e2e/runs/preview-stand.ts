@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { clusterOf, readStackFile, stackNameOf } from "../../../stacks/stack-file";
 import { serveCharts } from "../../../lab/charts/repository";
 import { makeExistingCluster } from "../../../lab/cluster/existing-cluster";
-import { provideControlPlane } from "../../../lab/controlplane/lent";
+import { provideControlPlane } from "../../../lab/controlplane/lending/lent";
 import { LabEngine, type Progress, type RunResult } from "../../../lab/engine";
 import { startFactory } from "../../../lab/factory";
 import { installLanguageHost, standInHosts } from "../../../lab/language-host";

@@ -3,7 +3,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 
 import { type RenewableControlPlane, startRenewableControlPlane } from "../../../lab/controlplane";
-import { borrowControlPlane, lendControlPlanes } from "../../../lab/controlplane/lent";
+import { borrowControlPlane, lendControlPlanes } from "../../../lab/controlplane/lending/lent";
 import { provideTools } from "../../../lab/tools";
 import { untilSeen } from "../../../lab/until";
 import { descendants, readOr } from "../../e2e/support/processes";

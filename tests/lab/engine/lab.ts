@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { LabEngine, type Program } from "../../../lab/engine";
-import { provideControlPlane } from "../../../lab/controlplane/lent";
+import { provideControlPlane } from "../../../lab/controlplane/lending/lent";
 import { CommandProvider } from "../../../lab/providers/command";
 import { KubernetesProvider } from "../../../lab/providers/kubernetes";
 import { type ServedProvider, serveProvider } from "../../../lab/providers/serve";

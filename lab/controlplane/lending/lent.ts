@@ -2,9 +2,9 @@ import * as fs from "node:fs";
 import * as net from "node:net";
 import * as path from "node:path";
 import * as readline from "node:readline";
-import type { Ended } from "../session/process";
-import { type ControlPlane, type RenewableControlPlane, startControlPlane } from ".";
-import { until } from "../until";
+import type { Ended } from "../../session/process";
+import { type ControlPlane, type RenewableControlPlane, startControlPlane } from "..";
+import { until } from "../../until";
 
 /**
  * Environment variable: the socket where control planes are lent. Starting one takes four to five seconds of a

@@ -1,11 +1,11 @@
-import { startRenewableControlPlane } from ".";
+import { startRenewableControlPlane } from "..";
 import { lendControlPlanes } from "./lent";
 import * as path from "node:path";
-import { provideTools } from "../tools";
-import { catalogue } from "../tools/catalogue";
-import { locate } from "../tools/provide";
-import { keepTalosctlReady } from "../tools/ready-talosctl";
-import { Session } from "../session/session";
+import { provideTools } from "../../tools";
+import { catalogue } from "../../tools/catalogue";
+import { locate } from "../../tools/provide";
+import { keepTalosctlReady } from "../../tools/ready-talosctl";
+import { Session } from "../../session/session";
 
 // Lends control planes to the labs of a test run, and keeps a talosctl ready for all of them: `lender.ts SOCKET`; the talosctl is
 // in the folder `talosctl` beside the socket. Says `lends` on standard output once it listens, and ends with its standard input.

@@ -1,0 +1,87 @@
+import { execFileSync } from "node:child_process";
+import * as path from "node:path";
+import * as ts from "typescript";
+import { repository } from "../../stacks/stack-file";
+import { read } from "./pages";
+
+// The layout that docs/architecture.md draws: which folder may use which, by the code's own imports.
+
+const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+  cwd: repository,
+  encoding: "utf8",
+}).split("\n");
+const deleted = new Set(
+  execFileSync("git", ["ls-files", "--deleted"], { cwd: repository, encoding: "utf8" }).split("\n"),
+);
+const files = tracked.filter((file) => file !== "" && !deleted.has(file));
+const modules = new Set(files.filter((file) => /\.[jt]s$/.test(file)));
+
+/** The files of this repository that a file imports or requires, also for types alone. */
+function importsOf(file: string): string[] {
+  const { importedFiles } = ts.preProcessFile(read(file), true, true);
+  return importedFiles.flatMap(({ fileName }) => {
+    if (!fileName.startsWith(".")) return [];
+    const base = path.posix.join(path.posix.dirname(file), fileName);
+    const candidates = [base, `${base}.ts`, `${base}.js`, `${base}/index.ts`, `${base}/index.js`];
+    return candidates.find((candidate) => modules.has(candidate)) ?? [];
+  });
+}
+const imports = new Map([...modules].map((file) => [file, importsOf(file)]));
+
+/** Each list from the lowest: what stands earlier knows nothing of what stands later. */
+const floors = [
+  ["sdk", "components", "stacks", "cli", "lab", "bench", "tests"],
+  ["components/recipe", "components/machine", "components/kubernetes", "components/workloads"],
+  ["components/recipe", "components/diagnosis", "cli"],
+  ["components/recipe/facts", "components/recipe/checks"],
+  ["lab/tools", "lab/cluster", "lab/run"],
+];
+
+/** Tests judge the bench, which records its programs as the tests do. */
+const allowed = new Map([["bench", "tests"]]);
+
+test.each(floors.map((rooms): [string, string[]] => [rooms.join(", "), rooms]))(
+  "imports run downward: %s",
+  (_, rooms) => {
+    const floorOf = (file: string): number => rooms.findIndex((room) => file.startsWith(`${room}/`));
+    const upward = [...imports].flatMap(([file, others]) =>
+      others
+        .filter((other) => floorOf(file) >= 0 && floorOf(other) > floorOf(file))
+        .filter((other) => allowed.get(rooms[floorOf(file)]!) !== rooms[floorOf(other)])
+        .map((other) => `${file} imports ${other}`),
+    );
+    expect(upward).toEqual([]);
+    for (const room of rooms)
+      expect([room, [...modules].some((file) => file.startsWith(`${room}/`))]).toEqual([room, true]);
+  },
+);
+
+test("no files import each other in a circle", () => {
+  // `sdk` is laid out as Pulumi generates it, with types that name each other.
+  const left = new Set([...modules].filter((file) => !file.startsWith("sdk/")));
+  // What imports nothing that is left is in no circle, nor is what nothing that is left imports.
+  for (let before = -1; before !== left.size;) {
+    before = left.size;
+    const imported = new Set([...left].flatMap((file) => imports.get(file)!));
+    for (const file of left)
+      if (!imported.has(file) || !imports.get(file)!.some((other) => left.has(other))) left.delete(file);
+  }
+  expect(imports.size).toBeGreaterThan(1000);
+  expect([...left]).toEqual([]);
+});
+
+/** Folders of one file per thing, and of data. */
+const catalogues = [
+  /^components\/recipe\/checks$/,
+  /^components\/diagnosis(\/|$)/,
+  /^tests\/fixtures(\/|$)/,
+  /^tests\/e2e\/stacks$/,
+  /(^|\/)data$/,
+];
+
+test("no folder has more than fifteen files, but for catalogues and data", () => {
+  const count = new Map<string, number>();
+  for (const file of files) count.set(path.posix.dirname(file), (count.get(path.posix.dirname(file)) ?? 0) + 1);
+  const full = [...count].filter(([folder, size]) => size > 15 && !catalogues.some((each) => each.test(folder)));
+  expect(full).toEqual([]);
+});
