@@ -5,7 +5,7 @@ import type { Given, Option, Verb } from "./verb";
 export const everywhere: Record<string, Option> = {
   json: { help: "one JSON object on standard output" },
   "no-color": { help: "no colours (as with NO_COLOR, or where the output is no terminal)" },
-  help: { help: "says this" },
+  help: { help: "shows this help" },
 };
 
 /** An option or argument that is not right: the user's to mend. */
@@ -70,7 +70,8 @@ talos-gpu VERB --help says more of one; talos-gpu --version tells the release.
 ${statuses}`;
 }
 
-const statuses = "\nExit status: 0 well, 1 something found, 2 could not look or do it.\n";
+const statuses =
+  "\nExit status: 0 success, nothing found; 1 something was found; 2 the command could not do its work, or not look at everything.\n";
 
 function columns(rows: [string, string][]): string {
   const width = Math.max(...rows.map(([left]) => left.length)) + 2;

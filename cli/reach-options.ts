@@ -21,7 +21,7 @@ export const reachOptions = (withoutTalosconfig: string): Record<string, Option>
   },
   within: {
     value: { name: "SECONDS", completes: "nothing" },
-    help: `limit for all of it; what has not answered by then is named and left out (default: ${WITHIN})`,
+    help: `time limit for the whole look; whatever has not answered by then is named and left out (default: ${WITHIN})`,
   },
 });
 

@@ -35,6 +35,8 @@ describe("order", () => {
     const exposure = find(run, types.program, "-exposure");
     expect(exposure).toMatchObject({ deleteBeforeReplace: true, inputs: { triggers: ["legacy", expect.any(String)] } });
     expect(exposure.inputs["create"] ?? "").toMatch(does);
+    const { create, stdin = "{}" } = exposure.inputs;
+    expect(JSON.parse(stdin).mark?.ours).toBe(create && "talos-gpu/test/");
     const replaced = run.resources.filter(({ replaceWith }) => replaceWith.includes(exposure.urn));
     expect(replaced.map(({ type }) => type).sort()).toEqual(offer.sort());
     const asked = find(run, types.program, "lab-preflight");
@@ -91,7 +93,7 @@ describe("order", () => {
     expect(create).toMatch(/preflight$/);
     expect(triggers).toBeUndefined();
     expect(JSON.parse(stdin)).toMatchObject({
-      machines: [{ machine: "aarhus-h100", gpu: true }],
+      machines: [{ machine: "aarhus-h100", configuration: "adopted", gpu: true }],
       chart: { name: "nvidia-device-plugin", repository: "https://nvidia.github.io/k8s-device-plugin" },
     });
     const { spec } = GpuCluster.plan(arguments_("aarhus-h100"));
@@ -118,7 +120,9 @@ describe("order", () => {
 
   test("what workloads keep waits for the machines, as the operator's namespace does, and for no gate: a destroy takes all namespaces at once", async () => {
     const workloads = {
-      ...{ ollama: { models: ["qwen3:0.6b"] }, litellm: {}, comfyui: { active: false } },
+      ...{ ollama: { models: ["qwen3:0.6b"] }, litellm: {}, comfyui: { active: false, namespace: "ai" } },
+      // In a namespace that it does not make itself.
+      vllm: { model: "Qwen/Qwen3-0.6B", active: false, namespace: "ai" },
       pods: { mine: { image: "busybox" } },
     };
     const run = await build(
@@ -127,11 +131,13 @@ describe("order", () => {
     expect(run.error).toBeUndefined();
     const kept = [
       ...findAll(run, types.namespace).filter(({ name }) => name !== "lab-namespace"),
-      ...findAll(run, "kubernetes:core/v1:PersistentVolumeClaim"),
+      ...findAll(run, types.claim),
+      ...findAll(run, "kubernetes:core/v1:Service"),
     ];
     expect(kept.map(({ name }) => name).sort()).toEqual([
-      ...["lab-comfyui-data", "lab-comfyui-namespace", "lab-gpu-pods", "lab-litellm-namespace"],
-      ...["lab-ollama-models", "lab-ollama-namespace"],
+      ...["lab-comfyui-data", "lab-comfyui-namespace", "lab-comfyui-service", "lab-gpu-pods"],
+      ...["lab-litellm-namespace", "lab-litellm-service", "lab-ollama-models", "lab-ollama-namespace"],
+      ...["lab-ollama-service", "lab-vllm-cache", "lab-vllm-service"],
     ]);
     for (const one of kept) {
       for (const earlier of ["lab-preflight", "cp1-upgrade", "w1-upgrade"])
@@ -140,6 +146,12 @@ describe("order", () => {
       for (const later of [find(run, types.release), find(run, types.program, "lab-gate")])
         expect([one.name, awaited.has(later.urn)]).toEqual([one.name, false]);
     }
+    for (const name of ["lab-vllm-cache", "lab-vllm-service"])
+      expectWait(
+        run,
+        kept.find((one) => one.name === name)!,
+        find(run, types.namespace, "lab-comfyui-namespace"),
+      );
   });
 
   test("control planes one at a time, then workers in a window", async () => {

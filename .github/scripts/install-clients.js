@@ -7,13 +7,16 @@ const { parse } = require("yaml");
 
 const stack = process.argv[2] ?? "";
 if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(stack)) throw new Error(`${stack} is not a stack name`);
-const { config } = parse(fs.readFileSync(path.join("stacks", `Pulumi.${stack}.yaml`), "utf8"));
+const text = fs.readFileSync(path.join("stacks", `Pulumi.${stack}.yaml`), "utf8");
+const { config } = parse(text, { merge: true, maxAliasCount: 10_000 }); // as Pulumi's reader, which takes merge keys
+const said = (key) => config[`talos-gpu:${key}`] ?? config[key];
 const install = (...args) =>
   execFileSync("bash", [path.join(__dirname, "install-tool.sh"), ...args], { stdio: "inherit" });
 
-install("talos", String(config["talos-gpu:talosVersion"]), "talosctl");
-const machines = Object.values(config["talos-gpu:machines"] ?? {});
-if (machines.some(({ configuration }) => configuration === "omni")) {
+install("talos", String(said("talosVersion")), "talosctl");
+const defaults = said("machineDefaults") ?? {};
+const machines = [said("machines"), said("pools")].flatMap((entries) => Object.values(entries ?? {}));
+if (machines.some((machine) => (machine?.configuration ?? defaults.configuration) === "omni")) {
   const version = process.env.OMNI_VERSION;
   if (!version)
     throw new Error(

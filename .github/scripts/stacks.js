@@ -15,19 +15,30 @@ const run = (command, ...args) =>
 /** Names of the stacks whose files are in a list that `git … -z` prints. */
 const named = (list) => list.split("\0").flatMap((file) => pattern.exec(file)?.[1] ?? []);
 
-/** Commit of the last successful update, as GitHub keeps the deployments of the stack's two environments. */
+/** An environment's deployments, newest first, down to the last one that succeeded; GitHub keeps them. */
+function sinceSuccess(environment) {
+  const query = `repos/${process.env.GITHUB_REPOSITORY}/deployments?environment=${encodeURIComponent(environment)}&per_page=20`;
+  const found = [];
+  for (const { id, sha, created_at } of JSON.parse(run("gh", "api", query))) {
+    const statuses = JSON.parse(run("gh", "api", `repos/${process.env.GITHUB_REPOSITORY}/deployments/${id}/statuses`));
+    const succeeded = statuses.some(({ state }) => state === "success");
+    found.push({ sha, created_at, succeeded });
+    if (succeeded) break;
+  }
+  return found;
+}
+
+/**
+ * Commit of the last successful update, in either of the stack's two environments. Undefined where an approved update came after
+ * it and failed: that one may have changed machines, and a commit that takes the change back reboots them again, although the
+ * plan against the last success finds no difference.
+ */
 function lastUpdate(stack) {
-  const found = [stack, `${stack}-reboots`].flatMap((environment) => {
-    const query = `repos/${process.env.GITHUB_REPOSITORY}/deployments?environment=${encodeURIComponent(environment)}&per_page=20`;
-    for (const { id, sha, created_at } of JSON.parse(run("gh", "api", query))) {
-      const statuses = JSON.parse(
-        run("gh", "api", `repos/${process.env.GITHUB_REPOSITORY}/deployments/${id}/statuses`),
-      );
-      if (statuses.some(({ state }) => state === "success")) return [{ sha, created_at }];
-    }
-    return [];
-  });
-  return found.sort((a, b) => (a.created_at < b.created_at ? 1 : -1))[0]?.sha;
+  const [plain, approved] = [stack, `${stack}-reboots`].map(sinceSuccess);
+  const [last] = [...plain, ...approved]
+    .filter(({ succeeded }) => succeeded)
+    .sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
+  return last && approved.some(({ created_at }) => created_at > last.created_at) ? undefined : last?.sha;
 }
 
 /** What else a plan follows from than the stack's file; the plan computes both sides by the code that is there now. */

@@ -10,7 +10,9 @@ import { kubernetesApi, type KubernetesApi } from "../doctor/reach/kubernetes-ap
 import { reachOf } from "../doctor/reach/reach";
 import type { Access } from "../doctor/observe/observe";
 import type { MachineAccess } from "../doctor/observe/observe-machines";
-import type { PciDevice, Seen, SeenMachine, SeenRelease } from "./seen";
+import { labelManagers } from "./labels";
+import { releasesOf } from "./releases";
+import type { PciDevice, Seen, SeenMachine } from "./seen";
 
 /** Machines that are asked at a time. */
 const AT_A_TIME = 8;
@@ -31,7 +33,10 @@ export async function look(access: Access, within: number, say: (line: string) =
   const api = kubernetesApi(reach, ONE_REQUEST * within);
   const unseen: string[] = [];
   const nodes = await api.list<k8s.V1Node>("/api/v1/nodes");
-  const releases = await releasesOf(api, unseen);
+  const releases = releasesOf([
+    ...(await listed(api, "deployments", unseen)),
+    ...(await listed(api, "daemonsets", unseen)),
+  ]);
   const machines = nodes.filter(isTalos).map(fromNode);
   if (machines.length === 0) unseen.push(`${reach.server} has no node of Talos`);
   if (access.machines === undefined) {
@@ -43,43 +48,32 @@ export async function look(access: Access, within: number, say: (line: string) =
   return { machines: await askMachines(machines, access.machines, left, unseen), releases, unseen };
 }
 
+async function listed(api: KubernetesApi, kind: string, unseen: string[]): Promise<k8s.V1Deployment[]> {
+  return api.list<k8s.V1Deployment>(`/apis/apps/v1/${kind}`).catch((error: Error) => {
+    unseen.push(`what offers GPUs could not be looked at: ${error.message}`);
+    return [];
+  });
+}
+
 const isTalos = ({ status }: k8s.V1Node): boolean => /^Talos\b/.test(status?.nodeInfo?.osImage ?? "");
 
 function fromNode({ metadata, spec, status }: k8s.V1Node): SeenMachine {
   const labels = metadata?.labels ?? {};
   const uuid = status?.nodeInfo?.systemUUID;
+  const offers = Object.entries(status?.allocatable ?? {})
+    .filter(([resource, count]) => resource.startsWith("nvidia.com/") && count !== "0")
+    .map(([resource]) => resource);
   const taint = ({ key, value, effect }: k8s.V1Taint): string => `${key}${value ? `=${value}` : ""}:${effect}`;
   return {
     name: metadata?.name ?? "",
     address: status?.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "",
     controlPlane: controlPlaneRole in labels,
     labels,
+    labelManagers: labelManagers(metadata?.managedFields ?? []),
+    offers,
     taints: (spec?.taints ?? []).map(taint),
     ...(uuid ? { uuid: uuid.toLowerCase() } : {}),
   };
-}
-
-/** Releases by the labels that both charts give their own objects (`helm.sh/chart`, `app.kubernetes.io/instance`). */
-async function releasesOf(api: KubernetesApi, unseen: string[]): Promise<SeenRelease[]> {
-  const list = async (path: string): Promise<k8s.V1Deployment[]> =>
-    api.list<k8s.V1Deployment>(path).catch((error: Error) => {
-      unseen.push(`what offers GPUs could not be looked at: ${error.message}`);
-      return [];
-    });
-  const objects = [...(await list("/apis/apps/v1/deployments")), ...(await list("/apis/apps/v1/daemonsets"))];
-  const found = new Map<string, SeenRelease>();
-  for (const { metadata } of objects) {
-    const { labels = {}, namespace = "" } = metadata ?? {};
-    const [, chart, version] =
-      /^(gpu-operator|nvidia-device-plugin)-(v?\d.*)$/.exec(labels["helm.sh/chart"] ?? "") ?? [];
-    const bare = /^(gpu-operator|nvidia-device-plugin)$/.exec(labels["app.kubernetes.io/name"] ?? "")?.[1];
-    const which = (chart ?? bare) as SeenRelease["chart"] | undefined;
-    if (which === undefined) continue;
-    const name = labels["app.kubernetes.io/managed-by"] === "Helm" ? labels["app.kubernetes.io/instance"] : undefined;
-    const release = { chart: which, namespace, ...(version ? { version } : {}), ...(name ? { name } : {}) };
-    if (found.get(which)?.version === undefined) found.set(which, release);
-  }
-  return [...found.values()];
 }
 
 async function askMachines(

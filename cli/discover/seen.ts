@@ -22,6 +22,10 @@ export interface SeenMachine {
   image?: RunningImage;
   devices?: PciDevice[];
   labels: Record<string, string>;
+  /** Field managers that set a label, by its key; a key whose managers the API does not tell stays out. */
+  labelManagers?: Record<string, string[]>;
+  /** Resources of NVIDIA's that its node offers, e.g. `nvidia.com/gpu`. */
+  offers?: string[];
   /** As kubectl writes them, e.g. `gpu=true:NoSchedule`. */
   taints: string[];
   /** Content of the file that holds what somebody told containerd; empty without one. */

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import * as semver from "semver";
 import {
   checkCluster,
   type ClusterSpec,
   type ContainerdSpec,
+  type DriverSpec,
   type Finding,
   type MachineSpec,
   planCluster,
@@ -10,12 +12,13 @@ import {
   runningExtensions,
   runningKernelArgs,
 } from "../../components/recipe/index";
-import { nvidiaExtension, soundsLikeNvidia } from "../../components/recipe/facts/extension";
-import { charts } from "../../components/recipe/facts/data/charts";
+import { branchedName, nvidiaExtension, soundsLikeNvidia } from "../../components/recipe/facts/extension";
 import { eraOf } from "../../components/recipe/facts/talos-release";
 import { containerdPart } from "../../components/recipe/machine/containerd/containerd";
 import { cardsOf } from "./cards";
-import type { Seen, SeenMachine, SeenRelease } from "./seen";
+import { exposureOf } from "./exposure";
+import { ownMarks } from "./labels";
+import type { Seen, SeenMachine } from "./seen";
 
 /** A stack that says what was seen, and what is left to its reader. */
 export interface Discovered {
@@ -46,14 +49,26 @@ export function stackOf(seen: Seen, only?: readonly string[]): Discovered {
       "machines",
       "the name of the cluster in Omni could not be read; write it as clusterName (`omnictl get clusters`)",
     );
-  const driver = driverOf(machines);
+  const [driver, ...others] = machines
+    .flatMap((machine) => driverOf(machine) ?? [])
+    .filter((one, index, all) => all.findIndex((other) => isDeepStrictEqual(one, other)) === index);
+  // Machines of several drivers say each its own.
+  const apart = others.length > 0;
   const base: ClusterSpec = {
     talosVersion,
     ...(clusterName === undefined ? {} : { clusterName }),
-    machines: Object.fromEntries(machines.map((machine) => [machine.name, machineOf(machine, talosVersion, note)])),
-    ...(driver === undefined ? {} : { driver }),
+    machines: Object.fromEntries(
+      machines.map((machine) => {
+        const its = apart ? driverOf(machine) : undefined;
+        return [
+          machine.name,
+          { ...machineOf(machine, talosVersion, note), ...(its === undefined ? {} : { driver: its }) },
+        ];
+      }),
+    ),
+    ...(driver === undefined || apart ? {} : { driver }),
   };
-  const spec = { ...base, ...exposureOf(base, seen.releases, note) };
+  const spec = { ...base, ...exposureOf(base, seen, note) };
   return { spec, notes: notesOf(spec), comments, findings: checkCluster(spec) };
 }
 
@@ -68,8 +83,6 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
   if (seen.talosVersion !== undefined) note(path, `runs ${seen.talosVersion}`);
   if (!omni) note(path, "somebody else made its configuration: the stack merges its part in, and takes it out again");
   const part = containerdOf(seen, path, note);
-  const labels = Object.fromEntries(Object.entries(seen.labels).filter(([key]) => isOwnLabel(key)));
-  const taints = Object.fromEntries(seen.taints.filter(isOwnTaint).map(readTaint));
   return {
     address: seen.address,
     role: seen.controlPlane ? "controlplane" : "worker",
@@ -77,8 +90,7 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
     ...(omni && seen.uuid !== undefined ? { uuid: seen.uuid } : {}),
     ...(gpus.length > 0 ? { gpus } : {}),
     ...imageOf(seen, gpus.length > 0, omni, path, note),
-    ...(Object.keys(labels).length > 0 ? { labels } : {}),
-    ...(Object.keys(taints).length > 0 ? { taints } : {}),
+    ...ownMarks(seen, (text) => note(path, text)),
     ...(seen.talosVersion !== undefined && seen.talosVersion !== talosVersion
       ? { runningVersion: seen.talosVersion }
       : {}),
@@ -90,7 +102,10 @@ function machineOf(seen: SeenMachine, talosVersion: string, note: Note): Machine
 function imageOf(seen: SeenMachine, gpu: boolean, omni: boolean, path: string, note: Note): Partial<MachineSpec> {
   const { image } = seen;
   if (image === undefined) {
-    note(path, "its image could not be looked at: an update that would lose any of it ends before the drain, by name");
+    note(
+      path,
+      "its image could not be read; an update stops before the drain, and names whatever the machine would lose",
+    );
     return {};
   }
   const extensions = runningExtensions(image).filter((name) => !gpu || !followsFromCard(name));
@@ -121,10 +136,10 @@ const followsFromCard = (name: string): boolean => {
     : ["modules", "toolkit"].includes(kind);
 };
 
-/** Branch and flavour that the machines run, where they run one. */
-function driverOf(machines: readonly SeenMachine[]): ClusterSpec["driver"] {
-  const found = machines.flatMap(({ image }) => (image === undefined ? [] : runningExtensions(image)));
-  const modules = [...new Set(found)].map(nvidiaExtension).filter((one) => one?.kind === "modules");
+/** Branch and flavour that a machine runs; undefined where it runs none. */
+function driverOf({ image }: SeenMachine): DriverSpec | undefined {
+  const names = image === undefined ? [] : runningExtensions(image).map(branchedName);
+  const modules = [...new Set(names)].map(nvidiaExtension).filter((one) => one?.kind === "modules");
   const [first] = modules;
   if (modules.length !== 1 || first?.branch === undefined || first.flavour === undefined) return undefined;
   return { branch: first.branch, flavour: first.flavour };
@@ -133,18 +148,6 @@ function driverOf(machines: readonly SeenMachine[]): ClusterSpec["driver"] {
 /** Arguments that Omni gives every machine (siderolabs/omni, siderolink). */
 function isOmni({ image }: SeenMachine): boolean {
   return `${image?.commandLine ?? ""} ${image?.schematic ?? ""}`.includes("siderolink.api=");
-}
-
-/** Labels that somebody set for a purpose of their own: not those of Kubernetes, Talos, NVIDIA, clouds and this package. */
-const isOwnLabel = (key: string): boolean =>
-  !/^([^/]*\.)?(kubernetes\.io|k8s\.io|talos\.dev|nvidia\.com|sidero\.dev|k3s\.io)\/|^talos-gpu\/|^beta\./.test(key);
-
-/** Taints that are not Kubernetes' own. */
-const isOwnTaint = (taint: string): boolean => !/^[^=:]*kubernetes\.io\//.test(taint);
-
-function readTaint(text: string): [string, string] {
-  const [, key = "", value = "", effect = ""] = /^([^=:]+)(?:=([^:]*))?:(.*)$/.exec(text) ?? [];
-  return [key, `${value}:${effect}`];
 }
 
 /** The options that make the containerd part that is there; a comment where none do. */
@@ -175,49 +178,6 @@ function containerdOf(seen: SeenMachine, path: string, note: Note): ContainerdSp
       "its configuration writes /etc/cri/conf.d/20-customization.part: say what that sets under containerd, or the update ends with the conflict",
     );
   return found;
-}
-
-/** What offers the GPUs: what is there, else the newest of the tables that the checks take. */
-function exposureOf(base: ClusterSpec, releases: readonly SeenRelease[], note: Note): Partial<ClusterSpec> {
-  const [there, ...others] = [...releases].sort((a, b) => a.chart.localeCompare(b.chart));
-  const key = (chart: string): "gpuOperator" | "devicePlugin" =>
-    chart === "gpu-operator" ? "gpuOperator" : "devicePlugin";
-  const newest = (chart: string): string[] =>
-    charts
-      .filter((one) => one.chart === chart)
-      .map(({ version }) => version)
-      .toReversed();
-  if (there !== undefined) {
-    const field = key(there.chart);
-    const version = there.version ?? newest(there.chart)[0]!;
-    const uninstall =
-      there.name === undefined
-        ? `it was not Helm that brought it: take it away by what did`
-        : `\`helm -n ${there.namespace} uninstall ${there.name}\` (running pods keep their GPUs)`;
-    note(
-      field,
-      `${there.chart} ${there.version ?? "of an unknown version"} is installed in ${there.namespace}${there.name === undefined ? "" : ` as Helm's release ${there.name}`}`,
-    );
-    note(
-      field,
-      `if another tool brought it, take it away right before the first update, since the stack brings its own: ${uninstall}; then carry its values over`,
-    );
-    for (const other of others)
-      note(field, `${other.chart} is installed as well, in ${other.namespace}: one of the two must go`);
-    return { [field]: { version, namespace: there.namespace } };
-  }
-  const candidates = [
-    ...newest("gpu-operator").map((version) => ({ gpuOperator: { version } })),
-    ...newest("nvidia-device-plugin").map((version) => ({ devicePlugin: { version } })),
-  ];
-  const fits = candidates.find((exposure) =>
-    checkCluster({ ...base, ...exposure }).every(({ field }) => !/^(gpuOperator|devicePlugin)/.test(field)),
-  );
-  note(
-    fits && "devicePlugin" in fits ? "devicePlugin" : "gpuOperator",
-    "nothing offers GPUs yet; this is the newest release that is known to fit",
-  );
-  return fits ?? candidates[0]!;
 }
 
 function notesOf(spec: ClusterSpec): string[] {

@@ -27,7 +27,7 @@ export const discover: Verb = {
     },
     force: { help: "overwrite the file if it is there" },
   },
-  more: "talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL. What could not be told is a comment of the file.\n",
+  more: "talosctl is taken from PATH, or from TALOS_GPU_TALOSCTL. The file has a comment for everything that could not be found out.\n",
   run: async (given, output) => {
     const { seen, source } = await lookAtCluster(given, async (access, within) => ({
       seen: await look(access, within, (line) => output.remark(line)),

@@ -11,8 +11,8 @@ changes nothing:
 
 The doctor first says where the cluster differs from the stack's plan, or, without a stack, from any cluster that offers GPUs. It
 quotes the last words of whatever crashes. Then it names the known causes, which are those of this page. It ends with 0 when all
-is well, with 1 when it found something, and with 2 when it could not look at something. It then names what: an API that does not
-answer, a login page in its place, an expired or foreign kubeconfig or talosconfig, a file that is not talosctl.
+is well, with 1 when it found something, and with 2 when it found nothing but could not look at everything. It then says what it could not
+look at, and why: an API that does not answer, a login page in its place, an expired or foreign kubeconfig or talosconfig, a file that is not talosctl.
 
 A stack of this package has the remedies built in. \`npm run lab -- --without FIX\` leaves one out, and so shows the failure
 without hardware.
@@ -20,17 +20,24 @@ without hardware.
 
 /** The troubleshooting page (Markdown): a section per failure. */
 export function troubleshootingPage(fixes: readonly Fix[]): string {
-  return [intro, ...fixes.map(section), stopped, drifted, others, ...Object.entries(causes).map(causeSection)].join(
-    "\n",
-  );
+  return [
+    intro,
+    ...fixes.map(section),
+    stopped,
+    back,
+    drifted,
+    others,
+    ...Object.entries(causes).map(causeSection),
+  ].join("\n");
 }
 
-/** Every command in here is run by tests/e2e/failures/killed.test.ts; the copy of a state by tests/lab/engine/cut-off.test.ts. */
+/** Every command in here is run by tests/e2e/failures/killed.test.ts; the copy of a state by tests/lab/engine/cut-off.test.ts, the machine that is gone by forget.test.ts there. */
 const stopped = `# Killed, locked, pending, stuck in Helm
 
-You may stop an update anywhere, by Ctrl-C or by switching the computer off. The next \`pulumi up\` goes on where it was, and still
-reboots each machine once at most. A killed update may have made objects that Pulumi did not write down. The package knows them
-by its mark (the annotation \`talos-gpu/owner\`), deletes them and makes them again. It touches nothing of anybody else's.
+You may stop an update anywhere, by Ctrl-C or by switching the computer off. The next \`pulumi up\` continues from what it finds, and
+needs no further reboot for it: both together reboot each machine at most once (one that Omni already runs in a cluster: twice). A killed
+update may have made objects that Pulumi did not record. The package knows them by its mark (the annotation \`talos-gpu/owner\`),
+deletes them and makes them again. It does not touch objects of other owners.
 
 ### error: the stack is currently locked by 1 lock(s)
 
@@ -93,7 +100,7 @@ it touches a machine.
 **Cause.** Helm was killed in the middle of an operation, and its record says that the operation is still running. Helm alone
 would refuse every further one.
 
-**Remedy.** Just \`pulumi up\`. It says this line, and upgrades from the revision before.
+**Remedy.** Just \`pulumi up\`. The update prints this line, and upgrades from the revision before.
 
 ### error: configured Kubernetes cluster is unreachable: unable to load schema information from the API server
 
@@ -102,12 +109,42 @@ control plane was rebooting, the provider refuses everything until the update en
 
 **Remedy.** \`pulumi up\` again, once \`kubectl get nodes\` answers. What was done on the machines stays done.
 
+### the machine at … did not answer within 4m; or: cannot be asked: …; the machine leaves the stack, …
+
+**Cause.** A machine was taken out of the stack, or the stack is being destroyed, and the update cannot take the stack's part out of the
+machine's configuration: the machine is off or broken, was wiped, or is in another cluster. Pulumi tries again at every update, until it
+succeeds. A machine of Omni's has the same when its Omni is gone.
+
+**Remedy.** If the machine is still in use, switch it on, and \`pulumi up\`. If it is gone for good, have Pulumi forget it: \`pulumi stack --show-urns\`
+lists the machine's resource whose URN ends with \`-configuration\`; \`pulumi state delete 'URN' --yes\`, then \`pulumi up\`, or \`pulumi destroy\`.
+
 ### A node that was deleted is there again, and is not ready
 
 **Cause.** The node was deleted by hand before its machine was taken out of the stack. To remove its labels, Pulumi's Kubernetes provider
 sends an empty server-side apply for the node. If the node no longer exists, Kubernetes creates it again.
 
 **Remedy.** \`kubectl delete node NAME\`. Take a machine out of the stack first and delete its node then, or bring the stack up with \`--refresh\`.
+`;
+
+/** What a stack can go back from. tests/e2e/life.test.ts reverses edits of stacks that are up, and is refused a downgrade. */
+const back = `# Back to an earlier image or release
+
+**An update failed on a machine.** It finishes the machines that it is working on, starts no other, and prints the state of each. Fix the
+cause that the message names, then \`pulumi up\`: it continues from what it finds. If Talos could not boot the new image, its boot loader has already gone back to the old one,
+and the message says \`Talos rolled back\`. A drained node stays cordoned until an upgrade of its machine succeeds. If you reverse the failed
+edit instead, change \`lookAgain\` in the same edit: Pulumi compares with the last update that succeeded, so otherwise it finds nothing to
+do for the machine. To use the node before that, run
+\`kubectl uncordon NODE && kubectl annotate node NODE talos-gpu.dev/cordoned-by-\`.
+
+**The update succeeded, and you want the earlier state.** Reverse the edit of the stack file, then \`pulumi preview\` and \`pulumi up\`. This
+works for the driver branch, extensions, kernel arguments, the machine's configuration, sharing, and the choice of operator or plugin. The
+preview says which machines reboot for it.
+
+**The Talos release** does not go back. Talos does not support downgrades, so the preview refuses an older \`talosVersion\` for each
+machine that an update has already brought to the newer one, and the update refuses it by what the machine runs. To keep the other
+machines on the older release, put the stack's \`talosVersion\` back, and give the upgraded machines a \`talosVersion\` of their own. Both
+releases must then be on the same side of Talos 1.13. Talos' own \`talosctl rollback\` boots a machine's previous image; nobody has tried
+it with this package. If the stack still names the newer release, an update that looks at the machine upgrades it again.
 `;
 
 /** What no update sees by itself. */
@@ -135,7 +172,7 @@ what the update will look at, and for each machine what a reboot depends on. The
 
 The word may stay in the file: only a change of it has an effect. With 100 machines it adds 0.2 s to the 3.1 s of CPU in which the program
 registers them (mean of four, \`node lab/bundle/run.js bench/register.ts again 100\`). In addition, a program looks at each machine, as in any update of
-it, and as many at a time as \`upgrade.maxParallel\` says.
+it, at most \`upgrade.maxParallel\` machines at a time.
 
 Pulumi has options of its own. \`pulumi up --refresh\` asks Kubernetes for each object and makes again what is gone. It sees neither
 machines nor what is inside the release. \`pulumi up --replace URN\` makes one resource again, whatever its state. It refuses a
@@ -145,7 +182,7 @@ update changes, and for a release that somebody uninstalled.
 
 const others = `# What no fix of a stack prevents
 
-These are somebody's doing, or another program's.
+The causes below are outside of a stack: a person or another program brings them about.
 
 A pod of RuntimeClass \`nvidia\` that requests no \`nvidia.com/gpu\` still sees every card if its image sets
 \`NVIDIA_VISIBLE_DEVICES=all\`, as CUDA images do. The doctor names such pods in a note. Request the resource, or set the

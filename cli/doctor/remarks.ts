@@ -31,7 +31,7 @@ export function remarks(seen: Observations, plan: Plan | undefined): string[] {
   );
   const sees = uninvited.map(
     ({ namespace: where, name }) =>
-      `Pod ${where}/${name} sees every card without having asked for one: RuntimeClass nvidia gives a container what its image's NVIDIA_VISIBLE_DEVICES says, which is "all" in CUDA images; ` +
+      `Pod ${where}/${name} sees every card without requesting one: RuntimeClass nvidia gives a container what its image's NVIDIA_VISIBLE_DEVICES says, which is "all" in CUDA images; ` +
       "request nvidia.com/gpu, or set NVIDIA_VISIBLE_DEVICES to void",
   );
   const untested = (seen.jobs ?? []).flatMap(({ namespace: where, name, untested: why }) =>

@@ -1,5 +1,6 @@
 import type { ClusterSpec, DriverSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
-import { carryPatch, type CarriedPatch } from "./patch";
+import { collide } from "./collide";
+import { carryPatch, type CarriedPatch, taintText, unfilledIn } from "./patch";
 import { imageOf, type ImageContent } from "./image";
 import type { Note } from "./note";
 import { type Talconfig, type TalconfigNode, withRole } from "./talconfig";
@@ -40,24 +41,35 @@ export function convert(config: Talconfig, gpus: Record<string, GpuSpec[]>): Imp
 
   const nodes = config.nodes.map((own) => readNode(withRole(config, own), gpus[own.hostname]));
   const chosen = nodes.filter(isGpuNode);
-  const { driver, notes } = driverOf(chosen);
+  const drivers = new Set(chosen.flatMap(({ image }) => JSON.stringify(driverOf(image)) ?? []));
+  const driver = drivers.size === 1 ? chosen.map(({ image }) => driverOf(image)).find(Boolean) : undefined;
   const shared = (config.patches ?? []).map((text, index) => carryPatch(text, `patches[${index}]`));
   const patches = textsOf(shared);
+  // talhelper applies them after those of the node, a stack before (talhelper, pkg/generate/config.go).
+  const last = chosen.some((read) => collide(textsOf(read.patches), patches));
   const version = config.talosVersion;
   return {
     spec: {
       ...(version === undefined ? {} : { talosVersion: version.startsWith("v") ? version : `v${version}` }),
       ...factoryOf(config.imageFactory),
-      machines: Object.fromEntries(chosen.map((read) => [read.node.hostname, machineOf(read)])),
+      machines: Object.fromEntries(
+        chosen.map((read) => {
+          const own = drivers.size > 1 ? driverOf(read.image) : undefined;
+          const after = last ? patches : [];
+          return [
+            read.node.hostname,
+            { ...machineOf(read, shared, after), ...(own === undefined ? {} : { driver: own }) },
+          ];
+        }),
+      ),
       ...(driver === undefined ? {} : { driver }),
-      ...(patches.length > 0 ? { patches } : {}),
+      ...(patches.length > 0 && !last ? { patches } : {}),
       ...exposure(version),
     },
     notes: [
       ...(version === undefined ? [noVersion] : []),
       ...(config.imageFactory?.installerURLTmpl === undefined ? [] : [ownTemplate]),
       ...(chosen.length === 0 ? [noGpuNode] : []),
-      ...notes,
       ...shared.flatMap((patch) => patch.notes),
       ...nodes.flatMap((read) => notesOf(read)),
     ],
@@ -78,10 +90,16 @@ function isGpuNode({ node, image, patches, gpus }: ReadNode): boolean {
   return gpus !== undefined || loads || image.nvidia === true || patches.some((patch) => patch.speaksOfNvidia);
 }
 
-function machineOf({ node, image, patches, gpus }: ReadNode): MachineSpec {
-  const labels = Object.assign({}, node.nodeLabels, ...patches.map((patch) => patch.labels)) as Record<string, string>;
-  const taints = Object.assign({}, node.nodeTaints, ...patches.map((patch) => patch.taints)) as Record<string, string>;
-  const texts = textsOf(patches);
+/**
+ * @param shared patches of all nodes, whose labels and taints come after the node's own.
+ * @param after texts that follow those of the node's own patches.
+ */
+function machineOf({ node, image, patches, gpus }: ReadNode, shared: CarriedPatch[], after: string[]): MachineSpec {
+  const all = [...patches, ...shared];
+  const labels = filled(Object.assign({}, node.nodeLabels, ...all.map((patch) => patch.labels)));
+  const said = filled(Object.assign({}, node.nodeTaints, ...all.map((patch) => patch.taints)));
+  const taints = Object.fromEntries(Object.entries(said).map(([key, text]) => [key, taintText(text)]));
+  const texts = [...textsOf(patches), ...after];
   const { mode, secureboot } = node.machineSpec ?? {};
   return {
     address: node.ipAddress.split(",")[0]!.trim(),
@@ -105,30 +123,13 @@ function machineOf({ node, image, patches, gpus }: ReadNode): MachineSpec {
 
 const textsOf = (patches: CarriedPatch[]): string[] => patches.flatMap(({ text }) => text ?? []);
 
-/** The driver is the cluster's: the nodes' images must agree. */
-function driverOf(nodes: ReadNode[]): { driver?: DriverSpec; notes: Note[] } {
-  const said = nodes.filter(({ image }) => image.branch !== undefined);
-  const kinds = new Map(said.map(({ image: { branch, flavour } }) => [`${branch} ${flavour}`, { branch, flavour }]));
-  if (kinds.size > 1) {
-    const each = said.map(({ node, image }) => `${node.hostname}: ${image.branch} ${image.flavour ?? ""}`.trim());
-    return {
-      notes: [
-        {
-          field: "driver",
-          problem: `the nodes have different drivers (${each.join(", ")})`,
-          why: "a stack has one for all of its machines",
-          remedy: "set driver.branch and driver.flavour, or make a stack of each kind",
-        },
-      ],
-    };
-  }
-  const kind = [...kinds.values()][0];
-  if (kind?.branch === undefined) return { notes: [] };
-  // The flavour that the card would have anyway is left to it.
-  return {
-    driver: { branch: kind.branch, ...(kind.flavour === undefined ? {} : { flavour: kind.flavour }) },
-    notes: [],
-  };
+/** Labels or taints without those that talhelper fills in. */
+const filled = (texts: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(texts).filter(([, text]) => unfilledIn(text) === undefined));
+
+/** Branch and flavour that an image tells of. The flavour that the card would have anyway is left to it. */
+function driverOf({ branch, flavour }: ImageContent): DriverSpec | undefined {
+  return branch === undefined ? undefined : { branch, ...(flavour === undefined ? {} : { flavour }) };
 }
 
 /** The device plugin up to Talos 1.12, where it needs least; the operator from 1.13 on, whose CDI it speaks. */
@@ -150,11 +151,25 @@ function notesOf(read: ReadNode): Note[] {
   }
   const card: Note = {
     field: `${field}.gpus`,
-    problem: "which card it is does not stand in talconfig",
+    problem: "talconfig does not say which card it has",
     why: "kernel modules, driver and resources follow from the card",
     remedy: `name it: --gpu '${node.hostname}=MODEL', or in the stack file in the place of ${unnamed}`,
   };
-  return [...(gpus === undefined ? [card] : []), ...image.notes, ...patches.flatMap((patch) => patch.notes)];
+  return [
+    ...(gpus === undefined ? [card] : []),
+    ...image.notes,
+    ...unfilledTexts(`${field}.labels`, node.nodeLabels),
+    ...unfilledTexts(`${field}.taints`, node.nodeTaints),
+    ...patches.flatMap((patch) => patch.notes),
+  ];
+}
+
+function unfilledTexts(field: string, texts: Record<string, string> = {}): Note[] {
+  return Object.entries(texts).flatMap(([key, text]) => {
+    const unfilled = unfilledIn(text);
+    const why = "it is not in the stack; the machine keeps what it has of it";
+    return unfilled === undefined ? [] : [{ field: `${field}.${key}`, why, ...unfilled }];
+  });
 }
 
 /** The Image Factory, where talconfig names another than the public one (talhelper, pkg/config/config.go, ImageFactory). */

@@ -7,9 +7,9 @@ import {
   type OverlaySpec,
 } from "../../components/recipe/index";
 import {
+  branchedName,
   modulesExtension,
   nvidiaExtension,
-  unsuffixedNames,
   soundsLikeNvidia,
   toolkitExtension,
 } from "../../components/recipe/facts/extension";
@@ -51,20 +51,16 @@ const plain = schematicOf({ extensions: [], kernelArgs: [] }).id;
 
 /** What a node's image holds, by its schematic or by the ID in its image's URL. */
 export function imageOf(node: TalconfigNode): ImageContent {
-  const customization = node.schematic?.customization;
-  const { schematic: _, ...rest } = node;
+  const { schematic, talosImageURL } = node;
   const installer = installerOf(node);
-  const said = overlayOf(node);
-  const overlay = said === undefined ? {} : { overlay: said };
-  const own = node.schematic === undefined ? byUrl(rest) : undefined;
-  if (own !== undefined || customization === undefined)
-    return {
-      ...(own ?? byUrl(rest)),
-      ...installer.image,
-      ...overlay,
-      notes: [...(own?.notes ?? []), ...installer.notes, ...beside(node)],
-    };
-  const extensions = customization.systemExtensions?.officialExtensions ?? [];
+  // talhelper takes the schematic only where there is no URL (talhelper, pkg/talos/nodeconfig.go, installerURL).
+  if (talosImageURL || schematic === undefined) {
+    const told = byUrl(node);
+    return { ...told, ...installer.image, notes: [...told.notes, ...installer.notes] };
+  }
+  const { systemExtensions, extraKernelArgs } = schematic.customization ?? {};
+  const overlay = overlayOf(node);
+  const extensions = (systemExtensions?.officialExtensions ?? []).map(branchedName);
   const found = extensions.flatMap((name) => nvidiaExtension(name) ?? []);
   const branch = found.flatMap((extension) => extension.branch ?? [])[0];
   const flavour = found.flatMap((extension) => extension.flavour ?? [])[0];
@@ -73,18 +69,16 @@ export function imageOf(node: TalconfigNode): ImageContent {
     ...(branch === undefined ? {} : { branch }),
     ...(flavour === undefined ? {} : { flavour }),
     extensions: extensions.filter((name) => !follows(name)),
-    kernelArgs: customization.extraKernelArgs ?? [],
+    kernelArgs: extraKernelArgs ?? [],
     ...installer.image,
-    ...overlay,
+    ...(overlay === undefined ? {} : { overlay }),
     notes: [...installer.notes, ...beside(node)],
   };
 }
 
 /** Whether an extension follows from the card: modules and toolkit. The fabric manager's and GDRCopy's do not. */
 function follows(name: string): boolean {
-  return ["modules", "toolkit"].includes(
-    nvidiaExtension(name)?.kind ?? (Object.hasOwn(unsuffixedNames, name) ? "modules" : ""),
-  );
+  return ["modules", "toolkit"].includes(nvidiaExtension(name)?.kind ?? "");
 }
 
 /** What the name of an installer tells, e.g. `factory.talos.dev/nocloud-installer-secureboot/ID`. */
@@ -135,7 +129,7 @@ function beside(node: TalconfigNode): Note[] {
 
 function byUrl({ hostname, talosImageURL }: TalconfigNode): ImageContent {
   const nothing = { extensions: [], kernelArgs: [], notes: [] };
-  if (talosImageURL === undefined) return { ...nothing, nvidia: false };
+  if (!talosImageURL) return { ...nothing, nvidia: false };
   const id = /[0-9a-f]{64}/.exec(talosImageURL)?.[0];
   if (id === plain) return { ...nothing, nvidia: false };
   const schematic = id === undefined ? undefined : known.get(id);

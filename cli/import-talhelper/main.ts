@@ -22,7 +22,7 @@ export const importTalhelper: Verb = {
       help: "write the stack there, e.g. stacks/Pulumi.velaryon.yaml; default: standard output",
     },
   },
-  more: "What is left to you is told on standard error.\n",
+  more: "Standard error lists what you still have to do.\n",
   run: async (given, output) => {
     const imported = importFrom(given.positionals[0]!, given.values.gpu ?? [], valueOf(given, "out"));
     const json = given.switches.has("json");

@@ -1,4 +1,4 @@
-import { type Document, isMap, isSeq } from "yaml";
+import { type Document, isMap, isScalar, isSeq } from "yaml";
 import { talosDocuments } from "../../components/recipe/machine/talos-schema/yaml";
 import type { Note } from "./note";
 
@@ -26,21 +26,38 @@ export function carryPatch(text: string, field: string): CarriedPatch {
     ...carried,
     notes: [{ field, problem, why: "it is not in the stack; the machine keeps what it has of it", remedy }],
   });
-  if (/\$\{[^}]+\}/.test(text)) {
-    return leftOut(
-      "holds a variable of talhelper's",
-      "write its value, unless it is secret: then leave it to talhelper",
-    );
-  }
+  const unfilled = unfilledIn(text);
+  if (unfilled !== undefined) return leftOut(unfilled.problem, unfilled.remedy);
   const documents = talosDocuments(text);
   if (documents.some(({ errors }) => errors.length > 0)) return leftOut("is no YAML", "mend it");
   if (documents.some(({ contents }) => isSeq(contents))) {
     return leftOut("is a list of operations (JSON 6902)", "write it as a piece of configuration (strategic merge)");
   }
+  if (documents.some(({ contents }) => isMap(contents) && isMap(contents.get("sops")))) {
+    return leftOut("is encrypted by SOPS", "write what it says, unless it is secret: then leave it to talhelper");
+  }
   for (const document of documents) takeOut(document, carried, field);
   const left = documents.filter(({ contents }) => isMap(contents) && contents.items.length > 0);
   return left.length === 0 ? carried : { ...carried, text: left.map(String).join("---\n") };
 }
+
+/**
+ * What talhelper would fill in a text: variables, and since v3.0.39 Go templates (talhelper, pkg/substitute/envsubst.go,
+ * pkg/templating/template.go). Undefined where there is nothing.
+ */
+export function unfilledIn(text: string): Pick<Note, "problem" | "remedy"> | undefined {
+  if (/\$\{[^}]+\}/.test(text))
+    return {
+      problem: "holds a variable of talhelper's",
+      remedy: "write its value, unless it is secret: then leave it to talhelper",
+    };
+  if (text.includes("{{"))
+    return { problem: "holds a template of talhelper's", remedy: "write what `talhelper genconfig` makes of it" };
+  return undefined;
+}
+
+/** A taint as a stack says it: to Talos, a value without a colon is the effect (talos v1.12.6, controllers/k8s/node_taint_spec.go). */
+export const taintText = (text: string): string => (text.includes(":") ? text : `:${text}`);
 
 function takeOut(document: Document, carried: CarriedPatch, field: string): void {
   const tell = (problem: string, remedy: string): void => {
@@ -70,7 +87,8 @@ function take(document: Document, path: string[]): Record<string, string> {
   const node = document.getIn(path);
   if (!isMap(node)) return {};
   remove(document, path);
-  return Object.fromEntries(node.items.map(({ key, value }) => [String(key), String(value)]));
+  const text = (value: unknown): string => (isScalar(value) && value.value === null ? "" : String(value));
+  return Object.fromEntries(node.items.map(({ key, value }) => [String(key), text(value)]));
 }
 
 /** Deletes a value, and the mappings that are empty without it. */

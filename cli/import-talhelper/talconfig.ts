@@ -6,7 +6,11 @@ import * as z from "zod";
  * configuration, which stays talhelper's: the stack only adds its part to it.
  */
 
-const texts = z.record(z.string(), z.coerce.string());
+/** Go reads null as the empty text. */
+const texts = z.record(
+  z.string(),
+  z.preprocess((value) => value ?? "", z.coerce.string()),
+);
 
 /** What a node, or all nodes of a role, may say. */
 const settings = z.looseObject({
@@ -89,12 +93,23 @@ const whyNot = "it is not a talconfig.yaml of talhelper's, so its nodes cannot b
 
 function yamlOf(text: string): unknown {
   try {
-    return parse(text, { merge: true });
+    return withoutNulls(parse(text, { merge: true }));
   } catch (error) {
     throw new Error(`FILE: is not YAML (${(error as Error).message.split("\n")[0]!.replace(/:$/, "")}); ${whyNot}`, {
       cause: error,
     });
   }
+}
+
+/** Fields whose members are texts, in which null stands for an empty one. */
+const ofTexts = ["nodeLabels", "nodeTaints"];
+
+/** To Go, a field of null is a field that is not there. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (value === null || typeof value !== "object") return value;
+  const said = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(said.map(([key, member]) => [key, ofTexts.includes(key) ? member : withoutNulls(member)]));
 }
 
 /** A node with what its role says for all of them: its own word comes first, patches after those of the role. */

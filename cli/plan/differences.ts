@@ -17,6 +17,9 @@ export interface FieldChange {
 /** What stands in the place of a secret. */
 const hidden = "(hidden)";
 
+/** What stands in the place of a patch. */
+const patch = "(a patch)";
+
 /** The same data without its secrets: a plan is written into pull requests. */
 export function redacted(value: unknown, kind = ""): unknown {
   const prefix = kind === "" ? "" : `${kind}.`;
@@ -42,15 +45,23 @@ export function fieldChanges(before: unknown, after: unknown, field = ""): Field
   }
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length)
     return before.flatMap((item, index) => fieldChanges(item, after[index], `${field}[${index}]`));
-  const told = (value: unknown): string =>
-    typeof value === "string" && value.includes("\n") ? "(a text of several lines)" : JSON.stringify(value);
   return [
     {
       field,
-      ...(before === undefined ? {} : { before: told(before) }),
-      ...(after === undefined ? {} : { after: told(after) }),
+      ...(before === undefined ? {} : { before: told(before, field) }),
+      ...(after === undefined ? {} : { after: told(after, field) }),
     },
   ];
+}
+
+/** A value as text, patches aside: a secret may stand anywhere in theirs, and the configuration's own part shows them redacted. */
+function told(value: unknown, field: string): string {
+  if (/(^|\.)patches\[\d+\]$/.test(field)) return patch;
+  if (typeof value === "string" && value.includes("\n")) return "(a text of several lines)";
+  const list = field.split(".").at(-1);
+  return JSON.stringify(value, (key, inner: unknown) =>
+    (key || list) === "patches" && Array.isArray(inner) ? inner.map(() => patch) : inner,
+  );
 }
 
 /** Parts of a configuration that are not as before, as lines that begin with `-`, `+` or a space. */

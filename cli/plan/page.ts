@@ -34,10 +34,10 @@ export function pageOf(comparison: Comparison): Block[] {
       kind: "text",
       text:
         base === undefined
-          ? "Nothing is compared: this is what the first update does, as far as it is told without a look at the machines."
+          ? "Compared with nothing: this is what the first update does, as far as the stack file alone can tell. The machines were not looked at."
           : same
             ? `Nothing changes against \`${base}\`.`
-            : `Against \`${base}\`, if machines and cluster are as its last update has left them. **${summary(machines)}**`,
+            : `Against \`${base}\`, if machines and cluster are still as the last update left them. **${summary(machines)}**`,
     },
     ...list(
       "Findings: the stack is refused",
@@ -86,7 +86,7 @@ function details(comparison: Comparison): Block[] {
     { kind: "heading", level: 3, text: "In Kubernetes" },
     { kind: "text", text: releaseOf(comparison) },
     ...changes("Helm values", valueChanges),
-    ...list("What is away meanwhile", away),
+    ...list("What is unavailable meanwhile", away),
     { kind: "heading", level: 3, text: "Order" },
     {
       kind: "order",

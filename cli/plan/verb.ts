@@ -11,7 +11,7 @@ import { tooLong } from "./stack-size";
 
 /** `talos-gpu plan`: says on paper what an update does. */
 export const plan: Verb = {
-  summary: "says on paper what an update of a stack does: what reboots and why, what changes, in which order",
+  summary: "says offline what an update of a stack does: what reboots and why, what changes, in which order",
   options: {
     stack: { value: { name: "NAME", completes: "file" }, help: "the stack, by its name or its file" },
     base: {
@@ -20,7 +20,7 @@ export const plan: Verb = {
     },
     html: { help: "one page with the order drawn, instead of Markdown" },
   },
-  more: "Looks at files and at git, and at nothing else: no network, no credentials. Of a base it takes the stack file: what follows\nfrom it is computed by this release of talos-gpu, on both sides.\n",
+  more: "Reads only files and git: no network, no credentials. From the base it takes only the stack file; this release of talos-gpu\ncomputes the plan on both sides.\n",
   run: async (given, output) => {
     const stack = valueOf(given, "stack");
     if (stack === undefined)
@@ -43,9 +43,11 @@ export const plan: Verb = {
       return 1;
     }
     const earlier = base === undefined ? undefined : fileAt(base, file);
-    const before = earlier === undefined ? undefined : sideOf(earlier, `${base}:${file}`);
+    const before = earlier === undefined ? undefined : baseSideOf(earlier, `${base}:${file}`);
     if (base !== undefined && before?.side === undefined)
-      output.remark(`${base} has no ${before ? "right " : ""}stack ${stackNameOf(file)}: nothing is known of before`);
+      output.remark(
+        `${base} has no ${before ? "valid " : ""}stack ${stackNameOf(file)}, so there is nothing to compare with`,
+      );
     const known = before?.side === undefined ? undefined : base;
     const comparison = compare(stackNameOf(file), known, before?.side, after.side);
     const page = pageOf(comparison);
@@ -56,13 +58,22 @@ export const plan: Verb = {
   },
 };
 
-/** A stack file's plan; none where its shape is wrong. */
+/** A stack file's plan; none where its shape is wrong. Throws an Error where it is no YAML. */
 function sideOf(text: string, file: string): { side?: Side; findings: Finding[] } {
   const config = configurationOf(text, file);
   const judged = judge(config);
   const { plan } = judged;
   const findings = [...judged.findings, ...tooLong(config)];
   return plan === undefined ? { findings } : { side: { plan, findings }, findings };
+}
+
+/** The same of the base, without a plan also where its file is no YAML: the edit that is looked at may be what mends it. */
+function baseSideOf(text: string, file: string): { side?: Side } {
+  try {
+    return sideOf(text, file);
+  } catch {
+    return {};
+  }
 }
 
 const said = ({ field, problem, why, remedy }: Finding): string => `\`${field}\`: ${problem}; ${why}; ${remedy}`;

@@ -4,8 +4,8 @@ import { type Field, fieldsOfStack } from "./fields";
 const intro = `# Every field of a stack
 
 What a stack file (\`stacks/Pulumi.<stack>.yaml\`) says under \`config:\`, each key with \`talos-gpu:\` before it, and what a program gives
-\`GpuCluster\`. Credentials are not in it: \`talosconfig\`, \`kubeconfig\`, \`machineSecrets\`, \`omniEndpoint\` and
-\`omniServiceAccountKey\` are secrets of the stack, or come from the environment.
+\`GpuCluster\`. Credentials are not in it: \`talosconfig\`, \`kubeconfig\`, \`machineSecrets\` and \`omniServiceAccountKey\` are secrets of
+the stack, or come from environment variables, and so does \`omniEndpoint\`, which may be plain text ([credentials](credentials.md)).
 
 This page is made from the schema and the docstrings of [components/recipe/stack](../components/recipe/stack) (\`npm run schema\`). An editor
 that has the YAML language server shows the same while you write: the first line of a stack file names
@@ -74,6 +74,7 @@ function row(field: Field, schema: JsonSchema): string {
 
 /** A schema in words. */
 function typeOf(schema: JsonSchema): string {
+  if (schema.anyOf) return schema.anyOf.map(typeOf).join(", or ");
   if (schema.enum) return schema.enum.map((word) => `\`${word}\``).join(", ");
   if (schema.type === "array") return `list of ${plural(typeOf(schema.items ?? {}))}`;
   if (schema.type === "object") {

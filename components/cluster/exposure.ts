@@ -1,6 +1,7 @@
 import * as command from "@pulumi/command";
-import type * as pulumi from "@pulumi/pulumi";
+import * as pulumi from "@pulumi/pulumi";
 import type { Credentials } from "../credentials";
+import { OWNER } from "../kubernetes/guard/live";
 import { clusterLimits, outlasting } from "../kubernetes/timeouts";
 import { runProgram } from "../machine/program-resource";
 import type { Plan } from "../recipe/types";
@@ -11,7 +12,7 @@ import type { Plan } from "../recipe/types";
  * plugin and RuntimeClass go, machines are upgraded, the operator comes (siderolabs/docs, upgrading-talos 1.13, "Before
  * upgrade"). Left to itself Pulumi deletes last: the plugin would meet machines it does not fit, and the deletion of our
  * RuntimeClass would hit the operator's of the same name. The other way round, where the RuntimeClass is ours to make, it
- * waits until an operator's of that name is gone.
+ * waits until an operator's of that name is gone, and fails where one is somebody else's.
  */
 export function gpuExposure(
   name: string,
@@ -26,7 +27,8 @@ export function gpuExposure(
   if (runtimeClass.owner !== "component" || plan.spec.bootstrap)
     return new command.local.Command(`${name}-exposure`, { triggers }, first); // a placeholder: it runs nothing
   const { release } = clusterLimits(plan.spec.timeouts);
-  const task = JSON.stringify({ runtimeClass: runtimeClass.name, limit: `${release}s` });
+  const mark = { annotation: OWNER, ours: `${pulumi.getProject()}/${pulumi.getStack()}/` };
+  const task = JSON.stringify({ runtimeClass: runtimeClass.name, mark, limit: `${release}s` });
   const limit = outlasting(release).create;
   return runProgram(`${name}-exposure`, { verb: "await-free", task, talosconfig, kubeconfig, limit, triggers }, first);
 }

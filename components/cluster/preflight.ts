@@ -47,7 +47,7 @@ export function firstAsk(
 export function taskOf(name: string, { spec, machines, kubernetes }: Plan): Omit<PreflightTask, "pollSeconds"> {
   const { chart, version, repository, namespace } = kubernetes.release;
   const ours = `${pulumi.getProject()}/${pulumi.getStack()}/`;
-  const driven = machines.filter(({ configuration }) => configuration !== "omni");
+  const driven = machines.filter(isDriven);
   const ofWorkloads = namespacesMade(spec.workloads).map((made) => made.namespace);
   const made = kubernetes.namespaceLabels === undefined ? ofWorkloads : [namespace, ...ofWorkloads];
   return {
@@ -69,11 +69,16 @@ export function taskOf(name: string, { spec, machines, kubernetes }: Plan): Omit
   };
 }
 
-function askedOf(machine: MachineRecipe, spec: Plan["spec"]): PreflightTask["machines"][number] {
-  const { name, address, schematicId, installerImage, patches, talosVersion, gpuCount } = machine;
+/** A machine whose configuration and image are not Omni's to bring. */
+type DrivenMachine = MachineRecipe & { configuration: PreflightTask["machines"][number]["configuration"] };
+
+const isDriven = (machine: MachineRecipe): machine is DrivenMachine => machine.configuration !== "omni";
+
+function askedOf(machine: DrivenMachine, spec: Plan["spec"]): PreflightTask["machines"][number] {
+  const { name, address, configuration, schematicId, installerImage, patches, talosVersion, gpuCount } = machine;
   const { drop } = spec.machines[name]!;
   return {
-    ...{ machine: name, address, schematicId, installerImage, image: imageOf(machine) },
+    ...{ machine: name, address, configuration, schematicId, installerImage, image: imageOf(machine) },
     ...(drop === undefined ? {} : { drop }),
     gpu: gpuCount > 0,
     wanted: shortHash(JSON.stringify([schematicId, installerImage, talosVersion, patches, drop]), 16),

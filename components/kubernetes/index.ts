@@ -1,10 +1,12 @@
 import type * as command from "@pulumi/command";
 import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
+import { smokeTestNames } from "../recipe/kubernetes/smoke-test-names";
 import type { MachineRecipe, Plan } from "../recipe/types";
 import type { LookAgain } from "./look-again";
 import { gpuMonitoring } from "./monitoring";
 import { gpuNamespace } from "./namespace";
+import { namedByPulumi } from "./pods";
 import { powerLimits } from "./power-limit";
 import { gpuRelease } from "./release";
 import { runtimeClass } from "./runtime-class";
@@ -75,8 +77,9 @@ export function gpuStack(
   gpuMonitoring(name, plan.spec.monitoring, recipe, released);
   if (gpuMachines.length === 0) return { powerLimits: [], smokeTests: [], tests: undefined };
   const priority = testPriority(name, released).metadata.name;
+  const names = smokeTestNames(gpuMachines.map((machine) => machine.name));
   const test = (machine: MachineRecipe, after: pulumi.CustomResourceOptions): k8s.batch.v1.Job =>
-    smokeTest(name, recipe, machine, limits.gate, priority, after);
+    smokeTest(namedByPulumi(name, names.get(machine.name)!), recipe, machine, limits.gate, priority, after);
   const gateOf = (gate: string, machines: MachineRecipe[], smokeTests: k8s.batch.v1.Job[], mustPass = false) => {
     const looked = again && { said: again.said, after: again.putBack(mustPass ? "first" : "released", released) };
     const what = { recipe, machines, smokeTests, limit: limits.gate, kubeconfig, mustPass, again: looked };

@@ -63,6 +63,7 @@ function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomRes
           { name: "DCGM_EXPORTER_LISTEN", value: `:${port}` },
           // Names the pod that holds a card, which the kubelet's socket tells.
           { name: "DCGM_EXPORTER_KUBERNETES", value: "true" },
+          ...resourceNames(recipe),
           { name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
           // All cards, without requesting one: the pod looks at the cards, it does not compute on them.
           { name: "NVIDIA_VISIBLE_DEVICES", value: "all" },
@@ -89,6 +90,16 @@ function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomRes
     },
     opts,
   );
+}
+
+/**
+ * Names pods by a resource that the exporter does not know by itself: it skips any but whole cards and MIG devices, so that
+ * metrics of renamed slices would name none.
+ * Source: dcgm-exporter 4.5.3, internal/pkg/transformation/kubernetes.go (iterateGPUDevices); pkg/cmd/app.go (NVIDIA_RESOURCE_NAMES).
+ */
+function resourceNames({ resourceName }: KubernetesRecipe): { name: string; value: string }[] {
+  const known = resourceName === "nvidia.com/gpu" || resourceName.startsWith("nvidia.com/mig-");
+  return known ? [] : [{ name: "NVIDIA_RESOURCE_NAMES", value: resourceName }];
 }
 
 function exporterService(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomResourceOptions): void {

@@ -2,7 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
 import { shortHash } from "../recipe/short-hash";
-import { labels, namedByPulumi, onNode, podTolerations, unprivileged } from "./pods";
+import { labels, onNode, podTolerations, unprivileged } from "./pods";
 import { outlasting } from "./timeouts";
 
 /**
@@ -35,6 +35,7 @@ export const testPriorityName = (name: string): string =>
  * the driver, the machine's GPU configuration and the release. Its name is Pulumi's, another one each time: the new Job runs
  * before the old one goes, and what waits for the gate is left alone.
  *
+ * @param name Its resource's, which leaves Pulumi room for its own part.
  * @param limit Seconds until the test must have passed, with the wait for the device plugin and the image.
  * @param priorityClassName The class of `testPriority`.
  */
@@ -49,7 +50,7 @@ export function smokeTest(
   const tested = whatIsTested(recipe, machine);
   const hash = shortHash(JSON.stringify(tested), 8);
   return new k8s.batch.v1.Job(
-    namedByPulumi(name, "gpu-smoke-test", machine.name),
+    name,
     {
       metadata: {
         namespace: recipe.release.namespace,

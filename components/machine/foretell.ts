@@ -1,5 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
+import { ownerChange } from "./program/preflight/handed-over";
 import { describeEffect, effectOf, effectOfLook, type MachineState, refusalOf } from "../recipe/effect";
 
 /** What makes a preview say whether a machine reboots. */
@@ -15,8 +16,8 @@ export interface Foretelling {
  * which nothing else of a program gets to see. A machine for which nothing is done is not told of. In the update itself
  * nothing is registered, so the state names no hook of ours.
  *
- * The component's inputs are in the state as soon as an update begins. Where that update failed, the next one finds them
- * unchanged; it is the program then, whose inputs are written down only once it has ended well, that tells of the machine.
+ * The component's inputs are in the state as soon as an update begins. Where that update failed, the next one of the same stack file
+ * finds them unchanged; it is the program then, whose inputs are written down only once it has ended well, that tells of the machine.
  *
  * @param component the component, once it is there.
  */
@@ -34,14 +35,41 @@ export function foretell(
     void pulumi.log.info(line, about);
   };
   const ofComponent = hook(`${name}-reboots`, ({ urn, oldInputs, oldOutputs }) => {
-    tell(describeEffect(effectOf(stateBefore(oldInputs), state)), named(urn));
-    const refused = refusalOf(node, oldOutputs?.["talosVersion"], state);
+    const { word, refused } = foretold(node, stateBefore(oldInputs), oldOutputs, state);
+    tell(word, named(urn));
     if (refused !== undefined) throw new Error(refused);
   });
   const ofProgram = hook(`${name}-program-reboots`, () => {
     if (!told) tell(describeEffect(effectOfLook(state)), component());
   });
   return { component: hooked(opts, ofComponent), program: (given) => hooked(given, ofProgram) };
+}
+
+/**
+ * What a preview says of a machine that the stack changes, and why the update would be refused, where it would be.
+ *
+ * The engine writes the component's inputs at once, and its outputs only when it is done (pulumi, pkg/resource/deploy/step.go,
+ * UpdateStep: of a component the new state has none). So inputs without outputs are of an update that failed: nobody knows here
+ * whether the machine is as before that update or after it.
+ *
+ * @param before as the last update began it; undefined of a machine that is new.
+ * @param outputs of the component, as the last update left them.
+ */
+export function foretold(
+  node: string,
+  before: MachineState | undefined,
+  outputs: Record<string, unknown> | undefined,
+  after: MachineState,
+): { word: string; refused?: string } {
+  const runs = outputs?.["talosVersion"];
+  const failed = before !== undefined && runs === undefined;
+  const effect = failed ? effectOfLook(after) : effectOf(before, after);
+  // Of an update that failed, the preflight remembers whether it came to the machines.
+  const change = failed ? undefined : ownerChange(node, before?.configuration, after.configuration);
+  const refused = change
+    ? `${change.field}: ${change.problem}; ${change.why}; ${change.remedy}`
+    : refusalOf(node, runs, after);
+  return { word: describeEffect(effect), ...(refused === undefined ? {} : { refused }) };
 }
 
 /**

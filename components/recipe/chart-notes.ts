@@ -1,20 +1,28 @@
 import * as semver from "semver";
-import { judgesOf } from "./facts/chart";
+import { judgesOf, judgeValues } from "./facts/chart";
+import { eraOf } from "./facts/talos-release";
+import { valueAt } from "./machine/user-patches";
 import type { ClusterSpec } from "./stack/spec/index";
 
 /** Which releases of a chart judge the values of one that is not in the tables, and what a release is known for. */
-export function chartNotes({ gpuOperator, devicePlugin }: ClusterSpec): string[] {
+export function chartNotes(spec: ClusterSpec): string[] {
+  const { gpuOperator, devicePlugin } = spec;
   const named = [
-    ["gpu-operator", gpuOperator?.version],
-    ["nvidia-device-plugin", devicePlugin?.version],
+    ["gpuOperator", "gpu-operator", gpuOperator],
+    ["devicePlugin", "nvidia-device-plugin", devicePlugin],
   ] as const;
-  return named.flatMap(([name, version]) => {
-    if (version === undefined) return [];
+  const ofCharts = named.flatMap(([field, name, release]) => {
+    if (release === undefined) return [];
+    const { version, values = {} } = release;
     const judges = judgesOf(name, version).map((judge) => judge.version);
     return [
       ...(judges.length === 0 || judges.includes(version.replace(/^v/, ""))
         ? []
         : [`${name} ${version} is not in the tables: its values are judged by those of ${judges.join(" and ")}`]),
+      ...judgeValues(name, version, values).open.map(
+        (path) =>
+          `${field}.values.${path}: whether ${name} ${version} has this value is not known here; Helm ignores one that a chart does not have (\`helm show values\` lists those that it has)`,
+      ),
       ...(asksForInfiniband(name, version)
         ? [
             `${name} ${version}: its device plugin asks for the InfiniBand, GPUDirect Storage and GDRCopy devices of the machine for every GPU container, where other device plugins may hand them out (k8s-device-plugin#1692); 0.19.3, in the operator v26.3.3, does not`,
@@ -22,6 +30,19 @@ export function chartNotes({ gpuOperator, devicePlugin }: ClusterSpec): string[]
         : []),
     ];
   });
+  return [...ofCharts, ...withoutCdi(spec)];
+}
+
+/**
+ * Without CDI the operator's device plugin names the cards in an environment variable, which NVIDIA's runtime alone reads
+ * (gpu-operator v26.3.3, assets/state-device-plugin/0500_daemonset.yaml). On Talos ≤ 1.12 it is always so.
+ */
+function withoutCdi({ gpuOperator, talosVersion }: ClusterSpec): string[] {
+  return eraOf(talosVersion) === "cdi" && valueAt(gpuOperator?.values, "cdi", "enabled") === false
+    ? [
+        "gpuOperator.values.cdi.enabled is false: a pod gets its GPU from NVIDIA's runtime alone, so a pod of your own needs `runtimeClassName: nvidia` (those of this stack have it)",
+      ]
+    : [];
 }
 
 /**

@@ -1,4 +1,5 @@
 import { chartNotes } from "./chart-notes";
+import { cudaNotes } from "./cuda-notes";
 import { mayHaveMig, migOf, powerRangeOf } from "./facts/card";
 import { canSplit } from "./facts/sharing";
 import type { MachineFacts } from "./facts/machine-facts";
@@ -28,6 +29,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
     ...cardNotes(facts),
     ...powerNotes(facts),
     ...chartNotes(spec),
+    ...cudaNotes(spec, facts),
     ...mpsNotes(spec),
     ...migNotes(spec, facts),
   ];
@@ -108,7 +110,7 @@ function migNotes(spec: ClusterSpec, facts: MachineFacts[]): string[] {
       : []),
     ...unknown.map(
       ({ field, model }) =>
-        `${field}: which MIG profiles the ${model} has is not known here; the MIG manager says so by nvidia.com/mig.config.state, and the plan counts on one instance of the profile`,
+        `${field}: which MIG profiles the ${model} has is not known here; the MIG manager says so by nvidia.com/mig.config.state, and the plan counts on one instance of the profile or more, so no check says whether all requests fit`,
     ),
     ...(withReset.length > 0
       ? [

@@ -53,6 +53,7 @@ export interface MachineRecipe {
   driverVersion?: string;
   /** Branch of it (`595`), where the very version is assumed: all that can be verified on the machine. */
   driverBranch?: string;
+  /** What the machine must have loaded, whoever's patch declares it; empty without a GPU. */
   kernelModules: KernelModule[];
   sysctls: Record<string, string>;
   /** TOML of the machine's one containerd part; undefined when there is nothing to say. */
@@ -68,6 +69,8 @@ export interface MachineRecipe {
   extensionServices: ExtensionService[];
   /** Units of the GPU resource that the node shall offer, by resource name. */
   allocatable: Record<string, number>;
+  /** Resources of which the node may offer more than that: into how many MIG instances its cards can be split is not known. Absent where there are none. */
+  atLeast?: string[];
   /** Watts, when the stack limits the cards. */
   powerLimit?: number;
 }

@@ -11,13 +11,13 @@ import { GpuPod } from "./gpu-pod";
 import { LiteLlm } from "./litellm";
 import { Ollama } from "./ollama";
 import { Vllm } from "./vllm";
-import { namespacesAfter, workloadNamespace } from "./namespace";
+import { waitingFor, workloadNamespace } from "./namespace";
 
 /**
  * The workloads of a stack.
  *
  * @param access What they get at the GPUs by; as it resolves only after the gate, so do their pods.
- * @param ahead What their namespaces wait for, as the one of what offers the GPUs does.
+ * @param ahead What their namespaces, volumes and Services wait for, as the namespace of what offers the GPUs does.
  * @returns URLs within the cluster of those that serve, by workload; an inactive one has none.
  */
 export function gpuWorkloads(
@@ -27,7 +27,7 @@ export function gpuWorkloads(
   ahead: pulumi.Resource[],
   within: pulumi.ComponentResourceOptions,
 ): pulumi.Output<Record<string, string>> {
-  const opts = { ...within, transformations: [...(within.transformations ?? []), namespacesAfter(ahead)] };
+  const opts = { ...within, transformations: [...(within.transformations ?? []), waitingFor(ahead)] };
   const { era, mode } = plan.kubernetes;
   const common: GpuAccess = {
     ...access,

@@ -39,15 +39,24 @@ export function workloadNamespace(
   return new k8s.core.v1.Namespace(name, { metadata: { name: wanted, labels } }, opts);
 }
 
+/** Kinds that need no GPU, and so do not wait for the gate. A claim and a Service may be in a namespace that is told by name alone. */
+const withoutGpu = /^kubernetes:core\/v1:(Namespace|PersistentVolumeClaim|Service|ConfigMap)$/;
+
 /**
- * Has namespaces wait for what the operator's waits for, and for nothing more: Pulumi deletes by levels of what waits for what, and
- * goes on to the next when all of one are gone (pulumi, pkg/resource/deploy/step_generator.go, ScheduleDeletes). So a destroy waits
- * once for all namespaces, each of which takes Kubernetes five seconds at least (kubernetes, pkg/controller/namespace,
- * namespaceDeletionGracePeriod).
+ * Has what needs no GPU wait for what the operator's namespace waits for, and for nothing more: then no machine reboots any more, and
+ * the preflight has let the update pass. What is in a namespace that a workload before it makes also waits for that namespace.
+ *
+ * Pulumi deletes by levels of what waits for what, and goes on to the next when all of one are gone (pulumi,
+ * pkg/resource/deploy/step_generator.go, ScheduleDeletes). So a destroy waits once for all namespaces, each of which takes Kubernetes
+ * five seconds at least (kubernetes, pkg/controller/namespace, namespaceDeletionGracePeriod).
  */
-export const namespacesAfter =
-  (ahead: pulumi.Resource[]): pulumi.ResourceTransformation =>
-  ({ type, props, opts }) =>
-    type === "kubernetes:core/v1:Namespace"
-      ? { props, opts: pulumi.mergeOptions(opts, { dependsOn: ahead }) }
-      : undefined;
+export function waitingFor(ahead: pulumi.Resource[]): pulumi.ResourceTransformation {
+  const made = new Map<unknown, pulumi.Resource>();
+  return ({ type, resource, props, opts }) => {
+    if (!withoutGpu.test(type)) return undefined;
+    const { name, namespace } = (props.metadata ?? {}) as { name?: unknown; namespace?: unknown };
+    if (type.endsWith(":Namespace")) made.set(name, resource);
+    const place = made.get(namespace);
+    return { props, opts: pulumi.mergeOptions(opts, { dependsOn: place === undefined ? ahead : [...ahead, place] }) };
+  };
+}

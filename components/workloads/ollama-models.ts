@@ -6,7 +6,7 @@ import type { GpuToleration } from "../kubernetes/toleration";
 import { workloadImages } from "../recipe/facts/data/images";
 import { type OllamaSpec } from "../recipe/stack/spec/index";
 
-/** Whether the server lists the model: `/api/tags` names every model with its tag. */
+/** Pulls the model unless the server lists it: `/api/tags` names every model as `fullName` does. */
 const pull = `
 set -eu
 have() { curl -fsS --retry 10 --retry-connrefused --retry-delay 3 "$OLLAMA/api/tags" | grep -qF "\\"name\\":\\"$MODEL\\""; }
@@ -16,9 +16,17 @@ curl -fsS --max-time "$LIMIT" -H 'Content-Type: application/json' -d "$BODY" "$O
 have || { echo "$MODEL was pulled, but the server does not list it" >&2; exit 1; }
 `.trim();
 
-/** A model's full name: ollama means `latest` where no tag is given. */
+/**
+ * A model as the server lists it, however it was spelled: always with its tag, and without scheme, ollama's own registry and the
+ * namespace `library`. E.g. `llama3.2:3b` for `registry.ollama.ai/library/llama3.2:3b`.
+ * Source: ollama v0.12.0, types/model/name.go (ParseNameBare, DisplayShortest); server/routes.go, ListHandler.
+ */
 export function fullName(model: string): string {
-  return /:[^/]*$/.test(model) ? model : `${model}:latest`;
+  const short = model
+    .replace(/^https?:\/\//, "")
+    .replace(/^registry\.ollama\.ai\/(?=.*\/)/i, "")
+    .replace(/^library\/(?!.*\/)/i, "");
+  return /:[^/]*$/.test(short) ? short : `${short}:latest`;
 }
 
 /**
@@ -91,13 +99,13 @@ function pullPod(
   };
 }
 
-/** The postStart hook that pulls the models instead, bounded like the Jobs; nothing with `pullBy: job`. */
+/** The postStart hook that pulls the models instead, bounded like the Jobs; a model that cannot be pulled fails it. Nothing with `pullBy: job`. */
 export function pullHook(
   spec: OllamaSpec & { readyWithin?: number },
 ): Pick<k8s.types.input.core.v1.Container, "lifecycle"> {
   if (spec.pullBy !== "postStart" || (spec.models ?? []).length === 0) return {};
   const script =
-    'timeout "$0" sh -c \'until ollama ps >/dev/null 2>&1; do sleep 1; done; for m; do ollama pull "$m"; done\' sh "$@"';
+    'timeout "$0" sh -c \'until ollama ps >/dev/null 2>&1; do sleep 1; done; for m; do ollama pull "$m" || exit 1; done\' sh "$@"';
   const command = ["/bin/sh", "-c", script, String(spec.readyWithin ?? 1200), ...(spec.models ?? []).map(fullName)];
   return { lifecycle: { postStart: { exec: { command } } } };
 }

@@ -15,8 +15,8 @@ export interface VolumeArgs {
  * A volume for one pod at a time. Pulumi does not wait until it is bound: a class with `WaitForFirstConsumer` binds it
  * with the pod that is made next (pulumi-kubernetes#895, #4179), and that pod's readiness tells.
  *
- * It is not deleted for another one of its name, as with another class: that one is made first, and Kubernetes refuses it. A
- * `GpuCluster` looks before (`components/kubernetes/guard`).
+ * It is not deleted for another one of its name, as with another class: that one is made first, and Kubernetes refuses it. In a
+ * `GpuCluster` the guard refuses it already at preview (`components/kubernetes/guard`).
  */
 export function volume(
   name: string,

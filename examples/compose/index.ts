@@ -4,7 +4,8 @@ import { GpuCluster, Ollama } from "talos-gpu";
 
 const config = new pulumi.Config();
 const kubeconfig = config.requireSecret("kubeconfig");
-const kubernetes = new k8s.Provider("kubernetes", { kubeconfig });
+// With an identifier the provider takes another server's URL for the same cluster; without, Pulumi would replace every object.
+const kubernetes = new k8s.Provider("kubernetes", { kubeconfig, clusterIdentifier: pulumi.getStack() });
 
 // One machine of an existing cluster: its configuration stays its owner's, and gets our part merged in.
 const cluster = new GpuCluster(

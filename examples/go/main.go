@@ -18,8 +18,9 @@ func main() {
 		settings := config.New(ctx, "")
 		kubeconfig := settings.RequireSecret("kubeconfig")
 		// Objects in Kubernetes are made through this provider. The cluster's own Kubeconfig drains machines and looks at objects.
+		// With an identifier the provider takes another server's URL for the same cluster; without, Pulumi would replace every object.
 		var kubernetes kubernetesProvider
-		given := pulumi.Map{"kubeconfig": kubeconfig}
+		given := pulumi.Map{"kubeconfig": kubeconfig, "clusterIdentifier": pulumi.String(ctx.Stack())}
 		if err := ctx.RegisterResource("pulumi:providers:kubernetes", "kubernetes", given, &kubernetes); err != nil {
 			return err
 		}

@@ -11,7 +11,8 @@ config = pulumi.Config()
 kubeconfig = config.require_secret("kubeconfig")
 
 # Objects in Kubernetes are made through this provider. The cluster's own `kubeconfig` drains machines and looks at objects.
-kubernetes = k8s.Provider("kubernetes", kubeconfig=kubeconfig)
+# With an identifier the provider takes another server's URL for the same cluster; without, Pulumi would replace every object.
+kubernetes = k8s.Provider("kubernetes", kubeconfig=kubeconfig, cluster_identifier=pulumi.get_stack())
 
 cluster = gpu.GpuCluster(
     "lab",

@@ -7,7 +7,8 @@ const config = new pulumi.Config();
 const kubeconfig = config.requireSecret("kubeconfig");
 
 // Objects in Kubernetes are made through this provider. The cluster's own `kubeconfig` drains machines and looks at objects.
-const kubernetes = new k8s.Provider("kubernetes", { kubeconfig });
+// With an identifier the provider takes another server's URL for the same cluster; without, Pulumi would replace every object.
+const kubernetes = new k8s.Provider("kubernetes", { kubeconfig, clusterIdentifier: pulumi.getStack() });
 
 const cluster = new gpu.GpuCluster(
   "lab",

@@ -4,7 +4,7 @@ import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import * as path from "node:path";
 import { stringify } from "yaml";
-import { omniLabel } from "../../components/recipe";
+import { configPatchType, omniLabel } from "../../components/recipe";
 import { OmniMachine, type ManagedMachine, type OmniParts } from "./machine";
 import { Refused, Resources, type Resource } from "./resources";
 
@@ -113,13 +113,20 @@ async function serve(
 
 /** What omnictl prints of resources (siderolabs/omni, client/pkg/omnictl/output). */
 function printed(items: Resource[], output: string): string {
-  if (output === "yaml") return items.map((item) => stringify(item, { indent: 4 })).join("---\n");
+  if (output === "yaml") return items.map((item) => stringify(asYaml(item), { indent: 4 })).join("---\n");
   const lines = items.map((item) => {
     const { namespace, type, id } = item.metadata;
     return output === "json" ? JSON.stringify(item, undefined, 4) : [namespace, type, id].join("   ");
   });
   return lines.map((line) => `${line}\n`).join("");
 }
+
+/**
+ * As YAML a patch has an empty field beside its data: its content is stored compressed, and unpacked to be printed (siderolabs/omni,
+ * client/api/omni/specs/config_patch.go, MarshalYAML; client/pkg/template/testdata/cluster1-resources.yaml). As JSON it has not.
+ */
+const asYaml = (item: Resource): Resource =>
+  item.metadata.type === configPatchType ? { ...item, spec: { ...item.spec, compresseddata: [] } } : item;
 
 /** The clusters are there, made by their owner, also while a machine that is meant for one is not in it yet. */
 function clusters(type: string, machines: OmniMachine[]): Resource[] {

@@ -104,7 +104,7 @@ describe("a part could not be looked at", () => {
     );
     const other = await look({ TALOS_GPU_TALOSCTL: "/bin/echo" });
     expect(other.status).toBe(2);
-    expect(other.report.unseen[0]).toContain("tells no version, so it is no talosctl");
+    expect(other.report.unseen[0]).toContain("prints no version, so this program is not talosctl");
   });
 
   test("a talosctl that hangs is ended, with what it started", async () => {

@@ -1,4 +1,5 @@
 import { diagnose, type Diagnosis, type Observations } from "../../components/diagnosis";
+import { systemOf } from "../../components/diagnosis/rules/system";
 import { planCluster } from "../../components/recipe/index";
 import { validStack } from "../recipe/stacks";
 import { healthy, keeper, namespace, node, plan } from "./healthy";
@@ -101,6 +102,14 @@ test("schematic: the right release, another image than the configuration names",
   expect(both({ ...healthy, machines: [machine] })).toEqual([["schematic"], ["schematic"]]);
   const earlier = { ...machine, talosVersion: "v1.12.5" };
   expect(diagnose({ ...healthy, machines: [earlier] }, plan)).toEqual([]); // not upgraded yet
+  // An image that `talosctl upgrade` brought: the driver is there, and the configuration still names the one before.
+  expect(both({ ...healthy, machines: [{ ...machine, modules: ["nvidia"] }] })).toEqual([[], []]);
+  const other = { ...node(), name: "cp-1", labels: {} };
+  const storage = { ...healthy, nodes: [node(), other], machines: [{ ...machine, name: "cp-1", modules: ["zfs"] }] };
+  expect(diagnose(storage)).toEqual([]);
+  expect(diagnose({ ...storage, nodes: [{ ...other, labels: { "nvidia.com/gpu.present": "true" } }] })).toMatchObject([
+    { fix: "schematic" },
+  ]);
 });
 
 test("schematic: that of a machine of Omni's is Omni's own, and neither blamed nor expected", () => {
@@ -113,7 +122,17 @@ test("schematic: that of a machine of Omni's is Omni's own, and neither blamed n
     diagnose(seen(name, modules), omni).map(({ fix }) => fix);
   expect(found("gpu-1", ["nvidia"])).toEqual([]);
   expect(found("gpu-1", [])).toEqual(["kernelModules"]);
-  expect(found("somebody-else", ["nvidia"])).toEqual(["schematic"]);
+  expect(found("somebody-else", [])).toEqual(["schematic"]);
+});
+
+test.each([
+  ["alone it is of NVIDIA's manifest without Helm", [], { mode: "devicePlugin", namespace: "kube-system" }],
+  ["beside the operator it is the operator's", ["gpu-operator"], { mode: "operator", namespace: "gpu" }],
+  ["beside an operand that only the operator has, too", ["nvidia-operator-validator"], { mode: "operator" }],
+])("nvidia-device-plugin-daemonset: %s", (_, others, system) => {
+  const set = (where: string, name: string) => ({ namespace: where, name, desired: 1, ready: 1 });
+  const daemonSets = [set("kube-system", "nvidia-device-plugin-daemonset"), ...others.map((name) => set("gpu", name))];
+  expect(systemOf({ daemonSets })).toMatchObject(system);
 });
 
 describe("driverBranches", () => {

@@ -1,4 +1,5 @@
 import { type Difference, differences, inOneLine } from "../../components/diagnosis/unlike/index";
+import { smokeTestNames } from "../../components/recipe/kubernetes/smoke-test-names";
 import { diagnose, type Observations } from "../../components/diagnosis";
 import { planOf } from "../support/plans";
 import { asPlanned, ready } from "./as-planned";
@@ -113,6 +114,20 @@ test.each(faults)("%s: what is unlike the plan, and the known cause", (_, change
   expect(diagnose(seen, plan).map(({ fix }) => fix)).toEqual(causes);
 });
 
+test.each([
+  ["7", []],
+  ["1", []],
+  ["0", ["offers 0 of nvidia.com/gpu, the plan says at least 1"]],
+])("of a card whose MIG geometry is unknown the node may offer more: %s", (units, told) => {
+  const machines = structuredClone(plan.spec.machines);
+  machines[machine]!.gpus = [{ model: "NVIDIA X100 80GB", architecture: "Hopper" }];
+  const mig = { strategy: "single", profile: "all-1g.10gb" };
+  const unknown = planOf("rtx3090", { machines, sharing: { mig } });
+  const seen = asPlanned(unknown);
+  seen.nodes![0]!.allocatable = { "nvidia.com/gpu": units };
+  expect(differences(seen, unknown).map(({ problem }) => problem)).toEqual(told);
+});
+
 test("the newest smoke test tells: that of the update before, which passed, stays where an update ends at the gate", () => {
   const job = (id: string, day: number, succeeded: number) => ({
     ...{ namespace, name: `gpu-smoke-test-${machine}-abcdef-${id}` },
@@ -126,6 +141,21 @@ test("the newest smoke test tells: that of the update before, which passed, stay
   const failed = `Job ${namespace}/gpu-smoke-test-${machine}-abcdef-22222222: the smoke test has not passed`;
   expect(told([job("11111111", 1, 1), job("22222222", 2, 0)])).toEqual([failed]);
   expect(told([job("11111111", 1, 0), job("22222222", 2, 1)])).toEqual([]);
+});
+
+test("the test of a machine that passed does not speak for one of a like name", () => {
+  const names = ["1", "2"].map((last) => `gpu-node-of-the-second-rack-in-room-${last}`);
+  const like = { role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] };
+  const machines = Object.fromEntries(names.map((name, index) => [name, { address: `192.0.2.${index + 1}`, ...like }]));
+  const alike = planOf("aarhus-h100", { machines });
+  const where = alike.kubernetes.release.namespace;
+  const jobs = [...smokeTestNames(names).values()].map((name, succeeded) => ({
+    ...{ namespace: where, name: `${name}-abcdef-12345678` },
+    succeeded,
+  }));
+  expect(differences({ ...asPlanned(alike), jobs }, alike).map(inOneLine)).toEqual([
+    `Job ${where}/${jobs[0]!.name}: the smoke test has not passed`,
+  ]);
 });
 
 test("in kube-system somebody else's are not judged by the plan; what offers the GPUs is", () => {

@@ -29,3 +29,14 @@ test.each(ours)("the YAML example's %s says what the schema has, and all that it
   expect(said.filter((key) => !(key in inputProperties))).toEqual([]);
   expect(requiredInputs.filter((key) => !said.includes(key))).toEqual([]);
 });
+
+// pulumi-kubernetes, provider/pkg/provider/provider.go, DiffConfig: without it another server URL replaces the provider, and every object.
+test.each([
+  ["compose/index.ts", "clusterIdentifier: pulumi.getStack()"],
+  ["typescript/index.ts", "clusterIdentifier: pulumi.getStack()"],
+  ["python/__main__.py", "cluster_identifier=pulumi.get_stack()"],
+  ["go/main.go", '"clusterIdentifier": pulumi.String(ctx.Stack())'],
+  ["yaml/Pulumi.yaml", "clusterIdentifier: ${pulumi.stack}"],
+])("examples/%s: the provider of Kubernetes keeps its cluster under another server URL", (file, identifier) => {
+  expect(read(`examples/${file}`)).toContain(identifier);
+});

@@ -1,9 +1,13 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
-import { checkCluster, parseSpec } from "../../components/recipe";
+import { checkCluster, describeEffect, effectsOf, findingsOf, parseSpec, planCluster } from "../../components/recipe";
+import { knownMinors } from "../../components/recipe/facts/talos-release";
 import * as ts from "typescript";
 import { repository as root, stackNames } from "../../stacks/stack-file";
+import { edited, edits } from "../support/edits";
+import { planOf } from "../support/plans";
+import { stackSpec } from "../support/stacks";
 import { anchorsOf, blocksOf, pages, read } from "./pages";
 
 test("the stack that README shows is a stack that the checks accept", () => {
@@ -79,4 +83,27 @@ test("the oldest Node is the same everywhere that names one", () => {
   const oldest = engines[0]!.replace(">=", "");
   expect(new Set(engines)).toEqual(new Set([`>=${oldest}`]));
   for (const page of ["README.md", "CONTRIBUTING.md"]) expect(read(page)).toContain(`Node ≥ ${oldest}`);
+});
+
+test("README and the field name the Talos releases that the tables know", () => {
+  const [oldest, newest] = [knownMinors()[0], knownMinors().at(-1)];
+  expect(read("README.md")).toContain(`| Talos | ${oldest} to ${newest};`);
+  expect(read("docs/reference.md")).toContain(`of the minors ${oldest} to ${newest}.`);
+});
+
+test("README quotes a preview as a preview speaks", () => {
+  const [quoted] = blocksOf("README.md", /^text$/);
+  const edit = edits.find(({ name }) => name === "talos-patch")!;
+  const after = planCluster(parseSpec(edited(edit)).spec!);
+  const [effect] = Object.values(effectsOf(planOf(edit.stack), after));
+  const refused = findingsOf({ ...stackSpec("rtx5070ti"), driver: { flavour: "proprietary" } });
+  expect(quoted!.trim().split("\n")).toEqual([
+    describeEffect(effect!),
+    ...refused.map(({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`),
+  ]);
+});
+
+test("the oldest Go is the one that the lab's module asks for, wherever a page names one", () => {
+  const [, oldest] = /^go (\S+)$/m.exec(read("lab/machines/go.mod"))!;
+  for (const page of ["README.md", "CONTRIBUTING.md"]) expect(read(page)).toContain(`Go ≥ ${oldest}`);
 });

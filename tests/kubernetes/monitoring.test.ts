@@ -35,6 +35,17 @@ test("with the device plugin: exporter on the GPU nodes under the runtime class,
   expect(spec.endpoints[0].port).toBe(ports[0].name);
 });
 
+test.each([
+  ["renamed slices", { renameByDefault: true }, ["nvidia.com/gpu.shared"]],
+  ["slices under the cards' name", {}, []],
+])("the exporter knows the resource of %s, so that it names the pods", async (_, named, names) => {
+  const plan = planOf("aarhus-h100", { monitoring: {}, sharing: { timeSlicing: { replicas: 2, ...named } } });
+  const ran = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
+  const { env } = find(ran, daemonSet).inputs.spec.template.spec.containers[0];
+  const told = (env as { name: string; value?: string }[]).filter(({ name }) => name === "NVIDIA_RESOURCE_NAMES");
+  expect(told.map(({ value }) => value)).toEqual(names);
+});
+
 test.each(["aarhus-h100", "rtx5070ti"])(
   "%s: the definition of ServiceMonitors is looked for at the very beginning, and only where one is wanted",
   async (stack) => {

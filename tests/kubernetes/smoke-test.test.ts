@@ -3,7 +3,8 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { gpuStack } from "../../components/kubernetes";
-import { find } from "../support/graph";
+import { namedByPulumi } from "../../components/kubernetes/pods";
+import { find, findAll } from "../support/graph";
 import { planOf } from "../support/plans";
 import { record } from "../support/recorder";
 
@@ -48,6 +49,18 @@ test("the gate waits for it as long as the stack says, and a tenth of that for a
   expect(gate.dependencies).toContain(job.urn);
 });
 
+test("the gate takes whatever the node offers of a card whose MIG geometry is unknown", async () => {
+  const machine = { address: "10.0.0.1", role: "worker", configuration: "adopted" };
+  const changes = {
+    machines: { gpu: { ...machine, gpus: [{ model: "NVIDIA X100 80GB", architecture: "Hopper" }] } },
+    sharing: { mig: { strategy: "single", profile: "all-1g.10gb" } },
+  };
+  const run = await record(() => void gpuStack("lab", planOf("rtx5070ti", changes), { ahead: [] }, {}));
+  const [test] = JSON.parse(find(run, "command:local:Command", "-gate").inputs.stdin as string).tests;
+  expect(test).toMatchObject({ machine: "gpu", resource: "nvidia.com/gpu" });
+  expect(test).not.toHaveProperty("units");
+});
+
 test("its last words are in the pod's status, where the doctor reads them", async () => {
   const { spec } = await smokeTest();
   expect(spec.template.spec.containers[0].terminationMessagePolicy).toBe("FallbackToLogsOnError");
@@ -78,6 +91,33 @@ test("a long machine name still gives a name that a Job's pods can carry as labe
   const { name, inputs } = find(run, "kubernetes:batch/v1:Job");
   expect(inputs.metadata.name).toBeUndefined(); // Pulumi's to give: another one each time, so that a lost Job is not in its way
   expect(`${name}-12345678`).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])$/);
+});
+
+/** Jobs of a stack with machines of these names, by machine. */
+const jobsOf = async (...names: string[]): Promise<Record<string, string>> => {
+  const like = { role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] };
+  const machines = Object.fromEntries(names.map((name, index) => [name, { address: `192.0.2.${index + 1}`, ...like }]));
+  const run = await record(() => void gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {}));
+  const jobs = findAll(run, "kubernetes:batch/v1:Job").map(({ name, inputs }): [string, string] => [
+    inputs.spec.template.spec.nodeSelector["kubernetes.io/hostname"] as string,
+    name,
+  ]);
+  return Object.fromEntries(jobs);
+};
+const long = "gpu-node-of-the-second-rack-in-room";
+
+test.each([
+  ["the part that is cut off", `${long}-1`, `${long}-2`],
+  ["`.` and `-`", "gpu-1.a", "gpu-1-a"],
+])("machines whose names differ only in %s have a test each; of other machines none is made anew", async (_, a, b) => {
+  const [together, alone] = [await jobsOf(a, b, "gpu-9"), await jobsOf(a, "gpu-9")];
+  expect(new Set(Object.values(together)).size).toBe(3);
+  for (const name of Object.values(together)) expect(`${name}-12345678`).toMatch(/^[a-z0-9][-a-z0-9]{0,61}[a-z0-9]$/);
+  expect(alone).toEqual({
+    [a]: namedByPulumi("lab", "gpu-smoke-test", a),
+    "gpu-9": namedByPulumi("lab", "gpu-smoke-test", "gpu-9"),
+  });
+  expect(together["gpu-9"]).toBe(alone["gpu-9"]);
 });
 
 describe("MIG", () => {

@@ -11,6 +11,7 @@ import type { Factory } from "../../lab/factory";
 import type { Machines } from "../../lab/machines";
 import { startOmni, type LabOmni } from "../../lab/omni";
 import { Resources } from "../../lab/omni/resources";
+import { FakeClock } from "../machine/program/fakes";
 import { failure } from "../machine/program/setup";
 
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
@@ -116,7 +117,7 @@ describe("the program's verbs against it, through omnictl", () => {
     expect(await omni().pending(uuid)).toBe(true);
     expect((await omni().image(uuid))!.talosVersion).toBe("v1.12.6");
 
-    expect((await releaseFromOmni(task, omni(), () => {})).removed).toHaveLength(2);
+    expect((await releaseFromOmni(task, omni(), new FakeClock(), () => {})).removed).toHaveLength(2);
     expect(held()).toEqual([]);
   }, 180_000); // some thirty processes
 
@@ -134,7 +135,7 @@ describe("the program's verbs against it, through omnictl", () => {
     expect(lab.addToCluster(waiting)).toBe(true);
     expect(lab.addToCluster(waiting)).toBe(false);
     expect(await omni().clusterMachine(waiting)).toMatchObject({ cluster: "frank", configUpToDate: false });
-    expect((await releaseFromOmni(forOther(waiting), omni(), () => {})).removed).toHaveLength(2);
+    expect((await releaseFromOmni(forOther(waiting), omni(), new FakeClock(), () => {})).removed).toHaveLength(2);
 
     const stranger = "11111111-1111-4111-8111-111111111111";
     expect(await failure(applyToOmni(forOther(stranger), omni(), () => {}))).toContain("Omni knows no machine");

@@ -86,6 +86,11 @@ const documents = (side: string): fc.Arbitrary<object[]> =>
         name,
         configFiles: [{ content: side, mountPath: "/etc/x" }],
       })),
+      some(word).map((images) => ({
+        apiVersion: "v1alpha1",
+        kind: "ImageVerificationConfig",
+        rules: images.map((image) => (side === "a" ? { image, skip: true } : { image, deny: true })),
+      })),
       some(size).map((ports) => ({
         apiVersion: "v1alpha1",
         kind: "NetworkRuleConfig",
@@ -94,7 +99,7 @@ const documents = (side: string): fc.Arbitrary<object[]> =>
         ingress: [{ subnet: "10.0.0.0/8" }],
       })),
     ),
-    { maxLength: 2, selector: ({ kind, name }) => `${kind}/${name}` },
+    { maxLength: 3, selector: (document) => `${document.kind}/${"name" in document ? document.name : ""}` },
   );
 
 /** A patch as people write it: in blocks or in one line. */

@@ -50,6 +50,9 @@ test("what was assumed is noted", () => {
     planCluster({ ...validStack("rtx5070ti"), talosVersion, bootstrap: true }).notes;
   expect(begun("v1.12.4")).toEqual([expect.stringContaining("k8s-worker4: start from a boot medium of Talos 1.13")]);
   expect(begun("v1.13.4").join()).not.toContain("boot medium");
+  expect(planCluster(validStack("cdi-off-on-1.13")).notes).toEqual([
+    expect.stringMatching(/^gpuOperator\.values\.cdi\.enabled is false: .* needs `runtimeClassName: nvidia`/),
+  ]);
   const mig = validStack("mig");
   const ampere = {
     ...mig,

@@ -43,6 +43,18 @@ test.each(named)("%s: its example is a value that it takes", (_name, { path, exa
   expect(ajv.errors ?? []).toEqual([]);
 });
 
+test("the page says of every field which values it takes", () => {
+  expect(referencePage(fields)).not.toContain("| anything |");
+});
+
+test("no two workloads have the same namespace as an example, where each makes its own", () => {
+  const examples = fields.flatMap(({ path: [group, workload, field], example }) =>
+    group === "workloads" && field === "namespace" && !["vllm", "pods"].includes(workload!) ? [example] : [],
+  );
+  expect(examples.length).toBeGreaterThan(2);
+  expect(new Set(examples).size).toBe(examples.length);
+});
+
 test("what the schema requires is what the types require", () => {
   const required = named.filter(([, { path }]) => schemaAt(schema, path.slice(0, -1)).required?.includes(path.at(-1)!));
   expect(required.map(([name]) => name)).toEqual(named.filter(([, field]) => field.required).map(([name]) => name));

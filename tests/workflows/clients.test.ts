@@ -59,6 +59,34 @@ test("install the clients that a stack needs, of its release", () => {
   );
 });
 
+test.each([
+  [
+    "machineDefaults",
+    "talos-gpu:machineDefaults: { configuration: omni }\n  talos-gpu:machines: { a: { uuid: x } }",
+    true,
+  ],
+  [
+    "a merge key",
+    "talos-gpu:machines:\n    a: &a { configuration: omni }\n    b: { <<: *a, configuration: adopted }",
+    true,
+  ],
+  ["a merge key", "common: &c { configuration: omni }\n  talos-gpu:machines: { a: { <<: *c } }", true],
+  ["a pool", "talos-gpu:pools: { all: { names: gpu-#, configuration: omni } }", true],
+  ["a key without the project's name", "machines: { a: { configuration: omni } }", true],
+  [
+    "machineDefaults that every machine overrides",
+    "talos-gpu:machineDefaults: { configuration: omni }\n  talos-gpu:machines: { a: { configuration: owned } }",
+    false,
+  ],
+])("install omnictl where %s says so", (_where, lines, omni) => {
+  served(sha256);
+  fs.writeFileSync(
+    path.join(work, "stacks", "Pulumi.said.yaml"),
+    `config:\n  talos-gpu:talosVersion: v1.11.1\n  ${lines}\n`,
+  );
+  expect(install("said")).toMatchObject({ status: 0, there: omni ? ["omnictl", "talosctl"] : ["talosctl"] });
+});
+
 test("install nothing whose checksum is another, or that has none", () => {
   served((text) => sha256(`${text}!`));
   expect(install("velaryon")).toMatchObject({ status: 1, there: [] });

@@ -1,9 +1,12 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import * as fs from "node:fs";
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
+import * as os from "node:os";
+import * as path from "node:path";
 import { Ollama } from "talos-gpu";
-import { fullName } from "../../components/workloads/ollama-models";
-import { find } from "../support/graph";
+import { fullName, pullHook } from "../../components/workloads/ollama-models";
+import { find, findAll } from "../support/graph";
 import { record } from "../support/recorder";
 
 test.each([
@@ -11,6 +14,14 @@ test.each([
   ["llama3.2:3b", "llama3.2:3b"],
   ["hub.example:5000/team/model", "hub.example:5000/team/model:latest"],
   ["hub.example:5000/team/model:q4", "hub.example:5000/team/model:q4"],
+  ["https://hf.co/bartowski/X-GGUF:Q4_K_M", "hf.co/bartowski/X-GGUF:Q4_K_M"],
+  ["http://hub.example:5000/team/model", "hub.example:5000/team/model:latest"],
+  ["library/llama3.2:3b", "llama3.2:3b"],
+  ["registry.ollama.ai/library/llama3.2:3b", "llama3.2:3b"],
+  ["https://Registry.Ollama.AI/Library/llama3.2", "llama3.2:latest"],
+  ["registry.ollama.ai/team/model", "team/model:latest"],
+  ["hf.co/library/model", "hf.co/library/model:latest"], // the namespace stands for nothing in another registry
+  ["library", "library:latest"],
 ])("%s is %s", (model, full) => {
   expect(fullName(model)).toBe(full);
 });
@@ -37,13 +48,13 @@ function serve(has: string[], pullWorks: boolean): http.Server & { pulls: unknow
 }
 
 /** Runs the Job's own command, with its own variables, against a server. */
-async function pull(server: http.Server): Promise<number | null> {
+async function pull(server: http.Server, model = "llama3.2:3b"): Promise<number | null> {
   const run = await record(
     () =>
       void new Ollama("chat", {
         runtimeClassName: "nvidia",
         gpuResourceName: "nvidia.com/gpu",
-        models: ["llama3.2:3b"],
+        models: [model],
       }),
   );
   const [container] = find(run, "kubernetes:batch/v1:Job").inputs.spec.template.spec.containers;
@@ -76,4 +87,31 @@ test("leaves a model alone that is there", async () => {
 
 test("fails when the server cannot pull", async () => {
   expect(await pull(serve([], false))).not.toBe(0);
+});
+
+test("two spellings of a model are one Job, which finds the model under the name that the server lists", async () => {
+  const models = ["registry.ollama.ai/library/llama3.2:3b", "llama3.2:3b"];
+  const access = { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu" };
+  const run = await record(() => void new Ollama("chat", { ...access, models }));
+  expect(findAll(run, "kubernetes:batch/v1:Job")).toHaveLength(1);
+  expect(await pull(serve(["llama3.2:3b"], true), models[0])).toBe(0);
+});
+
+test.each([
+  ["all are pulled", "", 0, ["a:1", "b:1"]],
+  ["the first cannot be pulled", "a:1", 1, ["a:1"]],
+  ["the last cannot be pulled", "b:1", 1, ["a:1", "b:1"]],
+])("the postStart hook: %s", (_what, broken, status, pulls) => {
+  const { lifecycle } = pullHook({ pullBy: "postStart", models: ["a:1", "b:1"] });
+  const { command } = (lifecycle as { postStart: { exec: { command: [string, ...string[]] } } }).postStart.exec;
+  const bin = fs.mkdtempSync(path.join(os.tmpdir(), "ollama-"));
+  try {
+    const client = `#!/bin/sh\n[ "$1" = pull ] || exit 0\necho "$2"\n[ "$2" != "${broken}" ]\n`;
+    fs.writeFileSync(path.join(bin, "ollama"), client, { mode: 0o755 });
+    const [program, ...args] = command;
+    const ran = spawnSync(program, args, { env: { PATH: `${bin}:/usr/bin:/bin` }, encoding: "utf8" });
+    expect([ran.status, ran.stdout.trim().split("\n")]).toEqual([status, pulls]);
+  } finally {
+    fs.rmSync(bin, { recursive: true });
+  }
 });

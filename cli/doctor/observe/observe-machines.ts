@@ -105,7 +105,7 @@ async function clientVersion(talosctl: Talosctl): Promise<string> {
   const version = await talosctl.version();
   if (/^v\d+\.\d+\.\d+/.test(version)) return version;
   throw new Error(
-    "talosctl: `talosctl version --client --short` tells no version, so it is no talosctl; install the one of the machines' minor release, or name it by TALOS_GPU_TALOSCTL",
+    "talosctl: `talosctl version --client --short` prints no version, so this program is not talosctl; install the one of the machines' minor release, or name it by TALOS_GPU_TALOSCTL",
   );
 }
 

@@ -1,12 +1,10 @@
 import * as fs from "node:fs";
-import * as os from "node:os";
-import * as path from "node:path";
-import * as k8s from "@kubernetes/client-node";
 import { parse } from "yaml";
 import { secretValues } from "../../../components/machine/program/credentials";
 import { certificateProblem } from "../../../components/machine/program/certificates";
 import type { Looking } from "../examine";
 import type { MachineAccess } from "../observe/observe-machines";
+import { readKubeconfig } from "./kubeconfig";
 
 /**
  * How to look at a cluster, from options and environment.
@@ -29,34 +27,6 @@ export function accessOf(
 
 const withoutMachines =
   "without a talosconfig the machines were not looked at: release, schematic, modules, driver, services";
-
-function readKubeconfig(file: string | undefined, environment: NodeJS.ProcessEnv): k8s.KubeConfig {
-  const config = new k8s.KubeConfig();
-  const inCluster = fs.existsSync("/var/run/secrets/kubernetes.io/serviceaccount/token");
-  const usual = path.join(os.homedir(), ".kube", "config");
-  if (file === undefined && !environment.KUBECONFIG && !fs.existsSync(usual) && !inCluster)
-    throw new Error(
-      "--kubeconfig: there is neither KUBECONFIG nor ~/.kube/config, so Kubernetes cannot be reached; name a file",
-    );
-  try {
-    if (file === undefined) config.loadFromDefault();
-    else config.loadFromFile(file);
-  } catch (error) {
-    throw unusable(error instanceof TypeError ? noKubeconfig : (error as Error).message.split("\n")[0]!, error);
-  }
-  if (config.clusters.length === 0 || !Array.isArray(config.users)) throw unusable(noKubeconfig);
-  return config;
-}
-
-/** An empty file, a web page, a talosconfig: the library stumbles over some of them, and finds nothing in the others. */
-const noKubeconfig = "it names no cluster, so it is no kubeconfig";
-
-function unusable(reason: string, cause?: unknown): Error {
-  return new Error(
-    `--kubeconfig: cannot be read (${reason}), so Kubernetes cannot be reached; name another file`,
-    cause === undefined ? {} : { cause },
-  );
-}
 
 interface Talosconfig {
   context?: string;

@@ -36,7 +36,7 @@ export const causes: Record<CauseId, Cause> = {
     symptom:
       "the device plugin is in CrashLoopBackOff with a CDI strategy, or its pods fail for a device under /usr/local",
     cause:
-      "nvidiaDriverRoot names a folder that is no whole root: on Talos the libraries are under /usr/local, but devices and the linker's cache are those of /",
+      "nvidiaDriverRoot must name a complete root file system. On Talos the libraries are under /usr/local, but the devices and the linker's cache are under /, so only / works",
     remedy: "set nvidiaDriverRoot: / in the device plugin's values, or deviceListStrategy: envvar",
     errors: [
       "open /driver-root/etc/ld.so.cache: no such file or directory",
@@ -49,7 +49,7 @@ export const causes: Record<CauseId, Cause> = {
     symptom: "containers with a GPU are not created: a hook is not found",
     cause: "the CDI specification names a program of the container toolkit where the machine does not have it",
     remedy:
-      "delete the stale specification's maker (a CDI file of a former release or of another program in /var/run/cdi), and restart the device plugin's pod",
+      "delete the stale CDI file in /var/run/cdi, which a former release or another program has written, and restart the device plugin's pod",
     errors: ["error running createContainer hook #0: fork/exec /usr/bin/nvidia-ctk: no such file or directory"],
     texts: /fork\/exec \S*nvidia-(ctk|cdi-hook)\S*: no such file or directory/,
     source: "runc 1.3.4 with a CDI specification of container toolkit 1.19.1",
@@ -75,7 +75,7 @@ export const causes: Record<CauseId, Cause> = {
   migMonitors: {
     symptom: "the device plugin's container is not created: it may not look at MIG devices",
     cause:
-      "with a configuration for sharing and migStrategy unset the chart sets NVIDIA_MIG_MONITOR_DEVICES=all, which the runtime gives to privileged containers alone",
+      "if a sharing configuration is set and migStrategy is not, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all; NVIDIA's runtime allows that only in privileged containers",
     remedy: "set migStrategy: none in the device plugin's values",
     errors: ["cannot set MIG_MONITOR_DEVICES in non privileged container"],
     texts: /cannot set MIG_MONITOR_DEVICES in non privileged container/,
@@ -86,7 +86,7 @@ export const causes: Record<CauseId, Cause> = {
     symptom: "every update fails: another operation (install/upgrade/rollback) is in progress",
     cause: "Helm was killed in the middle of an operation, and its record of the release still says that it goes on",
     remedy:
-      "`pulumi up` of the stack goes on from the revision before, once it has something to change there; of a release that is no stack's: `helm rollback RELEASE -n NAMESPACE` (of a first installation: `helm uninstall`)",
+      "run `pulumi up`: when the stack next changes the release, it continues from the revision before. For a release that belongs to no stack, run `helm rollback RELEASE -n NAMESPACE`, or `helm uninstall` if it was the first installation",
     errors: ["another operation (install/upgrade/rollback) is in progress"],
     texts: /another operation \(install\/upgrade\/rollback\) is in progress/,
     signs: ({ releases = [] }) =>

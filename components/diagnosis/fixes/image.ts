@@ -7,7 +7,7 @@ export const imageFixes = {
     symptom:
       "the machine runs the wanted Talos release, but no driver: kernel modules not loaded, no NVIDIA extension in `talosctl get extensions`",
     cause:
-      "extensions come with the image: a machine of the same release with another schematic has none of them, and comparing releases alone calls it done",
+      "extensions are part of the image: a machine with the same Talos release but another schematic does not have them, and an upgrade that compares only the release finds nothing to do",
     errors: ["kernel modules not loaded: nvidia, nvidia_uvm, nvidia_drm, nvidia_modeset", "no NVIDIA driver is loaded"],
     inForce:
       "run `pulumi up`, which compares the schematic too; by hand: `talosctl upgrade` with the installer image that machine.install.image names",

@@ -11,7 +11,7 @@ export const kubernetesFixes = {
     does: "a DaemonSet keeps driver-ready and toolkit-ready under /run/nvidia/validations, and the operator's validator stays off those nodes",
     symptom: "the operator's pods stay in Init:0/1, waiting for toolkit-validation; the node offers no nvidia.com/gpu",
     cause:
-      "Talos brings driver and toolkit, so nobody writes the files that the operator's pods wait for; and the operator's validator looks for the driver in a place where Talos ≤ 1.12 does not have it",
+      "the operator's pods wait for files that the operator's driver and toolkit containers write; on Talos these containers do not run, since driver and toolkit are in the image. The operator's validator, which also writes such files, looks for the driver where Talos ≤ 1.12 does not have it",
     errors: [
       "Init:0/1",
       "waiting for nvidia container stack to be setup",
@@ -21,11 +21,11 @@ export const kubernetesFixes = {
     usedBy: (plan) => hasGpu(plan) && needsMarkers(plan.era, plan.kubernetes.mode),
   },
   operatorValidatorLabel: {
-    does: "GPU nodes are labelled nvidia.com/gpu.deploy.operator-validator=false, so that the operator's validator does not run beside the marker files; from Talos 1.13 on =true, since there it writes them",
+    does: "GPU nodes have the label nvidia.com/gpu.deploy.operator-validator: false on Talos ≤ 1.12, where another DaemonSet writes the readiness files and the operator's validator would delete them; true on Talos ≥ 1.13, where the validator writes them",
     symptom:
       "the pod nvidia-operator-validator stays in Init:0/4: failed to validate the driver, retrying after 5 seconds; operands that start meanwhile wait in Init:0/1; or, on Talos ≥ 1.13, operands wait in Init:0/1 and there is no validator",
     cause:
-      "the validator looks for the driver where Talos ≤ 1.12 does not have it, and deletes driver-ready each time it starts and every marker when it ends; on Talos ≥ 1.13 the validator itself writes them, and a label =false that is left from before keeps it away",
+      "on Talos ≤ 1.12 the validator looks for the driver in the wrong place; it deletes the file driver-ready at each start, and all readiness files when it ends. On Talos ≥ 1.13 the validator itself writes these files, and a label operator-validator=false from before the upgrade keeps it off the node",
     errors: ["Init:0/4", "failed to validate the driver, retrying after 5 seconds"],
     inForce: "take any label of your own away from the node, and run `pulumi up --refresh`",
     source:
@@ -50,7 +50,7 @@ export const kubernetesFixes = {
     cause: "Talos enforces the baseline profile in every namespace but kube-system, and NVIDIA's pods mount host paths",
     errors: ['pods "…" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes (volume "…")'],
     inForce:
-      "run `pulumi up --refresh`, which labels the namespace again, and `kubectl rollout restart` what has no pods yet: a controller that was refused waits longer before each further try, up to 17 minutes",
+      "run `pulumi up --refresh`, which labels the namespace again; then run `kubectl rollout restart` for each DaemonSet or Deployment without pods: after a refusal, a controller waits longer before each retry, up to 17 minutes",
     source: "siderolabs/docs, nvidia-gpu; talos, pkg/machinery/config/types/v1alpha1/generate (admission control)",
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.namespaceLabels !== undefined,
   },
@@ -73,7 +73,7 @@ export const kubernetesFixes = {
     usedBy: (plan) => hasGpu(plan) && plan.kubernetes.mode === "devicePlugin",
   },
   deviceListStrategy: {
-    does: "the device plugin hands out devices by DEVICE_LIST_STRATEGY=envvar, in the singular",
+    does: "the device plugin has DEVICE_LIST_STRATEGY=envvar (singular, not envvars)",
     symptom:
       "the device plugin is in CrashLoopBackOff: invalid --device-list-strategy option: invalid strategy: envvars; the node offers no nvidia.com/gpu",
     cause:
@@ -90,11 +90,11 @@ export const kubernetesFixes = {
     usedBy: (plan) => hasGpu(plan) && excludingTaints(plan.spec).length > 0,
   },
   migManager: {
-    does: `the MIG manager is ${migManagerRelease}, and is told that the driver is not the host's, so that it leaves the host alone`,
+    does: `the MIG manager has the release ${migManagerRelease}, and is configured as if the driver were not installed on the host, so that it does not write to the host`,
     symptom:
       "cards are not split: nvidia.com/mig.config.state stays away or becomes failed, and the smoke test's pod stays Pending",
     cause:
-      "the MIG manager from v0.13 on waits for ever for systemd, which Talos does not have; an older one that takes the driver for the host's copies itself into /usr/local, which Talos has read-only; and any sets failed when a card does not know the profile or is in use",
+      "there are three causes: from v0.13 on the MIG manager waits forever for systemd, which Talos does not have; an older one that assumes a driver on the host copies itself into /usr/local, which is read-only on Talos; and every release sets the state failed when a card does not have the profile or is in use",
     errors: [
       "nvidia.com/mig.config.state=failed",
       "Updating to MIG config: all-…",

@@ -34,7 +34,7 @@ export const machineFixes = {
       hasGpu(plan) && usesContainerCli(plan.spec.talosVersion, factsOf(plan.spec, plan.spec.talosVersion)),
   },
   taintThroughApi: {
-    does: "taints go onto the node through the Kubernetes API, and by registerWithTaints onto one that registers anew",
+    does: "the stack sets taints through the Kubernetes API; registerWithTaints sets them again when a node registers anew",
     symptom: "the node does not have its taint, and pods that do not belong there take the GPU machine",
     cause:
       "a worker may not change its own taints: NodeRestriction refuses machine.nodeTaints on a node that is registered already, and with it every label that Talos sets in the same update",
@@ -47,7 +47,7 @@ export const machineFixes = {
     symptom:
       "the machine boots, pauses and reboots again and again: CRI and kubelet do not start, and its node is NotReady or never joins",
     cause:
-      "a patch of the whole cluster and the machine's own both create /etc/cri/conf.d/20-customization.part: patches append to machine.files, Talos makes a resource of the file and cannot make it a second time, so the boot pauses for 35 minutes (5 before v1.12.9, and from v1.13.0 to v1.13.4) and starts anew",
+      "a patch of the whole cluster and a patch of the machine both create /etc/cri/conf.d/20-customization.part. Patches append to machine.files, so the list has the file twice, and Talos cannot create its resource for the file a second time. The boot pauses for 35 minutes (5 before v1.12.9, and from v1.13.0 to v1.13.4), and then starts again",
     errors: [
       "resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists",
       "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues",

@@ -16,7 +16,7 @@ export const workloadsFixes = {
     check: "ollama-pull",
   },
   cudaImage: {
-    does: "images follow from the newest CUDA that every GPU machine's driver runs",
+    does: "default images have the newest CUDA that the drivers of all GPU machines support",
     symptom: "CUDA programs fail: CUDA driver version is insufficient for CUDA runtime version",
     cause:
       "the image is of a CUDA major whose oldest driver (12: 525.60.13, 13: 580.65.06) is newer than the machine's",

@@ -103,6 +103,6 @@ function remedyOf(fix: Fix, plan: Plan | undefined): string {
   if (plan === undefined) return `see to it that ${fix.does}`;
   return (
     fix.inForce ??
-    `the stack has this fix, but it is not in effect: look whether somebody took it away since, and run \`pulumi up --refresh\``
+    `the stack has this fix, but it is not in effect: check whether somebody removed it, and run \`pulumi up --refresh\``
   );
 }

@@ -74,15 +74,31 @@ function hasDriverExtension({ labels }: ObservedNode): boolean {
   return Object.keys(labels).some((key) => /^extensions\.talos\.dev\/(nvidia-open-gpu|nonfree-kmod-nvidia)/.test(key));
 }
 
+/** Signs of a card: the image has NVIDIA's modules, somebody found a card on the PCI bus, or the kubelet knows the resource. */
+export function showsGpu(node: ObservedNode): boolean {
+  return (
+    hasDriverExtension(node) ||
+    Object.keys(node.allocatable ?? {}).some((resource) => resource.startsWith("nvidia.com/")) ||
+    Object.entries(node.labels).some(
+      ([key, value]) =>
+        value === "true" &&
+        (key === "nvidia.com/gpu.present" || /^feature\.node\.kubernetes\.io\/pci-(\d{4}_)?10de\.present$/.test(key)),
+    )
+  );
+}
+
 /** A node's Talos release, e.g. `v1.12.6`; undefined on another system. */
 export function talosVersionOf({ osImage }: Pick<ObservedNode, "osImage">): string | undefined {
   return /^Talos \((v[^)]+)\)/.exec(osImage ?? "")?.[1];
 }
 
-/** The operator's own objects tell it from the standalone plugin, whose DaemonSet is named after its release and chart. */
+/**
+ * The operator's own objects tell it from the standalone plugin, whose DaemonSet is named after its release and chart. The
+ * DaemonSet of NVIDIA's manifest without Helm has the name of the operator's (k8s-device-plugin, deployments/static).
+ */
 function releaseSeen(seen: Observations): { mode?: Mode; namespace?: string } {
   const objects = [...(seen.daemonSets ?? []), ...(seen.deployments ?? []), ...(seen.pods ?? [])];
-  const operator = objects.find(({ name }) => /gpu-operator|^nvidia-device-plugin-daemonset/.test(name));
+  const operator = objects.find(({ name }) => /gpu-operator|nvidia-operator-validator/.test(name));
   if (operator) return { mode: "operator", namespace: operator.namespace };
   const plugin = objects.find(({ name }) => /device-plugin/.test(name) && /nvidia|nvdp/.test(name));
   return plugin ? { mode: "devicePlugin", namespace: plugin.namespace } : {};

@@ -1,3 +1,4 @@
+import { smokeTestNames } from "../../recipe/kubernetes/smoke-test-names";
 import type { Plan } from "../../recipe/types";
 import type { Observations, ObservedDaemonSet, ObservedDeployment, ObservedJob } from "../observations";
 import { difference, type Difference } from "./difference";
@@ -170,18 +171,16 @@ export function unready(
 function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Difference[] {
   const { namespace } = kubernetes.release;
   if (seen.jobs === undefined) return [];
-  return machines
-    .filter(({ gpuCount }) => gpuCount > 0)
-    .flatMap(({ name }) => {
-      const prefix = `gpu-smoke-test-${name.replaceAll(".", "-")}`.slice(0, 47);
-      const tests = newest(seen.jobs!.filter((job) => job.namespace === namespace && isTestOf(job.name, prefix)));
-      if (tests.length === 0)
-        return [difference(`Job of the smoke test of ${name}`, `is not in namespace ${namespace}`)];
-      const over = tests.some(({ succeeded, untested }) => succeeded === undefined || succeeded > 0 || untested);
-      if (over) return [];
-      const words = tests.flatMap((test) => lastWords(seen, "Job", namespace, test.name));
-      return [difference(`Job ${namespace}/${tests[0]!.name}`, "the smoke test has not passed", words)];
-    });
+  const names = smokeTestNames(machines.filter(({ gpuCount }) => gpuCount > 0).map(({ name }) => name));
+  return [...names].flatMap(([machine, prefix]) => {
+    const tests = newest(seen.jobs!.filter((job) => job.namespace === namespace && isTestOf(job.name, prefix)));
+    if (tests.length === 0)
+      return [difference(`Job of the smoke test of ${machine}`, `is not in namespace ${namespace}`)];
+    const over = tests.some(({ succeeded, untested }) => succeeded === undefined || succeeded > 0 || untested);
+    if (over) return [];
+    const words = tests.flatMap((test) => lastWords(seen, "Job", namespace, test.name));
+    return [difference(`Job ${namespace}/${tests[0]!.name}`, "the smoke test has not passed", words)];
+  });
 }
 
 /** An update that ends at the gate leaves the Job of the update before, which passed, beside its own. */

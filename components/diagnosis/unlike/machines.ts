@@ -36,7 +36,7 @@ function schematic({ configuration, schematicId }: MachineRecipe, machine: Obser
   if (configuration === "omni" || runs === undefined || runs === schematicId) return [];
   return [
     {
-      problem: `runs the image of schematic ${short(runs)}, the plan says ${short(schematicId)}: somebody upgraded or installed it anew, or an upgrade has not come`,
+      problem: `runs the image of schematic ${short(runs)}, the plan says ${short(schematicId)}: somebody upgraded or reinstalled it, or the stack has not upgraded it yet`,
     },
   ];
 }

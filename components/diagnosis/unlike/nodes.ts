@@ -25,12 +25,16 @@ function readiness({ name }: MachineRecipe, { ready, notReady, unschedulable }: 
   ];
 }
 
-function offers({ name, allocatable, gpuCount }: MachineRecipe, node: ObservedNode | undefined): Difference[] {
+function offers(
+  { name, allocatable, atLeast = [], gpuCount }: MachineRecipe,
+  node: ObservedNode | undefined,
+): Difference[] {
   const offered = node?.allocatable ?? {};
   const planned = Object.entries(allocatable)
-    .filter(([resource, count]) => offered[resource] !== String(count))
-    .map(([resource, count]) =>
-      difference(`node ${name}`, `offers ${offered[resource] ?? "none"} of ${resource}, the plan says ${count}`),
+    .map(([resource, count]) => ({ resource, count, has: offered[resource], least: atLeast.includes(resource) }))
+    .filter(({ count, has = "0", least }) => (least ? Number(has) < count : has !== String(count)))
+    .map(({ resource, count, has = "none", least }) =>
+      difference(`node ${name}`, `offers ${has} of ${resource}, the plan says ${least ? "at least " : ""}${count}`),
     );
   // The kubelet keeps the name of a resource that nobody registers any more, with the count 0.
   const more = Object.entries(offered)

@@ -1,4 +1,4 @@
-import { systemOf } from "../rules/system";
+import { showsGpu, systemOf } from "../rules/system";
 import type { Observations, ObservedNode } from "../observations";
 import { difference, type Difference } from "./difference";
 import { unreadyOfNvidia } from "./exposure";
@@ -8,7 +8,7 @@ import { isGpu } from "./nodes";
 /** What every cluster with GPUs must show, where no plan is known: a GPU node, GPUs on it, and what offers them at work. */
 export function unlikeWorking(seen: Observations): Difference[] {
   if (seen.nodes === undefined) return [];
-  const nodes = seen.nodes.filter(isGpuNode);
+  const nodes = seen.nodes.filter(showsGpu);
   const { namespace, mode } = systemOf(seen);
   const known = seen.daemonSets !== undefined && seen.pods !== undefined;
   return [
@@ -29,19 +29,6 @@ export function unlikeWorking(seen: Observations): Difference[] {
 
 const noGpuNode =
   "no node has a GPU: none has NVIDIA's extensions, a label of Node Feature Discovery's for a card, or a resource nvidia.com/…";
-
-/** Signs of a card: the image has NVIDIA's modules, somebody found a card on the PCI bus, or the kubelet knows the resource. */
-function isGpuNode({ labels, allocatable = {} }: ObservedNode): boolean {
-  return (
-    Object.keys(allocatable).some(isGpu) ||
-    Object.entries(labels).some(
-      ([key, value]) =>
-        /^extensions\.talos\.dev\/(nvidia-open-gpu|nonfree-kmod-nvidia)/.test(key) ||
-        (/^feature\.node\.kubernetes\.io\/pci-(\d{4}_)?10de\.present$/.test(key) && value === "true") ||
-        (key === "nvidia.com/gpu.present" && value === "true"),
-    )
-  );
-}
 
 function unlikeGpuNode(node: ObservedNode, seen: Observations, namespace: string | undefined): Difference[] {
   const about = `node ${node.name}`;

@@ -58,11 +58,11 @@ interface Guard {
 
 /**
  * Whether a replacement has the name of what it replaces, so that the old one must go first, also where a person asks for it
- * (`--replace`). Jobs have names of Pulumi's; a namespace takes everything in it along, and is never replaced by itself. A claim
- * goes first too, whatever its maker says: one that has a volume ends the preview and, before machines are touched, the update.
+ * (`--replace`). Jobs have names of Pulumi's; a namespace takes everything in it along, and is never replaced by itself. A claim stays
+ * until its replacement is there, which the hook refuses in every update: of two steps, only the creation has a hook that can.
  */
 const keepsItsName = (type: string, { deleteBeforeReplace }: pulumi.CustomResourceOptions): boolean =>
-  /:PersistentVolumeClaim$/.test(type) || (deleteBeforeReplace === undefined && !/:(Job|Namespace)$/.test(type));
+  deleteBeforeReplace === undefined && !/:(Job|Namespace|PersistentVolumeClaim)$/.test(type);
 
 /** The mock monitor of a program's unit test has none. */
 function hooksAreThere(): boolean {

@@ -38,7 +38,7 @@ const pendingCreate = "pulumi refresh --import-pending-creates (the page on trou
  * @param owner Who creates it; undefined while that is not known yet, in a first preview.
  * @param preview Whether it only would be created. Then an object may still go by the update itself, but for what keeps data: no
  * update takes that away in favour of another, not even `--replace`. Pulumi makes the new one first, and then deletes the old one by
- * its name, which is the new one's.
+ * its name, which is the new one's. So a claim is not taken away either that has no volume yet: a pod may bind the new one meanwhile.
  */
 export function verdictOnObject(
   live: LiveObject | undefined,
@@ -48,13 +48,17 @@ export function verdictOnObject(
   if (live === undefined) return nothing;
   const title = titleOf(live);
   if (owner !== undefined && live.owner === owner) {
-    if (preview && !(keepsData(live) && live.holds.length > 0)) return nothing;
-    if (live.holds.length === 0)
+    const isClaim = live.kind === "PersistentVolumeClaim";
+    if (preview && !isClaim && !(keepsData(live) && live.holds.length > 0)) return nothing;
+    if (!isClaim && live.holds.length === 0)
       return { take: [live], say: `${title}: left by an update that was killed; it is made anew` };
+    const lost =
+      live.holds.length > 0
+        ? `, and holds ${live.holds.join(", ")}; what it holds would be lost; `
+        : "; Pulumi would delete the old one by its name once the new one is there, and so the new one; ";
     return {
       refuse:
-        `${title}: is to be made anew${keepsData(live) ? reasons[live.kind] : ""}, or was left by an update that was killed, and ` +
-        `holds ${live.holds.join(", ")}; what it holds would be lost; ` +
+        `${title}: is to be made anew${keepsData(live) ? reasons[live.kind] : ""}, or was left by an update that was killed${lost}` +
         `${keepsData(live) ? remedies[live.kind] : ""}after a kill, take it into the stack's state: ${pendingCreate}`,
     };
   }
@@ -118,10 +122,17 @@ export function verdictOnRelease(
       say: `${title}: revision ${last.revision} is ${last.status}, left by an update that was killed; Helm goes on from the one before`,
     };
   }
-  const same = last.chart === chartName(step.chart) && isDeepStrictEqual(plain(last.values), plain(step.values));
-  if (same || step.namespaceIsOurs) {
+  const isChart = last.chart === chartName(step.chart);
+  if (step.namespaceIsOurs || (isChart && isDeepStrictEqual(plain(last.values), plain(step.values)))) {
     const say = `${title}: ${last.status}, left by an update that was killed; it is installed again over what is there`;
     return preview ? nothing : { take: [...records], say };
+  }
+  // The stack's own release, too, stands there at preview that the update replaces for other values: it goes only in the update.
+  if (preview && isChart) {
+    const say =
+      `${title}: is in the cluster with other values; if it is this stack's, the update replaces it; if not, the update ends ` +
+      `there, with machines upgraded: uninstall it before, or give this stack's release another namespace`;
+    return { take: [], say };
   }
   return {
     refuse:

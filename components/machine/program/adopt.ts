@@ -1,9 +1,11 @@
 import { isNvidiaService } from "../../recipe/facts/extension";
 import type { Finding } from "../../recipe/types";
 import { configurationHash, sameConfiguration } from "./talos/configuration-text";
+import type { Clock } from "./clock";
 import { Failure } from "./failure";
-import type { Machine } from "./machine";
+import type { Configurations, Machine } from "./machine";
 import type { Report } from "./progress";
+import { askLast } from "./removal";
 import type { AdoptResult, AdoptTask } from "./task";
 
 /** How patches are merged into a configuration that somebody else made, and taken out again. */
@@ -17,23 +19,31 @@ export interface Merger<Added = any> {
   unmerge(live: string, added: Added, modules: boolean): string;
 }
 
+/** What a machine's configuration is adopted and released with. */
+export interface AdoptBench {
+  machine: Machine;
+  merger: Merger;
+  clock: Clock;
+  report: Report;
+  /**
+   * Whether Pulumi still takes the answer. Without it nobody would know what is ours, so that it would stay when the stack goes: then
+   * the configuration of before is staged again. @pulumi/command kills its shell at Ctrl-C, and lets what the shell has started go on
+   * (pulumi-command v1.2.1, provider/pkg/provider/local/commandOutputs.go: exec.CommandContext).
+   */
+  isAwaited: () => boolean;
+}
+
 /**
  * Merges the patches into the machine's configuration by key and stages the result when it says something else than
  * before. What was added is handed back, so that the next run and `release` know what is ours.
  *
  * @param previous answer of the last run; undefined on the first.
- * @param isAwaited whether Pulumi still takes the answer. Without it nobody would know what is ours, so that it would stay when the
- *   stack goes: then the configuration of before is staged again. @pulumi/command kills its shell at Ctrl-C, and lets what the
- *   shell has started go on (pulumi-command v1.2.1, provider/pkg/provider/local/commandOutputs.go: exec.CommandContext).
  * @throws Failure with every conflict; the machine is then as it was.
  */
 export async function adopt(
   task: AdoptTask,
   previous: AdoptResult | undefined,
-  machine: Machine,
-  merger: Merger,
-  report: Report,
-  isAwaited: () => boolean,
+  { machine, merger, report, isAwaited }: AdoptBench,
 ): Promise<AdoptResult> {
   const { live, active } = await read(task, machine);
   report(`merge: ${task.patches.length} patches into the configuration of ${task.machine}`);
@@ -51,7 +61,7 @@ export async function adopt(
   await machine.stage(merged.configuration);
   if (!isAwaited()) {
     await machine.stage(live);
-    throw new Error("Pulumi is gone: the configuration of before is staged again");
+    throw new Error("Pulumi no longer runs, so the previous configuration is staged again");
   }
   return result; // with nothing left to do: what Pulumi does not take now is told by `stagedBefore` alone
 }
@@ -60,24 +70,31 @@ export async function adopt(
  * Takes away what `adopt` added, and nothing else, and stages the result. Never reboots: modules stay loaded and files in
  * place until somebody does. Where the image has NVIDIA's services, the kernel modules stay in the configuration: nobody takes the
  * image away, and without the modules its next boot would not end (`BootGuard`).
+ *
+ * @throws Failure where the machine does not answer.
  */
 export async function release(
   task: AdoptTask,
   previous: AdoptResult | undefined,
-  machine: Machine,
-  merger: Merger,
-  report: Report,
+  { machine, merger, clock, report }: AdoptBench,
 ): Promise<{ changed: boolean }> {
   if (previous === undefined) {
-    report("release: nothing is known to have been added");
+    report("release: the package has added nothing that it knows of");
     return { changed: false };
   }
-  const { live } = await read(task, machine);
-  const stay = Object.keys(await machine.services()).some(isNvidiaService);
+  const who = `the machine at ${task.address}`;
+  const { live, stay } = await askLast({ clock, machine: task.machine, who }, async () => ({
+    live: nextOf(await machine.configurations()),
+    stay: Object.keys(await machine.services()).some(isNvidiaService),
+  }));
+  if (live === undefined) {
+    report("release: the machine has no configuration, and so nothing of ours");
+    return { changed: false };
+  }
   const configuration = merger.unmerge(live, previous.added, !stay);
   if (stay && configuration !== merger.unmerge(live, previous.added, true))
     report(
-      "release: the kernel modules stay in the configuration, as the image does, whose services wait for the driver at every boot; take them out with the image's NVIDIA extensions",
+      "release: the kernel modules stay in the configuration: the image stays too, and its NVIDIA services wait for the driver at every boot; remove the modules together with the image's NVIDIA extensions",
     );
   const changed = !sameConfiguration(live, configuration);
   if (changed) {
@@ -108,8 +125,8 @@ function stagedBefore(
 
 /** The configuration of the next boot, so that what others staged is kept, and the active one. */
 async function read(task: AdoptTask, machine: Machine): Promise<{ live: string; active: string | undefined }> {
-  const { active, persistent } = await machine.configurations();
-  const live = persistent ?? active;
+  const configurations = await machine.configurations();
+  const live = nextOf(configurations);
   if (live === undefined) {
     throw new Failure([
       {
@@ -120,5 +137,7 @@ async function read(task: AdoptTask, machine: Machine): Promise<{ live: string; 
       },
     ]);
   }
-  return { live, active };
+  return { live, active: configurations.active };
 }
+
+const nextOf = ({ active, persistent }: Configurations): string | undefined => persistent ?? active;

@@ -80,6 +80,8 @@ export interface Cluster {
   cordon(name: string, annotation: string, value: string): Promise<void>;
   /** Takes both away, in one request. */
   uncordon(name: string, annotation: string): Promise<void>;
+  /** Takes the annotation away alone. */
+  unmark(name: string, annotation: string): Promise<void>;
   /** Pods on the node. */
   pods(node: string): Promise<PodState[]>;
   /** Asks for the eviction; a disruption budget may refuse. */

@@ -24,6 +24,7 @@ import { RealWeb } from "./preflight/web";
 import {
   adoptResult,
   adoptTask,
+  freeResult,
   freeTask,
   gateTask,
   omniTask,
@@ -97,7 +98,9 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
   ["omni-apply", verb(omniTask, { run: (task, means) => applyToOmni(task, means.omni, means.reportOf(task.machine)) })],
   [
     "omni-release",
-    verb(omniTask, { run: (task, means) => releaseFromOmni(task, means.omni, means.reportOf(task.machine)) }),
+    verb(omniTask, {
+      run: (task, means) => releaseFromOmni(task, means.omni, systemClock, means.reportOf(task.machine)),
+    }),
   ],
   ["omni-wait", verb(omniWaitTask, { needs: ["talosconfig"], mayEnd: anytime, run: waitForOmnisWork })],
 ]);
@@ -139,6 +142,7 @@ async function askFirst(task: z.infer<typeof preflightTask>, means: Means): Prom
       places: placesOf(env),
       omni,
       machineAt: means.machine,
+      node: async (name: string) => means.cluster()?.node(name),
       clock: systemClock,
       report,
     },
@@ -152,11 +156,13 @@ async function askFirst(task: z.infer<typeof preflightTask>, means: Means): Prom
 async function bringMachine(task: z.infer<typeof upgradeTask>, means: Means): Promise<unknown> {
   const { machine } = means;
   const cluster = means.cluster();
+  const access = means.access();
   const bench = {
     machine: machine(task.address),
     others: new Map(task.otherControlPlanes.map((address) => [address, machine(address)])),
     cluster,
     clientVersion: await means.clientVersion(),
+    nodes: access && (() => new RealAskedCluster(access, means.secrets).nodes()),
     clock: systemClock,
     report: means.reportOf(task.machine),
   };
@@ -185,19 +191,26 @@ async function withoutOldTaints(
   cluster: KubernetesCluster | undefined,
   { reportOf }: Means,
 ): Promise<object> {
-  await dropTaints(task, before, cluster, reportOf(task.machine));
-  return { ...answer, taints: task.taints && (await ownTaints(task, before, cluster)) };
+  await dropTaints(task, before, cluster, systemClock, reportOf(task.machine));
+  return { ...answer, taints: task.taints && (await ownTaints(task, before, cluster, systemClock)) };
 }
 
 function configurationBy(act: typeof adopt | typeof release): Doing<typeof adoptTask>["run"] {
   return async (task, { machine, reportOf, isAwaited }) =>
-    act(task, previousAnswer(adoptResult), machine(task.address), merger, reportOf(task.machine), isAwaited);
+    act(task, previousAnswer(adoptResult), {
+      machine: machine(task.address),
+      merger,
+      clock: systemClock,
+      report: reportOf(task.machine),
+      isAwaited,
+    });
 }
 
 function taintsBy(act: typeof taint | typeof untaint): Doing<typeof taintTask>["run"] {
   return async (task, means) => {
     const cluster = means.cluster();
-    if (cluster !== undefined) return act(task, previousAnswer(taintResult), cluster, means.reportOf(task.machine));
+    const previous = previousAnswer(taintResult);
+    if (cluster !== undefined) return act(task, previous, cluster, systemClock, means.reportOf(task.machine));
     const why = "a worker may not change its own taints, so they go through the Kubernetes API";
     throw withoutKubeconfig(`machines.${task.machine}.taints`, "there is no kubeconfig", why);
   };
@@ -205,7 +218,7 @@ function taintsBy(act: typeof taint | typeof untaint): Doing<typeof taintTask>["
 
 async function waitUntilFree(task: z.infer<typeof freeTask>, { cluster, report }: Means): Promise<unknown> {
   const kubernetes = cluster();
-  if (kubernetes !== undefined) return awaitFree(task, kubernetes, systemClock, report);
+  if (kubernetes !== undefined) return awaitFree(task, kubernetes, systemClock, report, previousAnswer(freeResult));
   report(`no kubeconfig: whether RuntimeClass ${task.runtimeClass} is an operator's is not looked at`);
   return {};
 }

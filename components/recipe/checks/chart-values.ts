@@ -1,15 +1,7 @@
-import { judgesOf, pathsNear, valueComplaints, type ChartName } from "../facts/chart";
+import { hintOf, judgeValues, pathsNear, type ChartName } from "../facts/chart";
 import type { Check, Complaint } from "./check";
 import { didYouMean } from "../stack/suggest";
 import { wrongWords } from "./chart-words";
-
-const hints: [RegExp, string][] = [
-  [
-    /\.nodeSelector$|^daemonsets\.(nodeSelector|affinity)$|\.affinity$/,
-    "the operator places its pods by node labels alone: label the machines instead (machines.<name>.labels)",
-  ],
-  [/\.tolerations$/, "all operands share daemonsets.tolerations; the machines' own taints are tolerated without it"],
-];
 
 /** Values of a chart are ones that its templates read, of the type that they expect. */
 export const chartValues: Check = {
@@ -23,13 +15,9 @@ export const chartValues: Check = {
       ] as ["gpuOperator" | "devicePlugin", ChartName][]
     ).flatMap(([field, name]) => {
       const release = spec[field];
-      // Between two releases of the tables, what one of them takes may be right: only what both refuse is told.
-      const [chart, ...others] = release?.values ? judgesOf(name, release.version) : [];
-      if (!release?.values || !chart) return [];
-      const refusedToo = others.map((other) => valueComplaints(other, release.values ?? {}).map(({ path }) => path));
-      const complaints = valueComplaints(chart, release.values).filter(({ path }) =>
-        refusedToo.every((paths) => paths.includes(path)),
-      );
+      if (!release?.values) return [];
+      const { complaints, judge } = judgeValues(name, release.version, release.values);
+      if (judge === undefined) return [];
       const told = complaints.map(({ path, kind }): Complaint =>
         kind === "unknown"
           ? {
@@ -37,8 +25,7 @@ export const chartValues: Check = {
               problem: `the chart ${name} ${release.version} has no such value`,
               why: "Helm ignores it in silence, and what it was meant to do does not happen",
               remedy:
-                hints.find(([pattern]) => pattern.test(path))?.[1] ??
-                `${didYouMean(path, pathsNear(chart, path))}see \`helm show values\`, or leave it out`,
+                hintOf(path) ?? `${didYouMean(path, pathsNear(judge, path))}see \`helm show values\`, or leave it out`,
             }
           : {
               field: `${field}.values.${path}`,

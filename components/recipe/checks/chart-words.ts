@@ -99,7 +99,7 @@ function elsewhere({ machines, devicePlugin }: ClusterSpec): Taken[] {
   return [
     {
       ...{ of: "devicePlugin", path: "runtimeClassName", is: "nvidia", nullIsDefault: false },
-      why: "another runtime gives the plugin no driver, so it finds no card (machines with nvidiaDefaultRuntime do without)",
+      why: "with another runtime the plugin has no driver libraries and finds no card (not needed on machines with nvidiaDefaultRuntime)",
       takes: (value) => value === "nvidia" || (byDefault && (value === null || value === "")),
     },
     {

@@ -1,7 +1,6 @@
 import type { Check } from "./check";
 import { containerdPart, parseToml } from "../machine/containerd/containerd";
-import { containerdKeys, containerdMinor } from "../facts/containerd-schema";
-import { parseTalosVersion } from "../facts/version";
+import { containerdKeys, containerdOf } from "../facts/containerd-schema";
 import { containerdFlaws } from "../machine/containerd/flaws";
 import { valueAt } from "../machine/user-patches";
 import { isMapping } from "../mapping";
@@ -12,7 +11,7 @@ export const containerdToml: Check = {
   source:
     "talos, injectCRIConfigPatch: a part that cannot be merged fails the boot after a minute; containerd 2, CRI plugin names",
   find: ({ machines, plan, spec: { talosVersion } }) => {
-    const minor = containerdMinor(parseTalosVersion(talosVersion)?.minor ?? 8);
+    const containerd = containerdOf(talosVersion);
     return machines.flatMap((machine) => {
       const spec = machine.spec.containerd;
       if (!spec) return [];
@@ -21,7 +20,7 @@ export const containerdToml: Check = {
       const table = parseToml(spec.extra ?? "").table ?? {};
       const grpc = valueAt(table, "plugins", "io.containerd.grpc.v1.cri");
       // The name stayed for the streaming server alone.
-      const server = containerdKeys("cri.ServerConfig", minor);
+      const server = containerdKeys("cri.ServerConfig", containerd.minor);
       const oldPlugin = grpc !== undefined && (!isMapping(grpc) || Object.keys(grpc).some((key) => !server.has(key)));
       return [
         ...(error === undefined
@@ -51,7 +50,7 @@ export const containerdToml: Check = {
               },
             ]
           : []),
-        ...containerdFlaws(table, minor).map((flaw) => ({ field, ...flaw })),
+        ...containerdFlaws(table, containerd).map((flaw) => ({ field, ...flaw })),
       ];
     });
   },

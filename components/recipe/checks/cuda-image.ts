@@ -2,14 +2,14 @@ import type { Check } from "./check";
 import { gpuRequests } from "../stack/workloads";
 import { lastCudaOf } from "../facts/card";
 import { machinesFor } from "./placement";
-import { cudaFloor, cudaOfImage } from "../facts/cuda";
+import { cudaFloor, cudaOfImage, isForwardCompatible, newerCuda } from "../facts/cuda";
 import { compareDotted, majorOf } from "../facts/version";
 
 /** Driver and card can run the CUDA of each image. */
 export const cudaImage: Check = {
   id: "cuda-image",
   source:
-    "docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility; CUDA 13 release notes (dropped architectures)",
+    "docs.nvidia.com/deploy/cuda-compatibility, minor version and forward compatibility; CUDA 13 release notes (dropped architectures)",
   find: (context) => {
     const { spec, plan } = context;
     const images = [
@@ -24,9 +24,8 @@ export const cudaImage: Check = {
       const cuda = cudaOfImage(image);
       const floor = cuda && cudaFloor(cuda);
       if (!cuda || !floor) return [];
-      const old = gpuMachines.find(
-        (machine) => machine.driverVersion && compareDotted(machine.driverVersion, floor) < 0,
-      );
+      // Of data-center cards a note tells (cuda-notes.ts).
+      const old = gpuMachines.find((machine) => newerCuda(image, machine) && !isForwardCompatible(machine));
       if (old) {
         return [
           {

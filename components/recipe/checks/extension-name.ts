@@ -21,7 +21,7 @@ export const extensionName: Check = {
             {
               field,
               problem: `${shown(name)} does not say which branch`,
-              why: "the Image Factory takes it as the lts one without a word, which may be older or newer than the rest of the driver",
+              why: "the Image Factory silently takes it for the lts branch, which may be older or newer than the rest of the driver",
               remedy: `write ${suffixed.join(" or ")}, or leave it out: NVIDIA's extensions follow from the card and driver.branch`,
             },
           ];

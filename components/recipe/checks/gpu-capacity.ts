@@ -46,7 +46,7 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
   const capacity = new Map(context.gpuMachines.map((machine) => [machine.name, offers(machine, resource)]));
   return placings.length > fewRequests || fitTogether(placings, capacity)
     ? []
-    : [tooMany(resource, requests, wanted, `however they are spread over the machines, one of them finds no place`)];
+    : [tooMany(resource, requests, wanted, `there is no way to place all of them on the machines`)];
 }
 
 function tooMany(resource: string, requests: GpuRequest[], total: number, but: string): Complaint {
@@ -55,7 +55,7 @@ function tooMany(resource: string, requests: GpuRequest[], total: number, but: s
   return {
     field: "workloads",
     problem: `${listed} request ${total} of ${resource} at the same time, and ${but}`,
-    why: "whoever comes last stays Pending for ever, and which one that is changes with every reboot",
+    why: "the pod that is scheduled last stays Pending forever; which pod that is can change with every reboot",
     remedy: "set `active: false` where they take turns, or share the cards (sharing.timeSlicing)",
   };
 }

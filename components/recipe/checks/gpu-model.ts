@@ -17,7 +17,7 @@ export const gpuModel: Check = {
           {
             field: `${use.field}.architecture`,
             problem: `is ${said}, but the ${use.card.model} is of ${use.card.architecture}`,
-            why: "kernel modules and driver follow from the architecture, and those of another one find no card",
+            why: "the stack chooses kernel modules and driver by the architecture; those for another architecture do not find the card",
             remedy: "leave architecture out: it describes cards that are in no table",
           },
         ];

@@ -19,7 +19,7 @@ export const gpuRequestsFit: Check = {
           {
             field: `${field}.migProfile`,
             problem: `${migProfile}, but the cards are not partitioned with the strategy mixed`,
-            why: `MIG devices have names of their own with that strategy only; ${resource} would be requested`,
+            why: `only the strategy mixed gives MIG devices resource names of their own; the pod would request ${resource} instead`,
             remedy: "leave it out, or set sharing.mig.strategy to mixed",
           },
         ];

@@ -23,7 +23,7 @@ export const imageLists: Check = {
                 {
                   field: `${field}.${list}[${twice}]`,
                   problem: `${shown(spec[list]![twice]!)} is listed twice`,
-                  why: "an image has an extension once, so one of the two is a slip, or was to be another one",
+                  why: "an image has each extension once, so one of the two entries is a mistake, or should name another extension",
                   remedy: "take one of the two out",
                 },
               ]),

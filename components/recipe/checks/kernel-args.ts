@@ -26,7 +26,7 @@ export const kernelArgs: Check = {
           {
             field: `${field}[${platform}]`,
             problem: "names the platform",
-            why: "the Image Factory writes it into the image by itself, and of two the machine takes one",
+            why: "the Image Factory itself adds this argument to the image; with two of them, the machine uses only one",
             remedy: "write it to the machine's platform",
           },
         ];
@@ -35,8 +35,8 @@ export const kernelArgs: Check = {
       return [
         {
           field,
-          problem: `on Talos ${spec.talosVersion} without Secure Boot`,
-          why: "an installer image changes the kernel's arguments only where it boots a UKI: they would be ignored in silence",
+          problem: `is set, on Talos ${spec.talosVersion} without Secure Boot`,
+          why: "kernel arguments of an image take effect only if the machine boots a UKI (Talos ≥ 1.10, or Secure Boot); here they would be ignored without an error",
           remedy: "take Talos ≥ 1.10, or set machine.install.extraKernelArgs in a patch",
         },
       ];

@@ -10,7 +10,7 @@ export const kubernetesMode: Check = {
         {
           field: "devicePlugin",
           problem: "is there beside gpuOperator",
-          why: "the operator brings a device plugin of its own: two of them register nvidia.com/gpu and hand out the same cards twice",
+          why: "the GPU Operator installs its own device plugin; two plugins would both register nvidia.com/gpu and hand out the same cards twice",
           remedy: "leave one of the two out",
         },
       ];

@@ -29,7 +29,7 @@ export const machineFileOnce: Check = {
     return [...everywhere, ...perMachine].map(({ path, fields }) => ({
       field: fields.at(-1) ?? "patches",
       problem: `${path} is written ${fields.length} times (by ${[...new Set(fields)].join(" and ")})`,
-      why: "patches append to machine.files: which one stays is chance, and for some paths the second item keeps the machine from booting",
+      why: "patches append to machine.files: which of the items wins is undefined, and for some paths a second item keeps the machine from booting",
       remedy: "write each file in one patch only",
     }));
   },

@@ -16,7 +16,7 @@ export const machineRelease: Check = {
         {
           field: `${machine.field}.talosVersion`,
           problem: `is ${own} in a cluster of ${spec.talosVersion}`,
-          why: "from Talos 1.13 on pods get their GPUs another way, and what offers the GPUs is one for the whole cluster",
+          why: "from Talos 1.13 on, pods get their GPUs in another way, and the cluster has only one GPU Operator or device plugin for all machines",
           remedy: "take a release on the same side of 1.13, or bring all machines over it together (docs/migration.md)",
         },
       ];

@@ -21,7 +21,7 @@ export const mig: Check = {
       complaints.push({
         field: "sharing.mig",
         problem: "with the standalone plugin",
-        why: "nothing would partition the cards: the MIG manager is part of the GPU Operator, and Talos has no shell to do it by hand",
+        why: "nothing would partition the cards: the MIG manager belongs to the GPU Operator, and Talos has no shell in which you could do it by hand",
         remedy: "take gpuOperator, or leave mig out",
       });
     }
@@ -29,7 +29,7 @@ export const mig: Check = {
       complaints.push({
         field: "sharing.mig.strategy",
         problem: "single with all-balanced",
-        why: "it makes instances of several sizes, and the strategy single offers none unless all are alike",
+        why: "all-balanced makes MIG devices of several sizes, and the strategy single offers them only if all have the same size",
         remedy: "write mixed, or one profile for all",
       });
     }
@@ -47,10 +47,10 @@ export const mig: Check = {
             why: "the MIG manager would fail on it, and take its GPUs out of service while it tries",
             remedy: `leave mig out, or ${field} out of the stack`,
           });
-        } else if (profile === "balanced" && !geometry.balanced) {
+        } else if (profile === "balanced" ? !geometry.balanced : geometry.unlisted?.includes(profile)) {
           complaints.push({
             field: "sharing.mig.profile",
-            problem: `all-balanced does nothing on the ${card.model} of ${machine.name}`,
+            problem: `all-${profile} does nothing on the ${card.model} of ${machine.name}`,
             why: "the MIG manager's configuration names other cards: it reports success and splits none of these",
             remedy: `write one of ${Object.keys(geometry.profiles).join(", ")}`,
           });

@@ -38,7 +38,7 @@ function against(
   if (!off && (ours === undefined || ours === text)) return [];
   return [
     {
-      problem: `${key}: "${text}" ${off ? "turns the GPU off" : `is against ours, "${ours}"`}`,
+      problem: `${key}: "${text}" ${off ? "turns the GPU off" : `conflicts with the value that the stack sets, "${ours}"`}`,
       why: "NVIDIA's pods are placed by this label, so the node would offer no GPU",
       remedy: "leave it out",
     },
@@ -56,8 +56,8 @@ function ofOthers(
     key === "kubernetes.io/hostname" ? [machine.name] : Object.hasOwn(ofKubelet, key) ? ofKubelet[key] : undefined;
   if (possible !== undefined && !possible.includes(text)) {
     return {
-      problem: `${key}: "${text}" is not what the kubelet says`,
-      why: "the kubelet writes this label by itself, and what is placed by it would find no node",
+      problem: `${key}: "${text}" is not the value that the kubelet sets`,
+      why: "the kubelet sets this label itself, so pods that select this value would find no node",
       remedy: "leave it out",
     };
   }

@@ -60,7 +60,7 @@ function uuidComplaints({ name, field, spec }: CheckedMachine, machines: Checked
   if (spec.uuid === undefined) {
     return complaint(
       `is missing, but ${name} is Omni's`,
-      "Omni knows a machine by it; without, the patch would have to be the whole cluster's",
+      "Omni identifies a machine by its UUID; without it, the patch would apply to the whole cluster",
       find,
     );
   }
@@ -99,7 +99,7 @@ function tooOld(machine: CheckedMachine): Complaint {
   return {
     field: "talosVersion",
     problem: `is older than v1.12, and ${machine.name} is Omni's`,
-    why: "Omni lets nobody read files of such a machine, so neither its driver nor its configuration could be verified",
+    why: "Omni does not allow reading files of a machine with an older release, so the update could verify neither driver nor configuration",
     remedy: "take v1.12.0 or newer",
   };
 }

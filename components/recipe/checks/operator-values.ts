@@ -2,6 +2,13 @@ import type { Check, Complaint } from "./check";
 import { migManagerHangs, migManagerRelease } from "../kubernetes/mig-manager";
 import { valueAt } from "../machine/user-patches";
 
+/**
+ * Folders that Talos ≥ 1.13 has or where one can be made. Which of them it is makes no difference: the validator finds the link
+ * /usr/bin/nvidia-smi first, and then takes the driver of the host, whatever the folder (gpu-operator v26.3.3,
+ * cmd/nvidia-validator/main.go, runValidation; siderolabs/extensions v1.13.0, nvidia-pkgs; gpu-operator#2501).
+ */
+const foldersOfTalos = /^\/(usr\/local|var|run)(\/|$)/;
+
 /** The operator's values fit Talos' layout. */
 export const operatorValues: Check = {
   id: "operator-values",
@@ -11,6 +18,7 @@ export const operatorValues: Check = {
     const values = spec.gpuOperator?.values;
     const field = (path: string): string => `gpuOperator.values.${path}`;
     const manager = valueAt(values, "migManager", "version");
+    const driverFolder = valueAt(values, "hostPaths", "driverInstallDir");
     const complaints: (Complaint | false)[] = [
       valueAt(values, "toolkit", "enabled") === true && {
         field: field("toolkit.enabled"),
@@ -33,20 +41,13 @@ export const operatorValues: Check = {
           why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc: containers get the card without its libraries",
           remedy: "leave it out, or take Talos ≥ 1.13",
         },
-      valueAt(values, "cdi", "enabled") === false &&
-        plan.era === "cdi" && {
-          field: field("cdi.enabled"),
-          problem: "turns CDI off, on Talos ≥ 1.13",
-          why: "its toolkit has no other way to bring a card into a container: nvidia-container-cli is gone",
-          remedy: "leave it out",
-        },
       plan.era === "cdi" &&
-        valueAt(values, "hostPaths", "driverInstallDir") !== undefined &&
-        valueAt(values, "hostPaths", "driverInstallDir") !== "/usr/local" && {
+        typeof driverFolder === "string" &&
+        !foldersOfTalos.test(driverFolder) && {
           field: field("hostPaths.driverInstallDir"),
-          problem: "is not /usr/local",
-          why: "that is where Talos ≥ 1.13 has the driver: the validator would look elsewhere for ever",
-          remedy: "leave it out",
+          problem: "is a folder that Talos neither has nor lets a pod make",
+          why: "the operator's pods mount it from the host, whose root is read-only, so none of them would start",
+          remedy: "leave it out (/usr/local follows)",
         },
     ];
     return complaints.filter((complaint) => complaint !== false);

@@ -14,8 +14,8 @@ export const patchSysctl: Check = {
         return [
           {
             field: patch.field,
-            problem: `sets ${key} to ${value}, which ${machine.name} needs to be ${machine.recipe.sysctls[key]}`,
-            why: "this package sets this key, so yours would be lost; if yours were kept, no GPU container would start",
+            problem: `sets ${key} to ${value}, but ${machine.name} needs ${machine.recipe.sysctls[key]}`,
+            why: "the package sets this key and overrides your value; with your value, no GPU container would start",
             remedy: "leave it out",
           },
         ];

@@ -37,9 +37,9 @@ export function resourceOf(request: GpuRequest, { spec, plan }: CheckContext): s
   return workloadResource(spec.sharing, request.migProfile, plan.kubernetes.resourceName);
 }
 
-/** Units of a resource that a machine offers. */
-export function offers(machine: CheckedMachine, resource: string): number {
-  return machine.recipe.allocatable[resource] ?? 0;
+/** Most units of a resource that a machine may offer; without a limit where only the least is known. */
+export function offers({ recipe: { allocatable, atLeast = [] } }: CheckedMachine, resource: string): number {
+  return atLeast.includes(resource) ? Infinity : (allocatable[resource] ?? 0);
 }
 
 /** GPU machines that a request may be placed on: those that its selector fits and that offer its resource. */

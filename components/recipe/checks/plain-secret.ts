@@ -27,7 +27,7 @@ function complaint(path: PropertyKey[], text: string): Complaint[] {
       problem: `holds ${kind}`,
       why: "it would be kept in plain text, in the stack file, in Pulumi's state and in the cluster's objects",
       remedy:
-        "take it out and make it anew, as others may have read it; keep it in a Kubernetes Secret that the container reads (vLLM: workloads.vllm.huggingFaceToken; a pod of your own with runtimeClassName and gpuResourceName of the cluster)",
+        "remove it and replace it by a new one, as others may have read it; keep it in a Kubernetes Secret that the container reads (for vLLM: workloads.vllm.huggingFaceToken; else define the pod in a program of your own, with the outputs runtimeClassName and gpuResourceName)",
     },
   ];
 }

@@ -55,7 +55,7 @@ export const pluginConfig: Check = {
               {
                 field: `${path}.name`,
                 problem: "stands beside map",
-                why: "the chart takes one of the two and fails with both",
+                why: "the chart accepts `name` or `map`, and fails if both are set",
                 remedy: "leave one out",
               },
             ]

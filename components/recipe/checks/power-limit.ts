@@ -54,7 +54,7 @@ function complaintOf(watts: number, card: Card, field: string): Complaint[] {
     {
       field,
       problem: `${watts} W is outside of what the ${card.model} takes (${takes(range)})`,
-      why: "nvidia-smi refuses it, and the card runs unlimited",
+      why: "nvidia-smi refuses it, and the card runs with its own limit",
       remedy: `write a value within; ${own} W is its own`,
     },
   ];

@@ -21,7 +21,7 @@ export const sharingConfigCheck: Check = {
       return rivals.filter(said).map(([key]) => ({
         field: `${field}.values.${[...section, key].join(".")}`,
         problem: "names a configuration of the device plugin beside sharing",
-        why: "the plugin takes one for a node: the chart refuses two, or the cards are shared otherwise than sharing says, and the node offers another number of GPUs",
+        why: "the plugin uses one configuration per node: the chart refuses two, or your configuration replaces the one made from `sharing`, and the node offers another number of GPUs",
         remedy: "leave it out, or leave sharing out and say it all in your configuration",
       }));
     });

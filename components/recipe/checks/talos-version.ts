@@ -36,7 +36,7 @@ export const talosVersion: Check = {
         {
           field,
           problem: `Talos 1.${version.minor} is not supported yet`,
-          why: `from 1.${firstWithoutToolkit} on its toolkit extension holds the driver's libraries alone, and the NVIDIA Container Toolkit comes another way, which the recipe does not know`,
+          why: `from Talos 1.${firstWithoutToolkit} on, the toolkit extension holds only the driver's libraries; the NVIDIA Container Toolkit is installed in another way, which this package does not support yet`,
           remedy: `take a release of 1.${minors.at(-1)?.split(".")[1]} or older`,
         },
       ];
@@ -77,7 +77,7 @@ export const talosVersion: Check = {
       {
         field,
         problem: `"${spec.talosVersion}" lacks the leading v`,
-        why: "installer images and the versions that machines report have it, so the two would never be equal",
+        why: "installer images and machines name releases with a leading v, so the wanted and the running release would never compare as equal",
         remedy: `write ${version.text}`,
       },
     ];

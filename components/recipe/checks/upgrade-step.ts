@@ -1,7 +1,8 @@
 import type { Check } from "./check";
+import { upgradePathFault } from "../effect/upgrade-path";
 import { parseTalosVersion } from "../facts/version";
 
-/** The upgrade is one minor forward at most. */
+/** The upgrade is one minor forward at most, and never back: by the rule that the program applies to the machine. */
 export const upgradeStep: Check = {
   id: "upgrade-step",
   source: "siderolabs/docs, upgrading-talos: one minor at a time",
@@ -27,33 +28,15 @@ export const upgradeStep: Check = {
           {
             field,
             problem: `"${text}" lacks the leading v`,
-            why: "machines report their release with it, so a preview would foretell an upgrade to the same release",
+            why: "machines report their release with the v, so a preview would announce an upgrade to the release that already runs",
             remedy: `write ${running.text}`,
           },
         ];
       }
-      const step = target.minor - running.minor;
-      if (step > 1) {
-        return [
-          {
-            field,
-            problem: `${text} to ${spec.talosVersion} skips ${step === 2 ? "a minor" : `${step - 1} minors`}`,
-            why: "Talos migrates its state from the minor before only; a jump may leave a machine that does not boot",
-            remedy: `go to the last release of v1.${running.minor + 1} first`,
-          },
-        ];
-      }
-      if (step < 0) {
-        return [
-          {
-            field,
-            problem: `${text} to ${spec.talosVersion} goes back ${step === -1 ? "a minor" : `${-step} minors`}`,
-            why: "the older Talos may not read the state and configuration that the newer one wrote",
-            remedy: `take a release of v1.${running.minor} or newer`,
-          },
-        ];
-      }
-      return [];
+      const fault = upgradePathFault(running.text, target.text);
+      // Patch releases of a cluster of Omni's are Omni's to change, in either direction; our program does not do it.
+      const isOmnis = machine.spec.configuration === "omni" && running.minor === target.minor;
+      return fault && !isOmnis ? [{ field, ...fault }] : [];
     });
   },
 };

@@ -49,13 +49,13 @@ const operatorRows: Barren[] = [
     path: "gpuCluster.deployCR",
     is: true,
     problem: "asks for the operator's stack for dynamic resource allocation",
-    why: "the chart refuses it beside a ClusterPolicy, and without one nothing offers nvidia.com/gpu",
+    why: "the chart refuses it together with a ClusterPolicy, and without a ClusterPolicy nothing offers nvidia.com/gpu",
   },
   {
     path: "cdi.nriPluginEnabled",
     is: true,
     problem: "needs the operator's container toolkit, whose container holds the NRI plugin",
-    why: "Talos brings the toolkit itself, so the operator's is off: charts from v26.7 on refuse it, and older ones start operands that never see a card",
+    why: "on Talos the toolkit is in the image, so the operator's toolkit is off: charts from v26.7 on refuse this value, and older ones start operator pods that never see a card",
   },
   {
     path: "nfd.enabled",

@@ -28,7 +28,7 @@ export const workloadNamespaces: Check = {
         ? `${namespace} is there in every cluster`
         : other && `${namespace} is made by ${other} as well`;
       if (problem === undefined) return [];
-      const why = "the workload makes its namespace and takes it away again, so the update fails: it already exists";
+      const why = "the workload creates and deletes its namespace itself, so the update would fail with AlreadyExists";
       return [{ field, problem, why, remedy: "take a namespace of its own, or leave it out" }];
     });
   },

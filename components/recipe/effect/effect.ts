@@ -77,20 +77,18 @@ export function describeEffect({ reboots, because, drained, awayForAtMost }: Mac
 const quiet = (because: string, changes: string[]): MachineEffect => ({ reboots: "no", because, changes });
 
 /** The stack gives it up. */
-function givenUp({ configuration }: MachineState): MachineEffect {
+function givenUp({ configuration, driver }: MachineState): MachineEffect {
   if (configuration === "omni")
     return {
       reboots: "yes",
-      because: "Omni makes its image and its configuration without our part",
+      because: "Omni makes its image and its configuration without the stack's part",
       changes: [],
       drained: "by Omni",
     };
-  return quiet(
-    configuration === "adopted"
-      ? "our part of its configuration is taken out, and is gone with its next boot"
-      : "it is left as it is",
-    [],
-  );
+  if (configuration !== "adopted") return quiet("it is left as it is", []);
+  // The image stays, and its NVIDIA services wait for the driver at every boot (`release` of the machine program).
+  const stays = driver === undefined ? "" : ", except the NVIDIA kernel modules, which its image needs to boot";
+  return quiet(`the stack's part of its configuration is removed${stays}, with effect from its next boot`, []);
 }
 
 /** The stack has not had it until now. */

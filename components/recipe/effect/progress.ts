@@ -114,7 +114,7 @@ export function describeProgress(machines: Map<string, Standing>): string {
   const named = (is: (standing: Standing) => boolean): string[] =>
     all.filter(([, standing]) => is(standing)).map(([name]) => name);
   return [
-    "Of the machines are now",
+    "State of the machines",
     ...words.flatMap(([word, said]) =>
       line(
         said,
@@ -122,7 +122,7 @@ export function describeProgress(machines: Map<string, Standing>): string {
       ),
     ),
     ...line(
-      "cordoned, until an update ends well or `kubectl uncordon`",
+      "cordoned, until its upgrade ends well, or you give it up with the command that the failure names",
       named(({ cordoned }) => cordoned === true),
     ),
   ].join("\n");

@@ -1,6 +1,7 @@
 import * as semver from "semver";
 import { charts, type ChartValues, discoveryValues } from "./data/charts";
 import { isMapping } from "../mapping";
+import { editDistance } from "../stack/suggest";
 
 /** Names of the charts. */
 export type ChartName = "gpu-operator" | "nvidia-device-plugin";
@@ -32,6 +33,60 @@ export interface ValueComplaint {
   path: string;
   /** `unknown`: the chart has no such value; else the type it should have. */
   kind: "unknown" | "boolean" | "string" | "number" | "array" | "object";
+}
+
+/** What is known of values that a stack gives a chart's release. */
+export interface JudgedValues {
+  /** What is wrong with them. */
+  complaints: ValueComplaint[];
+  /** Paths that nobody here can judge: the release is older or newer than all of the tables, and may have them. */
+  open: string[];
+  /** The release that judges them; undefined when the version is no version. */
+  judge?: ChartValues;
+}
+
+/**
+ * Judges values by the releases of `judgesOf`. Between two of them, what one takes may be right, so only what both refuse is told. Beyond
+ * the first or the last, a value that this one does not have may be right as well, unless it is one of its own with a slip, or of a
+ * kind that no release has.
+ */
+export function judgeValues(name: ChartName, version: string, values: Record<string, unknown>): JudgedValues {
+  const [judge, ...others] = judgesOf(name, version);
+  if (judge === undefined) return { complaints: [], open: [] };
+  const refusedToo = others.map((other) => valueComplaints(other, values).map(({ path }) => path));
+  const complaints = valueComplaints(judge, values).filter(({ path }) =>
+    refusedToo.every((paths) => paths.includes(path)),
+  );
+  const isBeyond = others.length === 0 && !semver.eq(judge.version, version);
+  const isOpen = ({ path, kind }: ValueComplaint): boolean =>
+    isBeyond && kind === "unknown" && hintOf(path) === undefined && !isSlip(judge, path);
+  return {
+    complaints: complaints.filter((complaint) => !isOpen(complaint)),
+    open: complaints.filter(isOpen).map(({ path }) => path),
+    judge,
+  };
+}
+
+/** Values that people expect of the charts, and that none has. */
+const hints: [RegExp, string][] = [
+  [
+    /\.nodeSelector$|^daemonsets\.(nodeSelector|affinity)$|\.affinity$/,
+    "the operator places its pods by node labels alone: label the machines instead (machines.<name>.labels)",
+  ],
+  [/\.tolerations$/, "all operands share daemonsets.tolerations; the machines' own taints are tolerated without it"],
+];
+
+/** What to do instead of setting a value that no release has; undefined where nothing is known. */
+export const hintOf = (path: string): string | undefined => hints.find(([pattern]) => pattern.test(path))?.[1];
+
+/** Whether the last key of a path is one that the chart has beside it, with a slip of one or two letters. */
+function isSlip(chart: ChartValues, path: string): boolean {
+  const above = path.slice(0, path.lastIndexOf(".") + 1);
+  const key = path.slice(above.length).toLowerCase();
+  return pathsNear(chart, path)
+    .filter((known) => known.startsWith(above))
+    .map((known) => known.slice(above.length).split(".")[0]!.toLowerCase())
+    .some((known) => editDistance(key, known) <= Math.min(2, Math.floor(key.length / 4)));
 }
 
 /** Values that a chart would ignore or misread, e.g. `devicePlugin.nodeSelector`. */

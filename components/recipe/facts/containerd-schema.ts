@@ -1,13 +1,25 @@
 import data from "./data/containerd-schema.json";
 import { minorRows } from "./data/talos-releases";
 import type { TypeText } from "./talos-schema";
+import { parseTalosVersion } from "./version";
 
 /** What containerd takes in its configuration, release by release (`npm run facts:containerd` makes the data). */
 
-/** Minor of containerd 2 in a Talos minor, 0 for 2.0: of one that the tables do not have, that of the nearest. */
-export function containerdMinor(talosMinor: number): number {
-  const row = minorRows.findLast(({ minor }) => minor <= talosMinor) ?? minorRows[0];
-  return Number(row?.containerd.split(".")[1]);
+/** The containerd 2 of a Talos release. */
+export interface ContainerdRelease {
+  /** Its minor, 0 for 2.0. */
+  minor: number;
+  /** Whether the tables have that release of Talos; otherwise the minor is the newest that is known of it, and may be higher. */
+  isKnown: boolean;
+}
+
+/** The containerd of a Talos release. One that the tables do not have, or that is no release, gets that of the nearest one before. */
+export function containerdOf(talosVersion: string): ContainerdRelease {
+  const { minor, patch } = parseTalosVersion(talosVersion) ?? { minor: 0, patch: 0 };
+  const row = minorRows.findLast((candidate) => candidate.minor <= minor) ?? minorRows[0]!;
+  const range = row.containerd.find(({ from, to }) => row.minor === minor && from <= patch && patch <= to);
+  const { version } = range ?? row.containerd.at(-1)!;
+  return { minor: Number(version.split(".")[1]), isKnown: range !== undefined };
 }
 
 const structures: Record<string, Record<string, string | (string | number)[]>> = data.defs;
@@ -21,13 +33,17 @@ export function structureOfPlugin(id: string): string | undefined {
   return Object.hasOwn(roots, id) ? roots[id] : undefined;
 }
 
-/** Keys of a structure with their types. */
-export function containerdKeys(structure: string, minor: number): Map<string, TypeText> {
+/**
+ * Keys of a structure with their types.
+ *
+ * @param last for a release that may be of a later minor: the last minor whose keys count, too. Default: the minor alone.
+ */
+export function containerdKeys(structure: string, minor: number, last: number = minor): Map<string, TypeText> {
   return new Map(
     Object.entries(structures[structure] ?? {}).flatMap(([key, ranged]): [string, string][] => {
       if (typeof ranged === "string") return [[key, ranged]];
       const [type, from, to] = ranged;
-      return Number(from) <= minor && minor <= Number(to) ? [[key, String(type)]] : [];
+      return Number(from) <= last && minor <= Number(to) ? [[key, String(type)]] : [];
     }),
   );
 }

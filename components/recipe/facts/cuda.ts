@@ -34,6 +34,25 @@ export function cudaFloor(cuda: string): string | undefined {
   return cudaFloors[majorOf(cuda)];
 }
 
+/** CUDA of an image and the driver that it asks for, where the machine's driver is older; undefined where it is not, or nobody can tell. */
+export function newerCuda(
+  image: string,
+  { driverVersion }: Pick<MachineFacts, "driverVersion">,
+): { cuda: string; floor: string } | undefined {
+  const cuda = cudaOfImage(image);
+  const floor = cuda && cudaFloor(cuda);
+  return cuda && floor && driverVersion && compareDotted(driverVersion, floor) < 0 ? { cuda, floor } : undefined;
+}
+
+/**
+ * Whether the cards run a newer CUDA than their driver's by the package cuda-compat, which NVIDIA's images of CUDA bring: data-center
+ * cards do, a GeForce ends with error 804. Source: docs.nvidia.com/deploy/cuda-compatibility, forward compatibility; the variable
+ * NVIDIA_REQUIRE_CUDA of the images of CUDA 13.0, whose list begins with driver 535.
+ */
+export function isForwardCompatible({ uses }: Pick<MachineFacts, "uses">): boolean {
+  return uses.every(({ card }) => card?.family === "datacenter");
+}
+
 /**
  * CUDA release that an image's name tells, e.g. `12.4` of `:cu124-slim`, `:12.4.1-base`, `-cuda12.4`; undefined when it
  * tells none. Only the tag is read, and a bare version only for NVIDIA's own `cuda` images and vLLM's.

@@ -69,6 +69,11 @@ export const unsuffixedNames: Record<string, string[]> = {
   ],
 };
 
+/** An extension's name with its branch: the one that the Image Factory takes for a name without, else the same name. */
+export function branchedName(name: string): string {
+  return Object.hasOwn(unsuffixedNames, name) ? unsuffixedNames[name]![0]! : name;
+}
+
 /** Whether a name speaks of NVIDIA, official or not. */
 export function soundsLikeNvidia(name: string): boolean {
   return name.includes("nvidia");

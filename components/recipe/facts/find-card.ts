@@ -1,4 +1,4 @@
-import { architectureOfLetters, capabilities, chipsWithMig, minDriverOfChip } from "./data/chips";
+import { architectureOfLetters, capabilities, cardsWithMig, chipsWithMig, minDriverOfChip } from "./data/chips";
 import { cardAliases, cards, type Card, type CardFamily } from "./data/cards";
 import { migOfListedCards } from "./data/mig";
 import { listedChips } from "./pci-cards";
@@ -38,6 +38,7 @@ function cardOfChip(name: string, chip: string): Card | undefined {
   const family = familyOf(name);
   const minDriver = minDriverOfChip[chip];
   const mig = Object.hasOwn(migOfListedCards, name) ? migOfListedCards[name] : undefined;
+  const mayHaveMig = cardsWithMig.includes(name) || (chipsWithMig.includes(chip) && family !== "geforce");
   return {
     model: name.replace(/^(GeForce|Quadro|Tesla) /, ""),
     family,
@@ -46,7 +47,7 @@ function cardOfChip(name: string, chip: string): Card | undefined {
     pciDevice: family === "datacenter" ? "0302_10de" : "0300_10de",
     ...(minDriver === undefined ? {} : { minDriver }),
     ...(mig === undefined ? {} : { mig }),
-    ...(mig === undefined && chipsWithMig.includes(chip) && family !== "geforce" ? { mayHaveMig: true } : {}),
+    ...(mig === undefined && mayHaveMig ? { mayHaveMig } : {}),
   };
 }
 

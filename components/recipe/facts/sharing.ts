@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
 import { mayHaveMig, migOf } from "./card";
+import type { Card } from "./data/cards";
 import type { MachineFacts } from "./machine-facts";
 import { shortHash } from "../short-hash";
 import type { SharingSpec } from "../stack/spec/index";
@@ -35,13 +36,25 @@ export function workloadResource(
   return sharing?.mig?.strategy === "mixed" && migProfile !== undefined ? migResource(migProfile) : otherwise;
 }
 
-/** Units of the GPU resource that a node shall offer, by resource name; empty without a GPU. */
+/** Units of the GPU resource that a node shall offer, by resource name; empty without a GPU. Of those of `atLeastOf` it may offer more. */
 export function allocatableOf(machine: MachineFacts, sharing: SharingSpec | undefined): Record<string, number> {
   if (machine.gpuCount === 0) return {};
   if (sharing?.mig && splits(sharing.mig.profile) && canSplit(machine))
     return migDevices(machine, sharing, sharing.mig.profile);
   const replicas = sharing?.timeSlicing?.replicas ?? sharing?.mps?.replicas ?? 1;
   return { [resourceNameOf(sharing, [])]: machine.gpuCount * replicas };
+}
+
+/** Resources of which a node may offer more than `allocatableOf` counts: how many instances its cards have is not known. */
+export function atLeastOf({ uses }: MachineFacts, sharing: SharingSpec | undefined): string[] {
+  const { mig } = sharing ?? {};
+  if (!mig || !splits(mig.profile) || !uses.some(({ card }) => isCountedOn(card, mig.profile))) return [];
+  return [mig.strategy === "mixed" ? migResource(mig.profile) : resourceNameOf(sharing, [])];
+}
+
+/** Whether a card may have MIG in a geometry that is not known: one instance of the profile is what can be counted on. */
+function isCountedOn(card: Card | undefined, profile: string): boolean {
+  return card !== undefined && !migOf(card) && mayHaveMig(card) && profileName(profile) !== "balanced";
 }
 
 /** Whether a profile makes slices at all. */
@@ -60,11 +73,9 @@ function migDevices(machine: MachineFacts, sharing: SharingSpec, profile: string
   const mixed = sharing.mig?.strategy === "mixed";
   const each = mixed ? 1 : (sharing.timeSlicing?.replicas ?? 1);
   for (const use of machine.uses) {
-    const geometry = use.card && migOf(use.card);
-    // Of a card whose geometry is not known, one instance is what can be counted on.
-    const unknown = geometry === undefined && use.card !== undefined && mayHaveMig(use.card);
-    const instances =
-      unknown && profileName(profile) !== "balanced" ? { [profileName(profile)]: 1 } : instancesOf(geometry, profile);
+    const instances = isCountedOn(use.card, profile)
+      ? { [profileName(profile)]: 1 }
+      : instancesOf(use.card && migOf(use.card), profile);
     for (const [name, count] of Object.entries(instances)) {
       const resource = mixed ? migResource(name) : resourceNameOf(sharing, []);
       devices[resource] = (devices[resource] ?? 0) + count * use.count * each;

@@ -12,7 +12,7 @@ export interface RunningImage {
   extensions: Record<string, string>;
   /** Kernel's command line. */
   commandLine?: string;
-  /** Arguments that the machine's configuration gives the boot loader (`machine.install.extraKernelArgs`); they stay. */
+  /** Arguments that the boot loader takes from the machine's configuration (`machine.install.extraKernelArgs`); they stay. */
   configuredArgs: string[];
   /** Those of the configuration in force, where the boot loader takes no others. Absent: it takes the image's. */
   bootArgs?: string[];

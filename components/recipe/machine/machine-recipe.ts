@@ -6,7 +6,7 @@ import type { MachineFacts } from "../facts/machine-facts";
 import { ownPatch } from "./patches";
 import { eraOf, usesContainerCli, type Release } from "../facts/talos-release";
 import { installerImage, schematicOf } from "./schematic";
-import { allocatableOf, canSplit, migConfigName } from "../facts/sharing";
+import { allocatableOf, atLeastOf, canSplit, migConfigName } from "../facts/sharing";
 import { daemonLabels } from "./daemon-labels";
 import type { ClusterSpec } from "../stack/spec/index";
 import { taintsOf } from "./taints";
@@ -45,17 +45,14 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     platform: machine.platform ?? "metal",
     secureBoot: machine.secureBoot ?? false,
   });
-  const kernelModules = isGpu ? kernelModulesOf(facts, patches) : [];
+  const kernelModules = isGpu ? kernelModulesOf(facts) : [];
   const sysctls = isGpu ? sysctlsOf(spec) : {};
   const part = containerdPart(machine.containerd, era).toml;
   // Omni makes the schematic with what it puts in by itself, and names the image (siderolabs/omni, cluster_machine_config.go).
   const byOmni = machine.configuration === "omni";
   const taints = taintsOf(machine);
-  const content = {
-    kernelModules,
-    sysctls,
-    ...(part === undefined ? {} : { containerdPart: part }),
-  };
+  const atLeast = atLeastOf(facts, spec.sharing);
+  const content = { sysctls, ...(part === undefined ? {} : { containerdPart: part }) };
   // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
   // Omni makes the configuration of Talos ≥ 1.14 with a KubeletConfig, beside which the field is an error; whether it did is
   // not known here (talos v1.14.0-rc.1, types/k8s/kubelet.go), and the API's taints do without.
@@ -81,17 +78,24 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
       ? { driverBranch: String(majorOf(facts.driverVersion)) }
       : {}),
     installerImage: image,
+    kernelModules,
     ...content,
     patches: [
       ...patches.map((patch) => patch.text),
       ...(hostname === undefined ? [] : [hostname]),
-      ownPatch({ ...(byOmni ? {} : { installerImage: image }), ...content, ...taintContent }),
+      ownPatch({
+        ...(byOmni ? {} : { installerImage: image }),
+        kernelModules: undeclared(kernelModules, patches),
+        ...content,
+        ...taintContent,
+      }),
     ],
     ...(machine.uuid === undefined ? {} : { uuid: machine.uuid }),
     nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(facts, context) : {}) },
     nodeTaints: taints,
     extensionServices: isGpu ? extensionServicesOf(era, facts.extensions) : [],
     allocatable: allocatableOf(facts, spec.sharing),
+    ...(atLeast.length === 0 ? {} : { atLeast }),
     ...(machine.powerLimit === undefined ? {} : { powerLimit: machine.powerLimit }),
   };
 }
@@ -101,17 +105,20 @@ function kernelArgsOf(facts: MachineFacts): string[] {
   return [...new Set([...(facts.spec.kernelArgs ?? []), ...facts.cards.flatMap((card) => card.kernelArgs ?? [])])];
 }
 
-/**
- * NVIDIA's modules. The extensions blacklist them, so each must be declared (siderolabs/extensions, nvidia.conf). One that a
- * user's patch already declares is left to it: of two items with a name the last one's parameters win, and ours come last.
- */
-function kernelModulesOf(facts: MachineFacts, patches: UserPatch[]): KernelModule[] {
-  const declared = new Set(patches.flatMap((patch) => patch.modules));
+/** NVIDIA's modules, in the order in which they need each other. */
+function kernelModulesOf(facts: MachineFacts): KernelModule[] {
   // siderolabs/docs, nvidia-fabricmanager (B200); NVIDIA Fabric Manager user guide (B200, B300: the subnet manager of their NVLinks).
   const infiniband = facts.cards.some((card) => /^B[23]00\b/.test(card.model)) ? ["ib_umad"] : [];
-  return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...infiniband]
-    .filter((name) => !declared.has(name))
-    .map((name) => ({ name }));
+  return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...infiniband].map((name) => ({ name }));
+}
+
+/**
+ * The modules that our patch declares. The extensions blacklist NVIDIA's, so each must be declared (siderolabs/extensions, nvidia.conf).
+ * One that a user's patch already declares is left to it: of two items with a name the last one's parameters win, and ours come last.
+ */
+function undeclared(modules: KernelModule[], patches: UserPatch[]): KernelModule[] {
+  const declared = new Set(patches.flatMap((patch) => patch.modules));
+  return modules.filter(({ name }) => !declared.has(name));
 }
 
 /** Talos ≤ 1.11: nvidia-container-cli loads a BPF device filter that the hardened JIT refuses (siderolabs/extensions#101). */

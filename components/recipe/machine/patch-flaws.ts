@@ -89,7 +89,7 @@ class Judge {
       this.flaw("", problem, "write apiVersion: v1alpha1");
       return;
     }
-    const flaw = valueFlaw(kind, () => root.toJS(this.current) as unknown);
+    const flaw = valueFlaw(kind, this.schema.minor, () => root.toJS(this.current) as unknown);
     if (flaw) this.flaw("", flaw.problem, flaw.remedy);
     this.structure(root, structure, kind, true);
   }
@@ -180,7 +180,9 @@ class Judge {
     const problem = shapeFlaw(node, type);
     if (problem !== undefined) return this.flaw(path, problem, `write ${describe(type)}`);
     const more =
-      isMap(node) && node.has(patchKey) ? undefined : valueFlaw(field, () => node.toJS(this.current) as unknown);
+      isMap(node) && node.has(patchKey)
+        ? undefined
+        : valueFlaw(field, this.schema.minor, () => node.toJS(this.current) as unknown);
     if (more !== undefined) return this.flaw(path, more.problem, more.remedy);
     if (type.startsWith("@") && isMap(node)) this.structure(node, type.slice(1), path);
     else if (type.startsWith("[") && isSeq(node)) {

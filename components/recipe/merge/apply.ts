@@ -2,7 +2,7 @@ import { isMap, isSeq, type Document, type Node } from "yaml";
 import type { Finding } from "../types";
 import { identityOf, type Addition, type Step } from "./added";
 import { newPart, type Configuration, type Part } from "./documents";
-import { isReplaced, isWhole, keyOfList } from "./keyed-lists";
+import { isReplaced, isReplacedItem, isWhole, keyOfList } from "./keyed-lists";
 import { appendTo, describePath, isNothing, memberOf, nodeAt, replaceItem, sameValue, setIn, valueOf } from "./tree";
 import type { Wanted } from "./wanted";
 import { isMapping } from "../mapping";
@@ -41,7 +41,7 @@ export class Applier {
   private map(part: Part, path: Step[], wanted: Record<string, unknown>): void {
     for (const [key, value] of Object.entries(wanted)) {
       const here = [...path, key];
-      if (isReplaced(here)) this.scalar(part, path, key, value);
+      if (isReplaced(part.name, here)) this.scalar(part, path, key, value);
       else if (isMapping(value)) {
         if (this.container(part, path, key, value)) this.map(part, here, value);
       } else if (Array.isArray(value)) {
@@ -51,7 +51,7 @@ export class Applier {
   }
 
   private list(part: Part, path: Step[], wanted: unknown[]): void {
-    const key = keyOfList(path);
+    const key = keyOfList(part.name, path);
     for (const value of wanted) {
       const id: unknown = key !== undefined && isMapping(value) ? value[key] : undefined;
       if (key !== undefined && isMapping(value) && (typeof id === "string" || typeof id === "number"))
@@ -89,14 +89,18 @@ export class Applier {
     const current = valueOf(part.document, node);
     const addition: Addition = { what: "scalar", document: part.name, path: [...path, key], value };
     const ours = this.before.get(identityOf(addition));
-    if ((isMap(node) || isSeq(node)) && typeof value !== "object")
+    const holdsMore = (isMap(node) || isSeq(node)) && typeof value !== "object";
+    if (holdsMore && !isReplaced(part.name, addition.path))
       this.conflict([...path, key], "holds more than one value where the patches have one");
     else if (node !== undefined && sameValue(current, value)) {
       if (ours) this.additions.push({ ...ours, value });
     } else {
       setIn(part.document, path, key, value);
       part.changed = true;
-      const old = ours ? ("old" in ours ? { old: ours.old } : {}) : node === undefined ? {} : { old: current };
+      // Any other value counts as the owner's newer one. It may be one of ours, from a run whose answer was lost: the two look alike.
+      const isOurs = ours !== undefined && node !== undefined && sameValue(current, ours.value);
+      const before = isOurs ? ours : node === undefined ? {} : { old: current };
+      const old = "old" in before ? { old: before.old } : {};
       this.additions.push({ ...addition, ...old });
     }
   }
@@ -111,8 +115,14 @@ export class Applier {
       part.changed = true;
       this.additions.push(addition);
     } else if (ours && sameValue(current, ours.value)) this.ownItem(part, path, node, addition, ours);
-    else if (!isWhole(path)) this.map(part, [...path, step], value);
-    else if (sameFile(current, value)) return;
+    else if (!isWhole(part.name, path)) this.map(part, [...path, step], value);
+    else if (isReplacedItem(part.name, path)) {
+      if (!sameValue(current, value)) {
+        replaceItem(part.document, path, node, value);
+        part.changed = true;
+        this.additions.push({ ...addition, old: current });
+      } else if (ours) this.additions.push({ ...ours, value });
+    } else if (sameFile(current, value)) return;
     else {
       this.conflict(
         addition.path,
@@ -128,7 +138,7 @@ export class Applier {
       replaceItem(part.document, path, node, addition.value);
       part.changed = true;
     }
-    this.additions.push(addition);
+    this.additions.push({ ...addition, ...("old" in ours ? { old: ours.old } : {}) });
   }
 
   private member(part: Part, path: Step[], value: unknown): void {

@@ -6,7 +6,7 @@
 import type { Finding } from "../types";
 import { identityOf, isOfModules, type Added } from "./added";
 import { Applier, hasDocument } from "./apply";
-import { readConfiguration, writeConfiguration } from "./documents";
+import { readConfiguration, writeConfiguration, type Configuration } from "./documents";
 import { undo } from "./undo";
 import { intoOwnDocuments, wantedOf } from "./wanted";
 
@@ -43,16 +43,20 @@ export function mergeConfiguration(live: string, patches: string[], previous?: A
 
   const wanted = wantedOf(patches);
   intoOwnDocuments(wanted, (document) => wanted.has(document) || hasDocument(configuration, document));
+  const appliedTo = (to: Configuration): Applier => {
+    const applier = new Applier(to, earlier);
+    applier.apply(wanted);
+    return applier;
+  };
   const count = configuration.parts.length;
-  const applier = new Applier(configuration, earlier);
-  applier.apply(wanted);
-  if (applier.conflicts.length > 0) return unchanged(applier.conflicts);
-
-  const kept = new Set(applier.additions.map(identityOf));
+  // What is no longer ours goes first: afterwards it could not be told from what the patches bring anew at the same place.
+  const kept = new Set(appliedTo(readConfiguration(live)).additions.map(identityOf));
   undo(
     configuration,
     earlier.filter((addition) => !kept.has(identityOf(addition))),
   );
+  const applier = appliedTo(configuration);
+  if (applier.conflicts.length > 0) return unchanged(applier.conflicts);
   const changed = configuration.parts.length !== count || configuration.parts.some((part) => part.changed);
   return {
     configuration: changed ? writeConfiguration(configuration) : live,

@@ -1,7 +1,7 @@
 import { isMap, isSeq } from "yaml";
 import type { Addition } from "./added";
 import type { Configuration } from "./documents";
-import { memberOf, nodeAt, remove, removeMember, sameValue, setIn, valueOf } from "./tree";
+import { memberOf, nodeAt, remove, removeMember, replaceItem, sameValue, setIn, valueOf } from "./tree";
 
 /**
  * Takes additions out of a configuration, the last one first. What somebody changed since is theirs and stays; mappings and
@@ -23,7 +23,8 @@ function undoOne(configuration: Configuration, addition: Addition): void {
       return;
     case "item":
       if (!unchanged) return;
-      remove(document, addition.path);
+      if ("old" in addition) replaceItem(document, addition.path.slice(0, -1), node, addition.old);
+      else remove(document, addition.path);
       break;
     case "member":
       if (!isSeq(node) || !memberOf(document, node, addition.value)) return;

@@ -13,7 +13,8 @@ export type Wanted = Map<string, Record<string, unknown>>;
 export function wantedOf(patches: string[]): Wanted {
   const wanted: Wanted = new Map();
   for (const patch of patches) {
-    for (const [name, value] of documentsOf(patch)) wanted.set(name, mergeMaps(wanted.get(name) ?? {}, value, []));
+    for (const [name, value] of documentsOf(patch))
+      wanted.set(name, mergeMaps(name, wanted.get(name) ?? {}, value, []));
   }
   return wanted;
 }
@@ -63,7 +64,7 @@ export function intoOwnDocuments(wanted: Wanted, has: (document: string) => bool
     if (!isMapping(main) || value === undefined) continue;
     wanted.set(mainDocument, without(main, ["machine", ...field]));
     const moving = to.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
-    wanted.set(document, mergeMaps(wanted.get(document) ?? {}, moving as Record<string, unknown>, []));
+    wanted.set(document, mergeMaps(document, wanted.get(document) ?? {}, moving as Record<string, unknown>, []));
   }
 }
 
@@ -75,6 +76,7 @@ function without(map: Record<string, unknown>, [step = "", ...rest]: string[]): 
 }
 
 function mergeMaps(
+  document: string,
   into: Record<string, unknown>,
   from: Record<string, unknown>,
   path: Step[],
@@ -82,22 +84,20 @@ function mergeMaps(
   const merged = { ...into };
   for (const [key, value] of Object.entries(from)) {
     // Talos, too, takes a field that holds nothing for one that is not there.
-    if (value !== null && value !== undefined) merged[key] = mergeValue(merged[key], value, [...path, key]);
+    if (value !== null && value !== undefined) merged[key] = mergeValue(document, merged[key], value, [...path, key]);
   }
   return merged;
 }
 
-function mergeValue(old: unknown, value: unknown, path: Step[]): unknown {
-  if (isReplaced(path)) return value;
-  if (isMapping(old) && isMapping(value)) return mergeMaps(old, value, path);
-  if (Array.isArray(old) && Array.isArray(value)) return mergeLists(old, value, path);
-  if (Array.isArray(value)) return mergeLists([], value, path);
-  if (isMapping(value)) return mergeMaps({}, value, path);
+function mergeValue(document: string, old: unknown, value: unknown, path: Step[]): unknown {
+  if (isReplaced(document, path)) return value;
+  if (Array.isArray(value)) return mergeLists(document, Array.isArray(old) ? old : [], value, path);
+  if (isMapping(value)) return mergeMaps(document, isMapping(old) ? old : {}, value, path);
   return value;
 }
 
-function mergeLists(old: unknown[], items: unknown[], path: Step[]): unknown[] {
-  const key = keyOfList(path);
+function mergeLists(document: string, old: unknown[], items: unknown[], path: Step[]): unknown[] {
+  const key = keyOfList(document, path);
   const merged = [...old];
   for (const item of items) {
     const same = (other: unknown): boolean =>
@@ -109,7 +109,7 @@ function mergeLists(old: unknown[], items: unknown[], path: Step[]): unknown[] {
     if (index < 0) merged.push(item);
     else if (isMapping(found) && isMapping(item)) {
       const step = { key: key ?? "", id: String(item[key ?? ""]) };
-      merged[index] = isWhole(path) ? item : mergeMaps(found, item, [...path, step]);
+      merged[index] = isWhole(document, path) ? item : mergeMaps(document, found, item, [...path, step]);
     }
   }
   return merged;

@@ -45,7 +45,7 @@ export const isNotFound = (error: unknown): boolean => error instanceof ApiError
 
 /** One request. */
 export interface Request {
-  readonly method: "GET" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;

@@ -1,5 +1,6 @@
 import { Api, ApiError, isNotFound, type KubernetesObject } from "./api";
 import { type Access, readKubeconfig } from "./kubeconfig";
+import { isMap } from "../values";
 
 /** What the API server says of a kind. */
 interface Kind {
@@ -37,12 +38,6 @@ export class Cluster {
     return (await this.kind(object)).namespaced;
   }
 
-  /** What the API server calls the kind in its messages, e.g. `jobs.batch`. */
-  async resourceOf(object: KubernetesObject): Promise<string> {
-    const [group, version] = (object.apiVersion ?? "").split("/");
-    return `${(await this.kind(object)).plural}${version === undefined ? "" : `.${group}`}`;
-  }
-
   /** Path of an object, or with `collection` of the list that it is in. */
   async path(object: KubernetesObject, collection = false): Promise<string> {
     const { plural, namespaced } = await this.kind(object);
@@ -54,6 +49,35 @@ export class Cluster {
   /** Reads an object. Error: `ApiError` 404 when it is not there. */
   async get(object: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject> {
     return (await this.api.request({ method: "GET", path: await this.path(object), signal })).object;
+  }
+
+  /** Creates an object. Error: `ApiError` 409 `AlreadyExists` where there is one of its name. */
+  async create(object: KubernetesObject, { fieldManager, dryRun, signal }: Omit<ApplyOptions, "force">) {
+    return this.api.request({
+      method: "POST",
+      path: await this.path(object, true),
+      query: { fieldManager, fieldValidation: "Warn", dryRun: dryRun ? "All" : undefined },
+      body: object,
+      signal,
+    });
+  }
+
+  /**
+   * Hands the fields that a creation or kubectl wrote to the manager of an apply; a dry run hands none.
+   *
+   * @param live The object as it is. @returns whether there are such fields.
+   */
+  async handOver(live: KubernetesObject, options: Omit<ApplyOptions, "force">): Promise<boolean> {
+    const value = handedOver((live.metadata?.["managedFields"] ?? []) as ManagedFields[], options.fieldManager);
+    if (value === undefined || options.dryRun) return value !== undefined;
+    await this.api.request({
+      method: "PATCH",
+      path: await this.path(live),
+      contentType: "application/json-patch+json",
+      body: [{ op: "replace", path: "/metadata/managedFields", value }],
+      signal: options.signal,
+    });
+    return true;
   }
 
   /** Server-side apply. */
@@ -127,6 +151,50 @@ export class Cluster {
     const own = resources.filter(({ name }) => !name.includes("/"));
     return new Map(own.map(({ name, kind, namespaced }) => [kind, { plural: name, namespaced }]));
   }
+}
+
+/** Manager of every field that the real provider writes as it creates an object (pulumi-kubernetes provider/pkg/await/await.go, Creation). */
+export const creator = "pulumi-kubernetes";
+
+/** Fields of an object that one manager wrote. */
+export interface ManagedFields {
+  readonly manager: string;
+  readonly operation: string;
+  /** Fields as nested names, each `f:<name>`, `k:<key>` or `.`. */
+  readonly fieldsV1?: object;
+  readonly subresource?: string;
+}
+
+/** Operations and beginnings of names of the managers whose fields an update takes over (await.go, fixCSAFieldManagers). */
+const takenOver: readonly (readonly [operation: string, name: string])[] = [
+  ["Apply", "kubectl"],
+  ["Update", "kubectl"],
+  ["Update", "before-first-apply"],
+  ["Update", creator],
+  ["Update", "pulumi-resource-kubernetes"],
+];
+
+/**
+ * Who owns which fields once an update has taken over those of a creation and of kubectl; undefined where there are none
+ * (fluxcd/pkg/ssa/patch.go, PatchReplaceFieldsManagers).
+ */
+export function handedOver(entries: readonly ManagedFields[], manager: string): ManagedFields[] | undefined {
+  const goes = (entry: ManagedFields): boolean =>
+    entry.subresource === undefined &&
+    takenOver.some(([operation, name]) => entry.operation === operation && entry.manager.startsWith(name));
+  const going = entries.filter(goes);
+  if (going.length === 0) return undefined;
+  const isOurs = (entry: ManagedFields): boolean => entry.operation === "Apply" && entry.manager === manager;
+  const fieldsV1 = [...entries.filter(isOurs), ...going].map((entry) => entry.fieldsV1 ?? {}).reduce(united);
+  const ours = { ...(entries.find(isOurs) ?? going[0]!), manager, operation: "Apply", fieldsV1 };
+  return [...entries.filter((entry) => !goes(entry) && !isOurs(entry)), ours];
+}
+
+function united(one: object, other: object): object {
+  const all: Record<string, unknown> = { ...one };
+  for (const [name, below] of Object.entries(other) as [string, object][])
+    all[name] = isMap(all[name]) ? united(all[name], below) : below;
+  return all;
 }
 
 const policies: Readonly<Record<string, string>> = { orphan: "Orphan", background: "Background" };

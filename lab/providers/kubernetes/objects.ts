@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { type CallContext, InitializationError, type Properties } from "../provider";
 import { containsUnknown, secret } from "../values";
 import { ApiError, isNotFound, type KubernetesObject } from "./api";
-import type { Cluster } from "./cluster";
+import { type Cluster, creator } from "./cluster";
 import { waitForPlace } from "./place";
-import { annotation, idOf, objectOf, title, type Token } from "./tokens";
+import { annotation, idOf, importable, objectOf, sameFields, title, type Token } from "./tokens";
 import { defaultSeconds, waitUntilGone, waitUntilReady } from "./wait";
 
 /** What is the same for every object of one provider resource. */
@@ -29,23 +29,15 @@ export async function createObject(
   const manager = managerOf(inputs, {});
   const object = await placed(cluster, objectOf(token, inputs), context, preview);
   if (!object) return { id: "", outputs: inputs };
-  if (!token.patch && (await exists(cluster, object, context))) {
-    if (preview) return { id: "", outputs: inputs };
-    // A create is a POST, which the API server refuses; nothing is adopted (pulumi-kubernetes v4.32.0,
-    // provider/pkg/await/await.go, Creation), and a preview says nothing of it (provider.go, Create, failedPreview).
-    throw new Error(
-      `resource "${context.urn}" was not successfully created by the Kubernetes API server: ` +
-        `${await cluster.resourceOf(object)} "${object.metadata?.name}" already exists`,
-    );
-  }
   const force = settings.force || annotation(inputs, "pulumi.com/patchForce") === "true" || preview;
-  const applied = await apply(cluster, object, { fieldManager: manager, force, dryRun: preview }, context).catch(
-    (error: unknown) => {
-      // its namespace or kind comes with the same update; and who may not write may still look (provider.go, Create)
-      if (preview && error instanceof ApiError && [403, 404].includes(error.code)) return undefined;
-      throw error;
-    },
-  );
+  const made = token.patch
+    ? apply(cluster, object, { fieldManager: manager, force, dryRun: preview }, context)
+    : create(cluster, object, preview, context);
+  const applied = await made.catch((error: unknown) => {
+    // its namespace or kind comes with the same update, or it goes before; and who may not write may still look (provider.go, Create)
+    if (preview && error instanceof ApiError && [403, 404, 409].includes(error.code)) return undefined;
+    throw error;
+  });
   if (!applied) return { id: "", outputs: inputs };
   if (preview) return { id: "", outputs: outputsOf({ ...applied, status: undefined }, manager) };
   return { id: idOf(applied), outputs: await ready(settings, inputs, applied, false, manager, seconds, context) };
@@ -65,11 +57,14 @@ export async function updateObject(
   const manager = managerOf(inputs, olds);
   const object = await placed(cluster, objectOf(token, inputs), context, preview);
   if (!object) return { outputs: inputs };
-  await cluster.get(object, context.signal).catch((error: unknown) => {
+  const live = await cluster.get(object, context.signal).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
     throw new Error(`${title(object)}: it is gone from the cluster; run the update with --refresh to create it again`);
   });
-  const force = settings.force || annotation(inputs, "pulumi.com/patchForce") === "true";
+  const handing = { fieldManager: manager, dryRun: preview, signal: context.signal };
+  const handed = !token.patch && (await cluster.handOver({ ...object, metadata: live.metadata! }, handing));
+  // A preview hands nothing over, and forces its way instead (await.go, patchForce).
+  const force = settings.force || annotation(inputs, "pulumi.com/patchForce") === "true" || (preview && handed);
   const applied = await apply(cluster, object, { fieldManager: manager, force, dryRun: preview }, context);
   if (preview) return { outputs: outputsOf(applied, manager) };
   // provider.go, Update: the manager of before gives up what it held.
@@ -167,13 +162,21 @@ async function placed(
   }
 }
 
-async function exists(cluster: Cluster, object: KubernetesObject, context: CallContext): Promise<boolean> {
-  return cluster.get(object, context.signal).then(
-    () => true,
-    (error: unknown) => {
-      if (isNotFound(error)) return false;
-      throw error;
-    },
+/**
+ * A create is a POST, which the API server refuses where the object is there: nothing is adopted. One manager writes it for all
+ * objects, whatever their annotation says (pulumi-kubernetes v4.32.0, provider/pkg/await/await.go, Creation).
+ */
+async function create(
+  cluster: Cluster,
+  object: KubernetesObject,
+  dryRun: boolean,
+  context: CallContext,
+): Promise<KubernetesObject> {
+  const options = { fieldManager: creator, dryRun, signal: context.signal };
+  return answered(cluster.create(object, options), context, ({ reason, message }) =>
+    reason === "AlreadyExists"
+      ? `resource "${context.urn}" was not successfully created by the Kubernetes API server: ${message}`
+      : `${title(object)}: ${message}`,
   );
 }
 
@@ -183,17 +186,24 @@ async function apply(
   options: { fieldManager: string; force: boolean; dryRun: boolean },
   context: CallContext,
 ): Promise<KubernetesObject> {
+  return answered(cluster.apply(object, { ...options, signal: context.signal }), context, ({ reason, message }) => {
+    const advice = `; another manager owns these fields: leave them out, or take them with the annotation pulumi.com/patchForce`;
+    return `${title(object)}: ${message}${reason === "Conflict" ? advice : ""}`;
+  });
+}
+
+/** The object of an answer, whose warnings are passed on; what the API server refuses is told in these words. */
+async function answered(
+  answer: ReturnType<Cluster["apply"]>,
+  context: CallContext,
+  said: (error: ApiError) => string,
+): Promise<KubernetesObject> {
   try {
-    const { object: applied, warnings } = await cluster.apply(object, { ...options, signal: context.signal });
+    const { object, warnings } = await answer;
     for (const warning of warnings) context.log("warning", warning);
-    return applied;
+    return object;
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    const advice =
-      error.code === 409 && error.reason === "Conflict"
-        ? `; another manager owns these fields: leave them out, or take them with the annotation pulumi.com/patchForce`
-        : "";
-    throw new ApiError(error.code, error.reason, `${title(object)}: ${error.message}${advice}`);
+    throw error instanceof ApiError ? new ApiError(error.code, error.reason, said(error)) : error;
   }
 }
 
@@ -223,26 +233,4 @@ function outputsOf(object: KubernetesObject, manager: string): Properties {
   const outputs = { ...object, __initialApiVersion: object.apiVersion, [managerKey]: manager };
   if (object.kind !== "Secret" || object["data"] === undefined) return outputs;
   return { ...outputs, data: secret(object["data"]) };
-}
-
-/** The live values of the fields that `inputs` has, so that a refresh shows drift and not defaults. */
-function sameFields(inputs: unknown, live: unknown): unknown {
-  if (typeof inputs !== "object" || inputs === null || typeof live !== "object" || live === null) return live;
-  if (Array.isArray(inputs) || Array.isArray(live)) {
-    if (!Array.isArray(inputs) || !Array.isArray(live) || inputs.length !== live.length) return live;
-    return live.map((item, index) => sameFields(inputs[index], item));
-  }
-  const at = live as Properties;
-  return Object.fromEntries(
-    Object.entries(inputs)
-      .map(([key, value]) => [key, key.startsWith("__") ? value : sameFields(value, at[key])] as const)
-      .filter(([, value]) => value !== undefined),
-  );
-}
-
-const serverFields = ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"];
-
-function importable({ status: _status, ...live }: KubernetesObject): Properties {
-  const metadata = Object.entries(live.metadata ?? {}).filter(([key]) => !serverFields.includes(key));
-  return { ...live, metadata: Object.fromEntries(metadata) };
 }

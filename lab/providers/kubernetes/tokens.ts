@@ -82,3 +82,26 @@ export function keepsName(olds: Properties, news: Properties): boolean {
 }
 
 const namespace = (metadata: Properties): unknown => metadata["namespace"] || "default";
+
+/** The live values of the fields that `inputs` has, so that a refresh shows drift and not defaults. */
+export function sameFields(inputs: unknown, live: unknown): unknown {
+  if (typeof inputs !== "object" || inputs === null || typeof live !== "object" || live === null) return live;
+  if (Array.isArray(inputs) || Array.isArray(live)) {
+    if (!Array.isArray(inputs) || !Array.isArray(live) || inputs.length !== live.length) return live;
+    return live.map((item, index) => sameFields(inputs[index], item));
+  }
+  const at = live as Properties;
+  return Object.fromEntries(
+    Object.entries(inputs)
+      .map(([key, value]) => [key, key.startsWith("__") ? value : sameFields(value, at[key])] as const)
+      .filter(([, value]) => value !== undefined),
+  );
+}
+
+const serverFields = ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"];
+
+/** The inputs that an object would have been made with, as far as it tells: without what the API server adds. */
+export function importable({ status: _status, ...live }: KubernetesObject): Properties {
+  const metadata = Object.entries(live.metadata ?? {}).filter(([key]) => !serverFields.includes(key));
+  return { ...live, metadata: Object.fromEntries(metadata) };
+}

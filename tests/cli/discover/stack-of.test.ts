@@ -1,5 +1,7 @@
 import { parse } from "yaml";
 import { cardsOf } from "../../../cli/discover/cards";
+import { labelManagers } from "../../../cli/discover/labels";
+import { releasesOf } from "../../../cli/discover/releases";
 import { renderDiscovered } from "../../../cli/discover/render";
 import type { PciDevice, Seen, SeenMachine } from "../../../cli/discover/seen";
 import { stackOf } from "../../../cli/discover/stack-of";
@@ -83,6 +85,69 @@ test("NVIDIA's extensions of a machine with a card become the driver's branch an
   expect(spec.machines["gpu-1"]?.extensions).toEqual(["siderolabs/zfs"]);
 });
 
+// image-factory, internal/profile/profile.go: a name without a branch is that of lts.
+test.each([
+  ["siderolabs/nonfree-kmod-nvidia", { branch: "lts", flavour: "proprietary" }],
+  ["siderolabs/nvidia-open-gpu-kernel-modules", { branch: "lts", flavour: "open" }],
+])("%s, a name without a branch, is that of lts", (name, driver) => {
+  const image = { schematic: schematic([name]), extensions: {}, configuredArgs: [] };
+  const { spec } = stackOf(seen({ machines: [machine({ image })] }));
+  expect(spec.driver).toEqual(driver);
+  expect(spec.machines["gpu-1"]).not.toHaveProperty("extensions");
+});
+
+test("machines of several drivers say each its own", () => {
+  const of = (name: string, branch: string) => {
+    const image = { schematic: schematic([`siderolabs/nonfree-kmod-nvidia-${branch}`]), extensions: {} };
+    return machine({ name, address: `192.0.2.${name.length}`, image: { ...image, configuredArgs: [] } });
+  };
+  const { spec } = stackOf(seen({ machines: [of("a", "lts"), of("bb", "production"), machine()] }));
+  expect(spec.driver).toBeUndefined();
+  expect(Object.values(spec.machines).map(({ driver }) => driver?.branch)).toEqual(["lts", "production", undefined]);
+});
+
+describe("labels that somebody keeps are comments", () => {
+  const said = (labels: Record<string, string>, labelManagers?: Record<string, string[]>) => {
+    const one = machine({ labels, ...(labelManagers === undefined ? {} : { labelManagers }) });
+    const { spec, comments } = stackOf(seen({ machines: [one] }));
+    return { labels: spec.machines["gpu-1"]?.labels, comments: comments["machines.gpu-1"]!.join("\n") };
+  };
+
+  test.each([
+    ["kubectl-label", true],
+    ["kubectl-client-side-apply", true],
+    ["talos-gpu-0123456789ab", true],
+    ["Talos", false],
+    ["longhorn-manager", false],
+  ])("%s", (manager, taken) => {
+    const { labels, comments } = said({ rack: "b2" }, { rack: [manager] });
+    expect(labels).toEqual(taken ? { rack: "b2" } : undefined);
+    expect(comments.includes(`${manager} keeps the label rack=b2: write it under labels only if`)).toBe(!taken);
+  });
+
+  test("one that somebody set by hand, too, is taken", () => {
+    expect(said({ rack: "b2" }, { rack: ["Talos", "kubectl-label"] }).labels).toEqual({ rack: "b2" });
+  });
+
+  test("without managers they are taken, but for those of upgrade controllers", () => {
+    expect(said({ rack: "b2", "plan.upgrade.cattle.io/os": "d41d8c" }).labels).toEqual({ rack: "b2" });
+  });
+
+  test("managers are read off the object's fields", () => {
+    const fieldsV1 = { "f:metadata": { "f:labels": { ".": {}, "f:rack": {}, "f:example.org/use": {} } } };
+    expect(
+      labelManagers([{ manager: "Talos", fieldsV1 }, { manager: "kubelet" }, { manager: "kubectl-label", fieldsV1 }]),
+    ).toEqual({ rack: ["Talos", "kubectl-label"], "example.org/use": ["Talos", "kubectl-label"] });
+  });
+});
+
+test("a second taint of a key is a comment, since a stack can say one", () => {
+  const taints = ["gpu=true:NoSchedule", "gpu=true:NoExecute"];
+  const { spec, comments } = stackOf(seen({ machines: [machine({ taints })] }));
+  expect(spec.machines["gpu-1"]?.taints).toEqual({ gpu: "true:NoSchedule" });
+  expect(comments["machines.gpu-1"]?.join()).toContain("it has the taint gpu=true:NoExecute too");
+});
+
 test("the stack's release is the newest; an older machine says its own", () => {
   const machines = [machine(), machine({ name: "gpu-2", address: "192.0.2.32", talosVersion: "v1.11.5" })];
   const { spec } = stackOf(seen({ machines }));
@@ -133,6 +198,43 @@ test("where nothing offers GPUs, the newest release that fits is proposed", () =
   expect(spec.gpuOperator ?? spec.devicePlugin).toBeDefined();
   expect(findings).toEqual([]);
   expect(Object.values(comments).flat().join()).toContain("nothing offers GPUs yet");
+});
+
+test("where something unknown offers GPUs, that has to go first", () => {
+  const { comments } = stackOf(seen({ machines: [machine({ offers: ["nvidia.com/gpu"] })] }));
+  const text = Object.values(comments).flat().join();
+  expect(text).toContain("something offers nvidia.com/gpu on gpu-1 already, and it is none of NVIDIA's charts");
+  expect(text).not.toContain("nothing offers GPUs yet");
+});
+
+describe("what offers GPUs", () => {
+  const workload = (metadata: object, image = "nvcr.io/nvidia/k8s-device-plugin:v0.17.1") => ({
+    metadata: { namespace: "kube-system", ...metadata },
+    spec: { selector: {}, template: { spec: { containers: [{ name: "main", image }] } } },
+  });
+  const chart = { "helm.sh/chart": "nvidia-device-plugin-0.18.2", "app.kubernetes.io/managed-by": "Helm" };
+  const owner = { apiVersion: "nvidia.com/v1", kind: "ClusterPolicy", name: "cluster-policy", uid: "1" };
+  const plugin = { chart: "nvidia-device-plugin", namespace: "kube-system" };
+
+  test.each([
+    [
+      "a chart",
+      { labels: { ...chart, "app.kubernetes.io/instance": "nvdp" } },
+      undefined,
+      { ...plugin, version: "0.18.2", name: "nvdp" },
+    ],
+    [
+      "NVIDIA's manifest without Helm",
+      { name: "nvidia-device-plugin-daemonset" },
+      undefined,
+      { ...plugin, version: "0.17.1" },
+    ],
+    ["the same from a mirror, by digest", {}, "mirror.local/k8s-device-plugin@sha256:0123", plugin],
+    ["the operator's own DaemonSet is the operator's", { ownerReferences: [owner] }, undefined, undefined],
+    ["another DaemonSet", {}, "quay.io/cilium/cilium:v1.18.0", undefined],
+  ])("%s", (_, metadata, image, found) => {
+    expect(releasesOf([workload(metadata, image)])).toEqual(found === undefined ? [] : [found]);
+  });
 });
 
 test("the file says what is left in comments, and reads back as the stack", () => {

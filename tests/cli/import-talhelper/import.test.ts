@@ -102,14 +102,6 @@ test("a schematic that is only an ID, and not a known one, is to be looked up", 
   expect(imported.spec.driver).toBeUndefined();
 });
 
-test("nodes of different drivers do not fit into one stack", () => {
-  const image = (branch: string): object => ({
-    customization: { systemExtensions: { officialExtensions: [`siderolabs/nvidia-container-toolkit-${branch}`] } },
-  });
-  const config = nodes({ hostname: "a", schematic: image("lts") }, { hostname: "b", schematic: image("production") });
-  expect(fieldsOf(convert(config, {}))).toContain("driver");
-});
-
 test("nodes without anything of NVIDIA's are left alone, and a card of a node that is not there is refused", () => {
   expect(fieldsOf(convert(nodes({ hostname: "pi" }), {}))).toEqual(["machines"]);
   expect(() => convert(nodes({ hostname: "pi" }), { gpu: [{ model: "RTX 3090" }] })).toThrow(
@@ -137,6 +129,8 @@ describe("patches", () => {
 
   test.each([
     ["a: ${SECRET}", "variable"],
+    ['machine: {env: {ROLE: "{{ .MachineConfig.MachineType }}"}}', "template"],
+    ["machine: {env: {KEY: 'ENC[AES256_GCM,data:abc]'}}\nsops: {mac: 'ENC[AES256_GCM,data:def]'}", "SOPS"],
     ['[{"op": "add", "path": "/machine/x", "value": 1}]', "JSON 6902"],
     ["a: [", "no YAML"],
   ])("that cannot be carried are told: %s", (text, problem) => {

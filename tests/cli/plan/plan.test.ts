@@ -4,7 +4,13 @@ import * as path from "node:path";
 import { stringify } from "yaml";
 import { compare, type Comparison } from "../../../cli/plan/comparison";
 import { foreseen } from "../../../cli/plan/foreseen";
-import { configurationDifference, lineDifference, redacted } from "../../../cli/plan/differences";
+import {
+  configurationDifference,
+  fieldChanges,
+  lineDifference,
+  redacted,
+  type FieldChange,
+} from "../../../cli/plan/differences";
 import { toHtml } from "../../../cli/plan/html";
 import { toMarkdown } from "../../../cli/plan/markdown";
 import { pageOf } from "../../../cli/plan/page";
@@ -116,6 +122,25 @@ test("secrets are hidden, wherever they stand", () => {
   expect(lines).not.toMatch(/abc\.def|c2VjcmV0/);
 });
 
+const secret = "machine: { registries: { config: { r.io: { auth: { password: hunter2 } } } } }";
+test.each<[string, Said, Said, FieldChange]>([
+  [
+    "changed",
+    { patches: ["a: 1"] },
+    { patches: [secret] },
+    { field: "patches[0]", before: "(a patch)", after: "(a patch)" },
+  ],
+  ["new", {}, { patches: [secret] }, { field: "patches", after: '["(a patch)"]' }],
+  [
+    "of a new machine",
+    { machines: {} },
+    { machines: { a: { role: "worker", patches: [secret, "b: 2"] } } },
+    { field: "machines.a", after: '{"role":"worker","patches":["(a patch)","(a patch)"]}' },
+  ],
+])("a patch on one line may have a secret, and is not quoted: %s", (_, before, after, expected) => {
+  expect(fieldChanges(before, after)).toEqual([expected]);
+});
+
 describe("the verb", () => {
   const folder = scratch();
   const file = path.join(folder, "Pulumi.velaryon.yaml");
@@ -180,8 +205,18 @@ describe("the verb", () => {
     git("rm", "-q", "-f", "--cached", "Pulumi.velaryon.yaml");
     git("commit", "-q", "--allow-empty", "-m", "nothing");
     const { status, remark, result } = await run({ base: ["empty"] });
-    expect([status, remark]).toEqual([0, "empty has no stack velaryon: nothing is known of before"]);
-    expect(result).toContain("Nothing is compared");
+    expect([status, remark]).toEqual([0, "empty has no stack velaryon, so there is nothing to compare with"]);
+    expect(result).toContain("Compared with nothing");
+  });
+
+  test("a base that is no YAML is nothing to compare with, since the edit may mend it", async () => {
+    git("checkout", "-q", "--orphan", "broken");
+    fs.writeFileSync(file, "config: [");
+    git("add", ".");
+    git("commit", "-qm", "broken");
+    write(stackSpec("velaryon"));
+    const { status, remark } = await run({ base: ["broken"] });
+    expect([status, remark]).toEqual([0, "broken has no valid stack velaryon, so there is nothing to compare with"]);
   });
 
   test("a refused stack is a finding", async () => {

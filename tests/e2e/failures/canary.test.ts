@@ -50,7 +50,7 @@ test("a machine that fails stops new ones, and the update says what became of ea
   const { result, lines, spans, reboots, cordoned } = ran.failing;
   expect(result).toBe("failed");
   // Told at the failure, and again when the machines that were under way are through.
-  const told = lines.flatMap((line, index) => (line.includes("Of the machines are now") ? [index] : []));
+  const told = lines.flatMap((line, index) => (line.includes("State of the machines") ? [index] : []));
   const summary = lines.slice(told.at(-1), told.at(-1)! + 8).join("\n");
   const of = (word: string): string[] =>
     (new RegExp(`(?:^|: ) *${word} \\(\\d+\\): (.*)$`, "m").exec(summary)?.[1] ?? "")

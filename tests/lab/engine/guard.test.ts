@@ -3,6 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { readFileSync } from "node:fs";
 import { guarded } from "../../../components/kubernetes/guard";
 import { OWNER } from "../../../components/kubernetes/guard/live";
+import { volume } from "../../../components/workloads/volume";
 import type { LabEngine } from "../../../lab/engine";
 import { Cluster } from "../../../lab/providers/kubernetes/cluster";
 import { openTestLab, type TestLab } from "./lab";
@@ -27,6 +28,9 @@ afterAll(async () => {
   await lab?.close();
 });
 
+/** Class of the claim that the program makes. */
+let storageClass = "slow";
+
 /** A namespace, a RuntimeClass and what is in the namespace. */
 function program(): Promise<Record<string, unknown>> {
   const secret = pulumi.secret(kubeconfig);
@@ -35,10 +39,15 @@ function program(): Promise<Record<string, unknown>> {
   const { metadata } = new k8s.core.v1.Namespace("gpu-namespace", { metadata: { name: "gpu-operator" } }, opts);
   new k8s.node.v1.RuntimeClass("gpu-class", { metadata: { name: "nvidia" }, handler: "nvidia" }, opts);
   new k8s.core.v1.ConfigMap("gpu-settings", { metadata: { name: "s", namespace: metadata.name }, data: {} }, opts);
+  volume("gpu-data", { name: "data", namespace: metadata.name, storage: "1Gi", storageClass }, opts);
   return Promise.resolve({});
 }
 
-const read = (kind: "Namespace" | "ConfigMap" | "RuntimeClass", name: string, namespace?: string) =>
+const read = (
+  kind: "Namespace" | "ConfigMap" | "RuntimeClass" | "PersistentVolumeClaim",
+  name: string,
+  namespace?: string,
+) =>
   cluster.get(
     {
       apiVersion: kind === "RuntimeClass" ? "node.k8s.io/v1" : "v1",
@@ -94,13 +103,27 @@ describe("two stacks that would make the same namespace", () => {
   });
 
   test.each(["preview", "up"] as const)(
+    "another class for a claim: its %s is refused, and the claim stays",
+    async (verb) => {
+      const before = await uid("PersistentVolumeClaim", "data", "gpu-operator");
+      storageClass = "fast";
+      const refused = await one![verb]();
+      storageClass = "slow";
+      expect(refused.result).toBe("failed");
+      expect(errors(refused).join("\n")).toMatch(/PersistentVolumeClaim gpu-operator\/data: is to be made anew /);
+      expect(await uid("PersistentVolumeClaim", "data", "gpu-operator")).toBe(before);
+      expect(await one!.preview()).toMatchObject({ changes: { create: 0, update: 0, replace: 0, delete: 0 } });
+    },
+  );
+
+  test.each(["preview", "up"] as const)(
     "--replace of a namespace that holds something: its %s is refused",
     async (verb) => {
       const before = await uid("Namespace", "gpu-operator");
       const refused = await one![verb]({ replace: [urn("core/v1:Namespace", "gpu-namespace")] });
       expect(refused.result).toBe("failed");
       expect(errors(refused).join("\n")).toMatch(
-        /Namespace gpu-operator: is to be made anew \(--replace\), .*holds ConfigMap s/,
+        /Namespace gpu-operator: is to be made anew \(--replace\), .*holds .*ConfigMap s/,
       );
       expect(await uid("Namespace", "gpu-operator")).toBe(before);
       expect(await one!.preview()).toMatchObject({ changes: { create: 0, update: 0, replace: 0, delete: 0 } });

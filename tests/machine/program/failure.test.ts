@@ -23,6 +23,7 @@ test.each([
   ],
   ["rpc error: code = PermissionDenied desc = not authorized", "refused"],
   ["rpc error: code = InvalidArgument desc = bad configuration", "refused"],
+  ['rpc error: code = InvalidArgument desc = unknown keys found: "locked": EOF', "refused"],
 ])("%s", (text, problem) => expect(classify(text)).toBe(problem));
 
 test("credentials are taken out, digests stay", () => {

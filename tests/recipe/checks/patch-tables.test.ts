@@ -5,7 +5,7 @@ import { secretsIn } from "../../../components/recipe/machine/secrets";
 import { harmlessPatches, secretPatches } from "./tables/secrets";
 import { rightPatches } from "./tables/right";
 import { wrongPatches } from "./tables/patches-wrong";
-import { rightParts, wrongParts } from "./tables/containerd";
+import { partsByRelease, rightParts, wrongParts } from "./tables/containerd";
 
 const flawsOf = (patch: string, minor: number): string[] => {
   const documents = talosDocuments(patch);
@@ -69,4 +69,9 @@ describe("containerd parts", () => {
 
   test.each(rightParts)("taken: %s", (part) => expect(saidOf(part, "v1.12.6")).toBe(""));
   test.each(wrongParts)("refused: %s", (part, says) => expect(saidOf(part, "v1.12.6")).toContain(says));
+  test.each(partsByRelease)("%s on %s: %s", (part, talosVersion, says) => {
+    const said = saidOf(part, talosVersion);
+    if (says === undefined) expect(said).toBe("");
+    else expect(said).toContain(says);
+  });
 });

@@ -68,6 +68,25 @@ describe.each(edits)("$name of $stack", ({ stack, edit, reboots }) => {
     });
 });
 
+// The patch of Talos' own documentation declares the modules, and ours then declares none.
+test.each(["rtx5070ti", "velaryon"])(
+  "of %s, a parameter of a module that its own patch declares needs a boot",
+  (stack) => {
+    const said = (parameter: string): Plan => {
+      const { talosVersion, machines, ...rest } = structuredClone(stackSpec(stack)) as Said;
+      const [name] = Object.keys(machines) as [string];
+      const modules = ["nvidia_uvm", "nvidia_drm", "nvidia_modeset"].map((module) => `{name: ${module}}`).join(", ");
+      const patch = `machine: {kernel: {modules: [{name: nvidia, parameters: [${parameter}]}, ${modules}]}}\n`;
+      machines[name].patches = [...(machines[name].patches ?? []), patch];
+      return planned({ ...rest, talosVersion, machines });
+    };
+    const [effect] = Object.values(
+      effectsOf(said("NVreg_OpenRmEnableUnsupportedGpus=0"), said("NVreg_OpenRmEnableUnsupportedGpus=1")),
+    );
+    expect(effect).toMatchObject({ reboots: "yes", because: "machine.kernel.modules changed" });
+  },
+);
+
 /** What stands for the part of an owned configuration that Talos generates: it changes with these. */
 function generated({ spec }: Plan): string {
   if (!Object.values(spec.machines).some(({ configuration }) => configuration === "owned")) return "";

@@ -10,13 +10,13 @@ test("each machine once, by what became of it, and which are cordoned", () => {
     ["f", { progress: "done" }],
   ]);
   expect(describeProgress(machines).split("\n")).toEqual([
-    "Of the machines are now",
+    "State of the machines",
     "  failed (1): b",
     "  under way (1): c",
     "  not started (1): d",
     "  done (2): a, f",
     "  skipped (1): e",
-    "  cordoned, until an update ends well or `kubectl uncordon` (1): b",
+    "  cordoned, until its upgrade ends well, or you give it up with the command that the failure names (1): b",
   ]);
 });
 

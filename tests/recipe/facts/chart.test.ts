@@ -1,5 +1,11 @@
 import { findingsOf, planCluster, type ClusterSpec, type ReleaseRecipe } from "../../../components/recipe/index";
-import { findChart, judgesOf, valueComplaints, type ChartName } from "../../../components/recipe/facts/chart";
+import {
+  findChart,
+  judgesOf,
+  judgeValues,
+  valueComplaints,
+  type ChartName,
+} from "../../../components/recipe/facts/chart";
 import { charts } from "../../../components/recipe/facts/data/charts";
 import { oneMachine, validStack, validStacks } from "../stacks";
 
@@ -36,6 +42,53 @@ test("a release that is not in the tables is taken, and a note says what judges 
   expect(findingsOf(spec("0.19.2"))).toEqual([]);
   const newValue = { version: "0.18.0", values: { gdrcopyEnabled: true } };
   expect(findingsOf({ ...spec("0.18.0"), devicePlugin: newValue })).toEqual([]);
+});
+
+describe("a release older or newer than all of the tables", () => {
+  const judged = (name: ChartName, version: string, values: Record<string, unknown>) => {
+    const { complaints: wrong, open } = judgeValues(name, version, values);
+    return { wrong: wrong.map(({ path, kind }) => `${path}: ${kind}`), open };
+  };
+
+  test("may have values that the nearest has not", () => {
+    const gpuOperator = { version: "v26.9.0", values: { cardDoctor: { enabled: false } } };
+    const spec = oneMachine("v1.13.9", gpu, { gpuOperator });
+    expect(findingsOf(spec)).toEqual([]);
+    expect(planCluster(spec).notes.filter((note) => note.startsWith("gpuOperator.values"))).toEqual([
+      expect.stringMatching(
+        /^gpuOperator\.values\.cardDoctor: whether gpu-operator v26\.9\.0 has this value is not known/,
+      ),
+    ]);
+    expect(judged("gpu-operator", "v24.9.2", { operator: { defaultRuntime: "containerd" } })).toEqual({
+      ...{ wrong: [], open: ["operator.defaultRuntime"] },
+    });
+    expect(judged("nvidia-device-plugin", "0.14.5", { legacyDaemonsetAPI: true }).wrong).toEqual([]);
+  });
+
+  test("has neither a value with a slip, nor one of a wrong type, nor one that no release has", () => {
+    const values = {
+      ...{ cdi: { enabled: "false" }, driver: { enabeld: false }, toolkt: {}, dcgmExporter: { nodeSelector: {} } },
+      mig: { Strategy: "single" },
+    };
+    expect(judged("gpu-operator", "v26.9.0", values)).toEqual({
+      wrong: [
+        ...["cdi.enabled: boolean", "driver.enabeld: unknown", "toolkt: unknown"],
+        ...["dcgmExporter.nodeSelector: unknown", "mig.Strategy: unknown"],
+      ],
+      open: [],
+    });
+  });
+
+  test("what a release brought or took away is not taken for a slip of what another one has", () => {
+    for (const name of ["gpu-operator", "nvidia-device-plugin"] as const) {
+      const paths = charts.filter(({ chart }) => chart === name).flatMap((chart) => Object.keys(chart.paths));
+      for (const path of paths) {
+        const [first, ...others] = path.split(".") as [string, ...string[]];
+        const values = { [first]: others.reduceRight<unknown>((inner, key) => ({ [key]: inner }), null) };
+        for (const version of ["0.0.1", "99.0.0"]) expect(judged(name, version, values).wrong).toEqual([]);
+      }
+    }
+  });
 });
 
 test("a Node Feature Discovery of the user's counts where the machines say so", () => {

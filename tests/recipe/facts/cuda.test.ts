@@ -1,4 +1,4 @@
-import { findingsOf } from "../../../components/recipe";
+import { judge, findingsOf } from "../../../components/recipe";
 import { cudaFloor, cudaOfDriver, cudaOfImage, vllmImage } from "../../../components/recipe/facts/cuda";
 
 test.each([
@@ -58,6 +58,37 @@ test.each([
     refused ? ["cuda-image workloads.vllm.image"] : [],
   );
   if (refused) expect(findings[0]?.problem).toContain(`needs driver 580.65.06, but g runs ${driver}`);
+});
+
+// docs.nvidia.com/deploy/cuda-compatibility, forward compatibility: data-center cards alone; a GeForce gets error 804.
+test.each<[cards: Record<string, string[]>, wrong: string[], noted: string]>([
+  [{ a: ["L40S"], b: ["V100-PCIE-16GB"] }, ["no longer knows the V100-PCIE-16GB (Volta) of b"], "a, b"],
+  [{ a: ["L40S"], b: ["A100-SXM4-80GB"] }, [], "a, b"],
+  [{ a: ["L40S", "RTX 4090"] }, ["needs driver 580.65.06, but a runs 570.211.01"], ""],
+  [{ a: ["L40S"], b: ["RTX 4090"] }, ["needs driver 580.65.06, but b runs 570.211.01"], "a"],
+])("CUDA 13 with driver 570 on %j", (cards, says, noted) => {
+  const machine = { role: "worker", configuration: "adopted" };
+  const machines = Object.entries(cards).map(([name, models], index) => [
+    name,
+    { ...machine, address: `10.1.0.${index + 5}`, gpus: models.map((model) => ({ model })) },
+  ]);
+  const { findings, plan } = judge({
+    talosVersion: "v1.12.6",
+    machines: Object.fromEntries(machines),
+    gpuOperator: { version: "v25.10.1" },
+    workloads: { pods: { train: { image: "nvidia/cuda:13.0.1-base-ubuntu24.04" } } },
+  });
+  const wrong = findings.filter(({ check }) => check === "cuda-image").map(({ problem }) => problem);
+  expect(wrong).toEqual(says.map((words) => expect.stringContaining(words)));
+  const notes = plan!.notes.filter((note) => note.includes("cuda-compat"));
+  const older = noted.replaceAll(/\w+/g, "$& (570.211.01)");
+  const note = `workloads.pods.train.image: its CUDA 13.0 is newer than the driver of ${older};`;
+  expect(notes).toEqual(noted === "" ? [] : [expect.stringContaining(note)]);
+});
+
+test("an image whose CUDA the driver runs gets no note, nor does one that tells none", () => {
+  const spec = serving("v1.12.6", "lts", "v0.20.0");
+  expect(judge(spec).plan!.notes.join()).not.toContain("cuda-compat");
 });
 
 test.each([

@@ -96,6 +96,14 @@ test.each([
   ["NVIDIA B300 SXM6 AC", "1g.34gb", 7],
   ["NVIDIA GB200", "1g.47gb", 4],
   ["NVIDIA GB300", "2g.70gb", 3],
+  ["NVIDIA A800-SXM4-80GB", "1g.10gb", 7],
+  ["NVIDIA A800 80GB PCIe", "2g.20gb", 3],
+  ["NVIDIA A800 40GB Active", "1g.5gb", 7],
+  ["NVIDIA H800", "1g.10gb", 7],
+  ["NVIDIA H800 PCIe", "3g.40gb", 2],
+  ["NVIDIA H800 NVL", "1g.12gb", 7],
+  ["RTX PRO 6000 Blackwell Workstation Edition", "1g.24gb+gfx", 4],
+  ["RTX PRO 6000 Blackwell Max-Q Workstation Edition", "2g.48gb-me", 2],
 ])("an %s is split into %s", (model, profile, devices) => {
   const sharing = { mig: { strategy: "single", profile } } as const;
   const spec = oneMachine("v1.13.9", { gpus: [{ model }] }, { gpuOperator: { version: "v26.3.3" }, sharing });
@@ -103,17 +111,60 @@ test.each([
   expect(planCluster(spec).notes.filter((note) => /profiles/.test(note))).toEqual([]);
 });
 
-// The MIG manager's configuration of all-balanced names the Server Edition's device alone (mig-parted v0.12.3, 0x2BB510DE).
+// Cards that no table has a geometry of: one is described, the other stands in the list of PCI IDs alone.
 test.each([
-  ["RTX PRO 6000 Blackwell Workstation Edition", false],
-  ["RTX PRO 6000 Blackwell Max-Q Workstation Edition", false],
-  ["RTX PRO 6000 Blackwell Server Edition", true],
-])("an %s takes all-balanced: %s", (model, takes) => {
-  const of = (profile: string): string[] => {
-    const sharing = { mig: { strategy: "mixed", profile } } as const;
-    const spec = oneMachine("v1.13.9", { gpus: [{ model }] }, { gpuOperator: { version: "v26.3.3" }, sharing });
-    return findingsOf(spec).map(({ check, problem }) => `${check}: ${problem}`);
-  };
-  expect(of("1g.24gb")).toEqual([]);
-  expect(of("all-balanced")).toEqual(takes ? [] : [`mig: all-balanced does nothing on the ${model} of gpu`]);
+  ["single", "nvidia.com/gpu"],
+  ["mixed", "nvidia.com/mig-1g.10gb"],
+] as const)(
+  "a card of unknown MIG geometry, strategy %s: one instance at least, and no request is too much",
+  (strategy, resource) => {
+    const unknown = { gpus: [{ model: "NVIDIA X100 80GB", architecture: "Hopper" as const, memory: "80Gi" }] };
+    const sharing = { mig: { strategy, profile: "all-1g.10gb" } };
+    const pod = { image: "a:1", gpus: 1, ...(strategy === "mixed" ? { migProfile: "1g.10gb" } : {}) };
+    const stack = (machine: object, pods: object): ClusterSpec =>
+      oneMachine("v1.13.9", machine, { gpuOperator: { version: "v26.3.3" }, sharing, workloads: { pods } } as object);
+    const two = { one: pod, another: pod, large: { ...pod, gpus: 3 } };
+    const [machine] = planCluster(stack(unknown, two)).machines;
+    expect(machine).toMatchObject({ allocatable: { [resource]: 1 }, atLeast: [resource] });
+    expect(findingsOf(stack(unknown, two))).toEqual([]);
+    // Where the geometry is known, so is the count.
+    const known = stack({ gpus: [{ model: "H100 PCIe" }] }, { one: { ...pod, gpus: 8 } });
+    expect(planCluster(known).machines[0]?.atLeast).toBeUndefined();
+    expect(findingsOf(known).map(({ check }) => check)).toEqual(["gpu-requests"]);
+  },
+);
+
+// Devices that the MIG manager's configuration names, by their PCI IDs (gpu-operator v26.3.3, assets/state-mig-manager/0400_configmap.yaml).
+test.each([
+  ["all-balanced", "RTX PRO 6000 Blackwell Workstation Edition", false],
+  ["all-balanced", "RTX PRO 6000 Blackwell Max-Q Workstation Edition", false],
+  ["all-balanced", "RTX PRO 6000 Blackwell Server Edition", true],
+  ["all-balanced", "H100 SXM5 96GB", false],
+  ["all-balanced", "H100 96GB", true],
+  ["all-balanced", "H200 NVL", true],
+  ["all-1g.35gb", "H200 NVL", false],
+  ["all-1g.18gb", "H200 NVL", true],
+  ["all-1g.35gb", "H200", true],
+  ["all-1g.35gb", "GB300", true],
+])("%s splits an %s: %s", (profile, model, splits) => {
+  const sharing = { mig: { strategy: "mixed", profile } } as const;
+  const spec = oneMachine("v1.13.9", { gpus: [{ model }] }, { gpuOperator: { version: "v26.3.3" }, sharing });
+  expect(findingsOf(spec).map(({ check, problem }) => `${check}: ${problem}`)).toEqual(
+    splits ? [] : [`mig: ${profile} does nothing on the ${model} of gpu`],
+  );
+});
+
+test.each([
+  ["B300 SXM6 AC", "1g.34gb", "v1.12.6", "production", "needs driver 580.82.07"],
+  ["B300 SXM6 AC", "1g.34gb", "v1.12.6", "lts", undefined],
+  ["RTX PRO 4500 Blackwell", "1g.16gb", "v1.13.9", "lts", undefined],
+  ["RTX PRO 4500 Blackwell Server Edition", "1g.16gb", "v1.13.9", "lts", undefined],
+  ["RTX PRO 4000 Blackwell", "1g.12gb", "v1.13.9", "lts", "has no MIG"],
+  ["RTX 5080", "1g.16gb", "v1.13.9", "lts", "has no MIG"],
+  ["RTX PRO 5000 Blackwell Generation Laptop GPU", "1g.12gb", "v1.13.9", "lts", "has no MIG"],
+] as const)("MIG on an %s, %s, with Talos %s and %s: %s", (model, profile, version, branch, problem) => {
+  const sharing = { mig: { strategy: "single", profile } } as const;
+  const more = { gpuOperator: { version: "v25.10.1" }, sharing, driver: { branch } };
+  const said = findingsOf(oneMachine(version, { gpus: [{ model }] }, more)).filter(({ check }) => check === "mig");
+  expect(said.map((finding) => finding.problem)).toEqual(problem ? [expect.stringContaining(problem)] : []);
 });

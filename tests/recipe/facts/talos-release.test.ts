@@ -8,7 +8,7 @@ import {
   minorsWith,
   releaseInTables,
 } from "../../../components/recipe/facts/talos-release";
-import { containerdMinor } from "../../../components/recipe/facts/containerd-schema";
+import { containerdOf } from "../../../components/recipe/facts/containerd-schema";
 import { releases as containerdReleases } from "../../../components/recipe/facts/data/containerd-schema.json";
 import { cudaOfBranch } from "../../../components/recipe/facts/data/cuda";
 import { conflictsReadTo } from "../../../components/recipe/facts/data/document-conflicts";
@@ -100,10 +100,34 @@ test.each(driverRows.flatMap(({ lts, production }) => [lts, production]))(
 
 test.each(minorRows)("Talos 1.$minor: the schemas of its configuration and of its containerd are there", (row) => {
   expect(schemaMinor(row.minor)).toEqual({ minor: row.minor, isKnown: true });
-  const containerd = containerdMinor(row.minor);
-  expect(containerd).toBe(Number(row.containerd.split(".")[1]));
-  expect(containerdReleases.map((release) => Number(release.split(".")[1]))).toContain(containerd);
+  const known = containerdReleases.map((release) => Number(release.split(".")[1]));
+  for (const { from, to, version } of row.containerd) {
+    const minor = Number(version.split(".")[1]);
+    for (const patch of [from, to]) expect(containerdOf(`v1.${row.minor}.${patch}`)).toEqual({ minor, isKnown: true });
+    expect(known).toContain(minor);
+  }
 });
+
+test.each(minorRows)("Talos 1.$minor: the ranges of its containerd follow each other without a gap", ({ containerd }) =>
+  expect(containerd.map(({ from }) => from)).toEqual([0, ...containerd.slice(0, -1).map(({ to }) => to + 1)]),
+);
+
+test.each(minorRows)("Talos 1.$minor: its containerd was read as far as its drivers", ({ minor, containerd }) =>
+  expect(containerd.at(-1)?.to).toBe(driverRows.findLast((row) => row.minor === minor)?.to),
+);
+
+// DefaultContainerdVersion of siderolabs/talos at the tag.
+test.each([
+  ["v1.12.7", 1, true],
+  ["v1.12.8", 2, true],
+  ["v1.12.11", 2, true],
+  ["v1.12.90", 2, false],
+  ["v1.14.0-rc.1", 3, true],
+  ["v1.15.0", 3, false],
+  ["latest", 0, false],
+])("%s has containerd 2.%d, and the tables have it: %s", (version, minor, isKnown) =>
+  expect(containerdOf(version)).toEqual({ minor, isKnown }),
+);
 
 test.each(Object.entries({ extensionsReadTo, conflictsReadTo, platformsReadTo }))(
   "%s: what no tool renews was read at the newest minor",
@@ -118,7 +142,7 @@ test.each(minorRows)(
       /containerdOf = .*\{\n(.*)\n\}[^]*kernelOf = .*\{\n(.*)\n\}/.exec(
         fs.readFileSync(path.join(__dirname, file), "utf8"),
       ) ?? [];
-    expect(containerds).toContain(`"v1.${minor}": "${containerd}"`);
+    expect(containerds).toContain(`"v1.${minor}": "${containerd[0]?.version}"`);
     expect(kernels).toContain(`"v1.${minor}": `);
   },
 );

@@ -174,7 +174,10 @@ describe("our patch", () => {
       "machine:\n  kernel:\n    modules:\n      - name: nvidia\n        parameters: [NVreg_EnableGpuFirmware=0]\n",
     ];
     const machine = recipe("v1.12.6", { gpus: [{ model: "L4" }], patches });
-    expect(machine.kernelModules.map(({ name }) => name)).toEqual(["nvidia_uvm", "nvidia_drm", "nvidia_modeset"]);
+    const names = (modules: { name: string }[]): string[] => modules.map(({ name }) => name);
+    expect(names(own(machine).machine.kernel.modules)).toEqual(["nvidia_uvm", "nvidia_drm", "nvidia_modeset"]);
+    // Whoever declares it: it is loaded on a machine with a card.
+    expect(names(machine.kernelModules)).toEqual(["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"]);
   });
 });
 

@@ -114,19 +114,6 @@ describe("over time", () => {
     expect(unmergeConfiguration(theirs, first.added)).toBe(theirs);
   });
 
-  test("a value that somebody changed since is set again", () => {
-    const first = mergeConfiguration(talos, [image("a:1")]);
-    const second = mergeConfiguration(
-      first.configuration.replace("image: a:1", "image: b:1"),
-      [image("a:1")],
-      first.added,
-    );
-    expect(second.changed).toBe(true);
-    expect(unmergeConfiguration(second.configuration, second.added)).toContain(
-      "image: ghcr.io/siderolabs/installer:v1.11.1",
-    );
-  });
-
   test("an item that somebody put after ours moves nothing", () => {
     const first = mergeConfiguration(talos, ours);
     const theirs = first.configuration.replace(

@@ -76,6 +76,41 @@ describe("whatever the configuration and the patches", () => {
     );
   });
 
+  // Each mapping and each value is the owner's own: an owner who writes just what the stack wants cannot be told from the stack.
+  const owned = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(owned);
+    if (typeof value !== "object" || value === null) return `theirs-${String(value)}`;
+    const entries = Object.entries(value).filter(
+      ([, one]) => one !== null && !(Array.isArray(one) && one.length === 0),
+    );
+    const identity = ["kind", "name", "path", "op"];
+    return {
+      theirs: "yes",
+      ...Object.fromEntries(entries.map(([k, one]) => [k, identity.includes(k) ? one : owned(one)])),
+    };
+  };
+
+  test("what its owner wrote in the meantime is what comes back", () => {
+    const theirs = configuration.map((text) =>
+      said(text)
+        .map((part) => stringify(owned(part)))
+        .join("---\n"),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.option(theirs), patches), { minLength: 1, maxLength: 4 }), (rounds) => {
+        let added: Added = { additions: [] };
+        let live = "";
+        let owners = "";
+        for (const [applied, wanted] of rounds) {
+          if (applied !== null) owners = live = applied;
+          const merged = mergeConfiguration(live, wanted, added);
+          if (merged.conflicts.length === 0) ({ configuration: live, added } = merged);
+        }
+        return same(unmergeConfiguration(live, added), owners);
+      }),
+    );
+  });
+
   test("no file path twice, and foreign files untouched", () => {
     type Files = { machine?: { files?: { path: string }[] | null } };
     const filesOf = (text: string): { path: string }[] => (said(text)[0] as Files | undefined)?.machine?.files ?? [];

@@ -127,7 +127,7 @@ export async function awaitTests(
       why: task.mustPass
         ? "it goes ahead (upgrade.first), so no other worker starts before its test has passed"
         : "no workload may have a GPU before a test has computed on it",
-      remedy: `${task.mustPass && others.length > 0 ? "free a unit on it, or " : ""}repair what that says, or ask \`talos-gpu doctor\`, then run again`,
+      remedy: `${task.mustPass && others.length > 0 ? "free a unit on it, or " : ""}fix what the message names, or run \`talos-gpu doctor\`; then run the update again`,
     };
   };
 

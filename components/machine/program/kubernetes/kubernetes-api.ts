@@ -1,6 +1,6 @@
 import type { CoreV1Api, KubeConfig, V1Node, V1Pod } from "@kubernetes/client-node";
 import { formatDuration } from "../../duration";
-import { CallError, redact } from "../failure";
+import { CallError, redact, type CallProblem } from "../failure";
 import { client } from "./client";
 
 /** Milliseconds for one request. */
@@ -59,10 +59,19 @@ export abstract class KubernetesApi {
     const message = `Kubernetes: ${what}: ${words}`;
     if (typeof code === "number") {
       const reasons = (status?.details?.causes ?? []).flatMap(({ reason }) => reason ?? []);
-      return new Answered(code >= 500 ? "unreachable" : "refused", message, { code, words, reasons, status });
+      return new Answered(problemOf(code), message, { code, words, reasons, status });
     }
     return new CallError(/certificate|self.signed|x509|ENOTFOUND/i.test(words) ? "refused" : "unreachable", message);
   }
+}
+
+/**
+ * What a code tells of a later try. With 429 the API server asks for one: it has more requests than it serves, or answers no lists
+ * yet, since it has just started (Kubernetes' KEP-4568, "Reject the rest of list requests"). client-go tries again, too.
+ */
+function problemOf(code: number): CallProblem {
+  if (code === 429) return "busy";
+  return code >= 500 ? "unreachable" : "refused";
 }
 
 /** A request that was answered, but not done. */
@@ -77,7 +86,7 @@ export class Answered extends CallError {
   readonly byServer: boolean;
 
   constructor(
-    problem: CallError["problem"],
+    problem: CallProblem,
     message: string,
     { code, words, reasons, status }: { code: number; words: string; reasons: string[]; status: Status | undefined },
   ) {

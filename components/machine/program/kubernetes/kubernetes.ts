@@ -2,9 +2,10 @@ import type { KubeConfig, NodeV1Api, V1Node, V1Pod } from "@kubernetes/client-no
 import type { Cluster, NodeState, PodState } from "../machine";
 import { client } from "./client";
 import { Answered, KubernetesApi } from "./kubernetes-api";
-import type { RuntimeClasses } from "./runtime-class";
-import type { TaintedNodes } from "./taint";
-import { nodeTaintState, type NodeTaintState } from "../task";
+import type { FoundClass, RuntimeClasses } from "./runtime-class";
+import type { NodeTaints, TaintedNodes } from "./taint";
+import { markedTaints, TAINTED_BY, taintMark } from "./taint-mark";
+import { nodeTaintState } from "../task";
 
 /** Kubernetes behind its API, with whatever a kubeconfig can authenticate by. */
 export class KubernetesCluster extends KubernetesApi implements Cluster, TaintedNodes, RuntimeClasses {
@@ -32,6 +33,10 @@ export class KubernetesCluster extends KubernetesApi implements Cluster, Tainted
     await this.patch(name, { metadata: { annotations: { [annotation]: null } }, spec: { unschedulable: null } });
   }
 
+  async unmark(name: string, annotation: string): Promise<void> {
+    await this.patch(name, { metadata: { annotations: { [annotation]: null } } });
+  }
+
   async pods(node: string): Promise<PodState[]> {
     return (await this.listPodsOn(node)).map(podState);
   }
@@ -53,23 +58,27 @@ export class KubernetesCluster extends KubernetesApi implements Cluster, Tainted
     }
   }
 
-  async taints(name: string): Promise<{ taints: NodeTaintState[]; version: string } | undefined> {
+  async taints(name: string): ReturnType<TaintedNodes["taints"]> {
     const node = await this.readNode(name);
     if (node === undefined) return undefined;
     const taints = (node.spec?.taints ?? []).map((taint) => nodeTaintState.parse(JSON.parse(JSON.stringify(taint))));
-    return { taints, version: node.metadata?.resourceVersion ?? "" };
+    const ours = markedTaints(node.metadata?.annotations?.[TAINTED_BY]);
+    return { taints, ours, version: node.metadata?.resourceVersion ?? "" };
   }
 
-  async setTaints(name: string, taints: NodeTaintState[], version: string): Promise<boolean> {
-    const body = { metadata: { resourceVersion: version }, spec: { taints: taints.length > 0 ? taints : null } };
+  async setTaints(name: string, { taints, ours }: NodeTaints, version: string): Promise<boolean> {
+    const metadata = { resourceVersion: version, annotations: { [TAINTED_BY]: taintMark(ours) } };
+    const body = { metadata, spec: { taints: taints.length > 0 ? taints : null } };
     return (await this.patch(name, body, { 409: "conflict" })) !== "conflict";
   }
 
-  async policyOf(name: string): Promise<string | undefined> {
+  async runtimeClass(name: string): Promise<FoundClass | undefined> {
     const found = await this.call(`RuntimeClass ${name}`, () => this.classes.readRuntimeClass({ name }), {
       404: undefined,
     });
-    return found?.metadata?.ownerReferences?.find(({ kind }) => kind === "ClusterPolicy")?.name;
+    if (found === undefined) return undefined;
+    const { ownerReferences = [], annotations = {} } = found.metadata ?? {};
+    return { policy: ownerReferences.find(({ kind }) => kind === "ClusterPolicy")?.name, annotations };
   }
 
   private async patch(name: string, body: object, instead: Record<number, any> = {}): Promise<unknown> {

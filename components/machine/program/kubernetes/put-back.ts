@@ -25,8 +25,8 @@ export async function putBack(task: PutBackTask, cluster: AppliedObjects, report
     // The API server may write a value in another way than we do, and then nothing has changed.
     else if (applied.metadata?.resourceVersion !== live.metadata?.resourceVersion) result.mended.push(titleOf(object));
   }
-  for (const title of result.made) report(`${title}: was gone, and is back`);
-  for (const title of result.mended) report(`${title}: differed from the stack, and is as the stack says again`);
+  for (const title of result.made) report(`${title}: was missing, and is restored`);
+  for (const title of result.mended) report(`${title}: differed from the stack, and is restored`);
   if (result.made.length + result.mended.length === 0)
     report(`equal: ${task.objects.length} objects are as they shall be`);
   return result;

@@ -2,27 +2,37 @@ import { formatDuration, parseDuration } from "../../duration";
 import { LimitReached, waitFor, type Clock } from "../clock";
 import { Failure } from "../failure";
 import type { Report } from "../progress";
-import type { FreeTask } from "../task";
+import type { FreeResult, FreeTask } from "../task";
 
-/** RuntimeClasses of a cluster, as far as it matters whose they are. */
+/** A RuntimeClass, as far as it tells whose it is. */
+export interface FoundClass {
+  /** Name of the ClusterPolicy that owns it; undefined when none does. */
+  policy: string | undefined;
+  annotations: Record<string, string>;
+}
+
+/** RuntimeClasses of a cluster. */
 export interface RuntimeClasses {
-  /** Name of the ClusterPolicy that owns the class; undefined when none does, or when there is no such class. */
-  policyOf(runtimeClass: string): Promise<string | undefined>;
+  /** The class of this name; undefined when there is none. */
+  runtimeClass(name: string): Promise<FoundClass | undefined>;
 }
 
 /**
  * Waits until a RuntimeClass is no longer the GPU Operator's. It goes by garbage collection, a while after the operator's
  * release, and a class of the same name cannot be made before. Changes nothing.
  *
- * @throws Failure at the limit: an operator of somebody else's is there.
+ * @param previous The answer of the last run; undefined at the first, when the stack has not made the class yet. So a class without
+ *   the stack's mark is somebody else's then; later it may be this stack's, of a release that set no marks.
+ * @throws Failure where the class is somebody else's, and at the limit: an operator of somebody else's is there.
  */
 export async function awaitFree(
   task: FreeTask,
   classes: RuntimeClasses,
   clock: Clock,
   report: Report,
-): Promise<{ runtimeClass: string }> {
-  const { runtimeClass, pollSeconds } = task;
+  previous: FreeResult | undefined,
+): Promise<FreeResult> {
+  const { runtimeClass, mark, pollSeconds } = task;
   const limit = parseDuration(task.limit);
   let told = false;
   try {
@@ -31,8 +41,14 @@ export async function awaitFree(
       limit,
       poll: pollSeconds * 1_000,
       look: async () => {
-        const policy = await classes.policyOf(runtimeClass);
-        if (policy === undefined) return { done: { runtimeClass } };
+        const found = await classes.runtimeClass(runtimeClass);
+        if (found?.policy === undefined) {
+          const owner = found?.annotations[mark.annotation] ?? "";
+          if (found !== undefined && previous === undefined && !owner.startsWith(mark.ours))
+            throw foreign(runtimeClass, owner);
+          return { done: { runtimeClass } };
+        }
+        const { policy } = found;
         if (!told)
           report(
             `waiting up to ${formatDuration(limit)} for RuntimeClass ${runtimeClass} of ClusterPolicy ${policy} to go`,
@@ -52,4 +68,19 @@ export async function awaitFree(
       },
     ]);
   }
+}
+
+/** @param owner What its mark says; empty where it has none. */
+function foreign(runtimeClass: string, owner: string): Failure {
+  return new Failure([
+    {
+      field: "devicePlugin",
+      problem: `RuntimeClass ${runtimeClass} is in the cluster already, ${owner === "" ? "and is not this stack's" : `made by ${owner.split(" ")[0]}`}`,
+      why: "the stack makes one of this name once the machines are upgraded, and Kubernetes would refuse it then",
+      remedy:
+        owner === ""
+          ? `kubectl delete runtimeclass ${runtimeClass}, then run again; running pods stay, and new pods of that class start once the stack has made its own`
+          : "let one stack have all GPU machines of the cluster",
+    },
+  ]);
 }

@@ -1,15 +1,31 @@
 import { isDeepStrictEqual } from "node:util";
+import { formatDuration } from "../../duration";
+import { LimitReached, waitFor, type Clock } from "../clock";
 import { Failure } from "../failure";
 import type { Report } from "../progress";
 import type { NodeTaintState, TaintResult, TaintTask } from "../task";
+import { taintMark } from "./taint-mark";
+
+/** Taints of a node. */
+export interface NodeTaints {
+  taints: NodeTaintState[];
+  /** Those that the node's annotation names as this program's, whether they are there or not. */
+  ours: NodeTaintState[];
+}
 
 /** Nodes of a cluster, as far as their taints go. */
 export interface TaintedNodes {
   /** Taints of a node and the version that they are of; undefined when the cluster has no such node. */
-  taints(node: string): Promise<{ taints: NodeTaintState[]; version: string } | undefined>;
-  /** Sets all taints of a node, provided that it is of that version still. False when it is not. */
-  setTaints(node: string, taints: NodeTaintState[], version: string): Promise<boolean>;
+  taints(node: string): Promise<(NodeTaints & { version: string }) | undefined>;
+  /** Sets all taints of a node and what is ours of them, provided that it is of that version still. False when it is not. */
+  setTaints(node: string, taints: NodeTaints, version: string): Promise<boolean>;
 }
+
+/** Milliseconds in which Kubernetes has to answer: less than Pulumi gives the resource, so that the program's own words come first. */
+const LIMIT = 240_000;
+
+/** Milliseconds between two tries. */
+const POLL = 1_000;
 
 /** A node's status changes every few seconds, and each change is a version: a lost race is tried again. */
 const ATTEMPTS = 20;
@@ -19,25 +35,29 @@ const ATTEMPTS = 20;
  * whoever applies a list takes away what others added meanwhile; here it is read, merged by key and effect, and written
  * only onto the version that was read.
  *
- * A taint that is there as wanted already is not ours: `untaint` will leave it. One of the same key and effect with another
- * value gets the stack's value.
+ * A taint that is there as wanted already is not ours, unless the node's annotation says so: `untaint` will leave it. One of the same
+ * key and effect with another value gets the stack's value.
  *
  * @param previous answer of the last run: its taints that are no longer wanted go.
+ * @throws Failure where there is no such node, or Kubernetes does not answer.
  */
 export async function taint(
   task: TaintTask,
   previous: TaintResult | undefined,
   nodes: TaintedNodes,
+  clock: Clock,
   report: Report,
 ): Promise<TaintResult> {
-  const before = previous?.added ?? [];
   let added: NodeTaintState[] = [];
-  const changed = await change(task, nodes, (taints) => {
+  const changed = await change(task, nodes, clock, ({ taints, ours }) => {
+    const before = [...(previous?.added ?? []), ...ours];
     added = task.taints.filter((wanted) => !has(taints, wanted) || has(before, wanted));
     const dropped = before.filter((old) => !task.taints.some((wanted) => sameTaint(wanted, old)));
     const kept = taints.filter((there) => !has(dropped, there));
-    return task.taints.reduce(putIn, kept);
+    return { taints: task.taints.reduce(putIn, kept), ours: added };
   });
+  if (changed === undefined)
+    throw stopped(task, "the cluster has no node of this name", "check the machine's name and the kubeconfig");
   report(changed ? `taint: ${task.taints.map(({ key }) => key).join(", ")}` : "equal: the node has its taints");
   return { added, changed };
 }
@@ -52,12 +72,11 @@ export async function dropTaints(
   { machine, taints = [] }: { machine: string; taints?: NodeTaintState[] | undefined },
   before: NodeTaintState[] = [],
   nodes: TaintedNodes | undefined,
+  clock: Clock,
   report: Report,
 ): Promise<void> {
   if (taints.length > 0 || before.length === 0 || nodes === undefined) return;
-  if ((await nodes.taints(machine)) === undefined) return;
-  const task = { machine, taints: [] };
-  const changed = await change(task, nodes, (there) => there.filter((taint) => !has(before, taint)));
+  const changed = await change({ machine, taints: [] }, nodes, clock, without(before));
   if (changed) report(`untaint: ${before.map(({ key }) => key).join(", ")}, which the stack no longer has`);
 }
 
@@ -71,44 +90,83 @@ export async function ownTaints(
   { machine, taints = [] }: { machine: string; taints?: NodeTaintState[] | undefined },
   before: NodeTaintState[] = [],
   nodes: TaintedNodes | undefined,
+  clock: Clock,
 ): Promise<NodeTaintState[]> {
   const added = taints.filter((wanted) => !has(before, wanted));
   if (added.length === 0 || nodes === undefined) return taints;
-  const there = (await nodes.taints(machine))?.taints ?? [];
-  return taints.filter((wanted) => has(before, wanted) || !has(there, wanted));
+  const found = await patiently({ machine, taints }, clock, () => nodes.taints(machine));
+  const { taints: there, ours } = found ?? { taints: [], ours: [] };
+  return taints.filter((wanted) => has(before, wanted) || has(ours, wanted) || !has(there, wanted));
 }
 
-/** Takes away what `taint` added, unless somebody gave it another value since. */
+/**
+ * Takes away what `taint` added, unless somebody gave it another value since.
+ *
+ * @returns whether a taint went.
+ * @throws Failure where Kubernetes does not answer.
+ */
 export async function untaint(
   task: TaintTask,
   previous: TaintResult | undefined,
   nodes: TaintedNodes,
+  clock: Clock,
   report: Report,
 ): Promise<{ changed: boolean }> {
-  const added = previous?.added ?? [];
-  // A node that is gone has no taint to take away.
-  if (added.length === 0 || (await nodes.taints(task.machine)) === undefined) return { changed: false };
-  const changed = await change(task, nodes, (taints) => taints.filter((there) => !has(added, there)));
-  report(changed ? `untaint: ${added.map(({ key }) => key).join(", ")}` : "untaint: they are gone already");
-  return { changed };
+  let gone: NodeTaintState[] = [];
+  await change(task, nodes, clock, (found) => {
+    const left = without(previous?.added ?? [])(found);
+    gone = found.taints.filter((there) => !has(left.taints, there));
+    return left;
+  });
+  report(gone.length > 0 ? `untaint: ${gone.map(({ key }) => key).join(", ")}` : "untaint: they are gone already");
+  return { changed: gone.length > 0 };
 }
 
-/** Reads, changes and writes; again when somebody else was faster. */
-async function change(
+/** Taints without those that were ours before and those that the annotation names. */
+const without =
+  (before: NodeTaintState[]) =>
+  ({ taints, ours }: NodeTaints): NodeTaints => ({
+    taints: taints.filter((there) => !has(before, there) && !has(ours, there)),
+    ours: [],
+  });
+
+/**
+ * Reads, changes and writes; again when somebody else was faster, or Kubernetes did not answer.
+ *
+ * @returns whether anything changed; undefined where the cluster has no such node, and so nothing to take away either.
+ */
+function change(
   task: TaintTask,
   nodes: TaintedNodes,
-  make: (taints: NodeTaintState[]) => NodeTaintState[],
-): Promise<boolean> {
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const found = await nodes.taints(task.machine);
-    if (found === undefined) {
-      throw stopped(task, "the cluster has no node of this name", "check the machine's name and the kubeconfig");
+  clock: Clock,
+  make: (found: NodeTaints) => NodeTaints,
+): Promise<boolean | undefined> {
+  return patiently(task, clock, async () => {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const found = await nodes.taints(task.machine);
+      if (found === undefined) return undefined;
+      const wanted = make(found);
+      if (isDeepStrictEqual(wanted.taints, found.taints) && taintMark(wanted.ours) === taintMark(found.ours))
+        return false;
+      if (await nodes.setTaints(task.machine, wanted, found.version)) return true;
     }
-    const wanted = make(found.taints);
-    if (isDeepStrictEqual(wanted, found.taints)) return false;
-    if (await nodes.setTaints(task.machine, wanted, found.version)) return true;
+    throw stopped(
+      task,
+      `somebody else changed the node during each of ${ATTEMPTS} attempts`,
+      "run again, and find out which program keeps changing the node",
+    );
+  });
+}
+
+async function patiently<T>(task: TaintTask, clock: Clock, ask: () => Promise<T>): Promise<T> {
+  try {
+    const what = `Kubernetes to answer of node ${task.machine}`;
+    return await waitFor(clock, { what, limit: LIMIT, poll: POLL, look: async () => ({ done: await ask() }) });
+  } catch (error) {
+    if (!(error instanceof LimitReached)) throw error;
+    const problem = `Kubernetes did not answer within ${formatDuration(LIMIT)} (last: ${error.missing})`;
+    throw stopped(task, problem, `see that \`kubectl get node ${task.machine}\` answers, then run again`);
   }
-  throw stopped(task, `the node changed under ${ATTEMPTS} attempts`, "run again; see what keeps writing to the node");
 }
 
 /** A taint takes the place of the one with its key and effect: Kubernetes allows one of each. */

@@ -4,8 +4,10 @@ import { customizationPath } from "../../../recipe/machine/containerd/containerd
 import { soundsLikeNvidia } from "../../../recipe/facts/extension";
 import { losses } from "../../../recipe/machine/losses";
 import { configPatchType, extensionsType, rivalPatches } from "../../../recipe/machine/omni";
+import type { Clock } from "../clock";
 import { Failure } from "../failure";
-import type { Omni, OmniMachineState } from "./server";
+import { askLast } from "../removal";
+import type { Omni, OmniContent, OmniMachineState } from "./server";
 import type { Report } from "../progress";
 import type { OmniTask } from "../task";
 
@@ -37,7 +39,7 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): P
   const different: OmniTask["resources"] = [];
   for (const resource of task.resources) {
     const there = await omni.resource(resource.metadata.type, resource.metadata.id);
-    if (!isDeepStrictEqual(there, { spec: resource.spec, labels: resource.metadata.labels })) different.push(resource);
+    if (there === undefined || !saysAll(there, resource)) different.push(resource);
   }
   // First, so that nothing which has another ID now is there twice meanwhile: Talos does not boot with two of some files.
   for (const { type, id } of stale) {
@@ -57,6 +59,12 @@ export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): P
     written: different.map(({ metadata }) => metadata.id),
     removed: stale.map(({ id }) => id),
   };
+}
+
+/** Omni prints fields of a spec that nobody wrote, such as `compresseddata: []` of a patch (siderolabs/omni, client/api/omni/specs/config_patch.go). */
+function saysAll({ spec, labels }: OmniContent, { spec: wanted, metadata }: OmniTask["resources"][number]): boolean {
+  const same = Object.entries(wanted).every(([key, value]) => isDeepStrictEqual(spec[key], value));
+  return same && isDeepStrictEqual(labels, metadata.labels);
 }
 
 /** All that would keep `applyToOmni` from giving Omni a machine's part. Changes nothing. */
@@ -80,9 +88,16 @@ export async function checkForOmni(task: OmniTask, omni: Omni): Promise<Failure[
 /**
  * Takes away what is ours in Omni, and nothing else. Omni then makes the image and the configuration without it, and
  * reboots the machine for it: who destroys a stack of Omni's machines takes the driver from them.
+ *
+ * @throws Failure where Omni does not answer.
  */
-export async function releaseFromOmni(task: OmniTask, omni: Omni, report: Report): Promise<{ removed: string[] }> {
-  const found = await ours(task, omni);
+export async function releaseFromOmni(
+  task: OmniTask,
+  omni: Omni,
+  clock: Clock,
+  report: Report,
+): Promise<{ removed: string[] }> {
+  const found = await askLast({ clock, machine: task.machine, who: "Omni" }, () => ours(task, omni));
   for (const { type, id } of found) {
     report(`release: ${id}`);
     await omni.delete(type, id);

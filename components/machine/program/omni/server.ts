@@ -32,14 +32,17 @@ export interface OmniImageState {
   extensions: string[];
 }
 
+/** What a resource that users write says; keys of `spec` as omnictl prints them. */
+export interface OmniContent {
+  spec: Record<string, unknown>;
+  labels: Record<string, string>;
+}
+
 /** An Omni, as the verbs see it: through omnictl. Source of its forms: siderolabs/omni, client/pkg/omnictl and client/api/omni/specs. */
 export interface Omni {
   patches(): Promise<OmniPatch[]>;
   /** A resource of ours as it is there; undefined when it is not. */
-  resource(
-    type: string,
-    id: string,
-  ): Promise<{ spec: Record<string, unknown>; labels: Record<string, string> } | undefined>;
+  resource(type: string, id: string): Promise<OmniContent | undefined>;
   /** Whether there is a cluster of this name. */
   hasCluster(name: string): Promise<boolean>;
   /** IDs of the resources of a type. */
@@ -71,7 +74,7 @@ export class OmniServer implements Omni {
     }));
   }
 
-  async resource(type: string, id: string): ReturnType<Omni["resource"]> {
+  async resource(type: string, id: string): Promise<OmniContent | undefined> {
     const [found] = await this.get(type, id);
     return found === undefined ? undefined : { spec: found.spec, labels: found.metadata.labels ?? {} };
   }

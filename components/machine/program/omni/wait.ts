@@ -73,7 +73,7 @@ export async function waitForOmni(task: OmniWaitTask, bench: OmniBench): Promise
       lines.map((line) => ({
         field: `machines.${task.machine}`,
         problem: `${line} (after ${formatDuration(limit)})`,
-        why: "Omni has not brought the machine to what it was told, so its GPUs are not there",
+        why: "Omni has not applied the wanted state to the machine, so its GPUs are not available",
         remedy: `look at \`omnictl get clustermachinestatus ${task.uuid} -o yaml\`, at locks and at the machine's own log, then run again`,
       })),
     );

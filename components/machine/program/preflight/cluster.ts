@@ -1,4 +1,4 @@
-import type { KubeConfig } from "@kubernetes/client-node";
+import type { KubeConfig, V1ManagedFieldsEntry } from "@kubernetes/client-node";
 import * as fs from "node:fs";
 import { KubernetesApi } from "../kubernetes/kubernetes-api";
 import { MANAGER } from "../kubernetes/manager";
@@ -78,12 +78,28 @@ export class RealAskedCluster extends KubernetesApi implements AskedCluster {
       if (owner === undefined || !spec?.volumeName) return [];
       const { name = "", namespace = "", managedFields = [] } = metadata ?? {};
       const { storageClassName: storageClass = "" } = spec;
-      // What the cluster filled in belongs to nobody (kubernetes.io/docs/reference/using-api/server-side-apply, field management).
-      const given = managedFields.some(
-        ({ manager, fieldsV1 }) =>
-          manager === MANAGER && "f:storageClassName" in ((fieldsV1 as { "f:spec"?: object })?.["f:spec"] ?? {}),
-      );
-      return [{ name, namespace, owner, storageClass, givenClass: given ? storageClass : undefined }];
+      return [
+        { name, namespace, owner, storageClass, givenClass: isClassGiven(managedFields) ? storageClass : undefined },
+      ];
     });
   }
+}
+
+/**
+ * Field managers of what a stack says. Pulumi's Kubernetes provider creates an object under a name of its own, whatever its annotation
+ * `pulumi.com/patchFieldManager` says; the first update hands all fields to the annotation's manager (pulumi-kubernetes ≥ 4.29,
+ * provider/pkg/await/await.go, Creation and fixCSAFieldManagers).
+ */
+const stackManagers = [MANAGER, "pulumi-kubernetes"];
+
+/**
+ * Whether a claim's class was given by a stack. What the cluster filled in belongs to nobody, or to Kubernetes' controller: the fields
+ * of a create are noted before admission sets the default class (kubernetes,
+ * staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
+ */
+export function isClassGiven(managedFields: Pick<V1ManagedFieldsEntry, "manager" | "fieldsV1">[]): boolean {
+  return managedFields.some(({ manager = "", fieldsV1 }) => {
+    const { "f:spec": spec = {} } = (fieldsV1 ?? {}) as { "f:spec"?: object };
+    return stackManagers.includes(manager) && "f:storageClassName" in spec;
+  });
 }

@@ -3,16 +3,19 @@ import { parseDuration, formatDuration } from "../../duration";
 import { foreignCredentials } from "../certificates";
 import { LimitReached, waitFor, type Clock } from "../clock";
 import { CallError, Failure, lastLine } from "../failure";
-import type { Machine } from "../machine";
+import type { Machine, NodeState } from "../machine";
 import { checkForOmni } from "../omni/apply";
 import type { Omni } from "../omni/server";
 import type { Report } from "../progress";
 import { askForChart } from "./chart";
 import type { AskedCluster, AskedNode } from "./cluster";
 import { askForInstallers } from "./installers";
-import { askMachines, remembered } from "./machines";
+import { takenAway } from "./handed-over";
+import { warnOfCordons } from "./left-cordoned";
+import { askMachines } from "./machines";
+import { remembered } from "./memory";
 import type { Places } from "./places";
-import type { PreflightResult, PreflightTask } from "./task";
+import type { PreflightAnswer, PreflightResult, PreflightTask } from "./task";
 import type { Web } from "./web";
 import { lostVolumes } from "./volumes";
 import { type MachineSide, ofOneCluster } from "./whose";
@@ -28,6 +31,8 @@ export interface Surroundings {
   places: Places;
   /** Undefined without a kubeconfig: the stack makes its cluster, or nobody asks Kubernetes. */
   cluster: AskedCluster | undefined;
+  /** State of a node; undefined where Kubernetes has none of that name. */
+  node: (name: string) => Promise<NodeState | undefined>;
   machineAt: (address: string) => Machine;
   /** Content of the talosconfig, for its context's name; undefined where it is not known. */
   talosconfig: string | undefined;
@@ -40,7 +45,8 @@ export interface Surroundings {
 
 /**
  * Asks for all that comes after the first reboot, before it: chart and repository, installer images, the Kubernetes API, whether
- * the credentials are of one cluster, whose the namespaces are, and what the machines would lose. Changes nothing.
+ * the credentials are of one cluster, whose the namespaces are, whether each machine is the node of its name, and what it would
+ * lose. Changes nothing.
  *
  * @param previous answer of the last run: what has not changed since is not asked about again.
  * @throws Failure with everything that is known to be missing; what cannot be told from here is let pass, and said.
@@ -49,7 +55,7 @@ export async function preflight(
   task: PreflightTask,
   around: Surroundings,
   previous: PreflightResult | undefined,
-): Promise<PreflightResult> {
+): Promise<PreflightAnswer> {
   const { web, places, report } = around;
   const before = previous?.machines ?? {};
   report(
@@ -60,18 +66,24 @@ export async function preflight(
   const kubernetes = inForce("kubeconfig")
     ? askKubernetes({ ...task, machines }, around, previous?.together)
     : noAnswer;
+  const nodes = kubernetes.then(
+    (answer) => answer.nodes ?? [],
+    () => [], // `found` has the error
+  );
   const found = await Promise.all([
     Promise.resolve(around.expired),
+    Promise.resolve(takenAway(task, before)),
     askForChart(task, web, places, report),
     askForInstallers(task.installers, web, places, report),
     kubernetes.then(({ findings }) => findings),
-    askMachines(machines, before, around),
+    askMachines(machines, before, { ...around, nodes }),
     ...task.omni.map((machine) => askOmni(machine, around)),
   ]);
   const findings = found.flat();
   if (findings.length > 0) throw new Failure(findings);
   const { together } = await kubernetes;
-  return { machines: remembered(task.machines, before), ...(together === undefined ? {} : { together }) };
+  if ((await nodes).length > 0) await warnOfCordons(machines, before, around.node, report);
+  return { ...remembered(task, before), ...(together === undefined ? {} : { together }) };
 }
 
 /** What Kubernetes' part of the questions found. */
@@ -79,6 +91,8 @@ interface KubernetesAnswer {
   findings: Findings;
   /** As in the result. */
   together?: string;
+  /** Nodes of the cluster; absent where they could not be had. */
+  nodes?: AskedNode[];
 }
 
 const noAnswer: Promise<KubernetesAnswer> = Promise.resolve({ findings: [] });
@@ -121,14 +135,14 @@ async function askKubernetes(
   const objects = [...(await foreignNamespaces(task, cluster)), ...(await volumesOf(task, cluster, report))];
   // The same credentials as the last time are of the same cluster: no machine is asked again.
   const pair = shortHash(JSON.stringify([cluster.server, cluster.authority, around.talosconfig]), 16);
-  if (pair === together) return { findings: objects, together };
+  if (pair === together) return { findings: objects, together, nodes };
   const { verdict, findings } = await foreignKubeconfig(task, nodes, around);
-  return { findings: [...objects, ...findings], ...(verdict === "yes" ? { together: pair } : {}) };
+  return { findings: [...objects, ...findings], nodes, ...(verdict === "yes" ? { together: pair } : {}) };
 }
 
 function unreachable({ drain }: PreflightTask, { server }: AskedCluster, within: string, report: Report): Findings {
   if (!drain) {
-    report(`Kubernetes at ${server}: no answer within ${within}; machines are not drained, so they go on`);
+    report(`Kubernetes at ${server}: no answer within ${within}; no machine is to be drained, so the update goes on`);
     return [];
   }
   return [

@@ -6,6 +6,8 @@ import { omniTask, upgradeTask } from "../task";
 const askedMachine = upgradeTask
   .pick({ machine: true, address: true, schematicId: true, installerImage: true, image: true, drop: true })
   .extend({
+    /** Who holds its configuration. */
+    configuration: z.enum(["owned", "adopted"]),
     /** Whether NVIDIA's extensions on it are the stack's to choose. */
     gpu: z.boolean(),
     /** Hash of all that may reboot it. Only its change matters: the machine is asked about again. */
@@ -52,12 +54,55 @@ export const preflightTask = z.strictObject({
 /** The task as the program reads it. */
 export type PreflightTask = z.infer<typeof preflightTask>;
 
-/** Answer of `preflight`: kept by Pulumi and handed back to the next one. */
-export const preflightResult = z.object({
-  /** Machines that were asked about, by name: by which hash, and the schematics that the stack brought them so far, the newest first. */
-  machines: z.record(z.string(), z.object({ wanted: z.string(), brought: z.array(z.string()) })),
-  /** Hash of the talosconfig and of the kubeconfig's cluster that were seen to be of one cluster. Absent where that could not be told. */
-  together: z.string().optional(),
+/** A machine in the answer. */
+const keptMachine = z.object({
+  /** Hash by which it was asked about; absent of a machine of Omni's. */
+  wanted: z.string().optional(),
+  /** Its history, by the place in `histories`; earlier releases wrote the schematics themselves. */
+  brought: z.union([z.number(), z.array(z.string())]).optional(),
+  /** Address or, of a machine of Omni's, UUID, by who holds the configuration. Earlier releases wrote none. */
+  owned: z.string().optional(),
+  adopted: z.string().optional(),
+  omni: z.string().optional(),
 });
+
+/** Answer of `preflight`: kept by Pulumi and handed back to the next one. */
+export const preflightResult = z
+  .object({
+    /** Machines of the stack, by name. */
+    machines: z.record(z.string(), keptMachine),
+    /** Schematics that the stack brought machines so far, the newest first; each history once. */
+    histories: z.array(z.array(z.string())).default([]),
+    /** Hash of the talosconfig and of the kubeconfig's cluster that were seen to be of one cluster. Absent where that could not be told. */
+    together: z.string().optional(),
+  })
+  .transform(({ machines, histories, together }) => ({
+    machines: Object.fromEntries(
+      Object.entries(machines).map(([name, { wanted, brought = [], ...places }]): [string, Remembered] => {
+        const owner = (["owned", "adopted", "omni"] as const).find((one) => places[one] !== undefined);
+        return [
+          name,
+          {
+            wanted,
+            brought: typeof brought === "number" ? (histories[brought] ?? []) : brought,
+            place: owner && { owner, at: places[owner]! },
+          },
+        ];
+      }),
+    ),
+    together,
+  }));
+/** The answer as the program writes it. */
+export type PreflightAnswer = z.input<typeof preflightResult>;
 /** The answer as the program reads it back. */
 export type PreflightResult = z.infer<typeof preflightResult>;
+
+/** What the last update remembers of a machine. */
+export interface Remembered {
+  /** Hash by which it was asked about; undefined of a machine of Omni's. */
+  wanted: string | undefined;
+  /** Schematics that the stack brought it so far, the newest first. */
+  brought: string[];
+  /** Who held its configuration, and its address or Omni's UUID of it; undefined where an earlier release wrote the answer. */
+  place: { owner: "owned" | "adopted" | "omni"; at: string } | undefined;
+}

@@ -5,7 +5,7 @@ import type { PreflightTask } from "./task";
 type Volume = PreflightTask["volumes"][number];
 
 /** What remains to who needs none of a volume's data. */
-export const giveUp = "to give the data up, take the workload out of the stack for one update";
+export const giveUp = "if you do not need the data, remove the workload from the stack for one update";
 
 /**
  * Volumes that the update would make anew, and their data lost: neither the class of a claim changes (kubernetes,

@@ -1,4 +1,5 @@
 import { parseAllDocuments } from "yaml";
+import type { Failure } from "../failure";
 import type { AskedNode } from "./cluster";
 
 /** What a machine shows of its cluster. */
@@ -31,6 +32,29 @@ export function ofOneCluster(machines: readonly MachineSide[], kubernetes: Kuber
   if (known.length === 0 || authority === undefined || nodes.length === 0) return "unknown";
   const theirs = certificatesOf(authority);
   return known.some((ours) => ours.some((one) => theirs.includes(one))) ? "yes" : "no";
+}
+
+/**
+ * Refuses a machine that is a node of another name, or behind the address of another machine: its own node would be cordoned and
+ * drained, and the other one would reboot with its pods. The boot id tells it. One that is of no node tells nothing, since a
+ * machine may be about to join, or its kubelet may not have said yet that it booted.
+ */
+export function anotherNode(
+  { machine, address }: { machine: string; address: string },
+  bootId: string,
+  nodes: readonly AskedNode[],
+): Failure["findings"] {
+  const same = nodes.filter((node) => node.bootId !== "" && node.bootId === bootId.trim());
+  // A node that got another name leaves the object of its old one behind, with the same boot.
+  if (same.length === 0 || same.some(({ name }) => name === machine)) return [];
+  return [
+    {
+      field: `machines.${machine}.address`,
+      problem: `the machine at ${address} is node ${same[0]!.name}`,
+      why: `the update would drain node ${machine} and reboot node ${same[0]!.name}, with its pods on it`,
+      remedy: `compare \`kubectl get nodes -o wide\`: give the machine its node's name, or ${machine} its own address`,
+    },
+  ];
 }
 
 /** Authorities of a machine's cluster: the one that signs, and those that it accepts besides (talos, v1alpha1 ClusterConfig). */

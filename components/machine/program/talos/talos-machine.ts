@@ -70,12 +70,14 @@ export class TalosMachine implements Machine {
     const [security] = parseResources(await this.ask("get", "securitystate", "-o", "json"));
     const { active = "", persistent = active } = await this.configurations();
     const commandLine = await this.read("/proc/cmdline");
+    const byImage = takesImageArgs(active, commandLine);
     return {
       ...(schematic ? { schematic } : {}),
       extensions: Object.fromEntries(metadata.map(({ name = "", version = "" }) => [name, version])),
       ...(commandLine === undefined ? {} : { commandLine: commandLine.trim() }),
-      configuredArgs: installArgs(persistent),
-      ...(takesImageArgs(active, commandLine) ? {} : { bootArgs: installArgs(active) }),
+      // A boot loader that takes the image's arguments never reads those of the configuration.
+      configuredArgs: byImage ? [] : installArgs(persistent),
+      ...(byImage ? {} : { bootArgs: installArgs(active) }),
       ...(platform?.spec?.platform === undefined ? {} : { platform: String(platform.spec.platform) }),
       ...(security?.spec?.secureBoot === undefined ? {} : { secureBoot: security.spec.secureBoot === true }),
     };

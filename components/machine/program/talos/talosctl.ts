@@ -83,7 +83,7 @@ export class Talosctl {
       });
       child.on("close", (code, signal) => {
         end();
-        const text = redact(Buffer.concat(errors).toString(), this.options.secrets);
+        const text = withoutDiff(redact(Buffer.concat(errors).toString(), this.options.secrets));
         if (late)
           reject(
             new CallError(
@@ -120,6 +120,14 @@ function startProblem(name: string, binary: string, error: NodeJS.ErrnoException
     : `${name}: ${binary} does not start: ${error.message}`;
 }
 
+/**
+ * What Talos says before it shows where two configurations differ (talos v1.13.0 internal/app/machined/pkg/runtime/v1alpha1/
+ * v1alpha1_runtime.go, CanApplyImmediate): their lines may be secret, and say nothing of the failure.
+ */
+function withoutDiff(text: string): string {
+  return text.split(/\n\s*diff:/, 1)[0]!;
+}
+
 function quote(text: string): string {
   const lines = text.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("WARNING:"));
   return lines.length === 0 ? "" : `: ${lines.slice(-QUOTED_LINES).join("\n").trim()}`;
@@ -131,6 +139,7 @@ function quote(text: string): string {
  */
 const PROBLEMS: [RegExp, CallProblem][] = [
   [/not yet valid/i, "unreachable"],
+  [/code = InvalidArgument/i, "refused"], // what follows may quote a configuration
   [/x509|tls: |code = (Unauthenticated|PermissionDenied)|no such host/i, "refused"],
   [/code = Unimplemented/i, "unimplemented"],
   [/code = (FailedPrecondition|Aborted)|locked|already in progress/i, "busy"],

@@ -28,11 +28,18 @@ export type TaintResult = z.infer<typeof taintResult>;
 export const freeTask = z.strictObject({
   /** RuntimeClass that the stack is about to make. */
   runtimeClass: z.string().min(1),
+  /** Annotation that names an object's owner, and how its value begins where that is this stack. */
+  mark: z.strictObject({ annotation: z.string(), ours: z.string() }),
   limit: duration,
   pollSeconds,
 });
 /** The task of `await-free` as the program reads it. */
 export type FreeTask = z.infer<typeof freeTask>;
+
+/** Answer of `await-free`; without a kubeconfig it names no class. */
+export const freeResult = z.object({ runtimeClass: z.string().optional() });
+/** The answer of `await-free`. */
+export type FreeResult = z.infer<typeof freeResult>;
 
 /** Task of `put-back`. */
 export const putBackTask = z.strictObject({

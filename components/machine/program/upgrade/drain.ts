@@ -4,12 +4,7 @@ import { CallError, Failure } from "../failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
 import type { Cluster, PodState } from "../machine";
 import type { Report } from "../progress";
-
-/** Marks a node that this program cordoned. A node cordoned by anybody else does not have it, and is never uncordoned by us. */
-export const CORDONED_BY = "talos-gpu.dev/cordoned-by";
-
-/** Value of the mark. */
-const OURS = "talos-gpu";
+import { bringsOf, CORDONED_BY, giveUp } from "../kubernetes/cordon-mark";
 
 /** What a drain needs. */
 export interface Draining {
@@ -17,6 +12,8 @@ export interface Draining {
   clock: Clock;
   /** Node name. */
   node: string;
+  /** Schematic that the update brings. */
+  brings: string;
   /** Milliseconds. */
   limit: number;
   /** Milliseconds. */
@@ -34,7 +31,7 @@ export interface Draining {
  * @returns one line on what was done.
  * @throws Failure when pods are left at the limit; it names them and the node that stays cordoned.
  */
-export async function drain({ cluster, clock, node, limit, poll, report }: Draining): Promise<string> {
+export async function drain({ cluster, clock, node, brings, limit, poll, report }: Draining): Promise<string> {
   /** Whether somebody else cordoned it; undefined before it was looked at. */
   let foreign: boolean | undefined;
   const refusals = new Map<string, string>();
@@ -55,7 +52,9 @@ export async function drain({ cluster, clock, node, limit, poll, report }: Drain
           if (await cluster.isAlone())
             return { done: `node ${node} is the only one, its pods have nowhere to go: not drained` };
           const cordoned = state.unschedulable && state.annotations[CORDONED_BY] === undefined;
-          if (!cordoned) await cluster.cordon(node, CORDONED_BY, OURS);
+          // What an earlier update brought stays said: this one may fail before it brings its own.
+          const mark = [...new Set([brings, ...bringsOf(state)])].join();
+          if (!cordoned) await cluster.cordon(node, CORDONED_BY, mark);
           foreign = cordoned;
         }
         left = (await cluster.pods(node)).filter((pod) => mustGo(pod) && (state.ready || !pod.terminating));
@@ -78,8 +77,8 @@ export async function drain({ cluster, clock, node, limit, poll, report }: Drain
     if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
     const why = `the machine was not upgraded and not rebooted${foreign === undefined ? "" : `; node ${node} is left cordoned`}`;
     const then = foreign
-      ? "then run again; the node was cordoned before we came"
-      : `then run again, or \`kubectl uncordon ${node}\` to give up`;
+      ? "then run again; the node was already cordoned before this update"
+      : `then run again, or \`${giveUp(node)}\` to give up`;
     const field = `machines.${node}`;
     if (!(error instanceof LimitReached) || left.length === 0) {
       const problem =
@@ -119,7 +118,7 @@ export async function uncordon({ cluster, clock, node, limit, poll }: Draining):
         if (state === undefined) return { done: `node ${node} is not in Kubernetes` };
         if (state.annotations[CORDONED_BY] === undefined) {
           return {
-            done: `node ${node} ${state.unschedulable ? "stays cordoned: it was not cordoned by us" : "is not cordoned"}`,
+            done: `node ${node} ${state.unschedulable ? "stays cordoned, since somebody else cordoned it" : "is not cordoned"}`,
           };
         }
         if (!state.ready) return { not: "not ready" };

@@ -1,15 +1,18 @@
 import { formatDuration } from "../../duration";
 import { LimitReached, waitFor } from "../clock";
 import { Failure, isTransient } from "../failure";
-import type { Cluster } from "../machine";
+import type { Cluster, NodeState } from "../machine";
 import type { UpgradeTask } from "../task";
-import { CORDONED_BY, type Draining } from "./drain";
+import type { Draining } from "./drain";
+import { bringsOf, CORDONED_BY, isCordonedByUs } from "../kubernetes/cordon-mark";
 
 /** What an earlier run that was cut off has left: its cordon, or a machine that is seen to be down. */
 export interface EarlierRun {
-  /** Whether the node bears our mark; undefined where Kubernetes did not answer. */
+  /** Whether the node is cordoned by us; undefined where Kubernetes did not answer. */
   cordoned: boolean | undefined;
   maybeDown: boolean;
+  /** Schematics that it was about to bring. */
+  brings: string[];
 }
 
 /**
@@ -20,19 +23,27 @@ export async function earlierRun(
   { machine, role }: Pick<UpgradeTask, "machine" | "role">,
   cluster: Cluster | undefined,
 ): Promise<EarlierRun> {
-  if (cluster === undefined) return { cordoned: false, maybeDown: false };
+  if (cluster === undefined) return { cordoned: false, maybeDown: false, brings: [] };
   try {
-    const node = await cluster.node(machine);
-    const cordoned = node?.annotations[CORDONED_BY] !== undefined;
-    return { cordoned, maybeDown: cordoned || node?.ready === false };
+    const node = await lookAt(machine, cluster);
+    const cordoned = isCordonedByUs(node);
+    return { cordoned, maybeDown: cordoned || node?.ready === false, brings: bringsOf(node) };
   } catch (error) {
     if (!isTransient(error)) throw error;
-    return { cordoned: undefined, maybeDown: role === "controlplane" };
+    return { cordoned: undefined, maybeDown: role === "controlplane", brings: [] };
   }
 }
 
+/** Reads a node. Somebody has uncordoned one that takes pods and bears our mark: the mark goes, so that their next cordon is theirs. */
+async function lookAt(name: string, cluster: Cluster): Promise<NodeState | undefined> {
+  const node = await cluster.node(name);
+  if (node !== undefined && !node.unschedulable && node.annotations[CORDONED_BY] !== undefined)
+    await cluster.unmark(name, CORDONED_BY);
+  return node;
+}
+
 /**
- * Waits until Kubernetes says whether the node bears our mark: an API server that boots with the machine answers a while after
+ * Waits until Kubernetes says whether the node is cordoned by us: an API server that boots with the machine answers a while after
  * the machine does.
  *
  * @throws Failure at the limit.
@@ -43,7 +54,7 @@ export async function awaitCordonWord({ cluster, clock, node, limit, poll }: Dra
       what: `Kubernetes to say whether node ${node} is cordoned`,
       limit,
       poll,
-      look: async () => ({ done: (await cluster.node(node))?.annotations[CORDONED_BY] !== undefined }),
+      look: async () => ({ done: isCordonedByUs(await lookAt(node, cluster)) }),
     });
   } catch (error) {
     if (!(error instanceof LimitReached)) throw error;

@@ -3,6 +3,7 @@ import type { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor, type Clock } from "../clock";
 import { CallError, Failure, isTransient, lastLine } from "../failure";
 import type { Cluster, Machine } from "../machine";
+import type { AskedNode } from "../preflight/cluster";
 import type { Report } from "../progress";
 import type { UpgradeTask } from "../task";
 
@@ -16,6 +17,8 @@ export interface Workbench {
   others: Map<string, Machine>;
   /** Kubernetes; undefined without credentials. */
   cluster: Cluster | undefined;
+  /** Nodes of the cluster; undefined without credentials: then nobody asks whether the machine is the node of its name. */
+  nodes: (() => Promise<AskedNode[]>) | undefined;
   /** Version of talosctl. */
   clientVersion: string;
   clock: Clock;
@@ -106,7 +109,7 @@ export async function reboot(rebooting: Rebooting): Promise<boolean> {
         } catch (error) {
           if (!isTransient(error)) throw error;
           if ((error as CallError).problem === "unreachable") drops++;
-          report(`reboot: not taken on yet (${lastLine(error)}), looking at the machine`);
+          report(`reboot: the machine has not accepted the request yet (${lastLine(error)}); checking the machine`);
         }
         return { not: "the boot id has not changed" };
       },

@@ -5,11 +5,11 @@ export function costOf(pod: PodState): string[] {
   const name = `${pod.namespace}/${pod.name}`;
   return [
     ...(pod.controller === undefined
-      ? [`pod ${name} has no controller: nobody makes it again once it is evicted`]
+      ? [`pod ${name} has no controller, so nothing recreates it after the eviction`]
       : []),
     ...(pod.localStorage ? [`pod ${name} loses what it keeps in an emptyDir`] : []),
     ...((pod.gpus ?? 0) > 0
-      ? [`pod ${name} holds ${pod.gpus === 1 ? "a GPU" : `${pod.gpus} GPUs`}: what it computes is cut off`]
+      ? [`pod ${name} holds ${pod.gpus === 1 ? "a GPU" : `${pod.gpus} GPUs`}: its computation is interrupted`]
       : []),
   ];
 }
@@ -24,7 +24,7 @@ export function holding(pod: PodState, refused: string | undefined): { reason: s
   const finalizers = pod.finalizers ?? [];
   if (finalizers.length > 0) {
     return {
-      reason: `it was told to go, and waits for ${finalizers.join(", ")}`,
+      reason: `it is being deleted, and waits for ${finalizers.join(", ")}`,
       decides: `whoever put the finalizer there decides: look at \`kubectl -n ${pod.namespace} get pod ${pod.name} -o yaml\``,
     };
   }
@@ -37,17 +37,20 @@ export function holding(pod: PodState, refused: string | undefined): { reason: s
 
 /** Of a pod that was not told to go at all: Kubernetes did not answer when it was its turn. */
 export function unanswered(last: string): { reason: string; decides: string } {
-  return { reason: `it was not told to go (last: ${last})`, decides: "see that the Kubernetes API answers" };
+  return {
+    reason: `the update could not ask for its eviction (last: ${last})`,
+    decides: "check that the Kubernetes API answers",
+  };
 }
 
 /** Who decides on a refusal, by the API's words (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go, and the admission plugin NamespaceLifecycle). */
 function whoDecides(namespace: string, refused: string): string {
   if (/more than one PodDisruptionBudget/.test(refused))
-    return `whoever owns the disruption budgets of the namespace ${namespace} decides: Kubernetes evicts no pod that more than one selects, so let them leave it one (\`kubectl -n ${namespace} get pdb\`)`;
+    return `whoever owns the disruption budgets of the namespace ${namespace} decides: Kubernetes evicts no pod that several disruption budgets select, so the owner must change them until only one selects it (\`kubectl -n ${namespace} get pdb\`)`;
   if (/namespace \S+ is being terminated/.test(refused))
     return `whoever deletes the namespace ${namespace} decides: its pods go with it; \`kubectl get namespace ${namespace} -o yaml\` says what it waits for`;
   const budget = /disruption budget (\S+)/.exec(refused)?.[1];
   return budget === undefined
     ? `whoever owns the namespace ${namespace} decides`
-    : `whoever owns the disruption budget ${namespace}/${budget} decides: let them add replicas elsewhere, or loosen it`;
+    : `whoever owns the disruption budget ${namespace}/${budget} decides: the owner must add replicas on other nodes, or relax the budget`;
 }

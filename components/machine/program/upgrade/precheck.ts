@@ -5,8 +5,10 @@ import { unheardArgs } from "../../../recipe/machine/unheard-args";
 import { formatDuration } from "../../duration";
 import type { BootGuard } from "./boot-guard";
 import { LimitReached, waitFor, type Clock } from "../clock";
-import { CallError, Failure } from "../failure";
+import { CallError, Failure, lastLine } from "../failure";
 import type { Machine, MachineStatus } from "../machine";
+import type { AskedNode } from "../preflight/cluster";
+import { anotherNode } from "../preflight/whose";
 import type { UpgradeTask } from "../task";
 import { checkControlPlanes } from "./control-planes";
 import type { Workbench } from "./install";
@@ -86,7 +88,7 @@ export function checkClient(client: string, running: string, wanted: string): Fi
       {
         field: "talosctl",
         problem: `its version ${JSON.stringify(client)} is not a release`,
-        why: "whether it speaks to the machine cannot be known",
+        why: "so the update cannot tell whether it works with the machine",
         remedy: `install talosctl ${running}`,
       },
     ];
@@ -118,7 +120,7 @@ export function checkPath(machine: string, running: string, wanted: string): Fin
  * only of a machine that the stack takes over: where it runs the image that an earlier update brought, what is missing now was taken
  * out of the stack on purpose.
  *
- * @param brought schematic of the last update that ended well; undefined on the first.
+ * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
  */
 export async function checkImage(
   task: Pick<UpgradeTask, "machine" | "image" | "installerImage" | "drop" | "modules">,
@@ -143,10 +145,29 @@ export async function checkImage(
   ];
 }
 
+/** Milliseconds for Kubernetes to list its nodes: where it does not, the drain tells. */
+const NODES = 60_000;
+
+/** Whether the machine is the node of its name, which is the one that is drained. */
+async function checkNode(task: UpgradeTask, { machine, nodes, clock, report }: Workbench): Promise<Findings> {
+  if (nodes === undefined) return [];
+  const poll = task.pollSeconds * 1_000;
+  const what = "the nodes of the cluster";
+  const listed = await waitFor(clock, {
+    ...{ what, limit: NODES, poll },
+    look: async () => ({ done: await nodes() }),
+  }).catch((error: unknown): AskedNode[] => {
+    if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
+    report(`precheck: not known whether the machine is node ${task.machine} (${lastLine(error)})`);
+    return [];
+  });
+  return anotherNode(task, await machine.bootId(), listed);
+}
+
 /**
  * Everything that is looked at before a machine is disturbed; throws with all that is wrong.
  *
- * @param brought schematic of the last update that ended well; undefined on the first.
+ * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
  * @param paused whether the machine's boot is paused.
  */
 export async function precheck(
@@ -160,6 +181,7 @@ export async function precheck(
     ...checkClient(bench.clientVersion, before.talosVersion, task.talosVersion),
     ...checkPath(task.machine, before.talosVersion, task.talosVersion),
     ...(await checkControlPlanes(task, bench, paused)),
+    ...(await checkNode(task, bench)),
     ...(runsImage(before, task) ? [] : await checkImage(task, bench.machine, before.schematicId, brought)),
   ];
   if (task.drain && bench.cluster === undefined) {

@@ -17,10 +17,10 @@ import {
   driverProblems,
   imageFailure,
   loadedDriver,
-  missingArgs,
   observe,
   runsImage,
   stillStaged,
+  unheardArgs,
   verifyDriver,
   type Observed,
 } from "./verify";
@@ -50,10 +50,8 @@ export class UpgradeRun {
       remedy: `correct what the machine's configuration says there (\`talosctl -n ${task.address} edit machineconfig\` ends the pause) or the stack's part of it`,
       report,
     });
-    this.draining =
-      cluster === undefined
-        ? undefined
-        : { cluster, clock, node: task.machine, limit: this.limits.drain, poll: this.poll, report };
+    const { machine: node, schematicId: brings } = task;
+    this.draining = cluster && { cluster, clock, node, brings, limit: this.limits.drain, poll: this.poll, report };
   }
 
   /** What an earlier run left. A machine that may be down gets the time of a reboot to answer. */
@@ -108,7 +106,7 @@ export class UpgradeRun {
         return this.compare(await this.reach({ maybeDown: true }));
       }
       this.bench.report(
-        `reach: ${paused}; another configuration waits for the next boot, so the program reboots into it`,
+        `reach: ${paused}; a corrected configuration is staged, so the program reboots the machine into it`,
       );
     }
     const way = wayOf({
@@ -183,11 +181,11 @@ export class UpgradeRun {
     await this.phases.run("verify", `modules, driver and extension services, up to ${formatDuration(limit)}`, () =>
       verifyDriver({ machine: bench.machine, task, clock: bench.clock, guard, limit, poll }),
     );
-    const lacking = await this.patiently(() => missingArgs(bench.machine, task));
-    if (lacking.length > 0)
+    const unheard = await this.patiently(() => unheardArgs(bench.machine, task));
+    if (unheard.length > 0)
       bench.report(
-        `warning: ${task.machine}: its kernel was started without ${lacking.join(" ")}: GRUB takes no arguments from the image ` +
-          "unless the machine's configuration says machine.install.grubUseUKICmdline",
+        `warning: ${task.machine}: its kernel was not started as kernelArgs says (${unheard.join(" ")}): GRUB takes no arguments from ` +
+          "the image unless the machine's configuration says machine.install.grubUseUKICmdline",
       );
   }
 

@@ -1,5 +1,6 @@
 import type { UpgradeResult, UpgradeTask } from "../task";
 import type { Workbench } from "./install";
+import { giveUp } from "../kubernetes/cordon-mark";
 import { UpgradeRun } from "./run";
 import { STAYS_CORDONED } from "./stays-cordoned";
 
@@ -20,7 +21,7 @@ export async function upgrade(
     return await bring(run, bench, previous);
   } catch (error) {
     const { cordoned } = await run.earlier().catch(() => ({ cordoned: false }));
-    if (cordoned) bench.report(`node ${task.machine} ${STAYS_CORDONED}; \`kubectl uncordon ${task.machine}\` gives up`);
+    if (cordoned) bench.report(`node ${task.machine} ${STAYS_CORDONED}; \`${giveUp(task.machine)}\` gives up`);
     throw error;
   }
 }
@@ -40,7 +41,10 @@ async function bring(
       return run.result(false, before);
     }
   }
-  if (way !== "none") await run.precheck(before, previous?.schematicId, paused);
+  if (way !== "none") {
+    const brought = [previous?.schematicId, ...earlier.brings].find((id) => id === before.schematicId);
+    await run.precheck(before, brought, paused);
+  }
   const reboots = way === "reboot" || (way === "live" && !(await run.applied()));
   const after = reboots ? await run.reboot(before) : undefined;
   await run.verify();

@@ -83,11 +83,20 @@ function isDriver(driver: string, wanted: string): boolean {
   return driver === wanted || (/^\d+$/.test(wanted) && driver.startsWith(`${wanted}.`));
 }
 
-/** Kernel arguments of the stack that the kernel was started without. */
-export async function missingArgs(machine: Machine, { image }: Pick<UpgradeTask, "image">): Promise<string[]> {
+/** Kernel arguments of the stack that the kernel's command line does not follow. */
+export async function unheardArgs(machine: Machine, { image }: Pick<UpgradeTask, "image">): Promise<string[]> {
   if (image.kernelArgs.length === 0) return [];
-  const given = await machine.read("/proc/cmdline");
-  return given === undefined ? [] : image.kernelArgs.flatMap(words).filter((arg) => !words(given).includes(arg));
+  const text = await machine.read("/proc/cmdline");
+  if (text === undefined) return [];
+  const given = words(text);
+  const wanted = image.kernelArgs.flatMap(words);
+  return wanted.filter((arg) => {
+    // `-x` and `-x=1` take away what Talos brings, and are themselves on no command line (go-procfs v0.1.2, procfs/cmdline.go, AppendAll).
+    if (!/^-./.test(arg)) return !given.includes(arg);
+    const gone = arg.slice(1);
+    const isGone = (word: string): boolean => word === gone || (!gone.includes("=") && word.startsWith(`${gone}=`));
+    return given.some((word) => isGone(word) && !wanted.includes(word));
+  });
 }
 
 /** What the wait for the driver needs. */

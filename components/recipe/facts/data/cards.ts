@@ -191,7 +191,7 @@ export const cards: Card[] = [
     ["H100 80GB HBM3", 81559, { default: 700, min: 200, max: 700 }, { mig: "H100-80" }],
     ["H100 NVL", 95830, board(400), { mig: "H100-94" }],
     ["H200", 143771, { default: 700, min: 200, max: 700 }, { mig: "H200" }],
-    ["H200 NVL", 143771, board(600), { mig: "H200" }],
+    ["H200 NVL", 143771, board(600), { mig: "H200 NVL" }],
   ]),
   ...line(blackwell, true, [
     ["RTX 5050", 8151, 130],
@@ -222,6 +222,8 @@ export const cardAliases: Record<string, string> = {
   "RTX PRO 6000": "RTX PRO 6000 Blackwell Workstation Edition",
   "RTX PRO 6000 Blackwell": "RTX PRO 6000 Blackwell Workstation Edition",
   "RTX PRO 6000 Server": "RTX PRO 6000 Blackwell Server Edition",
+  "RTX PRO 4500 32GB": "RTX PRO 4500 Blackwell",
+  "RTX PRO 4500 Blackwell 32GB": "RTX PRO 4500 Blackwell",
   "RTX 6000 Ada": "RTX 6000 Ada Generation",
   "RTX 5000 Ada": "RTX 5000 Ada Generation",
   "RTX 4000 Ada": "RTX 4000 Ada Generation",

@@ -39,5 +39,11 @@ export const capabilities: [start: string, computeCapability: string][] = [
  */
 export const chipsWithMig = ["GA100", "GH100", "GB100", "GB102", "GB110", "GB202"];
 
+/**
+ * Cards with MIG, by their name in the list of PCI IDs, whose chip is in cards without MIG too. Source: NVIDIA MIG user guide, edition
+ * 610, supported GPUs; NVIDIA AI Enterprise 8, vGPU types of Blackwell (Server Edition).
+ */
+export const cardsWithMig = ["RTX PRO 4500 Blackwell", "RTX PRO 4500 Blackwell Server Edition"];
+
 /** Oldest driver where a chip needs a newer one than its architecture. Source: CUDA 12.9 release notes (first for 10.3). */
 export const minDriverOfChip: Record<string, string> = { GB110: "575.51.03", GB20B: "580.65.06" };

@@ -1,7 +1,8 @@
 /**
- * MIG geometries. Sources: NVIDIA MIG user guide (profiles and counts); NVIDIA/mig-parted v0.15.0,
- * deployments/systemd/config-default.yaml (`all-balanced`; every profile of H20, GH200, B300, GB200 and GB300, which the
- * guide has no tables of); `nvidia-smi mig -lgip` of an H200 (its counts).
+ * MIG geometries. Sources: NVIDIA MIG user guide (profiles and counts; drivers: its edition 620, "Deployment Considerations");
+ * NVIDIA/mig-parted v0.15.0, deployments/systemd/config-default.yaml (`all-balanced`; every profile of H20, GH200, B300, GB200
+ * and GB300, which the guide has no tables of; the devices that a configuration names, which are the same in gpu-operator v25.10.1
+ * to v26.7.0, assets/state-mig-manager/0400_configmap.yaml); `nvidia-smi mig -lgip` of an H200 (its counts).
  */
 
 /** How a card can be split. */
@@ -10,6 +11,11 @@ export interface MigGeometry {
   profiles: Record<string, number>;
   /** What `all-balanced` makes of one card; undefined where mig-parted has none. */
   balanced?: Record<string, number>;
+  /**
+   * Profiles of the card that are not in `profiles`, because the MIG manager's configuration of that name lists other devices
+   * alone: it reports success and splits nothing. Default: none.
+   */
+  unlisted?: readonly string[];
   /** Oldest driver with MIG on this card. */
   minDriver: string;
   /**
@@ -56,10 +62,22 @@ export const migGeometries = {
     balanced: { "1g.18gb": 2, "2g.35gb": 1, "3g.71gb": 1 },
     minDriver: "550.90.07",
   },
+  // all-1g.35gb names the devices of H200 SXM and GB300, 0x2335 and 0x31C2; that of H200 NVL is 0x233B.
+  "H200 NVL": {
+    profiles: { "1g.18gb": 7, "2g.35gb": 3, "3g.71gb": 2, "4g.71gb": 1, "7g.141gb": 1 },
+    balanced: { "1g.18gb": 2, "2g.35gb": 1, "3g.71gb": 1 },
+    unlisted: ["1g.35gb"],
+    minDriver: "550.90.07",
+  },
   // H20, GH200 with 96 GB, H100 with 96 GB.
   "H100-96": {
     profiles: { "1g.12gb": 7, "1g.24gb": 4, "2g.24gb": 3, "3g.48gb": 2, "4g.48gb": 1, "7g.96gb": 1 },
     balanced: { "1g.12gb": 2, "2g.24gb": 1, "3g.48gb": 1 },
+    minDriver: "525.85.12",
+  },
+  // all-balanced does not name its device, 0x2338.
+  "H100 SXM5 96GB": {
+    profiles: { "1g.12gb": 7, "1g.24gb": 4, "2g.24gb": 3, "3g.48gb": 2, "4g.48gb": 1, "7g.96gb": 1 },
     minDriver: "525.85.12",
   },
   "GH200-144": {
@@ -75,7 +93,7 @@ export const migGeometries = {
   B300: {
     profiles: { "1g.34gb": 7, "1g.67gb": 4, "2g.67gb": 3, "3g.135gb": 2, "4g.135gb": 1, "7g.269gb": 1 },
     balanced: { "1g.34gb": 2, "2g.67gb": 1, "3g.135gb": 1 },
-    minDriver: "570.133.20",
+    minDriver: "580.82.07",
   },
   // Two lists are in use for it: mig-parted's balanced one has 3g.93gb, and its single profiles name 3g.95gb and 7g.189gb, too.
   GB200: {
@@ -94,6 +112,7 @@ export const migGeometries = {
     balanced: { "1g.23gb": 2, "2g.47gb": 1, "3g.93gb": 1 },
     minDriver: "570.133.20",
   },
+  // The guide has a driver of GB300 in a DGX Station alone (595.58.03); all others need that of their chip (data/chips.ts).
   GB300: {
     profiles: { "1g.35gb": 7, "1g.70gb": 4, "2g.70gb": 3, "3g.139gb": 2, "4g.139gb": 1, "7g.278gb": 1 },
     balanced: { "1g.35gb": 2, "2g.70gb": 1, "3g.139gb": 1 },
@@ -105,22 +124,29 @@ export const migGeometries = {
     minDriver: "575.51.03",
     graphics: true,
   },
-  // The filter of all-balanced names the Server Edition's device alone, 0x2BB510DE: on the others the MIG manager reports
-  // success and splits nothing (mig-parted v0.12.3, deployments/systemd/config-default.yaml).
+  // all-balanced names the Server Edition's device alone, 0x2BB5. The other profiles are those of all editions (the guide;
+  // `nvidia-smi mig -lgip`).
   "RTX PRO 6000": {
     profiles: { "1g.24gb": 4, "2g.48gb": 2, "4g.96gb": 1 },
     minDriver: "575.51.03",
+    graphics: true,
   },
 } as const satisfies Record<string, MigGeometry>;
 
 /** Name of a geometry, as the table of cards refers to it. */
 export type MigGeometryName = keyof typeof migGeometries;
 
-/** Geometry of cards that stand in the list of PCI IDs alone, by their name there. */
+/** Geometry of cards that stand in the list of PCI IDs alone, by their name there. A device that mig-parted does not know has none. */
 export const migOfListedCards: Readonly<Record<string, MigGeometryName>> = {
   H20: "H100-96",
   "H100 96GB": "H100-96",
-  "H100 SXM5 96GB": "H100-96",
+  "H100 SXM5 96GB": "H100 SXM5 96GB",
+  "A800-SXM4-80GB": "A100-80",
+  "A800 80GB PCIe": "A100-80",
+  "A800 40GB PCIe": "A100-40",
+  H800: "H100-80",
+  "H800 PCIe": "H100-80",
+  "H800L 94GB": "H100-94",
   "GH200 120GB": "H100-96",
   "GH200 480GB": "H100-96",
   "GH200 144G HBM3e": "GH200-144",

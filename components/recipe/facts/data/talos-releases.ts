@@ -3,7 +3,8 @@
  * A new release is a new line here. Sources:
  * drivers and toolkit: siderolabs/extensions, nvidia-gpu/vars.yaml, read at every tag v1.8.0 to v1.14.0-rc.1, which 1.14.0
  * (2026-09-03) brings unchanged (siderolabs/extensions#1228);
- * containerd: siderolabs/talos, hack/cri-plugin.part and the release notes of the minor;
+ * containerd: siderolabs/talos, pkg/machinery/constants/constants.go (DefaultContainerdVersion), read at every tag v1.8.0 to
+ * v1.13.9, and at v1.14.0-rc.1;
  * Kubernetes: siderolabs/talos v1.14.0-rc.1, pkg/machinery/compatibility/talos1NN.
  */
 
@@ -45,24 +46,40 @@ export const driverRows: DriverRow[] = [
   { minor: 14, from: 0, to: 0, lts: "580.178.04", production: "595.91.07", toolkit: "1.19.1" },
 ];
 
+/** One range of patch releases with the same minor of containerd. */
+export interface ContainerdRow {
+  /** First patch release of the range, and the last one that was read. */
+  from: number;
+  to: number;
+  /** containerd of the first release of the range. */
+  version: string;
+}
+
 /** What holds for all releases of a minor. */
 export interface MinorRow {
   minor: number;
-  /** containerd of the minor's first release. */
-  containerd: string;
+  /** containerd, by the minor's patch releases; oldest first. */
+  containerd: ContainerdRow[];
   /** First and last Kubernetes minor that this Talos runs. */
   kubernetes: { from: number; to: number };
 }
 
 /** Every minor that this package knows, oldest first. */
 export const minorRows: MinorRow[] = [
-  { minor: 8, containerd: "2.0.0-rc.4", kubernetes: { from: 26, to: 31 } },
-  { minor: 9, containerd: "2.0.1", kubernetes: { from: 27, to: 32 } },
-  { minor: 10, containerd: "2.0.5", kubernetes: { from: 28, to: 33 } },
-  { minor: 11, containerd: "2.1.4", kubernetes: { from: 29, to: 34 } },
-  { minor: 12, containerd: "2.1.6", kubernetes: { from: 30, to: 35 } },
-  { minor: 13, containerd: "2.2.3", kubernetes: { from: 31, to: 36 } },
-  { minor: 14, containerd: "2.3.3", kubernetes: { from: 32, to: 37 } },
+  { minor: 8, containerd: [{ from: 0, to: 4, version: "2.0.0-rc.4" }], kubernetes: { from: 26, to: 31 } },
+  { minor: 9, containerd: [{ from: 0, to: 6, version: "2.0.1" }], kubernetes: { from: 27, to: 32 } },
+  { minor: 10, containerd: [{ from: 0, to: 9, version: "2.0.5" }], kubernetes: { from: 28, to: 33 } },
+  { minor: 11, containerd: [{ from: 0, to: 6, version: "2.1.4" }], kubernetes: { from: 29, to: 34 } },
+  {
+    minor: 12,
+    containerd: [
+      { from: 0, to: 7, version: "2.1.6" },
+      { from: 8, to: 11, version: "2.2.4" },
+    ],
+    kubernetes: { from: 30, to: 35 },
+  },
+  { minor: 13, containerd: [{ from: 0, to: 9, version: "2.2.3" }], kubernetes: { from: 31, to: 36 } },
+  { minor: 14, containerd: [{ from: 0, to: 0, version: "2.3.3" }], kubernetes: { from: 32, to: 37 } },
 ];
 
 /** Talos minor from which NVIDIA's libraries have the standard layout and devices come by CDI: the `cdi` era. */

@@ -1,5 +1,5 @@
 import type { TomlTable } from "smol-toml";
-import { containerdKeys, knownPlugins, structureOfPlugin } from "../../facts/containerd-schema";
+import { containerdKeys, knownPlugins, structureOfPlugin, type ContainerdRelease } from "../../facts/containerd-schema";
 import type { TypeText } from "../../facts/talos-schema";
 import { closest } from "../../stack/suggest";
 import { isMapping } from "../../mapping";
@@ -14,8 +14,11 @@ export interface ContainerdFlaw {
 const refused = "containerd does not start its CRI plugin, and the machine runs no pod";
 const ignored = "containerd ignores it, so it has no effect";
 
-/** What a containerd of a minor does not take in a part. Tables of plugins that are not known are let be. */
-export function containerdFlaws(table: TomlTable, minor: number): ContainerdFlaw[] {
+/**
+ * What a containerd does not take in a part. Tables of plugins that are not known are let be; so are unknown keys of a release
+ * that the tables do not have, unless they are near to a known one: it may be newer than what is known of it.
+ */
+export function containerdFlaws(table: TomlTable, { minor, isKnown }: ContainerdRelease): ContainerdFlaw[] {
   const flaws: ContainerdFlaw[] = [];
   const visit = (value: unknown, type: TypeText, path: string): void => {
     if (!fits(value, type)) {
@@ -29,13 +32,21 @@ export function containerdFlaws(table: TomlTable, minor: number): ContainerdFlaw
       value.forEach((one, index) => visit(one, type.slice(1), `${path}[${index}]`));
   };
   const structure = (value: Record<string, unknown>, name: string, path: string): void => {
-    const keys = containerdKeys(name, minor);
+    const keys = containerdKeys(name, minor, isKnown ? minor : Infinity);
     for (const [key, one] of Object.entries(value)) {
       const here = path === "" ? key : `${path}.${quoted(key)}`;
       const type = keys.get(key);
       if (type !== undefined) visit(one, type, here);
       else if (path === "" && key === "plugins") continue;
-      else flaws.push({ problem: `${here} is not a containerd key`, why: ignored, remedy: nearest(key, keys.keys()) });
+      else {
+        const near = closest(key, keys.keys());
+        if (isKnown || near !== undefined)
+          flaws.push({
+            problem: `${here} is not a containerd key`,
+            why: ignored,
+            remedy: near === undefined ? "leave it out" : `did you mean "${near}"?`,
+          });
+      }
     }
   };
   const { plugins, ...rest } = table;
@@ -114,11 +125,6 @@ function describe(type: TypeText): string {
   if (type.startsWith("[")) return type === "[string" ? 'a list of strings, e.g. ["…"]' : "a list";
   if (type.startsWith("@") || type.startsWith("{") || type === "object") return "a table";
   return type === "boolean" ? "true or false" : type === "integer" ? "a whole number" : `a ${type}`;
-}
-
-function nearest(key: string, keys: Iterable<string>): string {
-  const near = closest(key, keys);
-  return near === undefined ? "leave it out" : `did you mean "${near}"?`;
 }
 
 /** Whether two plugins differ in a letter or two, not in what they are. */

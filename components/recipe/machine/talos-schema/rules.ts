@@ -30,7 +30,7 @@ import {
   type ValueFlaw,
 } from "./value-rules";
 import { cni, device, hostDns, route, vlan } from "./network-rules";
-import { diskSize, keySlots, provisioning, userVolume } from "./volume-rules";
+import { diskSize, existingVolume, keySlots, ownVolume, provisioning, userVolume } from "./volume-rules";
 
 /** Which rule a field has, e.g. `v1alpha1.Device.addresses[]`; sources stand beside the rules. */
 const rules: Record<string, Rule> = {
@@ -121,9 +121,9 @@ const rules: Record<string, Rule> = {
   ),
   "block.UserVolumeConfigV1Alpha1.name": volumeName,
   "block.RawVolumeConfigV1Alpha1.name": volumeName,
-  "block.ExistingVolumeConfigV1Alpha1.name": volumeName,
+  "block.ExistingVolumeConfigV1Alpha1.name": existingVolume,
   "block.SwapVolumeConfigV1Alpha1.name": volumeName,
-  "block.VolumeConfigV1Alpha1.name": words("EPHEMERAL", "STATE", "IMAGECACHE", "META", "EFI", "BOOT"),
+  "block.VolumeConfigV1Alpha1.name": ownVolume,
   "block.DiskSelector.match": expression,
   "block.VolumeSelector.match": expression,
   "network.LinkSelector.match": expression,
@@ -145,7 +145,7 @@ const rules: Record<string, Rule> = {
   "cri.CRICustomizationConfigV1Alpha1.content": toml,
 };
 
-/** Flaw of a value at a field, e.g. `v1alpha1.Device.addresses[]`; `value` is asked for only where a rule is. */
-export function valueFlaw(field: string, value: () => unknown): ValueFlaw | undefined {
-  return Object.hasOwn(rules, field) ? rules[field]!(value()) : undefined;
+/** Flaw of a value at a field, e.g. `v1alpha1.Device.addresses[]`, on a minor of Talos; `value` is asked for only where a rule is. */
+export function valueFlaw(field: string, minor: number, value: () => unknown): ValueFlaw | undefined {
+  return Object.hasOwn(rules, field) ? rules[field]!(value(), minor) : undefined;
 }

@@ -16,8 +16,8 @@ export interface ValueFlaw {
   remedy: string;
 }
 
-/** A rule for the value of a field. */
-export type Rule = (value: unknown) => ValueFlaw | undefined;
+/** A rule for the value of a field, on a minor of Talos. Default: the newest. */
+export type Rule = (value: unknown, minor?: number) => ValueFlaw | undefined;
 
 /** A rule for a text that is not empty; an empty one reads as not set. */
 export const text =

@@ -1,6 +1,6 @@
 import { asText } from "../user-patches";
 import { isMapping } from "../../mapping";
-import { size, text, type Rule } from "./value-rules";
+import { size, text, words, type Rule } from "./value-rules";
 
 /**
  * What Talos asks of disks, volumes and their keys. Source: siderolabs/talos v1.13.0, pkg/machinery/config/types/block (Validate)
@@ -22,6 +22,20 @@ export const keySlots: Rule = (value) => {
     ? undefined
     : { problem: `has slot ${asText(twice)} twice`, remedy: "give each key a slot of its own" };
 };
+
+/** Talos' own volumes that a VolumeConfig may name, by the minor from which on (v1.8.4 to v1.14.0-rc.1, volume_config.go). */
+const configurable = { EPHEMERAL: 8, IMAGECACHE: 9, STATE: 11, ETCD: 14, CRI: 14, KUBELET: 14, LOG: 14 };
+
+/** The name of a volume of Talos' own. */
+export const ownVolume: Rule = (value, minor = Infinity) =>
+  words(...Object.entries(configurable).flatMap(([name, since]) => (minor >= since ? [name] : [])))(value);
+
+/** The name of a volume that was there before: its label is not made from it, so it has no limit (existing_volume_config.go). */
+export const existingVolume = text(
+  (name) => /^[A-Za-z0-9-]+$/.test(name),
+  "is not a volume name",
+  "write letters, digits and hyphens",
+);
 
 /** Bytes of a size as far as two of them can be compared; undefined for a share, or where it is none. */
 function bytesOf(value: unknown): number | undefined {

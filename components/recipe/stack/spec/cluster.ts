@@ -9,7 +9,7 @@ import type { WorkloadsSpec } from "./workloads/workloads";
 /** What a stack says of its cluster, besides its machines. */
 export interface ClusterOptionsSpec {
   /**
-   * Talos release that the machines shall run.
+   * Talos release that the machines shall run, of the minors 1.8 to 1.14.
    * @example `v1.12.6`
    * @causes one reboot of each machine that runs another release
    */
@@ -22,19 +22,19 @@ export interface ClusterOptionsSpec {
    */
   kubernetesVersion?: string;
   /**
-   * What a release brings that is newer than the tables.
+   * Drivers, toolkit and extensions of the stack's Talos release, where it is newer than the package's tables.
    * @default what the tables or the Image Factory say
    * @example `{ talosVersion: v1.13.10, production: 595.91.07 }`
    */
   releaseFacts?: ReleaseFactsSpec;
   /**
-   * The same of further releases, which machines or pools have of their own.
+   * The same as `releaseFacts`, for other Talos releases that machines or pools have (`talosVersion`).
    * @default what the tables or the Image Factory say
    * @example `[{ talosVersion: v1.13.11, production: 595.99.10 }]`
    */
   otherReleaseFacts?: ReleaseFactsSpec[];
   /**
-   * Name of the Talos cluster. Required with an owned machine, and with one of Omni's: its name there.
+   * Name of the Talos cluster. Required with an owned machine. Also required with a machine of Omni's, and is then the cluster's name in Omni.
    * @default none
    * @example `home`
    * @causes another configuration of owned machines, which a GPU machine takes with one reboot
@@ -113,7 +113,7 @@ export interface ClusterOptionsSpec {
   timeouts?: TimeoutsSpec;
   /**
    * Change this text, and the next update looks at every machine, its node, the release and every object of the stack. It
-   * puts right what somebody changed by hand, and leaves alone what is as planned. Any text will do; a date says most. While
+   * restores what somebody changed by hand, and leaves the rest alone. Any text will do, for example today's date. While
    * the text stays the same, an update trusts the state of the update before.
    * @default none
    * @example `2026-11-22`

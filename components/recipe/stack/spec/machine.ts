@@ -33,7 +33,7 @@ export interface ContainerdSpec {
    */
   baseRuntimeSpec?: boolean;
   /**
-   * CDI directories. On Talos ≥ 1.13 they are added to `/run/cdi`, before to containerd's own.
+   * CDI directories. They are added to the existing ones: to `/run/cdi` on Talos ≥ 1.13, to containerd's defaults on older releases.
    * @default none but Talos' own
    * @example `[/var/cdi/static, /var/cdi/dynamic]`
    * @causes another configuration, which a GPU machine takes with one reboot
@@ -48,7 +48,7 @@ export interface ContainerdSpec {
   extra?: string;
 }
 
-/** What a stack may say of all its machines, of those of a pool, or of one. What the machine says counts before its pool, and that before all. */
+/** Fields that may stand in `machineDefaults`, in a pool, or in a machine. A machine's value overrides its pool's, and a pool's value overrides the defaults. */
 export interface MachineDefaultsSpec {
   /**
    * `controlplane` or `worker`.
@@ -61,7 +61,8 @@ export interface MachineDefaultsSpec {
    * `omni`.
    * @default what the pool or `machineDefaults` says; one of the three must
    * @example `adopted`
-   * @causes another configuration, which a GPU machine takes with one reboot
+   * @causes another configuration, which a GPU machine takes with one reboot; an update refuses to change `adopted` or `omni`: remove the
+   *   machine in one update and add it in the next
    */
   configuration?: ConfigurationOwner;
   /**
@@ -94,8 +95,8 @@ export interface MachineDefaultsSpec {
    */
   extensions?: string[];
   /**
-   * Further kernel arguments of the image. A machine that boots by GRUB takes them only where its configuration says
-   * `machine.install.grubUseUKICmdline`; elsewhere an update that adds one ends before the machine is touched.
+   * Further kernel arguments of the image. A machine that boots with GRUB uses them only if its configuration sets
+   * `machine.install.grubUseUKICmdline: true`. Without it, an update that adds a kernel argument stops before it touches the machine.
    * @default none
    * @example `[pci=realloc]`
    * @causes another image, and with it one reboot of the machine
@@ -123,8 +124,8 @@ export interface MachineDefaultsSpec {
    */
   overlay?: OverlaySpec;
   /**
-   * What the machine's image has today and an update may take away.
-   * @default nothing: an update that would lose any of it ends before the drain
+   * Parts of the machine's current image that an update may remove.
+   * @default nothing: an update that would remove any of them stops before the drain
    * @example `{ extensions: [siderolabs/iscsi-tools] }`
    * @causes nothing by itself: it allows the next image to lack it
    */
@@ -189,7 +190,8 @@ export interface MachineSpec extends MachineDefaultsSpec {
    * Who holds its configuration: `owned` (this stack, all of it), `adopted` (somebody else; the stack merges its part in) or
    * `omni`.
    * @example `adopted`
-   * @causes another configuration, which a GPU machine takes with one reboot
+   * @causes another configuration, which a GPU machine takes with one reboot; an update refuses to change `adopted` or `omni`: remove the
+   *   machine in one update and add it in the next
    */
   configuration: ConfigurationOwner;
   /**

@@ -4,13 +4,13 @@
  */
 export interface ImagesSpec {
   /**
-   * Of the validation markers; any with sh, cmp and cp. That the default's tag is served is not verified.
+   * Image of the DaemonSet that writes the operator's readiness files. It needs sh, cmp and cp. Nobody has verified that the registry has the default tag.
    * @default `busybox:1.37`
    * @example `registry.example.org/busybox:1.37`
    */
   validationMarkers?: string;
   /**
-   * Of the power limit; any with bash, awk and glibc. That the default's tag is served is not verified.
+   * Image of the DaemonSet that sets power limits. It needs bash, awk and glibc. Nobody has verified that the registry has the default tag.
    * @default `ubuntu:24.04`
    * @example `registry.example.org/ubuntu:24.04`
    */
@@ -29,7 +29,7 @@ export interface ImagesSpec {
  */
 export interface ReleaseFactsSpec {
   /**
-   * Release that this is about. Facts about another release than the stack's have no effect.
+   * Talos release that these facts describe. They have an effect only if the stack, a machine or a pool has this release.
    * @example `v1.13.10`
    */
   talosVersion: string;

@@ -1,7 +1,7 @@
 /** NVIDIA GPU Operator. Exclusive with `devicePlugin`. */
 export interface GpuOperatorSpec {
   /**
-   * Chart release.
+   * Chart release: v24.6.0 or newer, and with Talos ≥ 1.13 v26.3.1 or newer.
    * @example `v25.10.1`
    */
   version: string;
@@ -25,7 +25,7 @@ export interface GpuOperatorSpec {
  */
 export interface DevicePluginSpec {
   /**
-   * Chart release.
+   * Chart release: 0.11.0 or newer.
    * @example `0.17.4`
    */
   version: string;
@@ -47,8 +47,8 @@ export interface DevicePluginSpec {
 export interface MonitoringSpec {
   /**
    * Make a ServiceMonitor. The cluster must have the Prometheus Operator's definition of it: a preview looks, and ends with
-   * `servicemonitors.monitoring.coreos.com does not exist` when it is not there. A stack that makes its cluster asks for it
-   * once that has the operator.
+   * `servicemonitors.monitoring.coreos.com does not exist` when it is not there. In a stack with `bootstrap: true`, set this only
+   * after the cluster has the Prometheus Operator.
    * @default `false`
    * @example `true`
    */

@@ -50,8 +50,8 @@ export interface SharingSpec {
    */
   timeSlicing?: TimeSlicingSpec;
   /**
-   * Replicas that run on a card at the same time, by NVIDIA's MPS. Refused with every release of the device plugin that we know:
-   * on Talos its server is not found (docs/upstream/mps-server-path.md).
+   * Replicas that run on a card at the same time, by NVIDIA's MPS. The preview refuses it with every known release of the device plugin:
+   * on Talos, MPS does not find its server program (docs/upstream/mps-server-path.md).
    * @default none
    * @example `{ replicas: 4 }`
    */

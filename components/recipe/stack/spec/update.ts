@@ -1,15 +1,15 @@
 /** How machines are brought to the wanted image. */
 export interface UpgradeSpec {
   /**
-   * Workers that go ahead, one at a time in this order, after the control planes. Each must have a GPU. What offers the GPUs
-   * is installed after them. The other workers start once every smoke test of those ahead has passed; a test that finds no free
-   * unit within `timeouts.gate` has not passed.
+   * Workers to upgrade before all others, one at a time in this order, after the control planes. Each must have a GPU. The GPU
+   * Operator or device plugin is installed after them. The other workers start once the smoke tests of these workers have passed. A
+   * test that gets no free GPU within `timeouts.gate` counts as failed.
    * @default none: what offers the GPUs comes after all machines
    * @example `[gpu-1]`
    */
   first?: string[];
   /**
-   * Workers that may be upgraded at a time, as a number or as a share of all workers (`25%`, rounded down, one at least).
+   * Workers that may be upgraded at a time, as a number or as a share of all workers (`25%`, rounded down, at least one).
    * Control planes always go one at a time, first.
    * @default `1`
    * @example `4`

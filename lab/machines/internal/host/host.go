@@ -140,7 +140,7 @@ type Snapshot struct {
 	// NodeLabels, NodeAnnotations that Talos gives the node, those of the extensions included.
 	NodeLabels      map[string]string
 	NodeAnnotations map[string]string
-	// NodeTaints of the configuration: key to "value:Effect".
+	// NodeTaints of the configuration: key to "value:Effect", or "Effect" alone.
 	NodeTaints map[string]string
 	// RegisterWithTaints are the taints of machine.kubelet.extraConfig, which count at the node's first registration.
 	RegisterWithTaints []Taint

@@ -1,6 +1,8 @@
 import * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
 import { readFile } from "node:fs/promises";
+import { MANAGER } from "../../../../components/machine/program/kubernetes/manager";
+import { isClassGiven } from "../../../../components/machine/program/preflight/cluster";
 import type { LabEngine, RunResult } from "../../../../lab/engine";
 import { Cluster } from "../../../../lab/providers/kubernetes/cluster";
 import { openTestLab, type TestLab } from "../../engine/lab";
@@ -136,27 +138,51 @@ test("a Service waits for an endpoint, unless it has no selector or is told not 
   expect(others).toMatchObject({ result: "succeeded", changes: { create: 3, delete: 1 } });
 });
 
+const late = (annotations: Record<string, string>, opts: pulumi.CustomResourceOptions) =>
+  new k8s.storage.v1.StorageClass(
+    "late",
+    { metadata: { name: "late", annotations }, provisioner: "none", volumeBindingMode: "WaitForFirstConsumer" },
+    opts,
+  );
+const claim = (
+  metadata: k8s.types.input.meta.v1.ObjectMeta & { name: string },
+  said: object,
+  opts: pulumi.CustomResourceOptions,
+) => {
+  const spec = { ...said, accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+  return new k8s.core.v1.PersistentVolumeClaim(metadata.name, { metadata, spec }, { ...opts, ...within(10) });
+};
+
 test("a claim of a class that binds late is ready while it is pending", async () => {
   const result = await up((opts) => {
-    const storageClass = new k8s.storage.v1.StorageClass(
-      "late",
-      { metadata: { name: "late" }, provisioner: "none", volumeBindingMode: "WaitForFirstConsumer" },
-      opts,
-    );
-    const claim = new k8s.core.v1.PersistentVolumeClaim(
-      "models",
-      {
-        spec: {
-          storageClassName: "late",
-          accessModes: ["ReadWriteOnce"],
-          resources: { requests: { storage: "1Gi" } },
-        },
-      },
-      { ...opts, ...within(10), dependsOn: storageClass },
-    );
-    return [storageClass, claim];
+    const dependsOn = late({}, opts);
+    return [dependsOn, claim({ name: "models" }, { storageClassName: "late" }, { ...opts, dependsOn })];
   });
   expect(result).toMatchObject({ result: "succeeded", changes: { create: 4 } });
+});
+
+test("a creation writes by the provider's own manager, an update hands all to the annotation's; the class of a claim is told as given all the while", async () => {
+  const claims = (labels: Record<string, string>) => (opts: pulumi.CustomResourceOptions) => {
+    const dependsOn = late({ "storageclass.kubernetes.io/is-default-class": "true" }, opts);
+    const annotations = { "pulumi.com/patchFieldManager": MANAGER, "pulumi.com/skipAwait": "true" };
+    const after = { ...opts, dependsOn };
+    const given = claim({ name: "given", labels, annotations }, { storageClassName: "late" }, after);
+    return [dependsOn, given, claim({ name: "left", labels, annotations }, {}, after)];
+  };
+  const seen = async (name: string) => {
+    const key = { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name } };
+    const { metadata, spec } = await cluster.get(key, signal);
+    const fields = metadata!["managedFields"] as { manager: string; operation: string; fieldsV1: object }[];
+    const ours = fields.filter(({ manager }) => /^(pulumi|talos-gpu)/.test(manager));
+    const writers = ours.map(({ manager, operation }) => `${manager} ${operation}`);
+    return [writers, spec.storageClassName, isClassGiven(fields)];
+  };
+  expect(await up(claims({}))).toMatchObject({ result: "succeeded" });
+  expect(await seen("given")).toEqual([["pulumi-kubernetes Update"], "late", true]);
+  expect(await seen("left")).toEqual([["pulumi-kubernetes Update"], "late", false]);
+  expect(await up(claims({ a: "b" }))).toMatchObject({ result: "succeeded", changes: { update: 2, replace: 0 } });
+  expect(await seen("given")).toEqual([["talos-gpu Apply"], "late", true]);
+  expect(await seen("left")).toEqual([["talos-gpu Apply"], "late", false]);
 });
 
 test("what admission forbids is an error with the API server's words; a name that is taken too", async () => {

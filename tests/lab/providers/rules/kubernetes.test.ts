@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { KubernetesProvider } from "../../../../lab/providers/kubernetes";
+import { handedOver } from "../../../../lab/providers/kubernetes/cluster";
 import type { CallContext, Properties } from "../../../../lab/providers/serve";
 import { reveal, UNKNOWN } from "../../../../lab/providers/values";
 import { builtTool } from "../../built-tool";
@@ -115,6 +116,23 @@ test.each([
     expect(calls.at(-1)!.startsWith("GET")).toBe(waits);
   },
 );
+
+const wrote = (manager: string, operation: string, ...names: string[]) => ({
+  ...{ manager, operation },
+  fieldsV1: { "f:spec": Object.fromEntries(names.map((name) => [`f:${name}`, {}])) },
+});
+const controllers = { ...wrote("kube-controller-manager", "Update", "volumeName"), subresource: "status" };
+test.each([
+  ["a creation", [wrote("pulumi-kubernetes", "Update", "a"), controllers], [controllers, wrote("us", "Apply", "a")]],
+  [
+    "a creation and an edit, beside what an apply wrote",
+    [wrote("us", "Apply", "b"), wrote("pulumi-kubernetes", "Update", "a"), wrote("kubectl-edit", "Update", "c")],
+    [wrote("us", "Apply", "b", "a", "c")],
+  ],
+  ["an apply alone: nothing", [wrote("us", "Apply", "a"), controllers], undefined],
+])("an update takes over the fields of %s (await.go, fixCSAFieldManagers)", (_, before, after) => {
+  expect(handedOver(before, "us")).toEqual(after);
+});
 
 test("refuses lists (provider.go, Check: IsListURN)", async () => {
   await expect(check("kubernetes:core/v1:ConfigMapList", {})).rejects.toThrow();

@@ -46,6 +46,11 @@ export class FakeCluster implements Cluster {
     this.state = { ...this.state!, unschedulable: false, annotations };
     this.done("uncordon");
   }
+  async unmark(_name: string, annotation: string): Promise<void> {
+    const { [annotation]: _gone, ...annotations } = this.state!.annotations;
+    this.state = { ...this.state!, annotations };
+    this.done("unmark");
+  }
   async pods(): Promise<PodState[]> {
     return this.podList;
   }

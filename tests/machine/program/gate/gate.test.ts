@@ -204,7 +204,7 @@ test("a test that failed is told with its pods' words, without waiting for the l
     `machines.gpu-1: its smoke test (Job gpu/test-1) failed: ${message} (Pod t-1: UnexpectedAdmissionError: ${admission}, ` +
       "Pod t-2: exit 2, cuda error | Test FAILED, the node offers 2 of nvidia.com/gpu, no other pod uses it, " +
       "Pod nvidia-device-plugin-x: ready); no workload may have a GPU before a test has computed on it; " +
-      "repair what that says, or ask `talos-gpu doctor`, then run again",
+      "fix what the message names, or run `talos-gpu doctor`; then run the update again",
   );
   expect(clock.now()).toBe(5_000);
 });

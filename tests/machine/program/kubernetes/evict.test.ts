@@ -56,6 +56,8 @@ class FakeApi {
   readonly evictions: string[] = [];
   /** How `db` is answered; undefined lets it go. */
   answer: { code: number; body: object | string } | undefined;
+  /** How often it still answers that it serves no lists yet, as it does when it has just started. */
+  starting = 0;
   private left = ["db", "web"];
   private readonly server = http.createServer((request, response) => {
     const { code, body } = this.answered(request.url ?? "");
@@ -82,6 +84,10 @@ class FakeApi {
     const evicted = /\/pods\/(\w+)\/eviction$/.exec(url)?.[1];
     if (evicted !== undefined) return this.evict(evicted);
     const of = (name: string): object => ({ metadata: { name, namespace: "default", uid: name } });
+    if (this.starting > 0 && !/\/nodes\/\w/.test(url)) {
+      this.starting--;
+      return status(429, "storage is (re)initializing", { details: { retryAfterSeconds: 1 } });
+    }
     if (url.includes("/pods")) return { code: 200, body: { items: this.left.map(of) } };
     if (/\/nodes\/\w/.test(url))
       return { code: 200, body: { ...of("n"), status: { conditions: [{ type: "Ready", status: "True" }] } } };
@@ -100,8 +106,8 @@ let api: FakeApi;
 beforeEach(() => (api = new FakeApi()));
 afterEach(() => api.close());
 
-const drained = async (clock = new FakeClock()): Promise<string> =>
-  drain({ cluster: await api.cluster(), clock, node: "n", limit: 60_000, poll: 10_000 });
+const drained = async (clock = new FakeClock(), cluster?: KubernetesCluster): Promise<string> =>
+  drain({ cluster: cluster ?? (await api.cluster()), clock, node: "n", brings: "s", limit: 60_000, poll: 10_000 });
 
 test.each([
   [
@@ -140,6 +146,13 @@ test.each([
   const clock = new FakeClock();
   clock.after(25, () => (api.answer = undefined));
   expect(await drained(clock)).toBe("node n is drained");
+});
+
+test("an API server that has just started, and serves no lists yet, is asked again", async () => {
+  api.starting = 3;
+  const cluster = await api.cluster();
+  await expect(cluster.pods("n")).rejects.toMatchObject({ problem: "busy", code: 429 });
+  expect(await drained(new FakeClock(), cluster)).toBe("node n is drained");
 });
 
 test("a refusal that no waiting changes ends the drain at once", async () => {

@@ -48,8 +48,8 @@ test("makes what is gone, mends what says something else, and touches nothing th
   expect(result).toEqual({ made: ["ConfigMap gpu/gone"], mended: ["ConfigMap gpu/wrong"] });
   expect(cluster.applied).toEqual(["talos-gpu gone", "talos-gpu wrong", "talos-gpu otherwise"]);
   expect(lines).toEqual([
-    "ConfigMap gpu/gone: was gone, and is back",
-    "ConfigMap gpu/wrong: differed from the stack, and is as the stack says again",
+    "ConfigMap gpu/gone: was missing, and is restored",
+    "ConfigMap gpu/wrong: differed from the stack, and is restored",
   ]);
   const again = await putBack(
     { manager: "talos-gpu", objects: objects.slice(0, 3) },

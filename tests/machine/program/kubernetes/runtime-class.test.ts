@@ -1,33 +1,53 @@
-import { awaitFree } from "../../../../components/machine/program/kubernetes/runtime-class";
+import { awaitFree, type FoundClass } from "../../../../components/machine/program/kubernetes/runtime-class";
 import { FakeClock } from "../fakes";
 import { failure } from "../setup";
 
-const task = { runtimeClass: "nvidia", limit: "10m", pollSeconds: 1 };
+const mark = { annotation: "talos-gpu/owner", ours: "shop/prod/" };
+const task = { runtimeClass: "nvidia", mark, limit: "10m", pollSeconds: 1 };
+const operators: FoundClass = { policy: "cluster-policy", annotations: {} };
+const found = (owner?: string): FoundClass => ({
+  policy: undefined,
+  annotations: owner === undefined ? {} : { [mark.annotation]: owner },
+});
 
-/** Asks while the class is the operator's for so many seconds. */
-function ask(seconds: number) {
+/** Asks while there is such a class, which goes after so many seconds. */
+function ask(there: FoundClass | undefined, seconds: number, previous?: object) {
   const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
-  let policy: string | undefined = "cluster-policy";
-  clock.after(seconds, () => (policy = undefined));
-  const classes = { policyOf: async () => (seconds === 0 ? undefined : policy) };
-  return { clock, lines, run: () => awaitFree(task, classes, clock, (line) => lines.push(line)) };
+  let now = there;
+  clock.after(seconds, () => (now = undefined));
+  const classes = { runtimeClass: async () => now };
+  return { clock, lines, run: () => awaitFree(task, classes, clock, (line) => lines.push(line), previous) };
 }
 
-test("a name that is nobody's, or not the operator's, is free at once", async () => {
-  const { clock, lines, run } = ask(0);
+test.each<[string, FoundClass | undefined, object | undefined]>([
+  ["nobody's", undefined, undefined],
+  ["this stack's", found("shop/prod/lab-runtime-class 6f1c"), undefined],
+  ["without a mark, and may be this stack's of former days", found(), { runtimeClass: "nvidia" }],
+  ["without a mark, after a run without a kubeconfig", found(), {}],
+])("a name is free at once that is %s", async (_, there, previous) => {
+  const { clock, lines, run } = ask(there, 3600, previous);
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
   expect([clock.now(), lines]).toEqual([0, []]);
 });
 
+test.each([
+  ["made by hand", found(), /and is not this stack's; .*once the machines are upgraded.*; kubectl delete runtimeclass/],
+  ["another stack's", found("shop/test/lab-runtime-class 77"), /made by shop\/test\/lab-runtime-class; .*; let one /],
+])("a class that is there before the stack makes it ends the update before any machine: %s", async (_, there, said) => {
+  const { clock, run } = ask(there, 3600);
+  expect(await failure(run())).toMatch(said);
+  expect(clock.now()).toBe(0);
+});
+
 test("one of an operator that has gone is waited for", async () => {
-  const { clock, lines, run } = ask(40);
+  const { clock, lines, run } = ask(operators, 40);
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
   expect(clock.now()).toBeLessThan(45_000);
   expect(lines).toEqual(["waiting up to 10m for RuntimeClass nvidia of ClusterPolicy cluster-policy to go"]);
 });
 
 test("one of an operator that stays is named at the limit", async () => {
-  const { run } = ask(3600);
+  const { run } = ask(operators, 3600);
   expect(await failure(run())).toMatch(
     /devicePlugin: RuntimeClass nvidia did not go within 10m \(last: it belongs to ClusterPolicy cluster-policy\)/,
   );

@@ -26,7 +26,9 @@ export class FakeOmni implements Omni {
     );
   resource = async (type: string, id: string) => {
     const found = this.held.get(`${type}/${id}`);
-    return found && { spec: { ...found.spec }, labels: found.metadata.labels };
+    // As omnictl prints a patch (siderolabs/omni, client/pkg/template/testdata/cluster1-resources.yaml).
+    const beside = type === configPatchType ? { compresseddata: [] } : {};
+    return found && { spec: { ...found.spec, ...beside }, labels: found.metadata.labels };
   };
   ids = async (type: string): Promise<string[]> =>
     [...this.held.values()].filter(({ metadata }) => metadata.type === type).map(({ metadata }) => metadata.id);

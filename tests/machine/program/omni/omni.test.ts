@@ -1,4 +1,5 @@
 import { applyToOmni, releaseFromOmni } from "../../../../components/machine/program/omni/apply";
+import { CallError } from "../../../../components/machine/program/failure";
 import { waitForOmni } from "../../../../components/machine/program/omni/wait";
 import { omniWaitTask, type OmniTask, type OmniWaitTask } from "../../../../components/machine/program/task";
 import { customizationPath, omniResources } from "../../../../components/recipe";
@@ -130,9 +131,24 @@ test("omni-release takes away what is ours and nothing else; a second one finds 
   const omni = new FakeOmni();
   omni.put("500-theirs", { "omni.sidero.dev/cluster": "frank" }, "machine: {}\n");
   await applyToOmni(task(), omni, quiet);
-  expect((await releaseFromOmni(task(), omni, quiet)).removed).toHaveLength(2);
+  expect((await releaseFromOmni(task(), omni, new FakeClock(), quiet)).removed).toHaveLength(2);
   expect([...omni.held.values()].map(({ metadata }) => metadata.id)).toEqual(["500-theirs"]);
-  expect(await releaseFromOmni(task(), omni, quiet)).toEqual({ removed: [] });
+  expect(await releaseFromOmni(task(), omni, new FakeClock(), quiet)).toEqual({ removed: [] });
+});
+
+test("omni-release waits for Omni, and says how the stack forgets the machine where there is no Omni any more", async () => {
+  const omni = new FakeOmni();
+  const clock = new FakeClock();
+  await applyToOmni(task(), omni, quiet);
+  const { ids } = omni;
+  omni.ids = () => Promise.reject(new CallError("unreachable", "omnictl get failed: connection refused"));
+  clock.after(60, () => (omni.ids = ids));
+  expect((await releaseFromOmni(task(), omni, clock, quiet)).removed).toHaveLength(2);
+
+  omni.ids = () => Promise.reject(new CallError("refused", "omnictl get failed: no such host"));
+  const message = await failure(releaseFromOmni(task(), omni, clock, quiet));
+  expect(message).toContain("machines.gpu-1: Omni cannot be asked: omnictl get failed: no such host; ");
+  expect(message).toContain("`pulumi state delete 'URN'`");
 });
 
 describe("omni-wait", () => {

@@ -1,7 +1,6 @@
 import { CallError } from "../../../../components/machine/program/failure";
-import type { PreflightResult } from "../../../../components/machine/program/preflight/task";
 import { type FakeMachine, schematics } from "../fakes";
-import { archive, ask, certificate, index, repository, type Stand, strange, there } from "./stand";
+import { archive, ask, brought, certificate, index, node, repository, type Stand, strange, there } from "./stand";
 
 const running = (extensions: Record<string, string>) => (machine: FakeMachine) =>
   void (machine.running = { ...machine.running, extensions });
@@ -12,13 +11,13 @@ const together = expect.stringMatching(/^[0-9a-f]{16}$/) as string;
 test("credentials that were seen to be of one cluster need no machine's word again, until one of them is another", async () => {
   const { outcome } = await ask();
   const machine = (fake: FakeMachine) => void (fake.bootId = () => Promise.reject(new Error("asked again")));
-  expect((await ask({ machine }, outcome as PreflightResult)).outcome).toEqual(outcome);
-  await expect(ask({ machine, authority: "another" }, outcome as PreflightResult)).rejects.toThrow("asked again");
+  expect((await ask({ machine }, outcome)).outcome).toEqual(outcome);
+  await expect(ask({ machine, authority: "another" }, outcome)).rejects.toThrow("asked again");
 });
 
 test("where all is there it changes nothing, and remembers what was asked about", async () => {
   const { outcome, machine } = await ask();
-  expect(outcome).toEqual({ machines: { "gpu-1": { wanted: "1", brought: [schematics.gpu] } }, together });
+  expect(outcome).toEqual({ ...brought([schematics.gpu]), together });
   expect(machine.calls).toEqual([]);
 });
 
@@ -79,6 +78,16 @@ describe("what is known to be missing ends it", () => {
           void (machine.active = `cluster: {ca: {crt: ${Buffer.from(certificate("b3Vycw==")).toString("base64")}}}\n`),
       },
       /^kubeconfig: it is of another cluster than the talosconfig: .* has the nodes other, none of which is gpu-1 \(10\.0\.0\.1\)/,
+    ],
+    [
+      "a machine that is a node of another name",
+      { nodes: [node({ name: "gpu-1.home.example" })] },
+      /^machines\.gpu-1\.address: the machine at 10\.0\.0\.1 is node gpu-1\.home\.example/,
+    ],
+    [
+      "a machine behind another one's address",
+      { nodes: [node({ bootId: "boot-7", addresses: ["10.0.0.2"] }), node({ name: "gpu-2" })] },
+      /^machines\.gpu-1\.address: the machine at 10\.0\.0\.1 is node gpu-2/,
     ],
     [
       "what the machine would lose",
@@ -166,7 +175,7 @@ describe("what cannot be told from here is let pass, and said", () => {
     [
       "Kubernetes that is down, where nothing is drained",
       { drain: false, nodes: new CallError("unreachable", "Kubernetes: nodes: ECONNREFUSED") },
-      /they go on/,
+      /the update goes on/,
     ],
     [
       "a user that may not list nodes",
@@ -183,24 +192,29 @@ describe("what cannot be told from here is let pass, and said", () => {
       { nodes: [strange], authority: certificate("cHJveHk=") },
       /cannot be told from here/,
     ],
+    ["a node that was renamed and is listed twice", { nodes: [node({ name: "old" }), node()] }, undefined],
+    ["a machine that has booted since its node told", { nodes: [node({ bootId: "boot-0" }), strange] }, undefined],
+    ["nodes that tell no boot", { nodes: [node({ bootId: "" }), node({ name: "gpu-2", bootId: "" })] }, undefined],
     ["a namespace of ours", { owners: { "gpu-operator": "shop/prod/gpu-namespace 6f1c" } }, undefined],
   ])("%s", async (_, changes, said) => {
     const { outcome, lines } = await ask(changes);
-    expect(outcome).toMatchObject({ machines: { "gpu-1": { wanted: "1", brought: [schematics.gpu] } } });
+    expect(outcome).toMatchObject(brought([schematics.gpu]));
     if (said !== undefined) expect(lines).toContainEqual(expect.stringMatching(said));
   });
 });
 
-describe("again", () => {
-  const before = { machines: { "gpu-1": { wanted: "1", brought: [schematics.other] } } };
+describe.each<[string, object]>([
+  ["its own", brought([schematics.other])],
+  [
+    "that of a release that wrote each history with its machine",
+    { machines: { "gpu-1": { wanted: "1", brought: [schematics.other] } } },
+  ],
+])("again, with an answer like %s", (_, before) => {
   const lossy = running({ "iscsi-tools": "v0.2.0" });
 
   test("a machine that is wanted as before is not asked", async () => {
     const { outcome } = await ask({ machine: lossy }, before);
-    expect(outcome).toEqual({
-      machines: { "gpu-1": { wanted: "1", brought: [schematics.gpu, schematics.other] } },
-      together,
-    });
+    expect(outcome).toEqual({ ...brought([schematics.gpu, schematics.other]), together });
   });
 
   test("what the stack brought itself may be taken out of it", async () => {
@@ -213,6 +227,24 @@ describe("again", () => {
       expect.stringMatching(/iscsi-tools/),
     ]);
   });
+});
+
+test("a machine that is looked for at another address is asked again, with nothing else changed", async () => {
+  const moved = { machines: [{ address: "10.0.0.2" }], nodes: [node({ name: "gpu-2" })] };
+  expect((await ask(moved, brought([schematics.gpu]))).outcome).toEqual([
+    expect.stringMatching(/^machines\.gpu-1\.address: the machine at 10\.0\.0\.2 is node gpu-2/),
+  ]);
+});
+
+test.each<[string, Partial<Stand>, RegExp]>([
+  [
+    "leaves in the same update",
+    { machines: [{ machine: "gpu-2" }], nodes: [] },
+    /10\.0\.0\.1 belongs to gpu-1, which leaves/,
+  ],
+  ["is another owner's from now on", { machines: [{ configuration: "owned" }] }, /changes from adopted to owned/],
+])("a machine is refused where what the stack added to it is removed last: it %s", async (_, changes, said) => {
+  expect((await ask(changes, brought([schematics.gpu]))).outcome).toEqual([expect.stringMatching(said)]);
 });
 
 test("a mirror has a folder for each repository's address", async () => {

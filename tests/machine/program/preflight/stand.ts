@@ -3,10 +3,11 @@ import { placesOf } from "../../../../components/machine/program/preflight/place
 import type { AskedCluster, AskedNode, BoundClaim } from "../../../../components/machine/program/preflight/cluster";
 import { preflight } from "../../../../components/machine/program/preflight/preflight";
 import {
+  preflightResult,
   preflightTask,
-  type PreflightResult,
   type PreflightTask,
 } from "../../../../components/machine/program/preflight/task";
+import type { NodeState } from "../../../../components/machine/program/machine";
 import type { Answer, Web } from "../../../../components/machine/program/preflight/web";
 import { FakeOmni } from "../omni/fake-omni";
 import { FakeClock, FakeMachine, schematics } from "../fakes";
@@ -37,6 +38,12 @@ export const node = (changes: Partial<AskedNode> = {}): AskedNode => ({
 /** A node that no machine is. */
 export const strange = node({ name: "other", bootId: "boot-77", addresses: ["192.0.2.1"] });
 
+/** What is remembered of the machine, as it is written. */
+export const brought = (history: string[]) => ({
+  machines: { "gpu-1": { wanted: "1", brought: 0, adopted: "10.0.0.1" } },
+  histories: [history],
+});
+
 /** What is there, and what is asked with. */
 export interface Stand {
   web: Record<string, Answer>;
@@ -49,24 +56,29 @@ export interface Stand {
   version: string;
   drain: boolean;
   wanted: string;
+  /** Machines beside the one, or in its place, by the fields that differ from its own. */
+  machines: Partial<PreflightTask["machines"][number]>[];
+  omni: PreflightTask["omni"];
+  /** What Kubernetes says of a node. */
+  state: NodeState | undefined;
   environment: NodeJS.ProcessEnv;
   expired: Failure["findings"];
   machine: (machine: FakeMachine) => void;
 }
 
-/** Runs it where everything is as it should be but for the changes. */
-export async function ask(changes: Partial<Stand> = {}, previous?: PreflightResult) {
+/** Runs it where everything is as it should be but for the changes. @param previous answer of the last run, as it was written. */
+export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
   const { web: answers = {}, nodes = [node()], authority, owners = {}, environment = {}, drain = true } = changes;
-  const { volumes = [], claims = [] } = changes;
+  const { volumes = [], claims = [], machines = [{}] } = changes;
   const task = preflightTask.parse({
-    machines: [
-      {
-        ...{ machine: "gpu-1", address: "10.0.0.1", schematicId: schematics.gpu, installerImage: installer, gpu: true },
-        image: { extensions: ["siderolabs/nvidia-open-gpu-kernel-modules-production"], kernelArgs: [] },
-        wanted: changes.wanted ?? "1",
-      },
-    ],
-    omni: [],
+    machines: machines.map((differs) => ({
+      ...{ machine: "gpu-1", address: "10.0.0.1", configuration: "adopted", gpu: true },
+      ...{ schematicId: schematics.gpu, installerImage: installer },
+      image: { extensions: ["siderolabs/nvidia-open-gpu-kernel-modules-production"], kernelArgs: [] },
+      wanted: changes.wanted ?? "1",
+      ...differs,
+    })),
+    omni: changes.omni ?? [],
     installers: [installer],
     chart: { name: "gpu-operator", version: changes.version ?? "v25.10.1", repository },
     ...{ kubernetes: true, namespaces: ["gpu-operator"], volumes },
@@ -96,9 +108,11 @@ export async function ask(changes: Partial<Stand> = {}, previous?: PreflightResu
   const lines: string[] = [];
   const around = {
     ...{ web, places: placesOf(environment), cluster, machineAt: () => machine, talosconfig: "context: home\n" },
+    node: async () => changes.state,
     ...{ omni: new FakeOmni(), expired: changes.expired ?? [], clock, report: (line: string) => void lines.push(line) },
   };
-  const outcome = await preflight(task, around, previous).catch((error: unknown) => {
+  const last = previous === undefined ? undefined : preflightResult.parse(previous);
+  const outcome = await preflight(task, around, last).catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error;
     return error.findings.map(({ field, problem }) => `${field}: ${problem}`);
   });

@@ -77,3 +77,22 @@ describe("the configurations of a machine", () => {
     expect(await answering({}, { [onDisk]: next }).configurations()).toEqual({});
   });
 });
+
+// talos v1.12.6, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go: extra kernel arguments are not supported with systemd-boot.
+test.each([
+  ["GRUB takes those of the configuration", "BOOT_IMAGE=/A/vmlinuz talos.platform=metal", "", ["intel_iommu=on"]],
+  ["GRUB takes the image's where it is told so", "BOOT_IMAGE=/A/vmlinuz", "\n    grubUseUKICmdline: true", []],
+  ["systemd-boot always takes the image's", "talos.platform=metal intel_iommu=on", "", []],
+])("kernel arguments that stay with the configuration: %s", async (_, commandLine, setting, stay) => {
+  const spec = `machine:\n  install:\n    extraKernelArgs: [intel_iommu=on]${setting}\n`;
+  const configuration = JSON.stringify({ metadata: { id: "v1alpha1" }, spec }, null, 4);
+  const answers = {
+    machineconfig: `${configuration}\n`,
+    "/proc/cmdline": commandLine,
+    "/system/state/config.yaml": spec,
+  };
+  const run = (args: readonly string[]): Promise<string> =>
+    Promise.resolve(Object.entries(answers).find(([asked]) => args.includes(asked))?.[1] ?? "");
+  const one = new TalosMachine({ run } as unknown as Talosctl, "192.0.2.1", {} as SecretFiles);
+  expect((await one.image()).configuredArgs).toEqual(stay);
+});

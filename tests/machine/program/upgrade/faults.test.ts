@@ -1,4 +1,5 @@
-import { CORDONED_BY } from "../../../../components/machine/program/upgrade/drain";
+import { CallError } from "../../../../components/machine/program/failure";
+import { CORDONED_BY } from "../../../../components/machine/program/kubernetes/cordon-mark";
 import { upgrade } from "../../../../components/machine/program/upgrade/upgrade";
 import { FakeMachine, pod, schematics } from "../fakes";
 import { failure, setup } from "../setup";
@@ -151,6 +152,15 @@ describe("refused before anything is disturbed", () => {
     );
     expect(made.machine.calls).toEqual([]);
   });
+  test("a machine that is another node than the one that would be drained", async () => {
+    const made = setup();
+    const nodes = async () => [
+      { name: "gpu-1", bootId: "boot-7", addresses: ["10.0.0.2"] },
+      { name: "gpu-2", bootId: "boot-1", addresses: ["10.0.0.1"] },
+    ];
+    Object.assign(made.bench, { nodes });
+    await refused(made, "machines.gpu-1.address: the machine at 10.0.0.1 is node gpu-2");
+  });
   test.each(["v1.10.0", "v1.16.0", "none"])("talosctl %s", async (clientVersion) => {
     const made = setup();
     made.bench.clientVersion = clientVersion;
@@ -180,6 +190,17 @@ describe("refused before anything is disturbed", () => {
       "10.0.0.3 does not answer",
     );
   });
+  test.each<CallError["problem"]>(["unreachable", "refused"])(
+    "nodes that cannot be listed (%s) stop nothing",
+    async (problem) => {
+      const { bench, lines, run } = setup();
+      Object.assign(bench, { nodes: () => Promise.reject(new CallError(problem, "Kubernetes: nodes: forbidden")) });
+      expect(await run()).toMatchObject({ rebooted: true });
+      expect(lines).toContainEqual(
+        expect.stringMatching(/precheck: not known whether the machine is node gpu-1 \(.*forbidden/),
+      );
+    },
+  );
   test("the same etcd does not matter to a worker", async () => {
     const { machine, run } = setup();
     machine.members = [];

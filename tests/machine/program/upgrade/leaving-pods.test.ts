@@ -5,9 +5,9 @@ import { failure, setup } from "../setup";
 
 test.each([
   [pod("web", { controller: "ReplicaSet" }), []],
-  [pod("shell"), ["has no controller: nobody makes it again"]],
+  [pod("shell"), ["has no controller, so nothing recreates it after the eviction"]],
   [pod("db", { controller: "StatefulSet", localStorage: true }), ["loses what it keeps in an emptyDir"]],
-  [pod("train", { controller: "Job", gpus: 2 }), ["holds 2 GPUs: what it computes is cut off"]],
+  [pod("train", { controller: "Job", gpus: 2 }), ["holds 2 GPUs: its computation is interrupted"]],
   [pod("notebook", { localStorage: true, gpus: 1 }), ["has no controller", "emptyDir", "holds a GPU"]],
 ])("what goes with a pod: $name", (one, said) => {
   const costs = costOf(one);
@@ -57,6 +57,6 @@ test("a pod whose eviction nobody answered is not said to be terminating", async
   cluster.podList = [pod("app")];
   cluster.failing["app"] = new CallError("unreachable", "Kubernetes: connection refused");
   expect(await failure(run())).toMatch(
-    /pod default\/app did not go within 5m: it was not told to go \(last: Kubernetes: connection refused\); .*see that the Kubernetes API answers/,
+    /pod default\/app did not go within 5m: the update could not ask for its eviction \(last: Kubernetes: connection refused\); .*check that the Kubernetes API answers/,
   );
 });

@@ -237,14 +237,20 @@ describe("a machine that runs more than the stack lists", () => {
     expect(machine.calls).toEqual([]);
   });
 
-  test("says so where the kernel came without an argument of the stack all the same", async () => {
+  test.each([
+    ["one that it came without", ["pci=realloc", "iommu=pt"], "console=tty0 iommu=pt", "pci=realloc"],
+    ["one that Talos brings and the stack takes away", ["-selinux"], "console=tty0 selinux=1", "-selinux"],
+    ["a value that the stack takes away", ["-console=tty0"], "console=tty0 console=ttyS0", "-console=tty0"],
+    ["none where it is away", ["-selinux", "-console=tty0"], "console=ttyS0", undefined],
+    ["none where the stack's own takes its place", ["-console", "console=ttyS1"], "console=ttyS1", undefined],
+  ])("says which argument of the stack the kernel does not follow: %s", async (_, args, commandLine, named) => {
     const { machine, wanted, run, lines } = setup();
-    wanted.image.kernelArgs.push("pci=realloc", "iommu=pt");
-    machine.running = { extensions: {}, configuredArgs: [], platform: "metal", commandLine: "console=tty0 iommu=pt" };
+    wanted.image.kernelArgs.push(...args);
+    machine.running = { extensions: {}, configuredArgs: [], platform: "metal", commandLine };
     expect(await run()).toMatchObject({ rebooted: true });
-    expect(lines.filter((line) => line.includes("was started without"))).toEqual([
-      expect.stringMatching(/^warning: gpu-1: its kernel was started without pci=realloc: /),
-    ]);
+    const start = `warning: gpu-1: its kernel was not started as kernelArgs says (${named}): `;
+    const warnings = lines.filter((line) => line.startsWith("warning: "));
+    expect(warnings).toEqual(named === undefined ? [] : [expect.stringContaining(start)]);
   });
 
   test("is upgraded when all of it is listed or dropped", async () => {

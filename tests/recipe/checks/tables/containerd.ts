@@ -84,3 +84,17 @@ export const wrongParts: [part: string, says: string][] = [
   ["x = yes\n", "line 1"],
   ["[metrics]\naddres = 'a'\n", '"address"'],
 ];
+
+/** Keys that one release of Talos takes and another refuses, as their containerd differs, and unknown ones. */
+export const partsByRelease: [part: string, talosVersion: string, says: string | undefined][] = [
+  ["[plugins.'io.containerd.nri.v1.nri'.default_validator]\nenable = true\n", "v1.12.7", "not a containerd key"],
+  ["[plugins.'io.containerd.nri.v1.nri'.default_validator]\nenable = true\n", "v1.12.8", undefined],
+  ["[grpc]\ntcp_tls_common_name = 'a'\n", "v1.12.11", undefined],
+  // A patch release that the tables do not have may bring a newer containerd, with keys that nobody knows here.
+  ["[debug]\nlog_trace_id = true\n", "v1.12.11", "not a containerd key"],
+  ["[debug]\nlog_trace_id = true\n", "v1.12.90", undefined],
+  [runtime("checkpoint_engine_of_tomorrow = true"), "v1.12.11", "leave it out"],
+  [runtime("checkpoint_engine_of_tomorrow = true"), "v1.12.90", undefined],
+  [runtime('cdi_spec_dir = ["x"]'), "v1.12.90", '"cdi_spec_dirs"'],
+  [runtime("enable_cdi = 1"), "v1.12.90", "true or false"],
+];

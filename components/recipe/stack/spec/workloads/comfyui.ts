@@ -7,7 +7,7 @@ export interface ComfyUiSpec {
    */
   active?: boolean;
   /**
-   * Image. That the default's tag is served is not verified.
+   * Container image. Nobody has verified that the registry has the default tag.
    * @default `yanwk/comfyui-boot` for the driver's CUDA
    * @example `yanwk/comfyui-boot:cu128-slim`
    */
@@ -19,8 +19,8 @@ export interface ComfyUiSpec {
    */
   storage?: string;
   /**
-   * StorageClass of the volume. Kubernetes does not change it later: a stack that says another one is refused, as the data
-   * would be lost.
+   * StorageClass of the volume. Kubernetes cannot change it later, so the preview refuses another value: the volume and its
+   * data would be lost.
    * @default the cluster's
    * @example `local-path`
    */
@@ -38,9 +38,9 @@ export interface ComfyUiSpec {
    */
   migProfile?: string;
   /**
-   * Namespace, which the workload makes.
+   * Namespace, which the workload makes. No other workload may make the same one.
    * @default `comfyui`
-   * @example `ai`
+   * @example `team-images`
    */
   namespace?: string;
 }

@@ -18,7 +18,7 @@ export interface GpuPodSpec {
    */
   args?: string[];
   /**
-   * Environment. `NVIDIA_VISIBLE_DEVICES` is refused: it would override the device plugin's.
+   * Environment variables. `NVIDIA_VISIBLE_DEVICES` is refused: it would override the card that the device plugin assigns.
    * @default none
    * @example `{ HF_HOME: /models }`
    */
@@ -54,8 +54,8 @@ export interface GpuPodSpec {
    */
   limits?: Record<string, string>;
   /**
-   * Run as user 65534 on a read-only root, as Pod Security `restricted` asks. Many images want root, or write beside their
-   * program.
+   * Run as user 65534 with a read-only root file system, which also meets Pod Security `restricted`. Many images do not work so: they need root, or
+   * write to their own file system.
    * @default `false`
    * @example `true`
    */

@@ -7,7 +7,7 @@ export interface LiteLlmSpec {
    */
   active?: boolean;
   /**
-   * Image. That the default's tag is served is not verified.
+   * Container image. Nobody has verified that the registry has the default tag.
    * @default `ghcr.io/berriai/litellm` of a release pinned by this package
    * @example `ghcr.io/berriai/litellm:v1.89.4`
    */
@@ -19,9 +19,9 @@ export interface LiteLlmSpec {
    */
   masterKeySecret?: string;
   /**
-   * Namespace. A cluster makes it unless a `masterKeySecret` is named, which must be there before.
+   * Namespace. The stack makes it, unless `masterKeySecret` is set: that Secret must exist before, so its namespace must too.
    * @default `litellm`
-   * @example `ai`
+   * @example `team-gateway`
    */
   namespace?: string;
 }

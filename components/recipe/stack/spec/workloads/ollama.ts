@@ -24,7 +24,7 @@ export interface OllamaSpec {
    */
   pullBy?: ModelPull;
   /**
-   * Image. That the default's tag is served is not verified.
+   * Container image. Nobody has verified that the registry has the default tag.
    * @default `ollama/ollama` of a release pinned by this package
    * @example `ollama/ollama:0.32.15`
    */
@@ -42,8 +42,8 @@ export interface OllamaSpec {
    */
   storage?: string;
   /**
-   * StorageClass of the volume. Kubernetes does not change it later: a stack that says another one is refused, as the data
-   * would be lost.
+   * StorageClass of the volume. Kubernetes cannot change it later, so the preview refuses another value: the volume and its
+   * data would be lost.
    * @default the cluster's
    * @example `local-path`
    */
@@ -61,9 +61,9 @@ export interface OllamaSpec {
    */
   migProfile?: string;
   /**
-   * Namespace, which the workload makes.
+   * Namespace, which the workload makes. No other workload may make the same one.
    * @default `ollama`
-   * @example `ai`
+   * @example `team-ollama`
    */
   namespace?: string;
 }

@@ -56,7 +56,7 @@ export interface VllmSpec {
    */
   sharedMemory?: string;
   /**
-   * Image. That the default's tag is served is not verified.
+   * Container image. Nobody has verified that the registry has the default tag.
    * @default `vllm/vllm-openai` of a release that the driver's CUDA runs
    * @example `vllm/vllm-openai:v0.11.0`
    */
@@ -68,8 +68,8 @@ export interface VllmSpec {
    */
   storage?: string;
   /**
-   * StorageClass of the volume. Kubernetes does not change it later: a stack that says another one is refused, as the data
-   * would be lost.
+   * StorageClass of the volume. Kubernetes cannot change it later, so the preview refuses another value: the volume and its
+   * data would be lost.
    * @default the cluster's
    * @example `local-path`
    */

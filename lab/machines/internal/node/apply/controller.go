@@ -155,10 +155,7 @@ func isNodeReady(node *corev1.Node) bool {
 
 func (a *Controller) sync(ctx context.Context) error {
 	machine := a.machine
-	spec, err := nodeSpecOf(machine.Role(), machine.Snapshot())
-	if err != nil {
-		return err
-	}
+	spec := nodeSpecOf(machine.Role(), machine.Snapshot())
 	clock := machine.Clock()
 	for began := clock.Now(); ; {
 		err := a.once(ctx, spec)

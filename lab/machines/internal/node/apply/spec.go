@@ -29,7 +29,7 @@ type nodeSpec struct {
 
 // nodeSpecOf adds the control plane's label and taint (talos v1.13.9 controllers/k8s/node_label_spec.go,
 // node_taint_spec.go) to what the machine's configuration and extensions say.
-func nodeSpecOf(role string, s host.Snapshot) (nodeSpec, error) {
+func nodeSpecOf(role string, s host.Snapshot) nodeSpec {
 	spec := nodeSpec{labels: map[string]string{}, annotations: map[string]string{}}
 	for key, value := range s.NodeLabels {
 		spec.labels[key] = value
@@ -46,12 +46,12 @@ func nodeSpecOf(role string, s host.Snapshot) (nodeSpec, error) {
 	for key, valueEffect := range s.NodeTaints {
 		value, effect, found := strings.Cut(valueEffect, ":")
 		if !found {
-			return spec, fmt.Errorf("machine.nodeTaints.%s: %q is not value:Effect; Talos cannot parse it; write e.g. true:NoSchedule", key, valueEffect)
+			value, effect = "", valueEffect // without a colon it is the effect alone
 		}
 		spec.taints = append(spec.taints, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)})
 	}
 	slices.SortFunc(spec.taints, func(a, b corev1.Taint) int { return strings.Compare(a.Key, b.Key) })
-	return spec, nil
+	return spec
 }
 
 // apply changes the node as Talos' NodeApplyController does, and tells which keys it left alone because somebody else set

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"talos-gpu/lab/machines/internal/host"
 )
 
 func TestNodeApply(t *testing.T) {
@@ -31,5 +33,14 @@ func TestNodeApply(t *testing.T) {
 	}
 	if len(node.Spec.Taints) != 0 || node.Annotations[ownedTaints] != "" {
 		t.Errorf("taints %v, %v", node.Spec.Taints, node.Annotations)
+	}
+}
+
+// talos v1.12.6, controllers/k8s/node_taint_spec.go.
+func TestTaintsOfConfiguration(t *testing.T) {
+	spec := nodeSpecOf("worker", host.Snapshot{NodeTaints: map[string]string{"a": "NoSchedule", "b": ":NoExecute", "c": "x:NoSchedule"}})
+	want := []corev1.Taint{{Key: "a", Effect: "NoSchedule"}, {Key: "b", Effect: "NoExecute"}, {Key: "c", Value: "x", Effect: "NoSchedule"}}
+	if !slices.Equal(spec.taints, want) {
+		t.Errorf("taints %v", spec.taints)
 	}
 }

@@ -65,6 +65,11 @@ export const documentPatches: RightPatch[] = [
     ),
   ],
   [12, doc("VolumeConfig", "name: STATE\nencryption: {provider: luks2, keys: [{slot: 0, tpm: {}}]}")],
+  [9, doc("VolumeConfig", "name: IMAGECACHE\nprovisioning: {diskSelector: {match: system_disk}}")],
+  ...["ETCD", "CRI", "KUBELET", "LOG"].map((name): RightPatch => [
+    14,
+    doc("VolumeConfig", `name: ${name}\nprovisioning: {diskSelector: {match: system_disk}, maxSize: 50GiB}`),
+  ]),
   [12, doc("RawVolumeConfig", "name: ceph\nprovisioning: {diskSelector: {match: disk.rotational}, minSize: 1TiB}")],
   [12, doc("SwapVolumeConfig", "name: swap1\nprovisioning: {diskSelector: {match: system_disk}, maxSize: 8GiB}")],
   [
@@ -72,6 +77,14 @@ export const documentPatches: RightPatch[] = [
     doc(
       "ExistingVolumeConfig",
       "name: old\ndiscovery: {volumeSelector: {match: 'volume.partition_label == \"data\"'}}\nmount: {readOnly: true}",
+    ),
+  ],
+  // A label that somebody else gave: only its own volumes' labels are Talos' to limit.
+  [
+    12,
+    doc(
+      "ExistingVolumeConfig",
+      `name: ${"old-".repeat(12)}\ndiscovery: {volumeSelector: {match: "volume.name == 'x'"}}`,
     ),
   ],
   [12, doc("UserVolumeConfig", "name: a\nvolumeType: directory")],

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -170,28 +171,37 @@ func (o *ollamaServer) pull(ctx context.Context, model string, step func(progres
 	return nil
 }
 
-// manifest of a model: registry/namespace/name/tag, with ollama's defaults.
+// registry and namespace that a model is of where it names none (ollama v0.12.0, types/model/name.go).
+var ownRegistry = []string{"registry.ollama.ai", "library"}
+
+// manifest of a model: registry/namespace/name/tag, with ollama's defaults (types/model/name.go: ParseName, Filepath).
 func (o *ollamaServer) manifest(model string) string {
-	name, tag, found := strings.Cut(model, ":")
-	if !found {
-		tag = "latest"
+	if _, bare, found := strings.Cut(model, "://"); found {
+		model = bare
 	}
-	if !strings.Contains(name, "/") {
-		name = "library/" + name
+	tag := "latest"
+	if colon := strings.LastIndex(model, ":"); colon > strings.LastIndex(model, "/") { // before a slash it is a port's
+		model, tag = model[:colon], model[colon+1:]
 	}
-	return filepath.Join(o.models, "manifests/registry.ollama.ai", filepath.Clean("/"+name), filepath.Base(tag))
+	parts := strings.Split(model, "/")
+	parts = slices.Concat(ownRegistry[:max(0, 3-len(parts))], parts)
+	return filepath.Join(o.models, "manifests", filepath.Clean("/"+strings.Join(parts, "/")), filepath.Base(tag))
 }
 
-// list of the models in the volume.
+// list of the models in the volume, each by its shortest name (types/model/name.go: DisplayShortest).
 func (o *ollamaServer) list() []map[string]any {
 	list := []map[string]any{}
-	root := filepath.Join(o.models, "manifests/registry.ollama.ai")
+	root := filepath.Join(o.models, "manifests")
 	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return nil
 		}
-		name, _ := filepath.Rel(root, filepath.Dir(path))
-		name = strings.TrimPrefix(filepath.ToSlash(name), "library/") + ":" + entry.Name()
+		rel, _ := filepath.Rel(root, filepath.Dir(path))
+		name := filepath.ToSlash(rel)
+		if own, found := strings.CutPrefix(name, ownRegistry[0]+"/"); found {
+			name = strings.TrimPrefix(own, ownRegistry[1]+"/")
+		}
+		name += ":" + entry.Name()
 		list = append(list, map[string]any{"name": name, "model": name, "size": modelBytes})
 		return nil
 	})

@@ -1,0 +1,65 @@
+import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
+import type { MachineSpec } from "../../components/recipe/index";
+import type { SeenMachine } from "./seen";
+
+/** Tells of something that the stack does not say. */
+type Tell = (text: string) => void;
+
+/** Labels and taints of a machine that somebody set for a purpose of their own, as a stack says them. */
+export function ownMarks(
+  { labels, labelManagers, taints }: SeenMachine,
+  tell: Tell,
+): Pick<MachineSpec, "labels" | "taints"> {
+  const own = ownLabels(labels, labelManagers ?? {}, tell);
+  const kept = ownTaints(taints, tell);
+  return {
+    ...(Object.keys(own).length > 0 ? { labels: own } : {}),
+    ...(Object.keys(kept).length > 0 ? { taints: kept } : {}),
+  };
+}
+
+/** Managers of each label, by what the API server notes of an object's fields (`metadata.managedFields`). */
+export function labelManagers(entries: readonly V1ManagedFieldsEntry[]): Record<string, string[]> {
+  const managers: Record<string, string[]> = {};
+  for (const { manager, fieldsV1 } of entries) {
+    const { "f:metadata": metadata } = (fieldsV1 ?? {}) as { "f:metadata"?: { "f:labels"?: Record<string, unknown> } };
+    for (const field of Object.keys(metadata?.["f:labels"] ?? {}))
+      if (field.startsWith("f:") && manager) (managers[field.slice(2)] ??= []).push(manager);
+  }
+  return managers;
+}
+
+/** Labels of Kubernetes, Talos, NVIDIA, clouds, upgrade controllers and this package. */
+const ofTheSystem =
+  /^([^/]*\.)?(kubernetes\.io|k8s\.io|talos\.dev|nvidia\.com|sidero\.dev|k3s\.io|cattle\.io)\/|^talos-gpu\/|^beta\./;
+
+/** Field managers of somebody's hand, and of a stack. A controller, or Talos from its configuration, keeps a label by itself. */
+const byHand = /^(kubectl|pulumi|talos-gpu)/;
+
+function ownLabels(
+  labels: Record<string, string>,
+  managers: Record<string, string[]>,
+  tell: Tell,
+): Record<string, string> {
+  const candidates = Object.entries(labels).filter(([key]) => !ofTheSystem.test(key));
+  const isKept = ([key]: [string, string]): boolean => managers[key]?.some((name) => byHand.test(name)) ?? true;
+  for (const [key, value] of candidates.filter((label) => !isKept(label)))
+    tell(
+      `${managers[key]!.join(" and ")} keeps the label ${key}=${value}: write it under labels only if the stack shall hold this value from now on`,
+    );
+  return Object.fromEntries(candidates.filter(isKept));
+}
+
+/** Taints that are not Kubernetes' own; a stack says one of a key. */
+function ownTaints(taints: readonly string[], tell: Tell): Record<string, string> {
+  const own: Record<string, string> = {};
+  for (const taint of taints.filter((text) => !/^[^=:]*kubernetes\.io\//.test(text))) {
+    const [, key = "", value = "", effect = ""] = /^([^=:]+)(?:=([^:]*))?:(.*)$/.exec(taint) ?? [];
+    if (key in own)
+      tell(
+        `it has the taint ${taint} too, and a stack can say only one of a key, so its pods do not tolerate this one: remove it, or taint with another key`,
+      );
+    else own[key] = `${value}:${effect}`;
+  }
+  return own;
+}

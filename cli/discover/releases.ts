@@ -1,0 +1,43 @@
+import type { V1Deployment } from "@kubernetes/client-node";
+import type { SeenRelease } from "./seen";
+
+/** What is read of a Deployment or a DaemonSet. */
+type Workload = Pick<V1Deployment, "metadata" | "spec">;
+
+/**
+ * Releases of NVIDIA's charts: by the labels that both charts give their own objects (`helm.sh/chart`,
+ * `app.kubernetes.io/instance`), and the device plugin also by its image, since NVIDIA's manifest without Helm has no label
+ * (k8s-device-plugin, deployments/static). The operator's own DaemonSet has that image too, and an owner.
+ */
+export function releasesOf(workloads: readonly Workload[]): SeenRelease[] {
+  const found = new Map<string, SeenRelease>();
+  for (const workload of workloads) {
+    const release = byLabels(workload) ?? byImage(workload);
+    if (release !== undefined && found.get(release.chart)?.version === undefined) found.set(release.chart, release);
+  }
+  return [...found.values()];
+}
+
+function byLabels({ metadata }: Workload): SeenRelease | undefined {
+  const { labels = {}, namespace = "" } = metadata ?? {};
+  const [, chart, version] = /^(gpu-operator|nvidia-device-plugin)-(v?\d.*)$/.exec(labels["helm.sh/chart"] ?? "") ?? [];
+  const bare = /^(gpu-operator|nvidia-device-plugin)$/.exec(labels["app.kubernetes.io/name"] ?? "")?.[1];
+  const which = (chart ?? bare) as SeenRelease["chart"] | undefined;
+  if (which === undefined) return undefined;
+  const name = labels["app.kubernetes.io/managed-by"] === "Helm" ? labels["app.kubernetes.io/instance"] : undefined;
+  return { chart: which, namespace, ...(version ? { version } : {}), ...(name ? { name } : {}) };
+}
+
+function byImage({ metadata, spec }: Workload): SeenRelease | undefined {
+  if ((metadata?.ownerReferences ?? []).length > 0) return undefined;
+  const images = (spec?.template.spec?.containers ?? []).flatMap(({ image }) => image ?? []);
+  const image = images.find((one) => /\/k8s-device-plugin[:@]/.test(one));
+  if (image === undefined) return undefined;
+  // The chart's versions are the image's, without the `v`.
+  const version = /:v?(\d+\.\d+\.\d+)/.exec(image)?.[1];
+  return {
+    chart: "nvidia-device-plugin",
+    namespace: metadata?.namespace ?? "",
+    ...(version === undefined ? {} : { version }),
+  };
+}

@@ -1,0 +1,24 @@
+import type { NodeState } from "../machine";
+
+/**
+ * Marks a node that this program cordoned: the schematics, joined by commas, that updates were about to bring, the newest first. A
+ * node cordoned by anybody else does not have it, and is never uncordoned by us.
+ */
+export const CORDONED_BY = "talos-gpu.dev/cordoned-by";
+
+/** Schematics that updates which have not ended well were about to bring; none on a node without the mark. */
+export function bringsOf(node: NodeState | undefined): string[] {
+  return node?.annotations[CORDONED_BY]?.split(",") ?? [];
+}
+
+/** Whether the node is cordoned, and by this program. */
+export function isCordonedByUs(node: NodeState | undefined): boolean {
+  return node !== undefined && node.unschedulable && node.annotations[CORDONED_BY] !== undefined;
+}
+
+/**
+ * Command by which somebody gives an update up. `kubectl uncordon` alone leaves the mark (it patches `spec.unschedulable` alone:
+ * kubectl, pkg/drain/cordon.go), and a later cordon of somebody else would be taken for this program's.
+ */
+export const giveUp = (node: string): string =>
+  `kubectl uncordon ${node} && kubectl annotate node ${node} ${CORDONED_BY}-`;

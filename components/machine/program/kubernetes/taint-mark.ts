@@ -1,0 +1,22 @@
+import type { NodeTaintState } from "../task";
+
+/**
+ * Annotation of a node that names the taints which this program has put there, as kubectl writes them, joined by commas. It is written
+ * together with the taints: who tells them from somebody else's by the answer of the last run alone does not know those of a run whose
+ * answer was lost.
+ */
+export const TAINTED_BY = "talos-gpu.dev/taints";
+
+/** Value of the annotation; null, which takes it away, where there are none. */
+export function taintMark(taints: readonly NodeTaintState[]): string | null {
+  const texts = taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`);
+  return texts.length === 0 ? null : texts.join();
+}
+
+/** Taints that the annotation names; none where there is no annotation. What is no taint is left out. */
+export function markedTaints(mark: string | undefined): NodeTaintState[] {
+  return (mark ?? "").split(",").flatMap((text) => {
+    const [, key, value, effect] = /^([^=:]+)(?:=([^=:]*))?:([^=:]+)$/.exec(text) ?? [];
+    return key === undefined || effect === undefined ? [] : [{ key, ...(value ? { value } : {}), effect }];
+  });
+}

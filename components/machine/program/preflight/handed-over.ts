@@ -1,0 +1,58 @@
+import type { Failure } from "../failure";
+import type { PreflightTask, Remembered } from "./task";
+
+type Finding = Failure["findings"][number];
+
+/**
+ * What an update would give a machine and then take away from it. Pulumi deletes last (pulumi, pkg/resource/deploy/step_generator.go:
+ * deletes are scheduled after all other steps), so our part of a machine that leaves the stack is removed after the machine of another
+ * name at the same place has got its own.
+ *
+ * @param before what the last update remembers, by node name; an earlier release of this package remembered no places.
+ */
+export function takenAway(
+  { machines, omni }: Pick<PreflightTask, "machines" | "omni">,
+  before: Record<string, Remembered>,
+): Finding[] {
+  const now = [
+    ...machines.map(({ machine, configuration, address }) => ({ machine, owner: configuration, at: address })),
+    ...omni.map(({ machine, uuid }) => ({ machine, owner: "omni", at: uuid })),
+  ];
+  const stay = new Set(now.map(({ machine }) => machine));
+  // What leaves an owned configuration takes nothing out of it.
+  const leaving = new Map(
+    Object.entries(before).flatMap(([name, { place }]) =>
+      place === undefined || place.owner === "owned" || stay.has(name) ? [] : [[place.at, name] as const],
+    ),
+  );
+  return now.flatMap(({ machine, owner, at }) => {
+    const leaves = leaving.get(at);
+    const changed = ownerChange(machine, before[machine]?.place?.owner, owner);
+    return [...(leaves === undefined ? [] : [renamed(machine, owner, at, leaves)]), ...(changed ? [changed] : [])];
+  });
+}
+
+function renamed(machine: string, owner: string, at: string, leaves: string): Finding {
+  return {
+    field: `machines.${machine}.${owner === "omni" ? "uuid" : "address"}`,
+    problem: `${at} belongs to ${leaves}, which leaves the stack in the same update`,
+    why: `Pulumi removes ${leaves} last, and so would take out of the machine's configuration what ${machine} has just put into it`,
+    remedy: `keep the name ${leaves}, or remove ${leaves} in one update and add ${machine} in the next`,
+  };
+}
+
+/**
+ * Why an update does not hand a machine's configuration over to another owner; undefined where it does. What the stack merged into
+ * an adopted configuration, or gave to Omni, has to be out of it before somebody else holds the configuration.
+ *
+ * @param was `owned`, `adopted` or `omni` as the last update left it; undefined where that is not known.
+ */
+export function ownerChange(machine: string, was: string | undefined, is: string): Finding | undefined {
+  if (was === undefined || was === is || was === "owned") return undefined;
+  return {
+    field: `machines.${machine}.configuration`,
+    problem: `changes from ${was} to ${is}`,
+    why: "in one update the stack's part of the earlier configuration would be removed last, out of the new one, or never",
+    remedy: `write ${was}, or remove the machine in one update and add it in the next; if it is the stack's only machine, run \`pulumi destroy\` and then \`pulumi up\``,
+  };
+}

@@ -1,0 +1,35 @@
+import { CallError, lastLine } from "../failure";
+import { isCordonedByUs } from "../kubernetes/cordon-mark";
+import type { NodeState } from "../machine";
+import type { Report } from "../progress";
+import { changedMachines, someAtATime } from "./machines";
+import type { AskedMachine, PreflightResult } from "./task";
+
+/**
+ * Warns of nodes that an update which failed has left cordoned. Pulumi keeps the inputs of a program's last run that ended well
+ * (pulumi-command, provider/pkg/provider/local/commandController.go: Update answers a failed run with a plain error). So where the stack
+ * says again what it said before that update, Pulumi finds nothing to do for the machine, and the upgrade program does not run. The
+ * preflight itself ended well in the failed update, so it runs again.
+ *
+ * @param node state of a node; undefined where Kubernetes has none of that name.
+ */
+export async function warnOfCordons(
+  machines: readonly AskedMachine[],
+  before: PreflightResult["machines"],
+  node: (name: string) => Promise<NodeState | undefined>,
+  report: Report,
+): Promise<void> {
+  const known = changedMachines(machines, before).filter(({ machine }) => before[machine] !== undefined);
+  await someAtATime(known, async ({ machine }) => {
+    try {
+      if (!isCordonedByUs(await node(machine))) return;
+      report(
+        `warning: ${machine}: an update that failed left its node cordoned, and may have left the machine half upgraded; ` +
+          "if this update takes the edit of that one back, nothing upgrades or uncordons the machine; change `lookAgain`, and the next update does",
+      );
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      report(`${machine}: not asked whether an update that failed left its node cordoned (${lastLine(error)})`);
+    }
+  });
+}

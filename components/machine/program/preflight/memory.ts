@@ -1,0 +1,48 @@
+import type { PreflightAnswer, PreflightTask, Remembered } from "./task";
+
+/** Schematics that are remembered of a machine: of more updates than this one, nobody knows what it runs. */
+const REMEMBERED = 10;
+
+/**
+ * Characters that an answer may have. The next run gets it as one variable of its environment, and Linux starts no program with a
+ * variable of 128 KiB (execve, MAX_ARG_STRLEN).
+ */
+const MOST = 120 * 1024;
+
+/**
+ * What the next update has to know of the machines of this one. An answer that would be too long has shorter histories, and
+ * where that does not suffice it has no machines: then the next update asks them all again.
+ */
+export function remembered(
+  task: Pick<PreflightTask, "machines" | "omni">,
+  before: Record<string, Remembered>,
+): PreflightAnswer {
+  for (let length = REMEMBERED; length > 0; length--) {
+    const answer = written(task, before, length);
+    if (JSON.stringify(answer).length <= MOST) return answer;
+  }
+  return { machines: {}, histories: [] };
+}
+
+/** Machines of a pool have one history, so each is written once. */
+function written(
+  { machines, omni }: Pick<PreflightTask, "machines" | "omni">,
+  before: Record<string, Remembered>,
+  length: number,
+): PreflightAnswer {
+  const places = new Map<string, number>();
+  const histories: string[][] = [];
+  const placeOf = (history: string[]): number => {
+    const text = history.join(" ");
+    const place = places.get(text) ?? histories.push(history) - 1;
+    places.set(text, place);
+    return place;
+  };
+  const driven = machines.map(({ machine, schematicId, wanted, configuration, address }) => {
+    const earlier = (before[machine]?.brought ?? []).filter((id) => id !== schematicId);
+    const brought = placeOf([schematicId, ...earlier].slice(0, length));
+    return [machine, { wanted, brought, [configuration]: address }] as const;
+  });
+  const ofOmni = omni.map(({ machine, uuid }) => [machine, { omni: uuid }] as const);
+  return { machines: Object.fromEntries([...driven, ...ofOmni]), histories };
+}

@@ -1,0 +1,47 @@
+import { formatDuration } from "../duration";
+import { LimitReached, waitFor, type Clock } from "./clock";
+import { CallError, Failure } from "./failure";
+
+/** Milliseconds that a removal waits for an answer: less than the five minutes that Pulumi gives a resource of an earlier release. */
+const LIMIT = 240_000;
+
+/** Milliseconds between two tries. */
+const POLL = 1_000;
+
+/** Whom a removal asks, and what of. */
+export interface AskedLast {
+  clock: Clock;
+  /** Node name of the machine that leaves the stack. */
+  machine: string;
+  /** Who is asked, e.g. `the machine at 10.0.0.1`. */
+  who: string;
+}
+
+/**
+ * Asks for what a removal needs to see, and asks again for four minutes. Whoever is asked may be gone for good: Pulumi keeps the
+ * resource until its removal succeeds, so the message says how a stack forgets it.
+ *
+ * @throws Failure where there is no answer, or a refusal.
+ */
+export async function askLast<T>({ clock, machine, who }: AskedLast, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await waitFor(clock, { what: who, limit: LIMIT, poll: POLL, look: async () => ({ done: await ask() }) });
+  } catch (error) {
+    if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
+    throw new Failure([
+      {
+        field: `machines.${machine}`,
+        problem:
+          error instanceof LimitReached
+            ? `${who} did not answer within ${formatDuration(LIMIT)} (last: ${error.missing})`
+            : `${who} cannot be asked: ${error.message}`,
+        why: "the machine leaves the stack, and what the stack added to its configuration could not be taken out",
+        remedy:
+          `if ${who} is still in use, see that it is on and that the update's credentials are its own, and run again; ` +
+          "if it is gone for good (broken, wiped, or in another cluster), " +
+          "look up the URN of the machine's resource that ends with `-configuration` by `pulumi stack --show-urns`, " +
+          "run `pulumi state delete 'URN'`, and run again",
+      },
+    ]);
+  }
+}

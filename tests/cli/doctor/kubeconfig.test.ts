@@ -1,0 +1,85 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { buildSync } from "esbuild";
+import type { readKubeconfig as Read } from "../../../cli/doctor/reach/kubeconfig";
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-kubeconfig-"));
+afterAll(() => fs.rmSync(folder, { recursive: true }));
+
+/** Bundled as the command is: the client of Kubernetes is an ES module, which jest does not load. */
+const outfile = path.join(folder, "kubeconfig.js");
+const entry = path.resolve(__dirname, "../../../cli/doctor/reach/kubeconfig.ts");
+buildSync({ entryPoints: [entry], outfile, bundle: true, platform: "node", format: "cjs" });
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- made a moment ago
+const { readKubeconfig } = require(outfile) as { readKubeconfig: typeof Read };
+
+/** A kubeconfig of one context, whose cluster and user have names that other files may have, too. */
+const config = (context: string, server: string, user: Record<string, unknown> = {}, more: object[] = []) => ({
+  "current-context": context,
+  contexts: [{ name: context, context: { cluster: "home", user: "me" } }, ...more],
+  clusters: [{ name: "home", cluster: { server } }],
+  users: [{ name: "me", user }],
+});
+
+function written(name: string, content: unknown): string {
+  const file = path.join(folder, name);
+  fs.writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
+  return file;
+}
+
+const first = written("first", config("a", "https://first", { token: "one" }));
+const second = written("second", config("b", "https://second", { token: "two" }));
+const blank = written("blank", "\n");
+const read = (...files: string[]) => readKubeconfig(undefined, { KUBECONFIG: files.join(path.delimiter) });
+
+// client-go, tools/clientcmd/loader.go, Load.
+test.each([
+  ["the first context and the first of each name win", [first, second], "a", "https://first", "one"],
+  ["in the other order, too", [second, first], "b", "https://second", "two"],
+  ["one that is not there, or is empty, is skipped", ["/nowhere", blank, second], "b", "https://second", "two"],
+])("several files: %s", (_, files, context, server, token) => {
+  const found = read(...files);
+  expect([found.getCurrentContext(), found.getCurrentCluster()?.server, found.getCurrentUser()?.token]).toEqual([
+    context,
+    server,
+    token,
+  ]);
+  const contexts = found.getContexts().map(({ name }) => name);
+  expect(contexts.toSorted()).toEqual(files.includes(first) ? ["a", "b"] : ["b"]);
+});
+
+test("an entry that is not whole leaves the others", () => {
+  const file = written("half", config("a", "https://first", {}, [{ name: "b", context: { user: "me" } }]));
+  expect(readKubeconfig(file, {}).getCurrentCluster()?.server).toBe("https://first");
+});
+
+test.each([
+  ["that is not there", "/nowhere", /--kubeconfig: cannot be read \(ENOENT/],
+  ["that is empty", blank, /--kubeconfig: cannot be read \(it names no cluster/],
+])("a file alone %s is told", (_, file, message) => {
+  expect(() => read(file)).toThrow(message);
+});
+
+describe("tokenFile", () => {
+  written("token", "t0ken\n");
+  const tokenOf = (user: object): unknown =>
+    readKubeconfig(written("user", config("a", "https://first", { ...user })), {}).getCurrentUser()?.token;
+
+  test.each([
+    ["beside the kubeconfig", { tokenFile: "token" }, "t0ken"],
+    ["by its whole path", { tokenFile: path.join(folder, "token") }, "t0ken"],
+    ["goes before a token", { tokenFile: "token", token: "old" }, "t0ken"],
+    ["that cannot be read leaves the token", { tokenFile: "gone", token: "old" }, "old"],
+  ])("%s", (_, user, token) => expect(tokenOf(user)).toBe(token));
+
+  test("that cannot be read is told", () => {
+    expect(() => tokenOf({ tokenFile: "gone" })).toThrow(/the token of user me: ENOENT.*gone/);
+  });
+
+  test("of another user is not needed", () => {
+    const other = { name: "other", user: { tokenFile: "gone" } };
+    const { users, ...rest } = config("a", "https://first");
+    expect(readKubeconfig(written("others", { ...rest, users: [...users, other] }), {}).getUsers()).toHaveLength(2);
+  });
+});

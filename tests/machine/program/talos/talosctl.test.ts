@@ -1,0 +1,31 @@
+import { CallError } from "../../../../components/machine/program/failure";
+import { Talosctl } from "../../../../components/machine/program/talos/talosctl";
+import { applyLive } from "../../../../components/machine/program/upgrade/live";
+import { FakeClock, FakeMachine } from "../fakes";
+import { setup } from "../setup";
+
+/** What talosctl says where Talos 1.13 refuses a change without a boot (v1alpha1_runtime.go, CanApplyImmediate). */
+const refused =
+  "error applying new configuration: rpc error: code = InvalidArgument desc = this config change can't be applied in immediate mode";
+
+/** The error of a talosctl that says so much. */
+const failed = (text: string): Promise<unknown> =>
+  new Talosctl({ binary: "/bin/sh", talosconfig: undefined, secrets: [] })
+    .run(["-c", 'printf "%s" "$0" >&2; exit 1', text], 10_000)
+    .catch((error: unknown) => error);
+
+test.each([
+  ["Talos ≥ 1.10", "\ndiff:\n--- a\n+++ b\n+      content: |\n+        cat <<EOF\n+        locked: hunter2"],
+  ["an older one", "\ndiff:   &v1alpha1.Config{\n+    password: hunter2 EOF"],
+  ["one that says nothing more", ""],
+])("a configuration that %s shows with its refusal is not quoted, nor read as the cause", async (_, diff) => {
+  const error = await failed(refused + diff);
+  expect(error).toEqual(new CallError("refused", `talosctl -c failed (exit 1): ${refused}`));
+  expect(error).toMatchObject({ problem: "refused" });
+
+  const machine = new FakeMachine(new FakeClock());
+  jest.spyOn(machine, "activate").mockRejectedValue(error);
+  const { bench, lines } = setup();
+  expect(await applyLive({ ...bench, machine })).toBe(false);
+  expect(lines).toEqual([`apply: needs a reboot (talosctl -c failed (exit 1): ${refused})`]);
+});

@@ -1,0 +1,62 @@
+import { stringify } from "yaml";
+import { mergeConfiguration, unmergeConfiguration } from "../../../components/recipe";
+import { said, talos } from "./said";
+
+// What the owner of a configuration writes after a merge, as talhelper does, which applies its own configuration as a whole.
+const image = (name: string): string => `machine:\n  install:\n    image: ${name}\n`;
+
+test.each([
+  { case: "by another", live: talos, theirs: image("theirs:2") },
+  { case: "where nothing stood", live: "machine:\n  install:\n    disk: /dev/sda\n", theirs: image("theirs:1") },
+  { case: "by none", live: talos, theirs: "machine:\n  install:\n    disk: /dev/sda\n" },
+])("a value of ours that its owner replaced $case is set again, and theirs comes back at the end", (row) => {
+  const first = mergeConfiguration(row.live, [image("a:1")]);
+  for (const wanted of ["a:1", "a:2"]) {
+    const second = mergeConfiguration(row.theirs, [image(wanted)], first.added);
+    expect(second.changed).toBe(true);
+    expect(second.configuration).toContain(`image: ${wanted}`);
+    const third = mergeConfiguration(second.configuration, [image("a:3")], second.added);
+    for (const merged of [second, third])
+      expect(said(unmergeConfiguration(merged.configuration, merged.added))).toEqual(said(row.theirs));
+  }
+});
+
+// Staged by a run whose answer was lost: it stands there as if its owner had written it.
+test("a value that is wanted already keeps what was remembered", () => {
+  const first = mergeConfiguration(talos, [image("a:1")]);
+  const unheard = mergeConfiguration(first.configuration, [image("a:2")], first.added);
+  const again = mergeConfiguration(unheard.configuration, [image("a:2")], first.added);
+  expect(again).toMatchObject({ changed: false, added: unheard.added });
+  expect(said(unmergeConfiguration(again.configuration, again.added))).toEqual(said(talos));
+});
+
+const modules = (...items: object[]): string => stringify({ machine: { kernel: { modules: items } } });
+const volume = (size: string): string => stringify({ kind: "UserVolumeConfig", name: "data", size });
+test.each([
+  {
+    case: "takes away the item that we add to",
+    before: modules({ name: "nvidia", parameters: ["theirs"] }),
+    patch: modules({ name: "nvidia", parameters: ["ours"] }),
+    after: modules(),
+    says: [{ machine: { kernel: { modules: [{ name: "nvidia", parameters: ["ours"] }] } } }],
+  },
+  {
+    case: "takes away the document that we add to",
+    before: `machine: {}\n---\n${volume("1GB")}`,
+    patch: volume("2GB"),
+    after: "machine: {}\n",
+    says: [{ machine: {} }, { kind: "UserVolumeConfig", name: "data", size: "2GB" }],
+  },
+  {
+    case: "changes a document of ours",
+    before: "machine: {}\n",
+    patch: volume("2GB"),
+    after: `machine: {}\n---\n${volume("1GB")}`,
+    says: [{ machine: {} }, { kind: "UserVolumeConfig", name: "data", size: "2GB" }],
+  },
+])("an owner who $case keeps neither us from it nor their own from coming back", (row) => {
+  const first = mergeConfiguration(row.before, [row.patch]);
+  const second = mergeConfiguration(row.after, [row.patch], first.added);
+  expect(said(second.configuration)).toEqual(row.says);
+  expect(said(unmergeConfiguration(second.configuration, second.added))).toEqual(said(row.after));
+});
