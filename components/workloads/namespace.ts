@@ -43,8 +43,9 @@ export function workloadNamespace(
 const withoutGpu = /^kubernetes:core\/v1:(Namespace|PersistentVolumeClaim|Service|ConfigMap)$/;
 
 /**
- * Has what needs no GPU wait for what the operator's namespace waits for, and for nothing more: then no machine reboots any more, and
- * the preflight has let the update pass. What is in a namespace that a workload before it makes also waits for that namespace.
+ * Has what needs no GPU wait for what the operator's namespace waits for, and for nothing more: then the machines are done that come
+ * before the workloads, and the preflight has let the update pass. What is in a namespace that a workload before it makes also waits for
+ * that namespace.
  *
  * Pulumi deletes by levels of what waits for what, and goes on to the next when all of one are gone (pulumi,
  * pkg/resource/deploy/step_generator.go, ScheduleDeletes). So a destroy waits once for all namespaces, each of which takes Kubernetes

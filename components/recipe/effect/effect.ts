@@ -2,6 +2,7 @@ import { parseTalosVersion } from "../facts/version";
 import { changesOf, identityChanges, isOurs, said, type Change } from "./changes";
 import type { MachineState } from "./state";
 import { upgradePathFault } from "./upgrade-path";
+import { handsOver } from "./hands-over";
 
 /** Whether something comes: for certain, not at all, or on a condition. */
 export type Word = "yes" | "no" | "only if";
@@ -110,6 +111,11 @@ function changed(before: MachineState, after: MachineState): MachineEffect {
   const perhaps = changesOf(before, after, "mayRebootIfChanged");
   const live = changesOf(before, after, "changesWithoutReboot");
   const changes = [...identityChanges(before, after), ...boot, ...perhaps, ...live].map(({ text }) => text);
+  if (handsOver(before.configuration, after.configuration))
+    return quiet(
+      `the update refuses to change its configuration from ${before.configuration} to ${after.configuration} in one step`,
+      changes,
+    );
   const certain = boot.filter(({ comesOrGoes }) => comesOrGoes === undefined || isOurs(comesOrGoes, after));
   if (certain.length > 0) {
     const driver = before.driver === after.driver ? "" : `driver: ${said(before.driver)} → ${said(after.driver)}, `;

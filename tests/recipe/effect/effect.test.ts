@@ -26,3 +26,16 @@ describe("a machine that the stack gives up", () => {
     expect(effectOf({ ...rest, configuration: "adopted" }, undefined).because).not.toContain("kernel modules");
   });
 });
+
+describe("a machine whose configuration gets another owner", () => {
+  const state = machineStates(planOf("velaryon"))["velaryon"]!;
+  const words: [string, string, string, RegExp][] = [
+    ["adopted", "owned", "no", /^the update refuses to change its configuration from adopted to owned in one step$/],
+    ["omni", "adopted", "no", /^the update refuses/],
+    ["owned", "adopted", "only if", /^with another owner/],
+  ];
+  test.each(words)("%s to %s", (was, is, reboots, because) => {
+    const [before, after] = [was, is].map((configuration) => ({ ...state, configuration }) as typeof state);
+    expect(effectOf(before, after!)).toMatchObject({ reboots, because: expect.stringMatching(because) });
+  });
+});

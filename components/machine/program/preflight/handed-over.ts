@@ -1,3 +1,4 @@
+import { handsOver } from "../../../recipe/effect/hands-over";
 import type { Failure } from "../failure";
 import type { PreflightTask, Remembered } from "./task";
 
@@ -48,7 +49,7 @@ function renamed(machine: string, owner: string, at: string, leaves: string): Fi
  * @param was `owned`, `adopted` or `omni` as the last update left it; undefined where that is not known.
  */
 export function ownerChange(machine: string, was: string | undefined, is: string): Finding | undefined {
-  if (was === undefined || was === is || was === "owned") return undefined;
+  if (was === undefined || !handsOver(was, is)) return undefined;
   return {
     field: `machines.${machine}.configuration`,
     problem: `changes from ${was} to ${is}`,
