@@ -30,6 +30,7 @@ if (!process.env.CI)
     "--tsBuildInfoFile",
     "node_modules/.cache/talos-gpu.tsbuildinfo",
   ]);
+buildIfStale();
 const ignored = (fast ? long : []).flatMap((pattern) => ["--testPathIgnorePatterns", pattern]);
 const status = run("jest/bin/jest", [...own, ...ignored], true);
 if (fast) {
@@ -43,6 +44,18 @@ if (fast) {
   );
 }
 process.exit(status);
+
+/** Some tests run the package as users get it: a build that is older than its sources would fail them for no reason that they name. */
+function buildIfStale() {
+  const folder = path.join(root, "components");
+  const built = fs.statSync(path.join(folder, "bin/program.js"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const sources = fs
+    .readdirSync(folder, { recursive: true })
+    .filter((file) => file.endsWith(".ts") && !/(^|[/\\])(bin|node_modules)[/\\]/.test(file));
+  if (sources.every((file) => fs.statSync(path.join(folder, file)).mtimeMs <= built)) return;
+  const { status } = spawnSync("npm", ["run", "--silent", "build"], { cwd: root, stdio: "inherit" });
+  if (status !== 0) process.exit(status ?? 1);
+}
 
 /** Runs a program of a package; ends with it when it fails, unless its status is wanted. */
 function run(program, args, wanted = false) {

@@ -6,6 +6,7 @@ import type { MachineFacts } from "./facts/machine-facts";
 import { eraOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";
 import { migManagerRelease } from "./kubernetes/mig-manager";
+import { namespaceNotes } from "./namespace-notes";
 import type { ClusterSpec } from "./stack/spec/index";
 
 /** What was assumed, or should be known before going on: one sentence each. The first release is the stack's. */
@@ -32,6 +33,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
     ...cudaNotes(spec, facts),
     ...mpsNotes(spec),
     ...migNotes(spec, facts),
+    ...namespaceNotes(spec),
   ];
 }
 

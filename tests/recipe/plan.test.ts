@@ -1,4 +1,4 @@
-import { planCluster } from "../../components/recipe";
+import { planCluster, type ClusterSpec } from "../../components/recipe";
 import { validStack } from "./stacks";
 
 test("machines in upgrade order, each with those it waits for", () => {
@@ -13,6 +13,16 @@ test("the same stack gives the same plan, whatever the order of its machines", (
   const { spec: _, ...plan } = planCluster(spec);
   const { spec: __, ...other } = planCluster(reversed);
   expect(JSON.stringify(other)).toBe(JSON.stringify(plan));
+});
+
+test("a volume in another workload's namespace is noted, and one in its own is not", () => {
+  const vllm = { model: "Qwen/Qwen3-0.6B" };
+  const notes = (workloads: ClusterSpec["workloads"]): string[] =>
+    planCluster({ ...validStack("rtx5070ti"), workloads: workloads! }).notes;
+  expect(notes({ ollama: { namespace: "ai" }, vllm: { ...vllm, namespace: "ai" } })).toEqual([
+    expect.stringMatching(/^workloads\.vllm: its volume is in namespace ai, which workloads\.ollama makes; .* own$/),
+  ]);
+  expect(notes({ ollama: { namespace: "ai" }, vllm })).toEqual([]);
 });
 
 test("what was assumed is noted", () => {

@@ -90,7 +90,7 @@ export const kubernetesFixes = {
     usedBy: (plan) => hasGpu(plan) && excludingTaints(plan.spec).length > 0,
   },
   migManager: {
-    does: `the MIG manager has the release ${migManagerRelease}, and is configured as if the driver were not installed on the host, so that it does not write to the host`,
+    does: `the MIG manager has the release ${migManagerRelease}, and starts without the part that writes to the host and stops its services`,
     symptom:
       "cards are not split: nvidia.com/mig.config.state stays away or becomes failed, and the smoke test's pod stays Pending",
     cause:

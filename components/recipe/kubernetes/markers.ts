@@ -5,20 +5,15 @@ import { valueAt } from "../machine/user-patches";
 /**
  * What the operator's validator writes for a driver of the host; its operands read the file as environment.
  * Source: gpu-operator, cmd/nvidia-validator, createStatusFile; assets/state-device-plugin/0400_configmap.yaml.
- *
- * @param hostDriver Read by the MIG manager alone (assets/state-mig-manager/0420_configmap.yaml), which then copies itself to
- *   the host and stops systemd's services there.
  */
-function driverReady(hostDriver: boolean): string {
-  return [
-    `IS_HOST_DRIVER=${hostDriver}`,
-    "NVIDIA_DRIVER_ROOT=/",
-    "DRIVER_ROOT_CTR_PATH=/host",
-    "NVIDIA_DEV_ROOT=/",
-    "DEV_ROOT_CTR_PATH=/host",
-    "",
-  ].join("\n");
-}
+const driverReady = [
+  "IS_HOST_DRIVER=true",
+  "NVIDIA_DRIVER_ROOT=/",
+  "DRIVER_ROOT_CTR_PATH=/host",
+  "NVIDIA_DEV_ROOT=/",
+  "DEV_ROOT_CTR_PATH=/host",
+  "",
+].join("\n");
 
 /** Whether marker files must stand in for the operator's validator: on Talos ≤ 1.12 it looks for the driver where it is not, for ever (gpu-operator#1687). */
 export function needsMarkers(era: Era, mode: Mode): boolean {
@@ -30,7 +25,7 @@ export function markersOf(spec: ClusterSpec): Marker[] {
   // Read only where an operator-owned driver DaemonSet exists, which is so when a user enables it (isDriverManagedByOperator).
   const operatorDriver = valueAt(spec.gpuOperator?.values, "driver", "enabled") === true;
   return [
-    { file: "driver-ready", content: driverReady(!spec.sharing?.mig) },
+    { file: "driver-ready", content: driverReady },
     { file: "toolkit-ready", content: "" },
     ...(operatorDriver ? [{ file: ".driver-ctr-ready", content: "" }] : []),
   ];

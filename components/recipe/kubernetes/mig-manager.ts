@@ -20,6 +20,16 @@ export function migManagerHangs(version: string): boolean {
 }
 
 /**
+ * Starts the manager as the operator's own script does, and has it leave the host alone. If the driver is the host's, as on Talos,
+ * that script has the manager copy itself into the host's /usr/local, which is read-only on Talos, and ask the host's systemd.
+ * The operator gives these arguments to a shell.
+ * Source: gpu-operator v24.6.0 to v26.7.0, assets/state-mig-manager/0420_configmap.yaml and 0600_daemonset.yaml; gpu-operator#2501.
+ */
+const leavesHostAlone =
+  "sed 's/^\\( *export WITH_SHUTDOWN_HOST_GPU_CLIENTS=\\).*/\\1false/' /bin/entrypoint.sh > /tmp/entrypoint.sh " +
+  "&& exec bash /tmp/entrypoint.sh";
+
+/**
  * The chart's values for the MIG manager. Operators from v26.3 on leave the configuration to the manager, which generates it
  * from v0.14 on; an older one has to be told the file, which the operator mounts under another name for its own fallback.
  * Source: gpu-operator v26.3.1, controllers/object_controls.go, TransformMIGManager.
@@ -31,6 +41,7 @@ export function migManagerValues(operator: GpuOperatorSpec, sharing: SharingSpec
   return {
     enabled: true,
     version: migManagerRelease,
+    args: [leavesHostAlone],
     ...(generates && !ownConfig
       ? { env: [{ name: "CONFIG_FILE", value: "/mig-parted-config/config-default.yaml" }] }
       : {}),

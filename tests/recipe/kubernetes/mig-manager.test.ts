@@ -1,3 +1,7 @@
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
 import { planCluster, type ClusterSpec, type KubernetesRecipe } from "../../../components/recipe/index";
 import { oneMachine } from "../stacks";
 
@@ -8,7 +12,11 @@ describe("MIG manager", () => {
   const mig = { sharing: { mig: { strategy: "single", profile: "1g.18gb" } } } as const;
   const manager = (version: string, more: Partial<ClusterSpec> = {}): unknown =>
     kubernetes(oneMachine("v1.12.6", gpu, { gpuOperator: { version }, ...mig, ...more })).release.values["migManager"];
-  const release = { enabled: true, version: "v0.12.3-ubuntu20.04" };
+  const release = {
+    enabled: true,
+    version: "v0.12.3-ubuntu20.04",
+    args: [expect.stringContaining("/bin/entrypoint.sh")],
+  };
   const env = [{ name: "CONFIG_FILE", value: "/mig-parted-config/config-default.yaml" }];
 
   test("the release that does not wait for systemd, told its file by operators that leave that to newer ones", () => {
@@ -25,12 +33,24 @@ describe("MIG manager", () => {
     expect(manager("", { gpuOperator })).toEqual({ ...release, config });
   });
 
-  test("is told that the driver is not the host's, where the marker files tell it", () => {
-    const marker = (more: Partial<ClusterSpec>): string | undefined =>
-      kubernetes(oneMachine("v1.12.6", gpu, { gpuOperator: { version: "v25.10.1" }, ...more })).markers.find(
-        ({ file }) => file === "driver-ready",
-      )?.content;
-    expect(marker(mig)).toContain("IS_HOST_DRIVER=false");
-    expect(marker({})).toContain("IS_HOST_DRIVER=true");
+  test.each(["v1.12.6", "v1.13.0"])("leaves a host of Talos %s alone, whoever's the driver is", (talosVersion) => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-mig-"));
+    const plan = kubernetes(oneMachine(talosVersion, gpu, { gpuOperator: { version: "v26.3.3" }, ...mig }));
+    const [script] = (plan.release.values["migManager"] as { args: string[] }).args;
+    // The operator's own script, but for its wait (gpu-operator v26.3.3, assets/state-mig-manager/0420_configmap.yaml).
+    const entrypoint = [
+      "set -o allexport",
+      "IS_HOST_DRIVER=true",
+      "    export WITH_SHUTDOWN_HOST_GPU_CLIENTS=$IS_HOST_DRIVER",
+      `exec sh -c 'echo "$0 host $IS_HOST_DRIVER, clients $WITH_SHUTDOWN_HOST_GPU_CLIENTS"' manager`,
+    ];
+    fs.writeFileSync(path.join(folder, "entrypoint.sh"), entrypoint.join("\n"));
+    const command = script!
+      .replaceAll("/bin/entrypoint.sh", "entrypoint.sh")
+      .replaceAll("/tmp/entrypoint.sh", "own.sh");
+    expect(execFileSync("sh", ["-c", command], { cwd: folder, encoding: "utf8" })).toBe(
+      "manager host true, clients false\n",
+    );
+    fs.rmSync(folder, { recursive: true });
   });
 });

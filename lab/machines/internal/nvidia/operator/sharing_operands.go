@@ -97,7 +97,10 @@ func (p policy) migManager() operand {
 	container := spec.container("nvidia-mig-manager", withOverrides(env, spec.Env), mount, mounted("host-root", "/host"),
 		corev1.VolumeMount{Name: migEntrypointConfigMap, MountPath: "/bin/entrypoint.sh", SubPath: "entrypoint.sh", ReadOnly: true},
 		corev1.VolumeMount{Name: "mig-parted-config", MountPath: "/mig-parted-config"}, corev1.VolumeMount{Name: "gpu-clients", MountPath: "/gpu-clients"})
-	container.Command, container.Args = []string{"/bin/sh", "-c"}, []string{"/bin/entrypoint.sh"}
+	container.Command = []string{"/bin/sh", "-c"}
+	if len(spec.Args) == 0 {
+		container.Args = []string{"/bin/entrypoint.sh"}
+	}
 	source := func(name string) *corev1.ConfigMapVolumeSource {
 		return &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}
 	}

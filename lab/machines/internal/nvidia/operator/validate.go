@@ -73,20 +73,18 @@ func written(c *cri.Container, file, content string) int {
 }
 
 // driverStatus looks for the driver where the validator looks, and says what driver-ready holds. On Talos <= 1.12 no place
-// has both library and nvidia-smi (gpu-operator#1687); on >= 1.13 /usr/local has, which hostPaths.driverInstallDir must
-// name (siderolabs/docs v1.13 nvidia-gpu). That /usr/bin/nvidia-smi works under chroot is not taken for granted.
+// has both library and nvidia-smi (gpu-operator#1687). From 1.13 on the host's /usr/bin has nvidia-smi, so the driver is
+// the host's, and hostPaths.driverInstallDir is not looked at (runValidation in cmd/nvidia-validator/main.go; gpu-operator#2501).
 func driverStatus(c *cri.Container) (string, error) {
 	snapshot := c.Machine.Snapshot()
-	installDir := cmp.Or(c.Paths.Restore(c.Env["DRIVER_INSTALL_DIR"]), defaultInstallDir)
-	found := snapshot.Era == host.EraCDI && filepath.Clean(installDir) == "/usr/local" && snapshot.LibraryVersion != ""
-	if !found {
+	if snapshot.Era != host.EraCDI || snapshot.LibraryVersion == "" {
+		installDir := cmp.Or(c.Paths.Restore(c.Env["DRIVER_INSTALL_DIR"]), defaultInstallDir)
 		return "", fmt.Errorf("failed to find the driver: libnvidia-ml.so.1 and nvidia-smi are neither on the host (/usr/bin, /usr/sbin, /bin, /sbin) nor under %s", installDir)
 	}
 	if snapshot.DriverVersion != snapshot.LibraryVersion {
 		return "", fmt.Errorf("nvidia-smi: exit status 9: the driver is not up")
 	}
-	return "IS_HOST_DRIVER=false\nNVIDIA_DRIVER_ROOT=" + installDir +
-		"\nDRIVER_ROOT_CTR_PATH=/driver-root\nNVIDIA_DEV_ROOT=/\nDEV_ROOT_CTR_PATH=/host\n", nil
+	return "IS_HOST_DRIVER=true\nNVIDIA_DRIVER_ROOT=/\nDRIVER_ROOT_CTR_PATH=/host\nNVIDIA_DEV_ROOT=/\nDEV_ROOT_CTR_PATH=/host\n", nil
 }
 
 // toolkitStatus runs nvidia-smi, which the runtime must have brought.
