@@ -152,7 +152,7 @@ async function answering(machine: TalosMachine, limit: number): Promise<void> {
   }
 }
 
-/** Each fact by itself: a talosconfig of role os:reader may not read the configuration, but all the rest. */
+/** Each fact by itself: a talosconfig of role os:reader may read neither the configuration nor files, and so neither modules nor driver. */
 async function observeMachine(
   name: string,
   machine: TalosMachine,
