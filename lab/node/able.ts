@@ -24,9 +24,17 @@ export function whyNoRealNode(): string[] {
   const lacks = [
     ...(process.getuid?.() === 0 ? [] : [`it is root that makes namespaces, and this is ${os.userInfo().username}`]),
     ...(mayAdminister(fs.readFileSync("/proc/self/status", "utf8")) ? [] : [`this process has no CAP_SYS_ADMIN`]),
+    ...hiddenOnANode(os.tmpdir()),
     ...missing.map(([program, why]) => `there is no ${program} on PATH (Debian: ${why})`),
   ];
   return lacks.length > 0 ? lacks : whatIsRefused();
+}
+
+/** Why a folder for temporary files is of no use to a node, which has a /dev of its own. Empty where it is. */
+export function hiddenOnANode(folder: string): string[] {
+  return /^\/dev(\/|$)/.test(path.resolve(folder))
+    ? [`temporary files are in ${folder} (TMPDIR), and a node has a /dev of its own: set TMPDIR to another folder`]
+    : [];
 }
 
 /** CAP_SYS_ADMIN (capability.h), which containers' root usually lacks. */

@@ -11,9 +11,13 @@ const memory = "/dev/shm";
 
 let folder;
 
-/** Makes the folder, and has this process and all that it starts use it for temporary files. A TMPDIR that is set stays. */
+/**
+ * Makes the folder, and has this process and all that it starts use it for temporary files. A TMPDIR that is set stays. A real node
+ * has a /dev of its own, behind which the folder would be hidden.
+ */
 const begin = () => {
-  if (process.env.TMPDIR !== undefined || !hasRoom()) return;
+  const { TMPDIR, TALOS_GPU_REAL_NODE } = process.env;
+  if (TMPDIR !== undefined || TALOS_GPU_REAL_NODE === "1" || !hasRoom()) return;
   removeAbandoned();
   const mine = path.join(memory, `tg-${process.pid}`);
   try {

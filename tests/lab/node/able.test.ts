@@ -1,4 +1,4 @@
-import { mayAdminister } from "../../../lab/node/able";
+import { hiddenOnANode, mayAdminister } from "../../../lab/node/able";
 
 test.each([
   ["root of a computer", "CapPrm:\t000001ffffffffff\nCapEff:\t000001ffffffffff\n", true],
@@ -8,4 +8,14 @@ test.each([
   ["nobody knows whom", "", false],
 ])("namespaces and mounts, as %s: %#", (_who, status, may) => {
   expect(mayAdminister(status)).toBe(may);
+});
+
+test.each([
+  ["/tmp", 0],
+  ["/devices", 0],
+  ["/dev", 1],
+  ["/dev/shm/mine", 1],
+  ["/tmp/../dev/shm", 1],
+])("temporary files in %s: a node sees them, or the lab says why not", (folder, reasons) => {
+  expect(hiddenOnANode(folder)).toHaveLength(reasons);
 });
