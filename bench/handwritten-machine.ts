@@ -41,6 +41,7 @@ export function oneMachine(common: Common, index: number, before: pulumi.Resourc
       JSON.stringify({
         machine: node,
         address,
+        configuration: "owned",
         role: "worker",
         talosVersion: machine.talosVersion,
         schematicId,

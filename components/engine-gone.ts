@@ -32,7 +32,7 @@ const again = 1000;
  * Tells that the engine is gone, as after a SIGKILL of Pulumi's command line: the connection to it ends with its process, and a
  * further one is refused. One that is lost while the engine runs tells nothing: an update that goes on must not end by it.
  */
-export function onEngineGone(engine: string, tell: () => void): void {
+function onEngineGone(engine: string, tell: () => void): void {
   const session = http2.connect(`http://${engine}`);
   let refused = false;
   session.on("error", ({ code }: NodeJS.ErrnoException) => (refused = code === "ECONNREFUSED"));

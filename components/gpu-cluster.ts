@@ -49,6 +49,11 @@ export class GpuCluster extends pulumi.ComponentResource {
   /** Talos client configuration: made with the cluster where the stack bootstraps it, else as given, else empty. Secret. */
   public readonly talosconfig: pulumi.Output<string>;
   /**
+   * Secrets of the cluster, as `talosctl gen secrets` writes them: made with the cluster where the stack bootstraps it, else as given,
+   * else empty. Of a cluster that the stack made they are nowhere else: save them before you destroy the stack. Secret.
+   */
+  public readonly machineSecrets: pulumi.Output<string>;
+  /**
    * Kubeconfig of an administrator: fetched where the stack bootstraps the cluster, else as given, else empty. One that is given
    * serves to drain machines and to look at objects; objects are made through the Kubernetes provider of the options. Secret.
    */
@@ -83,6 +88,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     this.gpuReady = passed(gate);
     this.kubeconfig = fleet.kubeconfig;
     this.talosconfig = pulumi.secret(credentials.talosconfig ?? "");
+    this.machineSecrets = pulumi.secret(credentials.machineSecrets ?? "");
     this.registerOutputs({
       machines: this.machines,
       gpuReady: this.gpuReady,
@@ -90,6 +96,7 @@ export class GpuCluster extends pulumi.ComponentResource {
       gpuResourceName,
       endpoints: this.endpoints,
       talosconfig: this.talosconfig,
+      machineSecrets: this.machineSecrets,
       kubeconfig: this.kubeconfig,
     });
   }

@@ -18,10 +18,11 @@ async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   const known = await GpuCluster.withFacts({ ...(spec as unknown as GpuClusterArgs), ...credentials });
   const args = GpuCluster.checked(known, findings); // a stack with mistakes ends here, before even a provider is registered
   const cluster = new GpuCluster(pulumi.getStack(), args, { providers: providers(spec, args.kubeconfig) });
-  const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints, talosconfig, kubeconfig } = cluster;
+  const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints } = cluster;
+  const { talosconfig, machineSecrets, kubeconfig } = cluster;
   const outputs = { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints };
   // Of a cluster that the stack made, nobody else has them: `pulumi stack output --show-secrets kubeconfig`.
-  return args.bootstrap ? { ...outputs, talosconfig, kubeconfig } : outputs;
+  return args.bootstrap ? { ...outputs, talosconfig, machineSecrets, kubeconfig } : outputs;
 }
 
 function providers(

@@ -7,7 +7,6 @@ import type { Registered } from "./support/recorder";
 describe("order", () => {
   test("schematic, upgrade, node, namespace, release, smoke test, server, model: each after all before it", async () => {
     const run = await build(arguments_("rtx5070ti"));
-    expect(run.error).toBeUndefined();
     const chain = [
       find(run, types.schematic),
       find(run, types.program, "lab-preflight"),
@@ -53,7 +52,6 @@ describe("order", () => {
         preview: true,
       },
     );
-    expect(run.error).toBeUndefined();
     const made = findAll(run, types.namespace).map(({ inputs }) => inputs["metadata"].name as string);
     expect(made).toEqual(expect.arrayContaining(["ollama", "litellm", "vllm"]));
     expect(JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"]).namespaces).toEqual(made.sort());
@@ -66,7 +64,6 @@ describe("order", () => {
       vllm: { model: "Qwen/Qwen3-0.6B", namespace: "ai" },
     };
     const run = await build(arguments_("aarhus-h100", { workloads }), { preview: true });
-    expect(run.error).toBeUndefined();
     const made = findAll(run, types.claim).map(({ name, inputs: { metadata, spec } }) => ({
       owner: `talos-gpu/test/${name}`,
       ...{
@@ -86,7 +83,6 @@ describe("order", () => {
   test("what is asked before the first machine is touched follows from what may reboot one, and from the chart", async () => {
     const asked = async (changes: Record<string, unknown> = {}) => {
       const run = await build(arguments_("aarhus-h100", changes), { preview: true });
-      expect(run.error).toBeUndefined();
       return find(run, types.program, "lab-preflight").inputs;
     };
     const { stdin, create, triggers } = await asked();
@@ -128,7 +124,6 @@ describe("order", () => {
     const run = await build(
       arguments_("aarhus-h100", { machines: machines({ cp1: "controlplane", w1: "worker" }), workloads }),
     );
-    expect(run.error).toBeUndefined();
     const kept = [
       ...findAll(run, types.namespace).filter(({ name }) => name !== "lab-namespace"),
       ...findAll(run, types.claim),
@@ -177,7 +172,6 @@ describe("order", () => {
     const run = await build(
       arguments_("aarhus-h100", { machines: limited, upgrade, workloads: { ollama: {} }, monitoring: {} }),
     );
-    expect(run.error).toBeUndefined();
     const of = (name: string): Registered => find(run, types.program, `${name}-upgrade`);
     const test = (name: string): Registered => find(run, types.job, namedByPulumi("lab", "gpu-smoke-test", name));
     const [release, tested] = [find(run, types.release), find(run, types.program, "lab-first-gate")];
@@ -227,10 +221,10 @@ describe("order", () => {
     const run = await build(
       arguments_("aarhus-h100", { machines: machines(roles), devicePlugin: { version: "0.17.4" } }),
     );
-    for (const resource of [find(run, types.release), ...findAll(run, types.job)]) {
-      expect([resource.name, resource.dependencies.length]).toEqual([resource.name, expect.any(Number)]);
-      expect(resource.dependencies.length).toBeLessThanOrEqual(3);
-    }
+    const jobs = findAll(run, types.job);
+    expect(jobs).toHaveLength(20);
+    const late = [find(run, types.release), ...jobs];
+    expect(late.filter(({ dependencies }) => dependencies.length > 3).map(({ name }) => name)).toEqual([]);
   });
 });
 

@@ -2,7 +2,7 @@ import type { FixId } from "../components/diagnosis";
 import { leaveOut } from "../lab/without";
 import * as pulumi from "@pulumi/pulumi";
 import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
-import { arguments_, build, machines, types } from "./support/gpu-cluster";
+import { arguments_, attempt, build, machines, types } from "./support/gpu-cluster";
 import { expectWait, find, findAll, isSecret } from "./support/graph";
 import type { Registered, Run, RunOptions } from "./support/recorder";
 
@@ -13,7 +13,7 @@ describe("resources", () => {
     );
     expect(findAll(run, types.schematic)).toHaveLength(1);
     const perMachine = run.resources.filter((resource) => resource.custom && resource.parent.endsWith("lab-w1"));
-    expect(perMachine.length).toBeLessThanOrEqual(4);
+    expect(perMachine.map(({ name }) => name)).toEqual(["lab-w1-configuration", "lab-w1-upgrade", "lab-w1-node"]);
   });
 
   test.each(["rtx5070ti", "aarhus-h100"])("%s: all below the cluster, named after it", async (stack) => {
@@ -73,7 +73,9 @@ describe("outputs", () => {
       },
     );
     const user = find(run, "kubernetes:core/v1:ConfigMap", "user");
-    for (const job of findAll(run, types.job)) expectWait(run, user, job);
+    const jobs = findAll(run, types.job);
+    expect(jobs).toHaveLength(2);
+    for (const job of jobs) expectWait(run, user, job);
   });
 
   test("a preview knows what a pod needs, and not yet what the machines run", async () => {
@@ -86,7 +88,7 @@ describe("outputs", () => {
 
 describe("a stack with mistakes", () => {
   test("is refused with all of them, before anything is registered", async () => {
-    const run = await build(
+    const run = await attempt(
       arguments_("rtx5070ti", {
         talosVersoin: "v1.12.6",
         driver: { branch: "beta" },
@@ -106,6 +108,51 @@ describe("a stack with mistakes", () => {
       /machineSecrets: is not set/,
     );
     expect(() => GpuCluster.plan(arguments_("aarhus-h100", { machineSecrets: undefined }))).not.toThrow();
+  });
+});
+
+describe("a cluster that the stack bootstraps", () => {
+  const bootstrapped = ["talos:machine/bootstrap:Bootstrap", "talos:cluster/kubeconfig:Kubeconfig"];
+  /** With these control planes, in maintenance mode. */
+  const made = async (controlPlanes: string[], changes: Record<string, unknown> = {}): Promise<Registered[]> => {
+    const { machines } = arguments_("modern");
+    const { control, ...others } = machines as Record<string, object>;
+    const given = Object.fromEntries(
+      controlPlanes.map((name, index) => [name, { ...control, address: `192.0.2.${30 + index}` }]),
+    );
+    const noneOfThese = { talosconfig: undefined, machineSecrets: undefined, kubeconfig: undefined };
+    const run = await build(arguments_("modern", { ...noneOfThese, machines: { ...others, ...given }, ...changes }));
+    expect(run.error).toBeUndefined();
+    return bootstrapped.map((type) => find(run, type));
+  };
+
+  test.each([
+    ["whose first control plane is taken out", ["cp-2", "cp-3"]],
+    ["that gets a control plane before all others", ["alpha", "cp-1", "cp-2", "cp-3"]],
+  ])("%s is not bootstrapped a second time", async (_, controlPlanes) => {
+    const before = await made(["cp-1", "cp-2", "cp-3"]);
+    const after = await made(controlPlanes);
+    expect(after.map(({ urn }) => urn)).toEqual(before.map(({ urn }) => urn));
+    expect(after[0]!.ignoreChanges).toEqual(["node", "endpoint", "clientConfiguration"]);
+  });
+
+  test("keeps what was made under the name of any of its control planes", async () => {
+    const [bootstrap, kubeconfig] = await made(["cp-1", "cp-2"]);
+    const names = ({ aliases }: Registered): string[] =>
+      (aliases as { getSpec(): { getName(): string } }[]).map((alias) => alias.getSpec().getName());
+    expect(names(bootstrap!)).toEqual(["lab-cp-1-bootstrap", "lab-cp-2-bootstrap"]);
+    expect(names(kubeconfig!)).toEqual(["lab-cp-1-kubeconfig", "lab-cp-2-kubeconfig"]);
+  });
+
+  test("fetches its kubeconfig anew for another clusterEndpoint", async () => {
+    const clusterEndpoint = "https://192.0.2.99:6443";
+    const [, before] = await made(["cp-1"]);
+    const [bootstrap, after] = await made(["cp-1"], { clusterEndpoint });
+    expect([before!.replacementTrigger, after!.replacementTrigger]).toEqual([
+      "https://192.0.2.20:6443",
+      clusterEndpoint,
+    ]);
+    expect(bootstrap!.replacementTrigger).toBeUndefined();
   });
 });
 
@@ -169,12 +216,11 @@ function ancestors(run: Run, resource: Registered): string[] {
 /** The outputs of a cluster as they resolve; an unknown one is missing. */
 async function resolved(args: GpuClusterArgs, options: RunOptions = {}): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {};
-  const run = await build(args, options, (cluster) => {
+  await build(args, options, (cluster) => {
     const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints } = cluster;
     for (const [key, output] of Object.entries({ machines, gpuReady, runtimeClassName, gpuResourceName, endpoints })) {
       (output as pulumi.Output<unknown>).apply((value) => void (seen[key] = value));
     }
   });
-  expect(run.error).toBeUndefined();
   return seen;
 }

@@ -37,7 +37,8 @@ const stopped = `# Killed, locked, pending, stuck in Helm
 You may stop an update anywhere, by Ctrl-C or by switching the computer off. The next \`pulumi up\` continues from what it finds, and
 needs no further reboot for it: both together reboot each machine at most once (one that Omni already runs in a cluster: twice). A killed
 update may have made objects that Pulumi did not record. The package knows them by its mark (the annotation \`talos-gpu/owner\`),
-deletes them and makes them again. It does not touch objects of other owners.
+deletes them and makes them again. It deletes no volume claim, and no namespace that holds something: for these the update ends and says how
+to go on. It does not touch objects of other owners.
 
 ### error: the stack is currently locked by 1 lock(s)
 
@@ -75,13 +76,13 @@ deletes them and makes them again. It does not touch objects of other owners.
 
 **Remedy.** \`cp STACK.json.bak STACK.json\` in that folder brings back the state of a moment before; then \`pulumi up\`.
 
-### …, or was left by an update that was killed, and holds …
+### is to be made anew …, or was left by an update that was killed …, after a kill
 
-**Cause.** Pulumi lost track of a namespace or a volume, and something has been put into it since. So the package does not delete it.
+**Cause.** Pulumi lost track of a namespace that holds something, or of a volume claim. So the package does not delete it.
 
 **Remedy.** Take it into the stack: \`pulumi refresh --import-pending-creates 'URN' --import-pending-creates 'NAMESPACE/NAME' --yes\`, with the URN from the warning of pending operations, then \`pulumi up\`.
 
-### is to be made anew (another storageClass, or --replace) …; or: holds …, and would be deleted once … is there
+### is to be made anew …, and holds …, after an edit or --replace; or: holds …, and would be deleted once … is there
 
 **Cause.** The stack now says another \`storageClass\` or another namespace for a workload that has data. Kubernetes changes neither of
 a volume, so Pulumi would delete the volume and make an empty one. The preview refuses that; an update without a preview ends before
@@ -89,11 +90,21 @@ it touches a machine.
 
 **Remedy.** Put the field back. To give the data up, take the workload out of the stack for one update, then add it again.
 
+### is to be made anew …; … it has no volume yet, so nothing is lost: …
+
+**Cause.** The stack now says another \`storageClass\` for a workload whose claim never got a volume, as after a mistyped class. A pod may
+use the new claim before Pulumi deletes the old one, which has the same name, so the update is refused here too.
+
+**Remedy.** Take the workload out of the stack for one update, then add it again with the right class. After a kill, take the claim into the
+stack as above.
+
 ### is in the cluster already, made by …; or: and is not this stack's
 
-**Cause.** Another stack, another state of the same stack, or a person made an object of that name.
+**Cause.** Another stack, another state of the same stack, or a person made an object of that name. Or the stack was renamed: a stack's
+cluster has the stack's name, so to a stack of another name everything is new.
 
-**Remedy.** Give one of the two another name or namespace. If you renamed a Pulumi resource, give it an alias.
+**Remedy.** Give one of the two another name or namespace. If you renamed a Pulumi resource, give it an alias. If you renamed the stack,
+call it as before: \`pulumi stack rename OLD-NAME\`.
 
 ### Helm release …: pending-install or pending-upgrade, left by an update that was killed
 
@@ -113,10 +124,10 @@ control plane was rebooting, the provider refuses everything until the update en
 
 **Cause.** A machine was taken out of the stack, or the stack is being destroyed, and the update cannot take the stack's part out of the
 machine's configuration: the machine is off or broken, was wiped, or is in another cluster. Pulumi tries again at every update, until it
-succeeds. A machine of Omni's has the same when its Omni is gone.
+succeeds. A machine of Omni's has the same when its Omni is gone, and a machine's taints when Kubernetes is gone.
 
 **Remedy.** If the machine is still in use, switch it on, and \`pulumi up\`. If it is gone for good, have Pulumi forget it: \`pulumi stack --show-urns\`
-lists the machine's resource whose URN ends with \`-configuration\`; \`pulumi state delete 'URN' --yes\`, then \`pulumi up\`, or \`pulumi destroy\`.
+lists the machine's resource whose URN ends with \`-configuration\` (with \`-taints\` where Kubernetes did not answer); \`pulumi state delete 'URN' --yes\`, then \`pulumi up\`, or \`pulumi destroy\`.
 
 ### A node that was deleted is there again, and is not ready
 

@@ -1,4 +1,4 @@
-/** What of Pulumi's package schema the gate reads. */
+/** What of Pulumi's package schema the comparison reads. */
 export interface ApiSchema {
   version?: string;
   resources?: Record<string, ResourceShape>;

@@ -36,7 +36,7 @@ export async function renderSchema(): Promise<string> {
 }
 
 if (require.main === module) {
-  // After a release: what the next schema is compared with (tests/sdk/gate.test.ts).
+  // After a release: what the next schema is compared with (tests/sdk/breaking.test.ts).
   const files = [schemaFile, ...(process.argv.includes("--released") ? [releasedFile] : [])];
   void renderSchema().then((schema) => files.forEach((file) => fs.writeFileSync(file, schema)));
   fs.writeFileSync(stackSchemaFile, renderStackSchema());

@@ -4,6 +4,7 @@ import { fromCheckedStack } from "../checked-arguments";
 import type { Credentials } from "../credentials";
 import type { Stages } from "../kubernetes";
 import { GpuMachine, registerSchematics } from "../machine";
+import { bootstrapsCluster } from "../machine/bootstrap";
 import { insideOf } from "../machine/gpu-machine";
 import { secretOf } from "../machine/shared";
 import type { MachineReport } from "../machine/upgrade";
@@ -84,19 +85,25 @@ export class Fleet {
     const before = (plan.after[recipe.name] ?? [])
       .filter((earlier) => stage.has(earlier))
       .flatMap((earlier) => this.made.get(earlier) ?? []);
+    const args = fromCheckedStack({
+      ...this.shared,
+      ...plan.spec.machines[recipe.name]!,
+      nodeName: recipe.name,
+      recipe,
+      ...defined({ schematicId: this.schematics[recipe.schematicId] }),
+      otherControlPlanes: this.controlPlanes
+        .filter((other) => other.name !== recipe.name)
+        .map(({ address }) => address),
+      ...(maintenance ? { maintenance, ...(this.fetched ? { kubeconfig: this.fetched } : { bootstrap: true }) } : {}),
+    });
+    if (maintenance && this.fetched === undefined)
+      bootstrapsCluster(args, {
+        cluster: name,
+        controlPlanes: this.controlPlanes.map((each) => `${name}-${each.name}`),
+      });
     const machine = new GpuMachine(
       `${name}-${recipe.name}`,
-      fromCheckedStack({
-        ...this.shared,
-        ...plan.spec.machines[recipe.name]!,
-        nodeName: recipe.name,
-        recipe,
-        ...defined({ schematicId: this.schematics[recipe.schematicId] }),
-        otherControlPlanes: this.controlPlanes
-          .filter((other) => other.name !== recipe.name)
-          .map(({ address }) => address),
-        ...(maintenance ? { maintenance, ...(this.fetched ? { kubeconfig: this.fetched } : { bootstrap: true }) } : {}),
-      }),
+      args,
       pulumi.mergeOptions(opts, {
         dependsOn: before.length > 0 ? done(before) : after,
         ...(this.kubernetes === undefined ? {} : { provider: this.kubernetes }),

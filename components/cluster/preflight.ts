@@ -5,6 +5,7 @@ import { omniTaskOf } from "../machine/configuration";
 import type { PreflightTask } from "../machine/program/preflight/task";
 import { runProgram } from "../machine/program-resource";
 import { imageOf } from "../machine/upgrade";
+import { contractOf } from "../recipe/machine/hostname";
 import { shortHash } from "../recipe/short-hash";
 import { namespacesMade, plannedVolumes } from "../recipe/stack/workloads";
 import type { MachineRecipe, Plan } from "../recipe/types";
@@ -44,7 +45,7 @@ export function firstAsk(
 }
 
 /** What is asked. Machines that the stack installs run nothing that could be lost. */
-export function taskOf(name: string, { spec, machines, kubernetes }: Plan): Omit<PreflightTask, "pollSeconds"> {
+function taskOf(name: string, { spec, machines, kubernetes }: Plan): Omit<PreflightTask, "pollSeconds"> {
   const { chart, version, repository, namespace } = kubernetes.release;
   const ours = `${pulumi.getProject()}/${pulumi.getStack()}/`;
   const driven = machines.filter(isDriven);
@@ -76,10 +77,11 @@ const isDriven = (machine: MachineRecipe): machine is DrivenMachine => machine.c
 
 function askedOf(machine: DrivenMachine, spec: Plan["spec"]): PreflightTask["machines"][number] {
   const { name, address, configuration, schematicId, installerImage, patches, talosVersion, gpuCount } = machine;
-  const { drop } = spec.machines[name]!;
+  const { drop, runningVersion } = spec.machines[name]!;
   return {
     ...{ machine: name, address, configuration, schematicId, installerImage, image: imageOf(machine) },
     ...(drop === undefined ? {} : { drop }),
+    ...(configuration === "owned" ? { contract: contractOf(talosVersion, runningVersion) } : {}),
     gpu: gpuCount > 0,
     wanted: shortHash(JSON.stringify([schematicId, installerImage, talosVersion, patches, drop]), 16),
   };

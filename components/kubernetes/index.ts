@@ -6,7 +6,7 @@ import type { MachineRecipe, Plan } from "../recipe/types";
 import type { LookAgain } from "./look-again";
 import { gpuMonitoring } from "./monitoring";
 import { gpuNamespace } from "./namespace";
-import { namedByPulumi } from "./pods";
+import { ownedName } from "./pods";
 import { powerLimits } from "./power-limit";
 import { gpuRelease } from "./release";
 import { runtimeClass } from "./runtime-class";
@@ -79,7 +79,7 @@ export function gpuStack(
   const priority = testPriority(name, released).metadata.name;
   const names = smokeTestNames(gpuMachines.map((machine) => machine.name));
   const test = (machine: MachineRecipe, after: pulumi.CustomResourceOptions): k8s.batch.v1.Job =>
-    smokeTest(namedByPulumi(name, names.get(machine.name)!), recipe, machine, limits.gate, priority, after);
+    smokeTest(ownedName(name, names.get(machine.name)!), recipe, machine, limits.gate, priority, after);
   const gateOf = (gate: string, machines: MachineRecipe[], smokeTests: k8s.batch.v1.Job[], mustPass = false) => {
     const looked = again && { said: again.said, after: again.putBack(mustPass ? "first" : "released", released) };
     const what = { recipe, machines, smokeTests, limit: limits.gate, kubeconfig, mustPass, again: looked };

@@ -68,8 +68,11 @@ export function kubernetesName(...words: string[]): string {
  * @param owner Tells resources apart that have the same words.
  */
 export function namedByPulumi(owner: string, ...words: string[]): string {
-  return `${kubernetesName(...words).slice(0, 47)}-${shortHash(owner, 6)}`;
+  return ownedName(owner, kubernetesName(...words).slice(0, 47));
 }
+
+/** The same for a beginning that is a name already, of at most 47 characters. */
+export const ownedName = (owner: string, beginning: string): string => `${beginning}-${shortHash(owner, 6)}`;
 
 /**
  * Annotation of a Job that the next update makes anew unless it succeeded: a failed Job never runs again, so it would fail

@@ -8,9 +8,27 @@ import { clientOf } from "./shared";
 /** Limit of the bootstrap: the machine installs Talos, reboots and starts its services first, on servers with slow firmware too. */
 const LIMIT = "30m";
 
+/** What a cluster's bootstrap is named by. */
+export interface BootstrapNames {
+  /** Name of the cluster's component. */
+  cluster: string;
+  /** Names of the components of its control planes. */
+  controlPlanes: string[];
+}
+
+const names = new WeakMap<GpuMachineArgs, BootstrapNames>();
+
+/** Says that a machine bootstraps a cluster, so that what does it is named after the cluster. Default: after the machine. */
+export function bootstrapsCluster(args: GpuMachineArgs, named: BootstrapNames): void {
+  names.set(args, named);
+}
+
 /**
- * Bootstraps etcd on a control plane that has got its configuration, and fetches the cluster's kubeconfig from it. Done once:
- * the provider compares nothing afterwards, and asks for a new kubeconfig only when its certificate is about to end.
+ * Bootstraps etcd on a control plane that has got its configuration, and fetches the cluster's kubeconfig from it. Etcd is
+ * bootstrapped once in the life of a stack, whichever control plane comes first later: a machine with data of etcd refuses it for
+ * ever, and one without would begin a second etcd (talos v1.13.9, internal/app/machined/internal/server/v1alpha1, Bootstrap). The
+ * kubeconfig is fetched anew for another `clusterEndpoint`; the provider itself does that only before its certificate ends
+ * (terraform-provider-talos v0.11.0, pkg/talos/talos_cluster_kubeconfig_resource.go, ModifyPlan).
  *
  * @returns Kubeconfig of an administrator, secret. The Kubernetes API may still be starting then.
  */
@@ -23,15 +41,29 @@ export function bootstrapCluster(
   const client = clientOf(args.talosconfig ?? "");
   // The machine itself: whoever forwards to it is not up before.
   const target = { node: args.address, endpoint: args.address, clientConfiguration: client.configuration };
+  const { cluster, controlPlanes } = names.get(args) ?? { cluster: name, controlPlanes: [] };
+  // They were named after the machine once, and any control plane may have been the first one then.
+  const formerly = (part: string) => ({ aliases: controlPlanes.map((machine) => ({ name: `${machine}-${part}` })) });
+  const once = {
+    customTimeouts: { create: LIMIT },
+    dependsOn: configured.by,
+    ignoreChanges: ["node", "endpoint", "clientConfiguration"],
+    ...formerly("bootstrap"),
+  };
   const bootstrapped = new talos.machine.Bootstrap(
-    `${name}-bootstrap`,
+    `${cluster}-bootstrap`,
     { ...target, timeouts: { create: LIMIT } },
-    pulumi.mergeOptions({ customTimeouts: { create: LIMIT }, dependsOn: configured.by }, opts),
+    pulumi.mergeOptions(once, opts),
   );
+  const refetched = {
+    dependsOn: bootstrapped,
+    ...(args.clusterEndpoint === undefined ? {} : { replacementTrigger: args.clusterEndpoint }),
+    ...formerly("kubeconfig"),
+  };
   const kubeconfig = new talos.cluster.Kubeconfig(
-    `${name}-kubeconfig`,
+    `${cluster}-kubeconfig`,
     target,
-    pulumi.mergeOptions({ dependsOn: bootstrapped }, opts),
+    pulumi.mergeOptions(refetched, opts),
   );
   return pulumi.secret(kubeconfig.kubeconfigRaw);
 }

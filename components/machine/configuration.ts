@@ -7,7 +7,7 @@ import { omniResources } from "../recipe/machine/omni";
 import { endpointFor } from "./credentials";
 import { runProgram } from "./program-resource";
 import type { AdoptTask, OmniTask } from "./program/task";
-import { clientOf, clusterSecretsOf } from "./shared";
+import { clientOf, clusterSecretsOf, encryptionPatches } from "./shared";
 
 /** Limit of bringing a configuration onto a machine, which only stages it. */
 const LIMIT = "5m";
@@ -38,6 +38,8 @@ function own(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.C
       machineSecrets: clusterSecretsOf(given.machineSecrets),
       talosVersion: contractOf(args.talosVersion, args.runningVersion),
       kubernetesVersion: given.kubernetesVersion,
+      // Here and not among the patches below, which are shown: these are secret.
+      ...(args.role === "controlplane" ? { configPatches: encryptionPatches(given.machineSecrets) } : {}),
       docs: false,
       examples: false,
     },

@@ -54,6 +54,15 @@ export function machineSecretsOf(text: string) {
   };
 }
 
+/**
+ * Patches (YAML) that give a control plane the AES-CBC key of an older cluster; none without such a key. A configuration that is
+ * generated for Talos above 1.2 has the secretbox key alone (talos v1.13.0, pkg/machinery/config/generate/init.go). Without its
+ * AES-CBC key kube-apiserver cannot read the Secrets that are in etcd.
+ */
+export function encryptionPatchesOf({ secrets: { aescbcEncryptionSecret } }: MachineSecrets): string[] {
+  return aescbcEncryptionSecret === undefined ? [] : [stringify({ cluster: { aescbcEncryptionSecret } })];
+}
+
 /** The opposite: secrets as the provider gives them, as the text that `talosctl gen secrets` writes. */
 export function bundleOf(secrets: MachineSecrets): string {
   const { cluster, secrets: encryption, trustdinfo, certs } = secrets;

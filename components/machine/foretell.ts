@@ -64,11 +64,11 @@ export function foretold(
   const runs = outputs?.["talosVersion"];
   const failed = before !== undefined && runs === undefined;
   const effect = failed ? effectOfLook(after) : effectOf(before, after);
-  // Of an update that failed, the preflight remembers whether it came to the machines.
+  // After an update that failed, the preflight compares with what that one had planned.
   const change = failed ? undefined : ownerChange(node, before?.configuration, after.configuration);
   const refused = change
     ? `${change.field}: ${change.problem}; ${change.why}; ${change.remedy}`
-    : refusalOf(node, runs, after);
+    : refusalOf(node, runs, after, failed ? undefined : before);
   return { word: describeEffect(effect), ...(refused === undefined ? {} : { refused }) };
 }
 

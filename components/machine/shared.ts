@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { machineSecretsOf, talosClientOf } from "./credentials";
+import { encryptionPatchesOf, machineSecretsOf, talosClientOf } from "./credentials";
 
 // What every machine of a cluster makes of the same credentials, made once: with a thousand machines the outputs
 // themselves, each of several promises, cost more than what is computed in them.
@@ -15,6 +15,11 @@ export const clientOf = perOutput((talosconfig) => {
 
 /** Secrets of the cluster, as the provider takes them, from the text of `talosctl gen secrets`. */
 export const clusterSecretsOf = perOutput((machineSecrets) => machineSecrets.apply(machineSecretsOf));
+
+/** Patches that give a control plane what a configuration generated from these secrets lacks. */
+export const encryptionPatches = perOutput((machineSecrets) =>
+  machineSecrets.apply((text) => encryptionPatchesOf(machineSecretsOf(text))),
+);
 
 /** The same result for the same output; for a plain text a new one every time. What is computed on is secret. */
 function perOutput<T>(compute: (secret: pulumi.Output<string>) => T): (text: pulumi.Input<string>) => T {

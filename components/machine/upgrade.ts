@@ -52,6 +52,8 @@ export function upgradeMachine(
     const written: z.input<typeof upgradeTask> = {
       machine: node,
       address: args.address,
+      // Of an adopted machine nothing is written, so an upgrade of the package leaves its task as it was.
+      ...(args.configuration === "owned" ? { configuration: args.configuration } : {}),
       role: args.role,
       talosVersion: recipe.talosVersion,
       schematicId,

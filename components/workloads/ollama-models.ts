@@ -99,13 +99,13 @@ function pullPod(
   };
 }
 
-/** The postStart hook that pulls the models instead, bounded like the Jobs; a model that cannot be pulled fails it. Nothing with `pullBy: job`. */
+/** The postStart hook that pulls the models instead, bounded like the Jobs; a model that is neither there nor can be pulled fails it. Nothing with `pullBy: job`. */
 export function pullHook(
   spec: OllamaSpec & { readyWithin?: number },
 ): Pick<k8s.types.input.core.v1.Container, "lifecycle"> {
   if (spec.pullBy !== "postStart" || (spec.models ?? []).length === 0) return {};
   const script =
-    'timeout "$0" sh -c \'until ollama ps >/dev/null 2>&1; do sleep 1; done; for m; do ollama pull "$m" || exit 1; done\' sh "$@"';
+    'timeout "$0" sh -c \'until ollama ps >/dev/null 2>&1; do sleep 1; done; for m; do ollama show "$m" >/dev/null 2>&1 || ollama pull "$m" || exit 1; done\' sh "$@"';
   const command = ["/bin/sh", "-c", script, String(spec.readyWithin ?? 1200), ...(spec.models ?? []).map(fullName)];
   return { lifecycle: { postStart: { exec: { command } } } };
 }

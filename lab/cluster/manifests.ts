@@ -41,7 +41,7 @@ export async function applyManifests(
 }
 
 /** The objects of a file. */
-export function objectsOf(file: string): KubernetesObject[] {
+function objectsOf(file: string): KubernetesObject[] {
   const documents = parseAllDocuments(fs.readFileSync(file, "utf8")).map((document, index) => {
     const object = (document as { toJS(): unknown }).toJS() as KubernetesObject | null;
     if (object === null) return undefined;

@@ -89,6 +89,7 @@ function later(minor: number, drivers: Pick<DriverRow, "lts" | "production" | "t
   const last = Math.max(...driverRows.filter((row) => row.minor === minor).map(({ to }) => to));
   return { minor, from: last + 1, to: last + 4, ...drivers };
 }
+/** Releases that the recipe's tables do not have, and their drivers: four of each of two minors. */
 export const laterReleases: DriverRow[] = [
   later(13, { lts: "580.190.10", production: "595.99.10", toolkit: "1.19.2" }),
   later(14, { lts: "580.190.14", production: "595.99.14", toolkit: "1.19.2" }),

@@ -6,7 +6,7 @@ import type { Resource } from "./resources";
 const otherMachine = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
 
 /**
- * What others keep in Omni, as its editor and `omnictl cluster template` leave it: a patch for the stack's machine, whose
+ * What others keep in Omni, as `omnictl apply` and Omni's page leave it: a patch for the stack's machine, whose
  * content is on it already, and extensions for another one. It must be there unchanged when the stack has gone.
  */
 export function foreignResources(cluster: string, uuid: string): Resource[] {

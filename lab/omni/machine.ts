@@ -74,7 +74,7 @@ export class OmniMachine {
     this.member = managed.member;
   }
 
-  /** The owner adds it to its machine set (MachineSetNode), by `omnictl cluster template sync` or on Omni's page. */
+  /** The owner adds it to its machine set (MachineSetNode), on Omni's page. */
   join(): void {
     this.member = true;
     this.changed();

@@ -7,7 +7,8 @@ const asked = /add the machine (\S+) to the cluster (\S+) in Omni/;
 
 /**
  * Plays the owner of the clusters in Omni, who alone adds machines to them: reads what the run says, and does it when it asks
- * for it, once. A real owner runs `omnictl cluster template sync`, or clicks.
+ * for it, once. A real owner does it on the cluster's page in Omni; a sync of a cluster template would delete the stack's
+ * patches and extensions (siderolabs/omni, client/pkg/template/template.go), and the program refuses a cluster that has one.
  */
 export function asOwner(omni: LabOmni | undefined, say: Say, onEvent: (progress: Progress) => void) {
   return (progress: Progress): void => {

@@ -42,29 +42,38 @@ export class Resources {
    * each by ID (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/internal/configpatch).
    */
   patchesOf(target: Target): string[] {
-    return this.scoped(configPatchType, target).flatMap((scope) =>
+    const enabled = this.all(configPatchType).filter(
+      ({ metadata }) => metadata.labels?.[omniLabel.disabled] === undefined,
+    );
+    return scoped(enabled, target).flatMap((scope) =>
       scope.map(({ spec }) => (spec["data"] as string | undefined) ?? ""),
     );
   }
 
-  /** Extensions of a machine: the most specific list alone (siderolabs/omni, machine_extensions.go); undefined without any. */
+  /**
+   * Extensions of a machine: the most specific list alone, and of several that with the highest ID; undefined without any.
+   * Omni looks at those with a cluster's label only, and not whether they are disabled (siderolabs/omni, machine_extensions.go).
+   */
   extensionsOf(target: Target): string[] | undefined {
-    const lists = this.scoped(extensionsType, target).flat();
-    return lists.at(-1)?.spec["extensions"] as string[] | undefined;
+    const inCluster = this.all(extensionsType).filter((item) => label(item, omniLabel.cluster) === target.cluster);
+    return scoped(inCluster, target).flat().at(-1)?.spec["extensions"] as string[] | undefined;
   }
+}
 
-  private scoped(type: string, { cluster, machineSet, uuid }: Target): Resource[][] {
-    const enabled = this.all(type).filter(({ metadata }) => metadata.labels?.[omniLabel.disabled] === undefined);
-    const label = ({ metadata }: Resource, name: string): string | undefined => metadata.labels?.[name];
-    const inCluster = enabled.filter((item) => label(item, omniLabel.cluster) === cluster);
-    const scopes = [
-      inCluster.filter((item) => !label(item, omniLabel.machineSet) && !label(item, omniLabel.clusterMachine)),
-      inCluster.filter(
-        (item) => label(item, omniLabel.machineSet) === machineSet && !label(item, omniLabel.clusterMachine),
-      ),
-      inCluster.filter((item) => label(item, omniLabel.clusterMachine) === uuid),
-      enabled.filter((item) => !label(item, omniLabel.cluster) && label(item, omniLabel.machine) === uuid),
-    ];
-    return scopes.map((items) => items.sort((a, b) => (a.metadata.id < b.metadata.id ? -1 : 1)));
-  }
+/** Resources that reach a machine, from the cluster's to the machine's own, each scope sorted by ID. */
+function scoped(resources: Resource[], { cluster, machineSet, uuid }: Target): Resource[][] {
+  const inCluster = resources.filter((item) => label(item, omniLabel.cluster) === cluster);
+  const scopes = [
+    inCluster.filter((item) => !label(item, omniLabel.machineSet) && !label(item, omniLabel.clusterMachine)),
+    inCluster.filter(
+      (item) => label(item, omniLabel.machineSet) === machineSet && !label(item, omniLabel.clusterMachine),
+    ),
+    inCluster.filter((item) => label(item, omniLabel.clusterMachine) === uuid),
+    resources.filter((item) => !label(item, omniLabel.cluster) && label(item, omniLabel.machine) === uuid),
+  ];
+  return scopes.map((items) => items.sort((a, b) => (a.metadata.id < b.metadata.id ? -1 : 1)));
+}
+
+function label({ metadata }: Resource, name: string): string | undefined {
+  return metadata.labels?.[name];
 }

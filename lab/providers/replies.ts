@@ -59,7 +59,7 @@ const afterPrefix = (path: string, prefix: string): string =>
   path.startsWith(prefix) ? path.slice(prefix.length) : "";
 
 /** An error as gRPC carries it. */
-export class Failure extends Error {
+class Failure extends Error {
   readonly code = grpc.status.UNKNOWN;
 
   constructor(

@@ -3,7 +3,7 @@ import { look } from "../../cli/discover/look";
 import { renderDiscovered } from "../../cli/discover/render";
 import { stackOf } from "../../cli/discover/stack-of";
 import { parseSpec, planCluster, type Plan } from "../../components/recipe";
-import { parse } from "yaml";
+import { configurationOf } from "../../stacks/stack-file";
 import type { Lab } from "../cluster/bring-up";
 
 /** What `talos-gpu discover` makes of the lab's cluster. */
@@ -25,9 +25,7 @@ export async function discoverLab({ kubernetes, tools, session, spec }: Lab): Pr
   const seen = await look(access, 60_000, () => {});
   const stack = renderDiscovered(stackOf(seen), seen.unseen, "the lab");
   // What is compared is the file, read again.
-  const { config } = parse(stack) as { config: Record<string, unknown> };
-  const said = Object.fromEntries(Object.entries(config).map(([key, value]) => [key.replace("talos-gpu:", ""), value]));
-  const read = parseSpec(said);
+  const read = parseSpec(configurationOf(stack, "discover"));
   if (read.spec === undefined) throw new Error(`discover: its file is none: ${JSON.stringify(read.findings)}`);
   return { unlike: unlike(planCluster(spec), planCluster(read.spec)), unseen: seen.unseen, stack };
 }

@@ -31,6 +31,7 @@ export interface Count {
   reboots: Record<string, number>;
 }
 
+/** Asks the machines what has happened to them so far. */
 export async function countOf(machines: Machines): Promise<Count> {
   const states = Object.entries(await machines.state());
   return {

@@ -1,16 +1,8 @@
 import Table from "cli-table3";
 import type { Timeline } from "../../cli/timeline/timeline";
+import type { Changes } from "../engine";
 import type { DiscoveredReport } from "./discovered";
 import type { Foretold } from "./foretold";
-
-/** Counts of an update's resource operations. */
-export interface Changes {
-  create: number;
-  update: number;
-  replace: number;
-  delete: number;
-  same: number;
-}
 
 /** One run of the stack's program. */
 export interface UpdateReport {

@@ -6,6 +6,7 @@ const path = require("node:path");
 
 const dir = process.argv[2];
 const graceful = 10_000; // ms that the lab's processes get to end by themselves: their standard input has ended too
+const groupsLimit = 20_000; // ms longer that groups are tried again; what is left then is named by whoever looks
 const interval = 100;
 
 /** Process ids of what the lab started: only its own processes have the mark; a user's shell may name the folder, too. */
@@ -54,7 +55,11 @@ function cleanUp(deadline) {
     setTimeout(() => cleanUp(deadline), interval);
     return;
   }
-  removeGroups();
+  // A group is busy until the kernel has taken its last process apart, which is later than when that is gone from /proc.
+  if (removeGroups() > 0 && Date.now() < deadline + groupsLimit) {
+    setTimeout(() => cleanUp(deadline), interval);
+    return;
+  }
   removeLinks();
   fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
 }
@@ -75,7 +80,7 @@ function removeLinks() {
   }
 }
 
-/** Control groups of a real node that was cut off; they are empty, and named after the lab (lab/machines/internal/realnode/outside.go). */
+/** Control groups of a real node that was cut off; they are empty, and named after the lab (lab/machines/internal/realnode/outside.go). Gives how many are left. */
 function removeGroups() {
   const root = "/sys/fs/cgroup";
   const children = (folder) =>
@@ -87,13 +92,15 @@ function removeGroups() {
     try {
       fs.rmdirSync(folder);
     } catch {
-      // the kernel still needs it: nothing that a later try would not find
+      // the kernel still needs it
     }
   };
   const ours = (folder) => path.basename(folder).startsWith(`${path.basename(dir)}-`);
   // The root is the one hierarchy of version 2; in version 1 its children are the hierarchies.
   const roots = [root, ...children(root)];
-  roots.flatMap(children).filter(ours).forEach(remove);
+  const groups = () => roots.flatMap(children).filter(ours);
+  groups().forEach(remove);
+  return groups().length;
 }
 
 function readOrNone(folder) {

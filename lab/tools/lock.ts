@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { randomUUID } from "node:crypto";
+import { isAlive } from "../../components/machine/program/is-alive";
 
 /** How often the owner shows that it lives, in milliseconds. */
 const HEARTBEAT = 5_000;
@@ -96,16 +97,6 @@ function ownerOf(lock: string): Owner | "gone" | "free" {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT" && !fs.existsSync(lock)) return "free";
     return "gone";
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it lives, as somebody else's.
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

@@ -9,7 +9,7 @@ import { locate } from "./provide";
  * Environment variable: the folder of a talosctl that is kept ready. A talosctl that looks at something takes 40 ms of a core, of
  * which it looks for eight; a small lab starts fifty of them, a test run ten thousand.
  */
-export const readyTalosctlVariable = "TALOS_GPU_READY_TALOSCTL";
+const readyTalosctlVariable = "TALOS_GPU_READY_TALOSCTL";
 
 /** The command lines of its processes, which come and go: one whose caller was killed ends with it. */
 export const readyTalosctlProcess = /\/ready wait \//;

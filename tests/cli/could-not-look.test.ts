@@ -1,7 +1,8 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { expired } from "./expired-certificate";
-import { apiServer, cliStand, consult, hangingProgram, gone, kubeconfig, listen, offering, runCommand } from "./stand";
+import { gone } from "../support/processes";
+import { apiServer, cliStand, consult, hangingProgram, kubeconfig, listen, offering, runCommand } from "./stand";
 
 const { folder, cli, at } = cliStand();
 const page = '<!DOCTYPE html><html><form action="/login"></form></html>';

@@ -43,7 +43,7 @@ export function cliStand(): CliStand {
 }
 
 /** Bundles the command as the components' build does, and gives its file: beside it there is nothing of this repository. */
-export function bundled(folder: string): string {
+function bundled(folder: string): string {
   bundle(folder, ["cli"]);
   return path.join(folder, "cli.js");
 }
@@ -153,24 +153,4 @@ export function hangingProgram(folder: string, name: string): { program: string;
   fs.writeFileSync(program, `#!/bin/sh\nsleep 1000 &\necho $$ $! > '${noted}'\nwait\n`, { mode: 0o755 });
   const pids = (): number[] => fs.readFileSync(noted, "utf8").trim().split(" ").map(Number);
   return { program, pids };
-}
-
-/** Whether a process runs; one that has ended and waits to be asked for its status does not. */
-export function isRunning(pid: number): boolean {
-  try {
-    return !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, "utf8"));
-  } catch {
-    return false;
-  }
-}
-
-/** Waits until processes are gone. Their end is sent before the command ends, and the system takes its moment to see to it. */
-export async function gone(pids: readonly number[]): Promise<void> {
-  const end = Date.now() + 5_000;
-  for (;;) {
-    const left = pids.filter(isRunning);
-    if (left.length === 0) return;
-    if (Date.now() > end) throw new Error(`still running: ${left.join(", ")}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

@@ -1,6 +1,7 @@
 import type { Observations } from "../../components/diagnosis";
 import { planCluster } from "../../components/recipe/index";
 import { validStack } from "../recipe/stacks";
+import { ready } from "./as-planned";
 
 export const plan = planCluster(validStack("rtx5070ti"));
 export const namespace = "nvidia-gpu-operator";
@@ -20,12 +21,11 @@ export const node = (labels: Record<string, string> = {}): NonNullable<Observati
 });
 
 export const keeper = { namespace, name: "nvidia-validation-markers", desired: 1, ready: 1 };
-const running = { name: "main", state: "running", ready: true };
 
 /** The operator's stack when all is well. */
 export const healthy: Observations = {
   nodes: [node()],
-  pods: [{ namespace, name: "gpu-operator-x", phase: "Running", node: "k8s-worker4", containers: [running] }],
+  pods: [{ namespace, name: "gpu-operator-x", phase: "Running", node: "k8s-worker4", containers: [ready] }],
   daemonSets: [
     keeper,
     // The operator's own, which want no pods on Talos, and that is right.

@@ -3,30 +3,16 @@ import { systemOf } from "../../components/diagnosis/rules/system";
 import { planCluster } from "../../components/recipe/index";
 import { validStack } from "../recipe/stacks";
 import { healthy, keeper, namespace, node, plan } from "./healthy";
+import { failing, waiting } from "./stuck";
 
 /** What is seen whether or not a stack is given. */
 const both = (seen: Observations): Diagnosis["fix"][][] =>
   [plan, undefined].map((p) => diagnose(seen, p).map(({ fix }) => fix));
 
-const failing = (name: string, message: string): NonNullable<Observations["pods"]>[number] => ({
-  namespace: "ollama",
-  name,
-  phase: "Running",
-  node: "k8s-worker4",
-  containers: [{ name: "main", state: "waiting", ready: false, reason: "CrashLoopBackOff", lastMessage: message }],
-});
-
 test("nothing is wrong with a healthy system", () => expect(both(healthy)).toEqual([[], []]));
 
 test("operatorValidatorLabel", () => {
-  const validator = {
-    namespace,
-    name: "nvidia-operator-validator-x",
-    phase: "Pending",
-    node: "k8s-worker4",
-    initContainers: [{ name: "driver-validation", state: "running", ready: false }],
-  };
-  const pods = [...(healthy.pods ?? []), validator];
+  const pods = [...(healthy.pods ?? []), waiting("nvidia-operator-validator-x", "driver-validation")];
   const seen = { ...healthy, pods, nodes: [node({ "nvidia.com/gpu.deploy.operator-validator": "true" })] };
   expect(both(seen)).toEqual([["operatorValidatorLabel"], ["operatorValidatorLabel"]]);
   expect(both({ ...healthy, pods })).toEqual([[], []]); // one that the label is just taking away
@@ -34,14 +20,8 @@ test("operatorValidatorLabel", () => {
 
 test("operatorValidatorLabel, left on a node that has gone on to Talos 1.13", () => {
   const osImage = "Talos (v1.13.0)";
-  const waiting = {
-    namespace,
-    name: "nvidia-device-plugin-daemonset-x",
-    phase: "Pending",
-    node: "k8s-worker4",
-    initContainers: [{ name: "toolkit-validation", state: "running", ready: false }],
-  };
-  const seen = { ...healthy, daemonSets: [], machines: [], pods: [...(healthy.pods ?? []), waiting] };
+  const pods = [...(healthy.pods ?? []), waiting("nvidia-device-plugin-daemonset-x", "toolkit-validation")];
+  const seen = { ...healthy, daemonSets: [], machines: [], pods };
   const told = (nodes: Observations["nodes"]): Diagnosis["fix"][] =>
     diagnose({ ...seen, ...(nodes ? { nodes } : {}) }, undefined).map(({ fix }) => fix);
   expect(told([{ ...node(), osImage }])).toEqual(["operatorValidatorLabel"]);
@@ -70,15 +50,9 @@ describe("nodeSelector", () => {
   const stale = { "node-role.kubernetes.io/gpu": "true" };
 
   test("a DaemonSet that wants 0 pods, and the pods that wait for it", () => {
-    const waiting = {
-      namespace,
-      name: "nvidia-device-plugin-daemonset-x",
-      phase: "Pending",
-      node: "k8s-worker4",
-      initContainers: [{ name: "toolkit-validation", state: "running", ready: false }],
-    };
+    const pods = [...(healthy.pods ?? []), waiting("nvidia-device-plugin-daemonset-x", "toolkit-validation")];
     const daemonSets = [{ ...keeper, desired: 0, ready: 0, nodeSelector: stale }];
-    const seen = { ...healthy, daemonSets, pods: [...(healthy.pods ?? []), waiting] };
+    const seen = { ...healthy, daemonSets, pods };
     expect(both(seen)).toEqual([["nodeSelector"], ["nodeSelector"]]);
     expect(diagnose(seen)[0]?.evidence).toEqual([
       "DaemonSet/nvidia-validation-markers wants 0 pods: no node has node-role.kubernetes.io/gpu=true",
@@ -149,7 +123,7 @@ describe("driverBranches", () => {
 
   test("what the runtime says", () => {
     const message = "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown";
-    expect(both({ ...healthy, pods: [...healthy.pods!, failing("x", message)] })).toEqual([
+    expect(both({ ...healthy, pods: [...healthy.pods!, failing("x", "k8s-worker4", message)] })).toEqual([
       ["driverBranches"],
       ["driverBranches"],
     ]);
@@ -160,7 +134,10 @@ test.each([
   "Failed to allocate device vector A (error code CUDA driver version is insufficient for CUDA runtime version)!",
   "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.0, please update your driver",
 ])("cudaImage: %s", (message) =>
-  expect(both({ ...healthy, pods: [...healthy.pods!, failing("x", message)] })).toEqual([["cudaImage"], ["cudaImage"]]),
+  expect(both({ ...healthy, pods: [...healthy.pods!, failing("x", "k8s-worker4", message)] })).toEqual([
+    ["cudaImage"],
+    ["cudaImage"],
+  ]),
 );
 
 describe("migManager", () => {

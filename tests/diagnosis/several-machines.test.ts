@@ -1,18 +1,11 @@
 import { diagnose, type Observations } from "../../components/diagnosis";
 import { healthy, node } from "./healthy";
+import { failing } from "./stuck";
 
 // Two machines that are broken in different ways: what is wrong with one explains nothing on the other.
 
-type Pod = NonNullable<Observations["pods"]>[number];
 const machines = [{ name: "gpu-1", modules: ["drm"], driverVersion: null }];
 const nodes = ["gpu-1", "gpu-2"].map((name) => ({ ...node(), name }));
-const failing = (name: string, on: string | undefined, lastMessage: string): Pod => ({
-  namespace: "ollama",
-  name,
-  phase: "Running",
-  ...(on === undefined ? {} : { node: on }),
-  containers: [{ name: "main", state: "waiting", ready: false, reason: "CrashLoopBackOff", lastMessage }],
-});
 const tooOld = "CUDA driver version is insufficient for CUDA runtime version";
 const noLibrary = "nvml init failed: ERROR_LIBRARY_NOT_FOUND";
 const told = (seen: Partial<Observations>): [string, string[]][] =>

@@ -7,13 +7,25 @@ export const found = (seen: Observations, plan: Plan): Diagnosis["fix"][] =>
   diagnose(seen, plan).map((diagnosis) => diagnosis.fix);
 
 export const operator = "nvidia-gpu-operator";
-const waiting = (name: string, container: string): NonNullable<Observations["pods"]>[number] => ({
+type Pod = NonNullable<Observations["pods"]>[number];
+
+/** A pod of the operator's that waits in one of its init containers. */
+export const waiting = (name: string, container: string): Pod => ({
   namespace: operator,
   name,
   phase: "Pending",
   node: "k8s-worker4",
   initContainers: [{ name: container, state: "running", ready: false }],
   containers: [{ name: "main", state: "waiting", ready: false, reason: "PodInitializing" }],
+});
+
+/** A pod that crashes again and again; `node` is undefined where it is on none. */
+export const failing = (name: string, node: string | undefined, lastMessage: string): Pod => ({
+  namespace: "ollama",
+  name,
+  phase: "Running",
+  ...(node === undefined ? {} : { node }),
+  containers: [{ name: "main", state: "waiting", ready: false, reason: "CrashLoopBackOff", lastMessage }],
 });
 
 /** What is seen on the operator's stack while the plugin waits: it looks alike with and without a driver. */

@@ -1,11 +1,12 @@
 import { type Difference, differences, inOneLine } from "../../components/diagnosis/unlike/index";
 import { smokeTestNames } from "../../components/recipe/kubernetes/smoke-test-names";
 import { diagnose, type Observations } from "../../components/diagnosis";
+import { stackNames } from "../../stacks/stack-file";
 import { planOf } from "../support/plans";
 import { asPlanned, ready } from "./as-planned";
 import { changed, machine, namespace, plan, plugin } from "./changed";
 
-const stacks = ["aarhus-h100", "frank", "modern", "rtx3090", "rtx5070ti", "velaryon"];
+const stacks = stackNames();
 
 test.each(stacks)("%s as planned: nothing is unlike the plan, nor unlike a cluster that offers GPUs", (stack) => {
   const plan = planOf(stack);

@@ -15,7 +15,7 @@ describe("without a plan", () => {
     expect(told({ ...empty, nodes: [{ name: "a", labels: {}, allocatable: { cpu: "4" } }] })).toEqual([none, nothing]);
   });
 
-  test.each(["aarhus-h100", "rtx5070ti"])("%s: the plugin is gone, or not ready", (stack) => {
+  test.each(["aarhus-h100", "rtx5070ti"])("%s: the node offers no GPU, or the plugin is not ready", (stack) => {
     const its = planOf(stack);
     const gone = asPlanned(its) as Required<Observations>;
     gone.nodes.forEach((node) => (node.allocatable = {}));

@@ -1,11 +1,16 @@
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import * as path from "node:path";
 import * as ts from "typescript";
 import { repository } from "../../stacks/stack-file";
 import { read } from "./pages";
 
-const sources = execFileSync("git", ["ls-files", "components", "cli"], { cwd: repository, encoding: "utf8" })
+const sources = execFileSync("git", ["ls-files", "components", "cli", "policy", "stacks", "lab"], {
+  cwd: repository,
+  encoding: "utf8",
+})
   .split("\n")
-  .filter((file) => file.endsWith(".ts"));
+  .filter((file) => file.endsWith(".ts") && existsSync(path.join(repository, file)));
 
 /** What a file exports, each with its docstring. */
 function exportsOf(file: string): [name: string, docstring: string][] {
@@ -28,7 +33,7 @@ function exportsOf(file: string): [name: string, docstring: string][] {
   });
 }
 
-test("every export of the package and of its command says what it is", () => {
+test("every export of the package, its command, its policies, its stacks and the lab says what it is", () => {
   const all = sources.flatMap((file) => exportsOf(file).map(([name, docstring]) => [file, name, docstring] as const));
   expect(all.length).toBeGreaterThan(500);
   expect(

@@ -1,10 +1,9 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { parse } from "yaml";
 import { checkCluster, describeEffect, effectsOf, findingsOf, parseSpec, planCluster } from "../../components/recipe";
 import { knownMinors } from "../../components/recipe/facts/talos-release";
 import * as ts from "typescript";
-import { repository as root, stackNames } from "../../stacks/stack-file";
+import { configurationOf, repository as root, stackNames } from "../../stacks/stack-file";
 import { edited, edits } from "../support/edits";
 import { planOf } from "../support/plans";
 import { stackSpec } from "../support/stacks";
@@ -12,11 +11,7 @@ import { anchorsOf, blocksOf, pages, read } from "./pages";
 
 test("the stack that README shows is a stack that the checks accept", () => {
   const [, text] = /```yaml\n(config:[\s\S]*?)```/.exec(read("README.md"))!;
-  const config = (parse(text!) as { config: Record<string, unknown> }).config;
-  const stack = Object.fromEntries(
-    Object.entries(config).map(([key, value]) => [key.replace("talos-gpu:", ""), value]),
-  );
-  const { spec, findings } = parseSpec(stack);
+  const { spec, findings } = parseSpec(configurationOf(text!, "README.md"));
   expect(findings).toEqual([]);
   expect(checkCluster(spec!)).toEqual([]);
 });

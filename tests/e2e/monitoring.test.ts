@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { request } from "../lab/controlplane/kubernetes";
+import { kubernetesOf } from "./support/kubernetes";
 import { nothingLeft, runLab, startLab } from "./support/labs";
 
 const stack = ["--stack", path.join(__dirname, "stacks/Pulumi.metrics.yaml")];
@@ -13,7 +13,7 @@ test.concurrent(
     const folder = await lab.folder();
     await lab.line(/The cluster runs until Ctrl-C/);
     const kubeconfig = /KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!;
-    const get = async (url: string): Promise<any> => (await request(kubeconfig, "GET", url)).body;
+    const { read: get } = kubernetesOf(kubeconfig);
 
     const { items } = await get(`/apis/monitoring.coreos.com/v1/namespaces/${namespace}/servicemonitors`);
     expect(items).toHaveLength(1);

@@ -66,10 +66,6 @@ test("its last words are in the pod's status, where the doctor reads them", asyn
   expect(spec.template.spec.containers[0].terminationMessagePolicy).toBe("FallbackToLogsOnError");
 });
 
-test("the same machine and release: the same Job", async () => {
-  expect(await smokeTest()).toEqual(await smokeTest());
-});
-
 test("a workload more: the same Job", async () => {
   expect(await smokeTest({ workloads: { ollama: {} } })).toEqual(await smokeTest());
 });
@@ -118,6 +114,16 @@ test.each([
     "gpu-9": namedByPulumi("lab", "gpu-smoke-test", "gpu-9"),
   });
   expect(together["gpu-9"]).toBe(alone["gpu-9"]);
+});
+
+test("a name that is cut at a separator stays as it is, and apart from the one before the separator", async () => {
+  const short = "x".repeat(31);
+  const names = await jobsOf(short, `${short}-2`);
+  expect(names).toEqual({
+    [short]: namedByPulumi("lab", "gpu-smoke-test", short),
+    [`${short}-2`]: namedByPulumi("lab", "gpu-smoke-test", `${short}-2`),
+  });
+  expect(new Set(Object.values(names)).size).toBe(2);
 });
 
 describe("MIG", () => {

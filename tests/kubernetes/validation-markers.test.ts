@@ -41,13 +41,14 @@ test("they are kept on the stack's own machines: what the operator labels is eve
 });
 
 test("other content rolls the pods", async () => {
-  const hashOf = async (without: FixId[]): Promise<string> => {
+  const hashOf = async (without: FixId[], more = ""): Promise<string> => {
     const plan = leaveOut(without, planCluster(validStack("mig")));
+    plan.kubernetes.markers[0]!.content += more;
     const run = await record(() => void gpuStack("lab", plan, { ahead: [] }, {}));
     const { metadata } = find(run, "kubernetes:apps/v1:DaemonSet", "-markers").inputs.spec.template;
     return metadata.annotations["talos-gpu/content"];
   };
-  const [hash, again, other] = [await hashOf([]), await hashOf(["bpfJitHarden"]), await hashOf(["migManager"])];
+  const [hash, again, other] = [await hashOf([]), await hashOf(["bpfJitHarden"]), await hashOf([], "MORE=1\n")];
   expect(hash).toMatch(/^[0-9a-f]{12}$/);
   expect(again).toBe(hash);
   expect(other).not.toBe(hash);

@@ -11,7 +11,7 @@ import { startFactory, type Factory } from "../../lab/factory";
 import { startMachines, type Machines } from "../../lab/machines";
 import { provideTools } from "../../lab/tools";
 import { daemonLabel, powerLimitLabel } from "../../components/recipe/machine/daemon-labels";
-import { request } from "./controlplane/kubernetes";
+import { kubernetesOf } from "../e2e/support/kubernetes";
 import { untilSeen } from "../../lab/until";
 
 const run = promisify(execFile);
@@ -144,7 +144,7 @@ function collection({ apiVersion, kind, metadata }: Found): string {
 }
 
 async function call(method: string, url: string, body?: unknown): Promise<any> {
-  const answer = await request(controlPlane.adminKubeconfig, method, url, body);
+  const answer = await kubernetesOf(controlPlane.adminKubeconfig).answer(method, url, body);
   if (answer.status >= 300) throw new Error(`${method} ${url}: ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
@@ -164,7 +164,7 @@ export const readPods = async (label: string): Promise<Found[]> =>
 
 /** Log of a pod so far. */
 export const logOf = async ({ metadata }: Found): Promise<string> => {
-  const { text } = await call("GET", `/api/v1/namespaces/${namespace}/pods/${metadata.name}/log`);
+  const text = await call("GET", `/api/v1/namespaces/${namespace}/pods/${metadata.name}/log`);
   return text as string;
 };
 

@@ -47,6 +47,12 @@ describe("what Omni makes of its resources", () => {
     const labels = { ...cluster, "omni.sidero.dev/cluster-machine": uuid };
     resources.put(resource(extensionsType, "one", labels, { extensions: ["c"] }));
     expect(resources.extensionsOf(target)).toEqual(["c"]);
+    // Of two for the machine that with the higher ID; a disabled one counts; one without a cluster reaches nothing.
+    resources.put(
+      resource(extensionsType, "two", { ...labels, "omni.sidero.dev/disabled": "" }, { extensions: ["d"] }),
+    );
+    resources.put(resource(extensionsType, "zero", { "omni.sidero.dev/machine": uuid }, { extensions: ["e"] }));
+    expect(resources.extensionsOf(target)).toEqual(["d"]);
   });
 
   test("what Omni's controllers make is not users' to write", () => {

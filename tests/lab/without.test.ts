@@ -3,6 +3,7 @@ import { type FixId, fixes, fixIds } from "../../components/diagnosis";
 import { planCluster, type Plan } from "../../components/recipe";
 import { leaveOut } from "../../lab/without";
 import { validStack } from "../recipe/stacks";
+import { differences } from "../recipe/differences";
 
 const planOf = (name: string): Plan => planCluster(validStack(name));
 const used = (name: string): FixId[] => fixes.filter((fix) => fix.usedBy(planOf(name))).map((fix) => fix.id);
@@ -109,13 +110,3 @@ test("driverBranches left out: modules of lts, toolkit of production", () => {
   expect(machine?.installerImage).toContain(machine?.schematicId);
   expect(machine?.patches.join()).toContain(machine?.installerImage);
 });
-
-/** Paths of the values in which two trees differ. */
-function differences(one: unknown, other: unknown, path: string[] = []): string[] {
-  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null)
-    return Object.is(one, other) ? [] : [path.join(".")];
-  const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
-  return [...keys].flatMap((key) =>
-    differences((one as Record<string, unknown>)[key], (other as Record<string, unknown>)[key], [...path, key]),
-  );
-}

@@ -1,9 +1,14 @@
-import { endpointFor, machineSecretsOf, talosClientOf } from "../../components/machine/credentials";
-import { secretsBundle, talosconfig } from "./credentials-fixture";
+import {
+  encryptionPatchesOf,
+  endpointFor,
+  machineSecretsOf,
+  talosClientOf,
+} from "../../components/machine/credentials";
+import { machineSecrets, talosconfig } from "../support/talos";
 
 test("a bundle of talosctl becomes what the provider takes", () => {
   const pair = { cert: "Y2VydA==", key: "bG9uZy1zZWNyZXQ=" };
-  expect(machineSecretsOf(secretsBundle)).toEqual({
+  expect(machineSecretsOf(machineSecrets)).toEqual({
     cluster: { id: "aWQ=", secret: "bG9uZy1zZWNyZXQ=" },
     secrets: { bootstrapToken: "zp8du1.0gn7ja4tmx6qulju", secretboxEncryptionSecret: "bG9uZy1zZWNyZXQ=" },
     trustdinfo: { token: "7f96mj.ns0jpllwd6ye0qv1" },
@@ -12,12 +17,22 @@ test("a bundle of talosctl becomes what the provider takes", () => {
 });
 
 test("an older bundle keeps its AES-CBC secret", () => {
-  const older = secretsBundle.replace("secretboxencryptionsecret", "aescbcencryptionsecret");
+  const older = machineSecrets.replace("secretboxencryptionsecret", "aescbcencryptionsecret");
   expect(machineSecretsOf(older).secrets).toEqual({
     bootstrapToken: "zp8du1.0gn7ja4tmx6qulju",
     secretboxEncryptionSecret: "",
     aescbcEncryptionSecret: "bG9uZy1zZWNyZXQ=",
   });
+});
+
+test.each([
+  ["only the older key", [["secretboxencryptionsecret", "aescbcencryptionsecret"]], 1],
+  ["both keys", [["    secretbox", "    aescbcencryptionsecret: bG9uZy1zZWNyZXQ=\n    secretbox"]], 1],
+  ["only the newer key", [], 0],
+] as const)("a bundle with %s: patches with the AES-CBC key", (_, replacements, count) => {
+  const text = replacements.reduce((before, [from, to]) => before.replace(from, to), machineSecrets);
+  const patches = encryptionPatchesOf(machineSecretsOf(text));
+  expect(patches).toEqual(Array(count).fill("cluster:\n  aescbcEncryptionSecret: bG9uZy1zZWNyZXQ=\n"));
 });
 
 test("the client is that of the current context", () => {
@@ -30,7 +45,7 @@ test("the client is that of the current context", () => {
 });
 
 test("what is missing is named, what is secret is not", () => {
-  const broken = secretsBundle.replace("    token: 7f96mj.ns0jpllwd6ye0qv1", "    other: x");
+  const broken = machineSecrets.replace("    token: 7f96mj.ns0jpllwd6ye0qv1", "    other: x");
   expect(() => machineSecretsOf(broken)).toThrow("machineSecrets: missing or of the wrong type: trustdinfo.token");
   expect(() => machineSecretsOf("secret: [bG9uZy1zZWNyZXQ")).toThrow(/^(?!.*bG9uZy1zZWNyZXQ).*not YAML/);
 });

@@ -4,6 +4,14 @@ import { planOf } from "../support/plans";
 
 const state = (talosVersion: string) => machineStates(planOf("rtx5070ti", { talosVersion }))["k8s-worker4"]!;
 const [older, newer] = [state("v1.12.6"), state("v1.12.7")];
+const owned = (contract: string) => ({ ...older, configuration: "owned", mayRebootIfChanged: { contract } });
+const controlPlane = (kubernetesVersion: string, list: "rebootsIfChanged" | "changesWithoutReboot") => ({
+  ...owned("v1.12"),
+  rebootsIfChanged: { talosVersion: "v1.12.6" },
+  [list]: { talosVersion: "v1.12.6", role: "controlplane", kubernetesVersion },
+});
+const kubernetes = (from: string, to: string, list: Parameters<typeof controlPlane>[1] = "rebootsIfChanged") =>
+  [controlPlane(from, list), isUp, controlPlane(to, list)] as const;
 const isUp = { talosVersion: "v1.12.6" };
 
 test.each<[string, Parameters<typeof foretold>, RegExp]>([
@@ -35,6 +43,43 @@ test.each<[string, Parameters<typeof foretold>, RegExp | undefined]>([
   [
     "the same, where the update before failed: the preflight remembers whether it came to the machines",
     ["gpu-1", { ...older, configuration: "adopted" }, {}, { ...older, configuration: "owned" }],
+    undefined,
+  ],
+  [
+    "a configuration that the running release cannot read",
+    ["gpu-1", owned("v1.11"), { talosVersion: "v1.11.6" }, owned("v1.12")],
+    /^machines\.gpu-1\.runningVersion: .*HostnameConfig; set it to v1\.11\.6/,
+  ],
+  [
+    "the same upgrade with runningVersion",
+    ["gpu-1", owned("v1.11"), { talosVersion: "v1.11.6" }, owned("v1.11")],
+    undefined,
+  ],
+  ["the next minor of Kubernetes", ["cp-1", ...kubernetes("v1.33.1", "v1.34.0")], undefined],
+  ["an older patch of Kubernetes", ["cp-1", ...kubernetes("v1.33.1", "v1.33.0")], undefined],
+  [
+    "three minors of Kubernetes",
+    ["cp-1", ...kubernetes("v1.33.1", "v1.36.0")],
+    /^kubernetesVersion: v1\.33\.1 → v1\.36\.0 is 3 minor .*; go to v1\.34 first; .*upgrade-k8s/,
+  ],
+  [
+    "the same where no card asks for a reboot",
+    ["cp-1", ...kubernetes("v1.33.1", "v1.36.0", "changesWithoutReboot")],
+    /^kubernetesVersion: /,
+  ],
+  [
+    "a minor of Kubernetes back",
+    ["cp-1", ...kubernetes("v1.34.0", "v1.33.1")],
+    /^kubernetesVersion: .*no downgrade.*; set it to v1\.34\.0 or newer; /,
+  ],
+  [
+    "the same where the stack says that the machine is not as it was left",
+    [
+      "cp-1",
+      controlPlane("v1.34.0", "rebootsIfChanged"),
+      isUp,
+      { ...controlPlane("v1.33.1", "rebootsIfChanged"), mayRebootIfChanged: { lookAgain: "upgraded by hand" } },
+    ],
     undefined,
   ],
 ])("%s: whether it is refused", (_, known, refused) => {

@@ -1,5 +1,5 @@
 import type { GpuMachineArgs, GpuMachineRecipe } from "../../components/machine";
-import { secretsBundle, talosconfig } from "./credentials-fixture";
+import { machineSecrets, talosconfig } from "../support/talos";
 
 export const SCHEMATIC = "c".repeat(64);
 export const recipe: GpuMachineRecipe = {
@@ -26,7 +26,7 @@ export const args = (more: Partial<GpuMachineArgs> = {}): GpuMachineArgs => ({
   clusterEndpoint: "https://10.0.0.10:6443",
   recipe,
   talosconfig,
-  machineSecrets: secretsBundle,
+  machineSecrets,
   kubeconfig: "clusters: [{ name: kubeconfig-content }]\n",
   ...more,
 });

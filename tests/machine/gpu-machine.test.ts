@@ -3,6 +3,7 @@ import { GpuMachine, registerSchematics, type GpuMachineArgs } from "../../compo
 import { pauseBeforeRetry } from "../../components/machine/schematic";
 import { taintTask, upgradeTask } from "../../components/machine/program/task";
 import { record, type RunOptions } from "../support/recorder";
+import { machineSecrets as bundle } from "../support/talos";
 import { args, recipe, SCHEMATIC, SECRETS } from "./gpu-machine-fixture";
 import { answer, byName, call, failingProgram, isSecret, open, outputs, run, withSchematic } from "./recorded-machine";
 
@@ -34,6 +35,18 @@ describe("an owned machine", () => {
     });
     expect(isSecret(inputs["machineConfigurationInput"])).toBe(true);
     expect(isSecret(inputs["clientConfiguration"])).toBe(true);
+  });
+
+  test.each([
+    ["controlplane", [expect.stringContaining("aescbcEncryptionSecret")]],
+    ["worker", undefined],
+  ] as const)("a %s of a cluster with an AES-CBC key", async (role, patches) => {
+    const machineSecrets = bundle.replace("secretboxencryptionsecret", "aescbcencryptionsecret");
+    const made = await run({ role, machineSecrets });
+    expect(made.calls.map(({ inputs }) => (inputs as { configPatches?: unknown }).configPatches)).toEqual([patches]);
+    expect(isSecret(byName(made, "gpu-1-configuration").inputs["machineConfigurationInput"])).toBe(true);
+    const shown = JSON.stringify(made.resources.map((each) => open(each.inputs)));
+    expect(shown).not.toContain("aescbcEncryptionSecret");
   });
 
   test("in maintenance mode it is configured at its own address", async () => {
@@ -82,6 +95,14 @@ describe("the upgrade", () => {
     expect(inputs["logging"]).toBe("stderr");
     expect(inputs["addPreviousOutputInEnv"]).toBeUndefined(); // it must know what the last run did
     expect(inputs["delete"]).toBeUndefined();
+  });
+
+  test.each([
+    ["owned", "owned"],
+    ["adopted", undefined],
+  ] as const)("is told of a machine that is %s whether the stack names its node", async (holds, told) => {
+    const task = JSON.parse(byName(await run({ configuration: holds }), "gpu-1-upgrade").inputs["stdin"]);
+    expect(upgradeTask.parse(task).configuration).toBe(told);
   });
 
   test("is run again when the configuration or a patch changes, and else not", async () => {

@@ -4,13 +4,17 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import fc from "fast-check";
+import * as semver from "semver";
 import { stringify } from "yaml";
+import { knownMinors } from "../../components/recipe/facts/talos-release";
 import { mergeConfiguration, unmergeConfiguration } from "../../components/recipe/merge";
 import { provideTools } from "../../lab/tools";
+import { catalogue } from "../../lab/tools/catalogue";
 
 /**
  * The real talosctl judges the merge of an adopted machine's configuration: what it makes of a generated configuration and
- * patches is what `talosctl machineconfig patch` makes of them, for every contract from Talos 1.8 to 1.13.
+ * patches is what `talosctl machineconfig patch` makes of them, for every contract that this talosctl can generate and
+ * the tables know.
  *
  * Where the merge is unlike Talos' on purpose, the patches below keep away from it: an item of a list that is found again by
  * a key (merge/keyed-lists.ts) is merged with the one that is there, and a value that a list has already is not added again,
@@ -112,7 +116,12 @@ const patch = (side: string): fc.Arbitrary<string> =>
         .join("---\n"),
     );
 
-describe.each(["v1.8", "v1.9", "v1.10", "v1.11", "v1.12", "v1.13"])("contract %s", (contract) => {
+const newest = semver.minVersion(catalogue.find(({ name }) => name === "talosctl")!.onPath!.range)!.minor;
+const contracts = knownMinors().filter((minor) => Number(minor.split(".")[1]) <= newest);
+
+test("the contracts go up to that of the pinned talosctl", () => expect(contracts.at(-1)).toBe(`1.${newest}`));
+
+describe.each(contracts.map((minor) => `v${minor}`))("contract %s", (contract) => {
   test("the merge gives what talosctl gives; merged again it changes nothing; taken back it is what was there", async () => {
     const base = path.join(folder, `${contract}.yaml`);
     const args = ["--talos-version", contract, "--install-disk", "/dev/sda", "--output-types", "worker"];

@@ -42,7 +42,7 @@ export async function openStand(name = "node"): Promise<Stand> {
 }
 
 /** The lab's own kubeconfig, wherever the control plane has put it. */
-export function kubeconfigIn(folder: string): string {
+function kubeconfigIn(folder: string): string {
   const found = fs
     .readdirSync(path.join(folder, "controlplane"), { recursive: true, encoding: "utf8" })
     .find((name) => /admin.*kubeconfig$/.test(name));

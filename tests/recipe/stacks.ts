@@ -5,7 +5,7 @@ import type { ClusterSpec, MachineSpec } from "../../components/recipe";
 import { isMapping } from "../../components/recipe/mapping";
 
 /** Folder of the fixtures. */
-export const fixtures = path.join(__dirname, "..", "fixtures");
+const fixtures = path.join(__dirname, "..", "fixtures");
 
 /** A stack that is right, from tests/fixtures/valid. */
 export function validStack(name: string): ClusterSpec {

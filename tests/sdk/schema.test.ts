@@ -38,6 +38,7 @@ describe("the published interface", () => {
       "gpuReady",
       "gpuResourceName",
       "kubeconfig",
+      "machineSecrets",
       "machines",
       "runtimeClassName",
       "talosconfig",

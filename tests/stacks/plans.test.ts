@@ -1,9 +1,13 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { checkCluster, parseSpec, planCluster, type ClusterSpec } from "../../components/recipe";
+import { expected } from "../e2e/support/expected";
 import { stacks, stackSpec } from "../support/stacks";
 
 const folder = path.join(__dirname, "..", "fixtures", "plans");
+
+test("a test brings up each stack in the lab, and says what it must come to", () =>
+  expect(Object.keys(expected).sort()).toEqual(stacks));
 
 /**
  * The whole plan of every stack, as committed: a change of a rule shows what it changes, for every real system, in the

@@ -18,7 +18,7 @@ describe.each(stacks)("%s", (stack) => {
       "endpoints",
       "gpuReady",
       "gpuResourceName",
-      ...(bootstraps(stack) ? ["kubeconfig"] : []),
+      ...(bootstraps(stack) ? ["kubeconfig", "machineSecrets"] : []),
       "machines",
       "runtimeClassName",
       ...(bootstraps(stack) ? ["talosconfig"] : []),
@@ -72,6 +72,12 @@ test("a stack that makes its cluster: secrets, first configuration, etcd and kub
     for (const earlier of chain.slice(0, index)) expect(waitsFor(ran, later)).toContain(earlier.urn);
   expect(chain[1]!.inputs.applyMode).toBe("staged_if_needing_reboot");
   expect(JSON.stringify(chain[1]!.inputs.configPatches)).toMatch(/metal-installer\/[0-9a-f]{64}:v1.13.0/);
+});
+
+test("of a cluster that the stack makes, what leads to it can be saved, and is secret", async () => {
+  const { outputs = {} } = await run("modern");
+  const { talosconfig, machineSecrets, kubeconfig } = outputs as Record<string, pulumi.Output<string>>;
+  for (const output of [talosconfig!, machineSecrets!, kubeconfig!]) expect(await pulumi.isSecret(output)).toBe(true);
 });
 
 // pulumi-kubernetes v4.32.0, provider/pkg/provider/provider.go, Configure: asked once, and never again in an update.

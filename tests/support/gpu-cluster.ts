@@ -20,15 +20,26 @@ export const types = {
 };
 
 /** Credentials of a cluster that is not there. */
-export const credentials = { talosconfig, machineSecrets, kubeconfig };
+const credentials = { talosconfig, machineSecrets, kubeconfig };
 
 /** Arguments of a cluster as one of the stacks has them, with changes. */
 export function arguments_(stack: string, changes: Record<string, unknown> = {}): GpuClusterArgs {
   return { ...(stackSpec(stack) as unknown as GpuClusterArgs), ...credentials, ...changes };
 }
 
-/** Registers a cluster with the recording monitor. */
-export function build(
+/** Registers a cluster with the recording monitor. Throws what the program threw. */
+export async function build(
+  args: GpuClusterArgs,
+  options: RunOptions = {},
+  use: (cluster: GpuCluster) => void = () => {},
+): Promise<Run> {
+  const run = await attempt(args, options, use);
+  if (run.error !== undefined) throw run.error;
+  return run;
+}
+
+/** As `build`, for a test that looks at what the program threw: it is the run's `error`. */
+export function attempt(
   args: GpuClusterArgs,
   options: RunOptions = {},
   use: (cluster: GpuCluster) => void = () => {},

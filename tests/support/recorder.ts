@@ -27,6 +27,10 @@ export interface Registered {
   deleteBeforeReplace: boolean;
   /** Paths of inputs whose change makes it anew, whatever its provider says. */
   replaceOnChanges: string[];
+  /** Names of inputs whose change is passed over. */
+  ignoreChanges: string[];
+  /** Value whose change makes it anew; undefined without one. */
+  replacementTrigger: unknown;
 }
 
 /** What a run left behind. */
@@ -89,6 +93,8 @@ class RecordingMonitor extends MockMonitor {
       replaceWith: req.getReplaceWithList(),
       deleteBeforeReplace: req.getDeletebeforereplace(),
       replaceOnChanges: req.getReplaceonchangesList(),
+      ignoreChanges: req.getIgnorechangesList(),
+      replacementTrigger: req.getReplacementTrigger()?.toJavaScript(),
     };
     this.registered.push(recorded);
     return super.registerResource(req, (error: any, response: any) => {

@@ -4,7 +4,7 @@ import { stackConfig } from "./stacks";
 import { kubeconfig, machineSecrets, providers, talosconfig } from "./talos";
 
 /** Credentials of a stack, made up. */
-export const secrets = {
+const secrets = {
   "talos-gpu:talosconfig": talosconfig,
   "talos-gpu:machineSecrets": machineSecrets,
   "talos-gpu:kubeconfig": kubeconfig,

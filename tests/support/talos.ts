@@ -1,20 +1,38 @@
 import { createHash } from "node:crypto";
 import { machineSecretsOf, talosClientOf } from "../../components/machine/credentials";
 
-/** Content of credentials as the real tools write them, made up: nothing of them opens anything. */
+/** Content of credentials as `talosctl gen secrets` and `talosctl gen config` of v1.13.0 write them, made up: nothing of them opens anything. */
 
-const pair = "{ crt: Y3J0, key: a2V5 }";
+const pair = "{crt: Y2VydA==, key: bG9uZy1zZWNyZXQ=}";
 
-export const machineSecrets = `
-cluster: { id: aWQ=, secret: c2VjcmV0 }
-secrets: { bootstraptoken: aaaaaa.bbbbbbbbbbbbbbbb, secretboxencryptionsecret: c2VjcmV0 }
-trustdinfo: { token: aaaaaa.bbbbbbbbbbbbbbbb }
-certs: { etcd: ${pair}, k8s: ${pair}, k8saggregator: ${pair}, k8sserviceaccount: { key: a2V5 }, os: ${pair} }
+export const machineSecrets = `cluster:
+    id: aWQ=
+    secret: bG9uZy1zZWNyZXQ=
+secrets:
+    bootstraptoken: zp8du1.0gn7ja4tmx6qulju
+    secretboxencryptionsecret: bG9uZy1zZWNyZXQ=
+trustdinfo:
+    token: 7f96mj.ns0jpllwd6ye0qv1
+certs:
+    etcd: ${pair}
+    k8s: ${pair}
+    k8saggregator: ${pair}
+    k8sserviceaccount: {key: bG9uZy1zZWNyZXQ=}
+    os: ${pair}
 `;
 
-export const talosconfig = `
-context: lab
-contexts: { lab: { endpoints: [192.0.2.1], ca: Y2E=, crt: Y3J0, key: a2V5 } }
+export const talosconfig = `context: lab
+contexts:
+    lab:
+        endpoints: [10.0.0.10]
+        ca: Y2E=
+        crt: Y2VydA==
+        key: bG9uZy1zZWNyZXQ=
+    other:
+        endpoints: []
+        ca: Y2E=
+        crt: Y2VydA==
+        key: bG9uZy1zZWNyZXQ=
 `;
 
 export const kubeconfig =

@@ -78,7 +78,7 @@ test.each([
     "talos-gpu:machineDefaults: { configuration: omni }\n  talos-gpu:machines: { a: { configuration: owned } }",
     false,
   ],
-])("install omnictl where %s says so", (_where, lines, omni) => {
+])("by %s: install omnictl: %s", (_where, lines, omni) => {
   served(sha256);
   fs.writeFileSync(
     path.join(work, "stacks", "Pulumi.said.yaml"),

@@ -102,11 +102,18 @@ test.each([
   ["the first cannot be pulled", "a:1", 1, ["a:1"]],
   ["the last cannot be pulled", "b:1", 1, ["a:1", "b:1"]],
 ])("the postStart hook: %s", (_what, broken, status, pulls) => {
-  const { lifecycle } = pullHook({ pullBy: "postStart", models: ["a:1", "b:1"] });
+  const { lifecycle } = pullHook({ pullBy: "postStart", models: ["a:1", "there:1", "b:1"] });
   const { command } = (lifecycle as { postStart: { exec: { command: [string, ...string[]] } } }).postStart.exec;
   const bin = fs.mkdtempSync(path.join(os.tmpdir(), "ollama-"));
   try {
-    const client = `#!/bin/sh\n[ "$1" = pull ] || exit 0\necho "$2"\n[ "$2" != "${broken}" ]\n`;
+    const client = `#!/bin/sh
+case $1 in
+ps) exit ;;
+show) [ "$2" = there:1 ]; exit ;;
+esac
+echo "$2"
+[ "$2" != "${broken}" ]
+`;
     fs.writeFileSync(path.join(bin, "ollama"), client, { mode: 0o755 });
     const [program, ...args] = command;
     const ran = spawnSync(program, args, { env: { PATH: `${bin}:/usr/bin:/bin` }, encoding: "utf8" });

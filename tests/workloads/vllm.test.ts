@@ -1,5 +1,4 @@
 import { Vllm, type VllmArgs } from "talos-gpu";
-import { vllmImage } from "../../components/recipe/facts/cuda";
 import { vllmCommand } from "../../components/workloads/vllm";
 import { find, findAll, waitsFor } from "../support/graph";
 import { record, type Run } from "../support/recorder";
@@ -46,13 +45,6 @@ test("may take its time to come up, and gives the cards up before the next one s
   expect(spec.strategy).toEqual({ type: "Recreate" });
   expect(spec.progressDeadlineSeconds).toBe(3600);
 });
-
-test.each([
-  ["12.2", "v0.8.5"],
-  ["12.6", "v0.8.5"],
-  ["12.8", "v0.10.2"],
-  ["13.2", "v0.22.1"],
-])("a driver of CUDA %s runs the image %s", (cuda, tag) => expect(vllmImage(cuda)).toBe(`vllm/vllm-openai:${tag}`));
 
 test("the endpoint is the OpenAI API's, and resolves once the model is served", async () => {
   const { core } = await import("@pulumi/kubernetes");

@@ -227,7 +227,7 @@ function imageOf(configuration: string | undefined): string | undefined {
 }
 
 /** Content of a file that a configuration writes; empty when it writes none. */
-export function fileOf(configuration: string, path: string): string {
+function fileOf(configuration: string, path: string): string {
   const files = documentOf(configuration)?.getIn(["machine", "files"]);
   const found = isSeq(files) ? files.items.find((file) => isMap(file) && file.get("path") === path) : undefined;
   const content: unknown = isMap(found) ? found.get("content") : undefined;

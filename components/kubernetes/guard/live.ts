@@ -61,6 +61,15 @@ export function sameStack(one: string, other: string): boolean {
   return stackOf(one) === stackOf(other);
 }
 
+/**
+ * Name of the first one's stack, where both owners are of one project and of different stacks; else undefined. A stack that was
+ * renamed finds its own objects so: `pulumi stack rename` changes the names in its state, and nothing in the cluster.
+ */
+export function otherStack(one: string, other: string): string | undefined {
+  const [[project, stack], [sameProject, own]] = [one.split("/"), other.split("/")];
+  return project === sameProject && stack !== own ? stack : undefined;
+}
+
 /** `Kind namespace/name`. */
 export const titleOf = ({ kind, namespace, name }: ObjectKey): string =>
   `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { giveUp } from "../../machine/program/preflight/volumes";
-import { type LiveObject, type ObjectKey, type ReleaseRecord, titleOf } from "./live";
+import { type LiveObject, type ObjectKey, otherStack, type ReleaseRecord, titleOf } from "./live";
 
 /** What is done before an object is created: nothing; what a killed update left is taken away first; or the end. */
 export type Verdict<T> = { take: T[]; say?: string } | { refuse: string };
@@ -24,6 +24,12 @@ const remedies: Record<Keeper, string> = {
   Namespace: "leave --replace out; ",
   PersistentVolumeClaim: `put the storageClass back, and leave --replace out; ${giveUp}; `,
 };
+
+const nameOfBoth = "Pulumi would delete the old one by its name once the new one is there, and so the new one";
+
+/** What remains to who changes a claim that no pod has used. */
+const emptyClaim =
+  "it has no volume yet, so nothing is lost: take the workload out of the stack for one update, then add it again with this class; ";
 
 const pendingCreate = "pulumi refresh --import-pending-creates (the page on troubleshooting has the whole command)";
 
@@ -52,22 +58,32 @@ export function verdictOnObject(
     if (preview && !isClaim && !(keepsData(live) && live.holds.length > 0)) return nothing;
     if (!isClaim && live.holds.length === 0)
       return { take: [live], say: `${title}: left by an update that was killed; it is made anew` };
-    const lost =
+    // Pulumi tells its hook the same of both: a replacement, and a creation after a kill.
+    const [lost, remedy] =
       live.holds.length > 0
-        ? `, and holds ${live.holds.join(", ")}; what it holds would be lost; `
-        : "; Pulumi would delete the old one by its name once the new one is there, and so the new one; ";
+        ? [
+            `, and holds ${live.holds.join(", ")}; what it holds would be lost; `,
+            keepsData(live) ? remedies[live.kind] : "",
+          ]
+        : [`; ${nameOfBoth}; `, emptyClaim];
     return {
       refuse:
         `${title}: is to be made anew${keepsData(live) ? reasons[live.kind] : ""}, or was left by an update that was killed${lost}` +
-        `${keepsData(live) ? remedies[live.kind] : ""}after a kill, take it into the stack's state: ${pendingCreate}`,
+        `${remedy}after a kill, take it into the stack's state: ${pendingCreate}`,
     };
   }
-  if (live.owner !== undefined)
+  if (live.owner !== undefined) {
+    const former = owner === undefined ? undefined : otherStack(live.owner, owner);
+    const renamed =
+      former === undefined
+        ? ""
+        : `; if this stack was called ${former} until now, call it so again: pulumi stack rename ${former}`;
     return {
       refuse:
         `${title}: is in the cluster already, made by ${live.owner.split(" ")[0]}; two stacks, or two resources, would ` +
-        `change and delete the same object; give one of them another name or namespace, or an alias if it was renamed`,
+        `change and delete the same object; give one of them another name or namespace, or an alias if it was renamed${renamed}`,
     };
+  }
   if (preview && live.kind !== "Namespace") return nothing;
   return {
     refuse:

@@ -29,7 +29,7 @@ const day = (date: string): string => new Date(date).toISOString().slice(0, 10);
  * @param talosconfig content; undefined: there is none.
  * @param kubeconfig content; undefined: there is none.
  */
-export function credentialFindings(
+export function certificateFindings(
   talosconfig: string | undefined,
   kubeconfig: string | undefined,
   now: Date,

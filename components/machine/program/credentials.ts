@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { parse } from "yaml";
+import { isAlive } from "./is-alive";
 
 const PREFIX = "talos-gpu-";
 
@@ -44,15 +45,6 @@ function sweep(root: string): void {
     } catch {
       // Another run swept it at the same time.
     }
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

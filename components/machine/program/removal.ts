@@ -15,7 +15,22 @@ export interface AskedLast {
   machine: string;
   /** Who is asked, e.g. `the machine at 10.0.0.1`. */
   who: string;
+  /** What is removed. Default: the stack's part of the machine's configuration. */
+  part?: RemovedPart;
 }
+
+/** Something of a machine that a stack takes back. */
+export interface RemovedPart {
+  /** How the URN of its resource ends. */
+  ending: string;
+  /** What it means that it could not be taken back. */
+  why: string;
+}
+
+const configurationPart: RemovedPart = {
+  ending: "-configuration",
+  why: "the machine leaves the stack, and what the stack added to its configuration could not be taken out",
+};
 
 /**
  * Asks for what a removal needs to see, and asks again for four minutes. Whoever is asked may be gone for good: Pulumi keeps the
@@ -23,7 +38,8 @@ export interface AskedLast {
  *
  * @throws Failure where there is no answer, or a refusal.
  */
-export async function askLast<T>({ clock, machine, who }: AskedLast, ask: () => Promise<T>): Promise<T> {
+export async function askLast<T>(asked: AskedLast, ask: () => Promise<T>): Promise<T> {
+  const { clock, machine, who, part = configurationPart } = asked;
   try {
     return await waitFor(clock, { what: who, limit: LIMIT, poll: POLL, look: async () => ({ done: await ask() }) });
   } catch (error) {
@@ -35,11 +51,11 @@ export async function askLast<T>({ clock, machine, who }: AskedLast, ask: () => 
           error instanceof LimitReached
             ? `${who} did not answer within ${formatDuration(LIMIT)} (last: ${error.missing})`
             : `${who} cannot be asked: ${error.message}`,
-        why: "the machine leaves the stack, and what the stack added to its configuration could not be taken out",
+        why: part.why,
         remedy:
-          `if ${who} is still in use, see that it is on and that the update's credentials are its own, and run again; ` +
+          `if ${who} is still in use, make sure that it is on and that the update has credentials for it, then run again; ` +
           "if it is gone for good (broken, wiped, or in another cluster), " +
-          "look up the URN of the machine's resource that ends with `-configuration` by `pulumi stack --show-urns`, " +
+          `look up the URN of the machine's resource that ends with \`${part.ending}\` by \`pulumi stack --show-urns\`, ` +
           "run `pulumi state delete 'URN'`, and run again",
       },
     ]);

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { mergeConfiguration, unmergeConfiguration } from "../../recipe/merge";
 import { adopt, release, type Merger } from "./adopt";
-import { credentialFindings } from "./certificates";
+import { certificateFindings } from "./certificates";
 import { systemClock } from "./clock";
 import { previousAnswer, readable, readTask } from "./environment";
 import { Failure } from "./failure";
@@ -119,7 +119,7 @@ function verb<Task extends z.ZodObject>(type: Task, { needs = [], mayEnd, run }:
 
 /** What is wrong with credentials whose time is over, or has not come. */
 function expiredOf(needs: Credential[], { talosconfig, kubeconfig }: Means): Failure["findings"] {
-  return credentialFindings(
+  return certificateFindings(
     needs.includes("talosconfig") ? (talosconfig ?? readable("TALOSCONFIG")) : undefined,
     needs.includes("kubeconfig") ? kubeconfig : undefined,
     new Date(),

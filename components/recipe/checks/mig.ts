@@ -4,6 +4,8 @@ import { canSplit, instancesOf, profileName, splits } from "../facts/sharing";
 import { migProfile } from "../rules";
 import { didYouMean } from "../stack/suggest";
 import { compareDotted } from "../facts/version";
+import type { MigGeometry } from "../facts/data/mig";
+import { valueAt } from "../machine/user-patches";
 
 /** A card has the MIG profile, its driver can split it, and the operator's MIG manager does. */
 export const mig: Check = {
@@ -33,6 +35,9 @@ export const mig: Check = {
         remedy: "write mixed, or one profile for all",
       });
     }
+    const unlisted = (geometry: MigGeometry): readonly string[] =>
+      // A configuration of the user's own names what it names.
+      valueAt(spec.gpuOperator?.values, "migManager", "config", "name") ? [] : (geometry.unlisted ?? []);
     const withMig = gpuMachines.filter(canSplit);
     // Machines whose cards are all without MIG keep them whole, as long as there is one to split.
     for (const machine of withMig.length > 0 ? withMig : gpuMachines) {
@@ -47,12 +52,14 @@ export const mig: Check = {
             why: "the MIG manager would fail on it, and take its GPUs out of service while it tries",
             remedy: `leave mig out, or ${field} out of the stack`,
           });
-        } else if (profile === "balanced" ? !geometry.balanced : geometry.unlisted?.includes(profile)) {
+        } else if (profile === "balanced" ? !geometry.balanced : unlisted(geometry).includes(profile)) {
           complaints.push({
             field: "sharing.mig.profile",
             problem: `all-${profile} does nothing on the ${card.model} of ${machine.name}`,
             why: "the MIG manager's configuration names other cards: it reports success and splits none of these",
-            remedy: `write one of ${Object.keys(geometry.profiles).join(", ")}`,
+            remedy: `write one of ${Object.keys(geometry.profiles)
+              .filter((name) => !unlisted(geometry).includes(name))
+              .join(", ")}`,
           });
         } else if (Object.keys(instancesOf(geometry, wanted.profile)).length === 0) {
           const profiles = Object.keys(geometry.profiles);

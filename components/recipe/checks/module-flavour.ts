@@ -4,7 +4,8 @@ import type { Check } from "./check";
 /** The flavour of the kernel modules drives the machine's cards. */
 export const moduleFlavour: Check = {
   id: "module-flavour",
-  source: 'NVIDIA driver 580 README, "Open Linux Kernel Modules"; cozystack#3563; talos#13019 (GB10)',
+  source:
+    'NVIDIA driver 580 README, "Open Linux Kernel Modules"; cozystack#3563; talos#13019 (GB10); NVIDIA, "Transitions Fully Towards Open-Source GPU Kernel Modules" (GH200)',
   find: ({ spec, gpuMachines }) =>
     gpuMachines.flatMap((machine) => {
       // Cards that no flavour has in common are the business of mixed-cards.
@@ -22,7 +23,9 @@ export const moduleFlavour: Check = {
           ? "Talos runs this card with the proprietary modules only"
           : machine.flavour === "open"
             ? "the open modules need a processor on the card that came with Turing: they load, and find no devices"
-            : "the proprietary modules load but find no devices: NVIDIA drives this architecture with the open ones only";
+            : card.flavours !== undefined
+              ? "NVIDIA supports this card with the open modules only"
+              : "the proprietary modules load but find no devices: NVIDIA drives this architecture with the open ones only";
       return [
         {
           field: spec.driver?.flavour === machine.flavour ? "driver.flavour" : `${machine.field}.extensions`,

@@ -1,5 +1,8 @@
 import { parseTalosVersion } from "../facts/version";
+import type { Fault } from "../rules";
 import { changesOf, identityChanges, isOurs, said, type Change } from "./changes";
+import { contractFault } from "./contract-fault";
+import { kubernetesPathFault } from "./kubernetes-path";
 import type { MachineState } from "./state";
 import { upgradePathFault } from "./upgrade-path";
 import { handsOver } from "./hands-over";
@@ -45,20 +48,29 @@ export function effectOfLook(state: MachineState): MachineEffect {
 
 /**
  * Why the machine cannot be brought to the state; undefined where nothing is known against it. The upgrade program refuses the
- * same when it sees the machine, by the same rule.
+ * same step between releases when it sees the machine, by the same rule.
  *
  * @param machine its node name.
  * @param runs Talos release that the last update that ended well has seen on it, if there was one.
+ * @param before as that update left it; undefined where that is not known.
  */
 export function refusalOf(
   machine: string,
   runs: unknown,
-  { configuration, rebootsIfChanged: { talosVersion = "" } }: MachineState,
+  after: MachineState,
+  before?: MachineState,
 ): string | undefined {
+  if (after.configuration === "omni") return undefined;
+  const { talosVersion = "" } = after.rebootsIfChanged;
   const [has, wanted] = [parseTalosVersion(String(runs)), parseTalosVersion(talosVersion)];
-  if (configuration === "omni" || has === undefined || wanted === undefined) return undefined;
-  const fault = upgradePathFault(has.text, wanted.text);
-  return fault && `machines.${machine}.talosVersion: ${fault.problem}; ${fault.why}; ${fault.remedy}`;
+  const said = (field: string, fault: Fault | undefined): string | undefined =>
+    fault && `${field}: ${fault.problem}; ${fault.why}; ${fault.remedy}`;
+  const contract = after.mayRebootIfChanged?.contract;
+  return (
+    said(`machines.${machine}.talosVersion`, has && wanted && upgradePathFault(has.text, wanted.text)) ??
+    said(`machines.${machine}.runningVersion`, has && contract ? contractFault(has.text, contract) : undefined) ??
+    said("kubernetesVersion", before && kubernetesPathFault(before, after))
+  );
 }
 
 const away = (effect: MachineEffect, { drainedBeforeReboot, awayForAtMost }: MachineState): MachineEffect => ({
@@ -124,7 +136,7 @@ function changed(before: MachineState, after: MachineState): MachineEffect {
   const condition = conditionOf(before, after, boot, perhaps);
   if (condition !== undefined) return { reboots: "only if", because: condition, changes };
   return quiet(
-    live.length > 0 ? `none is needed for ${reasons(live)}` : "its image and its configuration stay",
+    live.length > 0 ? `none is needed for ${reasons(live)}${untilBoot(live)}` : "its image and its configuration stay",
     changes,
   );
 }
@@ -154,6 +166,12 @@ function reasons(changes: Change[]): string {
     .filter(({ field }) => !implied(field))
     .map(({ text }) => text)
     .join(", ");
+}
+
+/** What of changes that are taken live has no effect yet: Talos does not load a module again (talos, kernel_module_spec.go). */
+function untilBoot(live: Change[]): string {
+  const ofModules = live.some(({ field = "" }) => /^(machine\.kernel\.modules$|KernelModuleConfig\/)/.test(field));
+  return ofModules ? "; a changed parameter of a loaded kernel module takes effect at the machine's next boot" : "";
 }
 
 /** What is special where Omni upgrades: its own order, and whose the release is. */

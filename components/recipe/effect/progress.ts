@@ -122,7 +122,7 @@ export function describeProgress(machines: Map<string, Standing>): string {
       ),
     ),
     ...line(
-      "cordoned, until its upgrade ends well, or you give it up with the command that the failure names",
+      "cordoned (until the machine's upgrade succeeds; the failure above names the command to give up)",
       named(({ cordoned }) => cordoned === true),
     ),
   ].join("\n");

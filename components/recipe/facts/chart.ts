@@ -7,17 +7,9 @@ import { editDistance } from "../stack/suggest";
 export type ChartName = "gpu-operator" | "nvidia-device-plugin";
 
 /**
- * Values of a chart's release. A release that is not in the tables takes the newest one before it, else the oldest one.
- * Undefined when the version is no version.
+ * Releases of a chart that judge a version's values: the one of the table, or its neighbours, the older one first. Empty when the
+ * version is no version.
  */
-export function findChart(name: ChartName, version: string): ChartValues | undefined {
-  const wanted = semver.parse(version);
-  if (!wanted) return undefined;
-  const known = charts.filter((chart) => chart.chart === name);
-  return known.filter((chart) => semver.lte(chart.version, wanted)).at(-1) ?? known[0];
-}
-
-/** Releases of a chart that judge a version's values: the one of the table, or its neighbours. */
 export function judgesOf(name: ChartName, version: string): ChartValues[] {
   const wanted = semver.parse(version);
   if (!wanted) return [];

@@ -1,4 +1,11 @@
-import { architectureOfLetters, capabilities, cardsWithMig, chipsWithMig, minDriverOfChip } from "./data/chips";
+import {
+  architectureOfLetters,
+  capabilities,
+  cardsWithMig,
+  chipsWithMig,
+  minDriverOfChip,
+  openModulesOnly,
+} from "./data/chips";
 import { cardAliases, cards, type Card, type CardFamily } from "./data/cards";
 import { migOfListedCards } from "./data/mig";
 import { listedChips } from "./pci-cards";
@@ -45,10 +52,15 @@ function cardOfChip(name: string, chip: string): Card | undefined {
     architecture,
     computeCapability,
     pciDevice: family === "datacenter" ? "0302_10de" : "0300_10de",
+    ...flavoursOfName(name),
     ...(minDriver === undefined ? {} : { minDriver }),
     ...(mig === undefined ? {} : { mig }),
     ...(mig === undefined && mayHaveMig ? { mayHaveMig } : {}),
   };
+}
+
+function flavoursOfName(name: string): Pick<Card, "flavours"> {
+  return openModulesOnly.test(name) ? { flavours: ["open"] } : {};
 }
 
 function familyOf(name: string): CardFamily {
@@ -115,6 +127,7 @@ export function cardOf(gpu: GpuSpec): Card | undefined {
     computeCapability: least,
     pciDevice: family === "datacenter" ? "0302_10de" : "0300_10de",
     ...(memoryMiB === undefined ? {} : { memoryMiB }),
+    ...flavoursOfName(gpu.model),
     mayHaveMig: true,
     described: true,
   };

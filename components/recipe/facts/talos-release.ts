@@ -1,7 +1,7 @@
 import { driverRows, firstCdiMinor, minorRows, type DriverRow, type MinorRow } from "./data/talos-releases";
 import { extensionRows } from "./data/extensions";
 import type { Era } from "../types";
-import type { DriverBranch, ReleaseFactsSpec } from "../stack/spec/index";
+import type { ReleaseFactsSpec } from "../stack/spec/index";
 import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
 
 /** What is known of one Talos release. */
@@ -80,11 +80,6 @@ export function eraOf(text: string): Era {
 
 function eraOfMinor(minor: number): Era {
   return minor >= firstCdiMinor ? "cdi" : "legacy";
-}
-
-/** Driver of a branch in a release. */
-export function driverOf(release: Release, branch: DriverBranch): string {
-  return release.drivers[branch];
 }
 
 const extensionsByMinor = new Map<number, Set<string>>();

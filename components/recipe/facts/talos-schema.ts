@@ -16,7 +16,7 @@ const kinds: Record<string, Ranged> = data.kinds;
 const structures: Record<string, Record<string, Ranged>> = data.defs;
 
 /** Minors whose schema is known, oldest first, e.g. 8 for Talos 1.8. */
-export const schemaMinors: number[] = data.releases.map((release) => Number(release.split(".")[1]));
+const schemaMinors: number[] = data.releases.map((release) => Number(release.split(".")[1]));
 
 /** The minor whose schema judges a release: its own, else the nearest. */
 export function schemaMinor(minor: number): { minor: number; isKnown: boolean } {

@@ -4,7 +4,7 @@ import { rememberDocument } from "../merge/wanted";
 import type { UserPatch } from "./user-patches";
 
 /** From this contract on a generated configuration has a HostnameConfig document, `auto: stable`. */
-const documentsFrom = "v1.12.0";
+export const documentsFrom = "v1.12.0";
 
 /**
  * Names a machine whose whole configuration is ours by its key in the stack, since everything that follows looks for the node

@@ -21,6 +21,12 @@ export const omniLabel = {
   disabled: "omni.sidero.dev/disabled",
 } as const;
 
+/**
+ * Annotation, without a value, of a cluster that `omnictl cluster template sync` made. Source: siderolabs/omni,
+ * client/pkg/omni/resources/omni/annotations.go (ResourceManagedByClusterTemplates), client/pkg/template/internal/models/cluster.go.
+ */
+export const templateAnnotation = "omni.sidero.dev/managed-by-cluster-templates";
+
 /** What Omni shall know of one machine. */
 export interface OmniMachine {
   /** Name of the cluster in Omni. */
@@ -62,6 +68,11 @@ export function omniResources({ cluster, uuid, patches, extensions }: OmniMachin
       spec: { data },
     })),
   ];
+}
+
+/** Whether `omniResources` makes this ID for the machine, or an earlier release of this package did. */
+export function isOurOmniId(id: string, uuid: string): boolean {
+  return /^\d+-talos-gpu-/.test(id) && id.endsWith(`-talos-gpu-${uuid}`);
 }
 
 /** A patch as it is on Omni. */

@@ -120,7 +120,7 @@ export function valueAt(value: unknown, ...path: string[]): unknown {
 }
 
 /** The mapping at a path of keys; empty where there is none. */
-export function recordAt(value: unknown, ...path: string[]): Record<string, unknown> {
+function recordAt(value: unknown, ...path: string[]): Record<string, unknown> {
   const found = valueAt(value, ...path);
   return isMapping(found) ? found : {};
 }

@@ -7,7 +7,7 @@ const longestHost = 253;
  * Whether a text is a host name. Underscores are let be, as Go's resolver does (net/dnsclient.go, isDomainName). A name whose
  * last part is a number is none: resolvers take it for a misspelt IPv4 address (RFC 1123, 2.1; url.spec.whatwg.org, "ends in a number").
  */
-export function isHostName(text: string): boolean {
+function isHostName(text: string): boolean {
   const name = text.replace(/\.$/, "");
   if (name === "" || name.length > longestHost) return false;
   const labels = name.split(".");
@@ -77,7 +77,7 @@ export function canonicalAddress(text: string): string {
 }
 
 /** What an IP address is, when it cannot be a machine's; undefined when it can. Source: IANA's special-purpose registries. */
-export function specialAddress(text: string): string | undefined {
+function specialAddress(text: string): string | undefined {
   const canonical = canonicalAddress(text);
   if (isIPv4(canonical)) {
     const first = Number(canonical.split(".")[0]);

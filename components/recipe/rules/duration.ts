@@ -1,5 +1,5 @@
 /** Milliseconds per unit of a duration, as Go writes durations and Pulumi's custom timeouts take them. */
-export const durationUnits: Readonly<Record<"ms" | "s" | "m" | "h", number>> = {
+const durationUnits: Readonly<Record<"ms" | "s" | "m" | "h", number>> = {
   ms: 1,
   s: 1_000,
   m: 60_000,

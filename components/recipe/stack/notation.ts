@@ -29,7 +29,7 @@ export function ruledMapping(keyRule: Rule, valueRule: (key: string) => Rule): z
 }
 
 /** A whole number from one on; a reason bounds it above. */
-export function counted(most: number, why: string): z.ZodNumber {
+function counted(most: number, why: string): z.ZodNumber {
   return z
     .number()
     .int()

@@ -58,7 +58,7 @@ export const plugin = ({ plan }: Scene): KubernetesObject => ({
 });
 
 /** The pods of the device plugin begin anew. */
-export async function restarted({ plan, kubernetes }: Scene): Promise<void> {
+async function restarted({ plan, kubernetes }: Scene): Promise<void> {
   await kubernetes.core.deleteCollectionNamespacedPod({
     namespace: plan.kubernetes.release.namespace,
     labelSelector: "app.kubernetes.io/name=nvidia-device-plugin",

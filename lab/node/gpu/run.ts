@@ -133,4 +133,4 @@ async function versionsOf(stand: Stand): Promise<Record<string, string>> {
 }
 
 /** The version in what a program prints of itself. */
-export const numberIn = (text: string): string => /\bv?(\d+\.\d+\.\d+\S*)/.exec(text)?.[1] ?? text.trim();
+const numberIn = (text: string): string => /\bv?(\d+\.\d+\.\d+\S*)/.exec(text)?.[1] ?? text.trim();

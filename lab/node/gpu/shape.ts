@@ -14,8 +14,9 @@ export interface Shape {
   markers?: boolean;
 }
 
-/** Name of the stack and of its one machine's node. */
+/** Name of the stack. */
 export const stackName = "card";
+/** Name of the node, which is the stack's one machine. */
 export const nodeName = "gpu";
 
 /** Talos 1.13 with the toolkit and the driver that the node's programs are of, see `lab/tools/catalogue.ts`. */

@@ -43,7 +43,7 @@ export class ApiError extends Error {
 /** Whether the error says that the object, its namespace or its kind is not there. */
 export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.code === 404;
 
-/** One request. */
+/** One request to the API server. The body's default type is JSON. */
 export interface Request {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;

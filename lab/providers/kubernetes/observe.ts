@@ -16,7 +16,7 @@ const reconnectMilliseconds = 500;
  *
  * Error: what makes the list fail, e.g. a kind or a permission that is not there.
  */
-export async function follow(
+async function follow(
   cluster: Cluster,
   { path, query }: Followed,
   signal: AbortSignal,

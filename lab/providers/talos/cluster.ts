@@ -1,9 +1,9 @@
 import { parse } from "yaml";
+import { parseDuration } from "../../../components/machine/duration";
 import type { CallContext, Properties } from "../provider";
 import { secret, UNKNOWN } from "../values";
 import { limitOf, type Tools, untilDone } from "./machine";
 import type { Resource } from "./resource";
-import { parseDuration } from "./retry";
 import { endsWithin } from "./secrets";
 
 /** `talos:machine/bootstrap:Bootstrap`: done once; afterwards nothing is compared and nothing undone. */
@@ -50,7 +50,8 @@ export const kubeconfig: Resource = {
 };
 
 function endsSoon(tools: Tools, outputs: Properties, inputs: Properties): boolean {
-  const left = parseDuration(String(withDefaults(inputs)["certificateRenewalDuration"]));
+  const field = "certificateRenewalDuration";
+  const left = parseDuration(String(withDefaults(inputs)[field]), field);
   return endsWithin(tools, outputs["kubernetesClientConfiguration"], left);
 }
 
@@ -79,11 +80,11 @@ async function fetchKubeconfig(tools: Tools, inputs: Properties, timeout: number
   const what = "fetching the kubeconfig";
   const args = (): string[] => ["kubeconfig", "-", "--merge=false"];
   const { stdout } = await untilDone(tools, inputs, { what, args, timeout }, context);
-  return readKubeconfig(stdout);
+  return kubeconfigOutputs(stdout);
 }
 
-/** A kubeconfig's current context, taken apart. */
-export function readKubeconfig(text: string): {
+/** A kubeconfig's current context, taken apart into the resource's outputs; `name` is its cluster. */
+export function kubeconfigOutputs(text: string): {
   name: string;
   kubeconfigRaw: unknown;
   kubernetesClientConfiguration: Properties;

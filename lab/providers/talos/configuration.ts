@@ -13,7 +13,7 @@ const defaultInstallImage = "ghcr.io/siderolabs/installer:v1.13.0";
 /** Release whose features are used, unless said. */
 export const defaultTalosVersion = "v1.13";
 
-/** `talos:machine/getConfiguration:getConfiguration`. */
+/** Answers the function `talos:machine/getConfiguration:getConfiguration`: a machine's configuration, as talosctl generates it. */
 export async function machineConfiguration(
   talosctl: Talosctl,
   args: Properties,
@@ -55,7 +55,7 @@ export async function machineConfiguration(
   };
 }
 
-/** `talos:client/getConfiguration:getConfiguration`. */
+/** Answers the function `talos:client/getConfiguration:getConfiguration`: a talosconfig, made of its arguments. */
 export function clientConfiguration(args: Properties): Properties {
   const {
     clusterName,

@@ -1,5 +1,6 @@
+import { parseDuration } from "../../../components/machine/duration";
 import type { CallContext, Properties } from "../provider";
-import { type Clock, parseDuration, retry } from "./retry";
+import { type Clock, retry } from "./retry";
 import { type RunOutput, type Talosctl, TalosctlError } from "./talosctl";
 import { clientOf, writeTalosconfig } from "./talosconfig";
 
@@ -28,7 +29,7 @@ export function limitOf(
   engineSeconds: number,
 ): number {
   const own = (inputs["timeouts"] as Partial<Record<Step, string>> | undefined)?.[step];
-  const milliseconds = own ? parseDuration(own) : (engineSeconds || 600) * 1000;
+  const milliseconds = own ? parseDuration(own, `timeouts.${step}`) : (engineSeconds || 600) * 1000;
   return milliseconds / tools.timeScale;
 }
 

@@ -6,16 +6,6 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Milliseconds of a Go duration such as `10m`, `1h30m` or `500ms`. */
-export function parseDuration(text: string): number {
-  const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
-  if (parts.length === 0 || parts.map(([part]) => part).join("") !== text) {
-    throw new Error(`"${text}": not a duration; write e.g. 90s, 10m or 1h30m`);
-  }
-  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (units[unit ?? ""] ?? 0), 0);
-}
-
 /** How long something is tried, and what it is. */
 export interface RetryOptions {
   /** What the error says that was tried, e.g. `applying the configuration to 10.0.0.1`. */

@@ -1,6 +1,6 @@
+import { durationValue } from "../../../components/recipe/rules/duration";
 import type { CheckFailure, Properties } from "../provider";
 import { containsUnknown, isMap, secret, UNKNOWN } from "../values";
-import { parseDuration } from "./retry";
 
 // What the real provider asks of a resource's arguments before anything else: pulumi-talos v0.8.1 (schema.json),
 // terraform-provider-talos v0.11.0 (each resource's Schema and ValidateConfig), pulumi-terraform-bridge v3.129.0
@@ -140,16 +140,12 @@ function inGo(value: unknown): string {
 function durationFindings(limit: string, name: string, timeouts: unknown): CheckFailure[] {
   const text = isMap(timeouts) ? timeouts[limit] : undefined;
   if (!given(text) || containsUnknown(text)) return [];
-  try {
-    parseDuration(String(text));
-    return [];
-  } catch {
-    const must =
-      'must be a string containing a sequence of decimal numbers, each with optional fraction and a unit suffix, such as "300ms", "-1.5h" or "2h45m". Valid time units are "ns", "us" (or "µs"), "ms", "s", "m", "h"..';
-    return [
-      atValue("Invalid Attribute Value Time Duration", `${JSON.stringify(text)} ${must}`, `${name}.timeouts.${limit}`),
-    ];
-  }
+  if (durationValue(String(text)) !== undefined) return [];
+  const must =
+    'must be a string containing a sequence of decimal numbers, each with optional fraction and a unit suffix, such as "300ms", "-1.5h" or "2h45m". Valid time units are "ns", "us" (or "µs"), "ms", "s", "m", "h"..';
+  return [
+    atValue("Invalid Attribute Value Time Duration", `${JSON.stringify(text)} ${must}`, `${name}.timeouts.${limit}`),
+  ];
 }
 
 /** A finding of Terraform's about a value; the bridge says where it is in its reason alone (pkg/tfbridge, provider_check.go). */

@@ -29,7 +29,7 @@ export async function findOnPath(tool: ToolDefinition, env: NodeJS.ProcessEnv): 
 }
 
 /** The absolute path of the executable that a shell would run for `name`. */
-export async function which(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+async function which(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   for (const folder of (env.PATH ?? "").split(path.delimiter)) {
     if (folder === "") continue;
     const file = path.resolve(folder, name);

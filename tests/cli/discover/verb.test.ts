@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { apiServer, cliStand, gone, hangingProgram, listen, offering, runCommand } from "../stand";
+import { gone } from "../../support/processes";
+import { apiServer, cliStand, hangingProgram, listen, offering, runCommand } from "../stand";
 
 const { folder, cli, leadTo } = cliStand();
 

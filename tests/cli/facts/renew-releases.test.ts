@@ -37,6 +37,6 @@ test("the tables get what the Factory lists of newer releases, and nothing else 
 test("a Factory that does not answer leaves the tables as they are", async () => {
   const file = path.join(dir, "untouched.ts");
   fs.copyFileSync(table, file);
-  await expect(renewReleases("http://127.0.0.1:65535", file)).rejects.toThrow();
+  await expect(renewReleases("http://127.0.0.1:65535", file)).rejects.toThrow("fetch failed");
   expect(fs.readFileSync(file, "utf8")).toBe(fs.readFileSync(table, "utf8"));
 });

@@ -1,5 +1,6 @@
 import { inUpgradeOrder, upgradeWindows } from "../../../components/recipe/machine/order";
 import type { CanaryRun, CanaryUpdate, Span } from "../runs/canary";
+import { ahead, failing, upgrade, workers } from "../runs/canary-upgrade";
 import { runApart } from "../support/apart";
 
 // 12 workers, of which one goes ahead, 25 % at a time: worker-05 first, and worker-03 is the one that fails.
@@ -15,9 +16,8 @@ beforeAll(async () => {
  * begins once that one has ended. How long a step takes is the computer's load.
  */
 function steps(spans: Span[]): number {
-  const workers = spans.map(({ machine: name }) => ({ name, role: "worker" as const }));
-  const upgrade = { first: ["worker-05"], maxParallel: "25%" };
-  const after = upgradeWindows(inUpgradeOrder(workers, upgrade.first), upgrade);
+  const machines = spans.map(({ machine: name }) => ({ name, role: "worker" as const }));
+  const after = upgradeWindows(inUpgradeOrder(machines, upgrade.first), upgrade);
   const spanOf = (name: string): Span => spans.find(({ machine }) => machine === name)!;
   const stepOf = (name: string): number =>
     1 +
@@ -37,13 +37,13 @@ const ended = ({ result, diagnostics }: CanaryUpdate): void =>
 test("12 workers, one ahead and 25 % at a time: ceil(11 / 3) + 1 steps by the lab's clock, never more than three at once", () => {
   ended(ran.first);
   const { spans, reboots } = ran.first;
-  expect(spans).toHaveLength(12);
-  expect(spans[0]!.machine).toBe("worker-05");
+  expect(spans).toHaveLength(workers);
+  expect(spans[0]!.machine).toBe(ahead);
   for (const { begin } of spans.slice(1)) expect(begin).toBeGreaterThan(spans[0]!.end);
   expect(steps(spans)).toBe(Math.ceil(11 / 3) + 1);
   for (const { begin } of spans)
     expect(spans.filter((other) => other.begin <= begin && begin < other.end).length).toBeLessThanOrEqual(3);
-  expect(Object.values(reboots)).toEqual(Array(12).fill(1));
+  expect(Object.values(reboots)).toEqual(Array(workers).fill(1));
 });
 
 test("a machine that fails stops new ones, and the update says what became of each", () => {
@@ -56,8 +56,8 @@ test("a machine that fails stops new ones, and the update says what became of ea
     (new RegExp(`(?:^|: ) *${word} \\(\\d+\\): (.*)$`, "m").exec(summary)?.[1] ?? "")
       .split(", ")
       .filter((name) => name !== "");
-  expect(of("failed")).toEqual(["worker-03"]);
-  expect(of("done")).toContain("worker-05");
+  expect(of("failed")).toEqual([failing]);
+  expect(of("done")).toContain(ahead);
   // Whether one just had its configuration at the failure, or was being upgraded, is the computer's load.
   const untouched = [...of("configured, not upgraded"), ...of("not started")];
   expect([...of("failed"), ...of("done"), ...untouched].sort()).toEqual(Object.keys(reboots).sort());
@@ -65,13 +65,13 @@ test("a machine that fails stops new ones, and the update says what became of ea
   expect(of("not started").length).toBeGreaterThanOrEqual(6);
   for (const name of untouched) expect([name, reboots[name]]).toEqual([name, 1]);
   for (const name of of("done")) expect(spans.map(({ machine }) => machine)).toContain(name);
-  expect(cordoned).toEqual(["worker-03"]);
-  expect(of("cordoned, until .*")).toEqual(["worker-03"]);
+  expect(cordoned).toEqual([failing]);
+  expect(of("cordoned, until .*")).toEqual([failing]);
 });
 
 test("the next update goes on with what is left; a further one changes nothing", () => {
   ended(ran.mended);
-  expect(ran.mended.spans.map(({ machine }) => machine)).toContain("worker-03");
+  expect(ran.mended.spans.map(({ machine }) => machine)).toContain(failing);
   expect(ran.mended.cordoned).toEqual([]);
   ended(ran.again);
   expect(ran.again).toMatchObject({ spans: [], reboots: ran.mended.reboots });

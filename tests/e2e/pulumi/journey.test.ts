@@ -35,7 +35,6 @@ test(
   async () => {
     const [first, afterEdit] = blocks() as [string[], string[]];
     const commands = [...first.filter(isRun), ...afterEdit.filter(isRun)];
-    // What the issue calls the journey; another command is README's to add.
     expect(commands.map((line) => /^(?:npm run |pulumi )(?:stack )?(\w+)/.exec(line)?.[1])).toEqual([
       ...["discover", "plan", "init", "preview", "up"],
       ...["plan", "up"],

@@ -7,6 +7,7 @@ import type { Running } from "../../../lab/run/running";
 import { downPhase } from "../../../lab/run/take-down";
 import { engineConfig, openEngine, update } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
+import { failing, upgrade, workers } from "./canary-upgrade";
 import { asProgram, openLab } from "./program";
 
 /** When a machine was upgraded, in lab seconds. */
@@ -43,11 +44,7 @@ export interface CanaryRun {
   left: string[];
 }
 
-const workers = 12;
 const gpus = [{ model: "RTX 5070 Ti" }];
-
-/** The machine that goes ahead, and the one that fails later. */
-export const [ahead, failing] = ["worker-05", "worker-03"];
 
 async function run(session: Session): Promise<CanaryRun> {
   const options = parseOptions(["--stack", "canary"]);
@@ -61,7 +58,7 @@ async function run(session: Session): Promise<CanaryRun> {
       ]),
     ),
     devicePlugin: { version: "0.17.4" },
-    upgrade: { first: [ahead], maxParallel: "25%" },
+    upgrade,
     timeouts: labTimeouts(options),
   };
   const lab = await openLab(session, options, spec);

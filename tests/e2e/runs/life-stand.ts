@@ -11,7 +11,7 @@ import { engineConfig, narrate, openEngine } from "../../../lab/run/updates";
 import type { Session } from "../../../lab/session/session";
 import { untilSeen } from "../../../lab/until";
 import { furtherOptions } from "../support/further-options";
-import { descendants } from "../support/processes";
+import { descendants } from "../../support/processes";
 import { clusterOf } from "../../../stacks/stack-file";
 import { openLab } from "./program";
 

@@ -193,7 +193,7 @@ asProgram(async (session, name, only = ""): Promise<LifeRun> => {
     run.steps.push({ edit: "stopped", word: "", reboots: {}, wrong: [stopped], seconds: 0 });
     const { unlike } = await diagnoseLab(lab, [], true, (line) => console.error(line));
     for (const one of unlike) console.error([inOneLine(one), ...(one.lastWords ?? [])].join("\n    "));
-    return { steps: run.steps, left: [] };
+    return { steps: run.steps, left: ["it was not taken down"] };
   }
   const up = await lookAround(lab);
   const { result, diagnostics } = await lab.engine.destroy();

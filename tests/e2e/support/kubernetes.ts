@@ -5,51 +5,54 @@ import { readKubeconfig } from "../../../lab/providers/kubernetes/kubeconfig";
 
 export type Found = any;
 
+/** What the API server answered. */
+export interface Answer {
+  status: number;
+  /** The object, or the text where it answers with none. */
+  body: Found;
+}
+
 /** What a test does to a lab's cluster as somebody with kubectl would. */
 export interface Kubernetes {
+  /** Sends a request and gives the answer, also one that refuses. */
+  answer(method: string, path: string, body?: unknown): Promise<Answer>;
   /** Reads an object or a list. */
   read(path: string): Promise<Found>;
   /** Creates an object in a list. */
   create(path: string, object: unknown): Promise<void>;
-  /** Reads an object and writes what becomes of it; where somebody else was quicker, again. */
-  edit(path: string, change: (object: Found) => void): Promise<void>;
   /** Changes an object by a merge patch. */
   patch(path: string, change: unknown): Promise<void>;
   /** Deletes an object, or every object of a list. */
   remove(path: string): Promise<void>;
 }
 
-/** The cluster of a kubeconfig. */
+/** The cluster of a kubeconfig: its content, or its file. */
 export function kubernetesOf(kubeconfig: string): Kubernetes {
   const { server, ca, cert, key } = readKubeconfig(kubeconfig);
-  const answer = (method: string, path: string, body?: unknown): Promise<{ status: number; text: string }> =>
+  const answer = (method: string, path: string, body?: unknown): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const headers = { "content-type": method === "PATCH" ? "application/merge-patch+json" : "application/json" };
-      const request = https.request(new URL(server + path), { method, headers, ca, cert, key }, (response) => {
+      // No connection is kept: the server of the next request may be another one at the same address.
+      const options = { method, headers, ca, cert, key, agent: false as const };
+      const request = https.request(new URL(server + path), options, (response) => {
         let text = "";
         response.setEncoding("utf8").on("data", (part: string) => (text += part));
-        response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
+        response.on("end", () =>
+          resolve({ status: response.statusCode ?? 0, body: text.startsWith("{") ? JSON.parse(text) : text }),
+        );
       });
       request.on("error", reject);
       request.end(body === undefined ? undefined : JSON.stringify(body));
     });
   const call = async (method: string, path: string, body?: unknown): Promise<Found> => {
-    const { status, text } = await answer(method, path, body);
-    if (status >= 300) throw new Error(`${method} ${path}: HTTP ${status}: ${text}`);
-    return text.startsWith("{") ? JSON.parse(text) : text;
+    const { status, body: found } = await answer(method, path, body);
+    if (status >= 300) throw new Error(`${method} ${path}: HTTP ${status}: ${JSON.stringify(found)}`);
+    return found;
   };
   return {
+    answer,
     read: (path) => call("GET", path),
     create: (path, object) => call("POST", path, object),
-    edit: async (path, change) => {
-      for (;;) {
-        const object = await call("GET", path);
-        change(object);
-        const { status, text } = await answer("PUT", path, object);
-        if (status < 300) return;
-        if (status !== 409) throw new Error(`PUT ${path}: HTTP ${status}: ${text}`);
-      }
-    },
     patch: (path, change) => call("PATCH", path, change),
     remove: (path) => call("DELETE", `${path}?propagationPolicy=Background`),
   };

@@ -4,7 +4,7 @@ import * as readline from "node:readline";
 import type { Came, LabReport } from "../../../lab/run/report";
 import { startApart } from "./apart";
 import { furtherOptions } from "./further-options";
-import { descendants, readOr } from "./processes";
+import { descendants, readOr } from "../../support/processes";
 import { links, traces } from "./real-node";
 import { untilSeen } from "../../../lab/until";
 

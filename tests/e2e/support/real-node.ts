@@ -1,10 +1,10 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { whyNoRealNode } from "../../../lab/node/able";
-import { readOr } from "./processes";
+import { readOr } from "../../support/processes";
 
 /** Why no test has a real node here: it is not asked for, or cannot be. Empty: they have. */
-export function whyNotReal(): string[] {
+function whyNotReal(): string[] {
   if (process.env.TALOS_GPU_REAL_NODE !== "1") return ["it is not asked for: TALOS_GPU_REAL_NODE=1 does"];
   return whyNoRealNode();
 }

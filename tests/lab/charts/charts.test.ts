@@ -99,6 +99,7 @@ withHelm("with Helm", () => {
     expect([lint.code, lint.out]).toEqual([0, expect.stringContaining("0 chart(s) failed")]);
     const rendered = await render(chart, version);
     expect([rendered.code, rendered.error]).toEqual([0, ""]);
+    expect(rendered.objects).not.toEqual([]);
     for (const object of rendered.objects) expect(object).toMatchObject({ apiVersion: expect.any(String) });
   });
 

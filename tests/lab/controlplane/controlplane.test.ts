@@ -6,7 +6,8 @@ import * as path from "node:path";
 import { type ControlPlane, startControlPlane } from "../../../lab/controlplane";
 import { spawnGuarded } from "../../../lab/session/process";
 import { provideTools } from "../../../lab/tools";
-import { processesOf, request, until } from "./kubernetes";
+import { type Answer, kubernetesOf } from "../../e2e/support/kubernetes";
+import { processesOf, until } from "./processes";
 
 /** A cold build of the binary; a warm one takes no time. */
 const BUILD_LIMIT = 900_000;
@@ -31,8 +32,8 @@ describe("the control plane", () => {
 
   describe("that runs", () => {
     let running: ControlPlane;
-    const api = (method: string, where: string, body?: unknown): ReturnType<typeof request> =>
-      request(running.adminKubeconfig, method, where, body);
+    const api = (method: string, where: string, body?: unknown): Promise<Answer> =>
+      kubernetesOf(running.adminKubeconfig).answer(method, where, body);
     const pod = (spec: object): object => ({
       metadata: { name: "probe" },
       spec: { containers: [{ name: "probe", image: "registry.k8s.io/pause:3.10", ...spec }] },
@@ -101,9 +102,10 @@ describe("the control plane", () => {
     await restartControllers();
     expect(managers()).toHaveLength(1);
     expect(managers()).not.toEqual([first]);
-    await request(adminKubeconfig, "POST", "/api/v1/namespaces", { metadata: { name: "probe" } });
+    await kubernetesOf(adminKubeconfig).answer("POST", "/api/v1/namespaces", { metadata: { name: "probe" } });
     const account = "/api/v1/namespaces/probe/serviceaccounts/default";
-    const made = async (): Promise<boolean> => (await request(adminKubeconfig, "GET", account)).status === 200;
+    const made = async (): Promise<boolean> =>
+      (await kubernetesOf(adminKubeconfig).answer("GET", account)).status === 200;
     await until(made, "the namespace has its service account", 20_000);
     await stop();
     expect(await ended).toMatchObject({ code: 0, wanted: true });

@@ -6,8 +6,8 @@ import { type RenewableControlPlane, startRenewableControlPlane } from "../../..
 import { borrowControlPlane, lendControlPlanes } from "../../../lab/controlplane/lending/lent";
 import { provideTools } from "../../../lab/tools";
 import { untilSeen } from "../../../lab/until";
-import { descendants, readOr } from "../../e2e/support/processes";
-import { request } from "./kubernetes";
+import { descendants, readOr } from "../../support/processes";
+import { kubernetesOf } from "../../e2e/support/kubernetes";
 
 /** A cold build of the binary; a warm one takes no time. */
 const BUILD_LIMIT = 900_000;
@@ -33,7 +33,7 @@ afterAll(async () => {
 /** What a lab leaves that was cut off: namespaces and kinds that wait for somebody, nodes, changed and deleted objects. */
 async function use({ adminKubeconfig }: { adminKubeconfig: string }): Promise<void> {
   const make = async (where: string, body: object, method = "POST"): Promise<void> => {
-    const { status, body: answer } = await request(adminKubeconfig, method, where, body);
+    const { status, body: answer } = await kubernetesOf(adminKubeconfig).answer(method, where, body);
     if (status >= 300) throw new Error(`${method} ${where}: ${status} ${JSON.stringify(answer)}`);
   };
   const waits = { finalizers: ["example.com/somebody"] };
@@ -42,7 +42,10 @@ async function use({ adminKubeconfig }: { adminKubeconfig: string }): Promise<vo
   await make("/api/v1/nodes", { metadata: { name: "machine" } });
   await make("/apis/rbac.authorization.k8s.io/v1/clusterroles/view", {}, "DELETE");
   await make("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", things);
-  const served = (): Promise<number> => request(adminKubeconfig, "GET", kind).then(({ status }) => status);
+  const served = (): Promise<number> =>
+    kubernetesOf(adminKubeconfig)
+      .answer("GET", kind)
+      .then(({ status }) => status);
   await untilSeen("the kind is served", { seconds: 20, every: 50 }, served, (status) => status === 200);
   await make(kind, { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "one", ...waits } });
   const role = { metadata: { name: "edit" }, rules: [], aggregationRule: null };
@@ -83,7 +86,7 @@ async function objectsOf({ adminKubeconfig }: { adminKubeconfig: string }): Prom
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     "/apis/apiregistration.k8s.io/v1/apiservices",
   ];
-  const all = await Promise.all(kinds.map((where) => request(adminKubeconfig, "GET", where)));
+  const all = await Promise.all(kinds.map((where) => kubernetesOf(adminKubeconfig).answer("GET", where)));
   return all.map(({ body }) =>
     (body["items"] as { metadata: Record<string, unknown> }[]).map(({ metadata, ...rest }) => {
       const { resourceVersion: _version, managedFields: _fields, ...same } = metadata;
@@ -106,15 +109,15 @@ test("a used control plane is given back as it was, and works as a new one does"
   expect(others).toHaveLength(1);
   expect(controllers).not.toEqual(others);
   expect(await objectsOf(plane)).toEqual(first);
-  expect((await request(plane.adminKubeconfig, "GET", kind)).status).toBe(404);
+  expect((await kubernetesOf(plane.adminKubeconfig).answer("GET", kind)).status).toBe(404);
   expect(await plane.renew()).toEqual({ removed: 0, restored: 0 });
 
   await use(plane); // under the same names
   const pod = { metadata: { labels: { app: "a" } }, spec: { containers: [{ name: "a", image: "a" }] } };
   const deployment = { metadata: { name: "a" }, spec: { selector: { matchLabels: { app: "a" } }, template: pod } };
-  await request(plane.adminKubeconfig, "POST", "/apis/apps/v1/namespaces/default/deployments", deployment);
+  await kubernetesOf(plane.adminKubeconfig).answer("POST", "/apis/apps/v1/namespaces/default/deployments", deployment);
   const pods = async (): Promise<number> => {
-    const { body } = await request(plane.adminKubeconfig, "GET", "/api/v1/namespaces/default/pods");
+    const { body } = await kubernetesOf(plane.adminKubeconfig).answer("GET", "/api/v1/namespaces/default/pods");
     return (body["items"] as unknown[]).length;
   };
   await untilSeen("a pod of the deployment", { seconds: 20 }, pods, (count) => count === 1);
@@ -177,7 +180,7 @@ test("a control plane is lent to one after the other, unused; who comes meanwhil
   await untilSeen("its components end", { seconds: 20 }, left, (commands) => commands.length === 0);
   const last = await borrowControlPlane(socket, folder("four"), signal);
   expect(last.pid).not.toBe(first.pid);
-  expect((await request(last.adminKubeconfig, "GET", "/readyz")).status).toBe(200);
+  expect((await kubernetesOf(last.adminKubeconfig).answer("GET", "/readyz")).status).toBe(200);
   await last.stop();
   await new Promise((resolve) => lender.close(resolve));
 }, 120_000);

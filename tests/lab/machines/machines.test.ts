@@ -1,9 +1,11 @@
+import { untilSeen } from "../../../lab/until";
 import { modulesPatch, openStand, plainSchematic, type Said, type Stand } from "./stand";
 
 jest.setTimeout(120_000);
 
 const legacy = "10.9.0.12";
 const cdi = "10.9.0.13";
+const patience = { seconds: 60, every: 100 };
 
 let stand: Stand;
 
@@ -128,10 +130,12 @@ describe("Talos 1.12", () => {
     const good = await stand.configuration("good", modulesPatch);
     const applied = ok(await stand.talosctl("-n", legacy, "apply-config", "--file", broken));
     expect(applied.stderr).toContain("Applied configuration with a reboot");
-    await until(async () => (await stand.talosctl("-n", legacy, "dmesg")).stdout.includes("already exists"));
+    const said = async (): Promise<string> => (await stand.talosctl("-n", legacy, "dmesg")).stdout;
+    await untilSeen("the boot stops", patience, said, (text) => text.includes("already exists"));
     expect(await services(legacy)).not.toHaveProperty("kubelet");
     ok(await stand.talosctl("-n", legacy, "apply-config", "--file", good));
-    await until(async () => (await stand.machines.state())["legacy"]?.stage === "running");
+    const stage = async (): Promise<string | undefined> => (await stand.machines.state())["legacy"]?.stage;
+    await untilSeen("the machine runs", patience, stage, (now) => now === "running");
     expect(await services(legacy)).toMatchObject({ kubelet: "Running" });
   });
 });
@@ -190,11 +194,3 @@ describe("Talos 1.13", () => {
     await expect(stand.machines.fault("cdi", { kind: "fire" })).rejects.toThrow("is no fault");
   });
 });
-
-async function until(met: () => Promise<boolean>, seconds = 60): Promise<void> {
-  const end = Date.now() + seconds * 1000;
-  while (!(await met())) {
-    if (Date.now() > end) throw new Error(`${met.toString()}: not within ${seconds} s`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}

@@ -6,6 +6,7 @@ import { provideReadyTalosctl } from "../../../lab/tools";
 import { untilSeen } from "../../../lab/until";
 import { cacheFolder } from "../../../lab/tools/cache";
 import { builtTool } from "../built-tool";
+import { processes } from "../../support/processes";
 import { openStand, type Said, type Stand } from "./stand";
 
 // A talosctl that is kept ready says what the program itself says, whatever it was asked before.
@@ -36,14 +37,10 @@ afterAll(async () => {
 });
 
 /** Processes that wait, by their numbers. */
-const waiting = (): string[] =>
-  fs.readdirSync("/proc").filter((pid) => {
-    try {
-      return fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(`wait\0${folder}\0`);
-    } catch {
-      return false; // no process, or one that has ended
-    }
-  });
+const waiting = (): number[] =>
+  processes()
+    .filter(({ command }) => command.includes(`wait\0${folder}\0`))
+    .map(({ pid }) => pid);
 
 /** Go's protojson puts a blank after a comma or not, by the program's hash, so that nobody relies on it. */
 const withoutBlanks = ({ stdout, ...said }: Said): Said => ({ ...said, stdout: stdout.replace(/, "/g, ',"') });

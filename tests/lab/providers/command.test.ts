@@ -5,6 +5,7 @@ import * as path from "node:path";
 import { CommandProvider } from "../../../lab/providers/command";
 import type { CallContext } from "../../../lab/providers/serve";
 import { UNKNOWN } from "../../../lab/providers/serve";
+import { gone } from "../../support/processes";
 
 const type = "command:local:Command";
 let directory: string;
@@ -116,18 +117,9 @@ test("cancelling ends the whole process group", async () => {
   const grandchild = Number(lines[0]);
   abort.abort();
   await expect(running).rejects.toThrow(/^cancelled running/);
-  await expect(gone(grandchild)).resolves.toBe(true);
+  await gone([grandchild]);
 });
 
 test("a limit ends it with the name of the limit", async () => {
   await expect(create({ create: "sleep 60" }, 0.2)).rejects.toThrow("no end within 0.2 s (customTimeouts)");
 });
-
-async function gone(pid: number): Promise<boolean> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const status = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
-    if (status === undefined || status.split(" ")[2] === "Z") return true;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return false;
-}

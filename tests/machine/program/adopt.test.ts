@@ -205,7 +205,7 @@ describe("release", () => {
       const { clock, machine, bench } = setup();
       spoil(machine);
       const message = await failure(release(task, added, bench));
-      const ways = ["see that it is on", "`pulumi stack --show-urns`", "`pulumi state delete 'URN'`"];
+      const ways = ["make sure that it is on", "`pulumi stack --show-urns`", "`pulumi state delete 'URN'`"];
       for (const part of [`machines.gpu-1: ${problem}; `, ...ways]) expect(message).toContain(part);
       expect(clock.now()).toBe(milliseconds);
     });

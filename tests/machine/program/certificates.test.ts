@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { credentialFindings } from "../../../components/machine/program/certificates";
+import { certificateFindings } from "../../../components/machine/program/certificates";
 import { expired } from "../../cli/expired-certificate";
 
 const crt = Buffer.from(expired).toString("base64");
@@ -12,11 +12,13 @@ const kubeconfig = stringify({
 const now = new Date("2026-01-01");
 
 test("certificates that are not in force are named with their date, both at once", () => {
-  expect(credentialFindings(talosconfig, kubeconfig, now).map(({ field, problem }) => `${field}: ${problem}`)).toEqual([
-    "talosconfig: the client certificate of context home expired on 2021-01-01",
-    "kubeconfig: the client certificate of user me (context admin@home) expired on 2021-01-01",
-  ]);
-  expect(credentialFindings(talosconfig, undefined, new Date("2019-06-01"))[0]?.problem).toContain(
+  expect(certificateFindings(talosconfig, kubeconfig, now).map(({ field, problem }) => `${field}: ${problem}`)).toEqual(
+    [
+      "talosconfig: the client certificate of context home expired on 2021-01-01",
+      "kubeconfig: the client certificate of user me (context admin@home) expired on 2021-01-01",
+    ],
+  );
+  expect(certificateFindings(talosconfig, undefined, new Date("2019-06-01"))[0]?.problem).toContain(
     "is valid from 2020-01-01 only",
   );
 });
@@ -32,5 +34,5 @@ test.each([
   ],
   ["no YAML at all: whoever takes it says so", "a: [", "\t", now],
 ])("nothing is said of credentials %s", (_, talos, kube, at) => {
-  expect(credentialFindings(talos, kube, at)).toEqual([]);
+  expect(certificateFindings(talos, kube, at)).toEqual([]);
 });

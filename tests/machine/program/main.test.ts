@@ -6,7 +6,8 @@ import * as readline from "node:readline";
 import { parse } from "yaml";
 import { bundle } from "../../../components/bundles";
 import { adoptResult, upgradeResult } from "../../../components/machine/program/task";
-import { talosconfig } from "../credentials-fixture";
+import { isRunning } from "../../support/processes";
+import { talosconfig } from "../../support/talos";
 import { schematics, task } from "./fakes";
 
 /** The program as it is shipped, with a stand-in for talosctl. */
@@ -127,9 +128,9 @@ test.each(["pulumi", "plugin", "shell"] as const)(
       if (Object.keys(pids).length === 4) break;
     }
     await new Promise((resolve) => child.stderr.once("data", resolve)); // it has begun
-    expect(runs(pids.program!)).toBe(true);
+    expect(isRunning(pids.program!)).toBe(true);
     process.kill(pids[which]!, "SIGKILL");
-    while (runs(pids.program!)) await new Promise((resolve) => setTimeout(resolve, 100)); // within the test's limit
+    while (isRunning(pids.program!)) await new Promise((resolve) => setTimeout(resolve, 100)); // within the test's limit
     expect(fs.readdirSync(temporary)).toEqual([]);
     child.kill("SIGKILL");
   },
@@ -192,17 +193,6 @@ async function hangingTalosctl(): Promise<number> {
   }
 }
 
-/** Whether a process runs; one that nobody has collected yet does not. */
-function runs(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    const stat = `/proc/${pid}/stat`;
-    return !fs.existsSync(stat) || !/^\d+ \(.*\) Z/.test(fs.readFileSync(stat, "utf8"));
-  } catch {
-    return false;
-  }
-}
-
 test.each([
   ["SIGTERM", 143],
   ["SIGINT", 130],
@@ -210,11 +200,11 @@ test.each([
   fs.writeFileSync(path.join(folder, "mode"), "hang");
   const { child, ended } = start("upgrade", wanted);
   const hanging = await hangingTalosctl();
-  expect(runs(hanging)).toBe(true);
+  expect(isRunning(hanging)).toBe(true);
   child.kill(signal);
   expect((await ended).code).toBe(code);
   expect(fs.readdirSync(temporary)).toEqual([]);
-  expect(runs(hanging)).toBe(false);
+  expect(isRunning(hanging)).toBe(false);
 });
 
 test("killed without warning, its file goes with the next run", async () => {

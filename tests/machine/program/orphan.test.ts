@@ -33,7 +33,11 @@ test("one that is gone, or whose number somebody else has, makes it an orphan", 
 
 const unknown = 2 ** 22 + 1; // above the highest number of a process
 
-test.each([process.pid, process.ppid, unknown])("ps and /proc tell the same of process %d", (pid) => {
+test.each([
+  ["this process", process.pid],
+  ["its parent", process.ppid],
+  ["one that is not there", unknown],
+])("ps and /proc tell the same of %s", (_, pid) => {
   const { started, ...byPs } = lookByPs(pid) ?? {};
   const { started: _started, ...inProc } = lookInProc(pid) ?? {};
   expect(byPs).toEqual(inProc);

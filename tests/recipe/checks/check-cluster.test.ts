@@ -8,18 +8,10 @@ import {
   renderFinding,
   type Finding,
 } from "../../../components/recipe/index";
+import { differences } from "../differences";
 import { invalidFiles, invalidStack, validStack, validStacks } from "../stacks";
 
 const files = invalidFiles();
-
-/** Leaves in which two values differ. */
-function differences(a: unknown, b: unknown, at = ""): string[] {
-  const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
-  if (!isObject(a) || !isObject(b)) return a === b ? [] : [at];
-  return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((key) =>
-    differences(a[key], b[key], `${at}.${key}`),
-  );
-}
 
 describe("stacks with a mistake", () => {
   test.each(files)("%s: says exactly what is wrong", (file) => {

@@ -86,6 +86,13 @@ test("another amount of memory is another card where MIG depends on it", () => {
   expect(findCard(`RTX ${"9".repeat(100_000)}`)).toBeUndefined();
 });
 
+test.each([
+  ["GH200 480GB", ["open"]],
+  ["GH200", ["open"]],
+  ["GH200 144G HBM3e", ["open"]],
+  ["H200", ["open", "proprietary"]],
+])("%s takes the modules %j", (model, flavours) => expect(flavoursOf(card(model))).toEqual(flavours));
+
 test("a stack describes a card that no table has; the tables win where they know it", () => {
   const described = cardOf({ model: "RTX 6090", architecture: "Blackwell", memory: "48Gi" });
   expect(described).toMatchObject({ architecture: "Blackwell", memoryMiB: 49152, described: true });

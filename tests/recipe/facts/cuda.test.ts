@@ -86,12 +86,16 @@ test.each<[cards: Record<string, string[]>, wrong: string[], noted: string]>([
   expect(notes).toEqual(noted === "" ? [] : [expect.stringContaining(note)]);
 });
 
-test("an image whose CUDA the driver runs gets no note, nor does one that tells none", () => {
-  const spec = serving("v1.12.6", "lts", "v0.20.0");
-  expect(judge(spec).plan!.notes.join()).not.toContain("cuda-compat");
+test.each([
+  ["whose CUDA the driver runs", "v0.20.0"],
+  ["that tells none", "latest"],
+])("an image %s gets no note", (_, tag) => {
+  expect(judge(serving("v1.12.6", "lts", tag)).plan!.notes.join()).not.toContain("cuda-compat");
 });
 
 test.each([
+  ["12.2", "v0.8.5"],
+  ["12.6", "v0.8.5"],
   ["12.8", "v0.10.2"],
   ["13.0", "v0.22.1"],
   ["13.2", "v0.22.1"],

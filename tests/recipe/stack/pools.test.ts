@@ -1,16 +1,12 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { parse } from "yaml";
 import { checkCluster, findingsOf, parseSpec, planCluster, renderFinding } from "../../../components/recipe";
 import type { StackSpec } from "../../../components/recipe/stack/spec/index";
-import { repository } from "../../../stacks/stack-file";
+import { configurationOf, repository } from "../../../stacks/stack-file";
 
 const page = fs.readFileSync(path.join(repository, "docs/fleets.md"), "utf8");
 const text = /```yaml\n([\s\S]*?)```/.exec(page)![1]!;
-const { config } = parse(text) as { config: Record<string, unknown> };
-const fleet = Object.fromEntries(
-  Object.entries(config).map(([key, value]) => [key.replace("talos-gpu:", ""), value]),
-) as unknown as StackSpec;
+const fleet = configurationOf(text, "docs/fleets.md") as unknown as StackSpec;
 
 /** What the fleet says, but for the machine that goes ahead: with other pools there is none of its name. */
 const { first: _first, ...upgrade } = fleet.upgrade!;

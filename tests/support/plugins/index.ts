@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { isRunning } from "../processes";
 
 const repository = path.join(__dirname, "../../..");
 
@@ -46,8 +47,5 @@ export function pluginProcesses(folder: string): PluginProcess[] {
 
 /** Those that are still there. */
 export function pluginsAlive(folder: string): PluginProcess[] {
-  return pluginProcesses(folder).filter(({ pid }) => {
-    const status = fs.existsSync(`/proc/${pid}/stat`) ? fs.readFileSync(`/proc/${pid}/stat`, "utf8") : " Z";
-    return status.split(" ")[2] !== "Z" && fs.existsSync(`/proc/${pid}`);
-  });
+  return pluginProcesses(folder).filter(({ pid }) => isRunning(pid));
 }

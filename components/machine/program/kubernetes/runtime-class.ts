@@ -21,8 +21,8 @@ export interface RuntimeClasses {
  * Waits until a RuntimeClass is no longer the GPU Operator's. It goes by garbage collection, a while after the operator's
  * release, and a class of the same name cannot be made before. Changes nothing.
  *
- * @param previous The answer of the last run; undefined at the first, when the stack has not made the class yet. So a class without
- *   the stack's mark is somebody else's then; later it may be this stack's, of a release that set no marks.
+ * @param previous The answer of the last run; undefined at the first. On the first run the stack has made no class yet, so one without
+ *   its mark belongs to somebody else. On later runs it may be the stack's own, made by a release without marks.
  * @throws Failure where the class is somebody else's, and at the limit: an operator of somebody else's is there.
  */
 export async function awaitFree(

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { formatDuration } from "../../duration";
 import { LimitReached, waitFor, type Clock } from "../clock";
-import { Failure } from "../failure";
+import { CallError, Failure, lastLine } from "../failure";
 import type { Report } from "../progress";
+import { askLast, type RemovedPart } from "../removal";
 import type { NodeTaintState, TaintResult, TaintTask } from "../task";
 import { taintMark } from "./taint-mark";
 
@@ -30,6 +31,14 @@ const POLL = 1_000;
 /** A node's status changes every few seconds, and each change is a version: a lost race is tried again. */
 const ATTEMPTS = 20;
 
+/** What it means that taints could not be put on. */
+const MISSING = "without its taints, pods that do not belong there take the GPU machine";
+
+/** What it means that taints could not be taken off. */
+const LEFT = "the stack's taints could not be taken off the node, and keep pods away that do not tolerate them";
+
+const taintsPart: RemovedPart = { ending: "-taints", why: LEFT };
+
 /**
  * Puts the stack's taints onto the node and leaves all others there. To Kubernetes the taints of a node are one list, so
  * whoever applies a list takes away what others added meanwhile; here it is read, merged by key and effect, and written
@@ -49,15 +58,16 @@ export async function taint(
   report: Report,
 ): Promise<TaintResult> {
   let added: NodeTaintState[] = [];
-  const changed = await change(task, nodes, clock, ({ taints, ours }) => {
+  const make = ({ taints, ours }: NodeTaints): NodeTaints => {
     const before = [...(previous?.added ?? []), ...ours];
     added = task.taints.filter((wanted) => !has(taints, wanted) || has(before, wanted));
     const dropped = before.filter((old) => !task.taints.some((wanted) => sameTaint(wanted, old)));
     const kept = taints.filter((there) => !has(dropped, there));
     return { taints: task.taints.reduce(putIn, kept), ours: added };
-  });
+  };
+  const changed = await patiently(task, clock, () => change(task, nodes, MISSING, make));
   if (changed === undefined)
-    throw stopped(task, "the cluster has no node of this name", "check the machine's name and the kubeconfig");
+    throw stopped(task, "the cluster has no node of this name", MISSING, "check the machine's name and the kubeconfig");
   report(changed ? `taint: ${task.taints.map(({ key }) => key).join(", ")}` : "equal: the node has its taints");
   return { added, changed };
 }
@@ -76,7 +86,8 @@ export async function dropTaints(
   report: Report,
 ): Promise<void> {
   if (taints.length > 0 || before.length === 0 || nodes === undefined) return;
-  const changed = await change({ machine, taints: [] }, nodes, clock, without(before));
+  const task = { machine, taints: [] };
+  const changed = await patiently(task, clock, () => change(task, nodes, LEFT, without(before)), LEFT);
   if (changed) report(`untaint: ${before.map(({ key }) => key).join(", ")}, which the stack no longer has`);
 }
 
@@ -100,10 +111,11 @@ export async function ownTaints(
 }
 
 /**
- * Takes away what `taint` added, unless somebody gave it another value since.
+ * Takes away what `taint` added, unless somebody gave it another value since. Where it added nothing, only an answer of `taint` that
+ * was lost can have left a taint, of which the node's annotation knows: that is looked for once, and not waited for.
  *
  * @returns whether a taint went.
- * @throws Failure where Kubernetes does not answer.
+ * @throws Failure where it added something, and Kubernetes does not answer.
  */
 export async function untaint(
   task: TaintTask,
@@ -112,12 +124,25 @@ export async function untaint(
   clock: Clock,
   report: Report,
 ): Promise<{ changed: boolean }> {
+  const { machine } = task;
+  const added = previous?.added ?? [];
   let gone: NodeTaintState[] = [];
-  await change(task, nodes, clock, (found) => {
-    const left = without(previous?.added ?? [])(found);
-    gone = found.taints.filter((there) => !has(left.taints, there));
-    return left;
-  });
+  const takeOff = () =>
+    change(task, nodes, LEFT, (found) => {
+      const left = without(added)(found);
+      gone = found.taints.filter((there) => !has(left.taints, there));
+      return left;
+    });
+  if (added.length > 0) await askLast({ clock, machine, who: "Kubernetes", part: taintsPart }, takeOff);
+  else {
+    try {
+      await takeOff();
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      report(`untaint: the stack added none, and the node was not looked at (${lastLine(error)})`);
+      return { changed: false };
+    }
+  }
   report(gone.length > 0 ? `untaint: ${gone.map(({ key }) => key).join(", ")}` : "untaint: they are gone already");
   return { changed: gone.length > 0 };
 }
@@ -131,41 +156,38 @@ const without =
   });
 
 /**
- * Reads, changes and writes; again when somebody else was faster, or Kubernetes did not answer.
+ * Reads, changes and writes; again when somebody else was faster.
  *
+ * @param why what it means where that fails.
  * @returns whether anything changed; undefined where the cluster has no such node, and so nothing to take away either.
  */
-function change(
+async function change(
   task: TaintTask,
   nodes: TaintedNodes,
-  clock: Clock,
+  why: string,
   make: (found: NodeTaints) => NodeTaints,
 ): Promise<boolean | undefined> {
-  return patiently(task, clock, async () => {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const found = await nodes.taints(task.machine);
-      if (found === undefined) return undefined;
-      const wanted = make(found);
-      if (isDeepStrictEqual(wanted.taints, found.taints) && taintMark(wanted.ours) === taintMark(found.ours))
-        return false;
-      if (await nodes.setTaints(task.machine, wanted, found.version)) return true;
-    }
-    throw stopped(
-      task,
-      `somebody else changed the node during each of ${ATTEMPTS} attempts`,
-      "run again, and find out which program keeps changing the node",
-    );
-  });
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const found = await nodes.taints(task.machine);
+    if (found === undefined) return undefined;
+    const wanted = make(found);
+    if (isDeepStrictEqual(wanted.taints, found.taints) && taintMark(wanted.ours) === taintMark(found.ours))
+      return false;
+    if (await nodes.setTaints(task.machine, wanted, found.version)) return true;
+  }
+  const problem = `somebody else changed the node during each of ${ATTEMPTS} attempts`;
+  throw stopped(task, problem, why, "run again, and find out which program keeps changing the node");
 }
 
-async function patiently<T>(task: TaintTask, clock: Clock, ask: () => Promise<T>): Promise<T> {
+/** Asks again where Kubernetes does not answer. */
+async function patiently<T>(task: TaintTask, clock: Clock, ask: () => Promise<T>, why = MISSING): Promise<T> {
   try {
     const what = `Kubernetes to answer of node ${task.machine}`;
     return await waitFor(clock, { what, limit: LIMIT, poll: POLL, look: async () => ({ done: await ask() }) });
   } catch (error) {
     if (!(error instanceof LimitReached)) throw error;
     const problem = `Kubernetes did not answer within ${formatDuration(LIMIT)} (last: ${error.missing})`;
-    throw stopped(task, problem, `see that \`kubectl get node ${task.machine}\` answers, then run again`);
+    throw stopped(task, problem, why, `see that \`kubectl get node ${task.machine}\` answers, then run again`);
   }
 }
 
@@ -181,7 +203,6 @@ const sameTaint = (one: NodeTaintState, other: NodeTaintState): boolean =>
 const has = (taints: NodeTaintState[], wanted: NodeTaintState): boolean =>
   taints.some((there) => sameTaint(there, wanted) && (there.value ?? "") === (wanted.value ?? ""));
 
-function stopped({ machine }: TaintTask, problem: string, remedy: string): Failure {
-  const why = "without its taints, pods that do not belong there take the GPU machine";
+function stopped({ machine }: TaintTask, problem: string, why: string, remedy: string): Failure {
   return new Failure([{ field: `machines.${machine}.taints`, problem, why, remedy }]);
 }

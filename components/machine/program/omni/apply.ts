@@ -1,13 +1,11 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { customizationPath } from "../../../recipe/machine/containerd/containerd";
-import { soundsLikeNvidia } from "../../../recipe/facts/extension";
-import { losses } from "../../../recipe/machine/losses";
-import { configPatchType, extensionsType, rivalPatches } from "../../../recipe/machine/omni";
+import { configPatchType, extensionsType, isOurOmniId } from "../../../recipe/machine/omni";
 import type { Clock } from "../clock";
 import { Failure } from "../failure";
 import { askLast } from "../removal";
-import type { Omni, OmniContent, OmniMachineState } from "./server";
+import { checkForOmni } from "./check";
+import type { Omni, OmniContent } from "./server";
 import type { Report } from "../progress";
 import type { OmniTask } from "../task";
 
@@ -22,11 +20,10 @@ export interface OmniResult {
 }
 
 /**
- * Gives Omni what it shall know of one machine. Looks first: a patch of somebody else that writes the same containerd part
- * would keep the machine from booting, so it is refused before anything is changed. Only what differs is written, so a
- * second run changes nothing; resources of others are never touched.
+ * Gives Omni what it shall know of one machine. Looks first (`checkForOmni`), and refuses before anything is changed. Only
+ * what differs is written, so a second run changes nothing; resources of others are never touched.
  *
- * @throws Failure with every rival patch; Omni is then as it was.
+ * @throws Failure with all that `checkForOmni` finds; Omni is then as it was.
  */
 export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): Promise<OmniResult> {
   report(`look: machine ${task.uuid} of cluster ${task.cluster} in Omni`);
@@ -67,24 +64,6 @@ function saysAll({ spec, labels }: OmniContent, { spec: wanted, metadata }: Omni
   return same && isDeepStrictEqual(labels, metadata.labels);
 }
 
-/** All that would keep `applyToOmni` from giving Omni a machine's part. Changes nothing. */
-export async function checkForOmni(task: OmniTask, omni: Omni): Promise<Failure["findings"]> {
-  const state = await omni.clusterMachine(task.uuid);
-  const checks = [
-    () => refuseStrangers(task, omni, state),
-    () => refuseRivals(task, omni, state?.machineSet),
-    () => refuseLosses(task, omni),
-  ];
-  const found: Failure["findings"] = [];
-  for (const check of checks) {
-    await check().catch((error: unknown) => {
-      if (!(error instanceof Failure)) throw error;
-      found.push(...error.findings);
-    });
-  }
-  return found;
-}
-
 /**
  * Takes away what is ours in Omni, and nothing else. Omni then makes the image and the configuration without it, and
  * reboots the machine for it: who destroys a stack of Omni's machines takes the driver from them.
@@ -106,86 +85,11 @@ export async function releaseFromOmni(
   return { removed: found.map(({ id }) => id) };
 }
 
-/**
- * Refuses what would reach no machine. One that Omni knows and that is in no cluster yet is welcome: Omni takes patches and
- * extensions labelled for a machine of a cluster before there is one (siderolabs/omni, internal/backend/runtime/omni/
- * validations/config_patch.go and extensions_configuration.go: the cluster has to be there, the machine not; its
- * ConfigPatchCleanupController takes none away whose cluster is there), and the machine is then installed with them at once.
- */
-async function refuseStrangers(task: OmniTask, omni: Omni, state: OmniMachineState | undefined): Promise<void> {
-  const refuse = (field: string, problem: string, remedy: string): Failure =>
-    new Failure([
-      { field, problem, why: "a patch labelled so would reach no machine, and Omni would not say so", remedy },
-    ]);
-  const field = `machines.${task.machine}.uuid`;
-  if (state?.cluster === task.cluster) return;
-  if (state !== undefined) {
-    throw refuse(
-      field,
-      `machine ${task.uuid} is of the cluster ${state.cluster ?? "(none)"}, not ${task.cluster}`,
-      "compare `omnictl get clustermachines` with the stack",
-    );
-  }
-  if ((await omni.image(task.uuid)) === undefined) {
-    throw refuse(
-      field,
-      `Omni knows no machine ${task.uuid}`,
-      "compare `omnictl get machines` with the stack; boot the machine from a medium of Omni's first",
-    );
-  }
-  if (!(await omni.hasCluster(task.cluster))) {
-    throw refuse(
-      "clusterName",
-      `Omni has no cluster ${task.cluster}`,
-      "compare `omnictl get clusters` with the stack; make the cluster first (`omnictl cluster template sync`)",
-    );
-  }
-}
-
-/** @param machineSet undefined while the machine is in no cluster: then it may join any set, and each one's patches count. */
-async function refuseRivals(task: OmniTask, omni: Omni, machineSet: string | undefined): Promise<void> {
-  if (!task.resources.some((resource) => "data" in resource.spec && resource.spec.data.includes(customizationPath)))
-    return;
-  const own = task.resources.map(({ metadata }) => metadata.id);
-  const machine = { cluster: task.cluster, uuid: task.uuid, machineSet };
-  const rivals = rivalPatches(await omni.patches(), machine, own).filter(({ id }) => !isOurs(id, task.uuid));
-  if (rivals.length === 0) return;
-  throw new Failure(
-    rivals.map(({ id, scope }) => ({
-      field: `machines.${task.machine}.containerd`,
-      problem: `the patch ${id} in Omni, for ${scope}, writes ${customizationPath} as well`,
-      why: "Omni would merge both into one configuration: Talos then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes",
-      remedy: `say what it sets under machines.<name>.containerd of each machine, delete it first (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
-    })),
-  );
-}
-
-/**
- * Refuses to take extensions away. A list of the one machine takes the place of the cluster's and the machine set's, and of
- * what the medium brought that it was booted from; everything else of the image Omni keeps (siderolabs/omni,
- * machine_extensions.go and schematic_configuration.go). A machine that has our list already has lost nothing that was not
- * taken out of the stack on purpose.
- */
-async function refuseLosses(task: OmniTask, omni: Omni): Promise<void> {
-  const wanted = task.resources.flatMap(({ spec }) => ("extensions" in spec ? spec.extensions : []));
-  if (wanted.length === 0 || (await omni.ids(extensionsType)).some((id) => isOurs(id, task.uuid))) return;
-  const image = await omni.image(task.uuid);
-  const extensions = Object.fromEntries((image?.extensions ?? []).map((name) => [name, ""]));
-  const gpu = wanted.some(soundsLikeNvidia);
-  const next = { extensions: wanted, kernelArgs: [], gpu };
-  const lost = losses(task.machine, { extensions, configuredArgs: [] }, next, { extensions: task.drop ?? [] });
-  if (lost.length > 0) throw new Failure(lost);
-}
-
 /** Everything of ours in Omni that is for this machine. */
 async function ours(task: OmniTask, omni: Omni): Promise<{ type: string; id: string }[]> {
   const found = [];
   for (const type of [configPatchType, extensionsType]) {
-    for (const id of await omni.ids(type)) if (isOurs(id, task.uuid)) found.push({ type, id });
+    for (const { id } of await omni.list(type)) if (isOurOmniId(id, task.uuid)) found.push({ type, id });
   }
   return found;
-}
-
-function isOurs(id: string, uuid: string): boolean {
-  return /^\d+-talos-gpu-/.test(id) && id.endsWith(`-talos-gpu-${uuid}`);
 }

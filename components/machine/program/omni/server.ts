@@ -1,6 +1,6 @@
 import { parseAllDocuments, stringify } from "yaml";
 import type { OmniPatch, OmniResource } from "../../../recipe/machine/omni";
-import { configPatchType } from "../../../recipe/machine/omni";
+import { configPatchType, templateAnnotation } from "../../../recipe/machine/omni";
 import { CallError, type CallProblem } from "../failure";
 import type { SecretFiles } from "../credentials";
 import type { Talosctl } from "../talos/talosctl";
@@ -10,7 +10,7 @@ const LIMIT = 60_000;
 
 /** A resource as `omnictl get -o yaml` prints it: keys of `spec` are those of Omni's Go types in lower case. */
 interface Printed {
-  metadata: { type: string; id: string; phase?: string; labels?: Record<string, string> };
+  metadata: { type: string; id: string; phase?: string; labels?: Record<string, string>; annotations?: object };
   spec: Record<string, any>;
 }
 
@@ -38,15 +38,21 @@ export interface OmniContent {
   labels: Record<string, string>;
 }
 
+/** What Omni says of a cluster. */
+export interface OmniCluster {
+  /** Whether `omnictl cluster template sync` made it, which deletes what its template lacks. */
+  templated: boolean;
+}
+
 /** An Omni, as the verbs see it: through omnictl. Source of its forms: siderolabs/omni, client/pkg/omnictl and client/api/omni/specs. */
 export interface Omni {
   patches(): Promise<OmniPatch[]>;
   /** A resource of ours as it is there; undefined when it is not. */
   resource(type: string, id: string): Promise<OmniContent | undefined>;
-  /** Whether there is a cluster of this name. */
-  hasCluster(name: string): Promise<boolean>;
-  /** IDs of the resources of a type. */
-  ids(type: string): Promise<string[]>;
+  /** The cluster of this name; undefined when there is none. */
+  cluster(name: string): Promise<OmniCluster | undefined>;
+  /** The resources of a type. */
+  list(type: string): Promise<(OmniContent & { id: string })[]>;
   /** Creates or updates, in this order. */
   apply(resources: OmniResource[]): Promise<void>;
   /** Deletes; one that is not there is no error. */
@@ -79,12 +85,14 @@ export class OmniServer implements Omni {
     return found === undefined ? undefined : { spec: found.spec, labels: found.metadata.labels ?? {} };
   }
 
-  async hasCluster(name: string): Promise<boolean> {
-    return (await this.get("Clusters.omni.sidero.dev", name)).length > 0;
+  async cluster(name: string): Promise<OmniCluster | undefined> {
+    const [found] = await this.get("Clusters.omni.sidero.dev", name);
+    return found && { templated: templateAnnotation in (found.metadata.annotations ?? {}) };
   }
 
-  async ids(type: string): Promise<string[]> {
-    return (await this.get(type)).map(({ metadata }) => metadata.id);
+  async list(type: string): Promise<(OmniContent & { id: string })[]> {
+    const printed = await this.get(type);
+    return printed.map(({ metadata: { id, labels = {} }, spec }) => ({ id, labels, spec }));
   }
 
   async apply(resources: OmniResource[]): Promise<void> {

@@ -96,7 +96,7 @@ async function observe(
   const missing: string[] = [];
   if (semver.valid(image.talosVersion) === null || !semver.eq(image.talosVersion, task.talosVersion)) {
     missing.push(
-      `it runs ${image.talosVersion}, not ${task.talosVersion}: the release of a cluster is Omni's to upgrade (\`omnictl cluster template\`)`,
+      `it runs ${image.talosVersion}, not ${task.talosVersion}: the release of a cluster is Omni's to upgrade ("Update Talos" on the cluster's page)`,
     );
   }
   const absent = task.extensions.filter((name) => !image.extensions.includes(name));
@@ -116,6 +116,6 @@ async function observe(
 }
 
 /** What only the owner of the cluster can do; the words are also what the lab, in the owner's place, acts on. */
-export function addToCluster({ uuid, cluster }: Pick<OmniWaitTask, "uuid" | "cluster">): string {
-  return `add the machine ${uuid} to the cluster ${cluster} in Omni (\`omnictl cluster template sync\`, or its page): its patches and extensions are there`;
+function addToCluster({ uuid, cluster }: Pick<OmniWaitTask, "uuid" | "cluster">): string {
+  return `add the machine ${uuid} to the cluster ${cluster} in Omni ("Cluster Scaling" on the cluster's page): its patches and extensions are there`;
 }

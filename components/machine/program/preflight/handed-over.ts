@@ -46,14 +46,17 @@ function renamed(machine: string, owner: string, at: string, leaves: string): Fi
  * Why an update does not hand a machine's configuration over to another owner; undefined where it does. What the stack merged into
  * an adopted configuration, or gave to Omni, has to be out of it before somebody else holds the configuration.
  *
- * @param was `owned`, `adopted` or `omni` as the last update left it; undefined where that is not known.
+ * @param was `owned`, `adopted` or `omni` as the last update planned it, also one that failed; undefined where that is not known.
  */
 export function ownerChange(machine: string, was: string | undefined, is: string): Finding | undefined {
   if (was === undefined || !handsOver(was, is)) return undefined;
   return {
     field: `machines.${machine}.configuration`,
     problem: `changes from ${was} to ${is}`,
-    why: "in one update the stack's part of the earlier configuration would be removed last, out of the new one, or never",
-    remedy: `write ${was}, or remove the machine in one update and add it in the next; if it is the stack's only machine, run \`pulumi destroy\` and then \`pulumi up\``,
+    why: "Pulumi removes the stack's part of the old configuration at the end of the update, when the machine already has the new one",
+    remedy:
+      `write ${was}, or remove the machine in one update and add it in the next; ` +
+      `if the update that changed it to ${was} failed, finish that one with ${was} first; ` +
+      "if it is the stack's only machine, removing it takes `pulumi destroy`, which also deletes the workloads' volumes, and then `pulumi up`",
   };
 }

@@ -24,8 +24,8 @@ export async function warnOfCordons(
     try {
       if (!isCordonedByUs(await node(machine))) return;
       report(
-        `warning: ${machine}: an update that failed left its node cordoned, and may have left the machine half upgraded; ` +
-          "if this update takes the edit of that one back, nothing upgrades or uncordons the machine; change `lookAgain`, and the next update does",
+        `warning: ${machine}: an earlier update failed here: node ${machine} is still cordoned, and the machine may be half upgraded. ` +
+          "If you reversed that update's edit, also change `lookAgain`; otherwise nothing upgrades or uncordons it.",
       );
     } catch (error) {
       if (!(error instanceof CallError)) throw error;

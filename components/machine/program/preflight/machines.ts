@@ -1,12 +1,13 @@
 import { waitFor, LimitReached, type Clock } from "../clock";
 import { CallError, type Failure, lastLine } from "../failure";
+import { contractFault } from "../../../recipe/effect/contract-fault";
 import { foreignCredentials } from "../certificates";
 import type { Machine } from "../machine";
 import type { Report } from "../progress";
 import { checkImage } from "../upgrade/precheck";
 import type { AskedNode } from "./cluster";
 import type { AskedMachine, PreflightResult } from "./task";
-import { anotherNode } from "./whose";
+import { anotherNode, oldName } from "./whose";
 
 /** Milliseconds for a machine to answer: its own update waits for one that is down, so it is not waited for here. */
 const ANSWER = 15_000;
@@ -15,7 +16,7 @@ const ANSWER = 15_000;
 const AT_A_TIME = 8;
 
 /**
- * What machines would lose with their next image, and whether each is the node of its name. Of those that the stack wants as before,
+ * What machines would lose with their next image, whether each can read its next configuration, and is the node of its name. Of those that the stack wants as before,
  * at the same address, nothing is asked, and what one runs that the stack brought itself may go: taken out of the stack, it was
  * taken out on purpose.
  *
@@ -48,6 +49,7 @@ export async function askMachines(
           const ours = [schematicId, ...(before[machine]?.brought ?? [])];
           const brought = running !== undefined && ours.includes(running) ? running : undefined;
           const found = await checkImage({ ...next, modules: gpu ? ["nvidia"] : [] }, ask, running, brought);
+          found.push(...(await checkContract(next, ask)));
           return { done: { found, bootId: await ask.bootId() } };
         },
       });
@@ -64,7 +66,22 @@ export async function askMachines(
     }
   });
   const nodes = await around.nodes;
+  for (const [next, bootId] of bootIds) {
+    const old = oldName(next, bootId, nodes);
+    if (old !== undefined)
+      around.report(
+        `warning: ${next.machine}: the machine is node ${old} now, and its configuration gives it the name ${next.machine}; ` +
+          `the update does not drain ${old}: to move its pods first, stop here and run ` +
+          `\`kubectl drain ${old} --ignore-daemonsets --delete-emptydir-data\`; afterwards run \`kubectl delete node ${old}\``,
+      );
+  }
   return [...findings, ...bootIds.flatMap(([machine, bootId]) => anotherNode(machine, bootId, nodes))];
+}
+
+/** Whether the release that a machine runs reads the configuration that it gets before its upgrade. */
+async function checkContract({ machine, contract }: AskedMachine, ask: Machine): Promise<Failure["findings"]> {
+  const fault = contract === undefined ? undefined : contractFault(await ask.version(), contract);
+  return fault === undefined ? [] : [{ field: `machines.${machine}.runningVersion`, ...fault }];
 }
 
 /** Machines of which the stack wants something else than before, or that it looks for at another address. */

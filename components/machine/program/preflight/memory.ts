@@ -24,7 +24,10 @@ export function remembered(
   return { machines: {}, histories: [] };
 }
 
-/** Machines of a pool have one history, so each is written once. */
+/**
+ * What is planned, since the preflight ends before a machine is touched: after an update that failed, a machine may be as before it.
+ * Machines of a pool have one history, so each is written once.
+ */
 function written(
   { machines, omni }: Pick<PreflightTask, "machines" | "omni">,
   before: Record<string, Remembered>,

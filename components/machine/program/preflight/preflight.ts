@@ -4,7 +4,7 @@ import { foreignCredentials } from "../certificates";
 import { LimitReached, waitFor, type Clock } from "../clock";
 import { CallError, Failure, lastLine } from "../failure";
 import type { Machine, NodeState } from "../machine";
-import { checkForOmni } from "../omni/apply";
+import { checkForOmni } from "../omni/check";
 import type { Omni } from "../omni/server";
 import type { Report } from "../progress";
 import { askForChart } from "./chart";

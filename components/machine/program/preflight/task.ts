@@ -8,6 +8,8 @@ const askedMachine = upgradeTask
   .extend({
     /** Who holds its configuration. */
     configuration: z.enum(["owned", "adopted"]),
+    /** Release whose features its generated configuration uses; absent where the stack does not generate it. */
+    contract: z.string().optional(),
     /** Whether NVIDIA's extensions on it are the stack's to choose. */
     gpu: z.boolean(),
     /** Hash of all that may reboot it. Only its change matters: the machine is asked about again. */
@@ -103,6 +105,6 @@ export interface Remembered {
   wanted: string | undefined;
   /** Schematics that the stack brought it so far, the newest first. */
   brought: string[];
-  /** Who held its configuration, and its address or Omni's UUID of it; undefined where an earlier release wrote the answer. */
+  /** Who was to hold its configuration, and its address or Omni's UUID of it; undefined where an earlier release wrote the answer. */
   place: { owner: "owned" | "adopted" | "omni"; at: string } | undefined;
 }

@@ -34,27 +34,53 @@ export function ofOneCluster(machines: readonly MachineSide[], kubernetes: Kuber
   return known.some((ours) => ours.some((one) => theirs.includes(one))) ? "yes" : "no";
 }
 
+/** A machine, as far as it tells which node it shall be. */
+export interface NamedMachine {
+  /** Name that its node shall have. */
+  machine: string;
+  address: string;
+  /** Who holds its configuration. */
+  configuration?: "owned" | "adopted" | undefined;
+}
+
 /**
  * Refuses a machine that is a node of another name, or behind the address of another machine: its own node would be cordoned and
  * drained, and the other one would reboot with its pods. The boot id tells it. One that is of no node tells nothing, since a
- * machine may be about to join, or its kubelet may not have said yet that it booted.
+ * machine may be about to join, or its kubelet may not have said yet that it booted. A node that the update renames is let pass.
  */
-export function anotherNode(
-  { machine, address }: { machine: string; address: string },
-  bootId: string,
-  nodes: readonly AskedNode[],
-): Failure["findings"] {
-  const same = nodes.filter((node) => node.bootId !== "" && node.bootId === bootId.trim());
-  // A node that got another name leaves the object of its old one behind, with the same boot.
-  if (same.length === 0 || same.some(({ name }) => name === machine)) return [];
+export function anotherNode(asked: NamedMachine, bootId: string, nodes: readonly AskedNode[]): Failure["findings"] {
+  const { machine, address } = asked;
+  const other = otherName(machine, bootId, nodes);
+  if (other === undefined || oldName(asked, bootId, nodes) !== undefined) return [];
   return [
     {
       field: `machines.${machine}.address`,
-      problem: `the machine at ${address} is node ${same[0]!.name}`,
-      why: `the update would drain node ${machine} and reboot node ${same[0]!.name}, with its pods on it`,
+      problem: `the machine at ${address} is node ${other}`,
+      why: `the update would drain node ${machine} and reboot node ${other}, with its pods on it`,
       remedy: `compare \`kubectl get nodes -o wide\`: give the machine its node's name, or ${machine} its own address`,
     },
   ];
+}
+
+/**
+ * Name that the machine's node has until the update gives it the machine's; undefined where the update does not rename it. An owned
+ * configuration sets the hostname (`hostnamePatch`). A node that has the wanted name already is another machine's, so that is no
+ * new name but a wrong address.
+ */
+export function oldName(
+  { machine, configuration }: NamedMachine,
+  bootId: string,
+  nodes: readonly AskedNode[],
+): string | undefined {
+  if (configuration !== "owned" || nodes.some(({ name }) => name === machine)) return undefined;
+  return otherName(machine, bootId, nodes);
+}
+
+/** Name of the node that the machine is, where that is another one; undefined where it is its own, or that of no node. */
+function otherName(machine: string, bootId: string, nodes: readonly AskedNode[]): string | undefined {
+  const same = nodes.filter((node) => node.bootId !== "" && node.bootId === bootId.trim());
+  // A node that got another name leaves the object of its old one behind, with the same boot.
+  return same.some(({ name }) => name === machine) ? undefined : same[0]?.name;
 }
 
 /** Authorities of a machine's cluster: the one that signs, and those that it accepts besides (talos, v1alpha1 ClusterConfig). */

@@ -9,6 +9,8 @@ export const upgradeTask = z.strictObject({
   machine: z.string().min(1),
   /** Address of its Talos API. */
   address: z.string().min(1),
+  /** Who holds its configuration: an owned one gives the node its name. Default adopted. */
+  configuration: z.enum(["owned", "adopted"]).optional(),
   role: z.enum(["controlplane", "worker"]),
   /** Release it shall run, e.g. `v1.12.6`. */
   talosVersion: z.string().regex(/^v\d+\.\d+\.\d+/),

@@ -110,7 +110,7 @@ export function checkClient(client: string, running: string, wanted: string): Fi
 }
 
 /** Whether Talos supports going from one release to the other in one step. */
-export function checkPath(machine: string, running: string, wanted: string): Findings {
+function checkPath(machine: string, running: string, wanted: string): Findings {
   const fault = upgradePathFault(running, wanted);
   return fault === undefined ? [] : [{ field: `machines.${machine}.talosVersion`, ...fault }];
 }

@@ -45,5 +45,12 @@ export const chipsWithMig = ["GA100", "GH100", "GB100", "GB102", "GB110", "GB202
  */
 export const cardsWithMig = ["RTX PRO 4500 Blackwell", "RTX PRO 4500 Blackwell Server Edition"];
 
+/**
+ * Cards that NVIDIA drives with the open kernel modules alone, although their chip is in cards that take either: of Grace Hopper. Source:
+ * developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules (Grace Hopper and Blackwell must use the
+ * open modules).
+ */
+export const openModulesOnly = /\bGH200\b/;
+
 /** Oldest driver where a chip needs a newer one than its architecture. Source: CUDA 12.9 release notes (first for 10.3). */
 export const minDriverOfChip: Record<string, string> = { GB110: "575.51.03", GB20B: "580.65.06" };

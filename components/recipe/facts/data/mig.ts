@@ -12,8 +12,8 @@ export interface MigGeometry {
   /** What `all-balanced` makes of one card; undefined where mig-parted has none. */
   balanced?: Record<string, number>;
   /**
-   * Profiles of the card that are not in `profiles`, because the MIG manager's configuration of that name lists other devices
-   * alone: it reports success and splits nothing. Default: none.
+   * Of `profiles` those whose configuration in the operator's own list names other devices alone: the MIG manager reports success
+   * and splits nothing. Default: none.
    */
   unlisted?: readonly string[];
   /** Oldest driver with MIG on this card. */
@@ -64,7 +64,7 @@ export const migGeometries = {
   },
   // all-1g.35gb names the devices of H200 SXM and GB300, 0x2335 and 0x31C2; that of H200 NVL is 0x233B.
   "H200 NVL": {
-    profiles: { "1g.18gb": 7, "2g.35gb": 3, "3g.71gb": 2, "4g.71gb": 1, "7g.141gb": 1 },
+    profiles: { "1g.18gb": 7, "1g.35gb": 4, "2g.35gb": 3, "3g.71gb": 2, "4g.71gb": 1, "7g.141gb": 1 },
     balanced: { "1g.18gb": 2, "2g.35gb": 1, "3g.71gb": 1 },
     unlisted: ["1g.35gb"],
     minDriver: "550.90.07",

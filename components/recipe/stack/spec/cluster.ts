@@ -15,7 +15,8 @@ export interface ClusterOptionsSpec {
    */
   talosVersion: string;
   /**
-   * Kubernetes release of owned machines. Required with an owned machine.
+   * Kubernetes release of owned machines. Required with an owned machine. With an owned control plane, one minor release forward at a
+   * time; afterwards `talosctl upgrade-k8s` updates kube-proxy and CoreDNS, which a new configuration leaves as they are.
    * @default none
    * @example `v1.35.0`
    * @causes another configuration of owned machines, which a GPU machine takes with one reboot

@@ -159,7 +159,9 @@ export interface MachineDefaultsSpec {
    */
   powerLimit?: number;
   /**
-   * Release that the machine runs today; a preview then refuses a jump over a minor release.
+   * Release that the machine runs today; a preview then refuses a jump over a minor release. The configuration of an owned machine is
+   * generated for the older of this release and the wanted one. An owned machine that goes from Talos 1.11 to 1.12 needs it: it gets its
+   * configuration before its upgrade, and Talos 1.11 refuses one for 1.12.
    * @default unknown: the upgrade itself looks
    * @example `v1.11.5`
    * @causes another configuration of an owned machine where a minor release writes it differently, with one reboot

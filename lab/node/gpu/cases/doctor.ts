@@ -23,4 +23,5 @@ const faulty = (fault: Fault): Case => ({
   },
 });
 
+/** What the doctor says of a cluster that is well, and of each fault. */
 export const doctorCases: readonly Case[] = [well, ...faults.map(faulty)];

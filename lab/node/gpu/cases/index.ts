@@ -7,7 +7,7 @@ import { sliceCases } from "./slices";
 import { wayCases } from "./ways";
 
 /** Every case, in the order in which a run tries them: what needs the same stack stands together. */
-export const cases: readonly Case[] = [
+const cases: readonly Case[] = [
   ...plainCases,
   ...doctorCases,
   ...wayCases,

@@ -40,4 +40,5 @@ const labels: Case = {
   },
 };
 
+/** What the programs that look for cards write on the node. */
 export const labelCases: readonly Case[] = [labels];

@@ -12,6 +12,7 @@ export const computing = (seconds = 0): string =>
 /** Whether a smoke test computed on a card: on a stand-in it says that it did not. */
 export const computed = (said: string): boolean => /Test PASSED/.test(said) && !/stand-in/.test(said);
 
+/** The lines of a program's output as one, without the empty ones. */
 export const inOneLine = (said: string): string => said.split("\n").filter(Boolean).join("; ");
 
 /** The limits of one unit of what the cluster offers. */
@@ -69,4 +70,5 @@ const isolation: Case = {
     }),
 };
 
+/** What a cluster does by default: it offers the cards, a program computes on one, and a pod that asks for none sees none. */
 export const plainCases: readonly Case[] = [plain, smoke, isolation];

@@ -77,4 +77,5 @@ const refused: Case = {
   },
 };
 
+/** What a power limit does: the one that the card has, one that it refuses, another one. */
 export const powerCases: readonly Case[] = [same, refused, other];

@@ -101,4 +101,5 @@ const two: Case = {
     }),
 };
 
+/** What time slicing does: more slices, a request for two of them, fewer while all are used. */
 export const sliceCases: readonly Case[] = [more, two, fewer];

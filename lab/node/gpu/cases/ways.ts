@@ -55,4 +55,5 @@ const markers: Case = {
   },
 };
 
+/** Ways to share a card or to hand it to a pod that differ from the default. */
 export const wayCases: readonly Case[] = [mps, cdi, markers];

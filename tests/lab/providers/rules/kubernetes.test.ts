@@ -135,7 +135,7 @@ test.each([
 });
 
 test("refuses lists (provider.go, Check: IsListURN)", async () => {
-  await expect(check("kubernetes:core/v1:ConfigMapList", {})).rejects.toThrow();
+  await expect(check("kubernetes:core/v1:ConfigMapList", {})).rejects.toThrow("not this");
 });
 
 test("a release's chart is not fetched while anything of it is unknown (helm_release.go, Check: ContainsUnknowns)", async () => {

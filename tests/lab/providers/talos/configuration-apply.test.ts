@@ -120,19 +120,6 @@ describe("ConfigurationApply", () => {
   });
 
   test.each([
-    ["none", undefined, true],
-    ["all three", { create: "1m", update: "1m", delete: "1m" }, true],
-    ["a part", { create: "1m", update: "1m" }, false],
-  ])("limits: %s", async (_which, timeouts, right) => {
-    const { calls: _calls, ...tool } = bench.fake("limits", "");
-    const made = bench
-      .provider(tool)
-      .create(types.apply, inputs(timeouts ? { timeouts } : {}), false, "", 0, bench.context());
-    if (right) await made;
-    else await expect(made).rejects.toThrow("recovered raw state does not byte-for-byte match the original raw state");
-  });
-
-  test.each([
     ["10.0.0.1", ["--insecure", "--nodes", "127.0.0.1:99"]],
     ["10.0.0.9", ["--nodes", "10.0.0.1"]],
   ])("maintenance mode is looked for at the endpoint alone: %s", async (endpoint, expected) => {

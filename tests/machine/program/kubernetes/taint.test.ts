@@ -10,6 +10,7 @@ import {
 import { markedTaints, taintMark } from "../../../../components/machine/program/kubernetes/taint-mark";
 import type { NodeTaintState, TaintResult } from "../../../../components/machine/program/task";
 import { FakeClock } from "../fakes";
+import { failure } from "../setup";
 
 /** A node in memory, whose version goes up with every write. `races` writes of somebody else come between. */
 class FakeNode implements TaintedNodes {
@@ -179,6 +180,50 @@ describe("an answer that is lost", () => {
       "machines.velaryon.taints: Kubernetes did not answer within 4m (last: Kubernetes: connection refused); ",
     );
     expect(clock.now() - start).toBe(4 * 60_000);
+  });
+});
+
+describe("a cluster that does not answer when taints leave the stack", () => {
+  const refused = new CallError("refused", "Kubernetes: node velaryon: Unauthorized");
+  test.each<[string, (node: FakeNode) => void, string]>([
+    [
+      "that is down",
+      (node) => (node.lost = Infinity),
+      "Kubernetes did not answer within 4m (last: Kubernetes: connect",
+    ],
+    [
+      "that refuses",
+      (node) => (node.taints = () => Promise.reject(refused)),
+      "Kubernetes cannot be asked: Kubernetes: ",
+    ],
+  ])("%s: the message says how the stack forgets them", async (_, spoil, problem) => {
+    const node = new FakeNode([foreign, gpu]);
+    spoil(node);
+    const message = await failure(unset(node, { added: [gpu], changed: true }));
+    expect(message).toContain(`machines.velaryon: ${problem}`);
+    expect(message).toContain("the stack's taints could not be taken off the node");
+    expect(message).toContain("ends with `-taints`");
+    expect(message).not.toContain("pods that do not belong there");
+  });
+
+  test("nothing was added: it is looked at once, and does not stop the update", async () => {
+    const node = new FakeNode([foreign]);
+    node.lost = Infinity;
+    const start = clock.now();
+    expect(await unset(node, { added: [], changed: false })).toEqual({ changed: false });
+    expect(clock.now() - start).toBe(0);
+  });
+
+  test("nothing was added that Pulumi knows of: what the node's mark names still goes", async () => {
+    const node = new FakeNode([foreign]);
+    await set(node);
+    expect(await unset(node, { added: [], changed: false })).toEqual({ changed: true });
+  });
+
+  test("somebody else keeps changing the node: the taints are said to stay", async () => {
+    const node = new FakeNode([gpu], 1000);
+    const message = await failure(unset(node, { added: [gpu], changed: true }));
+    expect(message).toContain("during each of 20 attempts; the stack's taints could not be taken off the node");
   });
 });
 

@@ -1,5 +1,10 @@
-import type { Omni, OmniImageState, OmniMachineState } from "../../../../components/machine/program/omni/server";
-import { configPatchType, type OmniPatch, type OmniResource } from "../../../../components/recipe";
+import type {
+  Omni,
+  OmniCluster,
+  OmniImageState,
+  OmniMachineState,
+} from "../../../../components/machine/program/omni/server";
+import { configPatchType, extensionsType, type OmniPatch, type OmniResource } from "../../../../components/recipe";
 
 /** Omni in memory. */
 export class FakeOmni implements Omni {
@@ -13,9 +18,14 @@ export class FakeOmni implements Omni {
     ready: true,
   };
   clusters = ["frank"];
+  templated = false;
   seen: OmniImageState | undefined = { talosVersion: "v1.12.6", schematicId: "s", extensions: ["siderolabs/x"] };
   changes = false;
 
+  putExtensions(id: string, labels: Record<string, string>, extensions: string[]): void {
+    const metadata = { namespace: "default", type: extensionsType, id, labels };
+    this.held.set(`${extensionsType}/${id}`, { metadata, spec: { extensions } });
+  }
   put(id: string, labels: Record<string, string>, data: string): void {
     const metadata = { namespace: "default", type: configPatchType, id, labels };
     this.held.set(`${configPatchType}/${id}`, { metadata, spec: { data } });
@@ -30,8 +40,10 @@ export class FakeOmni implements Omni {
     const beside = type === configPatchType ? { compresseddata: [] } : {};
     return found && { spec: { ...found.spec, ...beside }, labels: found.metadata.labels };
   };
-  ids = async (type: string): Promise<string[]> =>
-    [...this.held.values()].filter(({ metadata }) => metadata.type === type).map(({ metadata }) => metadata.id);
+  list = async (type: string) =>
+    [...this.held.values()]
+      .filter(({ metadata }) => metadata.type === type)
+      .map(({ metadata: { id, labels }, spec }) => ({ id, labels, spec: { ...spec } }));
   apply = async (resources: OmniResource[]): Promise<void> => {
     for (const resource of resources) {
       this.calls.push(`apply ${resource.metadata.type.split(".")[0]} ${resource.metadata.id}`);
@@ -42,7 +54,8 @@ export class FakeOmni implements Omni {
     this.calls.push(`delete ${type.split(".")[0]} ${id}`);
     this.held.delete(`${type}/${id}`);
   };
-  hasCluster = async (name: string): Promise<boolean> => this.clusters.includes(name);
+  cluster = async (name: string): Promise<OmniCluster | undefined> =>
+    this.clusters.includes(name) ? { templated: this.templated } : undefined;
   clusterMachine = async () => this.state;
   image = async () => this.seen;
   pending = async () => this.changes;

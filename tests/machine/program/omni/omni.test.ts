@@ -1,10 +1,12 @@
 import { applyToOmni, releaseFromOmni } from "../../../../components/machine/program/omni/apply";
+import { OmniServer } from "../../../../components/machine/program/omni/server";
+import type { SecretFiles } from "../../../../components/machine/program/credentials";
+import type { Talosctl } from "../../../../components/machine/program/talos/talosctl";
 import { CallError } from "../../../../components/machine/program/failure";
-import { waitForOmni } from "../../../../components/machine/program/omni/wait";
-import { omniWaitTask, type OmniTask, type OmniWaitTask } from "../../../../components/machine/program/task";
-import { customizationPath, omniResources } from "../../../../components/recipe";
+import type { OmniTask } from "../../../../components/machine/program/task";
+import { customizationPath, extensionsType, omniResources } from "../../../../components/recipe";
 import { FakeOmni } from "./fake-omni";
-import { FakeClock, FakeMachine } from "../fakes";
+import { FakeClock } from "../fakes";
 import { failure } from "../setup";
 
 const uuid = "ce4d0d52-6c10-bdc9-746c-88aedd67681b";
@@ -84,6 +86,47 @@ describe("omni-apply", () => {
     expect(omni.calls).toHaveLength(2);
   });
 
+  describe("an extensions list of somebody else", () => {
+    const cluster = { "omni.sidero.dev/cluster": "frank" };
+    const theirs = ["siderolabs/iscsi-tools", "siderolabs/x"];
+
+    test.each([
+      ["before ours is there", false],
+      ["beside ours", true],
+    ])("for the same machine is refused %s; nothing is written", async (_, applied) => {
+      const omni = new FakeOmni();
+      if (applied) await applyToOmni(task(), omni, quiet);
+      omni.calls.length = 0;
+      // Omni's "Update Extensions" dialog (siderolabs/omni, frontend/src/views/Machines/components/UpdateExtensionsModal.vue).
+      omni.putExtensions(`schematic-${uuid}`, { ...cluster, "omni.sidero.dev/cluster-machine": uuid }, theirs);
+      const message = await failure(applyToOmni(task(), omni, quiet));
+      expect(message).toContain(
+        `machines.gpu-1.extensions: schematic-${uuid} in Omni lists extensions for this machine as well (${theirs.join(", ")}); `,
+      );
+      expect(message).toContain(`\`omnictl delete ${extensionsType} schematic-${uuid}\``);
+      expect(omni.calls).toEqual([]);
+    });
+
+    test.each<[string, Record<string, string>]>([
+      ["another machine", { ...cluster, "omni.sidero.dev/cluster-machine": "another" }],
+      ["the machine in another cluster", { "omni.sidero.dev/cluster": "x", "omni.sidero.dev/cluster-machine": uuid }],
+      ["the machine set", { ...cluster, "omni.sidero.dev/machine-set": "frank-workers" }],
+      ["the whole cluster", cluster],
+    ])("for %s is none of ours", async (_, labels) => {
+      const omni = new FakeOmni();
+      omni.putExtensions("schematic-theirs", labels, theirs);
+      await applyToOmni(task(), omni, quiet);
+      expect(omni.calls).toHaveLength(2);
+    });
+
+    test("does not matter to a machine that the stack gives none", async () => {
+      const omni = new FakeOmni();
+      omni.putExtensions(`schematic-${uuid}`, { ...cluster, "omni.sidero.dev/cluster-machine": uuid }, theirs);
+      await applyToOmni({ ...task(), resources: task().resources.slice(1) }, omni, quiet);
+      expect(omni.calls).toHaveLength(1);
+    });
+  });
+
   test("what our own list brought may be taken out of the stack", async () => {
     const omni = new FakeOmni();
     await applyToOmni(task(), omni, quiet);
@@ -108,6 +151,11 @@ describe("omni-apply", () => {
       (omni) => ((omni.state = undefined), (omni.clusters = [])),
       "clusterName: Omni has no cluster frank",
     ],
+    [
+      "of a cluster that is kept as a template",
+      (omni) => (omni.templated = true),
+      "machines.gpu-1.configuration: the cluster frank is kept as a template",
+    ],
   ])("a machine that is %s is refused", async (_, spoil, part) => {
     const omni = new FakeOmni();
     spoil(omni);
@@ -127,6 +175,18 @@ describe("omni-apply", () => {
   });
 });
 
+test.each<[string, string, unknown]>([
+  // As siderolabs/omni prints both: client/pkg/template/testdata/cluster1-resources.yaml, the annotation without a value.
+  ["a template's", "    annotations:\n        omni.sidero.dev/managed-by-cluster-templates:\n", { templated: true }],
+  ["one with other annotations", "    annotations:\n        name: home\n", { templated: false }],
+  ["one of Omni's page", "", { templated: false }],
+])("omnictl's word on a cluster: %s", async (_, annotations, expected) => {
+  const type = "Clusters.omni.sidero.dev";
+  const printed = `metadata:\n    namespace: default\n    type: ${type}\n    id: frank\n    version: 1\n${annotations}spec:\n    talosversion: 1.12.6\n`;
+  const omnictl = { run: async () => printed } as unknown as Talosctl;
+  expect(await new OmniServer(omnictl, {} as SecretFiles).cluster("frank")).toEqual(expected);
+});
+
 test("omni-release takes away what is ours and nothing else; a second one finds nothing", async () => {
   const omni = new FakeOmni();
   omni.put("500-theirs", { "omni.sidero.dev/cluster": "frank" }, "machine: {}\n");
@@ -140,114 +200,13 @@ test("omni-release waits for Omni, and says how the stack forgets the machine wh
   const omni = new FakeOmni();
   const clock = new FakeClock();
   await applyToOmni(task(), omni, quiet);
-  const { ids } = omni;
-  omni.ids = () => Promise.reject(new CallError("unreachable", "omnictl get failed: connection refused"));
-  clock.after(60, () => (omni.ids = ids));
+  const { list } = omni;
+  omni.list = () => Promise.reject(new CallError("unreachable", "omnictl get failed: connection refused"));
+  clock.after(60, () => (omni.list = list));
   expect((await releaseFromOmni(task(), omni, clock, quiet)).removed).toHaveLength(2);
 
-  omni.ids = () => Promise.reject(new CallError("refused", "omnictl get failed: no such host"));
+  omni.list = () => Promise.reject(new CallError("refused", "omnictl get failed: no such host"));
   const message = await failure(releaseFromOmni(task(), omni, clock, quiet));
   expect(message).toContain("machines.gpu-1: Omni cannot be asked: omnictl get failed: no such host; ");
   expect(message).toContain("`pulumi state delete 'URN'`");
-});
-
-describe("omni-wait", () => {
-  const wanted = (more: Partial<OmniWaitTask> = {}): OmniWaitTask =>
-    omniWaitTask.parse({
-      machine: "gpu-1",
-      address: "192.0.2.1",
-      uuid,
-      cluster: "frank",
-      talosVersion: "v1.12.6",
-      configurationHash: "h",
-      extensions: ["siderolabs/x"],
-      modules: [],
-      extensionServices: [],
-      files: {},
-      timeouts: { reboot: "10m", verify: "5m" },
-      ...more,
-    });
-  const bench = () => {
-    const clock = new FakeClock();
-    return { omni: new FakeOmni(), machine: new FakeMachine(clock), clock, report: quiet };
-  };
-
-  test("ends once release, extensions and configuration are there", async () => {
-    const parts = bench();
-    parts.omni.changes = true;
-    parts.clock.after(120, () => (parts.omni.changes = false));
-    expect(await waitForOmni(wanted(), parts)).toMatchObject({ talosVersion: "v1.12.6", schematicId: "s" });
-    expect(parts.clock.now()).toBeGreaterThanOrEqual(120_000);
-  });
-
-  test("asks, once, for a machine to be added to its cluster, and goes on when it was", async () => {
-    const said: string[] = [];
-    const parts = { ...bench(), report: (line: string) => said.push(line) };
-    const { state } = parts.omni;
-    parts.omni.state = undefined;
-    parts.clock.after(600, () => (parts.omni.state = state));
-    await waitForOmni(wanted(), parts);
-    expect(parts.clock.now()).toBeGreaterThanOrEqual(600_000);
-    expect(said.filter((line) => line.includes(`add the machine ${uuid} to the cluster frank in Omni`))).toHaveLength(
-      1,
-    );
-  });
-
-  describe("a boot that does not go on", () => {
-    const looping = () => {
-      const said: string[] = [];
-      const parts = { ...bench(), report: (line: string) => said.push(line) };
-      parts.machine.stageName = "booting";
-      parts.machine.bootProblems = ["writeUserFiles failed, rebooting in 35 minutes … already exists"];
-      return { parts, said, told: () => said.filter((line) => line.includes("its boot does not go on")) };
-    };
-
-    test("is told, and ends the wait when the next boot does not either", async () => {
-      const { parts, told } = looping();
-      parts.clock.after(300, () => parts.machine.boots++);
-      const message = await failure(waitForOmni(wanted({ driverVersion: "570.211.01" }), parts));
-      expect(message).toContain("machines.gpu-1: its boot does not go on: writeUserFiles failed");
-      expect(message).toContain("again and again");
-      expect(told()).toHaveLength(1);
-      expect(parts.clock.now()).toBeLessThan(310_000);
-    });
-
-    test("does not end the wait when somebody corrects the patch in the pause", async () => {
-      const { parts, told } = looping();
-      const files = { "/proc/modules": "overlay 1 0 - Live 0x0\n" };
-      parts.omni.state!.ready = false;
-      parts.clock.after(300, () => {
-        parts.machine.boots++;
-        parts.machine.stageName = "running";
-        parts.machine.bootProblems = [];
-        parts.omni.state!.ready = true;
-      });
-      parts.machine.read = async () => (parts.machine.boots > 1 ? files["/proc/modules"] : undefined);
-      await waitForOmni(wanted({ files }), parts);
-      expect(told()).toHaveLength(1);
-    });
-  });
-
-  test.each<[string, (omni: FakeOmni) => void, Partial<OmniWaitTask>, string]>([
-    ["membership", (omni) => (omni.state = undefined), {}, "it is in no cluster: add the machine"],
-    ["machine", (omni) => (omni.seen = undefined), {}, "Omni knows no machine"],
-    ["release", (omni) => (omni.seen!.talosVersion = "v1.12.4"), {}, "it runs v1.12.4, not v1.12.6"],
-    ["extensions", (omni) => (omni.seen!.extensions = []), {}, "its image has no siderolabs/x"],
-    ["configuration", (omni) => (omni.state!.configUpToDate = false), {}, "Omni still has changes for it"],
-    [
-      "refusal",
-      (omni) => (omni.state!.configError = "not allowed"),
-      {},
-      "could not apply its configuration: not allowed",
-    ],
-    ["driver", () => {}, { driverVersion: "570.211.01" }, "no NVIDIA driver is loaded"],
-    ["file", () => {}, { files: { [customizationPath]: "x" } }, `${customizationPath} is not as configured`],
-    ["readiness", (omni) => (omni.state!.ready = false), {}, "Omni does not call it ready"],
-  ])("says what is missing at its limit: %s", async (_, spoil, more, part) => {
-    const parts = bench();
-    spoil(parts.omni);
-    const message = await failure(waitForOmni(wanted(more), parts));
-    expect(message).toContain(part);
-    expect(message).toContain("25m");
-  });
 });

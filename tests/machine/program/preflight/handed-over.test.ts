@@ -1,4 +1,4 @@
-import { takenAway } from "../../../../components/machine/program/preflight/handed-over";
+import { ownerChange, takenAway } from "../../../../components/machine/program/preflight/handed-over";
 import type { PreflightTask, Remembered } from "../../../../components/machine/program/preflight/task";
 
 type Place = NonNullable<Remembered["place"]>;
@@ -67,4 +67,11 @@ test.each<[string, Record<string, Place | undefined>, Record<string, Place>, Reg
   ["a place that an earlier release did not remember", { old: undefined }, { new: at("adopted", here) }, []],
 ])("%s", (_, before, after, said) => {
   expect(update(before, after)).toEqual(said.map((text) => expect.stringMatching(text) as string));
+});
+
+test("an owner that does not change says how a failed update is taken back, and what a destroy deletes", () => {
+  const { why, remedy } = ownerChange("it", "adopted", "owned")!;
+  expect(why).toContain("at the end of the update, when the machine already has the new one");
+  expect(remedy).toContain("if the update that changed it to adopted failed, finish that one with adopted first");
+  expect(remedy).toMatch(/`pulumi destroy`, which also deletes the workloads' volumes/);
 });

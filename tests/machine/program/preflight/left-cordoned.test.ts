@@ -18,7 +18,9 @@ describe("what an update that failed has left cordoned", () => {
   ])("%s", async (_, changes, before, told) => {
     const { outcome, lines } = await ask(changes, before);
     expect(outcome).toMatchObject({ machines: {} });
-    const warning = expect.stringMatching(/^warning: gpu-1: .*left its node cordoned.*change `lookAgain`/) as string;
+    const warning = expect.stringMatching(
+      /^warning: gpu-1: an earlier update failed .*node gpu-1 is still cordoned.*change `lookAgain`/,
+    ) as string;
     expect(lines.filter((line) => line.startsWith("warning"))).toEqual(told ? [warning] : []);
   });
 });

@@ -65,6 +65,14 @@ describe("what is known to be missing ends it", () => {
       /^kubeconfig: it is of another cluster: the API server shows/,
     ],
     [
+      "a configuration that the running release cannot read",
+      {
+        machines: [{ configuration: "owned", contract: "v1.12.6" }],
+        machine: (machine) => void (machine.talosVersion = "v1.11.6"),
+      },
+      /^machines\.gpu-1\.runningVersion: the machine runs v1\.11\.6, and its configuration is generated for v1\.12\.6/,
+    ],
+    [
       "another stack's namespace",
       { owners: { "gpu-operator": "shop/test/ns 77" } },
       /^kubeconfig: Namespace gpu-operator was made by shop\/test\/ns/,

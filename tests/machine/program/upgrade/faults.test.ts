@@ -161,6 +161,21 @@ describe("refused before anything is disturbed", () => {
     Object.assign(made.bench, { nodes });
     await refused(made, "machines.gpu-1.address: the machine at 10.0.0.1 is node gpu-2");
   });
+  test("an owned machine that is another node than the one that would be drained", async () => {
+    const made = setup({ configuration: "owned" });
+    const nodes = async () => [
+      { name: "gpu-1", bootId: "boot-7", addresses: ["10.0.0.2"] },
+      { name: "gpu-2", bootId: "boot-1", addresses: ["10.0.0.1"] },
+    ];
+    Object.assign(made.bench, { nodes });
+    await refused(made, "machines.gpu-1.address: the machine at 10.0.0.1 is node gpu-2");
+  });
+  test("an owned machine whose node gets its name by this update is brought there", async () => {
+    const { bench, run } = setup({ configuration: "owned" });
+    const nodes = async () => [{ name: "talos-abc-123", bootId: "boot-1", addresses: ["10.0.0.1"] }];
+    Object.assign(bench, { nodes });
+    expect(await run()).toMatchObject({ rebooted: true });
+  });
   test.each(["v1.10.0", "v1.16.0", "none"])("talosctl %s", async (clientVersion) => {
     const made = setup();
     made.bench.clientVersion = clientVersion;

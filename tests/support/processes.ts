@@ -1,0 +1,61 @@
+import * as fs from "node:fs";
+import { untilSeen } from "../../lab/until";
+
+/** A process of this computer. */
+export interface RunningProcess {
+  pid: number;
+  /** Process that it belongs to; NaN where it has ended meanwhile. */
+  parent: number;
+  /** Command line, a NUL after each word; empty where it has ended. */
+  command: string;
+}
+
+/** Every process of this computer. */
+export function processes(): RunningProcess[] {
+  return fs
+    .readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => ({
+      pid: Number(pid),
+      parent: Number(/^PPid:\s+(\d+)/m.exec(readOr(`/proc/${pid}/status`))?.[1]),
+      command: readOr(`/proc/${pid}/cmdline`),
+    }));
+}
+
+/** Whether a process of ours runs. One that has ended does not, even if its parent has not asked for its status yet. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  const status = readOr(`/proc/${pid}/status`);
+  if (status === "") return !fs.existsSync("/proc/self"); // ended meanwhile, where there is a /proc
+  return !/^State:\s+Z/m.test(status);
+}
+
+/** Waits up to five seconds until processes of ours are gone: the system takes a moment to end them. */
+export async function gone(pids: readonly number[]): Promise<void> {
+  const left = (): number[] => pids.filter(isRunning);
+  await untilSeen("the processes have ended", { seconds: 5, every: 20 }, left, ({ length }) => length === 0);
+}
+
+/** The processes that a process has started, and those that these have. */
+export function descendants(root: number): RunningProcess[] {
+  const all = processes();
+  const found = new Set([root]);
+  for (let size = 0; size !== found.size;) {
+    size = found.size;
+    for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
+  }
+  return all.filter(({ pid }) => pid !== root && found.has(pid));
+}
+
+/** A file of /proc; empty where its process has ended meanwhile. */
+export function readOr(file: string): string {
+  try {
+    return fs.readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
