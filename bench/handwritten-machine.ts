@@ -41,7 +41,7 @@ export function oneMachine(common: Common, index: number, before: pulumi.Resourc
       JSON.stringify({
         machine: node,
         address,
-        configuration: "owned",
+        ...(isOwned(index) ? { configuration: "owned" } : {}),
         role: "worker",
         talosVersion: machine.talosVersion,
         schematicId,
