@@ -24,7 +24,7 @@ export function exposureOf(base: ClusterSpec, { releases, machines }: Seen, note
     const version = there.version ?? newest(there.chart)[0]!;
     const uninstall =
       there.name === undefined
-        ? `it was not Helm that brought it: take it away by what did`
+        ? `Helm did not install it, so remove it with the tool that did`
         : `\`helm -n ${there.namespace} uninstall ${there.name}\` (running pods keep their GPUs)`;
     note(
       field,

@@ -1,7 +1,7 @@
 import * as command from "@pulumi/command";
-import * as pulumi from "@pulumi/pulumi";
+import type * as pulumi from "@pulumi/pulumi";
 import type { Credentials } from "../credentials";
-import { OWNER } from "../kubernetes/guard/live";
+import { stackMark } from "./stack-mark";
 import { clusterLimits, outlasting } from "../kubernetes/timeouts";
 import { runProgram } from "../machine/program-resource";
 import type { Plan } from "../recipe/types";
@@ -27,8 +27,7 @@ export function gpuExposure(
   if (runtimeClass.owner !== "component" || plan.spec.bootstrap)
     return new command.local.Command(`${name}-exposure`, { triggers }, first); // a placeholder: it runs nothing
   const { release } = clusterLimits(plan.spec.timeouts);
-  const mark = { annotation: OWNER, ours: `${pulumi.getProject()}/${pulumi.getStack()}/` };
-  const task = JSON.stringify({ runtimeClass: runtimeClass.name, mark, limit: `${release}s` });
+  const task = JSON.stringify({ runtimeClass: runtimeClass.name, mark: stackMark(), limit: `${release}s` });
   const limit = outlasting(release).create;
   return runProgram(`${name}-exposure`, { verb: "await-free", task, talosconfig, kubeconfig, limit, triggers }, first);
 }

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { Credentials } from "../credentials";
-import { OWNER } from "../kubernetes/guard/live";
+import { stackMark } from "./stack-mark";
 import { omniTaskOf } from "../machine/configuration";
 import type { PreflightTask } from "../machine/program/preflight/task";
 import { runProgram } from "../machine/program-resource";
@@ -47,7 +47,7 @@ export function firstAsk(
 /** What is asked. Machines that the stack installs run nothing that could be lost. */
 function taskOf(name: string, { spec, machines, kubernetes }: Plan): Omit<PreflightTask, "pollSeconds"> {
   const { chart, version, repository, namespace } = kubernetes.release;
-  const ours = `${pulumi.getProject()}/${pulumi.getStack()}/`;
+  const mark = stackMark();
   const driven = machines.filter(isDriven);
   const ofWorkloads = namespacesMade(spec.workloads).map((made) => made.namespace);
   const made = kubernetes.namespaceLabels === undefined ? ofWorkloads : [namespace, ...ofWorkloads];
@@ -62,9 +62,9 @@ function taskOf(name: string, { spec, machines, kubernetes }: Plan): Omit<Prefli
     namespaces: made.sort(),
     volumes: plannedVolumes(spec).map(({ resource, ...volume }) => ({
       ...volume,
-      owner: `${ours}${name}-${resource}`,
+      owner: `${mark.ours}${name}-${resource}`,
     })),
-    mark: { annotation: OWNER, ours },
+    mark,
     drain: spec.upgrade?.drain ?? true,
     limit: PATIENCE,
   };

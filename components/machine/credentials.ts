@@ -2,6 +2,7 @@ import { parse, stringify } from "yaml";
 import * as z from "zod";
 import { isMapping } from "../recipe/mapping";
 import type { Fault, Rule } from "../recipe/rules";
+import { renderFinding } from "../recipe/stack/findings";
 
 // Credentials as files hold them, in the shape that the Talos provider takes. Pure; every result is as secret as its source.
 
@@ -147,7 +148,7 @@ class UselessCredential extends Error {
     field: string,
     readonly fault: Fault,
   ) {
-    super(`${field}: ${fault.problem}; ${fault.why}; ${fault.remedy}`);
+    super(renderFinding({ field, ...fault }));
   }
 }
 

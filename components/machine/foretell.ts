@@ -1,6 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
-import { ownerChange } from "./program/preflight/handed-over";
 import { describeEffect, effectOf, effectOfLook, type MachineState, refusalOf } from "../recipe/effect";
 
 /** What makes a preview say whether a machine reboots. */
@@ -65,10 +64,7 @@ export function foretold(
   const failed = before !== undefined && runs === undefined;
   const effect = failed ? effectOfLook(after) : effectOf(before, after);
   // After an update that failed, the preflight compares with what that one had planned.
-  const change = failed ? undefined : ownerChange(node, before?.configuration, after.configuration);
-  const refused = change
-    ? `${change.field}: ${change.problem}; ${change.why}; ${change.remedy}`
-    : refusalOf(node, runs, after, failed ? undefined : before);
+  const refused = refusalOf(node, runs, after, failed ? undefined : before);
   return { word: describeEffect(effect), ...(refused === undefined ? {} : { refused }) };
 }
 

@@ -5,7 +5,8 @@ import { contractFault } from "./contract-fault";
 import { kubernetesPathFault } from "./kubernetes-path";
 import type { MachineState } from "./state";
 import { upgradePathFault } from "./upgrade-path";
-import { handsOver } from "./hands-over";
+import { renderFinding } from "../stack/findings";
+import { handOverFault } from "./hand-over";
 
 /** Whether something comes: for certain, not at all, or on a condition. */
 export type Word = "yes" | "no" | "only if";
@@ -60,11 +61,12 @@ export function refusalOf(
   after: MachineState,
   before?: MachineState,
 ): string | undefined {
-  if (after.configuration === "omni") return undefined;
+  const said = (field: string, fault: Fault | undefined): string | undefined =>
+    fault && renderFinding({ field, ...fault });
+  const handedOver = before && handOverFault(before.configuration, after.configuration);
+  if (handedOver || after.configuration === "omni") return said(`machines.${machine}.configuration`, handedOver);
   const { talosVersion = "" } = after.rebootsIfChanged;
   const [has, wanted] = [parseTalosVersion(String(runs)), parseTalosVersion(talosVersion)];
-  const said = (field: string, fault: Fault | undefined): string | undefined =>
-    fault && `${field}: ${fault.problem}; ${fault.why}; ${fault.remedy}`;
   const contract = after.mayRebootIfChanged?.contract;
   return (
     said(`machines.${machine}.talosVersion`, has && wanted && upgradePathFault(has.text, wanted.text)) ??
@@ -123,7 +125,7 @@ function changed(before: MachineState, after: MachineState): MachineEffect {
   const perhaps = changesOf(before, after, "mayRebootIfChanged");
   const live = changesOf(before, after, "changesWithoutReboot");
   const changes = [...identityChanges(before, after), ...boot, ...perhaps, ...live].map(({ text }) => text);
-  if (handsOver(before.configuration, after.configuration))
+  if (handOverFault(before.configuration, after.configuration))
     return quiet(
       `the update refuses to change its configuration from ${before.configuration} to ${after.configuration} in one step`,
       changes,

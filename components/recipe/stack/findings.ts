@@ -1,7 +1,7 @@
 import type { Finding } from "../types";
 
 /** One finding as a line: `field: what is wrong; why it matters; how to fix it`. */
-export function renderFinding(finding: Finding): string {
+export function renderFinding(finding: Omit<Finding, "check">): string {
   return `${finding.field}: ${finding.problem}; ${finding.why}; ${finding.remedy}`;
 }
 

@@ -1,4 +1,4 @@
-import { handsOver } from "../../../recipe/effect/hands-over";
+import { handOverFault } from "../../../recipe/effect/hand-over";
 import type { Failure } from "../failure";
 import type { PreflightTask, Remembered } from "./task";
 
@@ -28,8 +28,12 @@ export function takenAway(
   );
   return now.flatMap(({ machine, owner, at }) => {
     const leaves = leaving.get(at);
-    const changed = ownerChange(machine, before[machine]?.place?.owner, owner);
-    return [...(leaves === undefined ? [] : [renamed(machine, owner, at, leaves)]), ...(changed ? [changed] : [])];
+    const was = before[machine]?.place?.owner;
+    const fault = was === undefined ? undefined : handOverFault(was, owner);
+    return [
+      ...(leaves === undefined ? [] : [renamed(machine, owner, at, leaves)]),
+      ...(fault ? [{ field: `machines.${machine}.configuration`, ...fault }] : []),
+    ];
   });
 }
 
@@ -39,24 +43,5 @@ function renamed(machine: string, owner: string, at: string, leaves: string): Fi
     problem: `${at} belongs to ${leaves}, which leaves the stack in the same update`,
     why: `Pulumi removes ${leaves} last, and so would take out of the machine's configuration what ${machine} has just put into it`,
     remedy: `keep the name ${leaves}, or remove ${leaves} in one update and add ${machine} in the next`,
-  };
-}
-
-/**
- * Why an update does not hand a machine's configuration over to another owner; undefined where it does. What the stack merged into
- * an adopted configuration, or gave to Omni, has to be out of it before somebody else holds the configuration.
- *
- * @param was `owned`, `adopted` or `omni` as the last update planned it, also one that failed; undefined where that is not known.
- */
-export function ownerChange(machine: string, was: string | undefined, is: string): Finding | undefined {
-  if (was === undefined || !handsOver(was, is)) return undefined;
-  return {
-    field: `machines.${machine}.configuration`,
-    problem: `changes from ${was} to ${is}`,
-    why: "Pulumi removes the stack's part of the old configuration at the end of the update, when the machine already has the new one",
-    remedy:
-      `write ${was}, or remove the machine in one update and add it in the next; ` +
-      `if the update that changed it to ${was} failed, finish that one with ${was} first; ` +
-      "if it is the stack's only machine, removing it takes `pulumi destroy`, which also deletes the workloads' volumes, and then `pulumi up`",
   };
 }

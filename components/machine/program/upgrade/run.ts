@@ -20,7 +20,7 @@ import {
   observe,
   runsImage,
   stillStaged,
-  unheardArgs,
+  unfollowedArgs,
   verifyDriver,
   type Observed,
 } from "./verify";
@@ -181,10 +181,10 @@ export class UpgradeRun {
     await this.phases.run("verify", `modules, driver and extension services, up to ${formatDuration(limit)}`, () =>
       verifyDriver({ machine: bench.machine, task, clock: bench.clock, guard, limit, poll }),
     );
-    const unheard = await this.patiently(() => unheardArgs(bench.machine, task));
-    if (unheard.length > 0)
+    const unfollowed = await this.patiently(() => unfollowedArgs(bench.machine, task));
+    if (unfollowed.length > 0)
       bench.report(
-        `warning: ${task.machine}: its kernel was not started as kernelArgs says (${unheard.join(" ")}): GRUB takes no arguments from ` +
+        `warning: ${task.machine}: its kernel was not started as kernelArgs says (${unfollowed.join(" ")}): GRUB takes no arguments from ` +
           "the image unless the machine's configuration says machine.install.grubUseUKICmdline",
       );
   }

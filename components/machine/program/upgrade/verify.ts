@@ -84,7 +84,7 @@ function isDriver(driver: string, wanted: string): boolean {
 }
 
 /** Kernel arguments of the stack that the kernel's command line does not follow. */
-export async function unheardArgs(machine: Machine, { image }: Pick<UpgradeTask, "image">): Promise<string[]> {
+export async function unfollowedArgs(machine: Machine, { image }: Pick<UpgradeTask, "image">): Promise<string[]> {
   if (image.kernelArgs.length === 0) return [];
   const text = await machine.read("/proc/cmdline");
   if (text === undefined) return [];

@@ -1,4 +1,5 @@
-import { ownerChange, takenAway } from "../../../../components/machine/program/preflight/handed-over";
+import { handOverFault } from "../../../../components/recipe/effect/hand-over";
+import { takenAway } from "../../../../components/machine/program/preflight/handed-over";
 import type { PreflightTask, Remembered } from "../../../../components/machine/program/preflight/task";
 
 type Place = NonNullable<Remembered["place"]>;
@@ -70,7 +71,7 @@ test.each<[string, Record<string, Place | undefined>, Record<string, Place>, Reg
 });
 
 test("an owner that does not change says how a failed update is taken back, and what a destroy deletes", () => {
-  const { why, remedy } = ownerChange("it", "adopted", "owned")!;
+  const { why, remedy } = handOverFault("adopted", "owned")!;
   expect(why).toContain("at the end of the update, when the machine already has the new one");
   expect(remedy).toContain("if the update that changed it to adopted failed, finish that one with adopted first");
   expect(remedy).toMatch(/`pulumi destroy`, which also deletes the workloads' volumes/);

@@ -152,17 +152,11 @@ describe("refused before anything is disturbed", () => {
     );
     expect(made.machine.calls).toEqual([]);
   });
-  test("a machine that is another node than the one that would be drained", async () => {
-    const made = setup();
-    const nodes = async () => [
-      { name: "gpu-1", bootId: "boot-7", addresses: ["10.0.0.2"] },
-      { name: "gpu-2", bootId: "boot-1", addresses: ["10.0.0.1"] },
-    ];
-    Object.assign(made.bench, { nodes });
-    await refused(made, "machines.gpu-1.address: the machine at 10.0.0.1 is node gpu-2");
-  });
-  test("an owned machine that is another node than the one that would be drained", async () => {
-    const made = setup({ configuration: "owned" });
+  test.each([
+    ["a machine", {}],
+    ["an owned machine", { configuration: "owned" }],
+  ] as const)("%s that is another node than the one that would be drained", async (_, said) => {
+    const made = setup(said);
     const nodes = async () => [
       { name: "gpu-1", bootId: "boot-7", addresses: ["10.0.0.2"] },
       { name: "gpu-2", bootId: "boot-1", addresses: ["10.0.0.1"] },
