@@ -33,7 +33,7 @@ export const importTalhelper: Verb = {
           ? ""
           : imported.text,
     );
-    for (const left of imported.left) output.remark(renderFinding(left as Finding));
+    for (const left of imported.left) output.remark(renderFinding(left));
     return 0;
   },
 };
