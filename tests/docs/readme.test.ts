@@ -16,19 +16,24 @@ test("the stack that README shows is a stack that the checks accept", () => {
   expect(checkCluster(spec!)).toEqual([]);
 });
 
-test("README has every stack in its table, and no other", () => {
-  const named = [...read("README.md").matchAll(/^\| \[`([^`]+)`\]\(stacks\//gm)].map(([, name]) => name);
+test("the page of stacks has every stack in its table, and no other", () => {
+  const named = [...read("docs/stacks/README.md").matchAll(/^\| \[`([^`]+)`\]\(\.\.\/\.\.\/stacks\//gm)].map(
+    ([, name]) => name,
+  );
   expect(named.sort()).toEqual(stackNames());
 });
 
 test("every stack has a page of its own", () => {
-  const pagesOfStacks = pages.flatMap((page) => /^docs\/stacks\/(.+)\.md$/.exec(page)?.slice(1) ?? []);
+  const pagesOfStacks = pages.flatMap((page) => /^docs\/stacks\/([a-z].+)\.md$/.exec(page)?.slice(1) ?? []);
   expect(pagesOfStacks.sort()).toEqual(stackNames());
 });
 
-test("no cell of README's tables is longer than a reader can take in at once", () => {
-  const cells = read("README.md")
-    .split("\n")
+test("README has at most 900 words", () =>
+  expect(read("README.md").trim().split(/\s+/).length).toBeLessThanOrEqual(900));
+
+test("no cell of the entrance's tables is longer than a reader can take in at once", () => {
+  const cells = ["README.md", "docs/use.md", "docs/stacks/README.md"]
+    .flatMap((page) => read(page).split("\n"))
     .filter((line) => line.startsWith("|"))
     .flatMap((line) => line.split("|").map((cell) => cell.trim()));
   expect(cells.filter((cell) => cell.length > 160)).toEqual([]);
@@ -64,11 +69,10 @@ test.each(pages)("%s: every npm script that it names exists", (page) => {
   expect(named.filter((name) => !scripts.includes(name))).toEqual([]);
 });
 
-test("README makes a stack before it previews it", () => {
-  const readme = read("README.md");
-  const [init, preview] = [/^ {4}pulumi stack init/m, /^ {4}pulumi preview/m].map((command) => readme.search(command));
+test.each(["README.md", "docs/use.md"])("%s makes a stack before it updates it", (page) => {
+  const [init, update] = [/^ {4}pulumi stack init/m, /^ {4}pulumi up/m].map((command) => read(page).search(command));
   expect(init).toBeGreaterThanOrEqual(0);
-  expect(preview).toBeGreaterThan(init!);
+  expect(update).toBeGreaterThan(init!);
 });
 
 test("the oldest Node is the same everywhere that names one", () => {

@@ -4,10 +4,11 @@ import { repository } from "../../../stacks/stack-file";
 import type { Journey, JourneyPlan } from "../runs/journey";
 import { runApart } from "../support/apart";
 
-/** Blocks of commands of README's that are about the reader's own stack, comments taken off: a new stack, then an edit of it. */
+const page = fs.readFileSync(path.join(repository, "docs/use.md"), "utf8");
+
+/** Blocks of commands of the page that are about the reader's own stack, comments taken off: a new stack, then an edit of it. */
 function blocks(): string[][] {
-  const readme = fs.readFileSync(path.join(repository, "README.md"), "utf8");
-  const [, section] = /\n## Use it\n([\s\S]*?)\n## /.exec(readme)!;
+  const [, section] = /\n## The stack's file\n([\s\S]*?)\n## /.exec(page)!;
   return [...section!.matchAll(/(?:^ {4}\S.*\n)+/gm)]
     .map(([block]) =>
       block
@@ -31,7 +32,7 @@ const edit = {
 };
 
 test(
-  "README's commands lead from a running cluster to a stack that is up, and over an edit of it to the next update",
+  "the commands of docs/use.md lead from a running cluster to a stack that is up, and over an edit of it to the next update",
   async () => {
     const [first, afterEdit] = blocks() as [string[], string[]];
     const commands = [...first.filter(isRun), ...afterEdit.filter(isRun)];
@@ -39,8 +40,7 @@ test(
       ...["discover", "plan", "init", "preview", "up"],
       ...["plan", "up"],
     ]);
-    const readme = fs.readFileSync(path.join(repository, "README.md"), "utf8");
-    for (const line of policy) expect(readme).toContain(line);
+    for (const line of policy) expect(page).toContain(line);
     const steps = [...first.filter(isRun), ...policy, edit, ...afterEdit.filter(isRun)];
     const plan: JourneyPlan = { stack: "velaryon", steps };
     const { outcome } = await runApart<Journey>("journey", JSON.stringify(plan));

@@ -13,7 +13,7 @@ import type { Session } from "../../../lab/session/session";
 import { repository } from "../../../stacks/stack-file";
 import { asProgram, openLab } from "./program";
 
-/** What is asked of a run: commands of README's, and what is written into the stack's file between them. */
+/** What is asked of a run: commands of docs/use.md, and what is written into the stack's file between them. */
 export interface JourneyPlan {
   /** Stack whose machines and cluster the lab makes; its file stays out. */
   stack: string;
