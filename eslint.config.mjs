@@ -7,7 +7,16 @@ import tseslint from "typescript-eslint";
  * `[object Object]`.
  */
 export default tseslint.config(
-  { ignores: ["examples/typescript/**", "**/bin/**", "**/node_modules/**", "coverage/**", "sdk/schema.json"] },
+  {
+    ignores: [
+      "examples/typescript/**",
+      "**/bin/**",
+      "**/node_modules/**",
+      "coverage/**",
+      "sdk/schema.json",
+      "docs/.vitepress/**",
+    ],
+  },
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
   {

@@ -227,10 +227,13 @@ function section({ id, symptom, errors, cause, does, inForce, source, check }: F
     "",
     `**Remedy.** Make sure that ${does}. A stack of this package does.`,
     "",
-    ...(inForce === undefined ? [] : [`If such a stack shows it nevertheless: ${inForce}.`, ""]),
+    ...(inForce === undefined ? [] : [`If such a stack shows it nevertheless: ${fieldsAsCode(inForce)}.`, ""]),
     `Fix \`${id}\`${refused ? `; what undoes it is refused at preview by the check \`${refused.id}\`` : ""}. Source: ${source}.`,
     "",
   ].join("\n");
 }
+
+/** `machines.<name>.…` in backticks: in prose, a browser takes `<name>` for an element and shows nothing. */
+const fieldsAsCode = (text: string): string => text.replaceAll(/\b[\w.]+\.<\w+>[\w.]*\w/g, "`$&`");
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -9,7 +9,7 @@ the stack, or come from environment variables, and so does \`omniEndpoint\`, whi
 
 This page is made from the schema and the docstrings of [components/recipe/stack](../components/recipe/stack) (\`npm run schema\`). An editor
 that has the YAML language server shows the same while you write: the first line of a stack file names
-[its schema](../stacks/stack.schema.json). A field marked * is required.
+[its schema](../stacks/stack.schema.json).
 `;
 
 /** The page of every field (Markdown): a section per mapping. */
@@ -52,25 +52,29 @@ function section(owner: string, fields: Field[], schema: JsonSchema): string {
     `## ${owner === "" ? "The stack" : `\`${owner}\``}`,
     "",
     ...(owner.startsWith("pools") ? ["Every field of `machines.<name>` too, save `address` and `uuid`.", ""] : []),
-    "| field | type | default | example | what it says, and what a change causes |",
-    "|---|---|---|---|---|",
-    ...fields.map((field) => row(field, schemaAt(schema, field.path))),
+    ...fields.map((field) => entry(field, schemaAt(schema, field.path))),
+  ].join("\n");
+}
+
+function entry(field: Field, schema: JsonSchema): string {
+  const { path, required, meaning, causes } = field;
+  const facts = [
+    typeOf(schema),
+    required ? "required" : field.default === undefined ? "" : `default: ${field.default}`,
+    field.example === undefined ? "" : `example: \`${field.example}\``,
+  ];
+  return [
+    `### <a id="${anchorOf(path)}"></a>\`${path.at(-1)!}\``,
+    "",
+    `${facts.filter((fact) => fact !== "").join(" · ")}`,
+    "",
+    `${meaning}${causes ? ` **Causes** ${causes}.` : ""}`,
     "",
   ].join("\n");
 }
 
-function row(field: Field, schema: JsonSchema): string {
-  const { path, required, meaning, causes } = field;
-  return `| ${[
-    `\`${path.at(-1)!}\`${required ? "&nbsp;*" : ""}`,
-    typeOf(schema),
-    required ? "" : (field.default ?? ""),
-    field.example === undefined ? "" : `\`${field.example}\``,
-    `${meaning}${causes ? ` **Causes** ${causes}.` : ""}`,
-  ]
-    .map((cell) => cell.replaceAll("|", "\\|"))
-    .join(" | ")} |`;
-}
+/** What a link to one field ends with: `#machines-gpus-model`. */
+const anchorOf = (path: string[]): string => path.filter((part) => part !== "*" && part !== "[]").join("-");
 
 /** A schema in words. */
 function typeOf(schema: JsonSchema): string {

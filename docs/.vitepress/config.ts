@@ -1,0 +1,81 @@
+import { existsSync, statSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { withMermaid } from "vitepress-plugin-mermaid";
+
+const docs = fileURLToPath(new URL("..", import.meta.url));
+
+/** Where a reader finds what is no page, such as a stack's file: `SITE_REPOSITORY`, which the workflow sets. */
+const repository = process.env["SITE_REPOSITORY"] ?? "https://github.com/OWNER/talos-gpu";
+
+/** The address of a link in a page: pages stay in the site, everything else of the repository is looked at there. */
+function addressOf(link: string, page: string): string {
+  if (/^(?:[a-z]+:|#|\/)/.test(link)) return link;
+  const [file = "", anchor] = link.split("#", 2);
+  const target = path.resolve(docs, path.dirname(page), file);
+  if (target.startsWith(docs) && existsSync(target)) return link;
+  const kind = existsSync(target) && statSync(target).isDirectory() ? "tree" : "blob";
+  return `${repository}/${kind}/main/${path.relative(path.dirname(docs), target)}${anchor ? `#${anchor}` : ""}`;
+}
+
+export default withMermaid({
+  title: "talos-gpu",
+  description: "NVIDIA GPUs on Talos Linux, from the image to a pod that computes, with Pulumi",
+  base: process.env["SITE_BASE"] ?? "/",
+  rewrites: { "stacks/README.md": "stacks/index.md" },
+  lastUpdated: true,
+  markdown: {
+    config(md) {
+      const close = md.core.ruler;
+      close.push("repository-links", (state) => {
+        const page = (state.env as { relativePath: string }).relativePath.replace(
+          "stacks/index.md",
+          "stacks/README.md",
+        );
+        for (const { children } of state.tokens)
+          for (const token of children ?? []) {
+            const link = token.type === "link_open" ? token.attrGet("href") : null;
+            if (link !== null) token.attrSet("href", addressOf(link, page));
+          }
+      });
+    },
+  },
+  themeConfig: {
+    search: { provider: "local" },
+    outline: [2, 3],
+    socialLinks: [{ icon: "github", link: repository }],
+    nav: [
+      { text: "Use it", link: "/use" },
+      { text: "Every field", link: "/reference" },
+      { text: "Troubleshooting", link: "/troubleshooting" },
+    ],
+    sidebar: [
+      {
+        text: "Use",
+        items: [
+          { text: "Use it", link: "/use" },
+          { text: "Systems to copy from", link: "/stacks/" },
+          { text: "Every field of a stack", link: "/reference" },
+          { text: "Credentials", link: "/credentials" },
+          { text: "Fleets", link: "/fleets" },
+        ],
+      },
+      {
+        text: "When something changes or fails",
+        items: [
+          { text: "From Talos 1.12 to 1.13", link: "/migration" },
+          { text: "Troubleshooting", link: "/troubleshooting" },
+        ],
+      },
+      {
+        text: "How it works, and how that is known",
+        items: [
+          { text: "Architecture", link: "/architecture" },
+          { text: "The lab", link: "/lab" },
+          { text: "Seen on a real card", link: "/hardware" },
+          { text: "Seen with the published parts", link: "/conformance" },
+        ],
+      },
+    ],
+  },
+});
