@@ -47,22 +47,60 @@ export abstract class KubernetesApi {
       if (error instanceof CallError) throw error;
       const code = (error as { code?: unknown }).code;
       if (typeof code === "number" && code in instead) return instead[code];
-      throw this.translate(what, error, code);
+      throw typeof code === "number" ? this.answered(what, error, code) : this.unanswered(what, error);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  private translate(what: string, error: unknown, code: unknown): CallError {
+  private answered(what: string, error: unknown, code: number): CallError {
     const status = statusOf(error);
     const words = redact(messageOf(error, status), this.secrets);
-    const message = `Kubernetes: ${what}: ${words}`;
-    if (typeof code === "number") {
-      const reasons = (status?.details?.causes ?? []).flatMap(({ reason }) => reason ?? []);
-      return new Answered(problemOf(code), message, { code, words, reasons, status });
-    }
-    return new CallError(/certificate|self.signed|x509|ENOTFOUND/i.test(words) ? "refused" : "unreachable", message);
+    const reasons = (status?.details?.causes ?? []).flatMap(({ reason }) => reason ?? []);
+    return new Answered(problemOf(code), `Kubernetes: ${what}: ${words}`, { code, words, reasons, status });
   }
+
+  /** No HTTP answer: what a later try may get past is listed; all else is a fault of the credentials, or of this program, and is told at once. */
+  private unanswered(what: string, error: unknown): Error {
+    const words = redact(messageOf(error, undefined), this.secrets);
+    const missing = /^spawn (\S+) ENOENT/.exec(words)?.[1];
+    if (missing !== undefined)
+      return new CallError(
+        "refused",
+        `Kubernetes: ${what}: the kubeconfig asks ${missing} for credentials (\`exec\`), and there is no such program; install it, or give a kubeconfig with a certificate or token`,
+      );
+    if (passes(error)) return new CallError("unreachable", `Kubernetes: ${what}: ${words}`);
+    // Errors of the language are this program's own, and their stack tells where; Node's have a code, as that of an address that is no URL.
+    const isOurs = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+    if (isOurs && !("code" in error)) return error;
+    return new CallError("refused", `Kubernetes: ${what}: ${words}`);
+  }
+}
+
+/**
+ * Errors of the connection that pass: Node's codes of libuv and of its HTTP client (Node 20, lib/internal/errors.js; uv-errno). A name that
+ * is not known (ENOTFOUND) is among them: a router or DNS server may be a machine of this very cluster, and each wait has a limit.
+ */
+const passing = new Set([
+  ...[
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "ECONNABORTED",
+    "EPIPE",
+    "ETIMEDOUT",
+    "ESOCKETTIMEDOUT",
+    "EHOSTUNREACH",
+    "EHOSTDOWN",
+  ],
+  ...["ENETUNREACH", "ENETDOWN", "EAI_AGAIN", "ENOTFOUND", "ERR_STREAM_PREMATURE_CLOSE", "UND_ERR_SOCKET"],
+]);
+
+/** Whether a later try may succeed. A client may wrap the error of the connection, or tell of it in words alone. */
+function passes(error: unknown): boolean {
+  const { code, cause, message = "" } = error as { code?: unknown; cause?: unknown; message?: string };
+  if (typeof code === "string" && passing.has(code)) return true;
+  if (/socket hang up|network timeout|premature close|certificate is not yet valid/i.test(message)) return true;
+  return cause !== undefined && cause !== null && passes(cause);
 }
 
 /**
