@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { parse } from "yaml";
+import { parseAllDocuments } from "yaml";
 import { isAlive } from "./is-alive";
 
 const PREFIX = "talos-gpu-";
@@ -12,7 +12,7 @@ export class SecretFiles {
 
   constructor(root = os.tmpdir()) {
     sweep(root);
-    this.folder = fs.mkdtempSync(path.join(root, `${PREFIX}${process.pid}-`));
+    this.folder = fs.mkdtempSync(path.join(root, `${PREFIX}${process.pid}-${pidNamespace()}-`));
   }
 
   /** Writes a file and returns its path. */
@@ -32,15 +32,30 @@ export class SecretFiles {
   }
 }
 
+/** In which the number of a process means something: containers that share /tmp have one each. 0 where there is but one. */
+function pidNamespace(): string {
+  try {
+    return /\d+/.exec(fs.readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0";
+  } catch {
+    return "0";
+  }
+}
+
+/** Milliseconds after which a folder of another container's is nobody's any more: no run takes so long. */
+const FORGOTTEN = 7 * 24 * 60 * 60_000;
+
 /** Removes folders of runs that were killed before they could (the plugin kills without warning when it is cancelled). */
 function sweep(root: string): void {
   const uid = process.getuid?.();
   for (const entry of fs.readdirSync(root)) {
-    const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(entry)?.[1];
-    if (pid === undefined || isAlive(Number(pid))) continue;
+    const [, pid, namespace] = new RegExp(`^${PREFIX}(\\d+)-(\\d+)-`).exec(entry) ?? [];
+    if (pid === undefined) continue;
+    const isHere = namespace === pidNamespace();
+    if (isHere && isAlive(Number(pid))) continue;
     const folder = path.join(root, entry);
     try {
-      const { uid: owner } = fs.lstatSync(folder);
+      const { uid: owner, mtimeMs } = fs.lstatSync(folder);
+      if (!isHere && Date.now() - mtimeMs < FORGOTTEN) continue;
       if (uid === undefined || owner === uid) fs.rmSync(folder, { recursive: true, force: true });
     } catch {
       // Another run swept it at the same time.
@@ -63,9 +78,9 @@ export function secretValues(text: string): string[] {
       Object.entries(value).forEach(([name, item]) => walk(item, name));
   };
   try {
-    walk(parse(text), "");
+    for (const document of parseAllDocuments(text)) walk(document.toJS(), "");
   } catch {
-    // Not YAML, or several documents: the general patterns of the redaction still apply.
+    // Not YAML: the general patterns of the redaction still apply.
   }
   return found;
 }

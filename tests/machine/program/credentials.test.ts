@@ -1,0 +1,25 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { secretValues, SecretFiles } from "../../../components/machine/program/credentials";
+
+test("credentials of every document are known, so that no message holds them", () => {
+  const text =
+    "kind: Config\nusers: [{user: {token: first-secret}}]\n---\nkind: Config\nusers: [{user: {token: second-secret}}]\n";
+  expect(secretValues(text)).toEqual(["first-secret", "second-secret"]);
+});
+
+test("what a killed run left goes; what one in another container may still use stays, until it is a week old", () => {
+  const root = fs.mkdtempSync(path.join(os.tmpdir(), "credentials-test-"));
+  const own = new SecretFiles(root);
+  const [ours] = fs.readdirSync(root);
+  const [, , namespace] = /^(talos-gpu-\d+)-(\d+)-/.exec(ours!)!;
+  const gone = 2 ** 22 + 1; // above any process number of Linux
+  const left = [`talos-gpu-${gone}-${namespace}-dead`, `talos-gpu-${gone}-1-elsewhere`, `talos-gpu-${gone}-1-old`];
+  for (const name of left) fs.mkdirSync(path.join(root, name));
+  fs.utimesSync(path.join(root, left[2]!), 0, 0);
+  new SecretFiles(root).close();
+  expect(fs.readdirSync(root).sort()).toEqual([ours, left[1]].sort());
+  own.close();
+  fs.rmSync(root, { recursive: true });
+});
