@@ -41,7 +41,7 @@ async function main(name: string | undefined): Promise<void> {
     );
     process.stdout.write(`${JSON.stringify(await verb.run(input, means))}\n`);
   } catch (error) {
-    report(describe(error, input));
+    report(describe(error, fieldOf(name, input)));
     process.exitCode = 1;
   }
 }
@@ -68,15 +68,25 @@ function endWith(close: () => void): void {
   }
 }
 
+/** What a task is about: its machine, or the verb itself where it has several, as `preflight` and `gate` have. */
+function fieldOf(verb: string | undefined, input: string): string {
+  try {
+    const { machine } = JSON.parse(input) as { machine?: unknown };
+    if (typeof machine === "string") return `machines.${machine}`;
+  } catch {
+    // What is wrong with the task is told by the error itself.
+  }
+  return verb ?? "program";
+}
+
 /** A failed call that no phase made sense of is one that trying again does not help: credentials, mostly. */
-function describe(error: unknown, input: string): string {
+function describe(error: unknown, field: string): string {
   if (!(error instanceof CallError)) return error instanceof Error ? error.message : String(error);
   const foreign = foreignCredentials(error.message);
   if (foreign !== undefined) return new Failure([foreign]).message;
-  const name = /"machine":"([^"]+)"/.exec(input)?.[1] ?? "unknown";
   return new Failure([
     {
-      field: `machines.${name}`,
+      field,
       problem: error.message,
       why: "the program cannot go on",
       remedy:

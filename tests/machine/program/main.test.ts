@@ -220,6 +220,33 @@ test("killed without warning, its file goes with the next run", async () => {
   expect(fs.readdirSync(temporary)).toEqual([]);
 });
 
+test("what a verb of several machines fails at is not blamed on the first of them", async () => {
+  const { machine, address, schematicId, installerImage, image } = wanted;
+  const asked = {
+    machine,
+    address,
+    schematicId,
+    installerImage,
+    image,
+    configuration: "adopted",
+    gpu: true,
+    wanted: "1",
+  };
+  const nothing = {
+    omni: [],
+    installers: [],
+    namespaces: [],
+    volumes: [],
+    kubernetes: false,
+    drain: false,
+    limit: "1s",
+  };
+  const chart = { name: "gpu-operator", version: "v25.10.1", repository: "https://charts.example" };
+  const input = { ...nothing, machines: [asked], chart, mark: { annotation: "a", ours: "b" } };
+  const { stderr } = await run("preflight", input, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" });
+  expect(stderr).toMatch(/^preflight: talosctl: \/nowhere\/talosctl is not there/m);
+});
+
 test("a missing talosctl, an unknown verb and a task of another shape are said plainly", async () => {
   expect((await run("upgrade", wanted, { TALOS_GPU_TALOSCTL: "/nowhere/talosctl" })).stderr).toContain(
     "install talosctl of the machine's minor release",
