@@ -12,11 +12,14 @@ const gpuResource = "nvidia.com/gpu";
 export function resourceNameOf(sharing: SharingSpec | undefined, machines: MachineFacts[]): string {
   if (sharing?.timeSlicing?.renameByDefault) return `${gpuResource}.shared`;
   if (sharing?.mig?.strategy === "mixed") {
-    const names = machines.flatMap((machine) => Object.keys(allocatableOf(machine, sharing)));
-    return names.sort()[0] ?? gpuResource;
+    const names = new Set(machines.flatMap((machine) => Object.keys(allocatableOf(machine, sharing))));
+    return [...names].sort((a, b) => sizeOf(a) - sizeOf(b) || a.localeCompare(b))[0] ?? gpuResource;
   }
   return gpuResource;
 }
+
+/** Memory of a MIG device in GB, from its resource's name; a whole card has none, and comes first. */
+const sizeOf = (resource: string): number => Number(/\.(\d+)gb/.exec(resource)?.[1] ?? 0);
 
 /** Resource of a MIG device with the strategy mixed. Source: k8s-device-plugin, internal/resource (`mig-<profile>`, `+` as `.`). */
 function migResource(profile: string): string {

@@ -36,6 +36,18 @@ test("time slicing under another name", () => {
   expect(plan.machines[0]?.allocatable).toEqual({ "nvidia.com/gpu.shared": 6 });
 });
 
+test("with mixed MIG, workloads get the smallest devices by memory, not by the alphabet", () => {
+  const spec = oneMachine(
+    "v1.12.6",
+    { gpus: [{ model: "A100-SXM4-40GB" }] },
+    { gpuOperator: { version: "v26.3.3" }, sharing: { mig: { strategy: "mixed", profile: "all-balanced" } } },
+  );
+  const [first] = Object.values(spec.machines);
+  const larger = { ...first!, address: "10.0.0.99", gpus: [{ model: "A100-SXM4-80GB" }] };
+  const both = planCluster({ ...spec, machines: { ...spec.machines, larger } });
+  expect(both.kubernetes.resourceName).toBe("nvidia.com/mig-1g.5gb");
+});
+
 test("time slicing of MIG devices", () => {
   const mig = { strategy: "single", profile: "1g.12gb" } as const;
   expect(shared({ mig, timeSlicing: { replicas: 2 } }).machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": 28 });
