@@ -5,7 +5,7 @@ import { KubernetesApi } from "../../../../components/machine/program/kubernetes
 jest.mock("../../../../components/machine/program/kubernetes/client", () => ({ client: jest.fn() }));
 
 /** What a request makes of an error of the client. */
-async function madeOf(error: unknown): Promise<{ problem?: string; message: string }> {
+async function madeOf(error: Error): Promise<{ problem?: string; message: string }> {
   jest.mocked(client).mockReturnValue({ CoreV1Api: class {} } as unknown as ReturnType<typeof client>);
   const config = { makeApiClient: () => ({ readNode: () => Promise.reject(error) }) } as unknown as KubeConfig;
   const api = new (class extends KubernetesApi {
