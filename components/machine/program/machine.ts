@@ -15,15 +15,23 @@ export interface Machine {
   read(path: string): Promise<string | undefined>;
   /** State of every service by name, e.g. `Running`. */
   services(): Promise<Record<string, string>>;
+  /** Lines of the console of this boot, as far as the kernel still has them. */
+  console(): Promise<string[]>;
   /** Why its boot does not go on, in Talos' own lines; empty when it does. */
   bootErrors(): Promise<string[]>;
+  /** Whether it runs an upgrade that Talos has not confirmed yet: a boot that fails then goes back to the image of before. */
+  isUnconfirmed(): Promise<boolean>;
   configurations(): Promise<Configurations>;
   /** Makes `configuration` the one of the next boot; nothing changes before. */
   stage(configuration: string): Promise<void>;
   /** Puts `configuration` into effect at once, without a reboot; refused when it needs one. */
   activate(configuration: string): Promise<void>;
-  /** Brings the installer onto the machine. */
-  pull(image: string, limit: number): Promise<void>;
+  /**
+   * Brings the installer onto the machine.
+   *
+   * @param stop ends the call, which then fails as one that got no answer.
+   */
+  pull(image: string, limit: number, stop?: AbortSignal): Promise<void>;
   /** Starts the upgrade; resolves when the machine has taken it on. It then reboots by itself. */
   upgrade(image: string, api: UpgradeApi, limit: number): Promise<void>;
   /** Starts a reboot. */
@@ -48,6 +56,8 @@ export type UpgradeApi = "lifecycle" | "legacy";
 export interface MachineStatus {
   /** E.g. `running`, `booting`, `upgrading`, `rebooting`, `maintenance`. */
   stage: string;
+  /** Whether all is up that this stage needs. */
+  ready: boolean;
   /** What keeps it from being ready, in Talos' words. */
   unmet: string[];
 }

@@ -14,16 +14,14 @@ export interface Differences {
   configuration: boolean;
   /** It has modules of NVIDIA's: a changed parameter of a loaded module is taken on and has no effect before a boot (talos, kernel_module_spec.go). */
   gpu: boolean;
-  /** Its boot has ended in a pause, which only another boot ends. Only the machine itself tells. Default false. */
-  paused?: boolean;
 }
 
 /**
  * The one rule of who reboots. The upgrade program acts by it on what it sees of a machine; a preview says by it what the
  * program will do.
  */
-export function wayOf({ image, configuration, gpu, paused = false }: Differences): Way {
-  if (image || (configuration && (gpu || paused))) return "reboot";
+export function wayOf({ image, configuration, gpu }: Differences): Way {
+  if (image || (configuration && gpu)) return "reboot";
   return configuration ? "live" : "none";
 }
 

@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import type { RunningImage } from "../../../recipe/machine/losses";
-import { bootErrorsOf } from "./boot-errors";
+import { bootErrorsOf, consoleLines } from "./console";
 import { installArgs, takesImageArgs } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../credentials";
@@ -35,7 +35,11 @@ export class TalosMachine implements Machine {
   async status(): Promise<MachineStatus> {
     const [status] = parseResources(await this.ask("get", "machinestatus", "-o", "json"));
     const unmet: { name: string; reason: string }[] = status?.spec?.status?.unmetConditions ?? [];
-    return { stage: status?.spec?.stage ?? "unknown", unmet: unmet.map(({ name, reason }) => `${name}: ${reason}`) };
+    return {
+      stage: status?.spec?.stage ?? "unknown",
+      ready: status?.spec?.status?.ready === true,
+      unmet: unmet.map(({ name, reason }) => `${name}: ${reason}`),
+    };
   }
 
   async bootId(): Promise<string> {
@@ -83,8 +87,18 @@ export class TalosMachine implements Machine {
     };
   }
 
+  async console(): Promise<string[]> {
+    return consoleLines(await this.ask("dmesg")); // where Talos writes as well, and which is of this boot alone
+  }
+
   async bootErrors(): Promise<string[]> {
-    return bootErrorsOf(await this.ask("dmesg")); // where Talos writes as well, and which is of this boot alone
+    return bootErrorsOf(await this.console());
+  }
+
+  async isUnconfirmed(): Promise<boolean> {
+    // The installer names there what to go back to; Talos reads it at boot, and drops it once the machine runs and is ready (talos
+    // v1.13.0, pkg/machinery/meta/constants.go, and controllers/runtime/drop_upgrade_fallback.go).
+    return (await this.resources("metakeys")).some(({ metadata }) => metadata.id === "0x06");
   }
 
   async read(path: string): Promise<string | undefined> {
@@ -122,9 +136,10 @@ export class TalosMachine implements Machine {
     return this.apply("no-reboot", configuration);
   }
 
-  async pull(image: string, limit: number): Promise<void> {
+  async pull(image: string, limit: number, stop?: AbortSignal): Promise<void> {
     // The installer runs in the system containerd (talos v1.12.6 internal/pkg/install/pull.go); talosctl's default is the CRI's.
-    await this.call(limit, "image", "pull", image, "--namespace", "system");
+    const args = ["image", "pull", image, "--namespace", "system", "--nodes", this.address];
+    await this.talosctl.run(args, limit, stop);
   }
 
   async upgrade(image: string, api: UpgradeApi, limit: number): Promise<void> {

@@ -10,7 +10,8 @@ export function parseResources(text: string): Resource[] {
 
 /** A resource of Talos, as `talosctl get -o json` prints it. */
 export interface Resource {
-  metadata: { id: string };
+  /** A number where Talos' own ID is one, as with extensions. */
+  metadata: { id: string | number };
   spec: any;
 }
 

@@ -44,9 +44,10 @@ export class Talosctl {
    * Runs one command and returns its standard output.
    *
    * @param atMost milliseconds after which it is ended, and counts as unreachable.
+   * @param stop ends it before that, which counts as unreachable too.
    * @throws CallError with the end of its standard error, free of secrets.
    */
-  run(args: readonly string[], atMost: number): Promise<string> {
+  run(args: readonly string[], atMost: number, stop?: AbortSignal): Promise<string> {
     const { most = atMost, processes = asChild } = this.options;
     const limit = Math.min(most, atMost);
     return new Promise((resolve, reject) => {
@@ -64,17 +65,20 @@ export class Talosctl {
       const output: Buffer[] = [];
       const errors: Buffer[] = [];
       let late = false;
-      const timer = setTimeout(() => {
+      const cut = (): void => {
         late = true;
         processes.end(child);
         // Whatever it started may still hold its output open; nobody waits for that.
         child.stdout!.destroy();
         child.stderr!.destroy();
-      }, limit);
+      };
+      const timer = setTimeout(cut, limit);
+      stop?.addEventListener("abort", cut);
       child.stdout!.on("data", (chunk: Buffer) => output.push(chunk));
       child.stderr!.on("data", (chunk: Buffer) => errors.push(chunk));
       const end = (): void => {
         clearTimeout(timer);
+        stop?.removeEventListener("abort", cut);
         this.children.delete(child);
       };
       child.on("error", (error: NodeJS.ErrnoException) => {
@@ -88,7 +92,7 @@ export class Talosctl {
           reject(
             new CallError(
               "unreachable",
-              `${name} ${args[0]} did not end within ${formatDuration(limit)}${quote(text)}`,
+              `${name} ${args[0]} ${stop?.aborted ? "did not come on, and was ended" : `did not end within ${formatDuration(limit)}`}${quote(text)}`,
             ),
           );
         else if (code === 0) resolve(Buffer.concat(output).toString());

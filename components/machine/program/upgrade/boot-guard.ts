@@ -25,6 +25,8 @@ export interface BootGuardOptions {
 export class BootGuard {
   /** Boot id of the first boot that was seen paused. */
   private pausedBoot?: string;
+  /** Why the last boot that was seen paused did not go on. */
+  problem?: string;
 
   constructor(
     private readonly machine: Machine,
@@ -74,23 +76,28 @@ export class BootGuard {
     const problem = await this.erring();
     if (problem === undefined) {
       const driverless = await this.withoutModules();
-      if (driverless !== undefined) throw this.failure(driverless);
+      if (driverless !== undefined) throw await this.failure(driverless);
       return undefined;
     }
     const bootId = await this.machine.bootId();
     const again = this.pausedBoot !== undefined && this.pausedBoot !== bootId;
-    if (again || pauseOf(problem) > left) throw this.failure(problem);
+    this.problem = problem;
+    if (again || pauseOf(problem) > left) throw await this.failure(problem);
     if (this.pausedBoot === undefined) this.options.report(`${problem}; ${this.options.remedy}`);
     this.pausedBoot = bootId;
     return problem;
   }
 
   /** That a boot does not go on, and nothing that waits for the next one changes that. */
-  failure(problem: string): Failure {
+  async failure(problem: string): Promise<Failure> {
     const { name, remedy } = this.options;
     const why =
-      "Talos gives such a boot up after a while and reboots, again and again, until its configuration is another one";
-    return new Failure([{ field: `machines.${name}`, problem, why, remedy: `${remedy}; then run again` }]);
+      "Talos gives such a boot up after 5 to 35 minutes and reboots, again and again, until its configuration is another one";
+    const takesBack = await this.machine.isUnconfirmed().catch(() => false);
+    const then = takesBack
+      ? "that reboot also goes back to the image of before, since Talos has not confirmed the upgrade: then run again, which upgrades with one more reboot"
+      : "then run again";
+    return new Failure([{ field: `machines.${name}`, problem, why, remedy: `${remedy}; ${then}` }]);
   }
 }
 

@@ -1,8 +1,8 @@
 import { formatDuration } from "../../duration";
 import { LimitReached, waitFor, type Clock } from "../clock";
-import { CallError, Failure } from "../failure";
+import { CallError, Failure, isTransient } from "../failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
-import type { Cluster, PodState } from "../machine";
+import type { Cluster, Machine, PodState } from "../machine";
 import type { Report } from "../progress";
 import { bringsOf, CORDONED_BY, giveUp } from "../kubernetes/cordon-mark";
 
@@ -104,6 +104,22 @@ export async function drain({ cluster, clock, node, brings, limit, poll, report 
       }),
     );
   }
+}
+
+/**
+ * Whether nothing of Kubernetes runs on the machine, and its API does not answer: a control plane whose own boot is paused serves no API
+ * that could be asked for a drain, and has nothing to drain.
+ */
+export async function runsNothing(machine: Machine, { cluster, node }: Draining): Promise<boolean> {
+  const { cri, kubelet } = await machine.services();
+  if (cri === "Running" || kubelet === "Running") return false;
+  return cluster.node(node).then(
+    () => false,
+    (error: unknown) => {
+      if (!isTransient(error)) throw error;
+      return true;
+    },
+  );
 }
 
 /** Makes the node schedulable again if this program cordoned it, once it is ready. */

@@ -70,20 +70,25 @@ export interface Rebooting {
   start: (limit: number) => Promise<void>;
   bootId: string;
   limit: number;
+  /** Milliseconds that a machine which runs has to get ready. */
+  settling: number;
   poll: number;
 }
 
 /**
- * Starts the reboot and waits until the machine runs after it. Talos tells neither whether it went well nor when.
+ * Starts the reboot and waits until the machine runs after it and is ready. Talos tells neither whether it went well nor when, and confirms
+ * an upgrade only then: before, another reboot or a boot that fails takes it back (talos v1.13.0, controllers/runtime/
+ * drop_upgrade_fallback.go). One that does not get ready is left to the phases that look at what it lacks.
  *
  * @returns whether it was asked for: a machine whose boot is paused may begin anew by itself before that.
  */
 export async function reboot(rebooting: Rebooting): Promise<boolean> {
-  const { task, machine, clock, report, guard, start, bootId, limit, poll } = rebooting;
+  const { task, machine, clock, report, guard, start, bootId, limit, settling, poll } = rebooting;
   const end = clock.now() + limit;
   let drops = 0;
   let asked = false;
   let accepted = false;
+  let runsSince: number | undefined;
   try {
     return await waitFor(clock, {
       what: `machine ${task.machine} to run after the reboot`,
@@ -91,10 +96,19 @@ export async function reboot(rebooting: Rebooting): Promise<boolean> {
       poll,
       look: async () => {
         if ((await machine.bootId()) !== bootId) {
-          const { stage, unmet } = await machine.status();
-          if (stage === "running") return { done: asked };
+          const { stage, ready, unmet } = await machine.status();
+          const lacks = unmet.length > 0 ? `: ${unmet.join(", ")}` : "";
+          if (stage === "running") {
+            runsSince ??= clock.now();
+            if (ready) return { done: asked };
+            if (clock.now() + poll < Math.min(runsSince + settling, end)) return { not: `not ready${lacks}` };
+            report(
+              `warning: ${task.machine}: it runs and is not ready${lacks}; until it is, another reboot or a boot that fails takes an upgrade back`,
+            );
+            return { done: asked };
+          }
           const stopped = await guard.look(end - clock.now());
-          return { not: stopped ?? `booted, stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
+          return { not: stopped ?? `booted, stage ${stage}${lacks}` };
         }
         if (accepted) return { not: "the boot id has not changed" };
         const { stage } = await machine.status();

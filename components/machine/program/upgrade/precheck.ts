@@ -1,5 +1,6 @@
 import * as semver from "semver";
 import { minorsBetween, upgradePathFault } from "../../../recipe/effect/upgrade-path";
+import type { Way } from "../../../recipe/effect/way";
 import { losses, type NextImage } from "../../../recipe/machine/losses";
 import { unheardArgs } from "../../../recipe/machine/unheard-args";
 import { formatDuration } from "../../duration";
@@ -13,6 +14,7 @@ import type { UpgradeTask } from "../task";
 import { checkControlPlanes } from "./control-planes";
 import type { Workbench } from "./install";
 import { type Observed, runsImage } from "./verify";
+import { isSameImage } from "./waiting-image";
 
 /**
  * How far talosctl's minor release may be from the machine's: older misses methods, much newer asks for ones that are not
@@ -25,6 +27,16 @@ const CLIENT_BEHIND = 1;
 export const CLIENT_AHEAD = 3;
 
 type Findings = ConstructorParameters<typeof Failure>[0];
+
+/** What a machine was found to be. */
+export interface Compared {
+  before: Observed;
+  way: Way;
+  /** Whether its boot is paused. */
+  paused: boolean;
+  /** Image that is installed and waits for its next boot. */
+  waiting: string | undefined;
+}
 
 /** What the wait for a machine needs. */
 export interface Reaching {
@@ -75,7 +87,7 @@ export async function reach({ machine, clock, task, guard, limit, poll }: Reachi
 function unlessInstalling({ installs }: Reaching["task"]): (error: unknown) => MachineStatus {
   return (error) => {
     if (installs && error instanceof CallError && /unknown authority/.test(error.message))
-      return { stage: "maintenance", unmet: [] };
+      return { stage: "maintenance", ready: false, unmet: [] };
     throw error;
   };
 }
@@ -145,16 +157,33 @@ export async function checkImage(
   ];
 }
 
+/** Refuses to install over an image that waits for its boot and is not the wanted one, and to reboot into it. */
+function checkWaiting({ machine, address, installerImage }: UpgradeTask, waiting: string | undefined): Findings {
+  if (waiting === undefined || isSameImage(waiting, installerImage)) return [];
+  return [
+    {
+      field: `machines.${machine}`,
+      problem: `another image than the wanted one is installed on it and waits for its boot: ${waiting}`,
+      why: "a reboot would bring that one, and another installation would remove the image that runs, the only one of which is known that it boots",
+      remedy: `\`talosctl -n ${address} rollback\` goes back to the image that runs, \`talosctl -n ${address} reboot\` on to the other one, either by a reboot without a drain; then run again`,
+    },
+  ];
+}
+
 /** Milliseconds for Kubernetes to list its nodes: where it does not, the drain tells. */
 const NODES = 60_000;
 
 /** Whether the machine is the node of its name, which is the one that is drained. */
-async function checkNode(task: UpgradeTask, { machine, nodes, clock, report }: Workbench): Promise<Findings> {
+async function checkNode(
+  task: UpgradeTask,
+  { machine, nodes, clock, report }: Workbench,
+  paused: boolean,
+): Promise<Findings> {
   if (nodes === undefined) return [];
   const poll = task.pollSeconds * 1_000;
   const what = "the nodes of the cluster";
   const listed = await waitFor(clock, {
-    ...{ what, limit: NODES, poll },
+    ...{ what, limit: paused ? poll : NODES, poll }, // the API server may wait for this very boot
     look: async () => ({ done: await nodes() }),
   }).catch((error: unknown): AskedNode[] => {
     if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
@@ -168,20 +197,19 @@ async function checkNode(task: UpgradeTask, { machine, nodes, clock, report }: W
  * Everything that is looked at before a machine is disturbed; throws with all that is wrong.
  *
  * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
- * @param paused whether the machine's boot is paused.
  */
 export async function precheck(
   task: UpgradeTask,
   bench: Workbench,
-  before: Observed,
+  { before, paused, waiting }: Compared,
   brought: string | undefined,
-  paused: boolean,
 ): Promise<void> {
   const findings = [
     ...checkClient(bench.clientVersion, before.talosVersion, task.talosVersion),
     ...checkPath(task.machine, before.talosVersion, task.talosVersion),
     ...(await checkControlPlanes(task, bench, paused)),
-    ...(await checkNode(task, bench)),
+    ...(await checkNode(task, bench, paused)),
+    ...checkWaiting(task, waiting),
     ...(runsImage(before, task) ? [] : await checkImage(task, bench.machine, before.schematicId, brought)),
   ];
   if (task.drain && bench.cluster === undefined) {

@@ -1,18 +1,17 @@
-import * as semver from "semver";
-import { wayOf, type Way } from "../../../recipe/effect/way";
+import { wayOf } from "../../../recipe/effect/way";
 import { formatDuration, parseDuration } from "../../duration";
-import type { UpgradeApi } from "../machine";
 import { Phases } from "../progress";
 import type { UpgradeResult, UpgradeTask } from "../task";
 import { BootGuard } from "./boot-guard";
-import { drain, uncordon, type Draining } from "./drain";
+import { drain, runsNothing, uncordon, type Draining } from "./drain";
 import { awaitCordonWord, earlierRun, type EarlierRun } from "./earlier";
 import { pull, reboot, type Workbench } from "./install";
 import { join } from "./join";
 import { applyLive } from "./live";
 import { patiently, patienceOf, type Asked } from "./patience";
 import type { UpgradePhase } from "./phases";
-import { precheck, reach } from "./precheck";
+import { precheck, reach, type Compared } from "./precheck";
+import { apiOf, isSameImage, waitingImage } from "./waiting-image";
 import {
   driverProblems,
   imageFailure,
@@ -24,9 +23,6 @@ import {
   verifyDriver,
   type Observed,
 } from "./verify";
-
-/** First release with LifecycleService.Upgrade. */
-const LIFECYCLE_SINCE = "1.13.0-beta.0";
 
 /** One run of the upgrade program on one machine: its phases, each with its limit. Every one looks at the machine first. */
 export class UpgradeRun {
@@ -47,7 +43,7 @@ export class UpgradeRun {
     this.limits = limitsOf(task);
     this.guard = new BootGuard(machine, {
       name: task.machine,
-      remedy: `correct what the machine's configuration says there (\`talosctl -n ${task.address} edit machineconfig\` ends the pause) or the stack's part of it`,
+      remedy: `correct what the machine's configuration says there (\`talosctl -n ${task.address} edit machineconfig\`, which ends the pause by a reboot) or the stack's part of it`,
       report,
     });
     const { machine: node, schematicId: brings } = task;
@@ -91,8 +87,8 @@ export class UpgradeRun {
     );
   }
 
-  /** What the machine runs, how it comes to what it shall run, and whether its boot is paused still. */
-  async compare(paused: string | undefined): Promise<{ before: Observed; way: Way; paused: boolean }> {
+  /** What the machine runs and what waits for its boot, how it comes to what it shall run, and whether its boot is paused still. */
+  async compare(paused: string | undefined): Promise<Compared> {
     const { task } = this;
     const before = await this.phases.run(
       "compare",
@@ -101,7 +97,7 @@ export class UpgradeRun {
     );
     if (paused !== undefined) {
       if (!before.staged) {
-        if ((await this.patiently(() => this.guard.paused())) !== undefined) throw this.guard.failure(paused);
+        if ((await this.patiently(() => this.guard.paused())) !== undefined) throw await this.guard.failure(paused);
         // The machine's own reboot came in between, with a configuration that was corrected meanwhile.
         return this.compare(await this.reach({ maybeDown: true }));
       }
@@ -113,9 +109,13 @@ export class UpgradeRun {
       image: !runsImage(before, task),
       configuration: before.staged,
       gpu: task.modules.length > 0,
-      paused: paused !== undefined,
     });
-    return { before, way, paused: paused !== undefined };
+    const waiting = await this.patiently(() => waitingImage(this.bench.machine, before.talosVersion));
+    if (way === "none" && waiting !== undefined && !isSameImage(waiting, task.installerImage))
+      this.bench.report(
+        `warning: ${task.machine}: ${waiting} is installed there, so the next boot brings another image`,
+      );
+    return { before, way, paused: paused !== undefined, waiting };
   }
 
   /** Whether the driver is loaded as it shall be. */
@@ -124,9 +124,9 @@ export class UpgradeRun {
   }
 
   /** Looks whether it can be done, before anything is disturbed. */
-  async precheck(before: Observed, brought: string | undefined, paused: boolean): Promise<void> {
+  async precheck(compared: Compared, brought: string | undefined): Promise<void> {
     await this.phases.run("precheck", "talosctl, upgrade path, etcd, credentials, what the machine would lose", () =>
-      this.patiently(() => precheck(this.task, this.bench, before, brought, paused)),
+      this.patiently(() => precheck(this.task, this.bench, compared, brought)),
     );
   }
 
@@ -138,40 +138,92 @@ export class UpgradeRun {
   }
 
   /**
+   * Ends a paused boot by a reboot into the corrected configuration that waits. Nothing is installed in the pause: Talos counts the boot as
+   * failed, and takes back at its end an upgrade that it has not confirmed, also one that was installed just now (seen on Talos v1.13.0;
+   * talos v1.13.0, internal/app/machined/main.go, handle, and revert.go).
+   */
+  async leavePause(before: Observed): Promise<void> {
+    const { task, bench } = this;
+    const takesBack = await this.patiently(() => bench.machine.isUnconfirmed());
+    const { draining } = this;
+    if (draining !== undefined && (await this.patiently(() => runsNothing(bench.machine, draining))))
+      bench.report("drain: none, since nothing of Kubernetes runs on the machine, and its API does not answer");
+    else await this.drain();
+    const back = takesBack ? ", which goes back to the image of before: Talos had not confirmed the upgrade" : "";
+    await this.rebootBy(
+      `rebooting into the corrected configuration${back}`,
+      before,
+      () => bench.machine.reboot(),
+      ({ staged }) => !staged,
+    );
+    const after = await this.observed();
+    if (after.staged) throw stillStaged(task);
+    if (isOther(before, after))
+      bench.report(
+        `reboot: Talos took the upgrade back whose boot had failed, and runs ${after.talosVersion} of before`,
+      );
+  }
+
+  /**
    * One boot into the wanted image and configuration: the installer pulled and the node drained before it.
    *
    * @returns what the machine runs then.
    */
-  async reboot(before: Observed): Promise<Observed> {
-    const { task, bench, limits, draining } = this;
-    const rightImage = runsImage(before, task);
-    if (!rightImage)
+  async reboot({ before, waiting }: Compared): Promise<Observed> {
+    const { task, bench, limits } = this;
+    const { machine } = bench;
+    const api = apiOf(before.talosVersion);
+    const isInstalled = isSameImage(waiting, task.installerImage);
+    if (!runsImage(before, task) && !isInstalled)
       await this.phases.run("pull", `installer ${task.installerImage}, up to ${formatDuration(limits.pull)}`, () =>
         pull(task, bench, limits.pull),
       );
-    if (task.drain && draining !== undefined)
-      bench.report(
-        await this.phases.run("drain", `evicting pods, up to ${formatDuration(limits.drain)}`, () => drain(draining)),
-      );
-    const api = apiOf(before.talosVersion);
-    const doing = rightImage
+    await this.drain();
+    const doing = runsImage(before, task)
       ? "rebooting once, to activate the staged configuration"
-      : `upgrading through the ${api} API`;
-    const start = (limit: number): Promise<void> =>
-      rightImage ? bench.machine.reboot() : bench.machine.upgrade(task.installerImage, api, limit);
-    await this.phases.run(
-      "reboot",
-      `${doing}; waiting up to ${formatDuration(limits.reboot)} for a new boot id`,
-      async () => {
-        if (await this.bootOnce(start)) return;
-        const now = await this.observed();
-        if (!runsImage(now, task) || now.staged) await this.bootOnce(start);
-      },
-    );
+      : isInstalled
+        ? "rebooting once, into the image that is installed already"
+        : `upgrading through the ${api} API`;
+    const start = async (now: Observed, limit: number): Promise<void> => {
+      const installs =
+        !runsImage(now, task) && !isSameImage(await waitingImage(machine, now.talosVersion), task.installerImage);
+      return installs ? machine.upgrade(task.installerImage, api, limit) : machine.reboot();
+    };
+    await this.rebootBy(doing, before, start, (now) => runsImage(now, task) && !now.staged);
     const after = await this.observed();
-    if (!runsImage(after, task)) throw imageFailure(task, before, after);
+    if (!runsImage(after, task)) throw imageFailure(task, before, after, this.guard.problem);
     if (after.staged) throw stillStaged(task);
     return after;
+  }
+
+  /** Evicts the node's pods, where the stack wants it. */
+  private async drain(): Promise<void> {
+    const { task, bench, limits, draining } = this;
+    if (!task.drain || draining === undefined) return;
+    bench.report(
+      await this.phases.run("drain", `evicting pods, up to ${formatDuration(limits.drain)}`, () => drain(draining)),
+    );
+  }
+
+  /**
+   * The phase of a reboot.
+   *
+   * @param isDone whether nothing is left to reboot for, where the machine began anew by itself before it was asked.
+   */
+  private async rebootBy(
+    doing: string,
+    before: Observed,
+    start: (now: Observed, limit: number) => Promise<void>,
+    isDone: (now: Observed) => boolean,
+  ): Promise<void> {
+    const { bench, limits } = this;
+    const says = `${doing}; waiting up to ${formatDuration(limits.reboot)} for a new boot id`;
+    await this.phases.run("reboot", says, async () => {
+      const end = bench.clock.now() + limits.reboot;
+      if (await this.bootOnce((limit) => start(before, limit), limits.reboot)) return;
+      const now = await this.observed();
+      if (!isDone(now)) await this.bootOnce((limit) => start(now, limit), end - bench.clock.now());
+    });
   }
 
   /** Waits for modules, driver and extension services. */
@@ -222,11 +274,12 @@ export class UpgradeRun {
     return this.patiently(() => observe(this.bench.machine));
   }
 
-  private async bootOnce(start: (limit: number) => Promise<void>): Promise<boolean> {
+  private async bootOnce(start: (limit: number) => Promise<void>, limit: number): Promise<boolean> {
     const { task, guard, poll } = this;
     const { machine, clock, report } = this.bench;
     const bootId = await this.patiently(() => machine.bootId());
-    return reboot({ task, machine, clock, report, guard, start, bootId, limit: this.limits.reboot, poll });
+    const settling = this.limits.verify;
+    return reboot({ task, machine, clock, report, guard, start, bootId, limit, settling, poll });
   }
 
   private get asked(): Asked {
@@ -239,9 +292,8 @@ export class UpgradeRun {
   }
 }
 
-function apiOf(running: string): UpgradeApi {
-  return semver.gte(running, LIFECYCLE_SINCE) ? "lifecycle" : "legacy";
-}
+const isOther = (a: Observed, b: Observed): boolean =>
+  a.talosVersion !== b.talosVersion || a.schematicId !== b.schematicId;
 
 function limitsOf({ timeouts }: UpgradeTask): Record<keyof UpgradeTask["timeouts"], number> {
   return {

@@ -139,8 +139,12 @@ export async function verifyDriver({ machine, task, clock, guard, limit, poll }:
   }
 }
 
-/** Says what is wrong when the machine came back with another image than the wanted one. */
-export function imageFailure(task: UpgradeTask, before: Observed, after: Observed): Failure {
+/**
+ * Says what is wrong when the machine came back with another image than the wanted one.
+ *
+ * @param paused why a boot of the new image did not go on, if that was seen.
+ */
+export function imageFailure(task: UpgradeTask, before: Observed, after: Observed, paused?: string): Failure {
   const rolledBack = semver.eq(after.talosVersion, before.talosVersion) && after.schematicId === before.schematicId;
   const now = `${after.talosVersion}, schematic ${after.schematicId ?? "none"}`;
   return new Failure([
@@ -150,7 +154,9 @@ export function imageFailure(task: UpgradeTask, before: Observed, after: Observe
         ? `Talos rolled back: after the reboot it runs the old image (${now})`
         : `after the reboot it runs another image (${now}) than ${task.talosVersion}, schematic ${task.schematicId}`,
       why: rolledBack
-        ? "the new image did not boot, so the boot loader went back to the other one"
+        ? paused === undefined
+          ? "the new image did not boot, so the boot loader went back to the other one"
+          : `the boot of the new image failed (${paused}), and Talos then takes back what it has not confirmed`
         : "somebody else changes the machine, or the installer image is not what its name says",
       remedy: `look at \`talosctl -n ${task.address} dmesg\` and the console of that boot, and run again when the cause is gone; its node stays cordoned until then if it was drained`,
     },

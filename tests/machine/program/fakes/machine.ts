@@ -14,7 +14,8 @@ const NVIDIA: Record<string, string> = { [schematics.gpu]: "570.211.01", [schema
 
 /**
  * A machine in memory. Emulates what the phases depend on: an upgrade takes an image on, then the machine goes down and
- * comes back with a new boot id and whatever was staged, with the old image after a rollback.
+ * comes back with a new boot id and whatever was staged, with the old image after a rollback. What Talos takes back, keeps on its disk
+ * and says in its console is as seen on Talos v1.13.0.
  */
 export class FakeMachine implements Machine {
   talosVersion = "v1.12.4";
@@ -32,6 +33,19 @@ export class FakeMachine implements Machine {
   /** Whether the driver of the running image is loaded, given that the configuration asks for it. */
   driverWorks = true;
   rollback = false;
+  /** Seconds that a machine which runs takes to be ready. */
+  readyAfter = 0;
+  /** Lines of its console. */
+  lines: string[] = [];
+  /** Images on its disk. */
+  disk: string[] = [];
+  /** Whether the caller of the newer API is cut off before it asks for the reboot. */
+  cutOff = false;
+  /** What the next boot brings, where that is not what runs. */
+  private next: string | undefined;
+  /** What a boot that fails goes back to. */
+  private fallback: string | undefined;
+  private runsSince = 0;
   /** Whether what is staged takes effect only at boot. */
   needsBoot = false;
   /** Calls of `pull` that never come back. */
@@ -62,7 +76,10 @@ export class FakeMachine implements Machine {
     return this.ask("version", () => this.talosVersion);
   }
   async status(): Promise<MachineStatus> {
-    return this.ask("status", () => ({ stage: this.stageName, unmet: this.unmet }));
+    return this.ask("status", () => {
+      const ready = this.stageName === "running" && this.clock.now() >= this.runsSince + this.readyAfter * 1_000;
+      return { stage: this.stageName, ready, unmet: ready ? [] : this.unmet };
+    });
   }
   async bootId(): Promise<string> {
     return this.ask("bootId", () => `boot-${this.boots}`);
@@ -85,10 +102,17 @@ export class FakeMachine implements Machine {
   async services(): Promise<Record<string, string>> {
     return this.ask("services", () => ({
       ...(this.etcdState === undefined ? {} : { etcd: this.etcdState }),
+      ...(this.bootProblems.length > 0 ? {} : { cri: "Running", kubelet: "Running" }),
       ...(NVIDIA[this.schematicId ?? ""] === undefined
         ? {}
         : { "ext-nvidia-persistenced": this.loadedDriver() === undefined ? "Waiting" : "Running" }),
     }));
+  }
+  async console(): Promise<string[]> {
+    return this.ask("console", () => this.lines);
+  }
+  async isUnconfirmed(): Promise<boolean> {
+    return this.ask("isUnconfirmed", () => this.fallback !== undefined && this.next === undefined);
   }
   async bootErrors(): Promise<string[]> {
     return this.ask("bootErrors", () => this.bootProblems);
@@ -105,15 +129,23 @@ export class FakeMachine implements Machine {
       this.active = this.persistent = configuration;
     });
   }
-  async pull(image: string, limit: number): Promise<void> {
+  async pull(image: string, limit: number, stop?: AbortSignal): Promise<void> {
     if (this.hangingPulls-- > 0) {
-      await this.clock.sleep(limit); // as talosctl is ended at its limit
+      const end = this.clock.now() + limit;
+      while (this.clock.now() < end && !stop?.aborted) await this.clock.sleep(1_000); // as talosctl is ended at its limit
       throw new CallError("unreachable", `talosctl image did not end within ${limit} ms`);
     }
     return this.act(`pull ${image}`, () => {});
   }
   async upgrade(image: string, api: UpgradeApi): Promise<void> {
-    return this.act(`upgrade ${api}`, () => this.goDown(image));
+    return this.act(`upgrade ${api}`, () => {
+      this.install(image);
+      if (api === "legacy") return this.goDown();
+      this.lines.push(`starting upgrade: installer_image=${image}, disk=/dev/vda`);
+      this.lines.push("upgrade completed successfully: exit_code=0");
+      if (this.cutOff) throw new CallError("unreachable", "connection reset");
+      return this.goDown();
+    });
   }
   async reboot(): Promise<void> {
     return this.act("reboot", () => this.goDown());
@@ -133,21 +165,37 @@ export class FakeMachine implements Machine {
     return this.network[address] ?? nothing;
   }
 
-  private goDown(image?: string): void {
-    this.stageName = image === undefined ? "rebooting" : "upgrading";
+  /** Keeps the image of the next boot, and none beside it and the new one. */
+  install(reference: string): void {
+    this.fallback = this.next ?? `${this.schematicId}:${this.talosVersion}`;
+    this.next = reference.split("/").at(-1)!;
+    this.disk = [this.fallback, this.next];
+  }
+
+  /** A boot, as far as its API. */
+  boot(): void {
+    this.down = false;
+    this.boots++;
+    this.lines = [];
+    this.stageName = "booting";
+    this.active = this.persistent;
+    if (this.next !== undefined && !this.rollback)
+      [this.schematicId, this.talosVersion] = this.next.split(":") as [string, string];
+    this.next = undefined;
+  }
+
+  private goDown(): void {
+    if (this.bootProblems.length > 0) [this.next, this.fallback] = [this.fallback, undefined]; // a boot that failed
+    this.stageName = this.next === undefined ? "rebooting" : "upgrading";
     this.clock.after(this.timing.install, () => (this.down = true));
     this.clock.after(this.timing.install + this.timing.boot, () => {
-      this.down = false;
-      this.boots++;
-      this.stageName = "booting";
-      this.active = this.persistent;
-      if (image !== undefined && !this.rollback) {
-        const [, id, version] = /\/([0-9a-f]{64}):(v.*)$/.exec(image)!;
-        [this.schematicId, this.talosVersion] = [id, version!];
-      }
+      this.boot();
     });
     this.clock.after(this.timing.install + this.timing.boot + 20, () => {
-      if (this.stageName === "booting" && this.unmet.length === 0) this.stageName = this.bootsTo;
+      if (this.stageName !== "booting" || this.unmet.length > 0) return;
+      this.stageName = this.bootsTo;
+      this.runsSince = this.clock.now();
+      this.fallback = undefined;
     });
   }
 

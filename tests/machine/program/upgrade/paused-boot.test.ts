@@ -1,3 +1,4 @@
+import { CallError } from "../../../../components/machine/program/failure";
 import { pod, schematics } from "../fakes";
 import { failure, setup, STAGED } from "../setup";
 
@@ -21,15 +22,18 @@ describe("a boot that does not go on", () => {
   });
 
   describe("which a run comes upon", () => {
-    const upon = (persistent: string, more: object = {}) => {
-      const parts = setup();
+    const upon = (persistent: string, more: object = {}, task: Parameters<typeof setup>[0] = {}) => {
+      const parts = setup(task);
       const { machine, cluster } = parts;
       Object.assign(machine, { active: "broken", persistent, stageName: "booting", unmet: ["services"], ...more });
       machine.bootProblems = ["writeUserFiles failed, rebooting in 35 minutes: already exists"];
       machine.afterCall = (call) => {
         if (!["reboot", "upgrade"].includes(call)) return;
         Object.assign(machine, { unmet: [], bootProblems: [] });
-        machine.clock.after(170, () => (cluster.state!.ready = true));
+        machine.clock.after(170, () => {
+          cluster.state!.ready = true;
+          cluster.podList = [];
+        });
       };
       cluster.state!.ready = false;
       cluster.podList = [pod("app", { terminating: true })];
@@ -45,14 +49,64 @@ describe("a boot that does not go on", () => {
     });
 
     test.each([
-      ["the image is the right one", installed, "reboot"],
-      ["it is not", {}, "upgrade legacy"],
-    ])("gets the corrected configuration by one reboot, where %s", async (_, more, call) => {
+      ["the image is the right one", installed, ["reboot"]],
+      // Talos takes back what is installed in the pause.
+      ["it is not, and is upgraded after that", {}, ["reboot", "upgrade legacy"]],
+    ])("gets the corrected configuration by a reboot, where %s", async (_, more, calls) => {
       const { clock, machine, cluster, run } = upon(STAGED, more);
       expect(await run()).toMatchObject({ rebooted: true });
-      expect(machine.calls.filter((each) => !each.startsWith("pull"))).toEqual([call]);
+      expect(machine.calls.filter((each) => !each.startsWith("pull"))).toEqual(calls);
       expect(cluster.state).toMatchObject({ unschedulable: false });
-      expect(clock.now()).toBeLessThan(10 * 60_000);
+      expect(clock.now()).toBeLessThan(12 * 60_000);
+    });
+
+    test("goes back to the image of before where Talos has not confirmed the upgrade; the run says so, and upgrades again", async () => {
+      const { machine, lines, run } = upon(STAGED, { talosVersion: "v1.13.0" }, { talosVersion: "v1.13.1" });
+      machine.install(`factory.talos.dev/metal-installer/${schematics.gpu}:v1.13.1`);
+      machine.boot();
+      machine.active = "broken";
+      expect(await run()).toMatchObject({ talosVersion: "v1.13.1", rebooted: true });
+      expect(machine.calls.filter((each) => !each.startsWith("pull"))).toEqual(["reboot", "upgrade lifecycle"]);
+      expect(lines).toContainEqual(expect.stringContaining("which goes back to the image of before"));
+      expect(lines).toContainEqual(expect.stringContaining("Talos took the upgrade back whose boot had failed"));
+    });
+
+    test("says that its remedy goes back to the image of before, where Talos has not confirmed the upgrade", async () => {
+      const { machine, run } = upon("broken", { talosVersion: "v1.13.0" }, { talosVersion: "v1.13.1" });
+      machine.install(`factory.talos.dev/metal-installer/${schematics.gpu}:v1.13.1`);
+      machine.boot();
+      Object.assign(machine, { active: "broken" });
+      expect(await failure(run())).toContain("that reboot also goes back to the image of before");
+    });
+
+    describe("on the machine that serves Kubernetes, whose API waits for that boot", () => {
+      const alone = () => {
+        const parts = upon(STAGED, installed);
+        const { machine, cluster, bench } = parts;
+        Object.defineProperty(cluster, "unreachable", { get: () => machine.down || machine.stageName !== "running" });
+        Object.assign(bench, {
+          nodes: () => Promise.reject(new CallError("unreachable", "Kubernetes: nodes: ECONNRESET")),
+        });
+        return parts;
+      };
+
+      test("is ended by a reboot without a drain, and without a wait for the API", async () => {
+        const { clock, machine, cluster, lines, run } = alone();
+        expect(await run()).toMatchObject({ rebooted: true });
+        expect(machine.calls).toEqual(["reboot"]);
+        expect(cluster.calls).toEqual([]);
+        expect(lines).toContain(
+          "drain: none, since nothing of Kubernetes runs on the machine, and its API does not answer",
+        );
+        expect(clock.now()).toBeLessThan(5 * 60_000);
+      });
+
+      test("is drained as ever where the kubelet runs, since pods then may too", async () => {
+        const { machine, run } = alone();
+        machine.services = () => Promise.resolve({ cri: "Running", kubelet: "Running" });
+        expect(await failure(run())).toContain("its pods did not go within 5m");
+        expect(machine.calls).toEqual([]);
+      });
     });
   });
 
@@ -147,6 +201,20 @@ describe("a boot that does not go on", () => {
     expect(await failure(run())).toContain("its boot does not go on");
     expect(lines.filter((line) => line.includes("its boot does not go on"))).toHaveLength(1);
     expect(clock.now()).toBeLessThan(11 * 60_000);
+  });
+
+  test("of the new image, after which Talos runs the old one again, is named as the reason", async () => {
+    const { clock, machine, run } = paused(5);
+    clock.after(600, () => {
+      Object.assign(machine, { bootProblems: [], stageName: "running", talosVersion: "v1.12.4" });
+      machine.schematicId = schematics.plain;
+      machine.boots++;
+    });
+    const message = await failure(run());
+    expect(message).toMatch(
+      /Talos rolled back: .*the boot of the new image failed \(its boot does not go on: writeUserFiles/,
+    );
+    expect(message).not.toContain("somebody else");
   });
 
   test("is waited for when somebody corrects the configuration in the pause", async () => {

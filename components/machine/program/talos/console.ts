@@ -1,0 +1,46 @@
+import { redact } from "../failure";
+
+/** What `talosctl dmesg` prints before a line's own text (talos v1.13.0, cmd/talosctl/cmd/talos/dmesg.go and Server.Dmesg), and Talos' own tag. */
+const PREFIX = /^(\S+: +)?\w+: +\w+: (\[[^\]]*\]: )?(\[talos\] )?/;
+
+/** Lines of a console by their own text, without keys. */
+export function consoleLines(log: string): string[] {
+  return log
+    .split("\n")
+    .map((line) => redact(line.trim().replace(PREFIX, "")))
+    .filter((line) => line !== "");
+}
+
+/**
+ * Lines that say why a boot does not go on: a task at which Talos pauses before it reboots, with the error below it. Source: talos,
+ * internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, pauseOnFailure.
+ */
+export function bootErrorsOf(lines: readonly string[]): string[] {
+  const telling = /failed, rebooting in \d+ minutes|EtcFileSpecs.*already exists/;
+  return [...new Set(lines.filter((line) => telling.test(line)).map((line) => line.trim()))];
+}
+
+/**
+ * Image that `talosctl upgrade` has installed in this boot, and that waits for the next one; undefined where there is none. LifecycleService
+ * (Talos 1.13 and newer) installs and leaves the reboot to its caller, and says in the console what it does (talos v1.13.0, v1.13.9 and
+ * v1.14.0, internal/app/lifecycle/lifecycle.go: the last one in fields of JSON). META names no image, and is not read again after an
+ * installation. What Talos installs by the older API it boots by itself.
+ */
+export function waitingImageOf(lines: readonly string[]): string | undefined {
+  let begun: string | undefined;
+  let waiting: string | undefined;
+  for (const line of lines) {
+    begun = /\bstarting upgrade\b.*?installer_image"?\s*[=:]\s*"?([^\s",]+)/.exec(line)?.[1] ?? begun;
+    const code = /\bupgrade (?:completed|failed)\b.*?exit_code"?\s*[=:]\s*(\d+)/.exec(line)?.[1];
+    if (code === "0" && begun !== undefined) waiting = begun;
+  }
+  return waiting;
+}
+
+/** Why an image could not be pulled, in the words of the last line that tells of it; undefined where none does. */
+export function pullErrorOf(lines: readonly string[], image: string): string | undefined {
+  const name = image.replace(/[:@][^/]*$/, "");
+  return lines.findLast(
+    (line) => line.includes(name) && /\b(error|failed|refused|timeout|unexpected status)\b/i.test(line),
+  );
+}

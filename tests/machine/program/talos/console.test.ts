@@ -1,0 +1,59 @@
+import {
+  bootErrorsOf,
+  consoleLines,
+  pullErrorOf,
+  waitingImageOf,
+} from "../../../../components/machine/program/talos/console";
+
+const at = (text: string): string => `10.0.0.2: user: warning: [2026-11-25T05:10:11.123456789Z]: [talos] ${text}`;
+
+test("lines of a console that say why the boot does not go on, each once, without what stands before each line, without keys", () => {
+  const failed =
+    "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues, error:";
+  const conflict =
+    "\t* resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists";
+  const log = [
+    "10.0.0.2: kern:    info: [2026-11-25T05:10:01Z]: Linux version 6.18",
+    at(failed),
+    "1 error occurred:",
+    conflict,
+    at(failed),
+    "token: abcdef.0123456789",
+  ];
+  const lines = consoleLines(log.join("\n"));
+  expect(bootErrorsOf(lines)).toEqual([failed, conflict.trim()]);
+  expect(lines).toContain("Linux version 6.18");
+  expect(lines.join()).not.toContain("abcdef");
+});
+
+describe("the image that is installed and waits for its boot", () => {
+  const [one, two] = ["factory.talos.dev/metal-installer/1:v1.13.0", "factory.talos.dev/metal-installer/2:v1.13.0"];
+  // In the words of v1.13.0 and v1.13.9, and in those of v1.14.0 (internal/app/lifecycle/lifecycle.go).
+  const begins = (image: string) => `starting upgrade: installer_image=${image}, disk=/dev/vda`;
+  const ends = (code: number) => `upgrade ${code === 0 ? "completed successfully" : "failed"}: exit_code=${code}`;
+  const fields = (image: string) => [
+    `starting upgrade {"service": "lifecycle", "installer_image": "${image}", "disk": "/dev/vda"}`,
+    'upgrade completed {"service": "lifecycle", "exit_code": 0}',
+  ];
+  test.each<[string, string[], string | undefined]>([
+    ["is none where nothing was installed", ["task upgrade (1/1): starting"], undefined],
+    ["is none while it is being installed", [begins(one)], undefined],
+    ["is none where the installer failed", [begins(one), ends(1)], undefined],
+    [
+      "is what was installed, whoever heard of it",
+      [begins(one), "error streaming output: context canceled", ends(0)],
+      one,
+    ],
+    ["is the last one", [begins(one), ends(0), begins(two), ends(0)], two],
+    ["stays while another one is not there yet", [begins(one), ends(0), begins(two)], one],
+    ["is told by Talos 1.14 in fields", fields(two), two],
+  ])("%s", (_, lines, image) => expect(waitingImageOf(consoleLines(lines.map(at).join("\n")))).toBe(image));
+});
+
+test("why an image could not be pulled is the last line of it that tells of an error", () => {
+  const image = "10.0.2.2:5000/metal-installer/1:v1.13.0";
+  const refused = `retrying error: failed to pull image "${image}": dial tcp 10.0.2.2:5000: connect: connection refused`;
+  const lines = [`pulling image ${image}: starting...`, refused, 'failed to pull image "ghcr.io/other:v1": refused'];
+  expect(pullErrorOf(lines, image)).toBe(refused);
+  expect(pullErrorOf(lines.slice(0, 1), image)).toBeUndefined();
+});
