@@ -1,7 +1,7 @@
 import type { Command } from "@pulumi/command/local";
 import * as pulumi from "@pulumi/pulumi";
 import type { z } from "zod";
-import { upgradeTimeouts } from "../recipe/effect";
+import { longestRun, upgradeTimeouts } from "../recipe/effect";
 import { readSchematic } from "../recipe/machine/schematic";
 import type { GpuMachineRecipe, MachineInputs } from "./args";
 import type { Configured } from "./configuration";
@@ -126,14 +126,14 @@ export function upgradedBy(program: Command): Upgraded {
   };
 }
 
-/**
- * Limit of one run: the sum of its waits, and ten minutes for what lies between, so that the program's own, better worded
- * failure comes first. An earlier run may have to be waited for, so the reboot counts twice; the node's readiness is
- * verified after the driver.
- */
+/** Limit of one run: what its phases take at most, and ten minutes beside, so that the program's own, better worded failure comes first. */
 function limitOf({ pull, drain, reboot, verify }: UpgradeTask["timeouts"]): string {
   const read = (text: string, field: string): number => parseDuration(text, `timeouts.${field}`);
-  return formatDuration(
-    read(pull, "pull") + read(drain, "drain") + 2 * read(reboot, "reboot") + 2 * read(verify, "verify") + 600_000,
-  );
+  const limits = {
+    pull: read(pull, "pull"),
+    drain: read(drain, "drain"),
+    reboot: read(reboot, "reboot"),
+    verify: read(verify, "verify"),
+  };
+  return formatDuration(longestRun(limits) + 600_000);
 }

@@ -45,6 +45,14 @@ export async function adopt(
   previous: AdoptResult | undefined,
   { machine, merger, report, isAwaited }: AdoptBench,
 ): Promise<AdoptResult> {
+  return unlessChanged(task, report, () => adoptOnce(task, previous, { machine, merger, report, isAwaited }));
+}
+
+async function adoptOnce(
+  task: AdoptTask,
+  previous: AdoptResult | undefined,
+  { machine, merger, report, isAwaited }: Omit<AdoptBench, "clock">,
+): Promise<AdoptResult> {
   const { live, active } = await read(task, machine);
   report(`merge: ${task.patches.length} patches into the configuration of ${task.machine}`);
   const merged = merger.merge(live, task.patches, previous?.added);
@@ -58,7 +66,7 @@ export async function adopt(
     return result;
   }
   report("stage: the next boot brings it into effect");
-  await machine.stage(merged.configuration);
+  await stage(machine, live, merged.configuration);
   if (!isAwaited()) {
     await machine.stage(live);
     throw new Error("Pulumi no longer runs, so the previous configuration is staged again");
@@ -82,6 +90,14 @@ export async function release(
     report("release: the package has added nothing that it knows of");
     return { changed: false };
   }
+  return unlessChanged(task, report, () => releaseOnce(task, previous, { machine, merger, clock, report }));
+}
+
+async function releaseOnce(
+  task: AdoptTask,
+  previous: AdoptResult,
+  { machine, merger, clock, report }: Omit<AdoptBench, "isAwaited">,
+): Promise<{ changed: boolean }> {
   const who = `the machine at ${task.address}`;
   const { live, stay } = await askLast({ clock, machine: task.machine, who }, async () => ({
     live: nextOf(await machine.configurations()),
@@ -99,11 +115,43 @@ export async function release(
   const changed = !sameConfiguration(live, configuration);
   if (changed) {
     report(`release: staged, ${task.machine} is not rebooted`);
-    await machine.stage(configuration);
+    await stage(machine, live, configuration);
   } else {
     report("release: the configuration holds nothing of ours");
   }
   return { changed };
+}
+
+/** Somebody changed the configuration after it was read. */
+class Changed extends Error {}
+
+/** Merges of a configuration that somebody changes meanwhile. */
+const MERGES = 3;
+
+/** Does it again where somebody changed the configuration after it was read: staged as a whole, ours would take their change away. */
+async function unlessChanged<T>({ machine }: AdoptTask, report: Report, once: () => Promise<T>): Promise<T> {
+  for (let merges = 1; merges <= MERGES; merges++) {
+    try {
+      return await once();
+    } catch (error) {
+      if (!(error instanceof Changed)) throw error;
+      report(`merge: somebody changed the configuration of ${machine} meanwhile, so theirs is read again`);
+    }
+  }
+  throw new Failure([
+    {
+      field: `machines.${machine}`,
+      problem: `somebody changed its configuration ${MERGES} times while this update merged into it`,
+      why: "what the update stages would take their change away; nothing was staged",
+      remedy: "run again once the other change has come to its end",
+    },
+  ]);
+}
+
+/** Stages a configuration that was made of `live`. @throws Changed where the next boot would bring another one by now. */
+async function stage(machine: Machine, live: string, configuration: string): Promise<void> {
+  if (nextOf(await machine.configurations()) !== live) throw new Changed();
+  await machine.stage(configuration);
 }
 
 /**

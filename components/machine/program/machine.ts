@@ -29,9 +29,9 @@ export interface Machine {
   /**
    * Brings the installer onto the machine.
    *
-   * @param stop ends the call, which then fails as one that got no answer.
+   * @param ending when the call is ended before its limit. Default never.
    */
-  pull(image: string, limit: number, stop?: AbortSignal): Promise<void>;
+  pull(image: string, limit: number, ending?: Ending): Promise<void>;
   /** Starts the upgrade; resolves when the machine has taken it on. It then reboots by itself. */
   upgrade(image: string, api: UpgradeApi, limit: number): Promise<void>;
   /** Starts a reboot. */
@@ -44,6 +44,14 @@ export interface Machine {
   etcdProblems(): Promise<string[]>;
   /** The machine at another address of the cluster, asked with the same credentials. */
   at(address: string): Machine;
+}
+
+/** When a call is ended before its limit; it then fails as one that got no answer. */
+export interface Ending {
+  /** Milliseconds after which it is looked at. */
+  after: number;
+  /** Whether it ends then. */
+  ends: () => Promise<boolean>;
 }
 
 /**
@@ -96,6 +104,8 @@ export interface Cluster {
   pods(node: string): Promise<PodState[]>;
   /** Asks for the eviction; a disruption budget may refuse. */
   evict(pod: PodState): Promise<{ refused?: string }>;
+  /** Volumes that are attached to the node, or on their way there or off. Undefined where the credentials may not see them. */
+  attachedVolumes(node: string): Promise<string[] | undefined>;
 }
 
 /** What an upgrade asks of a node. */

@@ -16,15 +16,14 @@ import { verbs } from "./verbs";
 async function main(name: string | undefined): Promise<void> {
   const input = fs.readFileSync(0, "utf8");
   const given = takeCredentials();
-  let phase = "";
+  let isTouched = false;
   const report = (line: string): void => {
-    phase = /^\S+: (\w+): /.exec(line)?.[1] ?? phase;
     process.stderr.write(`${withoutLong(redact(line, given.secrets))}\n`);
   };
   // Whoever read it is gone; what was begun is brought to its end all the same.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const isAwaited = pulumiAbove();
-  const { means, close } = meansOf(given, report, isAwaited);
+  const { means, close } = meansOf(given, { report, isAwaited, touches: () => void (isTouched = true) });
   endWith(close);
 
   try {
@@ -33,7 +32,7 @@ async function main(name: string | undefined): Promise<void> {
       throw new Error(`verb ${JSON.stringify(name)} is not one of ${[...verbs.keys()].join(", ")}`);
     endWithPulumi(
       isAwaited,
-      () => verb.mayEnd(phase),
+      () => verb.mayEnd && !isTouched,
       () => {
         report(`${name}: Pulumi is gone, so this ends too; nothing is left half done`);
         process.exit(1);

@@ -28,6 +28,8 @@ export interface Means {
   report: Report;
   /** Whether Pulumi still waits for the answer. It does not after Ctrl-C or a kill. */
   isAwaited: () => boolean;
+  /** Says that something is changed from now on, so that the program is brought to its end also where Pulumi is gone. */
+  touches: () => void;
   /** Says lines of one machine. */
   reportOf: (machine: string) => Report;
 }
@@ -55,7 +57,10 @@ export function takeCredentials(): Given {
 }
 
 /** The means, and what ends their children and removes their files; it may be called again. */
-export function meansOf(given: Given, report: Report, isAwaited: () => boolean): { means: Means; close: () => void } {
+export function meansOf(
+  given: Given,
+  { report, isAwaited, touches }: Pick<Means, "report" | "isAwaited" | "touches">,
+): { means: Means; close: () => void } {
   const { talosconfig, kubeconfig, omni, secrets } = given;
   const files = new SecretFiles();
   const talosctl = new Talosctl({
@@ -87,6 +92,7 @@ export function meansOf(given: Given, report: Report, isAwaited: () => boolean):
     clientVersion: () => talosctl.version(),
     report,
     isAwaited,
+    touches,
     reportOf: (machine) => (line) => report(`${machine}: ${line}`),
   };
   const close = (): void => {

@@ -10,10 +10,13 @@ export class Phases<Name extends string = string> {
   constructor(
     private readonly clock: Clock,
     private readonly report: Report,
+    /** Told of each as it begins. */
+    private readonly begins: (name: Name) => void = () => {},
   ) {}
 
   /** Runs one phase. `says` is its line: what it does and how long it may take. */
   async run<T>(name: Name, says: string, work: () => Promise<T>): Promise<T> {
+    this.begins(name);
     this.report(`${name}: ${says}`);
     const start = this.clock.now();
     const value = await work();

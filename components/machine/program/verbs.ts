@@ -35,7 +35,6 @@ import {
   upgradeResult,
   upgradeTask,
 } from "./task";
-import { isUntouched, type UpgradePhase } from "./upgrade/phases";
 import { upgrade } from "./upgrade/upgrade";
 
 type Credential = "talosconfig" | "kubeconfig";
@@ -44,30 +43,29 @@ type Credential = "talosconfig" | "kubeconfig";
 interface Doing<Task extends z.ZodObject> {
   /** Credentials that have to be in force before it begins. Default none: it says itself what is wrong with them. */
   needs?: Credential[];
-  /** Whether it may end where Pulumi is gone, by the phase that it is in. Default: it is brought to its end. */
-  mayEnd?: (phase: string) => boolean;
+  /** Whether it may end where Pulumi is gone, as long as it has not said that it changes something (`Means.touches`). Default false. */
+  mayEnd?: boolean;
   run: (task: z.infer<Task>, means: Means) => Promise<unknown>;
 }
 
 /** A verb of the program. */
 export interface Verb {
-  mayEnd: (phase: string) => boolean;
+  /** Whether it may end where Pulumi is gone, before it changes something. */
+  mayEnd: boolean;
   /** @param input its task as JSON. @returns its answer. */
   run: (input: string, means: Means) => Promise<unknown>;
 }
-
-const anytime = (): boolean => true;
 
 const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguration };
 
 /** The verbs, by name. */
 export const verbs: ReadonlyMap<string, Verb> = new Map([
-  ["preflight", verb(preflightTask, { mayEnd: anytime, run: askFirst })],
+  ["preflight", verb(preflightTask, { mayEnd: true, run: askFirst })],
   [
     "upgrade",
     verb(upgradeTask, {
       needs: ["talosconfig", "kubeconfig"],
-      mayEnd: (phase) => phase === "" || isUntouched(phase as UpgradePhase), // "": before the first
+      mayEnd: true,
       run: bringMachine,
     }),
   ],
@@ -75,7 +73,7 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
   ["release", verb(adoptTask, { needs: ["talosconfig"], run: configurationBy(release) })],
   ["taint", verb(taintTask, { needs: ["kubeconfig"], run: taintsBy(taint) })],
   ["untaint", verb(taintTask, { needs: ["kubeconfig"], run: taintsBy(untaint) })],
-  ["await-free", verb(freeTask, { needs: ["kubeconfig"], mayEnd: anytime, run: waitUntilFree })],
+  ["await-free", verb(freeTask, { needs: ["kubeconfig"], mayEnd: true, run: waitUntilFree })],
   [
     "put-back",
     verb(putBackTask, {
@@ -88,7 +86,7 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
   [
     "gate",
     verb(gateTask, {
-      mayEnd: anytime,
+      mayEnd: true,
       run: async (task, means) => {
         const access = accessOf(means, "the program sees whether the smoke tests passed");
         return awaitTests(task, new GateCluster(access, means.secrets), systemClock, means.report);
@@ -102,12 +100,12 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
       run: (task, means) => releaseFromOmni(task, means.omni, systemClock, means.reportOf(task.machine)),
     }),
   ],
-  ["omni-wait", verb(omniWaitTask, { needs: ["talosconfig"], mayEnd: anytime, run: waitForOmnisWork })],
+  ["omni-wait", verb(omniWaitTask, { needs: ["talosconfig"], mayEnd: true, run: waitForOmnisWork })],
 ]);
 
-function verb<Task extends z.ZodObject>(type: Task, { needs = [], mayEnd, run }: Doing<Task>): Verb {
+function verb<Task extends z.ZodObject>(type: Task, { needs = [], mayEnd = false, run }: Doing<Task>): Verb {
   return {
-    mayEnd: mayEnd ?? (() => false),
+    mayEnd,
     run: async (input, means) => {
       const task = readTask(type, input);
       const expired = expiredOf(needs, means);
@@ -165,6 +163,7 @@ async function bringMachine(task: z.infer<typeof upgradeTask>, means: Means): Pr
     nodes: access && (() => new RealAskedCluster(access, means.secrets).nodes()),
     clock: systemClock,
     report: means.reportOf(task.machine),
+    touches: means.touches,
   };
   const previous = previousAnswer(upgradeResult);
   const answer = await upgrade(task, bench, previous);

@@ -5,6 +5,7 @@ import type { ClusterSpec, MachineSpec, TimeoutsSpec } from "../stack/spec/index
 import { parseTalosVersion } from "../facts/version";
 import type { MachineRecipe } from "../types";
 import { partHashes } from "./parts";
+import { longestAway } from "./upgrade-phases";
 import { needsBoot, wayOf } from "./way";
 
 /**
@@ -159,10 +160,11 @@ function drainOf({ configuration, upgrade, timeouts }: StateSpec): string {
   return upgrade?.drain === false ? "no" : `for at most ${upgradeTimeouts(timeouts).drain}`;
 }
 
-/** The waits of the program while pods cannot run there: drain, reboot, driver, and the node's readiness (`upgrade`; with Omni's `waitForOmni`). */
+/** The waits of the program while pods cannot run there (`upgrade`; with Omni's `waitForOmni`). */
 function awayOf({ configuration, upgrade, timeouts }: StateSpec): string {
-  const { drain, reboot, verify } = upgradeTimeouts(timeouts);
+  const given = upgradeTimeouts(timeouts);
   const ms = (text: string): number => durationValue(text) ?? 0; // a check names what is no duration
-  if (configuration === "omni") return formatDuration(2 * ms(reboot) + ms(verify));
-  return formatDuration((upgrade?.drain === false ? 0 : ms(drain)) + ms(reboot) + 2 * ms(verify));
+  const limits = { pull: ms(given.pull), drain: ms(given.drain), reboot: ms(given.reboot), verify: ms(given.verify) };
+  if (configuration === "omni") return formatDuration(2 * limits.reboot + limits.verify);
+  return formatDuration(longestAway(limits, upgrade?.drain !== false));
 }

@@ -1,4 +1,4 @@
-import { upgradePhases } from "../../../components/machine/program/upgrade/phases";
+import { upgradePhases } from "../../../components/recipe/effect";
 
 /** Phases that an upgrade of a machine with a card, which is in its cluster already, does not come to. */
 const others: readonly string[] = ["join", "apply"];

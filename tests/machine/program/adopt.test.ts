@@ -130,6 +130,37 @@ describe("adopt", () => {
     expect(machine.calls).toEqual([]);
   });
 
+  test.each(["adopt", "release"])(
+    "%s keeps what somebody applies between its reading and its staging",
+    async (verb) => {
+      const { machine, bench, lines } = setup();
+      const first = verb === "release" ? await adopt(task, undefined, bench) : undefined;
+      const { configurations } = machine;
+      let asked = 0;
+      machine.configurations = async () => {
+        if (++asked === 2) machine.persistent += "theirs: yes\n";
+        return configurations.call(machine);
+      };
+      await (verb === "adopt" ? adopt(task, undefined, bench) : release(task, first, bench));
+      expect(read(machine.persistent)).toMatchObject({ theirs: "yes" });
+      expect("modules" in read(machine.persistent)).toBe(verb === "adopt");
+      expect(lines).toContainEqual(expect.stringContaining("somebody changed the configuration of gpu-1 meanwhile"));
+    },
+  );
+
+  test("gives up where somebody changes it again and again, and stages nothing", async () => {
+    const { machine, bench } = setup();
+    const { configurations } = machine;
+    machine.configurations = async () => {
+      machine.persistent += `theirs: ${machine.persistent.length}\n`;
+      return configurations.call(machine);
+    };
+    expect(await failure(adopt(task, undefined, bench))).toContain(
+      "machines.gpu-1: somebody changed its configuration 3 times",
+    );
+    expect(machine.calls).toEqual([]);
+  });
+
   test("keeps what somebody else has staged", async () => {
     const { machine, bench } = setup();
     machine.persistent += "theirs: yes\n";

@@ -7,5 +7,6 @@ export {
   NodeV1Api,
   PatchStrategy,
   setHeaderOptions,
+  StorageV1Api,
 } from "@kubernetes/client-node";
 export { keepConnections } from "./keep-connections";

@@ -1,4 +1,4 @@
-import type { KubeConfig, NodeV1Api, V1Node, V1Pod } from "@kubernetes/client-node";
+import type { KubeConfig, NodeV1Api, StorageV1Api, V1Node, V1Pod } from "@kubernetes/client-node";
 import type { Cluster, NodeState, PodState } from "../machine";
 import { client } from "./client";
 import { Answered, KubernetesApi } from "./kubernetes-api";
@@ -10,10 +10,12 @@ import { nodeTaintState } from "../task";
 /** Kubernetes behind its API, with whatever a kubeconfig can authenticate by. */
 export class KubernetesCluster extends KubernetesApi implements Cluster, TaintedNodes, RuntimeClasses {
   private readonly classes: NodeV1Api;
+  private readonly storage: StorageV1Api;
 
   constructor(config: KubeConfig, secrets: readonly string[]) {
     super(config, secrets);
     this.classes = config.makeApiClient(client().NodeV1Api);
+    this.storage = config.makeApiClient(client().StorageV1Api);
   }
 
   async node(name: string): Promise<NodeState | undefined> {
@@ -56,6 +58,13 @@ export class KubernetesCluster extends KubernetesApi implements Cluster, Tainted
       if (error instanceof Answered && isRefusal(error)) return { refused: error.words };
       throw error;
     }
+  }
+
+  async attachedVolumes(node: string): Promise<string[] | undefined> {
+    const found = await this.call("volumes", () => this.storage.listVolumeAttachment(), { 403: undefined });
+    return found?.items
+      .filter(({ spec }) => spec.nodeName === node)
+      .map(({ metadata, spec }) => spec.source.persistentVolumeName ?? metadata?.name ?? "");
   }
 
   async taints(name: string): ReturnType<TaintedNodes["taints"]> {

@@ -41,6 +41,9 @@ export interface Asking {
 /** Milliseconds before each further try: a server that is busy is no answer. */
 const pauses = [1_000, 3_000, 10_000];
 
+/** How often a name is asked for that DNS does not know: once more, since one server of several may not know it yet. */
+const UNKNOWN_NAME = 1;
+
 /** Milliseconds for one answer. */
 const LIMIT = 20_000;
 
@@ -54,8 +57,9 @@ export class RealWeb implements Web {
   async get(url: string, options: Asking = {}): Promise<Answer> {
     if (goesThroughProxy(url, this.environment)) return { unknown: "it is asked through a proxy" };
     let answer = await once(url, options);
-    for (const pause of pauses) {
+    for (const [tries, pause] of pauses.entries()) {
       if (!("silent" in answer) && !("status" in answer && isBusy(answer.status))) break;
+      if ("silent" in answer && answer.silent === "ENOTFOUND" && tries >= UNKNOWN_NAME) break;
       await this.clock.sleep(pause);
       answer = await once(url, options);
     }

@@ -4,7 +4,7 @@ import { bootErrorsOf, consoleLines } from "./console";
 import { installArgs, takesImageArgs } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../credentials";
-import type { Configurations, EtcdMember, Machine, MachineStatus, UpgradeApi } from "../machine";
+import type { Configurations, Ending, EtcdMember, Machine, MachineStatus, UpgradeApi } from "../machine";
 import type { Talosctl } from "./talosctl";
 import { configurationText, parseResources, parseTable, parseVersion, type Resource } from "./talosctl-output";
 
@@ -136,10 +136,10 @@ export class TalosMachine implements Machine {
     return this.apply("no-reboot", configuration);
   }
 
-  async pull(image: string, limit: number, stop?: AbortSignal): Promise<void> {
+  async pull(image: string, limit: number, ending?: Ending): Promise<void> {
     // The installer runs in the system containerd (talos v1.12.6 internal/pkg/install/pull.go); talosctl's default is the CRI's.
     const args = ["image", "pull", image, "--namespace", "system", "--nodes", this.address];
-    await this.talosctl.run(args, limit, stop);
+    await this.talosctl.run(args, limit, ending);
   }
 
   async upgrade(image: string, api: UpgradeApi, limit: number): Promise<void> {

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { formatDuration } from "../../duration";
 import { CallError, redact, type CallProblem } from "../failure";
+import type { Ending } from "../machine";
 
 /** Lines of the program's standard error that an error quotes. */
 const QUOTED_LINES = 6;
@@ -44,10 +45,10 @@ export class Talosctl {
    * Runs one command and returns its standard output.
    *
    * @param atMost milliseconds after which it is ended, and counts as unreachable.
-   * @param stop ends it before that, which counts as unreachable too.
+   * @param ending when it is ended before that, which counts as unreachable too.
    * @throws CallError with the end of its standard error, free of secrets.
    */
-  run(args: readonly string[], atMost: number, stop?: AbortSignal): Promise<string> {
+  run(args: readonly string[], atMost: number, ending?: Ending): Promise<string> {
     const { most = atMost, processes = asChild } = this.options;
     const limit = Math.min(most, atMost);
     return new Promise((resolve, reject) => {
@@ -73,12 +74,17 @@ export class Talosctl {
         child.stderr!.destroy();
       };
       const timer = setTimeout(cut, limit);
-      stop?.addEventListener("abort", cut);
+      let ended = false;
+      const check = async (): Promise<void> => {
+        ended = this.children.has(child) && (await ending!.ends());
+        if (ended) cut();
+      };
+      const checks = ending && setTimeout(() => void check(), ending.after);
       child.stdout!.on("data", (chunk: Buffer) => output.push(chunk));
       child.stderr!.on("data", (chunk: Buffer) => errors.push(chunk));
       const end = (): void => {
         clearTimeout(timer);
-        stop?.removeEventListener("abort", cut);
+        clearTimeout(checks);
         this.children.delete(child);
       };
       child.on("error", (error: NodeJS.ErrnoException) => {
@@ -92,7 +98,7 @@ export class Talosctl {
           reject(
             new CallError(
               "unreachable",
-              `${name} ${args[0]} ${stop?.aborted ? "did not come on, and was ended" : `did not end within ${formatDuration(limit)}`}${quote(text)}`,
+              `${name} ${args[0]} did not end within ${formatDuration(ended ? ending!.after : limit)}${quote(text)}`,
             ),
           );
         else if (code === 0) resolve(Buffer.concat(output).toString());

@@ -6,6 +6,9 @@ import type { Cluster, Machine, PodState } from "../machine";
 import type { Report } from "../progress";
 import { bringsOf, CORDONED_BY, giveUp } from "../kubernetes/cordon-mark";
 
+/** Milliseconds that volumes have to be detached once no pod is left: those of pods that stay, of a DaemonSet say, never are. */
+const DETACHING = 120_000;
+
 /** What a drain needs. */
 export interface Draining {
   cluster: Cluster;
@@ -40,6 +43,15 @@ export async function drain({ cluster, clock, node, brings, limit, poll, report 
   const end = clock.now() + limit;
   const told = new Set<string>();
   let left: PodState[] = [];
+  let emptySince: number | undefined;
+  /** What to say of a node without pods; undefined while volumes may still be detached. */
+  const stillAttached = async (): Promise<string | undefined> => {
+    emptySince ??= clock.now();
+    const volumes = (await cluster.attachedVolumes(node)) ?? [];
+    if (volumes.length === 0) return `node ${node} is drained`;
+    if (clock.now() + poll < Math.min(emptySince + DETACHING, end)) return undefined;
+    return `node ${node} is drained; warning: ${volumes.join(", ")} still attached to it, so their next pods elsewhere may have to wait`;
+  };
   try {
     return await waitFor(clock, {
       what: `the pods on node ${node} to go`,
@@ -58,7 +70,10 @@ export async function drain({ cluster, clock, node, brings, limit, poll, report 
           foreign = cordoned;
         }
         left = (await cluster.pods(node)).filter((pod) => mustGo(pod) && (state.ready || !pod.terminating));
-        if (left.length === 0) return { done: `node ${node} is drained` };
+        if (left.length === 0) {
+          const said = await stillAttached();
+          return typeof said === "string" ? { done: said } : { not: "volumes attached" };
+        }
         for (const pod of left) {
           // An answer may take seconds, and there may be many pods.
           if (clock.now() >= end) break;

@@ -5,6 +5,7 @@ import { CallError, Failure, isTransient, lastLine } from "../failure";
 import type { Cluster, Machine } from "../machine";
 import type { AskedNode } from "../preflight/cluster";
 import type { Report } from "../progress";
+import { pullErrorOf } from "../talos/console";
 import type { UpgradeTask } from "../task";
 
 /** Times that the reboot is asked for when the connection drops and the machine is seen to have gone on as before. */
@@ -23,23 +24,45 @@ export interface Workbench {
   clientVersion: string;
   clock: Clock;
   report: Report;
+  /** Told before the machine or its node is changed: from then on the run is brought to its end. Default: nobody is told. */
+  touches?: () => void;
 }
 
 /** Calls that a pull has time for: one that hangs, on a connection that died in silence, must leave time for another. */
 const PULLS = 2;
 
-/** Pulls before anything is disturbed: a registry that is down must not be found out on a drained node. */
+/**
+ * Pulls before anything is disturbed: a registry that is down must not be found out on a drained node. Talos itself tries again for 20
+ * minutes and says why in its console alone (talos v1.13.0, internal/pkg/containers/image/image.go); such a call is not begun again.
+ */
 export async function pull(task: UpgradeTask, bench: Workbench, limit: number): Promise<void> {
-  const end = bench.clock.now() + limit;
-  const each = limit / PULLS;
+  const { machine, clock, report } = bench;
+  const { installerImage } = task;
+  const end = clock.now() + limit;
+  const reason = (): Promise<string | undefined> =>
+    machine.console().then(
+      (lines) => pullErrorOf(lines, installerImage),
+      () => undefined,
+    );
+  const ends = async (): Promise<boolean> => {
+    const why = await reason();
+    if (why !== undefined) report(`pull: Talos tries again, since it could not pull the installer: ${why}`);
+    return why === undefined;
+  };
   try {
-    await waitFor(bench.clock, {
-      what: `installer ${task.installerImage}`,
+    await waitFor(clock, {
+      what: `installer ${installerImage}`,
       limit,
       poll: task.pollSeconds * 1_000,
-      look: async () => ({
-        done: await bench.machine.pull(task.installerImage, Math.max(Math.min(each, end - bench.clock.now()), 1_000)),
-      }),
+      look: async () => {
+        try {
+          await machine.pull(installerImage, Math.max(end - clock.now(), 1_000), { after: limit / PULLS, ends });
+          return { done: true };
+        } catch (error) {
+          if (!isTransient(error)) throw error;
+          return { not: (await reason()) ?? lastLine(error) };
+        }
+      },
     });
   } catch (error) {
     if (error instanceof CallError && error.problem === "unimplemented") {

@@ -1,3 +1,4 @@
+import { changesSomething, type UpgradePhase } from "../../../recipe/effect/upgrade-phases";
 import { wayOf } from "../../../recipe/effect/way";
 import { formatDuration, parseDuration } from "../../duration";
 import { Phases } from "../progress";
@@ -9,7 +10,6 @@ import { pull, reboot, type Workbench } from "./install";
 import { join } from "./join";
 import { applyLive } from "./live";
 import { patiently, patienceOf, type Asked } from "./patience";
-import type { UpgradePhase } from "./phases";
 import { precheck, reach, type Compared } from "./precheck";
 import { apiOf, isSameImage, waitingImage } from "./waiting-image";
 import {
@@ -38,7 +38,7 @@ export class UpgradeRun {
     private readonly bench: Workbench,
   ) {
     const { machine, cluster, clock, report } = bench;
-    this.phases = new Phases<UpgradePhase>(clock, report);
+    this.phases = new Phases<UpgradePhase>(clock, report, (phase) => changesSomething(phase) && bench.touches?.());
     this.poll = task.pollSeconds * 1_000;
     this.limits = limitsOf(task);
     this.guard = new BootGuard(machine, {

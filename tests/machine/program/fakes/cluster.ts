@@ -7,6 +7,8 @@ import type { FakeMachine } from "./machine";
 export class FakeCluster implements Cluster {
   state: NodeState | undefined = { unschedulable: false, annotations: {}, ready: true };
   podList: PodState[] = [];
+  /** Volumes attached to it; undefined where nobody may see them. */
+  volumes: string[] | undefined = [];
   /** Why an eviction is refused, by pod name. */
   readonly budgets: Record<string, string> = {};
   readonly calls: string[] = [];
@@ -50,6 +52,9 @@ export class FakeCluster implements Cluster {
     const { [annotation]: _gone, ...annotations } = this.state!.annotations;
     this.state = { ...this.state!, annotations };
     this.done("unmark");
+  }
+  async attachedVolumes(): Promise<string[] | undefined> {
+    return this.volumes;
   }
   async pods(): Promise<PodState[]> {
     return this.podList;

@@ -1,6 +1,7 @@
 import { CallError, type CallProblem } from "../../../../components/machine/program/failure";
 import type {
   Configurations,
+  Ending,
   EtcdMember,
   Machine,
   MachineStatus,
@@ -129,10 +130,11 @@ export class FakeMachine implements Machine {
       this.active = this.persistent = configuration;
     });
   }
-  async pull(image: string, limit: number, stop?: AbortSignal): Promise<void> {
+  async pull(image: string, limit: number, ending?: Ending): Promise<void> {
     if (this.hangingPulls-- > 0) {
-      const end = this.clock.now() + limit;
-      while (this.clock.now() < end && !stop?.aborted) await this.clock.sleep(1_000); // as talosctl is ended at its limit
+      const half = Math.min(ending?.after ?? limit, limit);
+      await this.clock.sleep(half); // as talosctl is ended at its limit
+      if (!(await ending?.ends())) await this.clock.sleep(limit - half);
       throw new CallError("unreachable", `talosctl image did not end within ${limit} ms`);
     }
     return this.act(`pull ${image}`, () => {});

@@ -58,6 +58,7 @@ class FakeApi {
   answer: { code: number; body: object | string } | undefined;
   /** How often it still answers that it serves no lists yet, as it does when it has just started. */
   starting = 0;
+  volumes: object[] = [];
   private left = ["db", "web"];
   private readonly server = http.createServer((request, response) => {
     const { code, body } = this.answered(request.url ?? "");
@@ -88,6 +89,7 @@ class FakeApi {
       this.starting--;
       return status(429, "storage is (re)initializing", { details: { retryAfterSeconds: 1 } });
     }
+    if (url.includes("/volumeattachments")) return { code: 200, body: { items: this.volumes } };
     if (url.includes("/pods")) return { code: 200, body: { items: this.left.map(of) } };
     if (/\/nodes\/\w/.test(url))
       return { code: 200, body: { ...of("n"), status: { conditions: [{ type: "Ready", status: "True" }] } } };
@@ -153,6 +155,15 @@ test("an API server that has just started, and serves no lists yet, is asked aga
   const cluster = await api.cluster();
   await expect(cluster.pods("n")).rejects.toMatchObject({ problem: "busy", code: 429 });
   expect(await drained(new FakeClock(), cluster)).toBe("node n is drained");
+});
+
+test("volumes that are attached to the node are told, and those of other nodes are not", async () => {
+  const attached = (nodeName: string, persistentVolumeName: string): object => ({
+    metadata: { name: `csi-${persistentVolumeName}` },
+    spec: { attacher: "csi.example", nodeName, source: { persistentVolumeName } },
+  });
+  api.volumes = [attached("n", "pvc-1"), attached("m", "pvc-2")];
+  expect(await drained()).toMatch(/^node n is drained; warning: pvc-1 still attached to it/);
 });
 
 test("a refusal that no waiting changes ends the drain at once", async () => {

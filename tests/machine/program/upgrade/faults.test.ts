@@ -36,6 +36,20 @@ describe("faults", () => {
     expect(await failure(strict.run())).toContain("pod default/db did not go within 5m: Cannot evict pod");
   });
 
+  test("volumes of the pods that went are waited for, for two minutes", async () => {
+    const { clock, machine, cluster, lines, run } = setup();
+    cluster.volumes = ["pvc-1"];
+    clock.after(60, () => (cluster.volumes = []));
+    machine.afterCall = (call) => void (call === "upgrade" && expect(clock.now()).toBeGreaterThanOrEqual(60_000));
+    expect(await run()).toMatchObject({ rebooted: true });
+    expect(lines).toContain("node gpu-1 is drained");
+
+    const stays = setup();
+    stays.cluster.volumes = ["pvc-2"];
+    expect(await stays.run()).toMatchObject({ rebooted: true });
+    expect(stays.lines).toContainEqual(expect.stringContaining("warning: pvc-2 still attached to it"));
+  });
+
   test("an installer that cannot be pulled stops it before anything is disturbed", async () => {
     const { machine, cluster, run } = setup();
     machine.fail("pull", "refused");
@@ -58,6 +72,18 @@ describe("faults", () => {
     expect(await failure(run())).toMatch(/could not pull \S+: waited 10m for installer .*nothing drained/);
     expect(clock.now()).toBeLessThan(11 * 60_000);
     expect(cluster.calls).toEqual([]);
+  });
+
+  test("pulls that a registry fails are not begun again, and the machine's console says why", async () => {
+    const { machine, lines, run } = setup();
+    machine.hangingPulls = 99;
+    const why = `failed to pull image "factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6": connection refused`;
+    machine.lines = [why];
+    expect(await failure(run())).toMatch(
+      /it could not pull \S+: waited 10m for .*\(last: failed to pull image .*connection refused\)/,
+    );
+    expect(machine.hangingPulls).toBe(98);
+    expect(lines).toContain(`pull: Talos tries again, since it could not pull the installer: ${why}`);
   });
 
   test("a release that cannot pull ahead is upgraded all the same", async () => {

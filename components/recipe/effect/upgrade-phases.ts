@@ -1,0 +1,60 @@
+/** Limits of an upgrade that a stack may set, in milliseconds. */
+export interface UpgradeLimits {
+  pull: number;
+  drain: number;
+  reboot: number;
+  verify: number;
+}
+
+/** A phase of an upgrade, by what it does to the machine. */
+interface PhaseOfUpgrade {
+  /** Milliseconds that it takes at most. */
+  most: (limits: UpgradeLimits) => number;
+  /** It changes something. From then on a run is brought to its end, also where nobody waits for it. */
+  changes?: true;
+  /** No pod can run on the machine meanwhile. */
+  away?: true;
+}
+
+/** Milliseconds for questions that a machine answers at once, and is asked again where it does not (`patiently`). */
+const QUESTIONS = 300_000;
+
+const phases = {
+  reach: { most: ({ reboot }) => reboot },
+  join: { most: ({ reboot }) => reboot },
+  compare: { most: ({ verify }) => QUESTIONS + verify },
+  precheck: { most: () => QUESTIONS },
+  apply: { most: () => QUESTIONS, changes: true },
+  pull: { most: ({ pull }) => pull },
+  drain: { most: ({ drain }) => drain, changes: true, away: true },
+  reboot: { most: ({ reboot }) => reboot, changes: true, away: true },
+  verify: { most: ({ verify }) => verify, changes: true, away: true },
+  uncordon: { most: ({ verify }) => verify, changes: true, away: true },
+} as const satisfies Record<string, PhaseOfUpgrade>;
+
+/** A phase of an upgrade. */
+export type UpgradePhase = keyof typeof phases;
+
+/** Phases of an upgrade, in order, by the word that begins their line of progress. Each is one at which it may be killed. */
+export const upgradePhases = Object.keys(phases) as UpgradePhase[];
+
+/** What a machine whose boot is paused goes through before all else. */
+const outOfPause: UpgradePhase[] = ["reach", "precheck", "drain", "reboot", "compare"];
+
+const phase = (name: UpgradePhase): PhaseOfUpgrade => phases[name];
+
+/** Whether something is changed in the phase. */
+export const changesSomething = (name: UpgradePhase): boolean => phase(name).changes === true;
+
+const sum = (names: UpgradePhase[], limits: UpgradeLimits): number =>
+  names.reduce((total, name) => total + phase(name).most(limits), 0);
+
+/** Milliseconds that a run takes at most. */
+export const longestRun = (limits: UpgradeLimits): number => sum([...upgradePhases, ...outOfPause], limits);
+
+/** Milliseconds for which no pod can run on a machine that is up when the run begins. */
+export const longestAway = (limits: UpgradeLimits, drains: boolean): number =>
+  sum(
+    upgradePhases.filter((name) => phase(name).away && (drains || name !== "drain")),
+    limits,
+  );
