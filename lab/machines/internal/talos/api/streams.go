@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/api/common"
@@ -59,6 +60,10 @@ func (s *machineService) Read(request *machine.ReadRequest, stream grpc.ServerSt
 
 	if path == onDisk {
 		configuration, err := s.m.OnDisk()
+		if errors.Is(err, os.ErrNotExist) {
+			return status.Errorf(codes.NotFound, "stat %s: no such file or directory", path)
+		}
+
 		if err != nil {
 			return err
 		}
@@ -149,10 +154,11 @@ func (s *machineService) Kubeconfig(_ *emptypb.Empty, stream grpc.ServerStreamin
 	return send(archive, stream)
 }
 
-// Dmesg and Logs give the machine's history of this boot: the lab has no other log.
+// Dmesg and Logs give the machine's history of this boot: the lab has no other log. Facility and priority stand before each line of the kernel's
+// (talos v1.13.0 v1alpha1_server.go, Dmesg).
 func (s *machineService) Dmesg(_ *machine.DmesgRequest, stream grpc.ServerStreamingServer[common.Data]) error {
 	for _, line := range s.m.BootLog() {
-		if err := stream.Send(&common.Data{Bytes: []byte(line)}); err != nil {
+		if err := stream.Send(&common.Data{Bytes: []byte("user: warning: " + strings.Replace(line, "] ", "]: ", 1))}); err != nil {
 			return err
 		}
 	}

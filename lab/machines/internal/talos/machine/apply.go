@@ -126,7 +126,7 @@ func (m *Machine) carryOut(mode machine.ApplyConfigurationRequest_Mode, active, 
 
 	m.update(func(s *state) {
 		if persist {
-			s.persistent = wanted
+			s.persistent, s.boot.applied = wanted, true
 		}
 
 		if activate {

@@ -28,9 +28,20 @@ func (m *Machine) bootSequence(ctx context.Context, first bool) error {
 		return err
 	}
 
-	m.update(func(s *state) { s.boot.complete = true; s.slots.Confirm() })
+	m.update(func(s *state) { s.boot.complete = true })
+
+	if !first {
+		m.setStage(runtime.MachineStageRunning, false, runtime.UnmetCondition{Name: "nodeReady", Reason: "node is not ready"})
+		m.uncordon(ctx)
+
+		if err := m.env.Clock.Sleep(ctx, readyTime); err != nil {
+			return nil //nolint:nilerr // the machine goes down, and its boot was over
+		}
+	}
+
+	// Confirmed only now (seen on Talos v1.13.0: META tag 6 was there until the machine was running and ready).
+	m.update(func(s *state) { s.slots.Confirm() })
 	m.setStage(runtime.MachineStageRunning, true)
-	m.uncordon(ctx)
 
 	return nil
 }
@@ -48,8 +59,8 @@ func (m *Machine) userSetup(ctx context.Context) error {
 	m.Event("writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues, error: %v", err)
 	m.setStage(runtime.MachineStageBooting, false, runtime.UnmetCondition{Name: "services", Reason: "kubelet not running"})
 
-	if pauseErr := m.env.Clock.Sleep(ctx, failurePause(version)); pauseErr != nil {
-		return pauseErr
+	if m.env.Clock.Sleep(ctx, failurePause(version)) != nil { // it gives way
+		return fmt.Errorf("%w: task writeUserFiles: failed, %w", errPaused, err)
 	}
 
 	return fmt.Errorf("error running phase in boot sequence: task writeUserFiles: failed, %w", err)

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,10 +37,14 @@ func (m *Machine) Run(ctx context.Context) {
 			sequence = m.maintenanceSequence
 		}
 
-		if err := sequence(life, first); err != nil && life.Err() == nil {
-			m.fatal(ctx, err)
-		} else {
+		switch err := sequence(life, first); {
+		case err == nil:
 			<-life.Done()
+		case life.Err() == nil:
+			m.fatal(err)
+			m.sleep(ctx, 10*time.Second)
+		case errors.Is(err, errPaused) && ctx.Err() == nil:
+			m.fatal(err) // a paused boot that gives way to a reboot counts as failed (seen on Talos v1.13.0)
 		}
 
 		m.powerOff(ctx)
@@ -93,7 +98,7 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 func (m *Machine) brokenSlot(ctx context.Context) {
 	broken := look(m, func(s *state) string {
 		switch {
-		case !s.slots.Unconfirmed():
+		case !s.slots.CanRevert():
 			return ""
 		case m.spec.SecureBoot && !s.slots.Next().SecureBoot:
 			// An UKI without a signature that the firmware trusts is not started (UEFI specification, Secure Boot).
@@ -204,17 +209,18 @@ func (m *Machine) drain(ctx context.Context) error {
 	return nil
 }
 
-// fatal is the end of a boot whose sequence failed: an unconfirmed upgrade is taken back, and the machine reboots after
-// 10 seconds (talos v1.13.0 internal/app/machined/main.go, handle, and revert.go).
-func (m *Machine) fatal(ctx context.Context, err error) {
+// errPaused is the end of a boot that came to a pause.
+var errPaused = errors.New("the boot was paused")
+
+// fatal is the end of a boot whose sequence failed: an unconfirmed upgrade is taken back, also one that was installed in this very boot (seen
+// on Talos v1.13.0; talos v1.13.0 internal/app/machined/main.go, handle, and revert.go).
+func (m *Machine) fatal(err error) {
 	m.Event("boot sequence failed: %v", err)
 	m.setStage(runtime.MachineStageRebooting, false)
 
 	if look(m, func(s *state) bool { return s.slots.Revert() }) {
 		m.Event("reverting failed upgrade")
 	}
-
-	m.sleep(ctx, 10*time.Second)
 }
 
 func (m *Machine) sleep(ctx context.Context, lab time.Duration) {

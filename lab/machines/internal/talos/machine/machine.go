@@ -101,11 +101,13 @@ type boot struct {
 	complete, ready bool
 	unmet           []runtime.UnmetCondition
 	kubelet         bool
-	driver          nvidia.Driver
-	modules         []string
-	sysctls         map[string]string
-	cri             cri
-	services        []resources.Service
+	// applied: a configuration was handed over in this boot.
+	applied  bool
+	driver   nvidia.Driver
+	modules  []string
+	sysctls  map[string]string
+	cri      cri
+	services []resources.Service
 	// end takes the machine down.
 	end context.CancelFunc
 	api *server

@@ -111,7 +111,7 @@ func (m *Machine) installFirst(ctx context.Context) error {
 
 	m.Event("installed Talos %s, schematic %s", image.Version, image.SchematicID)
 	m.update(func(s *state) {
-		s.slots.Install(image)
+		s.slots.Install(image, false)
 		s.slots.Confirm() // there is nothing to fall back to
 		s.images = map[string]factory.Image{}
 	})
@@ -143,7 +143,7 @@ func (m *Machine) applyFirst(request *machine.ApplyConfigurationRequest) (*machi
 	}
 
 	m.Event("apply config request: mode %s(no_reboot), in maintenance mode", strings.ToLower(request.GetMode().String()))
-	m.update(func(s *state) { s.unconfigured, s.active, s.persistent = false, wanted, wanted })
+	m.update(func(s *state) { s.unconfigured, s.active, s.persistent, s.boot.applied = false, wanted, wanted, true })
 
 	return answer, nil
 }

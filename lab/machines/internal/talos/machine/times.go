@@ -17,6 +17,7 @@ const (
 	firmwareTime = 80 * time.Second // API unreachable: shutdown, firmware, kernel
 	earlyTime    = 10 * time.Second // machined and apid are up
 	servicesTime = 30 * time.Second // cri, kubelet, etcd, extension services
+	readyTime    = 20 * time.Second // from running to ready: some 40 s on Talos v1.13.0 under emulation
 )
 
 // failurePause is how long a boot whose userSetup failed waits for a corrected configuration. Every release says 35

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
@@ -168,18 +169,41 @@ func (m *Machine) Install(ctx context.Context, reference string, progress func(s
 		return 0, status.Errorf(codes.Internal, "upgrade failed: %v", err)
 	}
 
-	if err := m.install(ctx, image, progress); err != nil {
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
+	version := look(m, func(s *state) string { return s.slots.Running().Version })
+	m.Event("%s", startsUpgrade(version, reference))
 
+	code := int32(0)
+
+	// A caller who is gone stops no installation (seen on Talos v1.13.0: it installs to the end, and does not reboot).
+	if err := m.install(context.WithoutCancel(ctx), image, progress); err != nil {
 		m.Event("installer: %v", err)
 		progress(err.Error())
 
-		return 1, nil
+		code = 1
 	}
 
-	return 0, nil
+	m.Event("%s", endsUpgrade(version, code))
+
+	return code, nil
+}
+
+// startsUpgrade and endsUpgrade are what the console has of an installation (seen on Talos v1.13.0; talos v1.13.0 and v1.14.0
+// internal/app/lifecycle/lifecycle.go).
+func startsUpgrade(version, reference string) string {
+	if release.Minor(version) >= 14 {
+		return fmt.Sprintf(`starting upgrade {"service": "lifecycle", "installer_image": %q, "disk": "/dev/sda"}`, reference)
+	}
+
+	return fmt.Sprintf("starting upgrade: installer_image=%s, disk=/dev/sda", reference)
+}
+
+func endsUpgrade(version string, code int32) string {
+	said := map[bool]string{true: "upgrade completed successfully", false: "upgrade failed"}[code == 0]
+	if release.Minor(version) >= 14 {
+		return fmt.Sprintf(`%s {"service": "lifecycle", "exit_code": %d}`, strings.TrimSuffix(said, " successfully"), code)
+	}
+
+	return fmt.Sprintf("%s: exit_code=%d", said, code)
 }
 
 // install runs the installer: pre-flight checks, then the other slot.
@@ -205,7 +229,7 @@ func (m *Machine) install(ctx context.Context, image factory.Image, progress fun
 
 	m.Event("installed Talos %s, schematic %s", image.Version, image.SchematicID)
 	progress(fmt.Sprintf("installed Talos %s", image.Version))
-	m.update(func(s *state) { s.slots.Install(image); s.upgrades++ })
+	m.update(func(s *state) { s.slots.Install(image, release.Minor(image.Version) >= 14); s.upgrades++ })
 
 	return nil
 }

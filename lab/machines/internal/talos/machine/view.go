@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -110,8 +111,13 @@ func (m *Machine) snapshot() host.Snapshot {
 	return shot
 }
 
-// OnDisk is the configuration that the next boot begins with.
+// OnDisk is the configuration that the next boot begins with, which nobody can read from Talos 1.13 on (seen on Talos v1.13.0: STATE is mounted
+// where no path leads).
 func (m *Machine) OnDisk() ([]byte, error) {
+	if release.Minor(m.Snapshot().TalosVersion) >= 13 {
+		return nil, os.ErrNotExist
+	}
+
 	return look(m, func(s *state) config.Provider { return s.persistent }).Bytes()
 }
 
@@ -123,8 +129,8 @@ func (m *Machine) view() resources.View {
 		Snapshot: m.snapshot(),
 		Name:     now.host, Address: m.spec.Address, Role: m.spec.Role,
 		Platform: image.Platform, SecureBoot: m.spec.SecureBoot, Schematic: image.Schematic,
-		Persistent: m.s.persistent,
-		Stage:      now.stage, Ready: now.ready, Unmet: now.unmet, Services: now.services,
+		Persistent: m.s.persistent, Applied: now.applied, Unconfirmed: m.s.slots.Unconfirmed(),
+		Stage: now.stage, Ready: now.ready, Unmet: now.unmet, Services: now.services,
 	}
 
 	for _, member := range m.env.Cluster {

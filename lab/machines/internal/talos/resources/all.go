@@ -18,6 +18,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 	"github.com/siderolabs/talos/pkg/machinery/resources/v1alpha1"
 
+	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/nvidia"
 	"talos-gpu/lab/machines/internal/talos/release"
 )
@@ -27,14 +28,14 @@ func all(view View) []resource.Resource {
 	return slices.Concat(configuration(view), status(view), extensionStatuses(view), kernel(view), node(view), members(view), devices(view))
 }
 
-// configuration: `v1alpha1` is the active one, `persistent` the one on disk (talos v1.13.0 resources/config). Before Talos 1.10 that is a
-// file alone (talos v1.9.6 resources/config).
+// configuration: `v1alpha1` is the active one, `persistent` the one on disk, as soon as one was handed over in this boot (seen on Talos v1.13.0;
+// talos v1.13.0 v1alpha1_runtime.go, SetPersistedConfig). Before Talos 1.10 that is a file alone (talos v1.9.6 resources/config).
 func configuration(view View) []resource.Resource {
 	machineType := config.NewMachineType()
 	machineType.SetMachineType(kind(view.Role))
 
 	found := []resource.Resource{config.NewMachineConfig(view.Config), machineType}
-	if release.Minor(view.TalosVersion) >= 10 {
+	if release.Minor(view.TalosVersion) >= 10 && view.Applied {
 		found = append(found, config.NewMachineConfigWithID(view.Persistent, config.PersistentID))
 	}
 
@@ -62,6 +63,12 @@ func status(view View) []resource.Resource {
 
 	list := []resource.Resource{machineStatus, version, platform, security}
 
+	if view.Unconfirmed { // the tag "upgrade" names the entry to go back to (talos v1.13.0 pkg/machinery/meta/constants.go)
+		key := runtime.NewMetaKey(runtime.NamespaceName, runtime.MetaKeyTagToID(6))
+		key.TypedSpec().Value = "A"
+		list = append(list, key)
+	}
+
 	// A service is a resource while it runs: one that waits or has finished is none (talos v1.13.0
 	// controllers/v1alpha1/service.go).
 	for _, service := range view.Services {
@@ -77,8 +84,9 @@ func status(view View) []resource.Resource {
 	return list
 }
 
-// extensionStatuses: one per extension, numbered, and the virtual extension `schematic` whose version is its ID
-// (talos v1.13.0 controllers/runtime/extension_status.go; image-factory's schematic extension).
+// extensionStatuses: one per extension, numbered, the virtual extension `schematic` whose version is its ID, and `modules.dep` where an
+// extension has kernel modules (seen on Talos v1.13.0; talos v1.13.0 controllers/runtime/extension_status.go and
+// internal/pkg/extensions/kernel_modules.go; image-factory's schematic extension).
 func extensionStatuses(view View) []resource.Resource {
 	layers := make([]extensions.Metadata, 0, len(view.Extensions)+1)
 
@@ -100,6 +108,15 @@ func extensionStatuses(view View) []resource.Resource {
 		id := fmt.Sprint(i)
 		r := runtime.NewExtensionStatus(runtime.NamespaceName, id)
 		*r.TypedSpec() = extensions.Layer{Image: id + ".sqsh", Metadata: metadata}
+		list = append(list, r)
+	}
+
+	withModules := func(extension host.Extension) bool { return strings.Contains(extension.Name, "kernel-modules") }
+	if slices.ContainsFunc(view.Extensions, withModules) {
+		r := runtime.NewExtensionStatus(runtime.NamespaceName, "modules.dep")
+		*r.TypedSpec() = extensions.Layer{Image: "modules.dep.sqsh", Metadata: extensions.Metadata{
+			Name: "modules.dep", Version: "6.18.1-talos", Author: "Talos Machinery", Description: "Combined modules.dep for all extensions",
+		}}
 		list = append(list, r)
 	}
 

@@ -38,6 +38,7 @@ var kinds = []meta.ResourceWithRD{
 	&runtime.KernelParamStatus{},
 	&runtime.LoadedKernelModule{},
 	&runtime.MachineStatus{},
+	&runtime.MetaKey{},
 	&runtime.PlatformMetadata{},
 	&runtime.SecurityState{},
 	&runtime.Version{},

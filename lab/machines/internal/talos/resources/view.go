@@ -18,11 +18,15 @@ type View struct {
 	Schematic string
 	// Persistent is the configuration on disk: not the active one while a change is staged.
 	Persistent config.Provider
-	Stage      runtime.MachineStage
-	Ready      bool
-	Unmet      []runtime.UnmetCondition
-	Services   []Service
-	Members    []Member
+	// Applied: it was handed over in this boot.
+	Applied bool
+	// Unconfirmed: the image that runs is an upgrade that can still be taken back.
+	Unconfirmed bool
+	Stage       runtime.MachineStage
+	Ready       bool
+	Unmet       []runtime.UnmetCondition
+	Services    []Service
+	Members     []Member
 }
 
 // Service of a machine, as `talosctl services` lists it.

@@ -1,12 +1,15 @@
-// Package slots is a machine's A/B scheme: an upgrade goes to the slot that doesn't run, and counts only once the machine
+// Package slots is what a machine has on its disk to boot: an upgrade is installed beside what runs, and counts only once the machine
 // has come up from it.
 package slots
 
-// Pair is the two slots of a machine. T is the image in a slot.
+// Pair is the images on a machine's disk. T is an image.
 type Pair[T any] struct {
 	running  T
 	next     T
-	previous *T // what to fall back to while an upgrade is unconfirmed (talos: META tag "upgrade")
+	previous *T // what a boot that fails goes back to (META tag 6)
+	// unconfirmed: previous was there when the machine booted. META is read at boot alone (talos v1.13.0 internal/app/lifecycle/lifecycle.go
+	// installs and does not read it again).
+	unconfirmed bool
 }
 
 // New is a machine that runs an image.
@@ -17,17 +20,25 @@ func New[T any](running T) *Pair[T] {
 // Running is the image that was booted last.
 func (p *Pair[T]) Running() T { return p.running }
 
-// Install writes an image to the other slot and makes it the default of the next boot
-// (talos v1.13.0 cmd/installer/pkg/install/install.go).
-func (p *Pair[T]) Install(image T) {
-	previous := p.running
+// Install writes an image to the disk and makes it the default of the next boot. What was the default before is kept, and nothing else: after
+// a second installation the image that runs is gone (seen on Talos v1.13.0; talos v1.13.0 bootloader/sdboot/sdboot.go, Upgrade, and
+// bootloader/grub/boot_label.go).
+//
+// keepsRunning: the installer keeps the image that runs instead (talos v1.14.0 bootloader/sdboot/sdboot.go, Upgrade).
+func (p *Pair[T]) Install(image T, keepsRunning bool) {
+	previous := p.next
+	if keepsRunning {
+		previous = p.running
+	}
+
 	p.previous = &previous
 	p.next = image
 }
 
-// Boot starts the default slot.
+// Boot starts the default image.
 func (p *Pair[T]) Boot() T {
 	p.running = p.next
+	p.unconfirmed = p.previous != nil
 
 	return p.running
 }
@@ -35,14 +46,17 @@ func (p *Pair[T]) Boot() T {
 // Next is the image of the next boot.
 func (p *Pair[T]) Next() T { return p.next }
 
-// Unconfirmed says that the last upgrade can still be taken back.
-func (p *Pair[T]) Unconfirmed() bool { return p.previous != nil }
+// CanRevert says that there is an image to go back to.
+func (p *Pair[T]) CanRevert() bool { return p.previous != nil }
 
-// Confirm drops the fallback, once the machine runs and is ready (talos v1.13.0 DropUpgradeFallbackController).
-func (p *Pair[T]) Confirm() { p.previous = nil }
+// Unconfirmed says that Talos shows META tag 6: it booted an upgrade that can still be taken back.
+func (p *Pair[T]) Unconfirmed() bool { return p.unconfirmed }
 
-// Revert makes the slot from before the upgrade the default again, after a boot that failed
-// (talos v1.13.0 internal/app/machined/revert.go). False: there is nothing to go back to.
+// Confirm drops the fallback, once the machine runs and is ready (seen on Talos v1.13.0; talos v1.13.0 DropUpgradeFallbackController).
+func (p *Pair[T]) Confirm() { p.previous, p.unconfirmed = nil, false }
+
+// Revert makes the image from before the upgrade the default again, after a boot that failed
+// (seen on Talos v1.13.0; talos v1.13.0 internal/app/machined/revert.go). False: there is nothing to go back to.
 func (p *Pair[T]) Revert() bool {
 	if p.previous == nil {
 		return false

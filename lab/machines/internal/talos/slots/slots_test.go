@@ -8,7 +8,7 @@ import (
 
 func TestAnUpgradeCountsAfterItsBoot(t *testing.T) {
 	pair := slots.New("old")
-	pair.Install("new")
+	pair.Install("new", false)
 
 	if pair.Running() != "old" {
 		t.Fatalf("runs %s before the reboot", pair.Running())
@@ -27,7 +27,7 @@ func TestAnUpgradeCountsAfterItsBoot(t *testing.T) {
 
 func TestAFailedBootGoesBack(t *testing.T) {
 	pair := slots.New("old")
-	pair.Install("new")
+	pair.Install("new", false)
 	pair.Boot()
 
 	if !pair.Revert() || pair.Boot() != "old" {
@@ -39,12 +39,19 @@ func TestAFailedBootGoesBack(t *testing.T) {
 	}
 }
 
-func TestAnInstallThatWasNeverBootedKeepsItsFallback(t *testing.T) {
-	pair := slots.New("a")
-	pair.Install("b")
-	pair.Install("c")
+func TestASecondInstallRemovesTheImageThatRuns(t *testing.T) {
+	for keepsRunning, want := range map[bool]string{false: "b", true: "a"} {
+		pair := slots.New("a")
+		pair.Install("b", keepsRunning)
 
-	if pair.Boot() != "c" || !pair.Revert() || pair.Boot() != "a" {
-		t.Fatal("the fallback is not the image that ran")
+		if pair.Unconfirmed() {
+			t.Fatal("META is shown before the boot")
+		}
+
+		pair.Install("c", keepsRunning)
+
+		if pair.Boot() != "c" || !pair.Unconfirmed() || !pair.Revert() || pair.Boot() != want {
+			t.Fatalf("keeps the running one: %v: runs %s", keepsRunning, pair.Running())
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package lifetest_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -33,6 +34,47 @@ func TestARolledBackUpgradeRunsTheOldImage(t *testing.T) {
 	}
 
 	l.until(t, "the new release", func(r machine.Report) bool { return up(r) && r.TalosVersion == "v1.12.7" })
+}
+
+// Seen on Talos v1.13.0: a caller who is gone stops no installation, and no reboot follows; a paused boot that gives way takes the upgrade back.
+func TestAnUpgradeWhoseCallerIsGoneAndWhoseBootIsPaused(t *testing.T) {
+	l := start(t, "v1.13.0", false, configuration(modules, "  files:\n"+part))
+	l.until(t, "running", up)
+
+	image := installer(l.gpu, "v1.13.0")
+	if err := l.Pull(t.Context(), image); err != nil {
+		t.Fatal(err)
+	}
+
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+
+	if code, err := l.Install(gone, image, func(string) {}); code != 0 || err != nil {
+		t.Fatalf("%d %v", code, err)
+	}
+
+	if report := l.Report(); !up(report) || report.Reboots != 0 || !l.said("starting upgrade: installer_image="+image) || !l.said("upgrade completed successfully: exit_code=0") {
+		t.Fatalf("%+v\n%s", report, l.Log())
+	}
+
+	// The next boot pauses; the one after it runs what ran before.
+	if _, err := l.Apply(&api.ApplyConfigurationRequest{Data: configuration(modules, duplicate), Mode: api.ApplyConfigurationRequest_STAGED}); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := l.Reboot(false); err != nil {
+		t.Fatal(err)
+	}
+
+	l.until(t, "the new image, paused", func(r machine.Report) bool { return r.SchematicID == l.gpu && l.said("rebooting in 35 minutes") })
+
+	if _, err := l.Apply(&api.ApplyConfigurationRequest{Data: configuration(modules), Mode: api.ApplyConfigurationRequest_AUTO}); err != nil {
+		t.Fatal(err)
+	}
+
+	if report := l.until(t, "running", up); report.SchematicID != l.plain || !l.said("reverting failed upgrade") {
+		t.Fatalf("%+v", report)
+	}
 }
 
 func TestAnInstallerThatRefusesThePath(t *testing.T) {
