@@ -47,7 +47,7 @@ export const machineFixes = {
     symptom:
       "the machine boots, pauses and reboots again and again: CRI and kubelet do not start, and its node is NotReady or never joins",
     cause:
-      "a patch of the whole cluster and a patch of the machine both create /etc/cri/conf.d/20-customization.part. Patches append to machine.files, so the list has the file twice, and Talos cannot create its resource for the file a second time. The boot pauses for 35 minutes (5 before v1.12.9, and from v1.13.0 to v1.13.4), and then starts again",
+      "a patch of the whole cluster and a patch of the machine both create /etc/cri/conf.d/20-customization.part. Patches append to machine.files, so the list has the file twice, and Talos cannot create its resource for the file a second time. The boot pauses for 35 minutes (5 before v1.12.9, and from v1.13.0 to v1.13.4), and then starts again, with the image of before where it was the first boot of an upgrade",
     errors: [
       "resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists",
       "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues",

@@ -100,7 +100,7 @@ export interface Rebooting {
 
 /**
  * Starts the reboot and waits until the machine runs after it and is ready. Talos tells neither whether it went well nor when, and confirms
- * an upgrade only then: before, another reboot or a boot that fails takes it back (talos v1.13.0, controllers/runtime/
+ * an upgrade only then: before, a boot that fails takes it back (talos v1.13.0, controllers/runtime/
  * drop_upgrade_fallback.go). One that does not get ready is left to the phases that look at what it lacks.
  *
  * @returns whether it was asked for: a machine whose boot is paused may begin anew by itself before that.
@@ -126,7 +126,7 @@ export async function reboot(rebooting: Rebooting): Promise<boolean> {
             if (ready) return { done: asked };
             if (clock.now() + poll < Math.min(runsSince + settling, end)) return { not: `not ready${lacks}` };
             report(
-              `warning: ${task.machine}: it runs and is not ready${lacks}; until it is, another reboot or a boot that fails takes an upgrade back`,
+              `warning: ${task.machine}: it runs and is not ready${lacks}; Talos confirms an upgrade only then, and a boot that fails before takes it back`,
             );
             return { done: asked };
           }

@@ -1,6 +1,8 @@
-import { formatDuration } from "../../duration";
+import type { UpgradeLimits } from "../../../recipe/effect/upgrade-phases";
+import { formatDuration, parseDuration } from "../../duration";
 import { LimitReached, waitFor, type Clock } from "../clock";
 import { Failure } from "../failure";
+import type { UpgradeTask } from "../task";
 
 /** Milliseconds that a machine gets to answer at the start, unless it is seen to be on its way up from an earlier run. */
 const REACH_LIMIT = 300_000;
@@ -38,4 +40,14 @@ export async function patiently<T>(asked: Asked, ask: () => Promise<T>): Promise
       },
     ]);
   }
+}
+
+/** Limits of a run, in milliseconds. */
+export function limitsOf({ timeouts }: UpgradeTask): UpgradeLimits {
+  return {
+    pull: parseDuration(timeouts.pull),
+    drain: parseDuration(timeouts.drain),
+    reboot: parseDuration(timeouts.reboot),
+    verify: parseDuration(timeouts.verify),
+  };
 }

@@ -1,6 +1,6 @@
-import { changesSomething, type UpgradePhase } from "../../../recipe/effect/upgrade-phases";
+import { changesSomething, type UpgradeLimits, type UpgradePhase } from "../../../recipe/effect/upgrade-phases";
 import { wayOf } from "../../../recipe/effect/way";
-import { formatDuration, parseDuration } from "../../duration";
+import { formatDuration } from "../../duration";
 import { Phases } from "../progress";
 import type { UpgradeResult, UpgradeTask } from "../task";
 import { BootGuard } from "./boot-guard";
@@ -9,7 +9,7 @@ import { awaitCordonWord, earlierRun, type EarlierRun } from "./earlier";
 import { pull, reboot, type Workbench } from "./install";
 import { join } from "./join";
 import { applyLive } from "./live";
-import { patiently, patienceOf, type Asked } from "./patience";
+import { limitsOf, patiently, patienceOf, type Asked } from "./patience";
 import { precheck, reach, type Compared } from "./precheck";
 import { apiOf, isSameImage, waitingImage } from "./waiting-image";
 import {
@@ -28,7 +28,7 @@ import {
 export class UpgradeRun {
   private readonly phases: Phases<UpgradePhase>;
   private readonly poll: number;
-  private readonly limits: Record<keyof UpgradeTask["timeouts"], number>;
+  private readonly limits: UpgradeLimits;
   private readonly guard: BootGuard;
   /** Undefined without credentials of Kubernetes. */
   private readonly draining: Draining | undefined;
@@ -149,7 +149,7 @@ export class UpgradeRun {
     if (draining !== undefined && (await this.patiently(() => runsNothing(bench.machine, draining))))
       bench.report("drain: none, since nothing of Kubernetes runs on the machine, and its API does not answer");
     else await this.drain();
-    const back = takesBack ? ", which goes back to the image of before: Talos had not confirmed the upgrade" : "";
+    const back = takesBack ? "; Talos has not confirmed the upgrade, and may take it back" : "";
     await this.rebootBy(
       `rebooting into the corrected configuration${back}`,
       before,
@@ -294,12 +294,3 @@ export class UpgradeRun {
 
 const isOther = (a: Observed, b: Observed): boolean =>
   a.talosVersion !== b.talosVersion || a.schematicId !== b.schematicId;
-
-function limitsOf({ timeouts }: UpgradeTask): Record<keyof UpgradeTask["timeouts"], number> {
-  return {
-    pull: parseDuration(timeouts.pull),
-    drain: parseDuration(timeouts.drain),
-    reboot: parseDuration(timeouts.reboot),
-    verify: parseDuration(timeouts.verify),
-  };
-}

@@ -170,7 +170,7 @@ export function stillStaged(task: UpgradeTask): Failure {
       field: `machines.${task.machine}`,
       problem: "after the reboot the staged configuration is not the active one",
       why: "somebody else staged a configuration meanwhile, or Talos refused it at boot",
-      remedy: `compare \`talosctl -n ${task.address} get machineconfig persistent\` and \`v1alpha1\`, then run again`,
+      remedy: `compare the two that \`talosctl -n ${task.address} get machineconfig -o yaml\` shows, then run again`,
     },
   ]);
 }

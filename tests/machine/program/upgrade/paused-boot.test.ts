@@ -67,7 +67,9 @@ describe("a boot that does not go on", () => {
       machine.active = "broken";
       expect(await run()).toMatchObject({ talosVersion: "v1.13.1", rebooted: true });
       expect(machine.calls.filter((each) => !each.startsWith("pull"))).toEqual(["reboot", "upgrade lifecycle"]);
-      expect(lines).toContainEqual(expect.stringContaining("which goes back to the image of before"));
+      expect(lines).toContainEqual(
+        expect.stringContaining("Talos has not confirmed the upgrade, and may take it back"),
+      );
       expect(lines).toContainEqual(expect.stringContaining("Talos took the upgrade back whose boot had failed"));
     });
 
