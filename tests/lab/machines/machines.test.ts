@@ -110,6 +110,7 @@ describe("Talos 1.12", () => {
     expect(await read(legacy, "/proc/sys/kernel/random/boot_id")).not.toBe(before);
     expect(await extensions(legacy)).toEqual({
       "nvidia-container-toolkit-production": "570.211.01-v1.18.2",
+      "modules.dep": expect.any(String), // seen on Talos v1.13.0
       "nvidia-open-gpu-kernel-modules-production": "570.211.01-v1.12.6",
       schematic: stand.gpuSchematic,
     });

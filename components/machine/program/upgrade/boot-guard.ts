@@ -83,21 +83,25 @@ export class BootGuard {
     const again = this.pausedBoot !== undefined && this.pausedBoot !== bootId;
     this.problem = problem;
     if (again || pauseOf(problem) > left) throw await this.failure(problem);
-    if (this.pausedBoot === undefined) this.options.report(`${problem}; ${this.options.remedy}`);
+    if (this.pausedBoot === undefined) this.options.report(`${problem}; ${await this.remedy()}`);
     this.pausedBoot = bootId;
     return problem;
   }
 
   /** That a boot does not go on, and nothing that waits for the next one changes that. */
   async failure(problem: string): Promise<Failure> {
-    const { name, remedy } = this.options;
     const why =
       "Talos gives such a boot up after 5 to 35 minutes and reboots, again and again, until its configuration is another one";
+    return new Failure([{ field: `machines.${this.options.name}`, problem, why, remedy: await this.remedy() }]);
+  }
+
+  /** How to get it to boot, and what comes of that. */
+  private async remedy(): Promise<string> {
     const takesBack = await this.machine.isUnconfirmed().catch(() => false);
     const then = takesBack
       ? "that reboot also goes back to the image of before, since Talos has not confirmed the upgrade: then run again, which upgrades with one more reboot"
       : "then run again";
-    return new Failure([{ field: `machines.${name}`, problem, why, remedy: `${remedy}; ${then}` }]);
+    return `${this.options.remedy}; ${then}`;
   }
 }
 
