@@ -1,0 +1,122 @@
+import { isNode, LineCounter, parseAllDocuments, parseDocument, visit, type Document } from "yaml";
+import { isMapping } from "../mapping";
+
+/** A file of somebody's: its name, as messages tell it, and its text. */
+export interface OutsideFile {
+  name: string;
+  text: string;
+}
+
+/** Where something stands. */
+export interface Place {
+  file: string;
+  /** From 1. */
+  line: number;
+}
+
+/** What could not be read. */
+export type Flaw = Place & { problem: string };
+
+/** One document of a file. */
+export interface Doc {
+  place: Place;
+  root: Record<string, unknown>;
+  document: Document;
+  lineAt: (offset: number) => number;
+}
+
+/** Values with where they stand. */
+export interface Values {
+  values: Record<string, unknown>;
+  places: Record<string, Place>;
+}
+
+export const none: Values = { values: {}, places: {} };
+
+/** What is at a path, through lists too. */
+export const valueAt = (data: unknown, ...path: string[]): unknown =>
+  path.reduce<unknown>(
+    (inner, key) =>
+      Array.isArray(inner) ? (inner as unknown[])[Number(key)] : isMapping(inner) ? inner[key] : undefined,
+    data,
+  );
+
+export function documentsOf({ name: file, text }: OutsideFile, flaws: Flaw[]): Doc[] {
+  const lineCounter = new LineCounter();
+  const lineAt = (offset: number): number => lineCounter.linePos(offset).line;
+  return parseAllDocuments(text, { lineCounter, logLevel: "silent" }).flatMap((document): Doc[] => {
+    const [error] = document.errors;
+    if (error) {
+      const problem = (error.message.split("\n")[0] ?? "").replace(/ at line.*$/, "");
+      flaws.push({ file, line: lineAt(error.pos[0]), problem: `is not YAML: ${problem}` });
+      return [];
+    }
+    const root = plainOf(document);
+    return isMapping(root)
+      ? [{ place: { file, line: lineAt(document.contents?.range?.[0] ?? 0) }, root, document, lineAt }]
+      : [];
+  });
+}
+
+/** Aliases that name nothing, or themselves, end in an error: nothing is read then. */
+function plainOf(document: Document): unknown {
+  try {
+    return document.toJS();
+  } catch {
+    return undefined;
+  }
+}
+
+/** A text that is there; a number, as YAML reads `0.17`, is none. */
+export const textAt = (data: unknown, ...path: string[]): string | undefined => {
+  const value = valueAt(data, ...path);
+  return typeof value === "string" && value !== "" ? value : undefined;
+};
+
+export const listAt = (data: unknown, ...path: string[]): Record<string, unknown>[] => {
+  const value = valueAt(data, ...path);
+  return Array.isArray(value) ? value.filter(isMapping) : [];
+};
+
+/** Values at a path of a document: a mapping, or YAML in a text. */
+export function valuesAt(doc: Doc, path: string[]): Values | undefined {
+  const there = path.length === 0 ? doc.root : valueAt(doc.root, ...path);
+  if (isMapping(there)) {
+    const node: unknown = path.length === 0 ? doc.document.contents : doc.document.getIn(path.map(keyOf), true);
+    return {
+      values: there,
+      places: isNode(node) ? placesIn(node, (offset) => ({ ...doc.place, line: doc.lineAt(offset) })) : {},
+    };
+  }
+  if (typeof there !== "string") return undefined;
+  const lineCounter = new LineCounter();
+  const inner = parseDocument(there, { lineCounter, logLevel: "silent" });
+  const values = inner.errors.length > 0 ? undefined : plainOf(inner);
+  if (!isMapping(values) || !inner.contents) return undefined;
+  // The text of a block begins in the line after its mark (`values: |`).
+  const begins = placeOf(doc, path).line;
+  return {
+    values,
+    places: placesIn(inner.contents, (offset) => ({ ...doc.place, line: begins + lineCounter.linePos(offset).line })),
+  };
+}
+
+const keyOf = (part: string): string | number => (/^\d+$/.test(part) ? Number(part) : part);
+
+/** The line in which a value begins; of what is not there, the document's. */
+export function placeOf(doc: Doc, path: string[]): Place {
+  const node: unknown = doc.document.getIn(path.map(keyOf), true);
+  return isNode(node) && node.range ? { ...doc.place, line: doc.lineAt(node.range[0]) } : doc.place;
+}
+
+function placesIn(node: Parameters<typeof visit>[0], at: (offset: number) => Place): Record<string, Place> {
+  const places: Record<string, Place> = {};
+  visit(node, {
+    Pair: (_, { key }, above) => {
+      if (!isNode(key) || !key.range) return;
+      const keys = [...above, { key }].flatMap((one) => ("key" in one && isNode(one.key) ? [String(one.key)] : []));
+      places[keys.join(".")] ??= at(key.range[0]);
+    },
+  });
+  return places;
+}

@@ -1,0 +1,228 @@
+import { charts } from "../facts/data/charts";
+import type { ChartName } from "../facts/chart";
+import {
+  documentsOf,
+  listAt,
+  none,
+  placeOf,
+  textAt,
+  valueAt,
+  valuesAt,
+  type Doc,
+  type Flaw,
+  type OutsideFile,
+  type Place,
+  type Values,
+} from "./document";
+import { mergeAsHelm } from "./merge";
+
+/** A release of one of NVIDIA's charts that something else than a stack installs, as its files say it. */
+export interface OutsideRelease {
+  chart: ChartName;
+  /** Who reads the file: Flux, Argo CD, or whoever takes a file of values. */
+  by: "Flux" | "Argo CD" | "values";
+  /** Name of the release; undefined where the files do not tell it. */
+  name?: string;
+  /** One release of the chart, e.g. `v26.3.3`; undefined where the files name none, or a range. */
+  version?: string;
+  /** Undefined where the files leave it to something else, such as a kustomization. */
+  namespace?: string;
+  /** What Helm is given, without the chart's own values. */
+  values: Record<string, unknown>;
+  /** Where the object begins. */
+  place: Place;
+  /** Where its version stands. */
+  versionPlace?: Place;
+  /** Where each value stands, by its path, e.g. `driver.enabled`. */
+  places: Record<string, Place>;
+  /** What it takes from elsewhere, and the files do not have, e.g. `ConfigMap gpu-operator-values`: its values may hang on it. */
+  missing: string[];
+}
+
+/** What files say. */
+export interface ReadOutside {
+  releases: OutsideRelease[];
+  /** What could not be read. */
+  flaws: Flaw[];
+}
+
+/**
+ * Reads what installs NVIDIA's charts from the files of Flux (HelmRelease with HelmRepository, OCIRepository or HelmChart), of Argo CD
+ * (Application, ApplicationSet), and from files of values. Documents of other kinds are passed over. Pure; never throws.
+ *
+ * Sources: fluxcd/helm-controller api/v2/helmrelease_types.go and reference_types.go; fluxcd/source-controller api/v1
+ * (ocirepository_types.go, helmchart_types.go); argoproj/argo-cd pkg/apis/application/v1alpha1/types.go.
+ *
+ * @param hint the chart of a file of values that does not tell it by its keys. Default: none.
+ */
+export function readOutside(files: readonly OutsideFile[], hint?: ChartName): ReadOutside {
+  const flaws: Flaw[] = [];
+  const docs = files.flatMap((file) => documentsOf(file, flaws));
+  const releases = docs.flatMap((doc): OutsideRelease[] => {
+    const { kind } = doc.root;
+    if (kind === "HelmRelease") return ofFlux(doc, docs);
+    if (kind === "Application") return ofArgo(doc, ["spec"], docs);
+    if (kind === "ApplicationSet") return ofArgo(doc, ["spec", "template", "spec"], docs);
+    return [];
+  });
+  const taken = new Set(releases.flatMap(({ places }) => Object.values(places).map(({ file }) => file)));
+  const plain = docs.filter(({ root, place }) => isOfValues(root) && !taken.has(place.file));
+  return { releases: [...releases, ...plain.flatMap((doc) => ofValues(doc, hint))], flaws };
+}
+
+const isOfValues = (root: Record<string, unknown>): boolean =>
+  root["apiVersion"] === undefined && root["kind"] === undefined;
+
+/** NVIDIA's chart of a name or address, also of a mirror, and as people call their objects. */
+export function chartNamed(...names: (string | undefined)[]): ChartName | undefined {
+  for (const name of names) {
+    const last = name?.replace(/\/+$/, "").split("/").at(-1) ?? "";
+    if (/gpu-operator/.test(last)) return "gpu-operator";
+    if (/nvidia-device-plugin|k8s-device-plugin/.test(last)) return "nvidia-device-plugin";
+  }
+  return undefined;
+}
+
+/** One release; neither a range, nor what a template or Renovate has yet to fill in. */
+const exact = (version: string | undefined): string | undefined =>
+  version !== undefined && /^v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(version) ? version : undefined;
+
+function ofFlux(doc: Doc, docs: Doc[]): OutsideRelease[] {
+  const { root, place } = doc;
+  const own = textAt(root, "metadata", "name");
+  const byChart = ["spec", "chart", "spec"];
+  const refName = textAt(root, "spec", "chartRef", "name");
+  const source = docs.find(
+    ({ root: other }) =>
+      other["kind"] === valueAt(root, "spec", "chartRef", "kind") && textAt(other, "metadata", "name") === refName,
+  );
+  const chart = chartNamed(
+    textAt(root, ...byChart, "chart"),
+    textAt(source?.root, "spec", "url"),
+    textAt(source?.root, "spec", "chart"),
+    refName,
+    textAt(root, "spec", "releaseName"),
+    own,
+  );
+  if (chart === undefined) return [];
+  const said = [
+    { at: doc, path: [...byChart, "version"] },
+    ...(source
+      ? [
+          ["spec", "ref", "tag"],
+          ["spec", "version"],
+        ].map((path) => ({ at: source, path }))
+      : []),
+  ].find(({ at, path }) => textAt(at.root, ...path) !== undefined);
+  const version = said && exact(textAt(said.at.root, ...said.path));
+  const target = textAt(root, "spec", "targetNamespace");
+  const missing: string[] =
+    refName !== undefined && !source ? [`${textAt(root, "spec", "chartRef", "kind") ?? "chart"} ${refName}`] : [];
+  const taken = listAt(root, "spec", "valuesFrom").map((from): Values => {
+    const [kind, name] = [textAt(from, "kind") ?? "", textAt(from, "name") ?? ""];
+    const holder = docs.find(({ root: other }) => other["kind"] === kind && textAt(other, "metadata", "name") === name);
+    const at = ["data", textAt(from, "valuesKey") ?? "values.yaml"];
+    const found = holder === undefined || from["targetPath"] !== undefined ? undefined : valuesAt(holder, at);
+    if (found === undefined) missing.push(`${kind} ${name}`);
+    return found ?? none;
+  });
+  const name = textAt(root, "spec", "releaseName") ?? (target && own ? `${target}-${own}` : own);
+  const namespace = target ?? textAt(root, "metadata", "namespace");
+  return [
+    release(
+      { chart, by: "Flux", name, version, namespace, place, missing },
+      [...taken, valuesAt(doc, ["spec", "values"]) ?? none],
+      said && placeOf(said.at, said.path),
+    ),
+  ];
+}
+
+function ofArgo(doc: Doc, spec: string[], docs: Doc[]): OutsideRelease[] {
+  const { root, place } = doc;
+  const several = listAt(root, ...spec, "sources");
+  const paths =
+    several.length > 0 ? several.map((_, index) => [...spec, "sources", String(index)]) : [[...spec, "source"]];
+  return paths.flatMap((path) => {
+    const named = textAt(root, ...path, "chart");
+    const chart = chartNamed(named);
+    if (chart === undefined) return [];
+    const helm = [...path, "helm"];
+    const missing: string[] = [];
+    const files = valueAt(root, ...helm, "valueFiles");
+    const taken = (Array.isArray(files) ? files : []).map((file): Values => {
+      const found = docs.find(({ place: other }) => sameFile(other.file, String(file)));
+      if (found === undefined) missing.push(`values file ${String(file)}`);
+      return found === undefined ? none : (valuesAt(found, []) ?? none);
+    });
+    // `valuesObject` stands in for `values` (types.go, ApplicationSourceHelm.ValuesYAML).
+    const inline = valuesAt(doc, [...helm, "valuesObject"]) ?? valuesAt(doc, [...helm, "values"]) ?? none;
+    const parameters = listAt(root, ...helm, "parameters").map((one, index): Values =>
+      parameterOf(one, placeOf(doc, [...helm, "parameters", String(index)])),
+    );
+    const version = exact(textAt(root, ...path, "targetRevision"));
+    const name = textAt(root, ...helm, "releaseName") ?? textAt(root, "metadata", "name");
+    const namespace = textAt(root, ...spec, "destination", "namespace");
+    return [
+      release(
+        { chart, by: "Argo CD", name, version, namespace, place, missing },
+        [...taken, inline, ...parameters],
+        placeOf(doc, [...path, "targetRevision"]),
+      ),
+    ];
+  });
+}
+
+/** `$values/gpu/values.yaml` of an Application, and the name under which the file was given. */
+function sameFile(given: string, named: string): boolean {
+  const tail = named.replace(/^\$[^/]+\//, "").replace(/^(?:\.\.?\/)+/, "");
+  return given === tail || given.endsWith(`/${tail}`) || tail.endsWith(`/${given.replace(/^\.\//, "")}`);
+}
+
+/** A value in Helm's `--set` notation; a dot after a backslash is part of a key. */
+function parameterOf(one: Record<string, unknown>, place: Place): Values {
+  const keys = (textAt(one, "name") ?? "").split(/(?<!\\)\./).map((key) => key.replace(/\\\./g, "."));
+  const text = textAt(one, "value") ?? "";
+  const value: unknown =
+    one["forceString"] === true
+      ? text
+      : (({ true: true, false: false, null: null } as Record<string, unknown>)[text] ?? text);
+  const [values] = [keys.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value)];
+  return { values: values as Record<string, unknown>, places: { [keys.join(".")]: place } };
+}
+
+function ofValues(doc: Doc, hint: ChartName | undefined): OutsideRelease[] {
+  const chart = hint ?? chartByKeys(Object.keys(doc.root));
+  if (chart === undefined) return [];
+  return [release({ chart, by: "values", place: doc.place, missing: [] }, [valuesAt(doc, []) ?? none])];
+}
+
+/** The chart that has most of these keys; undefined where none has, or both have as many. */
+function chartByKeys(keys: string[]): ChartName | undefined {
+  const known = (name: ChartName): number => {
+    const tops = new Set(
+      charts
+        .filter((one) => one.chart === name)
+        .flatMap(({ paths }) => Object.keys(paths).map((path) => path.split(".")[0])),
+    );
+    return keys.filter((key) => tops.has(key)).length;
+  };
+  const [operator, plugin] = [known("gpu-operator"), known("nvidia-device-plugin")];
+  return operator === plugin ? undefined : operator > plugin ? "gpu-operator" : "nvidia-device-plugin";
+}
+
+type Said = { [Key in keyof OutsideRelease]?: OutsideRelease[Key] | undefined } & Pick<
+  OutsideRelease,
+  "chart" | "by" | "place" | "missing"
+>;
+
+function release(said: Said, parts: Values[], versionPlace?: Place): OutsideRelease {
+  const known = Object.fromEntries(
+    Object.entries(said).filter(([, value]) => value !== undefined),
+  ) as unknown as OutsideRelease;
+  return {
+    ...known,
+    ...(versionPlace && known.version !== undefined ? { versionPlace } : {}),
+    values: parts.reduce<Record<string, unknown>>((all, { values }) => mergeAsHelm(all, values), {}),
+    places: Object.assign({}, ...parts.map(({ places }) => places)) as Record<string, Place>,
+  };
+}

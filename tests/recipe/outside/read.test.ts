@@ -1,0 +1,126 @@
+import { readOutside } from "../../../components/recipe/outside";
+
+// The shapes that 44 repositories with Flux or Argo CD have their releases in.
+
+const flux = `---
+# yaml-language-server: $schema=https://raw.githubusercontent.com/fluxcd-community/flux2-schemas/main/helmrelease-helm-v2.json
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata:
+  name: nvidia-device-plugin
+spec:
+  interval: 1h
+  chartRef:
+    kind: OCIRepository
+    name: nvidia-device-plugin
+  valuesFrom:
+    - kind: ConfigMap
+      name: plugin-values
+  values:
+    runtimeClassName: nvidia
+    config:
+      default: any
+      map:
+        any: |-
+          version: v1
+`;
+const oci = `apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata:
+  name: nvidia-device-plugin
+spec:
+  ref:
+    tag: 0.18.2
+  url: oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin
+`;
+const configMap = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: plugin-values
+data:
+  values.yaml: |
+    gfd:
+      enabled: true
+    runtimeClassName: other
+`;
+const byRepository = `apiVersion: helm.toolkit.fluxcd.io/v2beta2
+kind: HelmRelease
+metadata: { name: gpu-operator, namespace: flux-system }
+spec:
+  targetNamespace: gpu-operator
+  chart:
+    spec: { chart: gpu-operator, version: ">=26.3", sourceRef: { kind: HelmRepository, name: nvidia } }
+`;
+const argo = `apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata:
+  name: operator
+spec:
+  destination:
+    namespace: gpu-operator
+  sources:
+    - repoURL: https://git.example/home
+      ref: values
+    - repoURL: https://helm.ngc.nvidia.com/nvidia
+      chart: gpu-operator
+      targetRevision: v26.3.3
+      helm:
+        releaseName: gpu-operator
+        valueFiles:
+          - $values/gpu/values.yaml
+        parameters:
+          - name: toolkit.enabled
+            value: "false"
+`;
+
+test.each([
+  [
+    "a HelmRelease with its OCIRepository and a ConfigMap of values",
+    [flux, oci, configMap],
+    {
+      ...{ chart: "nvidia-device-plugin", by: "Flux", name: "nvidia-device-plugin", version: "0.18.2", missing: [] },
+      values: {
+        ...{ gfd: { enabled: true }, runtimeClassName: "nvidia" },
+        config: { default: "any", map: { any: "version: v1" } },
+      },
+      ...{ place: { file: "0.yaml", line: 3 }, versionPlace: { file: "1.yaml", line: 7 } },
+      places: { "gfd.enabled": { file: "2.yaml", line: 8 }, runtimeClassName: { file: "0.yaml", line: 16 } },
+    },
+  ],
+  [
+    "a HelmRelease alone",
+    [flux],
+    { chart: "nvidia-device-plugin", missing: ["OCIRepository nvidia-device-plugin", "ConfigMap plugin-values"] },
+  ],
+  ["a HelmRelease of a range", [byRepository], { name: "gpu-operator-gpu-operator", namespace: "gpu-operator" }],
+  [
+    "an Application with a file of values",
+    [argo, "driver:\n  enabled: false\n"],
+    {
+      ...{ chart: "gpu-operator", by: "Argo CD", name: "gpu-operator", version: "v26.3.3", namespace: "gpu-operator" },
+      values: { driver: { enabled: false }, toolkit: { enabled: false } },
+      places: {
+        "driver.enabled": { file: "gpu/values.yaml", line: 2 },
+        "toolkit.enabled": { file: "0.yaml", line: 19 },
+      },
+    },
+  ],
+  ["a file of values", ["deviceListStrategy: envvar\n"], { chart: "nvidia-device-plugin", by: "values" }],
+])("reads %s", (_, texts, expected) => {
+  const files = texts.map((text, index) => ({
+    name: text.startsWith("driver") ? "gpu/values.yaml" : `${index}.yaml`,
+    text,
+  }));
+  const { releases, flaws } = readOutside(files);
+  expect(flaws).toEqual([]);
+  expect(releases).toHaveLength(1);
+  expect(releases[0]).toMatchObject(expected);
+  if (!("version" in expected)) expect(releases[0]).not.toHaveProperty("version");
+});
+
+test("says what it cannot read, and passes over what is not about it", () => {
+  const texts = ["kind: [\n", "apiVersion: v1\nkind: Secret\n", "a: 1\n", "- 1\n", "{{ template }}\n", ""];
+  const { releases, flaws } = readOutside(texts.map((text, index) => ({ name: `${index}.yaml`, text })));
+  expect(releases).toEqual([]);
+  expect(flaws.map(({ file }) => file)).toContain("0.yaml");
+});
