@@ -11,7 +11,9 @@ import { firstAsk } from "./cluster/preflight";
 import { InvalidStackError, judge } from "./recipe";
 import type { StackSpec } from "./recipe/stack/spec/index";
 import type { Finding, Plan } from "./recipe/types";
+import { type MakingClass, withClassThere } from "./runtime-class-there";
 import { refusal } from "./refusal";
+import { type NamingFiles, withOutside } from "./outside-files";
 import { askFactory, type AskedStack } from "./release-facts";
 import { UpdateSummary } from "./cluster/update-summary";
 import { within } from "./cluster/within";
@@ -102,12 +104,14 @@ export class GpuCluster extends pulumi.ComponentResource {
   }
 
   /**
-   * The arguments with what the Image Factory says of Talos releases that the tables do not have, the stack's and those of
+   * The arguments with what the files of `external` say, with whether somebody else made the RuntimeClass `nvidia` of the cluster (only
+   * asked for a device plugin of the stack's), and with what the Image Factory says of Talos releases that the tables do not have, the stack's and those of
    * machines and pools; as they are, when the tables have them. Await it before `plan` and the constructor, where a program
    * can: without it the drivers of such a release are assumed. Never fails; a Factory that does not answer costs half a minute at the most.
    */
-  public static async withFacts<T extends AskedStack>(args: T): Promise<T> {
-    return { ...args, ...(await askFactory(args)) };
+  public static async withFacts<T extends AskedStack & NamingFiles & MakingClass>(args: T): Promise<T> {
+    const [facts, there] = await Promise.all([askFactory(args), withClassThere(args)]);
+    return { ...args, ...withOutside(args), ...there, ...facts };
   }
 
   /**

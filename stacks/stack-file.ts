@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { type ClusterSpec, InvalidStackError, parseSpec, findingsOf } from "../components/recipe";
+import { withOutside } from "../components/outside-files";
 import { credentialKeys } from "./configuration";
 
 /** Root of the repository: the stacks and the packages are found from here, whatever the working directory is. */
@@ -28,7 +29,7 @@ export function stackNameOf(nameOrFile: string): string {
 }
 
 /**
- * Configuration of a stack as its file has it, without its credentials: key without the project's name, value as data. It
+ * Configuration of a stack as its file has it, with what the files of `external` say and without its credentials: key without the project's name, value as data. It
  * is not validated here; that is the stack program's task, also in the lab.
  *
  * @param nameOrFile name of a stack of this repository, or path of any stack file.
@@ -42,7 +43,8 @@ export function readStackFile(nameOrFile: string): Record<string, unknown> {
       `--stack: there is no ${isPath ? "file" : "stack"} ${nameOrFile}, so nothing is known of it; take ${["the path of a stack file", ...stackNames()].join(", or ")}`,
     );
   }
-  return configurationOf(textOf(file), file);
+  const config = configurationOf(textOf(file), file);
+  return { ...config, ...withOutside(config, path.dirname(file)) };
 }
 
 /** Text of a stack file. Throws an Error that names it where it cannot be read, e.g. as it is a folder. */

@@ -1,5 +1,6 @@
 import { effectsOf, partsOf, cudaOfDriver, type Finding, type MachineEffect, type Plan } from "../../components/recipe";
 import type { MachineRecipe } from "../../components/recipe";
+import { externalOf } from "../../components/recipe/outside/external";
 import { upgradeTimeouts } from "../../components/recipe/effect";
 import { upgradeStages } from "../../components/recipe/machine/order";
 import { configurationDifference, fieldChanges, redacted, type FieldChange } from "./differences";
@@ -61,7 +62,7 @@ export function compare(stack: string, base: string | undefined, before: Side | 
   return {
     stack,
     ...(base === undefined ? {} : { base }),
-    stackChanges: before === undefined ? [] : fieldChanges(redacted(before.plan.spec), redacted(after.plan.spec)),
+    stackChanges: before === undefined ? [] : fieldChanges(saidOf(before.plan.spec), saidOf(after.plan.spec)),
     machines: Object.entries(effects).map(([name, effect]) => {
       const [old, fresh] = [before?.plan, after.plan].map((plan) => plan?.machines.find((one) => one.name === name));
       return {
@@ -72,7 +73,10 @@ export function compare(stack: string, base: string | undefined, before: Side | 
         configuration: configurationDifference(partsOf(old?.patches ?? []), partsOf(fresh?.patches ?? [])),
       };
     }),
-    release: { ...(was === undefined ? {} : { before: releaseText(was) }), after: releaseText(release) },
+    release: {
+      ...(before === undefined ? {} : { before: releaseText(before.plan) }),
+      after: releaseText(after.plan),
+    },
     valueChanges: before === undefined ? [] : fieldChanges(redacted(was?.values ?? {}), redacted(release.values)),
     away: awayOf(before?.plan, after.plan, effects),
     limits: limitsOf(after.plan.spec),
@@ -95,6 +99,13 @@ export function compare(stack: string, base: string | undefined, before: Side | 
     if (from === undefined) return machines;
     const old = from.kubernetes;
     const limit = to.spec.timeouts?.release ?? "10m";
+    if (to.kubernetes.external)
+      return old.era === era
+        ? machines
+        : [
+            ...machines,
+            "GPUs for new pods: on each machine until it is upgraded, and what is outside offers them there",
+          ];
     if (old.mode !== mode || old.era !== era)
       return [
         ...machines,
@@ -105,7 +116,7 @@ export function compare(stack: string, base: string | undefined, before: Side | 
         }`,
       ];
     const changes =
-      releaseText(old.release) !== releaseText(release) || fieldChanges(old.release.values, release.values).length > 0;
+      releaseText(from) !== releaseText(to) || fieldChanges(old.release.values, release.values).length > 0;
     return changes
       ? [...machines, `GPUs for new pods: while ${release.chart} is upgraded, for at most ${limit}`]
       : machines;
@@ -121,8 +132,19 @@ function runs({ talosVersion, schematicId, driverVersion, driverBranch }: Machin
   };
 }
 
-const releaseText = ({ chart, version, name, namespace }: Plan["kubernetes"]["release"]): string =>
-  `${chart} ${version} (release ${name} in ${namespace})`;
+function releaseText({ spec, kubernetes: { release, external } }: Plan): string {
+  const { chart, version, name, namespace } = release;
+  if (!external) return `${chart} ${version} (release ${name} in ${namespace})`;
+  const by = externalOf(spec)?.by ?? "somebody else";
+  return `${chart} ${version === "" ? "of an unknown release" : version} (in ${namespace}, installed by ${by}, not by this stack)`;
+}
+
+/** What a stack says, without lines of files: what stands there is compared. */
+function saidOf({ external, ...spec }: Plan["spec"]): ReturnType<typeof redacted> {
+  if (external?.read === undefined) return redacted({ ...spec, ...(external && { external }) });
+  const { places: _, ...read } = external.read;
+  return redacted({ ...spec, external: { ...external, read } });
+}
 
 function limitsOf({ timeouts }: Plan["spec"]): Comparison["limits"] {
   const { drain, reboot, verify } = upgradeTimeouts(timeouts);

@@ -1,3 +1,5 @@
+import * as path from "node:path";
+import { withOutside } from "../../components/outside-files";
 import { type Finding, judge } from "../../components/recipe/index";
 import { configurationOf, stackNameOf, textOf } from "../../stacks/stack-file";
 import { stackFileOf } from "../stack";
@@ -29,7 +31,7 @@ export const plan: Verb = {
       throw new Error("--json, --html: only one of them can be the result; leave one out");
     const file = stackFileOf(stack);
     const base = valueOf(given, "base");
-    const after = sideOf(textOf(file), file);
+    const after = sideOf(textOf(file), file, file);
     if (after.side === undefined) {
       const { findings } = after;
       if (given.switches.has("json")) output.result(`${JSON.stringify({ stack: stackNameOf(file), findings })}\n`);
@@ -43,7 +45,7 @@ export const plan: Verb = {
       return 1;
     }
     const earlier = base === undefined ? undefined : fileAt(base, file);
-    const before = earlier === undefined ? undefined : baseSideOf(earlier, `${base}:${file}`);
+    const before = earlier === undefined ? undefined : baseSideOf(earlier, file, base!);
     if (base !== undefined && before?.side === undefined)
       output.remark(
         `${base} has no ${before ? "valid " : ""}stack ${stackNameOf(file)}, so there is nothing to compare with`,
@@ -59,18 +61,28 @@ export const plan: Verb = {
 };
 
 /** A stack file's plan; none where its shape is wrong. Throws an Error where it is no YAML. */
-function sideOf(text: string, file: string): { side?: Side; findings: Finding[] } {
-  const config = configurationOf(text, file);
+function sideOf(text: string, name: string, file: string, ref?: string): { side?: Side; findings: Finding[] } {
+  const said = configurationOf(text, name);
+  const config = { ...said, ...withOutside(said, path.dirname(file), ref === undefined ? undefined : readAt(ref)) };
   const judged = judge(config);
   const { plan } = judged;
   const findings = [...judged.findings, ...tooLong(config)];
   return plan === undefined ? { findings } : { side: { plan, findings }, findings };
 }
 
+/** Reads files as they were in git. */
+const readAt =
+  (ref: string) =>
+  (file: string): string => {
+    const text = fileAt(ref, file);
+    if (text === undefined) throw new Error(`it is not in ${ref}`);
+    return text;
+  };
+
 /** The same of the base, without a plan also where its file is no YAML: the edit that is looked at may be what mends it. */
-function baseSideOf(text: string, file: string): { side?: Side } {
+function baseSideOf(text: string, file: string, ref: string): { side?: Side } {
   try {
-    return sideOf(text, file);
+    return sideOf(text, `${ref}:${file}`, file, ref);
   } catch {
     return {};
   }

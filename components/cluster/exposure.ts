@@ -12,7 +12,7 @@ import type { Plan } from "../recipe/types";
  * plugin and RuntimeClass go, machines are upgraded, the operator comes (siderolabs/docs, upgrading-talos 1.13, "Before
  * upgrade"). Left to itself Pulumi deletes last: the plugin would meet machines it does not fit, and the deletion of our
  * RuntimeClass would hit the operator's of the same name. The other way round, where the RuntimeClass is ours to make, it
- * waits until an operator's of that name is gone, and fails where one is somebody else's.
+ * waits until an operator's of that name is gone, and fails where one is somebody else's. One that is to be somebody else's is looked at.
  */
 export function gpuExposure(
   name: string,
@@ -24,10 +24,16 @@ export function gpuExposure(
   const triggers = [era, mode];
   const first = { ...opts, deleteBeforeReplace: true };
   // In a cluster that the stack bootstraps, nobody was before.
-  if (runtimeClass.owner !== "component" || plan.spec.bootstrap)
+  const theirs = runtimeClass.owner === "other" && runtimeClass.name !== "";
+  if ((runtimeClass.owner !== "component" && !theirs) || plan.spec.bootstrap)
     return new command.local.Command(`${name}-exposure`, { triggers }, first); // a placeholder: it runs nothing
   const { release } = clusterLimits(plan.spec.timeouts);
-  const task = JSON.stringify({ runtimeClass: runtimeClass.name, mark: stackMark(), limit: `${release}s` });
+  const task = JSON.stringify({
+    runtimeClass: runtimeClass.name,
+    mark: stackMark(),
+    limit: `${release}s`,
+    ...(theirs ? { theirs: plan.kubernetes.external ? "external" : "devicePlugin" } : {}),
+  });
   const limit = outlasting(release).create;
   return runProgram(`${name}-exposure`, { verb: "await-free", task, talosconfig, kubeconfig, limit, triggers }, first);
 }

@@ -46,7 +46,8 @@ export function firstAsk(
 
 /** What is asked. Machines that the stack installs run nothing that could be lost. */
 function taskOf(name: string, { spec, machines, kubernetes }: Plan): Omit<PreflightTask, "pollSeconds"> {
-  const { chart, version, repository, namespace } = kubernetes.release;
+  const { release, namespace } = kubernetes;
+  const { chart, version, repository } = release;
   const mark = stackMark();
   const driven = machines.filter(isDriven);
   const ofWorkloads = namespacesMade(spec.workloads).map((made) => made.namespace);
@@ -57,7 +58,7 @@ function taskOf(name: string, { spec, machines, kubernetes }: Plan): Omit<Prefli
       .filter(({ configuration }) => configuration === "omni")
       .map((machine) => omniTaskOf(machine.name, { ...spec, ...spec.machines[machine.name]! }, machine)),
     installers: [...new Set(driven.map(({ installerImage }) => installerImage))].sort(),
-    chart: { name: chart, version, repository },
+    ...(kubernetes.external ? {} : { chart: { name: chart, version, repository } }),
     kubernetes: spec.bootstrap !== true,
     namespaces: made.sort(),
     volumes: plannedVolumes(spec).map(({ resource, ...volume }) => ({

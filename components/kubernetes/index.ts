@@ -66,14 +66,14 @@ export function gpuStack(
     (resource) => resource !== undefined,
   );
   const back = again?.putBack("prepared", opts);
-  const release = gpuRelease(
-    name,
-    recipe.release,
-    limits.release,
-    pulumi.mergeOptions(within, { dependsOn: [...prepared, ...(back ? [back] : [])] }),
-    again?.said,
-  );
-  const released = { ...opts, dependsOn: release };
+  const after = { dependsOn: [...prepared, ...(back ? [back] : [])] };
+  // Somebody else's release comes and goes by itself: the gate waits for what it offers.
+  const release = recipe.external
+    ? undefined
+    : gpuRelease(name, recipe.release, limits.release, pulumi.mergeOptions(within, after), again?.said);
+  const released = release
+    ? { ...opts, dependsOn: release }
+    : pulumi.mergeOptions({ ...opts, dependsOn: namespace ?? ahead }, after);
   gpuMonitoring(name, plan.spec.monitoring, recipe, released);
   if (gpuMachines.length === 0) return { powerLimits: [], smokeTests: [], tests: undefined };
   const priority = testPriority(name, released).metadata.name;
@@ -96,7 +96,7 @@ export function gpuStack(
     return made.get(machine.name) ?? test(machine, after);
   });
   // Its pods are ready on machines with a driver only.
-  const everywhere = rest ? { ...released, dependsOn: [release, ...[...others.values()].flat()] } : released;
+  const everywhere = rest ? pulumi.mergeOptions(released, { dependsOn: [...others.values()].flat() }) : released;
   const limited = powerLimits(name, recipe, gpuMachines, everywhere);
   return { powerLimits: limited, smokeTests, tests: gateOf(name, gpuMachines, smokeTests) };
 }

@@ -4,7 +4,7 @@ import { gpuDashboard } from "../recipe/kubernetes/dashboard";
 import type { MonitoringSpec } from "../recipe/stack/spec/index";
 import { daemonLabel } from "../recipe/machine/daemon-labels";
 import type { KubernetesRecipe } from "../recipe/types";
-import { allAtOnce, labels, podTolerations } from "./pods";
+import { allAtOnce, classOf, labels, podTolerations } from "./pods";
 
 const component = "nvidia-dcgm-exporter";
 const port = 9400;
@@ -27,7 +27,7 @@ export function gpuMonitoring(
     if (definition !== undefined)
       serviceMonitor(name, spec, recipe, pulumi.mergeOptions(opts, { dependsOn: [definition] }));
   }
-  if (spec.dashboard ?? true) dashboard(name, spec.namespace ?? recipe.release.namespace, opts);
+  if (spec.dashboard ?? true) dashboard(name, spec.namespace ?? recipe.namespace, opts);
 }
 
 /**
@@ -49,7 +49,7 @@ function prometheusOperator(
 
 function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomResourceOptions): void {
   const pod: k8s.types.input.core.v1.PodSpec = {
-    runtimeClassName: recipe.runtimeClass.name,
+    ...classOf(recipe),
     nodeSelector: { ...recipe.nodeSelector, [daemonLabel.dcgmExporter]: "true" },
     tolerations: podTolerations(recipe.tolerations),
     priorityClassName: "system-node-critical",
@@ -81,7 +81,7 @@ function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomRes
   new k8s.apps.v1.DaemonSet(
     `${name}-dcgm-exporter`,
     {
-      metadata: { name: component, namespace: recipe.release.namespace, labels: labels(component) },
+      metadata: { name: component, namespace: recipe.namespace, labels: labels(component) },
       spec: {
         selector: { matchLabels: labels(component) },
         updateStrategy: allAtOnce,
@@ -108,7 +108,7 @@ function exporterService(name: string, recipe: KubernetesRecipe, opts: pulumi.Cu
     {
       metadata: {
         name: component,
-        namespace: recipe.release.namespace,
+        namespace: recipe.namespace,
         labels: labels(component),
         annotations: { "pulumi.com/skipAwait": "true" }, // the DaemonSet's readiness tells
       },
@@ -131,7 +131,7 @@ function serviceMonitor(
       kind: "ServiceMonitor",
       metadata: {
         name: component,
-        namespace: recipe.release.namespace,
+        namespace: recipe.namespace,
         labels: { ...labels(component), ...spec.labels },
       },
       spec: { selector: { matchLabels: labels(component) }, endpoints: [{ port: "metrics", interval: "15s" }] },

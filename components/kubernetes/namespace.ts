@@ -18,7 +18,7 @@ export function gpuNamespace(
   if (recipe.namespaceLabels === undefined) return undefined;
   return new k8s.core.v1.Namespace(
     `${name}-namespace`,
-    { metadata: { name: recipe.release.namespace, labels: recipe.namespaceLabels } },
+    { metadata: { name: recipe.namespace, labels: recipe.namespaceLabels } },
     opts,
   );
 }

@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import type { KubernetesRecipe } from "../recipe/types";
 import { shortHash } from "../recipe/short-hash";
 import type { GpuToleration } from "./toleration";
 
@@ -24,6 +25,14 @@ export const unprivileged = {
 
 /** Pod Security `restricted`. NVIDIA's devices are open to every user (mode 0666). */
 export const restricted = { ...unprivileged, runAsNonRoot: true, runAsUser: 65534, readOnlyRootFilesystem: true };
+
+/** The RuntimeClass of a pod that needs NVIDIA's runtime; none where the stack says that there is none. */
+export const classOf = ({ runtimeClass: { name } }: KubernetesRecipe): { runtimeClassName?: string } =>
+  name === "" ? {} : { runtimeClassName: name };
+
+/** The same of a workload's argument. An output without a value leaves the field out. */
+export const classNamed = (name: pulumi.Input<string>): pulumi.Output<string> =>
+  pulumi.output(name).apply((text) => (text === "" ? undefined : text) as string);
 
 /** Node selector of one machine. Talos sets the host name label to the node's name. */
 export function onNode(machine: string): Record<string, string> {

@@ -2,7 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
 import { daemonLabel, powerLimitLabel } from "../recipe/machine/daemon-labels";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
-import { allAtOnce, kubernetesName, labels, podTolerations } from "./pods";
+import { allAtOnce, classOf, kubernetesName, labels, podTolerations } from "./pods";
 
 /** What the script asks of every card, in the order in which it reads. */
 const query = "index,power.limit,power.min_limit,power.max_limit,power.draw,utilization.gpu";
@@ -70,9 +70,9 @@ function powerLimit(
   watts: number,
   opts: pulumi.CustomResourceOptions,
 ): k8s.apps.v1.DaemonSet {
-  const metadata = { name: kubernetesName("nvidia-power-limit", `${watts}w`), namespace: recipe.release.namespace };
+  const metadata = { name: kubernetesName("nvidia-power-limit", `${watts}w`), namespace: recipe.namespace };
   const pod: k8s.types.input.core.v1.PodSpec = {
-    runtimeClassName: recipe.runtimeClass.name,
+    ...classOf(recipe),
     nodeSelector: { [daemonLabel.powerLimit]: powerLimitLabel(watts) },
     tolerations: podTolerations(recipe.tolerations),
     priorityClassName: "system-node-critical",

@@ -2,7 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
 import { shortHash } from "../recipe/short-hash";
-import { labels, onNode, podTolerations, unprivileged } from "./pods";
+import { classOf, labels, onNode, podTolerations, unprivileged } from "./pods";
 import { outlasting } from "./timeouts";
 
 /**
@@ -53,7 +53,7 @@ export function smokeTest(
     name,
     {
       metadata: {
-        namespace: recipe.release.namespace,
+        namespace: recipe.namespace,
         labels: labels("gpu-smoke-test"),
         annotations: {
           // The gate waits for the tests of all machines, says what keeps them from passing, and makes a failed one anew: its
@@ -112,7 +112,7 @@ function testPod(recipe: KubernetesRecipe, machine: MachineRecipe): k8s.types.in
     resources: { limits: { [resourceOf(recipe, machine)]: "1" } },
   };
   return {
-    runtimeClassName: recipe.runtimeClass.name,
+    ...classOf(recipe),
     nodeSelector: { ...onNode(machine.name), ...(mig ? split : {}) },
     tolerations: podTolerations(recipe.tolerations),
     restartPolicy: "Never", // keeps a failed pod's log

@@ -37,7 +37,7 @@ export function testsPassed(
   const made = smokeTests.map(({ metadata }) => pulumi.output({ job: metadata.name, uid: metadata.uid }));
   const task = pulumi.all(made).apply((jobs) =>
     JSON.stringify({
-      namespace: recipe.release.namespace,
+      namespace: recipe.namespace,
       tests: jobs.map((job, index) => {
         const machine = machines[index]!;
         const resource = resourceOf(recipe, machine);

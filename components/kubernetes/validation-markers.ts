@@ -46,7 +46,7 @@ export function validationMarkers(
   opts: pulumi.CustomResourceOptions,
 ): (k8s.core.v1.ConfigMap | k8s.apps.v1.DaemonSet)[] {
   if (recipe.markers.length === 0) return [];
-  const metadata = { name: "nvidia-validation-markers", namespace: recipe.release.namespace };
+  const metadata = { name: "nvidia-validation-markers", namespace: recipe.namespace };
   const content = Object.fromEntries(recipe.markers.map((marker) => [marker.file, marker.content]));
   const files = new k8s.core.v1.ConfigMap(
     `${name}-markers-content`,

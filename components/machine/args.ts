@@ -2,6 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import type {
   DevicePluginSpec,
   DriverSpec,
+  ExternalSpec,
   GpuOperatorSpec,
   MachineSpec,
   ReleaseFactsSpec,
@@ -88,6 +89,8 @@ export interface GpuMachineArgs extends MachineSpec {
   gpuOperator?: GpuOperatorSpec;
   /** Standalone device plugin of the cluster, if it has one: the node's labels depend on it. */
   devicePlugin?: DevicePluginSpec;
+  /** What something else offers the GPUs with, if it does: the node's labels depend on its kind. */
+  external?: ExternalSpec;
   /** Sharing or partitioning of the cards: the node's labels depend on it. */
   sharing?: SharingSpec;
   /** How it is brought to the wanted image. */

@@ -36,7 +36,8 @@ function machineFindings(
   const inputRules = { schematicId, ...credentialRules(args["configuration"] === "owned") };
   const [inputs, plain] = split(own, Object.keys(inputRules));
   // What offers the GPUs to Kubernetes is no concern of a machine; a stack of the whole cluster must say it. Nor is whether there is a GPU.
-  const unsaid = cluster.gpuOperator === undefined && cluster.devicePlugin === undefined;
+  const unsaid =
+    cluster.gpuOperator === undefined && cluster.devicePlugin === undefined && cluster.external === undefined;
   return [
     ...Object.entries(inputRules).flatMap(([field, rule]) =>
       inputFindings(field, inputs[field], rule, neededBy(cluster, node).includes(field)),
@@ -132,6 +133,7 @@ const ofTheCluster = Object.keys({
   driver: true,
   gpuOperator: true,
   devicePlugin: true,
+  external: true,
   sharing: true,
   upgrade: true,
   timeouts: true,

@@ -1,6 +1,8 @@
 import { checkCluster } from "./checks/check-cluster";
 import { isWithin } from "./machine/apart";
+import { eraOf } from "./facts/talos-release";
 import { planBasis } from "./plan";
+import type { ClusterSpec } from "./stack/spec/index";
 import { readSpec } from "./stack/parse";
 import { findingsOfPools } from "./stack/pools";
 import type { Finding, Plan } from "./types";
@@ -24,8 +26,25 @@ export function judge(raw: unknown): Judged {
   const related = (field: string): boolean => pruned.some((path) => isWithin(field, path) || isWithin(path, field));
   const ofMeaning = checkCluster(spec, basis).filter(({ field }) => !related(field));
   const findings = [...ofShape, ...findingsOfPools(ofMeaning, poolOf)];
-  return ofShape.length > 0 ? { findings } : { findings, plan: basis.plan };
+  if (ofShape.length > 0) return { findings };
+  const { plan } = basis;
+  return { findings, plan: { ...plan, notes: [...plan.notes, ...beforeCdi(spec, ofMeaning)] } };
 }
+
+/** What the values of somebody else's release say that Talos 1.13 will not take, of a stack that does not have it yet. */
+function beforeCdi(spec: ClusterSpec, now: Finding[]): string[] {
+  if (spec.external === undefined || eraOf(spec.talosVersion) === "cdi") return [];
+  const { releaseFacts: _facts, otherReleaseFacts: _others, ...rest } = spec;
+  return checkCluster({ ...rest, talosVersion: firstWithCdi })
+    .filter(
+      ({ field, problem }) =>
+        /^external\b/.test(field) && !now.some((one) => one.field === field && one.problem === problem),
+    )
+    .map(({ field, problem, remedy }) => `right before an upgrade to Talos 1.13: ${field}: ${problem}; ${remedy}`);
+}
+
+/** First release in which NVIDIA's libraries are at standard paths. */
+const firstWithCdi = "v1.13.0";
 
 /** Everything that is wrong with a stack. */
 export const findingsOf = (raw: unknown): Finding[] => judge(raw).findings;

@@ -1,5 +1,7 @@
+import { asRelease } from "./outside/external";
 import { chartNotes } from "./chart-notes";
 import { cudaNotes } from "./cuda-notes";
+import { externalNote, externalNotes } from "./external-notes";
 import { mayHaveMig, migOf, powerRangeOf } from "./facts/card";
 import { canSplit } from "./facts/sharing";
 import type { MachineFacts } from "./facts/machine-facts";
@@ -21,7 +23,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
   );
   return [
     ...releases.flatMap((one) => one?.note ?? []),
-    ...(fromLegacy.length > 0
+    ...(fromLegacy.length > 0 && spec.external === undefined
       ? [
           `${fromLegacy.map(([name]) => name).join(", ")}: from Talos ≤ 1.12 to ≥ 1.13; what this stack offers the GPUs with goes before the machines and comes back after the last of them${spec.upgrade?.first?.length ? " that goes ahead, so until a machine is upgraded no new pod gets a GPU there" : ", so until then no new pod gets a GPU"}; a device plugin release or a RuntimeClass "nvidia" of somebody else's must be removed first (docs/migration.md)`,
         ]
@@ -29,7 +31,11 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
     ...bootNotes(spec),
     ...cardNotes(facts),
     ...powerNotes(facts),
-    ...chartNotes(spec),
+    ...chartNotes(asRelease(spec)).map((note) => externalNote(spec, note)),
+    ...externalNotes(
+      spec,
+      fromLegacy.map(([name]) => name),
+    ),
     ...cudaNotes(spec, facts),
     ...mpsNotes(spec),
     ...migNotes(spec, facts),

@@ -1,3 +1,4 @@
+import { asRelease, externalOf, type External } from "./outside/external";
 import { kubernetesRecipe } from "./kubernetes/kubernetes-recipe";
 import { machineFacts, type MachineFacts } from "./facts/machine-facts";
 import { machineRecipe } from "./machine/machine-recipe";
@@ -7,7 +8,7 @@ import { factsOf, seenBy } from "./machine/apart";
 import { inUpgradeOrder, upgradeWindows } from "./machine/order";
 import { eraOf, findRelease, type Release } from "./facts/talos-release";
 import type { ClusterSpec, MachineSpec } from "./stack/spec/index";
-import type { Mode, Plan } from "./types";
+import type { MachineRecipe, Mode, Plan } from "./types";
 import { canonical } from "./stack/plain-data";
 import { readPatch, type UserPatch } from "./machine/user-patches";
 
@@ -29,6 +30,11 @@ export function planCluster(spec: ClusterSpec): Plan {
   return planBasis(spec).plan;
 }
 
+/** What is outside may share or split cards: one unit of each is what can be counted on. */
+function offered({ gpuCount }: MachineRecipe, { resourceName }: External): Partial<MachineRecipe> {
+  return { allocatable: { [resourceName]: gpuCount }, atLeast: [resourceName] };
+}
+
 /** The plan of a stack with its basis. */
 export function planBasis(said: ClusterSpec): PlanBasis {
   // Nothing hangs on the order in which keys were written: neither a plan nor the hashes of what it makes.
@@ -40,7 +46,9 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     return releases.get(talosVersion);
   };
   const era = release?.era ?? eraOf(spec.talosVersion);
-  const mode: Mode = spec.devicePlugin && !spec.gpuOperator ? "devicePlugin" : "operator";
+  const outside = externalOf(spec);
+  const released = asRelease(spec);
+  const mode: Mode = released.devicePlugin && !released.gpuOperator ? "devicePlugin" : "operator";
   const clusterPatches = (spec.patches ?? []).map((text, index) => readPatch(text, `patches[${index}]`));
   const facts = inUpgradeOrder(
     Object.entries(spec.machines).map(([name, machine]) => ({
@@ -65,7 +73,8 @@ export function planBasis(said: ClusterSpec): PlanBasis {
   const machines = facts.map((machine) => {
     const own = releaseOf(machine.spec);
     const seen = { ...context, spec: seenBy(spec, machine.spec), ...(own ? { release: own } : {}) };
-    return machineRecipe(machine, machinePatches.get(machine.name) ?? [], seen);
+    const recipe = machineRecipe(machine, machinePatches.get(machine.name) ?? [], seen);
+    return outside === undefined || recipe.gpuCount === 0 ? recipe : { ...recipe, ...offered(recipe, outside) };
   });
   const plan: Plan = {
     spec,

@@ -111,10 +111,14 @@ export interface KubernetesRecipe {
   era: Era;
   mode: Mode;
   release: ReleaseRecipe;
-  /** Labels of the release's namespace; undefined when the namespace is not ours to make (`kube-system`). */
+  /** Whether something outside of the stack installs the release: nothing of it is made or touched. Absent where the stack does. */
+  external?: true;
+  /** Namespace of what the stack makes for its GPUs: the release's, or one of its own where that is somebody else's. */
+  namespace: string;
+  /** Labels of that namespace; undefined when the namespace is not ours to make (`kube-system`). */
   namespaceLabels?: Record<string, string>;
-  /** `owner`: who makes it. */
-  runtimeClass: { name: string; handler: string; owner: "component" | "operator" };
+  /** `owner`: who makes it; `other` is somebody else. An empty name: pods have none. */
+  runtimeClass: { name: string; handler: string; owner: "component" | "operator" | "other" };
   /** Empty where the release's own validator does the work. */
   markers: Marker[];
   /** Tolerations of everything that must run on the GPU machines. */

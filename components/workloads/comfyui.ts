@@ -1,7 +1,7 @@
 import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
-import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
+import { classNamed, gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
 import { comfyUiImage } from "../recipe/facts/cuda";
 import { type ComfyUiSpec } from "../recipe/stack/spec/index";
 import { comfyui as kind } from "../recipe/stack/workloads/comfyui";
@@ -48,7 +48,7 @@ function pod(
 ): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
   const alive = { httpGet: { path: "/system_stats", port: "http" } };
   return {
-    runtimeClassName: args.runtimeClassName,
+    runtimeClassName: classNamed(args.runtimeClassName),
     tolerations: podTolerations(args.tolerations),
     automountServiceAccountToken: false,
     enableServiceLinks: false,

@@ -2,6 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
 import {
+  classNamed,
   envList,
   gpuLimits,
   kubernetesName,
@@ -67,7 +68,7 @@ export class GpuPod extends pulumi.ComponentResource {
 function podSpec(args: GpuPodArgs): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
   const gpus = gpuLimits(args.gpuResourceName, args.gpus ?? 1);
   return {
-    runtimeClassName: args.runtimeClassName,
+    runtimeClassName: classNamed(args.runtimeClassName),
     restartPolicy: "OnFailure",
     tolerations: podTolerations(args.tolerations),
     ...(args.nodeSelector === undefined ? {} : { nodeSelector: args.nodeSelector }),

@@ -1,7 +1,7 @@
 import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
-import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
+import { classNamed, gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
 import { workloadImages } from "../recipe/facts/data/images";
 import { type OllamaSpec } from "../recipe/stack/spec/index";
 import { ollama as kind } from "../recipe/stack/workloads/ollama";
@@ -59,7 +59,7 @@ function pod(
 ): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
   const alive = { httpGet: { path: "/", port: "http" } };
   return {
-    runtimeClassName: args.runtimeClassName,
+    runtimeClassName: classNamed(args.runtimeClassName),
     tolerations: podTolerations(args.tolerations),
     automountServiceAccountToken: false,
     enableServiceLinks: false, // the Service's OLLAMA_PORT would be taken for a setting of the server

@@ -1,7 +1,7 @@
 import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
-import { gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
+import { classNamed, gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
 import { vllmImage } from "../recipe/facts/cuda";
 import { type VllmSpec } from "../recipe/stack/spec/index";
 import { vllm as kind } from "../recipe/stack/workloads/vllm";
@@ -51,7 +51,7 @@ function pod(
 ): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
   const alive = { httpGet: { path: "/health", port: "http" } };
   return {
-    runtimeClassName: args.runtimeClassName,
+    runtimeClassName: classNamed(args.runtimeClassName),
     tolerations: podTolerations(args.tolerations),
     automountServiceAccountToken: false,
     enableServiceLinks: false, // the Service's VLLM_PORT would be taken for a setting of the server

@@ -14,7 +14,7 @@ export interface System {
   namespace?: string;
   /** Machines that have, or shall have, a GPU driver. */
   gpuMachines: GpuMachine[];
-  runtimeClass: { name: string; owner: "component" | "operator" };
+  runtimeClass: { name: string; owner: Plan["kubernetes"]["runtimeClass"]["owner"] };
   /** Labels that the pods of the release ask of a GPU node. */
   nodeSelector: Record<string, string>;
 }

@@ -15,13 +15,18 @@ const aspects: ((plan: Plan, seen: Observations) => Difference[])[] = [
   release,
   required,
   chartVersion,
-  (plan, seen) => unreadyOfNvidia(seen, plan.kubernetes.release.namespace),
+  (plan, seen) => namespacesOf(plan).flatMap((namespace) => unreadyOfNvidia(seen, namespace)),
   smokeTests,
+];
+
+/** Those of what exposes the GPUs, and of what the stack has beside it. */
+const namespacesOf = ({ kubernetes: { release, namespace } }: Plan): string[] => [
+  ...new Set([release.namespace, namespace]),
 ];
 
 function runtimeClass({ kubernetes }: Plan, { runtimeClasses }: Observations): Difference[] {
   const { name, handler } = kubernetes.runtimeClass;
-  if (runtimeClasses === undefined) return [];
+  if (runtimeClasses === undefined || name === "") return [];
   const found = runtimeClasses.find((candidate) => candidate.name === name);
   if (found === undefined) return [difference(`RuntimeClass ${name}`, "is not there")];
   return found.handler === undefined || found.handler === handler
@@ -30,19 +35,19 @@ function runtimeClass({ kubernetes }: Plan, { runtimeClasses }: Observations): D
 }
 
 function namespaceLabels({ kubernetes }: Plan, { namespaces }: Observations): Difference[] {
-  const { namespaceLabels: planned, release } = kubernetes;
+  const { namespaceLabels: planned, namespace } = kubernetes;
   if (planned === undefined || namespaces === undefined) return [];
-  const about = `namespace ${release.namespace}`;
-  const found = namespaces.find(({ name }) => name === release.namespace);
+  const about = `namespace ${namespace}`;
+  const found = namespaces.find(({ name }) => name === namespace);
   if (found === undefined) return [difference(about, "is not there")];
   return Object.entries(planned)
     .filter(([key, value]) => found.labels[key] !== value)
     .map(([key, value]) => difference(about, `lacks the label ${key}=${value}`));
 }
 
-/** Helm's own record. `pending-…` is what a release is left in when Helm was killed: the next one is refused then. */
+/** Helm's own record; of what is outside nobody knows whether Helm brought it. `pending-…` is what a release is left in when Helm was killed: the next one is refused then. */
 function release({ kubernetes }: Plan, { releases }: Observations): Difference[] {
-  if (releases === undefined) return [];
+  if (releases === undefined || kubernetes.external) return [];
   const { name, namespace } = kubernetes.release;
   const found = releases.find((candidate) => candidate.name === name && candidate.namespace === namespace);
   const about = `Helm release ${namespace}/${name}`;
@@ -56,6 +61,8 @@ function release({ kubernetes }: Plan, { releases }: Observations): Difference[]
 interface Required {
   kind: "DaemonSet" | "Deployment";
   what: string;
+  /** Whether the stack makes it itself; else it is of the release. */
+  ours?: true;
   matches: (name: string) => boolean;
   /** Pods that it wants at least. */
   wants?: number;
@@ -79,23 +86,40 @@ function requiredOf({ kubernetes, machines, spec }: Plan): Required[] {
       wants,
     },
     ...(kubernetes.markers.length > 0
-      ? [{ kind: "DaemonSet" as const, what: "the marker files", matches: named("nvidia-validation-markers"), wants }]
+      ? [
+          {
+            kind: "DaemonSet" as const,
+            what: "the marker files",
+            ours: true as const,
+            matches: named("nvidia-validation-markers"),
+            wants,
+          },
+        ]
       : []),
     ...[...limits].map((watts) => ({
       kind: "DaemonSet" as const,
       what: `the power limit of ${watts} W`,
+      ours: true as const,
       matches: named(`nvidia-power-limit-${watts}w`),
       wants: gpuMachines.filter(({ powerLimit }) => powerLimit === watts).length,
     })),
     ...(spec.monitoring !== undefined && kubernetes.mode === "devicePlugin"
-      ? [{ kind: "DaemonSet" as const, what: "the DCGM exporter", matches: named("nvidia-dcgm-exporter"), wants }]
+      ? [
+          {
+            kind: "DaemonSet" as const,
+            what: "the DCGM exporter",
+            ours: true as const,
+            matches: named("nvidia-dcgm-exporter"),
+            wants,
+          },
+        ]
       : []),
   ];
 }
 
 function required(plan: Plan, seen: Observations): Difference[] {
-  const { namespace } = plan.kubernetes.release;
-  return requiredOf(plan).flatMap(({ kind, what, matches, wants = 0 }) => {
+  return requiredOf(plan).flatMap(({ kind, what, ours, matches, wants = 0 }) => {
+    const { namespace } = ours ? plan.kubernetes : plan.kubernetes.release;
     const all: (ObservedDaemonSet | ObservedDeployment)[] | undefined =
       kind === "DaemonSet" ? seen.daemonSets : seen.deployments;
     if (all === undefined) return [];
@@ -115,6 +139,7 @@ function required(plan: Plan, seen: Observations): Difference[] {
 /** Charts label what they make with `helm.sh/chart: <name>-<version>`; one that does not tells nothing. */
 function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
   const { namespace, chart, version } = kubernetes.release;
+  if (version === "") return [];
   const planned = `${chart}-${version.replace(/^v/, "")}`;
   const found = [...(seen.daemonSets ?? []), ...(seen.deployments ?? [])]
     .filter((object) => object.namespace === namespace)
@@ -122,7 +147,7 @@ function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
     .filter((label) => label !== undefined && new RegExp(`^${chart}-[0-9]`).test(label) && label !== planned);
   return [...new Set(found)].map((label) =>
     difference(
-      `Helm release ${namespace}/${kubernetes.release.name}`,
+      `${kubernetes.external ? chart : "Helm release"} ${namespace}/${kubernetes.release.name}`,
       `is of chart ${label}, the plan says ${planned}`,
     ),
   );
@@ -169,7 +194,7 @@ export function unready(
 
 /** A machine's smoke test; its name ends in a hash of what it tests. */
 function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Difference[] {
-  const { namespace } = kubernetes.release;
+  const { namespace } = kubernetes;
   if (seen.jobs === undefined) return [];
   const names = smokeTestNames(machines.filter(({ gpuCount }) => gpuCount > 0).map(({ name }) => name));
   return [...names].flatMap(([machine, prefix]) => {

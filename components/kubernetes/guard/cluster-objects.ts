@@ -43,6 +43,7 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
     uid: found.metadata?.uid ?? "",
     owner: found.metadata?.annotations?.[OWNER],
     holds: await held(key, found),
+    object: found,
   });
 
   /** Kinds that somebody put into a namespace; those that Kubernetes itself puts there are left out by name. */

@@ -17,6 +17,11 @@ export interface LiveObject extends ObjectKey {
   owner: string | undefined;
   /** What would be lost with it, in words: what a namespace holds, a claim's volume. Empty: nothing. */
   holds: string[];
+  /** The object itself, as far as somebody asks for more. */
+  object?: {
+    handler?: string;
+    metadata?: { ownerReferences?: { kind: string }[]; managedFields?: { manager?: string }[] };
+  };
 }
 
 /** Helm's record of one revision of a release: a Secret. */

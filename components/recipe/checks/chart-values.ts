@@ -7,7 +7,7 @@ import { wrongWords } from "./chart-words";
 export const chartValues: Check = {
   id: "chart-values",
   source: "values.yaml and templates of the chart at its release; Helm ignores what no template reads",
-  find: ({ spec }) =>
+  find: ({ spec, plan }) =>
     (
       [
         ["gpuOperator", "gpu-operator"],
@@ -38,6 +38,6 @@ export const chartValues: Check = {
                 kind === "boolean" ? "write it without quotes" : "write it in the shape that `helm show values` has",
             },
       );
-      return [...told, ...wrongWords(spec, field)];
+      return [...told, ...wrongWords(spec, field, plan.kubernetes.external)];
     }),
 };

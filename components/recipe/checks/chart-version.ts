@@ -30,10 +30,10 @@ const lines = {
 export const chartVersion: Check = {
   id: "chart-version",
   source: "Helm: without an exact version the newest chart of the day is taken; tags of the charts' repositories",
-  find: ({ spec }) =>
+  find: ({ spec, plan }) =>
     (["gpuOperator", "devicePlugin"] as const).flatMap((field) => {
       const text = spec[field]?.version;
-      if (text === undefined) return [];
+      if (text === undefined || (text === "" && plan.spec.external)) return [];
       const { chart, takes, why, example } = lines[field];
       const version = semver.parse(text);
       if (version && text === text.trim() && takes(version)) return [];

@@ -75,10 +75,10 @@ const table: Taken[] = [
   },
 ];
 
-/** Values whose word is wrong. */
-export function wrongWords(spec: ClusterSpec, of: Taken["of"]): Complaint[] {
+/** Values whose word is wrong. `external`: of somebody else's release, whose namespace and RuntimeClass are not the stack's. */
+export function wrongWords(spec: ClusterSpec, of: Taken["of"], external = false): Complaint[] {
   const values = spec[of]?.values;
-  const wrong = [...table, ...elsewhere(spec)].filter(({ of: chart, path, takes, nullIsDefault }) => {
+  const wrong = [...table, ...(external ? [] : elsewhere(spec))].filter(({ of: chart, path, takes, nullIsDefault }) => {
     const said = valueAt(values, ...path.split("."));
     return chart === of && said !== undefined && !(said === null && nullIsDefault) && !takes(said);
   });

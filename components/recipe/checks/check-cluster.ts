@@ -1,6 +1,8 @@
 import { checkContext } from "./check";
+import { external } from "./external";
 import { checks } from "./index";
 import { machineRelease } from "./machine-release";
+import { externalOf, type External } from "../outside/external";
 import { planBasis, type PlanBasis } from "../plan";
 import { groupsApart, isWithin } from "../machine/apart";
 import type { ClusterSpec } from "../stack/spec/index";
@@ -22,7 +24,32 @@ export function checkCluster(spec: ClusterSpec, basis: PlanBasis = planBasis(spe
 
 function findingsAsOne(basis: PlanBasis): Finding[] {
   const context = checkContext(basis);
-  return checks.flatMap((check) => check.find(context).map((complaint) => ({ check: check.id, ...complaint })));
+  const findings = checks.flatMap((check) =>
+    check.find(context).map((complaint) => ({ check: check.id, ...complaint })),
+  );
+  const outside = externalOf(basis.plan.spec);
+  if (outside === undefined) return findings;
+  // Of a value that both ask about, the check of what is outside knows that the chart's own value follows where it is left out.
+  const told = new Set(findings.flatMap(({ check, field }) => (check === external.id ? [field] : [])));
+  return findings
+    .map((finding) => asExternal(finding, outside))
+    .filter(({ check, field }) => check === external.id || !told.has(field));
+}
+
+/** A finding about a release of the stack's as one about what is outside, with the line of the value. */
+function asExternal(finding: Finding, { kind, places }: External): Finding {
+  const renamed = (text: string): string => text.replaceAll(new RegExp(`\\b${kind}(?=\\.)`, "g"), "external");
+  const field = finding.field === kind ? "external" : renamed(finding.field);
+  const path = /^external\.values\.(.*)$/.exec(field)?.[1]?.split(".") ?? [];
+  const above = path.map((_, index) => places[path.slice(0, path.length - index).join(".")]);
+  const place = above.find((one) => one !== undefined);
+  return {
+    ...finding,
+    field,
+    problem: `${renamed(finding.problem)}${place === undefined ? "" : ` (${place})`}`,
+    why: renamed(finding.why),
+    remedy: renamed(finding.remedy),
+  };
 }
 
 /** What is wrong with machines that have a release or a driver of their own. Of what is the cluster's, the cluster's checks tell. */

@@ -1,4 +1,5 @@
 import type { PlanBasis } from "../plan";
+import { asRelease } from "../outside/external";
 import type { MachineFacts } from "../facts/machine-facts";
 import type { ClusterSpec } from "../stack/spec/index";
 import type { Finding, MachineRecipe } from "../types";
@@ -6,6 +7,7 @@ import type { UserPatch } from "../machine/user-patches";
 
 /** What a check may look at: the stack, and the plan as far as it could be made. */
 export interface CheckContext extends PlanBasis {
+  /** With `external` it is as if the stack installed that itself (`gpuOperator` or `devicePlugin`); as it was said, it is in the plan. */
   spec: ClusterSpec;
   /** Machines with what was found out about them, in upgrade order. */
   machines: CheckedMachine[];
@@ -40,7 +42,12 @@ export function checkContext(basis: PlanBasis): CheckContext {
     if (!facts) throw new Error(`no facts of ${recipe.name}`);
     return { ...facts, field: `machines.${recipe.name}`, recipe, patches: basis.machinePatches.get(recipe.name) ?? [] };
   });
-  return { ...basis, spec: basis.plan.spec, machines, gpuMachines: machines.filter((machine) => machine.gpuCount > 0) };
+  return {
+    ...basis,
+    spec: asRelease(basis.plan.spec),
+    machines,
+    gpuMachines: machines.filter((machine) => machine.gpuCount > 0),
+  };
 }
 
 /** All patches of users: the cluster's, then each machine's, with the machines that they reach. */

@@ -13,6 +13,7 @@ import { deviceListStrategy } from "./device-list-strategy";
 import { driverBranches } from "./driver-branches";
 import { driverTooNew } from "./driver-too-new";
 import { driverTooOld } from "./driver-too-old";
+import { external } from "./external";
 import { extensionName } from "./extension-name";
 import { extensionRelease } from "./extension-release";
 import { extensionWithoutGpu } from "./extension-without-gpu";
@@ -131,6 +132,7 @@ export const checks: Check[] = [
   tolerations,
   powerLimit,
   kubernetesMode,
+  external,
   chartVersion,
   chartValues,
   chartObjects,

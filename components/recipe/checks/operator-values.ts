@@ -47,7 +47,7 @@ export const operatorValues: Check = {
           field: field("hostPaths.driverInstallDir"),
           problem: "is a folder that Talos neither has nor lets a pod make",
           why: "the operator's pods mount it from the host, whose root is read-only, so none of them would start",
-          remedy: "leave it out (/usr/local follows)",
+          remedy: "write /usr/local, or leave it out",
         },
     ];
     return complaints.filter((complaint) => complaint !== false);

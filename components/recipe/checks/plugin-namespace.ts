@@ -8,8 +8,8 @@ export const pluginNamespace: Check = {
   id: "plugin-namespace",
   source:
     "k8s-device-plugin, deployments/helm/nvidia-device-plugin/templates/validation.yml (allowDefaultNamespace); talos, Pod Security",
-  find: ({ spec }) =>
-    (["gpuOperator", "devicePlugin"] as const)
+  find: ({ spec, plan }) =>
+    (plan.spec.external ? [] : (["gpuOperator", "devicePlugin"] as const)) // somebody else opened it
       .filter((field) => givenToAll.includes(spec[field]?.namespace ?? ""))
       .map((field) => ({
         field: `${field}.namespace`,

@@ -47,7 +47,7 @@ function outOfSome({ spec, gpuMachines, plan }: CheckContext, path: string[]): C
       field: path.join("."),
       problem: `does not tolerate ${describeTaint(missing.taint)} of ${missing.machine}`,
       why: "the list takes the place of ours, so NVIDIA's pods would not be placed there and the node would offer no GPU",
-      remedy: leaveOut(plan.kubernetes.tolerations),
+      remedy: leaveOut(plan),
     },
   ];
 }
@@ -75,7 +75,7 @@ function outOfAll(context: CheckContext, path: string[]): Complaint[] {
       field: path.join("."),
       problem: `tolerates the taints of no machine: ${kept.map(({ name, taint }) => `${name} has ${describeTaint(taint!)}`).join(", ")}`,
       why: "this list replaces the stack's own, so the pod would stay Pending on every machine of the cluster that this stack makes, and Helm would wait for it until the update fails",
-      remedy: leaveOut(plan.kubernetes.tolerations),
+      remedy: leaveOut(plan),
     },
   ];
 }
@@ -90,5 +90,7 @@ function listAt(spec: CheckContext["spec"], path: string[]): Partial<PodTolerati
 const keepsOut = (entries: Partial<PodToleration>[], taint: NodeTaint): boolean =>
   taint.effect !== "PreferNoSchedule" && !entries.some((entry) => tolerates(entry, taint));
 
-const leaveOut = (tolerated: readonly PodToleration[]): string =>
-  `leave it out (the taints of the stack are tolerated without it: ${tolerated.map(({ key }) => key).join(", ")}), or add the taint`;
+const leaveOut = ({ kubernetes: { external, tolerations: tolerated } }: CheckContext["plan"]): string =>
+  external
+    ? "add the taint"
+    : `leave it out (the taints of the stack are tolerated without it: ${tolerated.map(({ key }) => key).join(", ")}), or add the taint`;

@@ -2,6 +2,7 @@ import { clusterCuda, smokeTestImage } from "../facts/cuda";
 import { helperImages } from "../facts/data/images";
 import type { MachineFacts } from "../facts/machine-facts";
 import { markersOf, needsMarkers } from "./markers";
+import { externalOf } from "../outside/external";
 import { operatorRelease } from "./operator-release";
 import { pluginRelease } from "./plugin-release";
 import { migConfigName, profileName, resourceNameOf, sharingConfig } from "../facts/sharing";
@@ -11,6 +12,9 @@ import type { Era, KubernetesRecipe, Mode, PodToleration, ReleaseRecipe } from "
 
 /** Namespaces that Kubernetes makes itself. Talos exempts `kube-system` from Pod Security. */
 const givenNamespaces = ["kube-system", "kube-public", "kube-node-lease", "default"];
+
+/** Where the stack has its own pods when what offers the GPUs is somebody else's. */
+const ownNamespace = "talos-gpu";
 
 /** What lets hostPath volumes and privileged containers in; Talos enforces `baseline` otherwise. */
 const privileged = {
@@ -25,23 +29,28 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
   const tolerations = tolerationsOf(gpuMachines);
   const nodeSelector = { "nvidia.com/gpu.present": "true" };
   const config = sharingConfig(spec.sharing);
-  const release = releaseOf(spec, mode, era, tolerations, nodeSelector, config);
+  const outside = externalOf(spec);
+  const release = outside?.release ?? releaseOf(spec, mode, era, tolerations, nodeSelector, config);
+  const namespace = outside ? ownNamespace : release.namespace;
   const cudaVersion = clusterCuda(gpuMachines);
-  const owner = mode === "operator" ? "operator" : "component";
+  const others = outside !== undefined || spec.devicePlugin?.makeRuntimeClass === false;
+  const owner = mode === "operator" && !outside ? "operator" : others ? "other" : "component";
   return {
     era,
     mode,
     release,
-    ...(givenNamespaces.includes(release.namespace) ? {} : { namespaceLabels: privileged }),
+    ...(outside ? { external: true as const } : {}),
+    namespace,
+    ...(givenNamespaces.includes(namespace) ? {} : { namespaceLabels: privileged }),
     runtimeClass: {
-      name: "nvidia",
+      name: outside?.runtimeClassName ?? "nvidia",
       handler: "nvidia",
       owner,
     },
     markers: needsMarkers(era, mode) ? markersOf(spec) : [],
     tolerations,
     nodeSelector,
-    resourceName: resourceNameOf(spec.sharing, gpuMachines),
+    resourceName: outside?.resourceName ?? resourceNameOf(spec.sharing, gpuMachines),
     ...(config === undefined ? {} : { sharingConfig: config }),
     images: { ...helperImages, ...spec.images },
     ...splitOf(spec),

@@ -17,6 +17,7 @@ import {
 import {
   ConfigurationOwner,
   DriverBranch,
+  ExternalKind,
   GpuArchitecture,
   MachineRole,
   MigStrategy,
@@ -88,6 +89,29 @@ const pool = z.strictObject({
 
 const release = z.strictObject({ version: text, namespace: namespace.optional(), values: values.optional() });
 
+const external = z.strictObject({
+  kind: z.enum(ExternalKind).optional(),
+  files: z.array(text).optional(),
+  version: text.optional(),
+  namespace: namespace.optional(),
+  runtimeClassName: z.string().optional(),
+  resourceName: text.optional(),
+  values: values.optional(),
+  read: z
+    .strictObject({
+      kind: z.enum(ExternalKind).optional(),
+      by: text.optional(),
+      name: text.optional(),
+      version: text.optional(),
+      namespace: namespace.optional(),
+      values: values.optional(),
+      places: z.record(z.string(), z.string()).optional(),
+      unread: z.array(text).optional(),
+      missing: z.array(text).optional(),
+    })
+    .optional(),
+});
+
 const sharing = z.strictObject({
   timeSlicing: z.strictObject({ replicas, renameByDefault: z.boolean().optional() }).optional(),
   mps: z.strictObject({ replicas }).optional(),
@@ -139,7 +163,8 @@ export const specSchema = z.strictObject({
   patches: z.array(z.string()).optional(),
   driver: driverSpec.optional(),
   gpuOperator: release.optional(),
-  devicePlugin: release.optional(),
+  devicePlugin: z.strictObject({ ...release.shape, makeRuntimeClass: z.boolean().optional() }).optional(),
+  external: external.optional(),
   sharing: sharing.optional(),
   monitoring: z
     .strictObject({

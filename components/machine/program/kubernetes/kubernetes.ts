@@ -87,7 +87,8 @@ export class KubernetesCluster extends KubernetesApi implements Cluster, Tainted
     });
     if (found === undefined) return undefined;
     const { ownerReferences = [], annotations = {} } = found.metadata ?? {};
-    return { policy: ownerReferences.find(({ kind }) => kind === "ClusterPolicy")?.name, annotations };
+    const policy = ownerReferences.find(({ kind }) => kind === "ClusterPolicy")?.name;
+    return { policy, handler: found.handler, annotations };
   }
 
   private async patch(name: string, body: object, instead: Record<number, any> = {}): Promise<unknown> {

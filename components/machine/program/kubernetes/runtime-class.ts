@@ -8,6 +8,7 @@ import type { FreeResult, FreeTask } from "../task";
 export interface FoundClass {
   /** Name of the ClusterPolicy that owns it; undefined when none does. */
   policy: string | undefined;
+  handler: string;
   annotations: Record<string, string>;
 }
 
@@ -21,6 +22,9 @@ export interface RuntimeClasses {
  * Waits until a RuntimeClass is no longer the GPU Operator's. It goes by garbage collection, a while after the operator's
  * release, and a class of the same name cannot be made before. Changes nothing.
  *
+ * One that is to be somebody else's (`theirs`) is only looked at: it may come later, and of the name `nvidia` it has the handler `nvidia`,
+ * which NVIDIA's toolkit on Talos registers (siderolabs/extensions, 10-nvidia-container-runtime.part).
+ *
  * @param previous The answer of the last run; undefined at the first. On the first run the stack has made no class yet, so one without
  *   its mark belongs to somebody else. On later runs it may be the stack's own, made by a release without marks.
  * @throws Failure where the class is somebody else's, and at the limit: an operator of somebody else's is there.
@@ -33,6 +37,7 @@ export async function awaitFree(
   previous: FreeResult | undefined,
 ): Promise<FreeResult> {
   const { runtimeClass, mark, pollSeconds } = task;
+  if (task.theirs !== undefined) return { runtimeClass: await seenClass(task.theirs, runtimeClass, classes, report) };
   const limit = parseDuration(task.limit);
   let told = false;
   try {
@@ -45,7 +50,7 @@ export async function awaitFree(
         if (found?.policy === undefined) {
           const owner = found?.annotations[mark.annotation] ?? "";
           if (found !== undefined && previous === undefined && !owner.startsWith(mark.ours))
-            throw foreign(runtimeClass, owner);
+            throw foreign(runtimeClass, owner, found.handler);
           return { done: { runtimeClass } };
         }
         const { policy } = found;
@@ -70,8 +75,28 @@ export async function awaitFree(
   }
 }
 
+async function seenClass(field: string, name: string, classes: RuntimeClasses, report: Report): Promise<string> {
+  const found = await classes.runtimeClass(name);
+  if (found === undefined)
+    report(`RuntimeClass ${name} is not in the cluster yet; pods that need a GPU are refused until it is`);
+  else if (name === "nvidia" && found.handler !== "nvidia") throw wrongHandler(field, name, found.handler);
+  else report(`RuntimeClass ${name}, with the handler ${found.handler}, is somebody else's, and stays as it is`);
+  return name;
+}
+
+const wrongHandler = (field: string, name: string, handler: string): Failure =>
+  new Failure([
+    {
+      field,
+      problem: `RuntimeClass ${name} has the handler ${handler}, and is not this stack's`,
+      why: "on Talos only the handler nvidia leads to NVIDIA's runtime: the smoke test and the workloads would not start, or see no card",
+      remedy: `whoever made it writes \`handler: nvidia\`; a handler cannot be edited, so delete the class first: kubectl delete runtimeclass ${name} (running pods stay)`,
+    },
+  ]);
+
 /** @param owner What its mark says; empty where it has none. */
-function foreign(runtimeClass: string, owner: string): Failure {
+function foreign(runtimeClass: string, owner: string, handler: string): Failure {
+  if (owner === "" && handler !== "nvidia") return wrongHandler("devicePlugin", runtimeClass, handler);
   return new Failure([
     {
       field: "devicePlugin",

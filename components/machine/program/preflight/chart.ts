@@ -15,6 +15,7 @@ export async function askForChart(
   places: Places,
   report: Report,
 ): Promise<Findings> {
+  if (chart === undefined) return [];
   const { name, version, repository } = chart;
   const field = name === "gpu-operator" ? "gpuOperator" : "devicePlugin";
   const base = places.charts(repository);

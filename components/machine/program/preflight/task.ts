@@ -26,8 +26,8 @@ export const preflightTask = z.strictObject({
   omni: z.array(omniTask),
   /** Installer images, each once. */
   installers: z.array(z.string()),
-  /** The chart that exposes the GPUs. */
-  chart: z.strictObject({ name: z.string(), version: z.string(), repository: z.string() }),
+  /** The chart that exposes the GPUs; undefined where it is not this stack's to install. */
+  chart: z.strictObject({ name: z.string(), version: z.string(), repository: z.string() }).optional(),
   /** Whether there is a cluster to be asked; none while the stack makes it. */
   kubernetes: z.boolean(),
   /** Namespaces that the stack makes. */

@@ -32,6 +32,8 @@ export const freeTask = z.strictObject({
   mark: z.strictObject({ annotation: z.string(), ours: z.string() }),
   limit: duration,
   pollSeconds,
+  /** Field of the stack that says that somebody else makes it; absent where the stack does. */
+  theirs: z.string().optional(),
 });
 /** The task of `await-free` as the program reads it. */
 export type FreeTask = z.infer<typeof freeTask>;

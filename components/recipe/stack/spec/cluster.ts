@@ -1,4 +1,5 @@
 import type { DriverSpec } from "./driver";
+import type { ExternalSpec } from "./external";
 import type { MachineDefaultsSpec, MachineEntrySpec, MachineSpec, PoolSpec } from "./machine";
 import type { ImagesSpec, ReleaseFactsSpec } from "./release-facts";
 import type { DevicePluginSpec, GpuOperatorSpec, MonitoringSpec } from "./releases";
@@ -71,17 +72,23 @@ export interface ClusterOptionsSpec {
    */
   driver?: DriverSpec;
   /**
-   * Expose the GPUs by NVIDIA's GPU Operator. Exactly one of this and `devicePlugin`.
+   * Expose the GPUs by NVIDIA's GPU Operator. Exactly one of this, `devicePlugin` and `external`.
    * @default none
    * @example `{ version: v25.10.1 }`
    */
   gpuOperator?: GpuOperatorSpec;
   /**
-   * Expose the GPUs by NVIDIA's standalone device plugin. Exactly one of this and `gpuOperator`.
+   * Expose the GPUs by NVIDIA's standalone device plugin. Exactly one of this, `gpuOperator` and `external`.
    * @default none
    * @example `{ version: 0.17.4 }`
    */
   devicePlugin?: DevicePluginSpec;
+  /**
+   * Something else installs what offers the GPUs, such as Flux or Argo CD. Exactly one of this, `gpuOperator` and `devicePlugin`.
+   * @default none
+   * @example `{ files: [../flux/gpu-operator/helmrelease.yaml] }`
+   */
+  external?: ExternalSpec;
   /**
    * Sharing or partitioning of the cards; at most one kind.
    * @default none

@@ -4,6 +4,7 @@
  * They are plain values and not `Input`s on purpose: the checks must see all of them at preview.
  */
 export * from "./driver";
+export * from "./external";
 export * from "./gpu";
 export * from "./image";
 export * from "./machine";

@@ -41,6 +41,13 @@ export interface DevicePluginSpec {
    * @example `{ deviceIDStrategy: index }`
    */
   values?: Record<string, any>;
+  /**
+   * Whether the stack makes the RuntimeClass `nvidia`. With false there is one of somebody else's, whose handler is `nvidia`: the stack
+   * leaves it as it is.
+   * @default true, unless the program of the stacks (`GpuCluster.withFacts`) finds one of somebody else's in the cluster
+   * @example `false`
+   */
+  makeRuntimeClass?: boolean;
 }
 
 /** Metrics of the cards (DCGM exporter), for Prometheus and Grafana that are there already. */

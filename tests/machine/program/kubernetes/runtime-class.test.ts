@@ -4,19 +4,24 @@ import { failure } from "../setup";
 
 const mark = { annotation: "talos-gpu/owner", ours: "shop/prod/" };
 const task = { runtimeClass: "nvidia", mark, limit: "10m", pollSeconds: 1 };
-const operators: FoundClass = { policy: "cluster-policy", annotations: {} };
+const operators: FoundClass = { policy: "cluster-policy", handler: "nvidia", annotations: {} };
 const found = (owner?: string): FoundClass => ({
   policy: undefined,
+  handler: "nvidia",
   annotations: owner === undefined ? {} : { [mark.annotation]: owner },
 });
 
 /** Asks while there is such a class, which goes after so many seconds. */
-function ask(there: FoundClass | undefined, seconds: number, previous?: object) {
+function ask(there: FoundClass | undefined, seconds: number, previous?: object, theirs?: string) {
   const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
   let now = there;
   clock.after(seconds, () => (now = undefined));
   const classes = { runtimeClass: async () => now };
-  return { clock, lines, run: () => awaitFree(task, classes, clock, (line) => lines.push(line), previous) };
+  return {
+    clock,
+    lines,
+    run: () => awaitFree({ ...task, theirs }, classes, clock, (line) => lines.push(line), previous),
+  };
 }
 
 test.each<[string, FoundClass | undefined, object | undefined]>([
@@ -50,5 +55,22 @@ test("one of an operator that stays is named at the limit", async () => {
   const { run } = ask(operators, 3600);
   expect(await failure(run())).toMatch(
     /devicePlugin: RuntimeClass nvidia did not go within 10m \(last: it belongs to ClusterPolicy cluster-policy\)/,
+  );
+});
+
+test.each([
+  ["has the right handler", found(), /nvidia, with the handler nvidia, is somebody else's, and stays as it is/],
+  ["is the operator's", operators, /with the handler nvidia, is somebody else's/],
+  ["is not there yet", undefined, /not in the cluster yet/],
+])("one that is to be somebody else's is looked at, and waited for by nobody: it %s", async (_, there, said) => {
+  const { clock, lines, run } = ask(there, 3600, undefined, "external");
+  expect(await run()).toEqual({ runtimeClass: "nvidia" });
+  expect([clock.now(), lines.join("\n")]).toEqual([0, expect.stringMatching(said)]);
+});
+
+test.each(["external", "devicePlugin", undefined])("a wrong handler is named: of %s", async (theirs) => {
+  const { run } = ask({ ...found(), handler: "nvidia-legacy" }, 3600, undefined, theirs);
+  expect(await failure(run())).toMatch(
+    /^\S*RuntimeClass nvidia has the handler nvidia-legacy|: RuntimeClass nvidia has the handler nvidia-legacy/,
   );
 });

@@ -1,0 +1,45 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { isMapping } from "./recipe/mapping";
+import { readExternal } from "./recipe/outside/external";
+import { ExternalKind } from "./recipe/stack/spec/index";
+
+/** What of a stack names files of something outside. */
+export interface NamingFiles {
+  external?: unknown;
+}
+
+/** Content of a file by its path. Throws where it cannot be read. */
+export type ReadText = (file: string) => string;
+
+const fromDisk: ReadText = (file) => fs.readFileSync(file, "utf8");
+
+/**
+ * A stack's `external` with what its files say (`read`); nothing where it names none, or has that already. Never throws: what
+ * cannot be read is told by `read.unread`, which refuses the stack.
+ *
+ * @param folder that relative paths begin in. Default: the working folder, which for Pulumi is the stack file's.
+ */
+export function withOutside(
+  { external }: NamingFiles,
+  folder = process.cwd(),
+  readText: ReadText = fromDisk,
+): NamingFiles {
+  if (!isMapping(external) || external["read"] !== undefined) return {};
+  const { files, kind } = external;
+  if (!Array.isArray(files)) return {};
+  const unread: string[] = [];
+  const named = files.filter((file) => typeof file === "string");
+  const texts = named.flatMap((name) => {
+    try {
+      return [{ name, text: readText(path.resolve(folder, name)) }];
+    } catch (error) {
+      unread.push(`${name} cannot be read (${(error as NodeJS.ErrnoException).code ?? (error as Error).message})`);
+      return [];
+    }
+  });
+  const known = Object.values(ExternalKind).find((one) => one === kind);
+  const read = texts.length === 0 ? {} : readExternal(texts, known);
+  const all = [...unread, ...(unread.length > 0 ? [] : (read.unread ?? []))];
+  return { external: { ...external, read: { ...read, ...(all.length === 0 ? {} : { unread: all }) } } };
+}

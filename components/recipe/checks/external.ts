@@ -1,0 +1,161 @@
+import * as semver from "semver";
+import { strategiesIn } from "../kubernetes/plugin-release";
+import { externalOf } from "../outside/external";
+import { valueAt } from "../machine/user-patches";
+import { describeTaint, tolerates } from "../machine/taints";
+import type { PodToleration } from "../types";
+import { migManagerRelease } from "../kubernetes/mig-manager";
+import type { Check, CheckContext, Complaint } from "./check";
+
+/** A value that Talos needs and the chart does not have by itself. */
+interface Needed {
+  path: string;
+  /** Whether it is said so that it works. */
+  met: (value: unknown) => boolean;
+  when?: (context: CheckContext) => boolean;
+  problem: string;
+  why: string;
+  remedy: string;
+}
+
+const isFalse = (value: unknown): boolean => value === false;
+const versionOf = ({ spec }: CheckContext): semver.SemVer | null => semver.parse(spec.gpuOperator?.version ?? "");
+
+/** Sources: values.yaml of gpu-operator (driver, toolkit: on; cdi: on from v25.10.0); k8s-device-plugin, see plugin-paths.ts. */
+const ofOperator: Needed[] = [
+  {
+    path: "driver.enabled",
+    met: isFalse,
+    problem: "is not false, and the chart's own value is true",
+    why: "the operator would install NVIDIA's driver, for which there is no image for Talos: its pod never starts, and everything waits for it",
+    remedy: "write `driver: { enabled: false }`",
+  },
+  {
+    path: "toolkit.enabled",
+    met: isFalse,
+    problem: "is not false, and the chart's own value is true",
+    why: "the operator's toolkit edits containerd's configuration on the host, which Talos has read-only; the toolkit is in the image already",
+    remedy: "write `toolkit: { enabled: false }`",
+  },
+  {
+    path: "cdi.enabled",
+    met: isFalse,
+    when: (context) => context.plan.era === "legacy" && semver.gte(versionOf(context) ?? "0.0.0", "25.10.0"),
+    problem: "is not false on Talos ≤ 1.12, and the chart's own value is true",
+    why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc: containers get the card without its libraries",
+    remedy: "write `cdi: { enabled: false }`, until the machines run Talos 1.13",
+  },
+];
+
+const ofPlugin: Needed[] = [
+  {
+    path: "nvidiaDriverRoot",
+    met: (root) => root === "/",
+    when: ({ spec, plan }) =>
+      plan.era === "cdi" &&
+      valueAt(spec.devicePlugin?.values, "nvidiaDriverRoot") === undefined &&
+      strategiesIn(valueAt(spec.devicePlugin?.values, "deviceListStrategy")).some((word) => word.startsWith("cdi-")),
+    problem: "is not said, and deviceListStrategy asks for CDI",
+    why: "the plugin ends with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
+    remedy: "write `nvidiaDriverRoot: /`",
+  },
+];
+
+/** What each chart tolerates by itself on the machines (values.yaml, daemonsets.tolerations and tolerations). */
+const tolerated: Partial<PodToleration>[] = [{ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }];
+
+/** What is outside is said, once and so that it is known, and its values are those that Talos needs. */
+export const external: Check = {
+  id: "external",
+  source:
+    "values.yaml of gpu-operator v24.6.0 to v26.7.0 and of k8s-device-plugin 0.11.0 to 0.20.0; docs.nvidia.com, GPU Operator, CDI (on by default from v25.10.0)",
+  find: (context) => {
+    const said = context.plan.spec.external;
+    if (said === undefined) return [];
+    const { kind } = externalOf(context.plan.spec)!;
+    if (said.kind === undefined && said.read?.kind === undefined) return [...unread(context), ...unsaid(context)];
+    const needed = kind === "gpuOperator" ? ofOperator : ofPlugin;
+    const known = said.values !== undefined || said.read?.values !== undefined;
+    const values = context.spec[kind]?.values;
+    const lacks = known ? needed : [];
+    return [
+      ...unread(context),
+      ...beside(context),
+      ...lacks
+        .filter(({ path, met, when }) => (when?.(context) ?? true) && !met(valueAt(values, ...path.split("."))))
+        .map(({ path, problem, why, remedy }) => ({ field: `external.values.${path}`, problem, why, remedy })),
+      ...(known ? outOfSome(context, kind) : []),
+    ];
+  },
+};
+
+function unread({ plan }: CheckContext): Complaint[] {
+  return (plan.spec.external?.read?.unread ?? []).map((what) => ({
+    field: "external.files",
+    problem: what,
+    why: "what offers the GPUs would not be known, and its values not judged",
+    remedy: "name the files that install it, or write kind, version, namespace and values here",
+  }));
+}
+
+function unsaid({ plan }: CheckContext): Complaint[] {
+  const { files = [], read } = plan.spec.external ?? {};
+  if ((read?.unread ?? []).length > 0) return [];
+  return [
+    {
+      field: "external.kind",
+      problem: files.length > 0 && read === undefined ? "is not said, and nobody read the files" : "is missing",
+      why: "operator and plugin want other labels of a node, and other values",
+      remedy:
+        files.length > 0
+          ? "write gpuOperator or devicePlugin; a TypeScript program reads files by `await GpuCluster.withFacts(args)`"
+          : "write gpuOperator or devicePlugin, or name the files that install it",
+    },
+  ];
+}
+
+/** What a stack says for a release of its own, which nobody outside reads. */
+function beside({ plan }: CheckContext): Complaint[] {
+  const { sharing, monitoring } = plan.spec;
+  const operator = externalOf(plan.spec)?.kind === "gpuOperator";
+  return [
+    ...(sharing === undefined
+      ? []
+      : [
+          {
+            field: "sharing",
+            problem: "is there beside external",
+            why: "how cards are shared or split is in the values of what offers them, which this stack does not write",
+            remedy: `leave it out, and say it there (the device plugin's configuration${operator ? `; MIG: mig.strategy, migManager.version ${migManagerRelease}, and the label nvidia.com/mig.config under machines.<name>.labels` : ""}); another resource than nvidia.com/gpu is said by external.resourceName`,
+          },
+        ]),
+    ...(operator && monitoring?.serviceMonitor
+      ? [
+          {
+            field: "monitoring.serviceMonitor",
+            problem: "is there beside an external GPU Operator",
+            why: "the operator's own exporter makes the ServiceMonitor, and its values are not this stack's",
+            remedy: "leave it out, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` there",
+          },
+        ]
+      : []),
+  ];
+}
+
+/** Without a list of its own, a chart tolerates NVIDIA's taint alone. A list that is there is judged as ours are. */
+function outOfSome({ spec, gpuMachines }: CheckContext, kind: "gpuOperator" | "devicePlugin"): Complaint[] {
+  const path = kind === "gpuOperator" ? ["daemonsets", "tolerations"] : ["tolerations"];
+  if (valueAt(spec[kind]?.values, ...path) !== undefined) return [];
+  const missing = gpuMachines
+    .flatMap(({ name, recipe }) => recipe.nodeTaints.map((taint) => ({ name, taint })))
+    .find(({ taint }) => taint.effect !== "PreferNoSchedule" && !tolerated.some((entry) => tolerates(entry, taint)));
+  if (missing === undefined) return [];
+  return [
+    {
+      field: `external.values.${path.join(".")}`,
+      problem: `is not said, and the chart does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
+      why: "NVIDIA's pods would not be placed there, and the node would offer no GPU",
+      remedy: "list the taint there, and those that the chart tolerates by itself (`helm show values`)",
+    },
+  ];
+}

@@ -1,0 +1,85 @@
+import type { ClusterSpec, ExternalKind, ExternalReadSpec } from "../stack/spec/index";
+import type { ChartName } from "../facts/chart";
+import type { ReleaseRecipe } from "../types";
+import { mergeAsHelm } from "./merge";
+import { readOutside } from "./read";
+import type { OutsideFile } from "./document";
+
+/** What something outside of the stack installs, from the stack's fields and the files that these name. */
+export interface External {
+  kind: ExternalKind;
+  /** Who installs it, e.g. `Flux`; undefined where nothing tells. */
+  by?: string;
+  release: ReleaseRecipe;
+  runtimeClassName: string;
+  resourceName: string;
+  /** File and line of a value, by its path. */
+  places: Record<string, string>;
+}
+
+const charts: Record<ExternalKind, ChartName> = { gpuOperator: "gpu-operator", devicePlugin: "nvidia-device-plugin" };
+
+/** What is outside; undefined where the stack says none. Without a kind it counts as an operator, and a check asks for it. */
+export function externalOf({ external }: Pick<ClusterSpec, "external">): External | undefined {
+  if (external === undefined) return undefined;
+  const { read = {} } = external;
+  const kind = external.kind ?? read.kind ?? "gpuOperator";
+  const chart = charts[kind];
+  const values = mergeAsHelm(read.values ?? {}, external.values ?? {});
+  return {
+    kind,
+    ...(read.by === undefined ? {} : { by: read.by }),
+    release: {
+      name: read.name ?? chart,
+      namespace: external.namespace ?? read.namespace ?? chart,
+      chart,
+      repository: "",
+      version: external.version ?? read.version ?? "",
+      values,
+    },
+    runtimeClassName: external.runtimeClassName ?? "nvidia",
+    resourceName: external.resourceName ?? (renames(values) ? "nvidia.com/gpu.shared" : "nvidia.com/gpu"),
+    places: read.places ?? {},
+  };
+}
+
+/** Whether the device plugin's configuration gives shared cards a name of their own (k8s-device-plugin, README, renameByDefault). */
+const renames = (values: Record<string, unknown>): boolean => /renameByDefault: *true/.test(JSON.stringify(values));
+
+/** A stack as if it installed itself what is outside: so the same checks judge it. Without `external` the stack as it is. */
+export function asRelease(spec: ClusterSpec): ClusterSpec {
+  const outside = externalOf(spec);
+  if (outside === undefined) return spec;
+  const { external: _, ...rest } = spec;
+  const { version, namespace, values } = outside.release;
+  return { ...rest, [outside.kind]: { version, namespace, values } };
+}
+
+/** What files say, as `external.read` takes it; what is in doubt is said in `unread`. */
+export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind): ExternalReadSpec {
+  const { releases, flaws } = readOutside(files, kind && charts[kind]);
+  const unread = flaws.map(({ file, line, problem }) => `${file}:${line} ${problem}`);
+  const names = files.map(({ name }) => name).join(", ");
+  const wanted = kind === undefined ? releases : releases.filter(({ chart }) => chart === charts[kind]);
+  const [release, another] = wanted;
+  if (release === undefined) {
+    const nothing = `${names} install${files.length === 1 ? "s" : ""} none of NVIDIA's charts`;
+    return { unread: unread.length > 0 ? unread : [nothing] };
+  }
+  const both =
+    another &&
+    `${names} install ${release.chart} at line ${release.place.line} and ${another.chart} at line ${another.place.line}`;
+  return {
+    kind: release.chart === "gpu-operator" ? "gpuOperator" : "devicePlugin",
+    ...(release.by === "values" ? {} : { by: release.by }),
+    ...(release.name === undefined ? {} : { name: release.name }),
+    ...(release.version === undefined ? {} : { version: release.version }),
+    ...(release.namespace === undefined ? {} : { namespace: release.namespace }),
+    values: release.values,
+    places: Object.fromEntries(
+      Object.entries(release.places).map(([path, { file, line }]) => [path, `${file}:${line}`]),
+    ),
+    ...(unread.length + (both ? 1 : 0) === 0 ? {} : { unread: [...unread, ...(both ? [both] : [])] }),
+    ...(release.missing.length === 0 ? {} : { missing: release.missing }),
+  };
+}

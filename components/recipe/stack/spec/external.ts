@@ -1,0 +1,121 @@
+/** What something outside of the stack installs: NVIDIA's GPU Operator, or the standalone device plugin. */
+export const ExternalKind = { gpuOperator: "gpuOperator", devicePlugin: "devicePlugin" } as const;
+/** A kind, as text. */
+export type ExternalKind = (typeof ExternalKind)[keyof typeof ExternalKind];
+
+/**
+ * What offers the GPUs where Flux, Argo CD, helmfile or somebody else installs it. The stack makes and touches nothing of it: no
+ * Helm release, no RuntimeClass, no namespace. It judges the values, and waits for what they offer. Exclusive with
+ * `gpuOperator` and `devicePlugin`. What a field says goes before what the files say.
+ */
+export interface ExternalSpec {
+  /**
+   * What is installed: `gpuOperator` or `devicePlugin`.
+   * @default what the files install
+   * @example `devicePlugin`
+   */
+  kind?: ExternalKind;
+  /**
+   * Files that install it, as the tool has them: a HelmRelease of Flux with its OCIRepository or HelmRepository, an Application of Argo
+   * CD, ConfigMaps and files of values that these name, or a file of values alone. Their paths are relative to the stack file. The
+   * program of the stacks, the command and `GpuCluster.withFacts` read them.
+   * @default none
+   * @example `[../flux/gpu-operator/helmrelease.yaml, ../flux/gpu-operator/ocirepository.yaml]`
+   */
+  files?: string[];
+  /**
+   * Release of the chart. The values are judged by it.
+   * @default what the files say, else unknown: the values are not judged then
+   * @example `v26.3.3`
+   */
+  version?: string;
+  /**
+   * Namespace of it.
+   * @default what the files say, else `gpu-operator` or `nvidia-device-plugin`
+   * @example `kube-system`
+   */
+  namespace?: string;
+  /**
+   * RuntimeClass of what needs a GPU, the smoke test and the workloads. Empty: none, where every container gets NVIDIA's
+   * runtime or the cards come by CDI.
+   * @default `nvidia`
+   * @example `""`
+   */
+  runtimeClassName?: string;
+  /**
+   * Resource that it offers.
+   * @default `nvidia.com/gpu`
+   * @example `nvidia.com/gpu.shared`
+   */
+  resourceName?: string;
+  /**
+   * Values that it is installed with; merged over those of the files.
+   * @default what the files say
+   * @example `{ driver: { enabled: false }, toolkit: { enabled: false } }`
+   */
+  values?: Record<string, any>;
+  /**
+   * What the files say. A program in another language than TypeScript may give it; else it is read from `files`.
+   * @default what the files say
+   * @example `{ kind: gpuOperator, version: v26.3.3 }`
+   */
+  read?: ExternalReadSpec;
+}
+
+/** What the files of something outside say. */
+export interface ExternalReadSpec {
+  /**
+   * What they install.
+   * @default unknown
+   * @example `gpuOperator`
+   */
+  kind?: ExternalKind;
+  /**
+   * Who installs it, for messages.
+   * @default unknown
+   * @example `Flux`
+   */
+  by?: string;
+  /**
+   * Name of the Helm release.
+   * @default the chart's
+   * @example `gpu-operator`
+   */
+  name?: string;
+  /**
+   * Release of the chart.
+   * @default unknown
+   * @example `v26.3.3`
+   */
+  version?: string;
+  /**
+   * Namespace of it.
+   * @default unknown
+   * @example `gpu-operator`
+   */
+  namespace?: string;
+  /**
+   * Its values.
+   * @default none
+   * @example `{ driver: { enabled: false } }`
+   */
+  values?: Record<string, any>;
+  /**
+   * File and line of each value, by its path.
+   * @default none
+   * @example `{ driver.enabled: "helmrelease.yaml:23" }`
+   */
+  places?: Record<string, string>;
+  /**
+   * What could not be read of them; each one refuses the stack.
+   * @default none
+   * @example `["helmrelease.yaml cannot be read (ENOENT)"]`
+   */
+  unread?: string[];
+  /**
+   * What they take from elsewhere, so that it is not known here.
+   * @default none
+   * @example `["ConfigMap gpu-operator-values"]`
+   */
+  missing?: string[];
+}
