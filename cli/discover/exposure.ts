@@ -1,6 +1,7 @@
 import { checkCluster, type ClusterSpec } from "../../components/recipe/index";
 import { charts } from "../../components/recipe/facts/data/charts";
-import type { Seen } from "./seen";
+import { MANAGER } from "../../components/machine/program/kubernetes/manager";
+import type { Seen, SeenRelease } from "./seen";
 
 /** Comments on a field of the stack. */
 type Note = (path: string, text: string) => void;
@@ -22,20 +23,13 @@ export function exposureOf(base: ClusterSpec, { releases, machines }: Seen, note
   if (there !== undefined) {
     const field = key(there.chart);
     const version = there.version ?? newest(there.chart)[0]!;
-    const uninstall =
-      there.name === undefined
-        ? `Helm did not install it, so remove it with the tool that did`
-        : `\`helm -n ${there.namespace} uninstall ${there.name}\` (running pods keep their GPUs)`;
-    note(
-      field,
-      `${there.chart} ${there.version ?? "of an unknown version"} is installed in ${there.namespace}${there.name === undefined ? "" : ` as Helm's release ${there.name}`}`,
-    );
-    note(
-      field,
-      `if another tool brought it, remove it right before the first update, since the stack installs its own: ${uninstall}. Before that, copy its values into the stack`,
-    );
     for (const other of others)
-      note(field, `${other.chart} is installed as well, in ${other.namespace}: one of the two must go`);
+      note(
+        isOthers(there, machines) ? "external" : field,
+        `${other.chart} is installed as well, in ${other.namespace}: one of the two must go`,
+      );
+    if (isOthers(there, machines)) return external(there, field, note);
+    note(field, `${there.chart} ${version} is installed in ${there.namespace}, by a stack as it seems`);
     return { [field]: { version, namespace: there.namespace } };
   }
   const candidates = [
@@ -51,7 +45,33 @@ export function exposureOf(base: ClusterSpec, { releases, machines }: Seen, note
     fits && "devicePlugin" in fits ? "devicePlugin" : "gpuOperator",
     offering.length === 0
       ? "nothing offers GPUs yet; this is the newest release that is known to fit"
-      : `something offers ${resources.join(" and ")} on ${offering.map(({ name }) => name).join(", ")} already, and it is none of NVIDIA's charts: find it (\`kubectl get daemonsets -A\`), and remove it right before the first update, since the stack installs its own; this is the newest release that is known to fit`,
+      : `something offers ${resources.join(" and ")} on ${offering.map(({ name }) => name).join(", ")} already, and it is none of NVIDIA's charts: find it (\`kubectl get daemonsets -A\`), and say it as external instead where it shall stay, or remove it right before the first update, since the stack installs its own; this is the newest release that is known to fit`,
   );
   return fits ?? candidates[0]!;
+}
+
+/** Whether somebody else installed a release: no stack has labelled a node, or a tool of somebody's keeps it. */
+function isOthers({ by }: SeenRelease, machines: Seen["machines"]): boolean {
+  const managers = machines.flatMap(({ labelManagers = {} }) => Object.values(labelManagers).flat());
+  return by !== undefined || !managers.some((manager) => manager === MANAGER || manager.startsWith("pulumi"));
+}
+
+/** What stays whose it is. */
+function external(
+  { chart, version, name, namespace, by }: SeenRelease,
+  kind: "gpuOperator" | "devicePlugin",
+  note: Note,
+): Partial<ClusterSpec> {
+  const whose = by ?? (name === undefined ? "something that is not Helm" : `Helm, as release ${name}`);
+  note(
+    "external",
+    `${chart} ${version ?? "of an unknown version"} is installed in ${namespace} by ${whose}; the stack leaves it as it is`,
+  );
+  note(
+    "external",
+    by === undefined
+      ? `give its values, so that they are judged: \`helm -n ${namespace} get values ${name ?? "RELEASE"} > values.yaml\`, and files: [values.yaml]; docs/with-flux-or-argo.md says how the stack takes the release over`
+      : `name the files that ${by} has it from under files, so that its values are judged: ${by === "Flux" ? "HelmRelease, and OCIRepository or HelmRepository" : "Application, and its files of values"}`,
+  );
+  return { external: { kind, namespace, ...(version === undefined ? {} : { version }) } };
 }

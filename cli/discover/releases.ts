@@ -1,6 +1,23 @@
 import type { V1Deployment } from "@kubernetes/client-node";
 import type { SeenRelease } from "./seen";
 
+/**
+ * Who keeps an object: helm-controller labels what it installs with its HelmRelease (internal/postrender/build.go), Argo CD annotates what
+ * it applies, or labels it in releases before 3.0 (argo-cd, docs/user-guide/resource_tracking.md).
+ */
+function keeperOf(metadata: Workload["metadata"]): Pick<SeenRelease, "by"> {
+  const { labels = {}, annotations = {} } = metadata ?? {};
+  if ("helm.toolkit.fluxcd.io/name" in labels) return { by: "Flux" };
+  const keys = [...Object.keys(annotations), ...Object.keys(labels)];
+  return keys.some((key) => key.startsWith("argocd.argoproj.io/")) || isArgos(metadata) ? { by: "Argo CD" } : {};
+}
+
+/** Its label of old: the chart's own one has the name of a Helm release, which an annotation of Helm's has as well. */
+const isArgos = (metadata: Workload["metadata"]): boolean =>
+  metadata?.labels?.["app.kubernetes.io/managed-by"] === "Helm" &&
+  metadata.labels["app.kubernetes.io/instance"] !== undefined &&
+  metadata.annotations?.["meta.helm.sh/release-name"] === undefined;
+
 /** What is read of a Deployment or a DaemonSet. */
 type Workload = Pick<V1Deployment, "metadata" | "spec">;
 
@@ -25,7 +42,13 @@ function byLabels({ metadata }: Workload): SeenRelease | undefined {
   const which = (chart ?? bare) as SeenRelease["chart"] | undefined;
   if (which === undefined) return undefined;
   const name = labels["app.kubernetes.io/managed-by"] === "Helm" ? labels["app.kubernetes.io/instance"] : undefined;
-  return { chart: which, namespace, ...(version ? { version } : {}), ...(name ? { name } : {}) };
+  return {
+    chart: which,
+    namespace,
+    ...(version ? { version } : {}),
+    ...(name ? { name } : {}),
+    ...keeperOf(metadata),
+  };
 }
 
 function byImage({ metadata, spec }: Workload): SeenRelease | undefined {
@@ -39,5 +62,6 @@ function byImage({ metadata, spec }: Workload): SeenRelease | undefined {
     chart: "nvidia-device-plugin",
     namespace: metadata?.namespace ?? "",
     ...(version === undefined ? {} : { version }),
+    ...keeperOf(metadata),
   };
 }

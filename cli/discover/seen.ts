@@ -42,6 +42,8 @@ export interface SeenRelease {
   version?: string;
   /** Name of the Helm release; undefined where it was not Helm that brought it. */
   name?: string;
+  /** Who keeps it, by the marks that they set; undefined where there is none. */
+  by?: "Flux" | "Argo CD";
   namespace: string;
 }
 

@@ -47,7 +47,8 @@ const release = { chart: "gpu-operator", version: "v25.10.1", name: "gpu-operato
 
 test("a machine is said as it is: image, card, labels and taints of somebody's own", () => {
   const { spec, findings } = stackOf(seen({ releases: [release] }));
-  expect(spec).toMatchObject({ talosVersion: "v1.12.6", gpuOperator: { version: "v25.10.1", namespace: "gpu" } });
+  expect(spec).toMatchObject({ talosVersion: "v1.12.6" });
+  expect(spec.external).toEqual({ kind: "gpuOperator", version: "v25.10.1", namespace: "gpu" });
   expect(spec.machines).toEqual({
     "gpu-1": {
       address: "192.0.2.31",
@@ -63,6 +64,16 @@ test("a machine is said as it is: image, card, labels and taints of somebody's o
     },
   });
   expect(findings).toEqual([]);
+});
+
+test("what a stack of this package installed stays the stack's; what somebody else did stays theirs", () => {
+  const ours = machine({ labelManagers: { "nvidia.com/gpu.deploy.operator-validator": ["talos-gpu"] } });
+  expect(stackOf(seen({ machines: [ours], releases: [release] })).spec.gpuOperator).toMatchObject({
+    version: "v25.10.1",
+  });
+  const { spec, comments } = stackOf(seen({ machines: [ours], releases: [{ ...release, by: "Flux" }] }));
+  expect(spec).not.toHaveProperty("gpuOperator");
+  expect(comments["external"]!.join()).toContain("name the files that Flux has it from");
 });
 
 test("a machine of Omni's is told by its kernel arguments; platform, arguments and Secure Boot stay Omni's", () => {
@@ -217,13 +228,28 @@ describe("what offers GPUs", () => {
   const chart = { "helm.sh/chart": "nvidia-device-plugin-0.18.2", "app.kubernetes.io/managed-by": "Helm" };
   const owner = { apiVersion: "nvidia.com/v1", kind: "ClusterPolicy", name: "cluster-policy", uid: "1" };
   const plugin = { chart: "nvidia-device-plugin", namespace: "kube-system" };
+  const labels = { ...chart, "app.kubernetes.io/instance": "nvdp" };
+  const annotations = { "meta.helm.sh/release-name": "nvdp" };
 
   test.each([
+    ["a chart", { labels, annotations }, undefined, { ...plugin, version: "0.18.2", name: "nvdp" }],
     [
-      "a chart",
-      { labels: { ...chart, "app.kubernetes.io/instance": "nvdp" } },
+      "a chart by Flux",
+      { labels: { ...labels, "helm.toolkit.fluxcd.io/name": "nvdp" }, annotations },
       undefined,
-      { ...plugin, version: "0.18.2", name: "nvdp" },
+      { ...plugin, version: "0.18.2", name: "nvdp", by: "Flux" },
+    ],
+    [
+      "a chart by Argo CD, by its label",
+      { labels },
+      undefined,
+      { ...plugin, version: "0.18.2", name: "nvdp", by: "Argo CD" },
+    ],
+    [
+      "NVIDIA's manifest by Argo CD, by its annotation",
+      { annotations: { "argocd.argoproj.io/tracking-id": "gpu:apps/DaemonSet:kube-system/nvdp" } },
+      undefined,
+      { ...plugin, version: "0.17.1", by: "Argo CD" },
     ],
     [
       "NVIDIA's manifest without Helm",
@@ -246,5 +272,5 @@ test("the file says what is left in comments, and reads back as the stack", () =
   expect(config["talos-gpu:machines"]).toEqual(discovered.spec.machines);
   expect(text).toContain("# - machine gpu-2 was not looked at");
   expect(text).toMatch(/# runs v1\.12\.6\n/);
-  expect(text).toContain("helm -n gpu uninstall gpu-operator");
+  expect(text).toContain("helm -n gpu get values gpu-operator");
 });
