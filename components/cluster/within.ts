@@ -29,7 +29,10 @@ export function within(
     opts: {
       ...opts,
       ...(fleet.kubernetes === undefined ? {} : { provider: fleet.kubernetes }),
-      transformations: [guarded(name, fleet.kubeconfig), ...(again ? [again.transformation] : [])],
+      transformations: [
+        guarded(name, fleet.kubeconfig, (spec.gpuOperator ?? spec.devicePlugin)?.takeOver),
+        ...(again ? [again.transformation] : []),
+      ],
     },
     kubeconfig,
     again,

@@ -6,7 +6,7 @@ import type { MachineRecipe, Plan } from "../recipe/types";
 import type { LookAgain } from "./look-again";
 import { gpuMonitoring } from "./monitoring";
 import { gpuNamespace } from "./namespace";
-import { ownedName } from "./pods";
+import { keeps, ownedName } from "./pods";
 import { powerLimits } from "./power-limit";
 import { gpuRelease } from "./release";
 import { runtimeClass } from "./runtime-class";
@@ -66,7 +66,7 @@ export function gpuStack(
     (resource) => resource !== undefined,
   );
   const back = again?.putBack("prepared", opts);
-  const after = { dependsOn: [...prepared, ...(back ? [back] : [])] };
+  const after = { ...keeps(recipe), dependsOn: [...prepared, ...(back ? [back] : [])] };
   // Somebody else's release comes and goes by itself: the gate waits for what it offers.
   const release = recipe.external
     ? undefined

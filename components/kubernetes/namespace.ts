@@ -1,6 +1,7 @@
 import * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe } from "../recipe/types";
+import { keeps } from "./pods";
 
 /**
  * The namespace of the GPU release, with its Pod Security labels. Talos enforces `baseline` everywhere but in
@@ -19,6 +20,6 @@ export function gpuNamespace(
   return new k8s.core.v1.Namespace(
     `${name}-namespace`,
     { metadata: { name: recipe.namespace, labels: recipe.namespaceLabels } },
-    opts,
+    { ...opts, ...keeps(recipe) },
   );
 }

@@ -26,6 +26,10 @@ export const unprivileged = {
 /** Pod Security `restricted`. NVIDIA's devices are open to every user (mode 0666). */
 export const restricted = { ...unprivileged, runAsNonRoot: true, runAsUser: 65534, readOnlyRootFilesystem: true };
 
+/** Whether what somebody else shall have afterwards stays in the cluster when it leaves the stack. */
+export const keeps = ({ handBack }: KubernetesRecipe): Pick<pulumi.ResourceOptions, "retainOnDelete"> =>
+  handBack ? { retainOnDelete: true } : {};
+
 /** The RuntimeClass of a pod that needs NVIDIA's runtime; none where the stack says that there is none. */
 export const classOf = ({ runtimeClass: { name } }: KubernetesRecipe): { runtimeClassName?: string } =>
   name === "" ? {} : { runtimeClassName: name };

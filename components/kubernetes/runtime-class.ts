@@ -1,6 +1,7 @@
 import * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe } from "../recipe/types";
+import { keeps } from "./pods";
 
 /**
  * The RuntimeClass that routes a pod to containerd's NVIDIA runtime. The GPU Operator makes its own
@@ -17,6 +18,6 @@ export function runtimeClass(
   return new k8s.node.v1.RuntimeClass(
     `${name}-runtime-class`,
     { metadata: { name: recipe.runtimeClass.name }, handler: recipe.runtimeClass.handler },
-    opts,
+    { ...opts, ...keeps(recipe) },
   );
 }

@@ -113,9 +113,11 @@ export interface KubernetesRecipe {
   release: ReleaseRecipe;
   /** Whether something outside of the stack installs the release: nothing of it is made or touched. Absent where the stack does. */
   external?: true;
+  /** Whether release, namespace and RuntimeClass stay when they leave the stack. Absent where they go with it. */
+  handBack?: true;
   /** Namespace of what the stack makes for its GPUs: the release's, or one of its own where that is somebody else's. */
   namespace: string;
-  /** Labels of that namespace; undefined when the namespace is not ours to make (`kube-system`). */
+  /** Labels of that namespace; undefined when the namespace is not ours to make (`kube-system`, a release that was taken over). */
   namespaceLabels?: Record<string, string>;
   /** `owner`: who makes it; `other` is somebody else. An empty name: pods have none. */
   runtimeClass: { name: string; handler: string; owner: "component" | "operator" | "other" };

@@ -122,6 +122,7 @@ describe("a Helm release", () => {
     values: { driver: { enabled: false } },
     creates: true,
     namespaceIsOurs: false,
+    takesOver: false,
   };
   const takes = (verdict: ReturnType<typeof verdictOnRelease>): number[] | string =>
     "refuse" in verdict ? verdict.refuse : verdict.take.map(({ revision }) => revision);
@@ -155,6 +156,16 @@ describe("a Helm release", () => {
     expect(takes(verdictOnRelease([record("deployed")], changed, false))).toMatch(/not this stack's/);
     const another = record("deployed", 1, { chart: "another" });
     expect(takes(verdictOnRelease([another], changed, true))).toMatch(/already \(another, deployed\), and is not/);
+  });
+
+  test("that the stack takes over loses its records, whatever its values; another chart's is refused", () => {
+    const over = { ...step, values: { driver: { enabled: true } }, takesOver: true };
+    const records = [record("superseded", 1), record("deployed", 2)];
+    expect(takes(verdictOnRelease(records, over, false))).toEqual([1, 2]);
+    expect(takes(verdictOnRelease(records, over, true))).toEqual([]);
+    expect(takes(verdictOnRelease([record("deployed", 1, { chart: "another" })], over, false))).toMatch(
+      /not this stack's/,
+    );
   });
 
   test("whose upgrade was killed goes on from the revision before", () => {

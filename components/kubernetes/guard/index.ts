@@ -16,11 +16,16 @@ const RELEASE = "kubernetes:helm.sh/v3:Release";
  * taken away, so that the next update ends well, and what is somebody else's ends the update, already at preview where that is
  * sure. By Pulumi's resource hooks, so that it costs no resource and an update that creates nothing looks at nothing.
  *
+ * @param takeOver Name of a Helm release of somebody else's that the stack takes over. Default: none.
  * @param kubeconfig Of the cluster; empty where Pulumi finds it by itself: then objects are marked, and nothing is looked at.
  */
-export function guarded(name: string, kubeconfig: pulumi.Output<string>): pulumi.ResourceTransformation {
+export function guarded(
+  name: string,
+  kubeconfig: pulumi.Output<string>,
+  takeOver?: string,
+): pulumi.ResourceTransformation {
   const stack = `${pulumi.getProject()}/${pulumi.getStack()}`;
-  const guard: Guard = { kubeconfig, preview: pulumi.runtime.isDryRun(), home: "" };
+  const guard: Guard = { kubeconfig, preview: pulumi.runtime.isDryRun(), home: "", takeOver };
   const hook = hooksAreThere() ? [guardHook(name, guard)] : [];
   return ({ type, name: resource, props, opts }) => {
     if (!type.startsWith("kubernetes:") || type.endsWith("Patch") || isRead(opts)) return undefined;
@@ -52,6 +57,8 @@ interface Metadata {
 interface Guard {
   kubeconfig: pulumi.Output<string>;
   preview: boolean;
+  /** Name of a release that the stack takes over. */
+  takeOver: string | undefined;
   /** An owner of this stack, whichever. */
   home: pulumi.Input<string>;
 }
@@ -129,7 +136,7 @@ async function guardRelease(
   objects: ClusterObjects,
   inputs: Record<string, any>,
   creates: boolean,
-  { preview, home }: Guard,
+  { preview, home, takeOver }: Guard,
 ): Promise<void> {
   const { name, namespace, chart, values } = inputs;
   if (!isKnown(name) || !isKnown(namespace)) return;
@@ -140,7 +147,7 @@ async function guardRelease(
     await objects.read({ apiVersion: "v1", kind: "Namespace", name: namespace }),
   ];
   const namespaceIsOurs = ours !== undefined && place?.owner !== undefined && sameStack(place.owner, ours);
-  const step = { name, namespace, chart, values, creates, namespaceIsOurs };
+  const step = { name, namespace, chart, values, creates, namespaceIsOurs, takesOver: name === takeOver };
   for (const record of carriedOut(verdictOnRelease(records, step, preview))) await objects.forget(namespace, record);
 }
 

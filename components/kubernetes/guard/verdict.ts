@@ -115,6 +115,8 @@ export interface ReleaseStep extends Omit<ObjectKey, "apiVersion" | "kind"> {
   values: unknown;
   /** Whether the release's namespace is this stack's own. */
   namespaceIsOurs: boolean;
+  /** Whether the stack says that it takes over what is there under the name. */
+  takesOver: boolean;
 }
 
 /**
@@ -143,6 +145,10 @@ export function verdictOnRelease(
     const say = `${title}: ${last.status}, left by an update that was killed; it is installed again over what is there`;
     return preview ? nothing : { take: [...records], say };
   }
+  if (step.takesOver && isChart) {
+    const say = `${title}: is taken over; Helm's ${records.length} records of it go, its objects stay, and pods are made anew where these values change them`;
+    return { take: preview ? [] : [...records], say };
+  }
   // The stack's own release, too, stands there at preview that the update replaces for other values: it goes only in the update.
   if (preview && isChart) {
     const say =
@@ -153,7 +159,10 @@ export function verdictOnRelease(
   return {
     refuse:
       `${title}: is in the cluster already (${last.chart || "unknown chart"}, ${last.status}), and is not this stack's; two ` +
-      `would fight over the GPUs; uninstall it, or give this stack's release another namespace`,
+      `would fight over the GPUs; ` +
+      (isChart
+        ? `say it as external where it stays somebody else's, or take it over: takeOver: ${step.name}`
+        : `uninstall it, or give this stack's release another namespace`),
   };
 }
 

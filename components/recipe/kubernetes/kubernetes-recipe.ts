@@ -30,6 +30,7 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
   const nodeSelector = { "nvidia.com/gpu.present": "true" };
   const config = sharingConfig(spec.sharing);
   const outside = externalOf(spec);
+  const said = spec.devicePlugin ?? spec.gpuOperator;
   const release = outside?.release ?? releaseOf(spec, mode, era, tolerations, nodeSelector, config);
   const namespace = outside ? ownNamespace : release.namespace;
   const cudaVersion = clusterCuda(gpuMachines);
@@ -40,8 +41,9 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
     mode,
     release,
     ...(outside ? { external: true as const } : {}),
+    ...(said?.handBack ? { handBack: true as const } : {}),
     namespace,
-    ...(givenNamespaces.includes(namespace) ? {} : { namespaceLabels: privileged }),
+    ...(givenNamespaces.includes(namespace) || said?.takeOver !== undefined ? {} : { namespaceLabels: privileged }),
     runtimeClass: {
       name: outside?.runtimeClassName ?? "nvidia",
       handler: "nvidia",

@@ -23,7 +23,7 @@ export function operatorRelease(
   const migManager = migManagerValues(operator, spec.sharing);
   const ours = mergeValues({ ...commonValues(spec, tolerations, config), migManager }, eraValues);
   return {
-    name: "gpu-operator",
+    name: operator.takeOver ?? "gpu-operator",
     namespace: operator.namespace ?? "gpu-operator",
     chart: "gpu-operator",
     repository: "https://helm.ngc.nvidia.com/nvidia",

@@ -40,7 +40,7 @@ export function pluginRelease(
     ...(saysMigStrategy(plugin) ? {} : { migStrategy: spec.sharing?.mig?.strategy ?? "none" }),
   };
   return {
-    name: "nvidia-device-plugin",
+    name: plugin.takeOver ?? "nvidia-device-plugin",
     namespace: plugin.namespace ?? "nvidia-device-plugin",
     chart: "nvidia-device-plugin",
     repository: "https://nvidia.github.io/k8s-device-plugin",

@@ -87,7 +87,13 @@ const pool = z.strictObject({
   ...machineDefaults.shape,
 });
 
-const release = z.strictObject({ version: text, namespace: namespace.optional(), values: values.optional() });
+const release = z.strictObject({
+  version: text,
+  namespace: namespace.optional(),
+  values: values.optional(),
+  takeOver: ruled(rules.objectName).optional(),
+  handBack: z.boolean().optional(),
+});
 
 const external = z.strictObject({
   kind: z.enum(ExternalKind).optional(),

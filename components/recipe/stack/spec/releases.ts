@@ -17,6 +17,21 @@ export interface GpuOperatorSpec {
    * @example `{ dcgmExporter: { enabled: false } }`
    */
   values?: Record<string, any>;
+  /**
+   * Name of a Helm release of this chart that somebody else installed in the namespace. The stack takes it over: it is upgraded to
+   * these values, and a pod whose template stays the same keeps running. Its namespace stays somebody else's. Keep the field
+   * afterwards, since it is the release's name. Stop whoever installed it before (docs/with-flux-or-argo.md).
+   * @default none: the stack installs its own
+   * @example `nvdp`
+   */
+  takeOver?: string;
+  /**
+   * With true, the release, its namespace and the RuntimeClass stay in the cluster when they leave the stack: after one update with
+   * it, put `external` in the place of this, or destroy the stack.
+   * @default `false`
+   * @example `true`
+   */
+  handBack?: boolean;
 }
 
 /**
@@ -41,6 +56,21 @@ export interface DevicePluginSpec {
    * @example `{ deviceIDStrategy: index }`
    */
   values?: Record<string, any>;
+  /**
+   * Name of a Helm release of this chart that somebody else installed in the namespace. The stack takes it over: it is upgraded to
+   * these values, and a pod whose template stays the same keeps running. Its namespace stays somebody else's. Keep the field
+   * afterwards, since it is the release's name. Stop whoever installed it before (docs/with-flux-or-argo.md).
+   * @default none: the stack installs its own
+   * @example `nvdp`
+   */
+  takeOver?: string;
+  /**
+   * With true, the release, its namespace and the RuntimeClass stay in the cluster when they leave the stack: after one update with
+   * it, put `external` in the place of this, or destroy the stack.
+   * @default `false`
+   * @example `true`
+   */
+  handBack?: boolean;
   /**
    * Whether the stack makes the RuntimeClass `nvidia`. With false there is one of somebody else's, whose handler is `nvidia`: the stack
    * leaves it as it is.
