@@ -28,6 +28,18 @@ const objectKeepers: Keeper[] = [
   },
 ];
 
+/** What somebody else's operator or plugin makes of itself, and renews while its machines are upgraded; it is still there. */
+function theirs({ kubernetes: { external, release, runtimeClass } }: Plan): Keeper[] {
+  if (!external) return [];
+  const why = "somebody else's, which is still there";
+  const kind = release.namespace === "kube-system" ? "(Pod|ReplicaSet|ControllerRevision)" : "\\w+";
+  return [
+    { pattern: new RegExp(`^(gone, and not ours: )?${kind} ${release.namespace}/`), why },
+    { pattern: new RegExp(`^RuntimeClass ${runtimeClass.name}$`), why },
+    { pattern: /^(label|annotation) (nvidia\.com|feature\.node\.kubernetes\.io|nfd\.node\.kubernetes\.io)\//, why },
+  ];
+}
+
 /** What the kubelets of machines that joined meanwhile make of themselves. */
 function joined({ spec, machines }: Plan, { nodes }: Standing): Keeper[] {
   return machines
@@ -91,7 +103,7 @@ export function leftovers(
   const parts = [
     objects(plan, before, after),
     ...plan.machines.flatMap((machine) => [
-      node(machine, before, after, operatorWas || outlived(machine)),
+      node(machine, before, after, operatorWas || outlived(machine), theirs(plan)),
       onMachine(machine, before.machines[machine.name], up.machines[machine.name], after.machines[machine.name]),
     ]),
     plainly("Omni has", before.omni, after.omni),
@@ -106,7 +118,7 @@ function objects(plan: Plan, before: Standing, after: Standing): Leftovers {
   const gone = before.objects.filter((name) => !after.objects.includes(name));
   const come = after.objects.filter((name) => !before.objects.includes(name));
   const lines = [...gone.map((name) => `gone, and not ours: ${name}`), ...come];
-  return sorted(lines, [...objectKeepers, ...joined(plan, before)]);
+  return sorted(lines, [...objectKeepers, ...theirs(plan), ...joined(plan, before)]);
 }
 
 function node(
@@ -114,6 +126,7 @@ function node(
   before: Standing,
   after: Standing,
   operatorWas: boolean,
+  others: Keeper[],
 ): Leftovers {
   const was = before.nodes[name];
   const is = after.nodes[name] ?? [];
@@ -130,7 +143,7 @@ function node(
   const ours = come.filter(isOurs);
   const rest = sorted(
     come.filter((line) => !isOurs(line)),
-    nodeKeepers,
+    [...others, ...nodeKeepers],
   );
   return named(`node ${name}: `, {
     left: [...ours, ...rest.left, ...gone.map((line) => `gone, and not ours: ${line}`)],

@@ -1,9 +1,11 @@
 import * as fs from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { planCluster } from "../../components/recipe";
 import type { Lab } from "../cluster/bring-up";
 import { talosconfigVia } from "../cluster/existing-cluster";
 import { discoverLab } from "./discovered";
 import { lookAround } from "./look-around";
+import { installOutside } from "../cluster/outside";
 import { applyManifests } from "../cluster/manifests";
 import { Failed, type Phase, runPhases, type Say } from "../phases";
 import { unforetold } from "./foretold";
@@ -38,7 +40,8 @@ export async function runStack(lab: Lab, later: StackConfiguration[]): Promise<L
   const edits = later.flatMap((stack) => [outcomePhase, becomePhase(stack), ...updates]);
   const repair = options.repair ? [outcomePhase, repairPhase, ...updates] : [];
   const manifests = options.manifests.length > 0 ? [manifestsPhase] : [];
-  const first = [...manifests, openPhase, ...(options.preview ? [previewPhase] : [])];
+  const outside = lab.spec.external === undefined ? [] : [outsidePhase];
+  const first = [...manifests, ...outside, openPhase, ...(options.preview ? [previewPhase] : [])];
   await runPhases([...first, ...updates, ...edits, ...repair, outcomePhase], running);
   if (report.ok && options.discover) await runPhases([discoverPhase], running);
   if (report.ok && !options.keep) await runPhases([downPhase], running);
@@ -51,6 +54,12 @@ const manifestsPhase: Phase<Running> = {
     const applied = await applyManifests(controlPlane.adminKubeconfig, options.manifests, session.signal);
     return applied.join(", ");
   },
+};
+
+/** Something else offers the GPUs before the stack comes, or tries to: the machines have no driver yet. */
+const outsidePhase: Phase<Running> = {
+  title: "what something else installs",
+  run: (lab) => installOutside(lab),
 };
 
 const discoverPhase: Phase<Running> = {
@@ -101,7 +110,9 @@ const repairPhase: Phase<Running> = {
 
 async function become(lab: Running, stack: StackConfiguration, say: Say): Promise<string | Failed> {
   lab.earlier.push(planCluster(lab.spec));
+  const was = lab.spec.external;
   Object.assign(lab, stack);
+  if (!isDeepStrictEqual(was, lab.spec.external)) await installOutside(lab);
   await lab.engine.configure(engineConfig(lab));
   // What an edit takes away is to go at once, as in a cluster whose garbage collector knows the kinds that the stack has brought.
   const [said] = await Promise.all([look(lab, say), lab.controlPlane.restartControllers()]);

@@ -1,0 +1,42 @@
+import * as path from "node:path";
+import type { OutsideRun } from "./runs/outside";
+import { runApart } from "./support/apart";
+import { assertOk, runLab } from "./support/labs";
+
+const file = (name: string): string => path.join(__dirname, "stacks", `Pulumi.${name}.yaml`);
+
+test.concurrent.each([
+  ["Flux has the device plugin", "outside-flux", "4"],
+  ["Argo CD has the operator", "outside-argo", "1"],
+])(
+  "%s: the machines come up beside it, go from Talos 1.12 to 1.13, change nothing the second time, and leave it as it is",
+  async (_, stack, units) => {
+    const then = ["--then", file(`${stack}-1.13`), "--updates", "2", "--discover"];
+    const { status, report, lines } = await runLab(["--stack", file(stack), ...then]);
+    assertOk({ status, report, lines });
+    expect(report.machines["gpu"]).toMatchObject({
+      ...{ talosVersion: "v1.13.0", reboots: 2, allocatable: { "nvidia.com/gpu": units } },
+    });
+    for (const unchanged of [report.updates[1]!, report.updates[3]!])
+      expect(unchanged.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });
+    // Of the values discover knows nothing.
+    expect(report.discovered?.unlike).toEqual(["kubernetes.release"]);
+    expect(lines.join("\n")).not.toMatch(/(create|update|delete)\S* \S+-(release|runtime-class) /);
+  },
+  10 * 60_000,
+);
+
+test.concurrent.each(["plugin", "operator"])(
+  "a release of somebody else's is taken over and handed back, and its pods stay: %s",
+  async (which) => {
+    const { steps, reboots } = (await runApart<OutsideRun>("outside", which)).outcome;
+    const told = steps.map(({ step, result, kept }) => [step, result, kept]);
+    expect(told).toEqual(steps.map(({ step }) => [step, "succeeded", true]));
+    // With the stack its labels go from the nodes, by which the plugin's pods are placed.
+    const [first, ...later] = steps.slice(0, -1);
+    expect(Object.keys(first!.pods).length).toBeGreaterThan(0);
+    expect(later.map(({ step, pods }) => [step, pods])).toEqual(later.map(({ step }) => [step, first!.pods]));
+    expect(reboots).toBe(1);
+  },
+  10 * 60_000,
+);
