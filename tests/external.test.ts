@@ -1,0 +1,115 @@
+import { withOutside } from "../components/outside-files";
+import { judge } from "../components/recipe";
+import { withClassThere } from "../components/runtime-class-there";
+import { arguments_, build, types } from "./support/gpu-cluster";
+import { find, findAll } from "./support/graph";
+import { stackSpec } from "./support/stacks";
+
+const outside = (external: object) => ({ devicePlugin: undefined, gpuOperator: undefined, external });
+
+test.each([
+  ["the device plugin", "aarhus-h100", { kind: "devicePlugin", runtimeClassName: "" }, undefined],
+  ["the operator", "rtx5070ti", { kind: "gpuOperator" }, "nvidia"],
+])("%s is somebody else's: nothing of it is made, what is ours has a namespace of its own", async (...row) => {
+  const [, stack, external, runtimeClassName] = row;
+  const run = await build(arguments_(stack, outside(external)));
+  for (const type of [types.release, "kubernetes:node.k8s.io/v1:RuntimeClass"]) expect(findAll(run, type)).toEqual([]);
+  expect(find(run, types.namespace, "lab-namespace").inputs["metadata"].name).toBe("talos-gpu");
+  const [test] = findAll(run, types.job).filter(({ name }) => name.startsWith("gpu-smoke-test"));
+  expect(test!.inputs).toMatchObject({ metadata: { namespace: "talos-gpu" } });
+  expect(test!.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
+  expect(JSON.parse(find(run, types.program, "lab-preflight").inputs["stdin"])).not.toHaveProperty("chart");
+  const server = findAll(run, types.deployment)[0];
+  if (server) expect(server.inputs["spec"].template.spec.runtimeClassName).toBe(runtimeClassName);
+});
+
+describe("files", () => {
+  const files: Record<string, string> = {
+    "/repo/flux/release.yaml": [
+      ...["kind: HelmRelease", "metadata: { name: gpu-operator, namespace: gpu }", "spec:"],
+      ...[
+        "  chart: { spec: { chart: gpu-operator, version: v25.10.1 } }",
+        "  values:",
+        "    driver: { enabled: true }",
+      ],
+    ].join("\n"),
+    "/repo/flux/other.yaml": "kind: Secret\n",
+  };
+  const read = (names: string[], more: object = {}) =>
+    withOutside({ external: { files: names, ...more } }, "/repo/stacks", (file) => {
+      if (files[file] === undefined) throw Object.assign(new Error("no"), { code: "ENOENT" });
+      return files[file];
+    });
+  const told = (external: object) =>
+    judge({ ...stackSpec("rtx5070ti"), gpuOperator: undefined, ...external }).findings.map(
+      ({ field, problem }) => `${field}: ${problem}`,
+    );
+
+  test("are read beside the stack file, judged as the stack's own release, and their lines named", () => {
+    const { external } = read(["../flux/release.yaml"]);
+    expect(external).toMatchObject({
+      read: { kind: "gpuOperator", by: "Flux", version: "v25.10.1", namespace: "gpu" },
+    });
+    expect(told({ external })).toEqual([
+      "external.values.driver.enabled: is not false, and the chart's own value is true (../flux/release.yaml:6)",
+      "external.values.toolkit.enabled: is not false, and the chart's own value is true",
+      "external.values.cdi.enabled: is not false on Talos ≤ 1.12, and the chart's own value is true",
+    ]);
+    expect(told(read(["../flux/release.yaml"], { values: { driver: { enabled: false } } }))).toHaveLength(2);
+  });
+
+  test.each([
+    [["../flux/gone.yaml"], /external\.files: \.\.\/flux\/gone\.yaml cannot be read \(ENOENT\)/],
+    [["../flux/other.yaml"], /external\.files: \.\.\/flux\/other\.yaml installs none of NVIDIA's charts/],
+  ])("that say nothing refuse the stack: %s", (names, said) => {
+    expect(told(read(names)).join("\n")).toMatch(said);
+  });
+
+  test("are not read twice, nor where a stack names none", () => {
+    expect(withOutside({ external: { files: ["x"], read: {} } })).toEqual({});
+    expect([withOutside({}), withOutside({ external: { kind: "devicePlugin" } })]).toEqual([{}, {}]);
+  });
+});
+
+test("what fits Talos 1.12 alone is told before the upgrade to 1.13, and from then on refused", () => {
+  const values = { driver: { enabled: false }, toolkit: { enabled: false }, cdi: { enabled: false } };
+  const external = { kind: "gpuOperator", version: "v25.10.1", values };
+  const stack = { ...stackSpec("rtx5070ti"), gpuOperator: undefined, external };
+  const { findings, plan } = judge(stack);
+  expect(findings).toEqual([]);
+  const told = /^right before an upgrade to Talos 1\.13: external\.version: v25\.10\.1 is older than v26\.3\.1/;
+  expect(plan!.notes).toContainEqual(expect.stringMatching(told));
+  const later = judge({ ...stack, talosVersion: "v1.13.0" }).findings.filter(({ field }) => /^external/.test(field));
+  expect(later).toMatchObject([{ field: "external.version" }]);
+});
+
+describe("a RuntimeClass that is there", () => {
+  const found = (metadata: object, handler = "nvidia", owner?: string) => ({
+    ...{ apiVersion: "", kind: "RuntimeClass", name: "nvidia", uid: "1", holds: [], owner },
+    object: { handler, metadata },
+  });
+  const ask = (there: ReturnType<typeof found> | undefined, stack: object = {}) =>
+    withClassThere(
+      { devicePlugin: { version: "0.18.2" }, kubeconfig: "a cluster's", ...stack },
+      () => ({ read: async () => there }),
+      {},
+    );
+  const taken = { devicePlugin: { version: "0.18.2", makeRuntimeClass: false } };
+
+  test.each([
+    ["somebody's by hand", found({ managedFields: [{ manager: "kubectl" }] }), {}, taken],
+    ["nobody's", undefined, {}, {}],
+    ["of another handler", found({}, "nvidia-legacy"), {}, {}],
+    ["the operator's", found({ ownerReferences: [{ kind: "ClusterPolicy" }] }), {}, {}],
+    ["a stack's", found({}, "nvidia", "shop/prod/x 1"), {}, {}],
+    ["made by Pulumi without a mark", found({ managedFields: [{ manager: "pulumi-kubernetes-1" }] }), {}, {}],
+    ["somebody's, in a cluster that is yet to be made", found({}), { bootstrap: true }, {}],
+    ["somebody's, where the stack has an operator", found({}), { devicePlugin: undefined }, {}],
+    ["somebody's, where the stack says whose", found({}), { devicePlugin: { makeRuntimeClass: true } }, {}],
+  ])("%s", async (_, there, stack, expected) => expect(await ask(there, stack)).toEqual(expected));
+
+  test("is not known where the cluster does not answer", async () => {
+    const read = () => Promise.reject(new Error("connection refused"));
+    expect(await withClassThere({ devicePlugin: {}, kubeconfig: "x" }, () => ({ read }), {})).toEqual({});
+  });
+});
