@@ -1,4 +1,4 @@
-import { asRelease, externalOf, type External } from "./outside/external";
+import { asRelease, ownValuesOf, type OwnValues } from "./outside/external";
 import { kubernetesRecipe } from "./kubernetes/kubernetes-recipe";
 import { machineFacts, type MachineFacts } from "./facts/machine-facts";
 import { machineRecipe } from "./machine/machine-recipe";
@@ -30,8 +30,8 @@ export function planCluster(spec: ClusterSpec): Plan {
   return planBasis(spec).plan;
 }
 
-/** What is outside may share or split cards: one unit of each is what can be counted on. */
-function offered({ gpuCount }: MachineRecipe, { resourceName }: External): Partial<MachineRecipe> {
+/** Values of somebody's own may share or split cards: one unit of each is what can be counted on. */
+function offered({ gpuCount }: MachineRecipe, { resourceName }: OwnValues): Partial<MachineRecipe> {
   return { allocatable: { [resourceName]: gpuCount }, atLeast: [resourceName] };
 }
 
@@ -46,7 +46,7 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     return releases.get(talosVersion);
   };
   const era = release?.era ?? eraOf(spec.talosVersion);
-  const outside = externalOf(spec);
+  const others = ownValuesOf(spec);
   const released = asRelease(spec);
   const mode: Mode = released.devicePlugin && !released.gpuOperator ? "devicePlugin" : "operator";
   const clusterPatches = (spec.patches ?? []).map((text, index) => readPatch(text, `patches[${index}]`));
@@ -74,7 +74,7 @@ export function planBasis(said: ClusterSpec): PlanBasis {
     const own = releaseOf(machine.spec);
     const seen = { ...context, spec: seenBy(spec, machine.spec), ...(own ? { release: own } : {}) };
     const recipe = machineRecipe(machine, machinePatches.get(machine.name) ?? [], seen);
-    return outside === undefined || recipe.gpuCount === 0 ? recipe : { ...recipe, ...offered(recipe, outside) };
+    return others === undefined || recipe.gpuCount === 0 ? recipe : { ...recipe, ...offered(recipe, others) };
   });
   const plan: Plan = {
     spec,

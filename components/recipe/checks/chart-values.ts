@@ -1,6 +1,7 @@
 import { hintOf, judgeValues, pathsNear, type ChartName } from "../facts/chart";
 import type { Check, Complaint } from "./check";
 import { didYouMean } from "../stack/suggest";
+import { ownValuesOf } from "../outside/external";
 import { wrongWords } from "./chart-words";
 
 /** Values of a chart are ones that its templates read, of the type that they expect. */
@@ -38,6 +39,6 @@ export const chartValues: Check = {
                 kind === "boolean" ? "write it without quotes" : "write it in the shape that `helm show values` has",
             },
       );
-      return [...told, ...wrongWords(spec, field, plan.kubernetes.external)];
+      return [...told, ...wrongWords(spec, field, ownValuesOf(plan.spec) !== undefined)];
     }),
 };

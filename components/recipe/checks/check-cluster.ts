@@ -2,7 +2,7 @@ import { checkContext } from "./check";
 import { external } from "./external";
 import { checks } from "./index";
 import { machineRelease } from "./machine-release";
-import { externalOf, type External } from "../outside/external";
+import { externalOf, ownValuesOf, type External } from "../outside/external";
 import { planBasis, type PlanBasis } from "../plan";
 import { groupsApart, isWithin } from "../machine/apart";
 import type { ClusterSpec } from "../stack/spec/index";
@@ -27,12 +27,12 @@ function findingsAsOne(basis: PlanBasis): Finding[] {
   const findings = checks.flatMap((check) =>
     check.find(context).map((complaint) => ({ check: check.id, ...complaint })),
   );
+  if (ownValuesOf(basis.plan.spec) === undefined) return findings;
   const outside = externalOf(basis.plan.spec);
-  if (outside === undefined) return findings;
-  // Of a value that both ask about, the check of what is outside knows that the chart's own value follows where it is left out.
+  // Of a value that both ask about, the check of somebody's own values knows that the chart's value follows where one is left out.
   const told = new Set(findings.flatMap(({ check, field }) => (check === external.id ? [field] : [])));
   return findings
-    .map((finding) => asExternal(finding, outside))
+    .map((finding) => (outside === undefined ? finding : asExternal(finding, outside)))
     .filter(({ check, field }) => check === external.id || !told.has(field));
 }
 

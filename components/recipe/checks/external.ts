@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import { strategiesIn } from "../kubernetes/plugin-release";
-import { externalOf } from "../outside/external";
+import { ownValuesOf, type OwnValues } from "../outside/external";
 import { valueAt } from "../machine/user-patches";
 import { describeTaint, tolerates } from "../machine/taints";
 import type { PodToleration } from "../types";
@@ -64,27 +64,28 @@ const ofPlugin: Needed[] = [
 /** What each chart tolerates by itself on the machines (values.yaml, daemonsets.tolerations and tolerations). */
 const tolerated: Partial<PodToleration>[] = [{ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }];
 
-/** What is outside is said, once and so that it is known, and its values are those that Talos needs. */
+/** What is outside is said so that it is known; values under which the stack merges none of its own are those that Talos needs. */
 export const external: Check = {
   id: "external",
   source:
     "values.yaml of gpu-operator v24.6.0 to v26.7.0 and of k8s-device-plugin 0.11.0 to 0.20.0; docs.nvidia.com, GPU Operator, CDI (on by default from v25.10.0)",
   find: (context) => {
+    const own = ownValuesOf(context.plan.spec);
+    if (own === undefined) return [];
+    const { kind, field, values } = own;
     const said = context.plan.spec.external;
-    if (said === undefined) return [];
-    const { kind } = externalOf(context.plan.spec)!;
-    if (said.kind === undefined && said.read?.kind === undefined) return [...unread(context), ...unsaid(context)];
-    const needed = kind === "gpuOperator" ? ofOperator : ofPlugin;
-    const known = said.values !== undefined || said.read?.values !== undefined;
-    const values = context.spec[kind]?.values;
-    const lacks = known ? needed : [];
+    if (said !== undefined && said.kind === undefined && said.read?.kind === undefined)
+      return [...unread(context), ...unsaid(context)];
+    const lacks = (kind === "gpuOperator" ? ofOperator : ofPlugin).filter(
+      ({ path, met, when }) => (when?.(context) ?? true) && !met(valueAt(values, ...path.split("."))),
+    );
     return [
       ...unread(context),
-      ...beside(context),
-      ...lacks
-        .filter(({ path, met, when }) => (when?.(context) ?? true) && !met(valueAt(values, ...path.split("."))))
-        .map(({ path, problem, why, remedy }) => ({ field: `external.values.${path}`, problem, why, remedy })),
-      ...(known ? outOfSome(context, kind) : []),
+      ...beside(context, own),
+      ...(values === undefined ? [] : lacks).map(({ path, problem, why, remedy }) => ({
+        ...{ field: `${field}.values.${path}`, problem, why, remedy },
+      })),
+      ...(values === undefined ? [] : outOfSome(context, own)),
     ];
   },
 };
@@ -115,26 +116,27 @@ function unsaid({ plan }: CheckContext): Complaint[] {
 }
 
 /** What a stack says for a release of its own, which nobody outside reads. */
-function beside({ plan }: CheckContext): Complaint[] {
+function beside({ plan }: CheckContext, { kind, field }: OwnValues): Complaint[] {
   const { sharing, monitoring } = plan.spec;
-  const operator = externalOf(plan.spec)?.kind === "gpuOperator";
+  const operator = kind === "gpuOperator";
+  const words = field === "external" ? "external" : `${field}.takeOver`;
   return [
     ...(sharing === undefined
       ? []
       : [
           {
             field: "sharing",
-            problem: "is there beside external",
-            why: "how cards are shared or split is in the values of what offers them, which this stack does not write",
-            remedy: `leave it out, and say it there (the device plugin's configuration${operator ? `; MIG: mig.strategy, migManager.version ${migManagerRelease}, and the label nvidia.com/mig.config under machines.<name>.labels` : ""}); another resource than nvidia.com/gpu is said by external.resourceName`,
+            problem: `is there beside ${words}`,
+            why: "how cards are shared or split is in the values of the release, under which the stack merges none of its own",
+            remedy: `leave it out, and say it there (the device plugin's configuration${operator ? `; MIG: mig.strategy, migManager.version ${migManagerRelease}, and the label nvidia.com/mig.config under machines.<name>.labels` : ""})${field === "external" ? "; another resource than nvidia.com/gpu is said by external.resourceName" : ""}`,
           },
         ]),
     ...(operator && monitoring?.serviceMonitor
       ? [
           {
             field: "monitoring.serviceMonitor",
-            problem: "is there beside an external GPU Operator",
-            why: "the operator's own exporter makes the ServiceMonitor, and its values are not this stack's",
+            problem: `is there beside ${words}`,
+            why: "the operator's own exporter makes the ServiceMonitor, by the values of its release, under which the stack merges none of its own",
             remedy: "leave it out, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` there",
           },
         ]
@@ -143,7 +145,7 @@ function beside({ plan }: CheckContext): Complaint[] {
 }
 
 /** Without a list of its own, a chart tolerates NVIDIA's taint alone. A list that is there is judged as ours are. */
-function outOfSome({ spec, gpuMachines }: CheckContext, kind: "gpuOperator" | "devicePlugin"): Complaint[] {
+function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValues): Complaint[] {
   const path = kind === "gpuOperator" ? ["daemonsets", "tolerations"] : ["tolerations"];
   if (valueAt(spec[kind]?.values, ...path) !== undefined) return [];
   const missing = gpuMachines
@@ -152,7 +154,7 @@ function outOfSome({ spec, gpuMachines }: CheckContext, kind: "gpuOperator" | "d
   if (missing === undefined) return [];
   return [
     {
-      field: `external.values.${path.join(".")}`,
+      field: `${field}.values.${path.join(".")}`,
       problem: `is not said, and the chart does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
       why: "NVIDIA's pods would not be placed there, and the node would offer no GPU",
       remedy: "list the taint there, and those that the chart tolerates by itself (`helm show values`)",

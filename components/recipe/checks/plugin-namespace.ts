@@ -1,3 +1,4 @@
+import { ownValuesOf } from "../outside/external";
 import type { Check } from "./check";
 
 /** Namespaces that every cluster has, and Talos does not exempt from Pod Security. */
@@ -9,7 +10,7 @@ export const pluginNamespace: Check = {
   source:
     "k8s-device-plugin, deployments/helm/nvidia-device-plugin/templates/validation.yml (allowDefaultNamespace); talos, Pod Security",
   find: ({ spec, plan }) =>
-    (plan.spec.external ? [] : (["gpuOperator", "devicePlugin"] as const)) // somebody else opened it
+    (ownValuesOf(plan.spec) ? [] : (["gpuOperator", "devicePlugin"] as const)) // somebody else opened it
       .filter((field) => givenToAll.includes(spec[field]?.namespace ?? ""))
       .map((field) => ({
         field: `${field}.namespace`,

@@ -1,5 +1,6 @@
 import { allPatches, type Check, type CheckContext, type Complaint } from "./check";
 import { operatorDiscovers, pluginDiscovers } from "../kubernetes/discovery";
+import { ownValuesOf } from "../outside/external";
 import { controlPlaneTaint, describeTaint, tolerates } from "../machine/taints";
 import type { NodeTaint, PodToleration } from "../types";
 import { valueAt } from "../machine/user-patches";
@@ -90,7 +91,7 @@ function listAt(spec: CheckContext["spec"], path: string[]): Partial<PodTolerati
 const keepsOut = (entries: Partial<PodToleration>[], taint: NodeTaint): boolean =>
   taint.effect !== "PreferNoSchedule" && !entries.some((entry) => tolerates(entry, taint));
 
-const leaveOut = ({ kubernetes: { external, tolerations: tolerated } }: CheckContext["plan"]): string =>
-  external
+const leaveOut = ({ spec, kubernetes: { tolerations: tolerated } }: CheckContext["plan"]): string =>
+  ownValuesOf(spec)
     ? "add the taint"
     : `leave it out (the taints of the stack are tolerated without it: ${tolerated.map(({ key }) => key).join(", ")}), or add the taint`;

@@ -2,7 +2,7 @@ import { clusterCuda, smokeTestImage } from "../facts/cuda";
 import { helperImages } from "../facts/data/images";
 import type { MachineFacts } from "../facts/machine-facts";
 import { markersOf, needsMarkers } from "./markers";
-import { externalOf } from "../outside/external";
+import { externalOf, ownValuesOf } from "../outside/external";
 import { operatorRelease } from "./operator-release";
 import { pluginRelease } from "./plugin-release";
 import { migConfigName, profileName, resourceNameOf, sharingConfig } from "../facts/sharing";
@@ -52,7 +52,7 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
     markers: needsMarkers(era, mode) ? markersOf(spec) : [],
     tolerations,
     nodeSelector,
-    resourceName: outside?.resourceName ?? resourceNameOf(spec.sharing, gpuMachines),
+    resourceName: ownValuesOf(spec)?.resourceName ?? resourceNameOf(spec.sharing, gpuMachines),
     ...(config === undefined ? {} : { sharingConfig: config }),
     images: { ...helperImages, ...spec.images },
     ...splitOf(spec),

@@ -28,7 +28,7 @@ export function operatorRelease(
     chart: "gpu-operator",
     repository: "https://helm.ngc.nvidia.com/nvidia",
     version: operator.version.startsWith("v") ? operator.version : `v${operator.version}`,
-    values: mergeValues(ours, operator.values),
+    values: operator.takeOver === undefined ? mergeValues(ours, operator.values) : (operator.values ?? {}),
   };
 }
 

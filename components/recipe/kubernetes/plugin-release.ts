@@ -45,7 +45,7 @@ export function pluginRelease(
     chart: "nvidia-device-plugin",
     repository: "https://nvidia.github.io/k8s-device-plugin",
     version: plugin.version.replace(/^v/, ""),
-    values: mergeValues(ours, plugin.values),
+    values: plugin.takeOver === undefined ? mergeValues(ours, plugin.values) : (plugin.values ?? {}),
   };
 }
 

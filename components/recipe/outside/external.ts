@@ -1,4 +1,4 @@
-import type { ClusterSpec, ExternalKind, ExternalReadSpec } from "../stack/spec/index";
+import { ExternalKind, type ClusterSpec, type ExternalReadSpec } from "../stack/spec/index";
 import type { ChartName } from "../facts/chart";
 import type { ReleaseRecipe } from "../types";
 import { mergeAsHelm } from "./merge";
@@ -38,10 +38,36 @@ export function externalOf({ external }: Pick<ClusterSpec, "external">): Externa
       values,
     },
     runtimeClassName: external.runtimeClassName ?? "nvidia",
-    resourceName: external.resourceName ?? (renames(values) ? "nvidia.com/gpu.shared" : "nvidia.com/gpu"),
+    resourceName: external.resourceName ?? resourceIn(values),
     places: read.places ?? {},
   };
 }
+
+/** A release whose values are somebody's alone, with nothing of the stack's under them. */
+export interface OwnValues {
+  kind: ExternalKind;
+  /** Field of the stack that has them. */
+  field: "external" | ExternalKind;
+  /** Undefined where they are not known. */
+  values: Record<string, unknown> | undefined;
+  resourceName: string;
+}
+
+/** The release that is outside, or that was taken over; undefined where the stack's values are under the user's. */
+export function ownValuesOf(spec: ClusterSpec): OwnValues | undefined {
+  const outside = externalOf(spec);
+  if (outside !== undefined) {
+    const known = spec.external?.values !== undefined || spec.external?.read?.values !== undefined;
+    const { kind, resourceName, release } = outside;
+    return { kind, field: "external", values: known ? release.values : undefined, resourceName };
+  }
+  const kind = Object.values(ExternalKind).find((one) => spec[one]?.takeOver !== undefined);
+  if (kind === undefined) return undefined;
+  const { values = {} } = spec[kind]!;
+  return { kind, field: kind, values, resourceName: resourceIn(values) };
+}
+
+const resourceIn = (values: Record<string, unknown>): string => `nvidia.com/gpu${renames(values) ? ".shared" : ""}`;
 
 /** Whether the device plugin's configuration gives shared cards a name of their own (k8s-device-plugin, README, renameByDefault). */
 const renames = (values: Record<string, unknown>): boolean => /renameByDefault: *true/.test(JSON.stringify(values));

@@ -1,5 +1,4 @@
 import type { ClusterSpec } from "../../../components/recipe";
-import { planCluster } from "../../../components/recipe";
 import { labTimeouts } from "../../../lab/clock";
 import { installOutside } from "../../../lab/cluster/outside";
 import { parseOptions } from "../../../lab/options";
@@ -27,20 +26,27 @@ export interface OutsideRun {
 
 /** The releases: names as people give them, and what the stack says of them. */
 const releases = {
-  plugin: { field: "devicePlugin", takeOver: "nvdp", version: "0.18.2", namespace: "nvidia-device-plugin" },
-  operator: { field: "gpuOperator", takeOver: "gpu-operator-1732", version: "v25.10.1", namespace: "gpu-operator" },
+  plugin: {
+    ...{ field: "devicePlugin", takeOver: "nvdp", version: "0.18.2", namespace: "nvidia-device-plugin" },
+    values: { runtimeClassName: "nvidia" },
+  },
+  operator: {
+    ...{ field: "gpuOperator", takeOver: "gpu-operator-1732", version: "v25.10.1", namespace: "gpu-operator" },
+    values: {
+      ...{ driver: { enabled: false }, toolkit: { enabled: false }, cdi: { enabled: false } },
+      validator: { plugin: { env: [{ name: "WITH_WORKLOAD", value: "false" }] } },
+    },
+  },
 } as const;
 
 async function run(session: Session, which = "plugin"): Promise<OutsideRun> {
   const { field, ...release } = releases[which as keyof typeof releases];
-  const { takeOver: name, version, namespace } = release;
+  const { takeOver: name, version, namespace, values } = release;
   const options = parseOptions(["--stack", "outside", ...furtherOptions]);
   const machine = { address: "192.0.2.31", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 5070 Ti" }] };
   const base = { talosVersion: "v1.12.6", machines: { gpu: machine }, timeouts: labTimeouts(options) } as ClusterSpec;
   const taken = { ...base, [field]: release };
-  // Whoever installed it gave it the stack's values: where they are others, Helm makes the pods anew.
-  const { values } = planCluster(taken).kubernetes.release;
-  const outside = { ...base, external: { kind: field, version, namespace, values, read: { name } } };
+  const outside: ClusterSpec = { ...base, external: { kind: field, version, namespace, values, read: { name } } };
   const lab = await openLab(session, options, outside);
   await installOutside(lab);
   [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab)]);

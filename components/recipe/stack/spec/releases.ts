@@ -18,9 +18,9 @@ export interface GpuOperatorSpec {
    */
   values?: Record<string, any>;
   /**
-   * Name of a Helm release of this chart that somebody else installed in the namespace. The stack takes it over: it is upgraded to
-   * these values, and a pod whose template stays the same keeps running. Its namespace stays somebody else's. Keep the field
-   * afterwards, since it is the release's name. Stop whoever installed it before (docs/with-flux-or-argo.md).
+   * Name of a Helm release of this chart that somebody else installed in the namespace. The stack takes it over, and Helm upgrades it to
+   * this version with these values alone: nothing of the stack's is merged under them, so with what is installed no pod changes.
+   * Its namespace stays somebody else's. Keep the field afterwards. Stop whoever installed it before (docs/with-flux-or-argo.md).
    * @default none: the stack installs its own
    * @example `nvdp`
    */
@@ -57,9 +57,9 @@ export interface DevicePluginSpec {
    */
   values?: Record<string, any>;
   /**
-   * Name of a Helm release of this chart that somebody else installed in the namespace. The stack takes it over: it is upgraded to
-   * these values, and a pod whose template stays the same keeps running. Its namespace stays somebody else's. Keep the field
-   * afterwards, since it is the release's name. Stop whoever installed it before (docs/with-flux-or-argo.md).
+   * Name of a Helm release of this chart that somebody else installed in the namespace. The stack takes it over, and Helm upgrades it to
+   * this version with these values alone: nothing of the stack's is merged under them, so with what is installed no pod changes.
+   * Its namespace stays somebody else's. Keep the field afterwards. Stop whoever installed it before (docs/with-flux-or-argo.md).
    * @default none: the stack installs its own
    * @example `nvdp`
    */
