@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { type ClusterSpec, InvalidStackError, parseSpec, findingsOf } from "../components/recipe";
-import { withOutside } from "../components/outside-files";
+import { withOutside } from "../components/found/outside-files";
 import { credentialKeys } from "./configuration";
 
 /** Root of the repository: the stacks and the packages are found from here, whatever the working directory is. */

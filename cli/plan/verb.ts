@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import { withOutside } from "../../components/outside-files";
+import { withOutside } from "../../components/found/outside-files";
 import { type Finding, judge } from "../../components/recipe/index";
 import { configurationOf, stackNameOf, textOf } from "../../stacks/stack-file";
 import { stackFileOf } from "../stack";

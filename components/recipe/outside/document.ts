@@ -31,6 +31,7 @@ export interface Values {
   places: Record<string, Place>;
 }
 
+/** Values of which there are none. */
 export const none: Values = { values: {}, places: {} };
 
 /** What is at a path, through lists too. */
@@ -41,6 +42,7 @@ export const valueAt = (data: unknown, ...path: string[]): unknown =>
     data,
   );
 
+/** The documents of a file that are mappings; what is no YAML is told in `flaws`. */
 export function documentsOf({ name: file, text }: OutsideFile, flaws: Flaw[]): Doc[] {
   const lineCounter = new LineCounter();
   const lineAt = (offset: number): number => lineCounter.linePos(offset).line;
@@ -73,6 +75,7 @@ export const textAt = (data: unknown, ...path: string[]): string | undefined => 
   return typeof value === "string" && value !== "" ? value : undefined;
 };
 
+/** The mappings of a list at a path; none where there is no list. */
 export const listAt = (data: unknown, ...path: string[]): Record<string, unknown>[] => {
   const value = valueAt(data, ...path);
   return Array.isArray(value) ? value.filter(isMapping) : [];

@@ -1,4 +1,4 @@
-import type { ClusterSpec } from "../../../components/recipe";
+import type { ClusterSpec, ExternalKind } from "../../../components/recipe";
 import { labTimeouts } from "../../../lab/clock";
 import { installOutside } from "../../../lab/cluster/outside";
 import { parseOptions } from "../../../lab/options";
@@ -46,7 +46,8 @@ async function run(session: Session, which = "plugin"): Promise<OutsideRun> {
   const machine = { address: "192.0.2.31", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 5070 Ti" }] };
   const base = { talosVersion: "v1.12.6", machines: { gpu: machine }, timeouts: labTimeouts(options) } as ClusterSpec;
   const taken = { ...base, [field]: release };
-  const outside: ClusterSpec = { ...base, external: { kind: field, version, namespace, values, read: { name } } };
+  const external = { kind: field as ExternalKind, version, namespace, values, read: { name } };
+  const outside: ClusterSpec = { ...base, external };
   const lab = await openLab(session, options, outside);
   await installOutside(lab);
   [lab.before, lab.engine] = await Promise.all([lookAround(lab), openEngine(lab)]);

@@ -1,10 +1,10 @@
 import * as fs from "node:fs";
 import { createRequire } from "node:module";
 import * as path from "node:path";
-import type { ClusterObjects } from "./kubernetes/guard/live";
-import { MANAGER } from "./machine/program/kubernetes/manager";
-import { packageRoot } from "./package-root";
-import { isMapping } from "./recipe/mapping";
+import type { ClusterObjects } from "../kubernetes/guard/live";
+import { MANAGER } from "../machine/program/kubernetes/manager";
+import { packageRoot } from "../package-root";
+import { isMapping } from "../recipe/mapping";
 
 /** What of a stack decides whether its cluster is asked for a RuntimeClass. */
 export interface MakingClass {
