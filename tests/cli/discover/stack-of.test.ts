@@ -230,21 +230,13 @@ describe("what offers GPUs", () => {
   const plugin = { chart: "nvidia-device-plugin", namespace: "kube-system" };
   const labels = { ...chart, "app.kubernetes.io/instance": "nvdp" };
   const annotations = { "meta.helm.sh/release-name": "nvdp" };
+  const helms = { ...plugin, version: "0.18.2", name: "nvdp" };
+  const fluxs = { ...labels, "helm.toolkit.fluxcd.io/name": "nvdp" };
 
   test.each([
-    ["a chart", { labels, annotations }, undefined, { ...plugin, version: "0.18.2", name: "nvdp" }],
-    [
-      "a chart by Flux",
-      { labels: { ...labels, "helm.toolkit.fluxcd.io/name": "nvdp" }, annotations },
-      undefined,
-      { ...plugin, version: "0.18.2", name: "nvdp", by: "Flux" },
-    ],
-    [
-      "a chart by Argo CD, by its label",
-      { labels },
-      undefined,
-      { ...plugin, version: "0.18.2", name: "nvdp", by: "Argo CD" },
-    ],
+    ["a chart", { labels, annotations }, undefined, helms],
+    ["a chart by Flux", { labels: fluxs, annotations }, undefined, { ...helms, by: "Flux" }],
+    ["a chart by Argo CD, by its label", { labels }, undefined, { ...helms, by: "Argo CD" }],
     [
       "NVIDIA's manifest by Argo CD, by its annotation",
       { annotations: { "argocd.argoproj.io/tracking-id": "gpu:apps/DaemonSet:kube-system/nvdp" } },
