@@ -37,7 +37,6 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
       fromLegacy.map(([name]) => name),
     ),
     ...cudaNotes(spec, facts),
-    ...mpsNotes(spec),
     ...migNotes(spec, facts),
     ...namespaceNotes(spec),
   ];
@@ -95,14 +94,6 @@ function powerNotes(facts: MachineFacts[]): string[] {
           ];
     });
   });
-}
-
-/** With the releases that are known MPS is refused (check `sharing`). */
-function mpsNotes(spec: ClusterSpec): string[] {
-  if (!spec.sharing?.mps) return [];
-  return [
-    "MPS: this release is in no table of ours; with every one that is, programs end with CUDA error 805 on Talos (NVIDIA/k8s-device-plugin#1614); see a program compute before you rely on it",
-  ];
 }
 
 /** What of MIG the lab shows by emulation alone, and no machine has shown to us. */

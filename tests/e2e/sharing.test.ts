@@ -19,15 +19,13 @@ const mig: Expected[] = [
 ];
 
 const workloads = ["gpu-pods/client-1", "gpu-pods/client-2"];
-const mpsPlugin: Expected = { stack: "mps-plugin", allocatable: { "nvidia.com/gpu": "8" }, workloads };
-const mpsOperator: Expected = { stack: "mps-operator", allocatable: { "nvidia.com/gpu": "4" }, workloads };
-/** The card is shared by time slicing, for two, instead of by MPS for four. */
+/** A card for two, by time slicing. */
 const slicesOperator: Expected = { stack: "slices-operator", allocatable: { "nvidia.com/gpu": "2" }, workloads };
 /** The standalone device plugin takes the operator's place. */
 const slicesPlugin: Expected = { ...slicesOperator, stack: "slices-plugin" };
 
 /** Stacks that become one another in one lab, by edits that no machine notices. */
-const chains = [...mig.map((one) => [one]), [mpsPlugin], [mpsOperator, slicesOperator, slicesPlugin]];
+const chains = [...mig.map((one) => [one]), [slicesOperator, slicesPlugin]];
 
 // Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(chains.map((chain): [string, Expected[]] => [chain.map(({ stack }) => stack).join(", "), chain]))(

@@ -23,7 +23,7 @@ export const pluginConfig: Check = {
       const all = valueAt(config, texts);
       if (!isMapping(all)) return misread(path, config);
       const chosen = asText(valueAt(config, "default"));
-      const sharing = spec.sharing?.timeSlicing ?? spec.sharing?.mps;
+      const sharing = spec.sharing?.timeSlicing;
       const names = [...Object.keys(all), ...(sharing === undefined ? [] : ["default"])];
       return [
         ...Object.entries(all).flatMap(([name, text]) => {

@@ -8,7 +8,7 @@ export const sharingConfigCheck: Check = {
   source:
     "k8s-device-plugin v0.17.4 to v0.19.3, deployments/helm/nvidia-device-plugin/templates/validation.yml (config.name beside config.map); gpu-operator, templates/plugin_config.yaml",
   find: ({ spec }) => {
-    if (!spec.sharing?.timeSlicing && !spec.sharing?.mps) return [];
+    if (!spec.sharing?.timeSlicing) return [];
     return pluginConfigPlaces.flatMap(({ field, section, texts }): Complaint[] => {
       const config = valueAt(spec[field]?.values, ...section);
       const said = ([key, value]: readonly [string, unknown]): boolean =>

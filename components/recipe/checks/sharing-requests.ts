@@ -6,7 +6,7 @@ export const sharingRequests: Check = {
   id: "sharing-requests",
   source: "k8s-device-plugin, README, failRequestsGreaterThanOne",
   find: ({ spec }) => {
-    if (!spec.sharing?.timeSlicing && !spec.sharing?.mps) return [];
+    if (!spec.sharing?.timeSlicing) return [];
     return gpuRequests(spec)
       .filter((request) => request.gpus > 1)
       .map((request) => ({

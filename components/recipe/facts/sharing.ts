@@ -44,7 +44,7 @@ export function allocatableOf(machine: MachineFacts, sharing: SharingSpec | unde
   if (machine.gpuCount === 0) return {};
   if (sharing?.mig && splits(sharing.mig.profile) && canSplit(machine))
     return migDevices(machine, sharing, sharing.mig.profile);
-  const replicas = sharing?.timeSlicing?.replicas ?? sharing?.mps?.replicas ?? 1;
+  const replicas = sharing?.timeSlicing?.replicas ?? 1;
   return { [resourceNameOf(sharing, [])]: machine.gpuCount * replicas };
 }
 
@@ -139,20 +139,11 @@ export function sharingConfigName(config: string): string {
  * kubelet, as it would not get more of the card. Source: k8s-device-plugin, README, "Shared Access to GPUs".
  */
 export function sharingConfig(sharing: SharingSpec | undefined): string | undefined {
-  if (!sharing?.timeSlicing && !sharing?.mps) return undefined;
-  const shared = (replicas: number, more: Record<string, boolean>): Record<string, unknown> => ({
-    ...more,
-    resources: [{ name: gpuResource, replicas }],
-  });
+  if (!sharing?.timeSlicing) return undefined;
+  const { replicas, renameByDefault = false } = sharing.timeSlicing;
+  const resources = [{ name: gpuResource, replicas }];
   return stringify({
     version: "v1",
-    sharing: sharing.timeSlicing
-      ? {
-          timeSlicing: shared(sharing.timeSlicing.replicas, {
-            renameByDefault: sharing.timeSlicing.renameByDefault ?? false,
-            failRequestsGreaterThanOne: true,
-          }),
-        }
-      : { mps: shared(sharing.mps?.replicas ?? 2, { failRequestsGreaterThanOne: true }) },
+    sharing: { timeSlicing: { renameByDefault, failRequestsGreaterThanOne: true, resources } },
   });
 }

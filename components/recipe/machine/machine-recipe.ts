@@ -139,8 +139,6 @@ function gpuLabels(facts: MachineFacts, context: RecipeContext): Record<string, 
     ...(mode === "devicePlugin" ? { "nvidia.com/gpu.present": "true" } : {}),
     ...validatorLabel(context),
     ...daemonLabels(facts.spec, context),
-    // The standalone plugin has no feature discovery that would set it (k8s-device-plugin, README, MPS).
-    ...(mode === "devicePlugin" && spec.sharing?.mps ? { "nvidia.com/mps.capable": "true" } : {}),
     // The MIG manager runs on nodes with such cards alone, and it is the operator's.
     ...(spec.sharing?.mig && mode === "operator" && canSplit(facts)
       ? { "nvidia.com/mig.config": migConfigName(spec.sharing.mig.profile) }

@@ -73,5 +73,5 @@ export const labels = ruledMapping(rules.qualifiedName, () => rules.labelValue);
 
 /** NVIDIA's driver: open-gpu-kernel-modules, ctrl0000gpu.h, NV0000_CTRL_GPU_MAX_ATTACHED_GPUS. */
 export const cards = counted(32, "NVIDIA's driver attaches at most 32 cards to a machine");
-/** Of time slicing and MPS: each replica is an entry of some 60 bytes in a gRPC message of 4 MiB at most. */
+/** Of time slicing: each replica is an entry of some 60 bytes in a gRPC message of 4 MiB at most. */
 export const replicas = z.number().int().max(65_536);

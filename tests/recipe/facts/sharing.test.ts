@@ -1,6 +1,6 @@
 import { parse } from "yaml";
 import { findingsOf, planCluster, type ClusterSpec } from "../../../components/recipe/index";
-import { oneMachine, validStack } from "../stacks";
+import { oneMachine } from "../stacks";
 
 const gpu = { gpus: [{ model: "H100 NVL", count: 2 }] };
 const shared = (sharing: ClusterSpec["sharing"], version = "v1.12.6") =>
@@ -51,21 +51,6 @@ test("with mixed MIG, workloads get the smallest devices by memory, not by the a
 test("time slicing of MIG devices", () => {
   const mig = { strategy: "single", profile: "1g.12gb" } as const;
   expect(shared({ mig, timeSlicing: { replicas: 2 } }).machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": 28 });
-});
-
-test("MPS by the standalone plugin", () => {
-  const spec = { ...validStack("rtx3090-timeslicing"), sharing: { mps: { replicas: 4 } } };
-  const plan = planCluster(spec);
-  expect(plan.kubernetes.release.values).toMatchObject({
-    config: { default: "default", map: { default: plan.kubernetes.sharingConfig } },
-  });
-  expect(parse(plan.kubernetes.sharingConfig ?? "").sharing).toEqual({
-    mps: { failRequestsGreaterThanOne: true, resources: [{ name: "nvidia.com/gpu", replicas: 4 }] },
-  });
-  expect(plan.machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": 8 });
-  // Nobody else would: GPU feature discovery, whose label it is, comes with the operator.
-  expect(plan.machines[0]?.nodeLabels["nvidia.com/mps.capable"]).toBe("true");
-  expect(shared({ mps: { replicas: 4 } }).machines[0]?.nodeLabels).not.toHaveProperty(["nvidia.com/mps.capable"]);
 });
 
 test.each([

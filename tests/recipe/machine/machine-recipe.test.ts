@@ -203,9 +203,6 @@ describe("node", () => {
       rack: "1",
       "nvidia.com/gpu.present": "true",
     });
-    expect(
-      recipe("v1.11.5", { gpus: [{ model: "L4" }] }, { ...plugin, sharing: { mps: { replicas: 4 } } }).nodeLabels,
-    ).toMatchObject({ "nvidia.com/mps.capable": "true" });
   });
 
   test("taints are taken apart", () => {

@@ -18,10 +18,10 @@ export interface TimeSlicingSpec {
   renameByDefault?: boolean;
 }
 
-/** GPU sharing by MPS. */
+/** GPU sharing by MPS, which the preview refuses. */
 export interface MpsSpec {
   /**
-   * Replicas per card, at least 2.
+   * Replicas per card.
    * @example `4`
    */
   replicas: number;
@@ -50,8 +50,8 @@ export interface SharingSpec {
    */
   timeSlicing?: TimeSlicingSpec;
   /**
-   * Replicas that run on a card at the same time, by NVIDIA's MPS. The preview refuses it with every known release of the device plugin:
-   * on Talos, MPS does not find its server program (docs/upstream/mps-server-path.md).
+   * Not supported: on Talos, NVIDIA's MPS does not find its server program with any release of the device plugin that we know
+   * (docs/upstream/mps-server-path.md). The preview refuses it.
    * @default none
    * @example `{ replicas: 4 }`
    */

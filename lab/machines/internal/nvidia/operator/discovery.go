@@ -59,7 +59,7 @@ func gpuLabels(s host.Snapshot, cards []gpu.Card, sharing deviceplugin.Sharing) 
 		label("cuda.driver.major"): driver[0], label("cuda.driver.minor"): driver[1], label("cuda.driver.rev"): driver[2],
 		label("cuda.runtime-version.full"): smi.CUDAVersion(s.DriverVersion), label("cuda.runtime-version.major"): cuda[0], label("cuda.runtime-version.minor"): cuda[1],
 		label("cuda.runtime.major"): cuda[0], label("cuda.runtime.minor"): cuda[1],
-		nodelabels.MIGCapable: fmt.Sprint(slices.ContainsFunc(cards, func(card gpu.Card) bool { return card.MIG != nil })), nodelabels.MPSCapable: fmt.Sprint(sharing.MPS),
+		nodelabels.MIGCapable: fmt.Sprint(slices.ContainsFunc(cards, func(card gpu.Card) bool { return card.MIG != nil })), nodelabels.MPSCapable: "false",
 		label("vgpu.present"): "false",
 	}
 	maps.Copy(labels, resourceLabels(cards, sharing))
@@ -92,10 +92,6 @@ func (o *Operator) discover(ctx context.Context, c *cri.Container) int {
 	sharing, err := deviceplugin.SharingOf(c)
 	if err != nil {
 		c.Logf("%v", err)
-		return 1
-	}
-	if sharing.MPS && slices.ContainsFunc(cards, func(card gpu.Card) bool { return card.Split }) {
-		c.Logf("error creating sharing labeler: failed to check MPS-capable: MPS sharing is not supported for mig devices")
 		return 1
 	}
 	labels := gpuLabels(snapshot, cards, sharing)

@@ -46,14 +46,14 @@ func (p policy) cdi() bool {
 	return p.atLeast(25, 10)
 }
 
-// pluginAccount is that of the device plugin and of the MPS control daemon beside it.
+// pluginAccount is that of the device plugin.
 const pluginAccount = "nvidia-device-plugin"
 
 // devicePlugin: its variables, and those of CDI (object_controls.go, TransformDevicePlugin). The policy's come last and win.
 func (p policy) devicePlugin() operand {
 	spec := p.spec.DevicePlugin
 	env := environment("PASS_DEVICE_SPECS", "true", "FAIL_ON_INIT_ERROR", "true", "DEVICE_LIST_STRATEGY", "envvar", "DEVICE_ID_STRATEGY", "uuid",
-		"NVIDIA_VISIBLE_DEVICES", "all", "NVIDIA_DRIVER_CAPABILITIES", "all", "MPS_ROOT", mpsRoot)
+		"NVIDIA_VISIBLE_DEVICES", "all", "NVIDIA_DRIVER_CAPABILITIES", "all")
 	if p.cdi() {
 		strategy, prefix := "cdi-annotations,cdi-cri", "cdi.k8s.io/"
 		if !p.atLeast(25, 10) {
@@ -67,7 +67,6 @@ func (p policy) devicePlugin() operand {
 	mode := int32(0o700)
 	volume, mount := validations()
 	container := spec.container("nvidia-device-plugin", withOverrides(env, p.migEnv(), spec.Env), mount,
-		mounted("mps-shm", "/dev/shm"), mounted("mps-root", "/mps"),
 		corev1.VolumeMount{Name: entrypointConfigMap, MountPath: "/bin/entrypoint.sh", SubPath: "entrypoint.sh", ReadOnly: true},
 		mounted("driver-install-dir", "/driver-root"), mounted("host-root", "/host"),
 		corev1.VolumeMount{Name: "device-plugin", MountPath: "/var/lib/kubelet/device-plugins"},
@@ -77,7 +76,6 @@ func (p policy) devicePlugin() operand {
 		InitContainers: []corev1.Container{p.waitForToolkit(mount)},
 		Containers:     []corev1.Container{container},
 		Volumes: []corev1.Volume{volume,
-			hostVolume("mps-root", mpsRoot, corev1.HostPathDirectoryOrCreate), hostVolume("mps-shm", mpsRoot+"/shm", corev1.HostPathUnset),
 			{Name: entrypointConfigMap, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 				LocalObjectReference: corev1.LocalObjectReference{Name: entrypointConfigMap}, DefaultMode: &mode}}},
 			hostVolume("driver-install-dir", p.spec.HostPaths.DriverInstallDir, corev1.HostPathDirectoryOrCreate),

@@ -104,7 +104,6 @@ func (p policy) all() (wanted []operand, unwanted []string) {
 	add(dcgm, func() operand { return p.simple("nvidia-dcgm", "dcgm", p.spec.DCGM, "nvidia-dcgm-ctr", nil) })
 	add(p.spec.DCGMExporter, p.exporter)
 	add(p.spec.GFD, p.discovery)
-	add(p.spec.DevicePlugin.component, p.mpsControlDaemon)
 	add(p.spec.MIGManager.component, p.migManager)
 	return wanted, unwanted
 }

@@ -141,11 +141,10 @@ func TestOperandsAreNamedAsTheOperatorNamesThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string][2]string{ // service account and app.kubernetes.io/part-of
-		"nvidia-operator-validator":               {"nvidia-operator-validator", "gpu-operator"},
-		"nvidia-device-plugin-daemonset":          {"nvidia-device-plugin", ""},
-		"nvidia-device-plugin-mps-control-daemon": {"nvidia-device-plugin", ""},
-		"nvidia-dcgm-exporter":                    {"nvidia-dcgm-exporter", ""},
-		"gpu-feature-discovery":                   {"nvidia-gpu-feature-discovery", "nvidia-gpu"},
+		"nvidia-operator-validator":      {"nvidia-operator-validator", "gpu-operator"},
+		"nvidia-device-plugin-daemonset": {"nvidia-device-plugin", ""},
+		"nvidia-dcgm-exporter":           {"nvidia-dcgm-exporter", ""},
+		"gpu-feature-discovery":          {"nvidia-gpu-feature-discovery", "nvidia-gpu"},
 	}
 	wanted, _ := p.all()
 	for _, o := range wanted {

@@ -65,9 +65,6 @@ func base(labels map[string]string, resource string, count int, sharing devicepl
 	strategy := "none"
 	if sharing.Replicas > 1 {
 		strategy = "time-slicing"
-		if sharing.MPS {
-			strategy = "mps"
-		}
 	}
 	labels[resource+".product"], labels[resource+".count"] = joined(product...), strconv.Itoa(count)
 	labels[resource+".replicas"], labels[resource+".sharing-strategy"] = strconv.Itoa(max(sharing.Replicas, 1)), strategy

@@ -8,7 +8,6 @@ import (
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
-	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
 var h100 = host.GPU{Model: "H100 NVL", Count: 2, ComputeCapability: "9.0", MIG: &host.MIG{}}
@@ -26,10 +25,6 @@ func TestMIGManagerOperand(t *testing.T) {
 		if !slices.Contains(env, want) {
 			t.Errorf("%s: %v", image, env)
 		}
-	}
-	mps := policy{}.mpsControlDaemon()
-	if selector := (policy{}).daemonSet(mps).Spec.Template.Spec.NodeSelector; selector[nodelabels.MPSCapable] != "true" || selector[nodelabels.DeployPrefix+"device-plugin"] != "true" {
-		t.Errorf("MPS control daemon: %v", selector)
 	}
 }
 
@@ -58,8 +53,6 @@ func TestResourceLabels(t *testing.T) {
 		{"mixed", cards("3g.47gb", "1g.12gb+me"), deviceplugin.Sharing{Replicas: 1, MIG: "mixed"}, map[string]string{
 			"nvidia.com/gpu.product": "NVIDIA-H100-NVL", "nvidia.com/gpu.replicas": "0", "nvidia.com/mig-3g.47gb.count": "2",
 			"nvidia.com/mig-1g.12gb.me.product": "NVIDIA-H100-NVL-MIG-1g.12gb.me", "nvidia.com/mig-3g.47gb.slices.ci": "3"}},
-		{"MPS", cards(), deviceplugin.Sharing{Replicas: 4, MPS: true, MIG: "none"}, map[string]string{
-			"nvidia.com/gpu.product": "NVIDIA-H100-NVL-SHARED", "nvidia.com/gpu.sharing-strategy": "mps", "nvidia.com/gpu.replicas": "4"}},
 	} {
 		labels := resourceLabels(test.cards, test.sharing)
 		for key, want := range test.want {

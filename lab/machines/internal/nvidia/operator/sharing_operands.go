@@ -3,11 +3,7 @@ package operator
 import (
 	corev1 "k8s.io/api/core/v1"
 	"talos-gpu/lab/machines/internal/nvidia/mig"
-	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
-
-// mpsRoot is the folder of MPS on a machine (object_controls.go, DefaultMPSRoot).
-const mpsRoot = "/run/nvidia/mps"
 
 // migEnv is what every operand that looks at cards is told of MIG (object_controls.go, applyMIGConfiguration).
 func (p policy) migEnv() []corev1.EnvVar {
@@ -20,31 +16,6 @@ func (p policy) migEnv() []corev1.EnvVar {
 		env = append(env, environment("NVIDIA_MIG_MONITOR_DEVICES", "all")...)
 	}
 	return env
-}
-
-// mpsControlDaemon goes where GPU feature discovery found a configuration with MPS: the label nvidia.com/mps.capable
-// (assets/state-mps-control-daemon/0400_daemonset.yaml, v25.3 to v26.7).
-func (p policy) mpsControlDaemon() operand {
-	spec := p.spec.DevicePlugin
-	volume, mount := runNVIDIA()
-	both := corev1.MountPropagationBidirectional
-	container := spec.container("mps-control-daemon-ctr",
-		withOverrides(environment("NVIDIA_VISIBLE_DEVICES", "all", "NVIDIA_DRIVER_CAPABILITIES", "compute,utility"), p.migEnv()),
-		mounted("mps-shm", "/dev/shm"), mounted("mps-root", "/mps"))
-	container.Command, container.Args = []string{"mps-control-daemon"}, nil
-	pod := corev1.PodSpec{
-		HostPID: true,
-		InitContainers: []corev1.Container{p.waitForToolkit(mount), {
-			Name: "mps-control-daemon-mounts", Image: container.Image, Command: []string{"mps-control-daemon", "mount-shm"}, SecurityContext: privileged(),
-			VolumeMounts: []corev1.VolumeMount{{Name: "mps-root", MountPath: "/mps", MountPropagation: &both}},
-		}},
-		Containers: []corev1.Container{container},
-		Volumes: []corev1.Volume{volume, hostVolume("mps-root", mpsRoot, corev1.HostPathDirectoryOrCreate),
-			hostVolume("mps-shm", mpsRoot+"/shm", corev1.HostPathUnset)},
-	}
-	p.sharingConfig(&pod, container.Image)
-	return operand{name: "nvidia-device-plugin-mps-control-daemon", deploy: "device-plugin", state: "mps-control-daemon", account: pluginAccount, runtime: true,
-		nodes: map[string]string{nodelabels.MPSCapable: "true"}, pod: pod}
 }
 
 const (

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"talos-gpu/lab/machines/internal/node/kubelet/cri"
-	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
 	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 	"talos-gpu/lab/machines/internal/node/kubelet/version"
 )
@@ -69,9 +68,6 @@ func vectorAdd(ctx context.Context, c *cri.Container) int {
 		if why := cudaError(major, minor, snapshot.DriverVersion, c.GPUs[0].ComputeCapability); why != "" {
 			return fail(why)
 		}
-	}
-	if why := deviceplugin.MPSError(c); why != "" {
-		return fail(why)
 	}
 	c.Logf("Copy input data from the host memory to the CUDA device")
 	c.Logf("CUDA kernel launch with 196 blocks of 256 threads")

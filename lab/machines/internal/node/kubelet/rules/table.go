@@ -32,9 +32,9 @@ func Table(discovery cri.Program) []cri.Rule {
 		},
 		{
 			Image: regexp.MustCompile(`(^|/)k8s-device-plugin(:|@|$)`),
-			About: "k8s-device-plugin v0.17 to v0.20 cmd/nvidia-device-plugin, cmd/config-manager, cmd/mps-control-daemon",
+			About: "k8s-device-plugin v0.17 to v0.20 cmd/nvidia-device-plugin, cmd/config-manager",
 			Env:   bakedIn, Pull: 15 * time.Second, Entrypoint: []string{"nvidia-device-plugin"},
-			Programs: programs{"nvidia-device-plugin": deviceplugin.Run, "config-manager": deviceplugin.ManageConfig, "mps-control-daemon": deviceplugin.ControlMPS, "gpu-feature-discovery": discovery},
+			Programs: programs{"nvidia-device-plugin": deviceplugin.Run, "config-manager": deviceplugin.ManageConfig, "gpu-feature-discovery": discovery},
 		},
 		{
 			Image: regexp.MustCompile(`cuda-sample:(vectoradd|nbody)`),

@@ -16,7 +16,6 @@ type pluginConfig struct {
 	Flags   struct {
 		FailOnInitError *bool   `json:"failOnInitError"`
 		MIGStrategy     *string `json:"migStrategy"`
-		MPSRoot         *string `json:"mpsRoot"`
 		Plugin          struct {
 			DeviceListStrategy any     `json:"deviceListStrategy"`
 			DeviceIDStrategy   *string `json:"deviceIDStrategy"`
@@ -24,7 +23,6 @@ type pluginConfig struct {
 	} `json:"flags"`
 	Sharing struct {
 		TimeSlicing *sharing `json:"timeSlicing"`
-		MPS         *sharing `json:"mps"`
 	} `json:"sharing"`
 }
 
@@ -46,8 +44,6 @@ type offer struct {
 	strategies []string
 	byIndex    bool
 	onlyOne    bool // a request for more than one is refused
-	mps        bool
-	mpsRoot    string // on the machine
 	// containerd says that containerd honours the CDI annotations: their prefix is its own, cdi.k8s.io/.
 	containerd bool
 	// noDevice is a device node that the CDI specification names and the machine has not; "" for none.
@@ -68,7 +64,7 @@ func parsePluginConfig(text string, env map[string]string) (offer, error) {
 			return offer{}, fmt.Errorf("unable to parse config file: unknown version: %s", config.Version)
 		}
 	}
-	wanted := offer{replicas: 1, mig: "none", mpsRoot: "/run/nvidia/mps"}
+	wanted := offer{replicas: 1, mig: "none"}
 	if strategy := config.Flags.MIGStrategy; strategy != nil {
 		wanted.mig = *strategy
 	}
@@ -77,12 +73,6 @@ func parsePluginConfig(text string, env map[string]string) (offer, error) {
 	}
 	if !slices.Contains([]string{"none", "single", "mixed"}, wanted.mig) {
 		return offer{}, fmt.Errorf("unknown MIG strategy: %s", wanted.mig)
-	}
-	if root := config.Flags.MPSRoot; root != nil {
-		wanted.mpsRoot = *root
-	}
-	if root := env["MPS_ROOT"]; root != "" {
-		wanted.mpsRoot = root
 	}
 	prefix := env["CDI_ANNOTATION_PREFIX"]
 	wanted.containerd = prefix == "" || prefix == "cdi.k8s.io/"
@@ -101,21 +91,10 @@ func parsePluginConfig(text string, env map[string]string) (offer, error) {
 	}
 	wanted.byIndex = env["DEVICE_ID_STRATEGY"] == "index" ||
 		env["DEVICE_ID_STRATEGY"] == "" && config.Flags.Plugin.DeviceIDStrategy != nil && *config.Flags.Plugin.DeviceIDStrategy == "index"
-	slicing, mps := config.Sharing.TimeSlicing, config.Sharing.MPS
-	if slicing != nil && len(slicing.Resources) > 0 && mps != nil && len(mps.Resources) > 0 {
-		return offer{}, fmt.Errorf("mutually exclusive sharing strategies: timeSlicing and mps")
-	}
-	shared := slicing
-	if mps != nil && len(mps.Resources) > 0 {
-		shared, wanted.mps = mps, true
-		if wanted.mig == "mixed" {
-			return offer{}, fmt.Errorf("using --mig-strategy=mixed is not supported with MPS")
-		}
-	}
-	return share(wanted, shared)
+	return share(wanted, config.Sharing.TimeSlicing)
 }
 
-// share applies sharing of nvidia.com/gpu. MPS refuses requests for more than one always (api/config/v1/config.go).
+// share applies sharing of nvidia.com/gpu (api/config/v1/config.go).
 func share(wanted offer, shared *sharing) (offer, error) {
 	if shared == nil {
 		return wanted, nil
@@ -128,7 +107,7 @@ func share(wanted offer, shared *sharing) (offer, error) {
 			return offer{}, fmt.Errorf("number of replicas must be >= 2")
 		}
 		wanted.replicas = resource.Replicas
-		wanted.onlyOne = shared.FailRequestsGreaterThanOne || wanted.mps
+		wanted.onlyOne = shared.FailRequestsGreaterThanOne
 		if shared.RenameByDefault {
 			wanted.suffix = ".shared"
 		}
@@ -154,7 +133,6 @@ func texts(value any) []string {
 type Sharing struct {
 	Replicas int
 	Renamed  bool
-	MPS      bool
 	// MIG strategy.
 	MIG string
 }
@@ -166,5 +144,5 @@ func SharingOf(c *cri.Container) (Sharing, error) {
 		return Sharing{}, err
 	}
 	wanted, err := parsePluginConfig(text, c.Env)
-	return Sharing{Replicas: wanted.replicas, Renamed: wanted.suffix != "", MPS: wanted.mps, MIG: wanted.mig}, err
+	return Sharing{Replicas: wanted.replicas, Renamed: wanted.suffix != "", MIG: wanted.mig}, err
 }

@@ -15,12 +15,9 @@ func TestPluginConfig(t *testing.T) {
 		{"plural", "", map[string]string{"DEVICE_LIST_STRATEGY": "envvars"}, "", 0, "invalid --device-list-strategy option: invalid strategy: envvars"},
 		{"list", "", map[string]string{"DEVICE_LIST_STRATEGY": "cdi-annotations,cdi-cri"}, "", 1, ""},
 		{"time slicing", slicing, nil, ".shared", 4, ""},
-		{"one replica", "version: v1\nsharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 1}]}}", nil, "", 0, "number of replicas must be >= 2"},
-		{"both", slicing + "  mps: {resources: [{name: nvidia.com/gpu, replicas: 2}]}\n", nil, "", 0, "mutually exclusive sharing strategies: timeSlicing and mps"},
+		{"one replica", "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 1}]}}", nil, "", 0, "number of replicas must be >= 2"},
 		{"MIG", "version: v1\nflags: {migStrategy: mixed}", map[string]string{"MIG_STRATEGY": "single"}, "", 1, ""},
 		{"MIG strategy", "version: v1\nflags: {migStrategy: all}", nil, "", 0, "unknown MIG strategy: all"},
-		{"MPS with MIG", "version: v1\nflags: {migStrategy: mixed}\nsharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}", nil, "", 0,
-			"using --mig-strategy=mixed is not supported with MPS"},
 		{"version", "version: v2", nil, "", 0, "unable to parse config file: unknown version: v2"},
 	} {
 		got, err := parsePluginConfig(test.config, test.env)

@@ -2,7 +2,6 @@ package deviceplugin
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -46,9 +45,6 @@ func deviceMap(wanted offer, cards []gpu.Card) (map[string][]device, error) {
 	all := whole
 	for name, list := range split {
 		all[name] = append(all[name], list...)
-	}
-	if wanted.mps && slices.ContainsFunc(all[wholeCard], func(d device) bool { return d.slice }) {
-		return nil, fmt.Errorf("sharing using MPS is not supported for MIG devices")
 	}
 	if shared := all[wholeCard]; wanted.replicas > 1 && len(shared) > 0 {
 		delete(all, wholeCard)

@@ -42,8 +42,6 @@ func TestDeviceMap(t *testing.T) {
 		{"single, empty", offer{replicas: 1, mig: "single"}, inSlices(two, []string{}), "device 1 has no MIG devices configured"},
 		{"single, one card whole", offer{replicas: 1, mig: "single"}, inSlices(two, nil), "must be configured with the same migEnabled value"},
 		{"time slicing of MIG devices", offer{replicas: 3, mig: "single", suffix: ".shared"}, inSlices(two), "nvidia.com/gpu.shared=6"},
-		{"MPS of MIG devices", offer{replicas: 2, mig: "single", mps: true}, inSlices(two), "sharing using MPS is not supported for MIG devices"},
-		{"MPS", offer{replicas: 4, mig: "none", mps: true}, inSlices(nil, nil), "nvidia.com/gpu=8"},
 	} {
 		resources, err := deviceMap(test.wanted, test.cards)
 		var got []string
@@ -75,16 +73,28 @@ func TestAllocate(t *testing.T) {
 		t.Errorf("by index: %v, %v", got, err)
 	}
 	cards = inSlices(nil)
-	shared := offer{replicas: 4, mps: true, onlyOne: true, mpsRoot: "/run/nvidia/mps", strategies: []string{"cdi-cri"}}
+	shared := offer{replicas: 4, onlyOne: true, strategies: []string{"cdi-cri"}}
 	got, err := allocate(shared, wholeCard, list(shared), []string{cards[0].UUID + "::2"})
-	if err != nil || got.Env["CUDA_MPS_PIPE_DIRECTORY"] != "/mps/nvidia.com/gpu/pipe" || got.Mounts["/mps/nvidia.com/gpu/pipe"] != "/run/nvidia/mps/nvidia.com/gpu/pipe" ||
-		got.Mounts["/dev/shm"] != "/run/nvidia/mps/shm" || len(got.CDI) != 1 {
-		t.Errorf("MPS: %+v, %v", got, err)
+	if err != nil || len(got.CDI) != 1 {
+		t.Errorf("one of a shared card: %+v, %v", got, err)
 	}
 	_, err = allocate(shared, wholeCard, list(shared), []string{cards[0].UUID + "::0", cards[0].UUID + "::1"})
 	if text := errorText(err); !strings.Contains(text, "maximum request size for shared resources is 1; found 2") {
 		t.Errorf("two of a shared card: %s", text)
 	}
+}
+
+// shared is a machine with one card.
+type shared struct {
+	host.Machine
+	root string
+}
+
+func (m *shared) Name() string   { return "gpu-1" }
+func (m *shared) Key() string    { return "gpu-1" }
+func (m *shared) RootFS() string { return m.root }
+func (m *shared) Snapshot() host.Snapshot {
+	return host.Snapshot{GPUs: []host.GPU{{Model: "RTX 3090", Count: 1, ComputeCapability: "8.6"}}}
 }
 
 func TestCDISpecification(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package deviceplugin is what runs in the image of NVIDIA's device plugin: the plugin, its config manager and the control daemon of MPS.
+// Package deviceplugin is what runs in the image of NVIDIA's device plugin: the plugin and its config manager.
 package deviceplugin
 
 import (
@@ -32,7 +32,6 @@ func Run(ctx context.Context, c *cri.Container) int {
 		c.Logf("%v", err)
 		return 1
 	}
-	wanted.mpsRoot = c.Paths.Restore(wanted.mpsRoot) // a shell has rewritten the variable
 	c.Logf("Starting Plugins.\nLoading configuration.\nRetrieving plugins.")
 	if !SeesNVML(c) {
 		return noNVML(ctx, c)
@@ -48,9 +47,6 @@ func Run(ctx context.Context, c *cri.Container) int {
 		return 1
 	}
 	if c.Machine.Clock().Sleep(ctx, 2*time.Second) != nil {
-		return 143
-	}
-	if !awaitMPS(ctx, c, wanted, resources) {
 		return 143
 	}
 	for _, name := range slices.Sorted(maps.Keys(resources)) {
@@ -161,10 +157,6 @@ func allocate(wanted offer, resource string, list []device, chosen []string) (de
 	}
 	var ids []string
 	allocation := devices.Allocation{Env: map[string]string{}}
-	if wanted.mps {
-		allocation.Env[mpsPipeVariable] = mpsPipe(mpsInside, resource)
-		allocation.Mounts = map[string]string{mpsPipe(mpsInside, resource): mpsPipe(wanted.mpsRoot, resource), "/dev/shm": wanted.mpsRoot + "/shm"}
-	}
 	for _, name := range chosen {
 		id, _, _ := strings.Cut(name, "::")
 		if at := slices.IndexFunc(list, func(d device) bool { return d.id == name }); wanted.byIndex && at >= 0 {
