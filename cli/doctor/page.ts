@@ -182,7 +182,7 @@ what the update will look at, and for each machine what a reboot depends on. The
 | brought another image onto a machine, or installed it anew | brings the stack's configuration and image, with one reboot; stops before that if the machine would lose something that the stack does not list |
 
 The word may stay in the file: only a change of it has an effect. With 100 machines it adds 0.2 s to the 3.1 s of CPU in which the program
-registers them (mean of four, \`node lab/bundle/run.js bench/register.ts again 100\`). In addition, a program looks at each machine, as in any update of
+registers them (mean of four). In addition, a program looks at each machine, as in any update of
 it, at most \`upgrade.maxParallel\` machines at a time.
 
 Pulumi has options of its own. \`pulumi up --refresh\` asks Kubernetes for each object and makes again what is gone. It sees neither

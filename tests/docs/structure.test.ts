@@ -30,15 +30,12 @@ const imports = new Map([...modules].map((file) => [file, importsOf(file)]));
 
 /** Each list from the lowest: what stands earlier knows nothing of what stands later. */
 const floors = [
-  ["sdk", "components", "stacks", "cli", "lab", "bench", "tests"],
+  ["sdk", "components", "stacks", "cli", "lab", "tests"],
   ["components/recipe", "components/machine", "components/kubernetes", "components/workloads"],
   ["components/recipe", "components/diagnosis", "cli"],
   ["components/recipe/facts", "components/recipe/checks"],
   ["lab/tools", "lab/cluster", "lab/run"],
 ];
-
-/** Tests judge the bench, which records its programs as the tests do. */
-const allowed = new Map([["bench", "tests"]]);
 
 test.each(floors.map((rooms): [string, string[]] => [rooms.join(", "), rooms]))(
   "imports run downward: %s",
@@ -47,7 +44,6 @@ test.each(floors.map((rooms): [string, string[]] => [rooms.join(", "), rooms]))(
     const upward = [...imports].flatMap(([file, others]) =>
       others
         .filter((other) => floorOf(file) >= 0 && floorOf(other) > floorOf(file))
-        .filter((other) => allowed.get(rooms[floorOf(file)]!) !== rooms[floorOf(other)])
         .map((other) => `${file} imports ${other}`),
     );
     expect(upward).toEqual([]);
