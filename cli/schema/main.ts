@@ -8,9 +8,6 @@ import { type PackageSchema, withTags } from "./tags";
 
 const components = path.join(root, "components");
 
-/** Schema of the last release; until there is one, the schema that it is going to have. */
-const releasedFile = path.join(root, "sdk/released.json");
-
 /** File of the committed schema. */
 export const schemaFile = path.join(root, "sdk/schema.json");
 
@@ -36,9 +33,7 @@ export async function renderSchema(): Promise<string> {
 }
 
 if (require.main === module) {
-  // After a release: what the next schema is compared with (tests/sdk/breaking.test.ts).
-  const files = [schemaFile, ...(process.argv.includes("--released") ? [releasedFile] : [])];
-  void renderSchema().then((schema) => files.forEach((file) => fs.writeFileSync(file, schema)));
+  void renderSchema().then((schema) => fs.writeFileSync(schemaFile, schema));
   fs.writeFileSync(stackSchemaFile, renderStackSchema());
   fs.writeFileSync(referenceFile, referencePage());
 }
