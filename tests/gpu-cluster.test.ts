@@ -136,14 +136,6 @@ describe("a cluster that the stack bootstraps", () => {
     expect(after[0]!.ignoreChanges).toEqual(["node", "endpoint", "clientConfiguration"]);
   });
 
-  test("keeps what was made under the name of any of its control planes", async () => {
-    const [bootstrap, kubeconfig] = await made(["cp-1", "cp-2"]);
-    const names = ({ aliases }: Registered): string[] =>
-      (aliases as { getSpec(): { getName(): string } }[]).map((alias) => alias.getSpec().getName());
-    expect(names(bootstrap!)).toEqual(["lab-cp-1-bootstrap", "lab-cp-2-bootstrap"]);
-    expect(names(kubeconfig!)).toEqual(["lab-cp-1-kubeconfig", "lab-cp-2-kubeconfig"]);
-  });
-
   test("fetches its kubeconfig anew for another clusterEndpoint", async () => {
     const clusterEndpoint = "https://192.0.2.99:6443";
     const [, before] = await made(["cp-1"]);

@@ -96,11 +96,7 @@ export class Fleet {
         .map(({ address }) => address),
       ...(maintenance ? { maintenance, ...(this.fetched ? { kubeconfig: this.fetched } : { bootstrap: true }) } : {}),
     });
-    if (maintenance && this.fetched === undefined)
-      bootstrapsCluster(args, {
-        cluster: name,
-        controlPlanes: this.controlPlanes.map((each) => `${name}-${each.name}`),
-      });
+    if (maintenance && this.fetched === undefined) bootstrapsCluster(args, name);
     const machine = new GpuMachine(
       `${name}-${recipe.name}`,
       args,

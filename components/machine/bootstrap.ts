@@ -8,19 +8,15 @@ import { clientOf } from "./shared";
 /** Limit of the bootstrap: the machine installs Talos, reboots and starts its services first, on servers with slow firmware too. */
 const LIMIT = "30m";
 
-/** What a cluster's bootstrap is named by. */
-export interface BootstrapNames {
-  /** Name of the cluster's component. */
-  cluster: string;
-  /** Names of the components of its control planes. */
-  controlPlanes: string[];
-}
+const clusters = new WeakMap<GpuMachineArgs, string>();
 
-const names = new WeakMap<GpuMachineArgs, BootstrapNames>();
-
-/** Says that a machine bootstraps a cluster, so that what does it is named after the cluster. Default: after the machine. */
-export function bootstrapsCluster(args: GpuMachineArgs, named: BootstrapNames): void {
-  names.set(args, named);
+/**
+ * Says that a machine bootstraps a cluster, so that what does it is named after the cluster. Default: after the machine.
+ *
+ * @param cluster Name of the cluster's component.
+ */
+export function bootstrapsCluster(args: GpuMachineArgs, cluster: string): void {
+  clusters.set(args, cluster);
 }
 
 /**
@@ -41,14 +37,11 @@ export function bootstrapCluster(
   const client = clientOf(args.talosconfig ?? "");
   // The machine itself: whoever forwards to it is not up before.
   const target = { node: args.address, endpoint: args.address, clientConfiguration: client.configuration };
-  const { cluster, controlPlanes } = names.get(args) ?? { cluster: name, controlPlanes: [] };
-  // They were named after the machine once, and any control plane may have been the first one then.
-  const formerly = (part: string) => ({ aliases: controlPlanes.map((machine) => ({ name: `${machine}-${part}` })) });
+  const cluster = clusters.get(args) ?? name;
   const once = {
     customTimeouts: { create: LIMIT },
     dependsOn: configured.by,
     ignoreChanges: ["node", "endpoint", "clientConfiguration"],
-    ...formerly("bootstrap"),
   };
   const bootstrapped = new talos.machine.Bootstrap(
     `${cluster}-bootstrap`,
@@ -58,7 +51,6 @@ export function bootstrapCluster(
   const refetched = {
     dependsOn: bootstrapped,
     ...(args.clusterEndpoint === undefined ? {} : { replacementTrigger: args.clusterEndpoint }),
-    ...formerly("kubeconfig"),
   };
   const kubeconfig = new talos.cluster.Kubeconfig(
     `${cluster}-kubeconfig`,

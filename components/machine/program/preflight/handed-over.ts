@@ -9,7 +9,7 @@ type Finding = Failure["findings"][number];
  * deletes are scheduled after all other steps), so our part of a machine that leaves the stack is removed after the machine of another
  * name at the same place has got its own.
  *
- * @param before what the last update remembers, by node name; an earlier release of this package remembered no places.
+ * @param before what the last update remembers, by node name.
  */
 export function takenAway(
   { machines, omni }: Pick<PreflightTask, "machines" | "omni">,

@@ -60,9 +60,9 @@ export type PreflightTask = z.infer<typeof preflightTask>;
 const keptMachine = z.object({
   /** Hash by which it was asked about; absent of a machine of Omni's. */
   wanted: z.string().optional(),
-  /** Its history, by the place in `histories`; earlier releases wrote the schematics themselves. */
-  brought: z.union([z.number(), z.array(z.string())]).optional(),
-  /** Address or, of a machine of Omni's, UUID, by who holds the configuration. Earlier releases wrote none. */
+  /** Its history, by the place in `histories`; absent of a machine of Omni's. */
+  brought: z.number().optional(),
+  /** Address or, of a machine of Omni's, UUID, by who holds the configuration. */
   owned: z.string().optional(),
   adopted: z.string().optional(),
   omni: z.string().optional(),
@@ -80,13 +80,13 @@ export const preflightResult = z
   })
   .transform(({ machines, histories, together }) => ({
     machines: Object.fromEntries(
-      Object.entries(machines).map(([name, { wanted, brought = [], ...places }]): [string, Remembered] => {
+      Object.entries(machines).map(([name, { wanted, brought, ...places }]): [string, Remembered] => {
         const owner = (["owned", "adopted", "omni"] as const).find((one) => places[one] !== undefined);
         return [
           name,
           {
             wanted,
-            brought: typeof brought === "number" ? (histories[brought] ?? []) : brought,
+            brought: brought === undefined ? [] : (histories[brought] ?? []),
             place: owner && { owner, at: places[owner]! },
           },
         ];
@@ -105,6 +105,6 @@ export interface Remembered {
   wanted: string | undefined;
   /** Schematics that the stack brought it so far, the newest first. */
   brought: string[];
-  /** Who was to hold its configuration, and its address or Omni's UUID of it; undefined where an earlier release wrote the answer. */
+  /** Who was to hold its configuration, and its address or Omni's UUID of it; undefined where the answer has none. */
   place: { owner: "owned" | "adopted" | "omni"; at: string } | undefined;
 }

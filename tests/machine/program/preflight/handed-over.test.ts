@@ -65,7 +65,7 @@ test.each<[string, Record<string, Place | undefined>, Record<string, Place>, Reg
     { a: at("adopted", there), b: at("adopted", here) },
     [],
   ],
-  ["a place that an earlier release did not remember", { old: undefined }, { new: at("adopted", here) }, []],
+  ["a machine whose place is not remembered", { old: undefined }, { new: at("adopted", here) }, []],
 ])("%s", (_, before, after, said) => {
   expect(update(before, after)).toEqual(said.map((text) => expect.stringMatching(text) as string));
 });
