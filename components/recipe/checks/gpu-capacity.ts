@@ -1,9 +1,6 @@
 import type { Check, CheckContext, Complaint } from "./check";
 import { gpuRequests, type GpuRequest } from "../stack/workloads";
-import { fitTogether, machinesFor, offers, resourceOf } from "./placement";
-
-/** Most requests that are put into places one by one; of more, only the sums are compared. */
-const fewRequests = 200;
+import { machinesFor, offers, resourceOf } from "./placement";
 
 /** All that runs at the same time finds its GPUs. */
 export const gpuCapacity: Check = {
@@ -39,14 +36,15 @@ function capacityOf(resource: string, requests: GpuRequest[], context: CheckCont
     if (sum > has)
       return [tooMany(resource, pinned, sum, `${names.replaceAll(" ", ", ")}, where alone they fit, has ${has}`)];
   }
-  const placings = placed.map(({ request, machines }) => ({
-    units: request.gpus,
-    places: machines.map(({ name }) => name),
-  }));
-  const capacity = new Map(context.gpuMachines.map((machine) => [machine.name, offers(machine, resource)]));
-  return placings.length > fewRequests || fitTogether(placings, capacity)
-    ? []
-    : [tooMany(resource, requests, wanted, `there is no way to place all of them on the machines`)];
+  // A pod gets its GPUs from one node: what is left there may be too little for another.
+  for (const least of new Set(requests.map((request) => request.gpus))) {
+    const large = requests.filter((request) => request.gpus >= least);
+    const places = context.gpuMachines.reduce((sum, machine) => sum + Math.floor(offers(machine, resource) / least), 0);
+    const total = large.reduce((sum, request) => sum + request.gpus, 0);
+    if (large.length > places)
+      return [tooMany(resource, large, total, `the machines have place for ${places} pods of ${least} or more each`)];
+  }
+  return [];
 }
 
 function tooMany(resource: string, requests: GpuRequest[], total: number, but: string): Complaint {

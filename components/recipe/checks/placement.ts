@@ -49,34 +49,3 @@ export function machinesFor(request: GpuRequest, context: CheckContext): Checked
     (machine) => mayMatch(machine, request.nodeSelector ?? {}) && offers(machine, resource) > 0,
   );
 }
-
-/** A request with the places it may take. */
-export interface Placing {
-  units: number;
-  /** Names of machines. */
-  places: string[];
-}
-
-/** Most steps that a search takes before it gives up and lets the requests be. */
-const patience = 20_000;
-
-/** Whether requests fit together; true when it cannot be told in reasonable time. */
-export function fitTogether(requests: Placing[], capacity: Map<string, number>): boolean {
-  const free = new Map(capacity);
-  // The least movable first.
-  const ordered = [...requests].sort((a, b) => a.places.length - b.places.length || b.units - a.units);
-  let steps = 0;
-  const place = (index: number): boolean => {
-    const request = ordered[index];
-    if (request === undefined || ++steps > patience) return true;
-    return request.places.some((name) => {
-      const left = free.get(name) ?? 0;
-      if (left < request.units) return false;
-      free.set(name, left - request.units);
-      const fits = place(index + 1);
-      free.set(name, left);
-      return fits;
-    });
-  };
-  return place(0);
-}
