@@ -3,8 +3,7 @@ import { planCluster, type ClusterSpec, type MachineSpec } from "../../component
 import { chartFolder, isLabChart } from "../charts";
 import { type ChartRepository, serveCharts } from "../charts/repository";
 import type { FixId } from "../../components/diagnosis";
-import type { ControlPlane } from "../controlplane";
-import { provideControlPlane } from "../controlplane/lending/lent";
+import { type ControlPlane, startControlPlane } from "../controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
 import { startFactory, type Factory } from "../factory";
 import { assertInstalled, neededPlugins } from "./installed-plugins";
@@ -24,7 +23,6 @@ import { whyNoRealNode } from "../node/able";
 import { provideNodePrograms, provideTools, type Tools } from "../tools";
 import type { OnToolEvent } from "../tools/events";
 import { narrateTools } from "../tools/narrate";
-import { keepTalosctlReady, readyOf } from "../tools/ready-talosctl";
 
 /** A lab as it comes up: each phase adds what the next ones need. */
 export interface Lab {
@@ -74,32 +72,21 @@ async function bringTools(lab: Lab, say: Say): Promise<string> {
   if (lacks.length > 0)
     throw new Error(`--node real: not on this computer: ${lacks.join("; ")}; leave --node real out for emulated nodes`);
   lab.tools = await provideTools({ signal, talosReleases: lab.talosReleases, onEvent });
-  await readyTalosctl(lab);
   if (lab.options.plugins === "real") await assertInstalled(lab.tools.pulumi, neededPlugins(repository), process.env);
   if (real) lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
   return built === 0 ? "all there" : `${built} built`;
 }
 
-/** Talosctl is kept ready where that can be: by whoever runs the tests, or else by this lab. */
-async function readyTalosctl({ tools, session }: Lab): Promise<void> {
-  const { talosctl } = tools;
-  tools.talosctl = readyOf(talosctl);
-  if (tools.talosctl !== talosctl) return;
-  const folder = session.dir("talosctl");
-  const kept = await keepTalosctlReady(folder, talosctl, atATime, session.signal);
-  if (kept === undefined) return;
-  session.onClose(() => kept.stop());
-  tools.talosctl = readyOf(talosctl, folder);
-}
-
-/** Looks that one lab has at a time. */
-const atATime = 3;
-
 /** Kubernetes, and meanwhile what machines are given by their owner: keys and configurations. */
 async function bringControlPlane(lab: Lab): Promise<string> {
   const { session, spec, tools } = lab;
   const kubernetes = async (): Promise<void> => {
-    lab.controlPlane = await provideControlPlane(session.dir(), tools.controlplane, session.signal);
+    const { signal } = session;
+    lab.controlPlane = await startControlPlane({
+      dir: session.dir("controlplane"),
+      binary: tools.controlplane,
+      signal,
+    });
     session.onClose(() => lab.controlPlane.stop());
     lab.kubernetes = KubernetesView.fromFile(lab.controlPlane.adminKubeconfig);
   };

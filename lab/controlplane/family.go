@@ -1,10 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"slices"
-	"syscall"
-)
+import "slices"
 
 // family is the children that run, and word of the first to die.
 type family struct {
@@ -73,21 +69,6 @@ func (f *family) unlessDead(wait func() error) error {
 	case dead := <-f.died:
 		return dead.death()
 	}
-}
-
-// rest halts every member, or has it go on: one that nobody uses takes 2 % of a core by its timers. Should we go meanwhile, the
-// kernel wakes them with a SIGHUP, as their process groups have lost their parent (POSIX, orphaned process groups).
-func (f *family) rest(rests bool) error {
-	word := syscall.SIGCONT
-	if rests {
-		word = syscall.SIGSTOP
-	}
-	for _, member := range f.members {
-		if err := member.command.Process.Signal(word); err != nil {
-			return fmt.Errorf("sending %s a %s: %w", member.name, word, err)
-		}
-	}
-	return nil
 }
 
 // stop ends every member, the last started first, so that none sees its server go.

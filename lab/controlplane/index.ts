@@ -24,26 +24,8 @@ export interface ControlPlane {
    * that there are when it starts, and then every 30 s (kubernetes, cmd/kube-controller-manager/app/core.go, `syncPeriod`).
    */
   restartControllers(): Promise<void>;
-  /** Whether it is a test run's, where labs side by side keep every core busy. */
-  lent: boolean;
-  /** Stops every component and removes the folder, or gives a lent one back. May be called again. */
+  /** Stops every component and removes the folder. May be called again. */
   stop(): Promise<void>;
-}
-
-/** One whose objects can all be taken away again, so that the next lab finds it unused. */
-export interface RenewableControlPlane extends ControlPlane {
-  /** Puts every object back as it was first. Whoever used the cluster has to be gone. Rejects when it has ended or does not come to rest. */
-  renew(): Promise<Renewed>;
-  /** Halts every component, or has it go on: one that nobody uses takes 2 % of a core. One that rests answers nothing. */
-  rest(rests: boolean): Promise<void>;
-}
-
-/** What a renewal found to do. */
-export interface Renewed {
-  /** Objects that had come. */
-  removed: number;
-  /** Objects that had changed or gone. */
-  restored: number;
 }
 
 /** How to start a control plane. */
@@ -71,52 +53,29 @@ interface Report {
  * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler, and resolves once pods are admitted.
  * They end with this process, however it ends.
  */
-export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  return (await start(options, [])).plane;
-}
-
-/** As {@link startControlPlane}, some tenths of a second later: one that can be lent to one lab after the other. */
-export async function startRenewableControlPlane(options: ControlPlaneOptions): Promise<RenewableControlPlane> {
-  const { plane, tell } = await start(options, ["--renewable"]);
-  const rest = async (rests: boolean): Promise<void> => void (await tell(rests ? "rest" : "wake"));
-  return { ...plane, renew: () => tell("renew"), rest };
-}
-
-/** What a control plane is told on its standard input (lab/controlplane/up.go, `obey`). */
-type Word = "restart" | "renew" | "rest" | "wake";
-
-async function start(
-  { binary, dir: folder, ...guard }: ControlPlaneOptions,
-  flags: string[],
-): Promise<{ plane: ControlPlane; tell: (word: Word) => Promise<Renewed> }> {
+export async function startControlPlane({ binary, dir: folder, ...guard }: ControlPlaneOptions): Promise<ControlPlane> {
   const dir = path.resolve(folder);
   let told: (line: string) => void = () => {};
   const options: GuardOptions = { name: "control plane", ...guard, onLine: (line) => told(line) };
-  const child = await spawnGuarded<Report>(binary, ["up", "--dir", dir, ...flags], options);
+  const child = await spawnGuarded<Report>(binary, ["up", "--dir", dir], options);
   const { server, ca, adminKubeconfig, nodes, pid } = child.ready;
   const { ended } = child;
-  const ask = async (word: Word): Promise<Renewed> => {
+  const restart = async (): Promise<void> => {
     const line = new Promise<string>((resolve) => (told = resolve));
-    child.write(`${word}\n`);
+    child.write("restart\n");
     const answer = await Promise.race([line, ended]);
     if (typeof answer !== "string") throw new Error(`the control plane ended (${describe(answer)}): ${answer.tail}`);
-    return JSON.parse(answer) as Renewed;
   };
-  let answered: Promise<unknown> = Promise.resolve();
-  const tell = (word: Word): Promise<Renewed> => {
-    const answer = answered.then(() => ask(word));
+  let answered: Promise<void> = Promise.resolve();
+  const restartControllers = (): Promise<void> => {
+    const answer = answered.then(restart);
     answered = answer.catch(() => {});
     return answer;
   };
-  const restartControllers = async (): Promise<void> => void (await tell("restart"));
   const stop = async (): Promise<void> => {
     await child.stop();
     // It removes the folder itself, unless it had to be killed.
     await fs.rm(dir, { recursive: true, force: true });
   };
-  const plane = {
-    ...{ server, adminKubeconfig, caCert: ca.cert, caKey: ca.key, nodes, pid, ended },
-    ...{ lent: false, restartControllers, stop },
-  };
-  return { plane, tell };
+  return { server, adminKubeconfig, caCert: ca.cert, caKey: ca.key, nodes, pid, ended, restartControllers, stop };
 }

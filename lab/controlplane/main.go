@@ -6,7 +6,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"k8s.io/component-base/cli"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
-	"k8s.io/klog/v2"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
@@ -29,7 +27,7 @@ var components = map[string]func() int{
 	"kube-scheduler":          func() int { return cli.Run(scheduler.NewSchedulerCommand()) },
 }
 
-const usage = `usage: controlplane up --dir DIR [--renewable]
+const usage = `usage: controlplane up --dir DIR
        controlplane etcd | kube-apiserver | kube-controller-manager | kube-scheduler [flags]`
 
 func main() {
@@ -40,13 +38,6 @@ func main() {
 	if len(arguments) > 0 && arguments[0] == childCommand {
 		go exitWithParent()
 		arguments = arguments[1:]
-		if len(arguments) > 0 && arguments[0] == controllerManager {
-			go func() {
-				if err := emptyNamespaces(context.Background(), arguments[1:]); err != nil {
-					klog.ErrorS(err, "Namespaces are emptied by their controller alone")
-				}
-			}()
-		}
 	}
 	if len(arguments) > 0 && components[arguments[0]] != nil {
 		os.Args = arguments

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,7 +40,6 @@ type reportCA struct {
 func runUp(arguments []string) int {
 	flags := flag.NewFlagSet("up", flag.ContinueOnError)
 	folder := flags.String("dir", "", "folder for keys, data and logs; made here, removed at the end")
-	renewable := flags.Bool("renewable", false, "takes further words on standard input than restart: renew gives the cluster back as it was first, rest and wake halt it")
 	if err := flags.Parse(arguments); err != nil {
 		return 2
 	}
@@ -52,7 +52,7 @@ func runUp(arguments []string) int {
 		untilParentGone(asked)
 		cancel()
 	}()
-	if err := up(ctx, *folder, *renewable, asked); err != nil {
+	if err := up(ctx, *folder, asked); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -60,8 +60,8 @@ func runUp(arguments []string) int {
 }
 
 // up starts the control plane and keeps it until ctx ends. That end is no error; a child's death is. It restarts its controllers
-// whenever it is asked; a renewable one gives the cluster back as it was first.
-func up(ctx context.Context, folder string, renewable bool, asked <-chan string) (err error) {
+// whenever it is asked.
+func up(ctx context.Context, folder string, asked <-chan string) (err error) {
 	folder, err = ownFolder(folder)
 	if err != nil {
 		return err
@@ -73,11 +73,7 @@ func up(ctx context.Context, folder string, renewable bool, asked <-chan string)
 
 	starting, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	c, ready, controllers, err := start(starting, folder, children)
-	var unused *renewal
-	if err == nil && renewable {
-		unused, err = newRenewal(starting, c, controllers)
-	}
+	ready, controllers, err := start(starting, folder, children)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -95,35 +91,21 @@ func up(ctx context.Context, folder string, renewable bool, asked <-chan string)
 		case dead := <-children.died:
 			return dead.death()
 		case word := <-asked:
-			done, err := obey(ctx, word, controllers, unused, children)
+			if word != "restart" {
+				return fmt.Errorf("%q on standard input is not restart", word)
+			}
+			err := controllers.handOver(ctx)
 			if ctx.Err() != nil {
 				return nil
 			}
 			if err != nil {
 				return err
 			}
-			if err := tell.Encode(done); err != nil {
-				return fmt.Errorf("reporting that it did %q: %w", word, err)
+			if err := tell.Encode(struct{}{}); err != nil {
+				return fmt.Errorf("reporting that other controllers work: %w", err)
 			}
 		}
 	}
-}
-
-// obey does what a word on standard input asks for. What was found to do goes back as a line.
-func obey(ctx context.Context, word string, controllers *controllers, unused *renewal, children *family) (renewed, error) {
-	if word == "restart" {
-		return renewed{}, controllers.handOver(ctx)
-	}
-	if unused == nil {
-		return renewed{}, fmt.Errorf("%q on standard input needs --renewable at the start", word)
-	}
-	switch word {
-	case "renew":
-		return unused.renew(ctx)
-	case "rest", "wake":
-		return renewed{}, children.rest(word == "rest")
-	}
-	return renewed{}, fmt.Errorf("%q on standard input is none of restart, renew, rest and wake", word)
 }
 
 // ownFolder makes the folder, and refuses one with anything in it: it will be removed.
@@ -142,63 +124,71 @@ func ownFolder(folder string) (string, error) {
 }
 
 // start brings the components up in the order in which they need each other.
-func start(ctx context.Context, folder string, children *family) (*cluster, *report, *controllers, error) {
+func start(ctx context.Context, folder string, children *family) (*report, *controllers, error) {
 	c, err := newCluster(folder)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	etcdClient, err := client(c.etcdCA, c.etcd)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	err = children.startOnPorts(c.logs, "etcd", c.etcdFlags, []*int{&c.etcdPort, &c.peerPort}, func(etcd *child) error {
 		return untilServing(ctx, etcd, etcdClient, fmt.Sprintf("https://%s:%d/health", loopback, c.etcdPort))
 	})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	var manager *child
 	admin := identity{commonName: "admin", groups: []string{"system:masters"}}
 	probe, err := c.ca.issue("probe", admin)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	apiClient, err := client(c.ca, probe)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	err = children.startOnPorts(c.logs, "kube-apiserver", c.apiServerFlags, []*int{&c.serverPort}, func(server *child) error {
 		return untilServing(ctx, server, apiClient, c.server()+"/readyz")
 	})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	started := map[string]func() (*child, error){}
+	starters := map[string]func() (*child, error){}
 	for name, flags := range map[string]func(string) []string{
 		controllerManager: c.controllerManagerFlags,
 		"kube-scheduler":  c.schedulerFlags,
 	} {
 		kubeconfig, err := c.kubeconfig(name, identity{commonName: "system:" + name})
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
-		started[name] = func() (*child, error) { return children.start(c.logs, name, flags(kubeconfig)) }
-		one, err := started[name]()
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		if name == controllerManager {
-			manager = one
-		}
+		starters[name] = func() (*child, error) { return children.start(c.logs, name, flags(kubeconfig)) }
+	}
+	if _, err := starters["kube-scheduler"](); err != nil {
+		return nil, nil, err
+	}
+	startManager := starters[controllerManager]
+	manager, err := startManager()
+	if err != nil {
+		return nil, nil, err
 	}
 	kubeconfig, err := c.kubeconfig("admin", admin)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	if err := children.unlessDead(func() error { return untilServiceAccount(ctx, apiClient, c.server(), "default") }); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	ca := reportCA{Cert: c.ca.certPath, Key: c.ca.keyPath}
 	ready := &report{Server: c.server(), CA: ca, AdminKubeconfig: kubeconfig, Nodes: c.nodes, PID: os.Getpid()}
-	return c, ready, &controllers{children, manager, started[controllerManager], apiClient, c.server()}, nil
+	return ready, &controllers{children, manager, startManager}, nil
+}
+
+// untilParentGone returns once standard input closes: the owner stopped us, or is gone itself. Until then every line of it is a word
+// for us, one at a time.
+func untilParentGone(asked chan<- string) {
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		asked <- lines.Text()
+	}
 }

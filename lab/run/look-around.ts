@@ -7,7 +7,6 @@ import type { Lab } from "../cluster/bring-up";
 import { taintsOfNode } from "../cluster/node";
 import { ApiError, isNotFound, type KubernetesObject } from "../providers/kubernetes/api";
 import { Cluster } from "../providers/kubernetes/cluster";
-import { readyTalosctlProcess } from "../tools/ready-talosctl";
 import { valuesOf, type Standing } from "./standing";
 import { until } from "../until";
 
@@ -175,6 +174,6 @@ function processesOf(dir: string): Record<string, string> {
     .readdirSync("/proc")
     .filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).split("\0").includes(`TALOS_GPU_LAB=${dir}`));
   const commands = ours.map((pid): [string, string] => [pid, read(`/proc/${pid}/cmdline`).replace(/\0/g, " ").trim()]);
-  const passing = [compiler, controllers, readyTalosctlProcess];
+  const passing = [compiler, controllers];
   return Object.fromEntries(commands.filter(([, command]) => !passing.some((pattern) => pattern.test(command))));
 }

@@ -15,7 +15,7 @@ export const downPhase: Phase<Running> = {
     const [{ result, seconds, diagnostics }] = await Promise.all([
       lab.engine.destroy({ signal: lab.session.signal, onEvent: narrate(say) }),
       // A cluster that is older than this lab's has a garbage collector that knows the kinds which the stack brought.
-      lab.controlPlane.lent ? undefined : lab.controlPlane.restartControllers(),
+      lab.controlPlane.restartControllers(),
     ]);
     if (result !== "succeeded") {
       downFailed(

@@ -77,15 +77,6 @@ export const languageTool: ToolDefinition = {
   stamps: ["github.com/pulumi/pulumi-yaml/pkg/version.Version=v1.38.1"],
 };
 
-/** What keeps the lab's talosctl ready, and calls it: its own code, of the same release (`ready-talosctl.ts`). */
-export const readyTalosctlTool: ToolDefinition = {
-  name: "ready-talosctl",
-  folder: path.join(lab, "tools/talosctl"),
-  package: "./ready",
-  more: ["./call"],
-  stamps: [],
-};
-
 const toolkit = "github.com/NVIDIA/nvidia-container-toolkit/cmd";
 const toolkitPrograms = ["nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook"].map(
   (name) => `${toolkit}/${name}`,

@@ -15,7 +15,7 @@ export type NodeToolName =
 
 /** How a tool is recognised, and how it is built where it is not there. */
 export interface ToolDefinition {
-  name: ToolName | NodeToolName | "languages" | "ready-talosctl";
+  name: ToolName | NodeToolName | "languages";
   /** Folder of its `go.mod`. */
   folder: string;
   /** What `go build` is asked for: an import path of a pinned dependency, or the folder's own program. */

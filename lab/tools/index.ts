@@ -1,4 +1,4 @@
-import { catalogue, languageTool, nodeCatalogue, readyTalosctlTool } from "./catalogue";
+import { catalogue, languageTool, nodeCatalogue } from "./catalogue";
 import type { ToolDefinition, ToolName } from "./definition";
 import type { OnToolEvent } from "./events";
 import { locate, type ProvideOptions } from "./provide";
@@ -77,13 +77,6 @@ export async function provideNodePrograms(
 export async function provideLanguages(options: Pick<ProvideToolsOptions, "onEvent" | "signal"> = {}): Promise<string> {
   const { languages } = await provide([languageTool], options);
   return languages!;
-}
-
-/** Provides what keeps talosctl ready (`ready-talosctl.ts`), on Linux; elsewhere each call starts the program. */
-export async function provideReadyTalosctl(
-  options: Pick<ProvideToolsOptions, "onEvent" | "signal"> = {},
-): Promise<void> {
-  if (process.platform === "linux") await provide([readyTalosctlTool], options);
 }
 
 async function provide(

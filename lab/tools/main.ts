@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { whyNoRealNode } from "../node/able";
-import { provideLanguages, provideNodePrograms, provideReadyTalosctl, provideTools } from "./index";
+import { provideLanguages, provideNodePrograms, provideTools } from "./index";
 import { narrateTools } from "./narrate";
 
 // `npm run tools`: provides every tool and prints the paths as one JSON object, progress on standard error. With `--node`, the
@@ -23,7 +23,6 @@ async function main(): Promise<void> {
     print(await provideNodePrograms(options));
   } else {
     const tools = await provideTools(options);
-    await provideReadyTalosctl(options);
     print({ ...tools, languages: await provideLanguages(options) });
   }
 }

@@ -5,8 +5,7 @@ import * as path from "node:path";
 import { promisify } from "node:util";
 import { parse, parseAllDocuments } from "yaml";
 import { chartFolder } from "../../lab/charts";
-import type { ControlPlane } from "../../lab/controlplane";
-import { provideControlPlane } from "../../lab/controlplane/lending/lent";
+import { type ControlPlane, startControlPlane } from "../../lab/controlplane";
 import { startFactory, type Factory } from "../../lab/factory";
 import { startMachines, type Machines } from "../../lab/machines";
 import { provideTools } from "../../lab/tools";
@@ -55,7 +54,7 @@ export async function openStand(): Promise<Machines> {
   helm = tools.helm;
   dir = await fs.mkdtemp(path.join(os.tmpdir(), "talos-gpu-kubelet-"));
   factory = await startFactory();
-  controlPlane = await provideControlPlane(dir, tools.controlplane);
+  controlPlane = await startControlPlane({ dir: path.join(dir, "controlplane"), binary: tools.controlplane });
   machines = await startOne(tools.machines, tools.talosctl);
   return machines;
 }

@@ -1,5 +1,2 @@
-// jest's global end, in the opposite order of the set-up.
-module.exports = async () => {
-  await require("./lender").stop();
-  require("./in-memory").end();
-};
+// jest's global end.
+module.exports = () => require("./in-memory").end();

@@ -1,13 +1,9 @@
-import { lenderVariable } from "../../../lab/controlplane/lending/lent";
 import { left, nothingLeft, startLab } from "../support/labs";
-
-/** As on a user's computer, where nobody lends one. */
-const ownControlPlane = { [lenderVariable]: undefined };
 
 test.concurrent(
   "Ctrl-C in the middle of an update leaves neither process nor file, and says 130",
   async () => {
-    const lab = startLab([], ownControlPlane);
+    const lab = startLab([]);
     const folder = await lab.folder();
     await lab.line(/upgrade: .*pull/);
     expect(left(folder).length).toBeGreaterThan(0);
@@ -21,7 +17,7 @@ test.concurrent(
 test.concurrent(
   "a crash in the middle of an update leaves neither process nor file",
   async () => {
-    const lab = startLab(["--stack", "aarhus-h100"], ownControlPlane);
+    const lab = startLab(["--stack", "aarhus-h100"]);
     const folder = await lab.folder();
     await lab.line(/upgrade: .*(pull|reboot)/);
     lab.child.kill("SIGKILL");

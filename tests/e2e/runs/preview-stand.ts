@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { clusterOf, readStackFile, stackNameOf } from "../../../stacks/stack-file";
 import { serveCharts } from "../../../lab/charts/repository";
 import { makeExistingCluster } from "../../../lab/cluster/existing-cluster";
-import { provideControlPlane } from "../../../lab/controlplane/lending/lent";
+import { startControlPlane } from "../../../lab/controlplane";
 import { LabEngine, type Progress, type RunResult } from "../../../lab/engine";
 import { startFactory } from "../../../lab/factory";
 import { installLanguageHost, standInHosts } from "../../../lab/language-host";
@@ -60,7 +60,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
   const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-previews-"));
   const at = (...parts: string[]): string => path.join(dir, ...parts);
   const [controlPlane, factory, charts, checkout, owner, host, generators] = await Promise.all([
-    provideControlPlane(dir, tools.controlplane),
+    startControlPlane({ dir: path.join(dir, "controlplane"), binary: tools.controlplane }),
     startFactory(),
     serveCharts({ dir: at("charts"), helm: tools.helm }),
     makeCheckout(at("checkout")),

@@ -81,14 +81,6 @@ describe("the control plane", () => {
       expect(fs.statSync(running.caKey).mode & 0o077).toBe(0);
     });
 
-    test("empties a namespace at once, where Kubernetes' controller waits five seconds", async () => {
-      const own = "/api/v1/namespaces/emptied";
-      await api("POST", "/api/v1/namespaces", { metadata: { name: "emptied" } });
-      await api("POST", `${own}/configmaps`, { metadata: { name: "held" } });
-      await api("DELETE", own);
-      await until(async () => (await api("GET", own)).status === 404, "the namespace has gone", 4_000);
-    });
-
     test("refuses who shows no certificate of it", async () => {
       await expect(fetch(`${running.server}/version`)).rejects.toThrow();
     });

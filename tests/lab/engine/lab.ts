@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { LabEngine, type Program } from "../../../lab/engine";
-import { provideControlPlane } from "../../../lab/controlplane/lending/lent";
+import { startControlPlane } from "../../../lab/controlplane";
 import { CommandProvider } from "../../../lab/providers/command";
 import { KubernetesProvider } from "../../../lab/providers/kubernetes";
 import { type ServedProvider, serveProvider } from "../../../lab/providers/serve";
@@ -23,7 +23,7 @@ export interface TestLab {
 export async function openTestLab(): Promise<TestLab> {
   const tools = await provideTools({ only: ["pulumi", "controlplane", "helm"] });
   const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-engine-"));
-  const cluster = await provideControlPlane(dir, tools.controlplane);
+  const cluster = await startControlPlane({ dir: path.join(dir, "controlplane"), binary: tools.controlplane });
   const charts = new Map<string, string>();
   const chartOf = (...key: string[]): string[] => {
     const folder = charts.get(key.join(" "));
