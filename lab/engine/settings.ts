@@ -26,11 +26,9 @@ export async function projectSettings(folder: string, stack: string): Promise<Se
   return {
     read: async () => {
       const said = (parse(await readFile(file, "utf8")) ?? {}) as Record<string, string>;
-      const { secretsprovider: secretsProvider, encryptedkey: encryptedKey, config = {} } = said;
-      const secrets = secretsProvider && encryptedKey ? { secretsProvider, encryptedKey } : {};
-      return { ...secrets, config };
+      const { encryptionsalt: encryptionSalt, config = {} } = said;
+      return { ...(encryptionSalt ? { encryptionSalt } : {}), config };
     },
-    write: ({ secretsProvider, encryptedKey, config }) =>
-      writeFile(file, stringify({ secretsprovider: secretsProvider, encryptedkey: encryptedKey, config })),
+    write: ({ encryptionSalt, config }) => writeFile(file, stringify({ encryptionsalt: encryptionSalt, config })),
   };
 }

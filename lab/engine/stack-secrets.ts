@@ -1,20 +1,21 @@
 import type { StackSettings } from "@pulumi/pulumi/automation";
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import { keyService } from "./key-service";
+import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from "node:crypto";
+import { promisify } from "node:util";
 
-/** What `pulumi stack init --secrets-provider` is given: a key of a key service. */
-export const secretsProvider = "hashivault://lab";
+/** What `pulumi stack init --secrets-provider` is given. */
+export const secretsProvider = "passphrase";
 
 /**
  * A stack's secrets, written and read here as Pulumi does: each `pulumi config set` and `pulumi stack output` would be a
  * process of its own.
  *
- * The format is that of pulumi v3.259.0, sdk/go/common/resource/config/crypt.go (`EncryptValue`).
+ * The format is that of pulumi v3.259.0, sdk/go/common/resource/config/crypt.go (`NewSymmetricCrypterFromPassphrase`, `EncryptValue`)
+ * and pkg/secrets/passphrase/manager.go.
  */
 export class StackSecrets {
   private constructor(
     /** What the settings file says of them. */
-    readonly settings: Pick<StackSettings, "secretsProvider" | "encryptedKey">,
+    readonly settings: Pick<StackSettings, "encryptionSalt">,
     /** What the CLI needs to read them. */
     readonly environment: Readonly<Record<string, string>>,
     private readonly key: Buffer,
@@ -22,17 +23,14 @@ export class StackSecrets {
 
   /** Those of a new stack. */
   static async make(): Promise<StackSecrets> {
-    const { keep, environment } = await keyService();
-    const key = randomBytes(32);
-    const encryptedKey = Buffer.from(keep(key)).toString("base64");
-    return new StackSecrets({ secretsProvider, encryptedKey }, environment, key);
+    const [passphrase, salt] = [randomBytes(24).toString("base64"), randomBytes(8)];
+    const key = await promisify(pbkdf2)(passphrase, salt, 1_000_000, 32, "sha256");
+    const encryptionSalt = `v1:${salt.toString("base64")}:${encrypted("pulumi", key)}`;
+    return new StackSecrets({ encryptionSalt }, { PULUMI_CONFIG_PASSPHRASE: passphrase }, key);
   }
 
   encrypt(text: string): string {
-    const nonce = randomBytes(12);
-    const cipher = createCipheriv("aes-256-gcm", this.key, nonce);
-    const content = Buffer.concat([cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
-    return `v1:${nonce.toString("base64")}:${content.toString("base64")}`;
+    return encrypted(text, this.key);
   }
 
   /** Error: it was encrypted with another key, or changed since. */
@@ -45,3 +43,10 @@ export class StackSecrets {
 }
 
 const tagBytes = 16;
+
+function encrypted(text: string, key: Buffer): string {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv("aes-256-gcm", key, nonce);
+  const content = Buffer.concat([cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
+  return `v1:${nonce.toString("base64")}:${content.toString("base64")}`;
+}

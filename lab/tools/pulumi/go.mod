@@ -7,12 +7,6 @@ tool github.com/pulumi/pulumi/pkg/v3/cmd/pulumi
 // The CLI's own go.mod replaces this one, for a fork that does not need cgo or an X11 tool (pulumi/pulumi, pkg/go.mod).
 replace github.com/atotto/clipboard => github.com/tgummerer/clipboard v0.0.0-20241001131231-d02d263e614e
 
-// Not what Pulumi does with resources; strength.go says why.
-replace (
-	github.com/ccojocar/zxcvbn-go => ./strength/ccojocar
-	github.com/nbutton23/zxcvbn-go => ./strength/nbutton23
-)
-
 require (
 	github.com/pulumi/pulumi/pkg/v3 v3.259.0
 	github.com/pulumi/pulumi/sdk/v3 v3.259.0
