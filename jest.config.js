@@ -12,15 +12,12 @@ module.exports = {
   roots: ["<rootDir>/tests"],
   testMatch: ["**/*.test.ts"],
   transform: {
-    "/@pulumi/pulumi/runtime/debuggable\\.js$": "<rootDir>/tests/support/pulumi-without-stacks.js",
     "^.+\\.ts$": [
       "@swc/jest",
       { jsc: { target: "es2022", parser: { syntax: "typescript" } }, module: { type: "commonjs" } },
     ],
   },
-  transformIgnorePatterns: ["/node_modules/(?!@pulumi/pulumi/runtime/debuggable\\.js$)"],
   moduleNameMapper: {
-    "^\\./closure/(serializeClosure|codePaths)$": "<rootDir>/lab/bundle/no-closures.js",
     "^talos-gpu$": "<rootDir>/components/index.ts",
     "^@pulumiverse/talos$": "<rootDir>/sdk/talos/index.ts",
   },

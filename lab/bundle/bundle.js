@@ -56,8 +56,6 @@ function fresh(index) {
     const now = new Date();
     for (const used of [index, ...["", ".map"].map((suffix) => path.join(cache, `${file}${suffix}`))])
       fs.utimesSync(used, now, now);
-    const compiled = path.join(cache, `${file}.v8`); // see compile.js; not there before a first run has ended
-    if (fs.existsSync(compiled)) fs.utimesSync(compiled, now, now);
     return path.join(cache, file);
   } catch {
     return undefined; // not made yet, or a source that has gone

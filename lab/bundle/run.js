@@ -4,12 +4,6 @@ const fs = require("node:fs");
 const { bundle, inSources } = require("./bundle");
 const { compile } = require("./compile");
 
-// What the SDK loads under these names from here on is the module that stands in for them.
-const standIn = require.resolve("./no-closures");
-require(standIn);
-for (const name of ["serializeClosure", "codePaths"])
-  require.cache[require.resolve(`@pulumi/pulumi/runtime/closure/${name}`)] = require.cache[standIn];
-
 process.argv.splice(1, 1); // the program sees its own file and arguments
 // Where the repository is linked into another folder, its sources and the bundle of them stay the same.
 process.argv[1] = fs.realpathSync(process.argv[1]);

@@ -33,10 +33,6 @@ export function openWorkspace(): Workspace {
     detached: true, // Ctrl-C in a terminal reaches the whole group; the janitor is needed after it
   });
   janitor.stdin.on("error", () => {});
-  // What is started from here on compiles the package's programs with what V8 kept of an earlier run.
-  const file = path.resolve(__dirname, "../bundle/kept-code.js").replace(/["\\]/g, "\\$&");
-  const [given, loads] = [process.env.NODE_OPTIONS ?? "", `--require "${file}"`];
-  if (!given.includes(loads)) process.env.NODE_OPTIONS = `${given} ${loads}`.trim();
   const gone = new Promise<void>((resolve) => janitor.on("close", () => resolve()));
   return {
     dir,

@@ -56,39 +56,3 @@ test("it is kept while its sources stay what they are, and made anew when one of
   expect(second).not.toBe(first);
   expect((await run(process.execPath, [second])).stdout).toMatch(/^2 /);
 });
-
-test("what V8 made of it is kept with it, used by the next run, and made anew where it is of no use", async () => {
-  const runner = path.resolve("lab/bundle/run.js");
-  const file = program("compiles.ts", `export const part = (): string => "compiled";`);
-  const speak = async (): Promise<string> => (await run(process.execPath, [runner, file])).stdout;
-  expect(await speak()).toMatch(/^compiled /);
-  const kept = `${await bundle(file)}.v8`;
-  const made = statSync(kept).ino;
-  expect(await speak()).toMatch(/^compiled /);
-  expect(statSync(kept).ino).toBe(made);
-  writeFileSync(kept, "of another release of V8");
-  expect(await speak()).toMatch(/^compiled /);
-  expect(statSync(kept).size).toBeGreaterThan(100);
-});
-
-test("the package's programs that a lab starts are compiled once, too, and say the same", async () => {
-  const bundled = path.resolve("components/bin/program.js");
-  const { mtimeMs, size } = statSync(bundled);
-  const kept = path.resolve("node_modules/.cache/talos-gpu", `program.js-${mtimeMs}-${size}.v8`);
-  const args = ["-e", `require(${JSON.stringify(bundled)})`, "--", "nothing"];
-  const said = async (...options: string[]): Promise<string> => {
-    const child = run(process.execPath, [...options, ...args]);
-    child.child.stdin!.end();
-    return child.then(
-      () => "",
-      ({ code, stderr }: { code: number; stderr: string }) => `${code}: ${stderr}`,
-    );
-  };
-  const usual = await said();
-  expect(usual).toMatch(/^1: verb "nothing" is not one of preflight, /);
-  const preload = ["--require", path.resolve("lab/bundle/kept-code.js")];
-  expect(await said(...preload)).toBe(usual);
-  const first = statSync(kept).ino;
-  expect(await said(...preload)).toBe(usual);
-  expect(statSync(kept).ino).toBe(first);
-});
