@@ -1,3 +1,4 @@
+import { fromByteArray, IPv4, IPv6, parse } from "ipaddr.js";
 import { isIPv4, isIPv6 } from "node:net";
 
 /** Longest name that DNS takes (RFC 1035). */
@@ -17,31 +18,19 @@ function isHostName(text: string): boolean {
   return !/^(?:\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? "");
 }
 
-/** The sixteen bits groups of an IPv6 address without a zone. */
-function groupsOf(address: string): number[] {
-  const v4 = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
-  const text = v4
-    ? `${v4[1]}${((Number(v4[2]) << 8) | Number(v4[3])).toString(16)}:${((Number(v4[4]) << 8) | Number(v4[5])).toString(16)}`
-    : address;
-  const [head = "", tail] = text.split("::");
-  const read = (part: string): number[] => (part === "" ? [] : part.split(":").map((group) => parseInt(group, 16)));
-  const [first, last] = [read(head), read(tail ?? "")];
-  return tail === undefined ? first : [...first, ...Array<number>(8 - first.length - last.length).fill(0), ...last];
-}
-
 /** An address as a number, so that one can count from it. */
 function numberOf(address: string): bigint {
-  const groups = isIPv4(address) ? address.split(".").map(Number) : groupsOf(address);
-  const base = isIPv4(address) ? 256n : 65536n;
-  return groups.reduce((sum, group) => sum * base + BigInt(group), 0n);
+  return parse(address)
+    .toByteArray()
+    .reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
 }
 
 /** The address of a number, IPv6 in its shortest spelling. */
 function addressOf(number: bigint, of: 4 | 6): string {
-  const [count, base] = of === 4 ? [4, 256n] : [8, 65536n];
-  const groups = Array.from({ length: count }, (_, index) => (number / base ** BigInt(count - 1 - index)) % base);
-  if (of === 4) return groups.join(".");
-  return new URL(`http://[${groups.map((group) => group.toString(16)).join(":")}]`).hostname.slice(1, -1);
+  const count = of === 4 ? 4 : 16;
+  return fromByteArray(
+    Array.from({ length: count }, (_, index) => Number((number >> BigInt(8 * (count - 1 - index))) & 255n)),
+  ).toString();
 }
 
 /**
@@ -68,33 +57,31 @@ export function addressRange(text: string, most: number): string[] | { flaw: str
 export function canonicalAddress(text: string): string {
   const [address = "", zone] = text.split("%");
   if (!isIPv6(address)) return text.toLowerCase().replace(/\.$/, "");
-  const groups = groupsOf(address);
-  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
-    const [high = 0, low = 0] = groups.slice(6);
-    return [high >> 8, high & 255, low >> 8, low & 255].join(".");
-  }
-  return groups.map((group) => group.toString(16)).join(":") + (zone === undefined ? "" : `%${zone}`);
+  const parsed = IPv6.parse(address);
+  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString();
+  return parsed.toNormalizedString() + (zone === undefined ? "" : `%${zone}`);
 }
 
-/** What an IP address is, when it cannot be a machine's; undefined when it can. Source: IANA's special-purpose registries. */
+/** What an IP address is, when it cannot be a machine's; undefined when it can. */
 function specialAddress(text: string): string | undefined {
   const canonical = canonicalAddress(text);
   if (isIPv4(canonical)) {
-    const first = Number(canonical.split(".")[0]);
-    if (first === 0) return "an unspecified address";
-    if (first === 127) return "a loopback address";
-    if (first >= 224 && first < 240) return "a multicast address";
-    return first >= 240 ? "a broadcast or reserved address" : undefined;
+    const address = IPv4.parse(canonical);
+    const [first = 0] = address.octets;
+    return first >= 240 ? "a broadcast or reserved address" : special[address.range()];
   }
-  if (!isIPv6(text.split("%")[0] ?? "")) return undefined;
-  const groups = groupsOf(text.split("%")[0] ?? "");
-  const before = groups.slice(0, 7).every((group) => group === 0);
-  if (before && groups[7] === 0) return "the unspecified address";
-  if (before && groups[7] === 1) return "the loopback address";
-  const [first = 0] = groups;
-  if (first >> 8 === 0xff) return "a multicast address";
-  return first >> 6 === 0xfe80 >> 6 && !text.includes("%") ? "a link-local address without its zone" : undefined;
+  const [address = "", zone] = canonical.split("%");
+  if (!isIPv6(address)) return undefined;
+  const range = IPv6.parse(address).range();
+  return range === "linkLocal" && zone === undefined ? "a link-local address without its zone" : special[range];
 }
+
+/** Ranges of which no address is a machine's, as ipaddr.js names them. */
+const special: Readonly<Record<string, string>> = {
+  unspecified: "an unspecified address",
+  loopback: "a loopback address",
+  multicast: "a multicast address",
+};
 
 /** Why a text is no address of one machine; undefined when it is one. */
 export function addressFlaw(text: string): string | undefined {
