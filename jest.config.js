@@ -25,7 +25,5 @@ module.exports = {
   // Labs wait more than they work: with a file per core, more than a third of the cores' time is idle.
   maxWorkers: 2 * availableParallelism(),
   maxConcurrency: 2,
-  globalSetup: "<rootDir>/tests/support/set-up.js",
-  globalTeardown: "<rootDir>/tests/support/tear-down.js",
   testSequencer: "<rootDir>/tests/sequencer.js",
 };

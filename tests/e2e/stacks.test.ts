@@ -8,10 +8,11 @@ const node = nodeHere();
 // Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(Object.entries(expected))(
   `%s comes up as previewed, its GPU node ${node}: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the doctor finds nothing; the destroy leaves nothing`,
-  async (stack, { machines, workloads, then, unseen = [], says = [] }) => {
+  async (stack, { machines, workloads, then, unseen = [], byHost, says = [] }) => {
     const edit = then === undefined ? [] : ["--then", path.join(__dirname, `stacks/Pulumi.${then.stack}.yaml`)];
     const { status, report, lines, folder } = await runLab([
       ...["--node", node, "--stack", stack, "--preview", "--updates", "2", "--discover"],
+      ...(byHost === undefined ? [] : ["--host", "pulumi"]),
       ...edit,
     ]);
     assertOk({ status, report, lines });
@@ -28,6 +29,8 @@ test.concurrent.each(Object.entries(expected))(
         ...{ result: "succeeded", changes, machineRequests: 0 },
       })),
     );
+    for (const [machine, said] of Object.entries(byHost ?? {}))
+      expect(report.previews[0]!.foretold[machine]).toMatch(said);
     expect(first!.changes).toMatchObject({ ...unchanged, same: 0 });
     expect(second!.changes).toEqual({ ...unchanged, create: 0, same: first!.changes.create });
     expect(second!.machineRequests).toBe(0);

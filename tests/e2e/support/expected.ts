@@ -6,6 +6,8 @@ interface Expected {
   then?: { stack: string; workloads: string[] };
   /** Where the plan of what `talos-gpu discover` writes of the cluster is another one: what cannot be seen in a cluster. */
   unseen?: string[];
+  /** What the preview by Pulumi's own host foretells of a machine: its program runs in a checkout and a process of its own. Default: in the lab's process. */
+  byHost?: Record<string, RegExp>;
   /** What the lab says, in this order, beside all else. */
   says?: RegExp[];
 }
@@ -43,6 +45,8 @@ export const expected: Readonly<Record<string, Expected>> = {
       velaryon: { talosVersion: "v1.11.1", driverVersion: "535.247.01", gpus: "1", taints: ["gpu=true:NoSchedule"] },
     },
     workloads: ["nvidia/nvidia-test"],
+    // The program that a preview starts gets to see the state that only the engine has.
+    byHost: { velaryon: /^reboots: only if it does not run Talos v1\.11\.1/ },
   },
   // Its machines begin in maintenance mode: the one reboot is that of the installation.
   modern: {

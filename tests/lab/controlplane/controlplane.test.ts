@@ -86,7 +86,7 @@ describe("the control plane", () => {
     });
   });
 
-  test("other controllers follow on request, which work, and whose end is nobody's death", async () => {
+  test("other controllers follow on request, which work, and it stops with every component and its folder", async () => {
     const { restartControllers, adminKubeconfig, stop, ended } = await startControlPlane({ dir, binary });
     const managers = (): string[] =>
       processesOf(dir).filter((line) => line.includes(" child kube-controller-manager "));
@@ -99,12 +99,6 @@ describe("the control plane", () => {
     const made = async (): Promise<boolean> =>
       (await kubernetesOf(adminKubeconfig).answer("GET", account)).status === 200;
     await until(made, "the namespace has its service account", 20_000);
-    await stop();
-    expect(await ended).toMatchObject({ code: 0, wanted: true });
-  });
-
-  test("stops with every component, and leaves no process and no folder", async () => {
-    const { stop, ended } = await startControlPlane({ dir, binary });
     expect(processesOf(dir).length).toBeGreaterThanOrEqual(5);
     await Promise.all([stop(), stop()]);
     expect(processesOf(dir)).toEqual([]);

@@ -1,2 +1,0 @@
-// jest's global set-up.
-module.exports = () => require("./in-memory").begin();

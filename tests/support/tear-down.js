@@ -1,2 +1,0 @@
-// jest's global end.
-module.exports = () => require("./in-memory").end();
