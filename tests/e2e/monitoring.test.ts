@@ -3,15 +3,17 @@ import { kubernetesOf } from "./support/kubernetes";
 import { nothingLeft, runLab, startLab } from "./support/labs";
 
 const stack = ["--stack", path.join(__dirname, "stacks/Pulumi.metrics.yaml")];
-const definition = ["--manifest", path.join(__dirname, "manifests/servicemonitor-crd.yaml")];
+const manifest = (name: string): string[] => ["--manifest", path.join(__dirname, `manifests/${name}.yaml`)];
+const definition = [...manifest("servicemonitor-crd"), ...manifest("runtime-class")];
 const namespace = "nvidia-device-plugin";
 
 test.concurrent(
-  "with the Prometheus Operator's definition: a ServiceMonitor that selects the exporter's Service, and the dashboard",
+  "with somebody else's RuntimeClass, and the Prometheus Operator's definition: a ServiceMonitor that selects the exporter's Service, and the dashboard",
   async () => {
     const lab = startLab([...stack, ...definition, "--keep"]);
     const folder = await lab.folder();
     await lab.line(/The cluster runs until Ctrl-C/);
+    expect(lab.lines.join("\n")).toMatch(/RuntimeClass nvidia, .* is somebody else's, and stays as it/);
     const kubeconfig = /KUBECONFIG=(.*)/.exec(lab.lines.join("\n"))![1]!;
     const { read: get } = kubernetesOf(kubeconfig);
 
