@@ -16,7 +16,10 @@ const rowsOfFile = /(export const driverRows: DriverRow\[\] = \[\n)[^\]]*(\];)/;
  * @param factory URL of it.
  */
 export async function renewReleases(factory = "https://factory.talos.dev", file = table): Promise<string[]> {
-  const rows = driverRows.map((row) => ({ ...row }));
+  // What was inferred, and what was read after it, is asked for.
+  const firstInferred = (minor: number): number =>
+    driverRows.find((row) => row.minor === minor && row.inferred)?.from ?? Infinity;
+  const rows = driverRows.filter(({ minor, from }) => from < firstInferred(minor)).map((row) => ({ ...row }));
   const said: string[] = [];
   const versions = ((await read(`${factory}/versions`)) as string[]).flatMap((text) => parseTalosVersion(text) ?? []);
   const stable = versions

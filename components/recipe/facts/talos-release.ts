@@ -18,18 +18,24 @@ export interface Release {
   extensions?: string[];
 }
 
-/** Whether the tables have a release; `newer`: their minor has it not yet; `unknown`: they do not have its minor. */
+/**
+ * Whether the tables have a release; `newer`: their minor has it not yet, or by inference alone; `unknown`: they do not have its
+ * minor.
+ */
 export function releaseInTables(text: string): "known" | "newer" | "unknown" {
   const version = parseTalosVersion(text);
-  const newest = version && driverRows.filter((row) => row.minor === version.minor).at(-1);
-  if (!version || !newest) return "unknown";
-  return version.patch > newest.to ? "newer" : "known";
+  if (!version || !driverRows.some((row) => row.minor === version.minor)) return "unknown";
+  const row = rowOf(version);
+  return row === undefined || row.inferred ? "newer" : "known";
 }
+
+const rowOf = ({ minor, patch }: TalosVersion): DriverRow | undefined =>
+  driverRows.find((row) => row.minor === minor && row.from <= patch && patch <= row.to);
 
 /**
  * What is known of a Talos release. A patch release newer than the tables brings what the Image Factory says (`facts`); where
- * that says nothing, the drivers of the newest row of its minor are assumed. Undefined for anything that is not a release of a
- * known minor.
+ * that says nothing, the drivers of the newest row of its minor are assumed. So it is with an inferred row. Undefined for
+ * anything that is not a release of a known minor.
  */
 export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | undefined {
   const version = parseTalosVersion(text);
@@ -39,23 +45,25 @@ export function findRelease(text: string, facts?: ReleaseFactsSpec): Release | u
   const newest = rows.at(-1);
   if (!minor || !newest) return undefined;
   const release = { version, era: eraOfMinor(version.minor), minor };
-  const row = rows.find((candidate) => candidate.from <= version.patch && version.patch <= candidate.to);
-  if (row || version.patch <= newest.to) return { ...release, drivers: row ?? newest };
+  const row = rowOf(version);
+  if (row && !row.inferred) return { ...release, drivers: row };
+  const likely = row ?? newest;
+  const where = row ? "is in the tables by inference" : "is newer than the tables";
   const told = facts !== undefined && parseTalosVersion(facts.talosVersion)?.text === version.text ? facts : undefined;
   if (told?.lts !== undefined && told.production !== undefined) {
-    const { lts, production, toolkit = newest.toolkit, extensions } = told;
+    const { lts, production, toolkit = likely.toolkit, extensions } = told;
     return {
       ...release,
       drivers: { minor: version.minor, from: version.patch, to: version.patch, lts, production, toolkit },
-      note: `${version.text} is newer than the tables: the Image Factory says that it brings drivers ${lts} (lts) and ${production} (production), toolkit ${toolkit}`,
+      note: `${version.text} ${where}: the Image Factory says that it brings drivers ${lts} (lts) and ${production} (production), toolkit ${toolkit}`,
       ...(extensions === undefined ? {} : { extensions }),
     };
   }
   const why = told?.silent === undefined ? "" : `, as the Image Factory says nothing (${told.silent})`;
   return {
     ...release,
-    drivers: newest,
-    note: `${version.text} is newer than the tables: drivers of v1.${newest.minor}.${newest.to} are assumed (${newest.lts}, ${newest.production})${why}; of a machine's driver only the branch is verified`,
+    drivers: likely,
+    note: `${version.text} ${where}: drivers ${row ? "" : `of v1.${newest.minor}.${newest.to} `}are assumed (${likely.lts}, ${likely.production})${why}; of a machine's driver only the branch is verified`,
     assumed: true,
   };
 }

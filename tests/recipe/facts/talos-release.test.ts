@@ -32,6 +32,9 @@ test.each([
   ["v1.13.9", "580.178.04", "595.91.07", "1.19.1"],
   ["v1.14.0-rc.1", "580.178.04", "595.91.07", "1.19.1"],
   ["v1.14.0", "580.178.04", "595.91.07", "1.19.1"],
+  ["v1.12.12", "580.126.20", "570.211.01", "1.18.2"],
+  ["v1.14.1", "580.178.04", "595.91.07", "1.19.1"],
+  ["v1.14.6", "580.196.07", "595.112.07", "1.19.1"],
 ])("%s brings lts %s, production %s, toolkit %s", (version, lts, production, toolkit) => {
   const release = findRelease(version);
   expect(release?.drivers).toMatchObject({ lts, production, toolkit });
@@ -58,11 +61,22 @@ test("a newer patch release brings what the Image Factory says", () => {
   expect(findRelease("v1.13.9", { ...facts, talosVersion: "v1.13.9" })?.drivers.lts).toBe("580.178.04");
 });
 
+test("of an inferred release the Image Factory's word goes first, and its driver is verified by branch", () => {
+  expect(findRelease("v1.13.10")).toMatchObject({
+    assumed: true,
+    drivers: { lts: "580.178.04", production: "595.91.07" },
+    note: "v1.13.10 is in the tables by inference: drivers are assumed (580.178.04, 595.91.07); of a machine's driver only the branch is verified",
+  });
+  const told = findRelease("v1.14.5", { talosVersion: "v1.14.5", lts: "580.196.07", production: "595.112.07" });
+  expect(told?.drivers).toMatchObject({ lts: "580.196.07", production: "595.112.07", toolkit: "1.19.1" });
+  expect(told).not.toHaveProperty("assumed");
+});
+
 test("a newer patch release of which nobody says anything takes the newest row of its minor, and says so", () => {
   const release = findRelease("v1.12.99");
   expect(release).toMatchObject({ assumed: true, drivers: { lts: "580.126.20" } });
   expect(release?.note).toBe(
-    "v1.12.99 is newer than the tables: drivers of v1.12.11 are assumed (580.126.20, 570.211.01); of a machine's driver only the branch is verified",
+    "v1.12.99 is newer than the tables: drivers of v1.12.12 are assumed (580.126.20, 570.211.01); of a machine's driver only the branch is verified",
   );
   const silent = findRelease("v1.12.99", { talosVersion: "v1.12.99", silent: "ECONNREFUSED" });
   expect(silent?.note).toContain("as the Image Factory says nothing (ECONNREFUSED)");
@@ -70,6 +84,8 @@ test("a newer patch release of which nobody says anything takes the newest row o
 
 test.each([
   ["v1.14.0", "known"],
+  ["v1.14.6", "known"],
+  ["v1.13.10", "newer"],
   ["v1.13.90", "newer"],
   ["v1.14.90", "newer"],
   ["v1.15.0", "unknown"],

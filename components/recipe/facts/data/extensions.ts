@@ -1,7 +1,7 @@
 /**
  * Official extensions by the Talos minors that have them; the Image Factory's name is `siderolabs/` + name.
  * Source: siderolabs/extensions, Makefile (TARGETS and NONFREE_TARGETS) at v1.8.4, v1.9.6, v1.10.9, v1.11.6, v1.12.11,
- * v1.13.9 and v1.14.0-rc.1.
+ * v1.13.9 and v1.14.0-rc.1; qaic (1.14.3) and amd-npu (1.14.6) by the commits in siderolabs/extensions discussions 1303 and 1348.
  */
 
 /** Names that the releases of a range of minors have. */
@@ -69,7 +69,7 @@ export const extensionRows: ExtensionRow[] = [
   {
     from: 14,
     names: words(`
-      harbor-credential-provider hyperv-guest-agent kata-containers-snp
+      amd-npu harbor-credential-provider hyperv-guest-agent kata-containers-snp qaic
     `),
   },
 ];

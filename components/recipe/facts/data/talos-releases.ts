@@ -2,9 +2,14 @@
  * What each Talos release brings: NVIDIA's drivers and container toolkit, containerd, and the Kubernetes releases it runs.
  * A new release is a new line here. Sources:
  * drivers and toolkit: siderolabs/extensions, nvidia-gpu/vars.yaml, read at every tag v1.8.0 to v1.14.0-rc.1, which 1.14.0
- * (2026-09-03) brings unchanged (siderolabs/extensions#1228);
+ * (2026-09-03) brings unchanged (siderolabs/extensions#1228). Later ones by their announcements in siderolabs/extensions, which
+ * list what changed: 1.12.12 (discussion 1236), 1.13.11 (1276), 1.13.12 (1314), 1.14.1 (1254), 1.14.3 (1303) and 1.14.4 (1307)
+ * name no driver, 1.14.6 (1348) names both. Those of 1.13.10, 1.14.2 and 1.14.5 were not to be had: they and what builds on them are
+ * `inferred`. No announcement names a toolkit, so it is that of the release before;
  * containerd: siderolabs/talos, pkg/machinery/constants/constants.go (DefaultContainerdVersion), read at every tag v1.8.0 to
- * v1.13.9, and at v1.14.0-rc.1;
+ * v1.13.9, and at v1.14.0-rc.1; then the announcements: 2.2.7 of 1.12.12 (siderolabs/talos discussion 14250) and 1.13.9 (14072),
+ * unchanged in 1.13.10 (14240), 2.2.10 of 1.13.12 (extensions 1314), 2.3.5 of 1.14.1 (talos 14384), 2.3.7 of 1.14.3 (extensions
+ * 1303), and none in 1.14.6 (extensions 1348);
  * Kubernetes: siderolabs/talos v1.14.0-rc.1, pkg/machinery/compatibility/talos1NN.
  */
 
@@ -20,6 +25,8 @@ export interface DriverRow {
   production: string;
   /** Version of the NVIDIA container toolkit. */
   toolkit: string;
+  /** Concluded from the releases around it: the Factory's word goes before it, and of a driver only the branch is verified. */
+  inferred?: boolean;
 }
 
 /** Drivers of every release that was read, by minor and patch. */
@@ -35,7 +42,7 @@ export const driverRows: DriverRow[] = [
   { minor: 12, from: 2, to: 2, lts: "580.126.09", production: "570.211.01", toolkit: "1.18.1" },
   { minor: 12, from: 3, to: 3, lts: "580.126.09", production: "570.211.01", toolkit: "1.18.2" },
   { minor: 12, from: 4, to: 5, lts: "580.126.16", production: "570.211.01", toolkit: "1.18.2" },
-  { minor: 12, from: 6, to: 11, lts: "580.126.20", production: "570.211.01", toolkit: "1.18.2" },
+  { minor: 12, from: 6, to: 12, lts: "580.126.20", production: "570.211.01", toolkit: "1.18.2" },
   { minor: 13, from: 0, to: 0, lts: "580.126.20", production: "595.58.03", toolkit: "1.19.0" },
   { minor: 13, from: 1, to: 2, lts: "580.159.03", production: "595.71.05", toolkit: "1.19.0" },
   { minor: 13, from: 3, to: 3, lts: "580.159.04", production: "595.71.05", toolkit: "1.19.0" },
@@ -43,7 +50,10 @@ export const driverRows: DriverRow[] = [
   { minor: 13, from: 5, to: 6, lts: "580.167.08", production: "595.71.05", toolkit: "1.19.1" },
   { minor: 13, from: 7, to: 8, lts: "580.173.02", production: "595.71.05", toolkit: "1.19.1" },
   { minor: 13, from: 9, to: 9, lts: "580.178.04", production: "595.91.07", toolkit: "1.19.1" },
-  { minor: 14, from: 0, to: 0, lts: "580.178.04", production: "595.91.07", toolkit: "1.19.1" },
+  { minor: 13, from: 10, to: 12, lts: "580.178.04", production: "595.91.07", toolkit: "1.19.1", inferred: true },
+  { minor: 14, from: 0, to: 1, lts: "580.178.04", production: "595.91.07", toolkit: "1.19.1" },
+  { minor: 14, from: 2, to: 5, lts: "580.178.04", production: "595.91.07", toolkit: "1.19.1", inferred: true },
+  { minor: 14, from: 6, to: 6, lts: "580.196.07", production: "595.112.07", toolkit: "1.19.1" },
 ];
 
 /** One range of patch releases with the same minor of containerd. */
@@ -74,12 +84,12 @@ export const minorRows: MinorRow[] = [
     minor: 12,
     containerd: [
       { from: 0, to: 7, version: "2.1.6" },
-      { from: 8, to: 11, version: "2.2.4" },
+      { from: 8, to: 12, version: "2.2.4" },
     ],
     kubernetes: { from: 30, to: 35 },
   },
-  { minor: 13, containerd: [{ from: 0, to: 9, version: "2.2.3" }], kubernetes: { from: 31, to: 36 } },
-  { minor: 14, containerd: [{ from: 0, to: 0, version: "2.3.3" }], kubernetes: { from: 32, to: 37 } },
+  { minor: 13, containerd: [{ from: 0, to: 12, version: "2.2.3" }], kubernetes: { from: 31, to: 36 } },
+  { minor: 14, containerd: [{ from: 0, to: 6, version: "2.3.3" }], kubernetes: { from: 32, to: 37 } },
 ];
 
 /** Talos minor from which NVIDIA's libraries have the standard layout and devices come by CDI: the `cdi` era. */

@@ -30,7 +30,7 @@ export interface ImagesSpec {
 export interface ReleaseFactsSpec {
   /**
    * Talos release that these facts describe. They have an effect only if the stack, a machine or a pool has this release.
-   * @example `v1.13.10`
+   * @example `v1.14.7`
    */
   talosVersion: string;
   /**
