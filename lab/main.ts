@@ -2,16 +2,18 @@ import * as fs from "node:fs";
 import { timelineMermaid } from "../cli/timeline/mermaid";
 import { timelineSvg } from "../cli/timeline/svg";
 import { fixes } from "../components/diagnosis";
+import { checkCluster, type ClusterSpec, type Finding, InvalidStackError } from "../components/recipe";
 import { type Lab, bringUp } from "./cluster/bring-up";
 import { runCases } from "./node/gpu/run";
 import { renderCases } from "./node/gpu/table";
 import { type LabOptions, parseOptions, usage } from "./options";
 import { runPhases } from "./phases";
-import { type LabReport, renderReport } from "./run/report";
+import { refusalsOf } from "./run/diagnose-lab";
+import { emptyReport, type LabReport, renderReport } from "./run/report";
 import { runStack } from "./run/run-stack";
 import { Session } from "./session/session";
 import { stackConfiguration } from "./run/stack-configuration";
-import { stackNames } from "../stacks/stack-file";
+import { stackNameOf, stackNames } from "../stacks/stack-file";
 
 /** Runs the lab; gives the exit status. */
 async function main(argv: readonly string[]): Promise<number> {
@@ -22,8 +24,11 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   if (options.cases.length > 0) return tryCases(options);
   const stacks = [options.stack, ...options.then].map((stack) => stackConfiguration(stack, options, options.without));
+  // As the preview of a user's own Pulumi would; Pulumi's own host shows it itself.
+  const findings = options.host === "lab" && options.without.length === 0 ? checkCluster(stacks[0]!.spec) : [];
+  if (findings.length > 0) return refuse(options, findings);
   return inSession(async (session) => {
-    const talosReleases = stacks.map(({ spec }) => spec.talosVersion);
+    const talosReleases = [...new Set(stacks.flatMap(({ spec }) => releasesOf(spec)))];
     const lab = { options, session, talosReleases, without: options.without, ...stacks[0]! } as unknown as Lab; // the phases add the rest
     await runPhases(bringUp, lab);
     const report = await runStack(lab, stacks.slice(1));
@@ -33,6 +38,20 @@ async function main(argv: readonly string[]): Promise<number> {
     return report.ok ? 0 : 1;
   });
 }
+
+/** A stack that the checks refuse ends with what they say: no machine of it would come up. */
+function refuse({ json, stack }: LabOptions, findings: Finding[]): number {
+  console.error(new InvalidStackError([...findings]).message);
+  const report = { ...emptyReport(stackNameOf(stack), false), failures: refusalsOf(findings) };
+  if (json) process.stdout.write(`${JSON.stringify(report)}\n`);
+  return 1;
+}
+
+/** Every Talos release that a stack or a machine of it is to run. */
+const releasesOf = ({ talosVersion, machines }: ClusterSpec): string[] => [
+  talosVersion,
+  ...Object.values(machines).flatMap((machine) => machine.talosVersion ?? []),
+];
 
 /** Runs something in a session that is closed however it ends; stopped by a signal, its status is the signal's. */
 async function inSession(run: (session: Session) => Promise<number>): Promise<number> {

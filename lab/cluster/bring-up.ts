@@ -1,11 +1,12 @@
 import * as fs from "node:fs";
 import { planCluster, type ClusterSpec, type MachineSpec } from "../../components/recipe";
+import { releaseInTables } from "../../components/recipe/facts/talos-release";
 import { chartFolder, isLabChart } from "../charts";
 import { type ChartRepository, serveCharts } from "../charts/repository";
 import type { FixId } from "../../components/diagnosis";
 import { type ControlPlane, startControlPlane } from "../controlplane";
 import { makeExistingCluster, type ExistingCluster } from "./existing-cluster";
-import { startFactory, type Factory } from "../factory";
+import { driversOf, knownVersions, startFactory, type Factory } from "../factory";
 import { assertInstalled, neededPlugins } from "./installed-plugins";
 import { leadAddresses } from "./led-addresses";
 import { repository } from "../../stacks/stack-file";
@@ -31,7 +32,7 @@ export interface Lab {
   /** Configuration of the stack, by key. */
   config: Record<string, unknown>;
   spec: ClusterSpec;
-  /** Talos releases of the stack and of what it becomes. */
+  /** Talos releases of the stack and of its machines, and of what it becomes. */
   talosReleases: readonly string[];
   /** Fixes that the stack's plan lacks; a repair takes them back. */
   without: FixId[];
@@ -99,15 +100,23 @@ async function bringControlPlane(lab: Lab): Promise<string> {
   return lab.controlPlane.server;
 }
 
+/** The Factory makes the releases that the stack has, too, and says of which it made up the drivers. */
 async function bringFactory(lab: Lab): Promise<string> {
-  lab.factory = await startFactory();
+  lab.factory = await startFactory({ versions: [...new Set([...knownVersions(), ...lab.talosReleases])] });
   lab.session.onClose(() => lab.factory.close());
   // The stack's program asks the Factory of a release that the tables do not have; a test may lead it elsewhere.
   if (process.env.TALOS_GPU_FACTORY === undefined) {
     process.env.TALOS_GPU_FACTORY = lab.factory.url;
     lab.session.onClose(() => void delete process.env.TALOS_GPU_FACTORY);
   }
-  return lab.factory.url;
+  const assumed = lab.talosReleases.filter((release) => releaseInTables(release) === "newer");
+  return [lab.factory.url, ...assumed.map(assumedDrivers)].join("; ");
+}
+
+/** A release that the tables do not have for certain: what the lab's Factory puts into its image. */
+function assumedDrivers(release: string): string {
+  const { lts, production } = driversOf(release)!;
+  return `assumes that ${release} brings drivers ${lts} (lts) and ${production} (production)`;
 }
 
 /** The stack's own chart is fetched at once: a lab without a way to it should say so before it begins. */

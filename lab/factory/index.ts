@@ -5,7 +5,7 @@ import { knownVersions } from "./releases";
 import { readSchematic, type Schematic } from "./schematic";
 
 export { InvalidSchematic, readSchematic, type Schematic } from "./schematic";
-export { knownVersions, officialExtensions, type Extension } from "./releases";
+export { driversOf, knownVersions, officialExtensions, type Extension } from "./releases";
 
 /** What a lab's Image Factory offers. */
 export interface FactoryOptions {

@@ -106,12 +106,19 @@ export function knownVersions(): string[] {
     ]);
 }
 
+/**
+ * Drivers of a Talos release (with its `v`). One newer than all rows of its minor brings what the last of them does.
+ * Undefined where the minor has none.
+ */
+export function driversOf(talosVersion: string): DriverRow | undefined {
+  const { minor, patch } = new semver.SemVer(talosVersion);
+  return allRows.findLast((row) => row.minor === minor && row.from <= patch);
+}
+
 /** Official extensions of a Talos release (with its `v`), by name. */
 export function officialExtensions(talosVersion: string): Extension[] {
-  const { minor, patch } = new semver.SemVer(talosVersion);
-  // A release newer than the last one read of its minor brings at least that one's drivers.
-  const rows = allRows.filter((row) => row.minor === minor && row.from <= patch);
-  const drivers = rows.at(-1);
+  const { minor } = new semver.SemVer(talosVersion);
+  const drivers = driversOf(talosVersion);
   return extensionRows
     .filter((row) => row.from <= minor && minor <= (row.to ?? Infinity))
     .flatMap((row) => row.names)

@@ -1,6 +1,7 @@
 import { type Difference, differences } from "../../components/diagnosis/unlike/index";
 import { diagnose, fixes } from "../../components/diagnosis";
-import { checkCluster, planCluster } from "../../components/recipe";
+import { checkCluster, type Finding, planCluster } from "../../components/recipe";
+import { askFactory } from "../../components/release-facts";
 import { observe } from "../../cli/doctor/observe/observe";
 import type { Lab } from "../cluster/bring-up";
 import type { Say } from "../phases";
@@ -34,7 +35,7 @@ export async function diagnoseLab(
   failed: boolean,
   say: Say,
 ): Promise<Examined> {
-  const refused = refusals(lab);
+  const refused = refusalsOf(checkCluster({ ...lab.spec, ...(await askFactory(lab.spec)) }));
   if (refused.length > 0) return { unlike: [], failures: refused, explained: true };
   const addresses = Object.entries(lab.spec.machines).map(([name, { address }]) => [name, address]);
   const { observations, unseen } = await observe(
@@ -66,9 +67,9 @@ export async function diagnoseLab(
   return { unlike, failures: [unknown], explained: false };
 }
 
-/** What the checks say of the stack, each with the fix that it is about: a refused stack never reached the cluster. */
-function refusals({ spec }: Lab): FailureReport[] {
-  return checkCluster(spec).map(({ check, field, problem, why, remedy }) => ({
+/** What the checks say of a stack, each with the fix that it is about: a refused stack never reached the cluster. */
+export function refusalsOf(findings: readonly Finding[]): FailureReport[] {
+  return findings.map(({ check, field, problem, why, remedy }) => ({
     fix: fixes.find((fix) => fix.check === check)?.id ?? "unknown",
     symptom: `${field}: ${problem}`,
     cause: why,
