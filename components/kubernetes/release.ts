@@ -25,9 +25,8 @@ export function gpuRelease(
       // Fixed, so that `helm` and a reader of the cluster find it under the chart's own name.
       name: recipe.name,
       namespace: recipe.namespace,
-      chart: recipe.chart,
+      ...chartOf(recipe),
       version: recipe.version,
-      repositoryOpts: { repo: recipe.repository },
       values: recipe.values,
       timeout: limit,
       cleanupOnFail: true,
@@ -44,6 +43,15 @@ export function gpuRelease(
     }),
   );
 }
+
+/** Helm takes a chart of a registry by its reference, and one of a repository by its name (helm, pkg/action/install.go, LocateChart). */
+const chartOf = ({
+  chart,
+  repository,
+}: ReleaseRecipe): Pick<k8s.helm.v3.ReleaseArgs, "repositoryOpts"> & { chart: string } =>
+  repository.startsWith("oci://")
+    ? { chart: `${repository}/${chart}` }
+    : { chart, repositoryOpts: { repo: repository } };
 
 /**
  * Whether Helm has to put the chart's objects in the place of those that are there (`--force`, pkg/kube/client.go,

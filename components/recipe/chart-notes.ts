@@ -2,7 +2,7 @@ import * as semver from "semver";
 import { judgesOf, judgeValues } from "./facts/chart";
 import { eraOf } from "./facts/talos-release";
 import { valueAt } from "./machine/user-patches";
-import type { ClusterSpec } from "./stack/spec/index";
+import type { ClusterSpec, MachineSpec } from "./stack/spec/index";
 
 /** Which releases of a chart judge the values of one that is not in the tables, and what a release is known for. */
 export function chartNotes(spec: ClusterSpec): string[] {
@@ -30,7 +30,28 @@ export function chartNotes(spec: ClusterSpec): string[] {
         : []),
     ];
   });
-  return [...ofCharts, ...withoutCdi(spec)];
+  return [...ofCharts, ...withoutCdi(spec), ...withoutDiscovery(spec)];
+}
+
+/** The label by which the operator finds a GPU node (gpu-operator v26.7.0, controllers/state_manager.go, gpuNodeLabels). */
+const featureLabel = /^feature\.node\.kubernetes\.io\/pci-(10de|0302_10de|0300_10de)\.present$/;
+
+/** Whether every machine with a card says that label itself. */
+export function labelledByHand(machines: Pick<MachineSpec, "labels" | "gpus">[]): boolean {
+  return machines
+    .filter(({ gpus = [] }) => gpus.length > 0)
+    .every(({ labels = {} }) =>
+      Object.entries(labels).some(([key, value]) => featureLabel.test(key) && value === "true"),
+    );
+}
+
+function withoutDiscovery({ gpuOperator, machines }: ClusterSpec): string[] {
+  const isOff = String(valueAt(gpuOperator?.values, "nfd", "enabled")) === "false";
+  return !isOff || labelledByHand(Object.values(machines))
+    ? []
+    : [
+        "gpuOperator.values.nfd.enabled: the cluster's own Node Feature Discovery must run on every GPU machine and set feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present there; without one of them the operator places no operand",
+      ];
 }
 
 /**

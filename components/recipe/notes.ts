@@ -30,6 +30,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
       : []),
     ...bootNotes(spec),
     ...cardNotes(facts),
+    ...unlikeCards(facts),
     ...powerNotes(facts),
     ...chartNotes(asRelease(spec)).map((note) => externalNote(spec, note)),
     ...externalNotes(
@@ -75,6 +76,17 @@ function cardNotes(facts: MachineFacts[]): string[] {
           ]
         : [],
     ),
+  );
+}
+
+/** A request for a GPU is one for any of the machine's. */
+function unlikeCards(facts: MachineFacts[]): string[] {
+  return facts.flatMap(({ name, cards }) =>
+    cards.length < 2
+      ? []
+      : [
+          `machines.${name}.gpus: a pod that requests a GPU there gets any of its cards (${cards.map(({ model }) => model).join(", ")}): Kubernetes does not tell them apart`,
+        ],
   );
 }
 

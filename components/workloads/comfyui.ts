@@ -50,6 +50,7 @@ function pod(
   return {
     runtimeClassName: classNamed(args.runtimeClassName),
     tolerations: podTolerations(args.tolerations),
+    ...(args.nodeSelector === undefined ? {} : { nodeSelector: args.nodeSelector }),
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     containers: [

@@ -61,6 +61,7 @@ function pod(
   return {
     runtimeClassName: classNamed(args.runtimeClassName),
     tolerations: podTolerations(args.tolerations),
+    ...(args.nodeSelector === undefined ? {} : { nodeSelector: args.nodeSelector }),
     automountServiceAccountToken: false,
     enableServiceLinks: false, // the Service's OLLAMA_PORT would be taken for a setting of the server
     terminationGracePeriodSeconds: 60,

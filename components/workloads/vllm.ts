@@ -53,6 +53,7 @@ function pod(
   return {
     runtimeClassName: classNamed(args.runtimeClassName),
     tolerations: podTolerations(args.tolerations),
+    ...(args.nodeSelector === undefined ? {} : { nodeSelector: args.nodeSelector }),
     automountServiceAccountToken: false,
     enableServiceLinks: false, // the Service's VLLM_PORT would be taken for a setting of the server
     containers: [

@@ -14,8 +14,12 @@ import { written } from "./releases";
 export interface ChartRepository {
   /** Where a repository of the real world is in the lab, e.g. `https://nvidia.github.io/k8s-device-plugin`. */
   addressOf(repository: string): string;
-  /** Adds a release to the index, so that a stack with a newer one than the lab knows gets the nearest one under its name. */
-  offer(chart: string, version: string): void;
+  /**
+   * Adds a release to the index, so that a stack with a newer one than the lab knows gets the nearest one under its name.
+   *
+   * @param repository where the chart is said to be, an OCI folder as well, which is served by an index here. Default: its own.
+   */
+  offer(chart: string, version: string, repository?: string): void;
   close(): Promise<void>;
 }
 
@@ -33,6 +37,11 @@ export interface ChartRepositoryOptions {
  */
 export async function serveCharts({ dir, helm }: ChartRepositoryOptions): Promise<ChartRepository> {
   const offered = new Set<string>();
+  const homes = new Map<string, LabChart>(
+    Object.keys(chartRepositories)
+      .filter(isLabChart)
+      .map((chart) => [pathOf(chartRepositories[chart]), chart]),
+  );
   /** By file. Helm fetches the archive at every preview and update. */
   const packed = new Map<string, Promise<Buffer>>();
   const server = createServer((request, response) => {
@@ -43,11 +52,9 @@ export async function serveCharts({ dir, helm }: ChartRepositoryOptions): Promis
   });
 
   async function answer({ url = "" }: IncomingMessage): Promise<string | Buffer | undefined> {
-    const chart = Object.keys(chartRepositories)
-      .filter(isLabChart)
-      .find((name) => url.startsWith(`${pathOf(chartRepositories[name])}/`));
+    const slash = url.lastIndexOf("/");
+    const [chart, file] = [homes.get(url.slice(0, slash)), url.slice(slash + 1)];
     if (chart === undefined) return undefined;
-    const file = url.slice(pathOf(chartRepositories[chart]).length + 1);
     if (file === "index.yaml") return index(chart);
     const version = releases(chart).find((release) => file === archive(chart, release));
     if (version === undefined) return undefined;
@@ -93,7 +100,8 @@ export async function serveCharts({ dir, helm }: ChartRepositoryOptions): Promis
   const { port } = server.address() as AddressInfo;
   return {
     addressOf: (repository) => `http://127.0.0.1:${port}${pathOf(repository)}`,
-    offer: (chart, version) => {
+    offer: (chart, version, repository) => {
+      if (isLabChart(chart) && repository !== undefined) homes.set(pathOf(repository), chart);
       const release = semver.parse(version)?.version;
       if (isLabChart(chart) && release !== undefined) offered.add(`${chart} ${written(chart, release)}`);
     },

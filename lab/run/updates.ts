@@ -113,10 +113,13 @@ export async function servePlugins(lab: Lab, directory = programFolder(lab)): Pr
       new KubernetesProvider({
         helm: tools.helm,
         ...(lab.charts === undefined ? {} : { found }),
-        charts: (repository, chart, version) => {
-          lab.charts?.offer(chart, version);
-          const address = lab.charts?.addressOf(repository) ?? repository;
-          return [chart, "--repo", address, ...(version === "" ? [] : ["--version", version])];
+        charts: (repository, reference, version) => {
+          const wanted = version === "" ? [] : ["--version", version];
+          const [, folder = repository, chart = reference] = /^(oci:\/\/.+)\/([^/]+)$/.exec(reference) ?? [];
+          if (lab.charts === undefined)
+            return folder === repository ? [chart, "--repo", repository, ...wanted] : [reference, ...wanted];
+          lab.charts.offer(chart, version, folder);
+          return [chart, "--repo", lab.charts.addressOf(folder), ...wanted];
         },
       }),
     command: () => new CommandProvider({ directory, environment: commandEnvironment(lab) }),

@@ -87,3 +87,20 @@ test("MIG on one machine beside whole cards on another", () => {
   expect(notes).toContainEqual(expect.stringContaining("home-1: no card with MIG"));
   expect(planCluster(validStack("mig-disabled")).machines[0]?.allocatable).toEqual({ "nvidia.com/gpu": 2 });
 });
+
+test("a chart comes from where the stack says, and pods may have several slices", () => {
+  const plan = planCluster(validStack("mirrored"));
+  const { release } = plan.kubernetes;
+  expect(release).toMatchObject({
+    chart: "nvidia-device-plugin",
+    repository: "oci://ghcr.io/home-operations/charts-mirror",
+  });
+  expect(plan.kubernetes.sharingConfig).toContain("failRequestsGreaterThanOne: false");
+  expect(plan.machines.map(({ name, driverVersion }) => [name, driverVersion])).toEqual([
+    ["large", "595.112.07"],
+    ["small", "580.196.07"],
+  ]);
+  const other = planCluster(validStack("own-discovery"));
+  expect(other.kubernetes.release.repository).toBe("https://charts.example.org/nvidia");
+  expect(other.notes.filter((note) => /any of its cards|own Node Feature Discovery/.test(note))).toHaveLength(2);
+});

@@ -1,4 +1,5 @@
 import type { Check, CheckedMachine } from "./check";
+import { gpuRequests } from "../stack/workloads";
 import { mayMatch } from "./placement";
 
 /** A node selector fits a GPU machine. */
@@ -7,12 +8,12 @@ export const podNodeSelector: Check = {
   source: "Kubernetes: a pod whose node selector fits no node stays Pending",
   find: ({ spec, gpuMachines }) => {
     if (gpuMachines.length === 0) return [];
-    return Object.entries(spec.workloads?.pods ?? {}).flatMap(([pod, { nodeSelector }]) => {
+    return gpuRequests(spec).flatMap(({ field, nodeSelector }) => {
       const wrong = unmet(nodeSelector ?? {}, gpuMachines);
       if (!wrong) return [];
       return [
         {
-          field: `workloads.pods.${pod}.nodeSelector.${wrong[0]}`,
+          field: `${field}.nodeSelector.${wrong[0]}`,
           problem: `no GPU machine of the stack has ${wrong[0]}=${wrong[1]}`,
           why: "the pod fits no node and stays Pending for ever",
           remedy:

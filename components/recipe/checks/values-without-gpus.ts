@@ -1,3 +1,4 @@
+import { labelledByHand } from "../chart-notes";
 import { valueAt } from "../machine/user-patches";
 import { profileName } from "../facts/sharing";
 import type { Check, CheckContext, Complaint } from "./check";
@@ -17,14 +18,6 @@ interface Barren {
 
 const splits = ({ spec }: CheckContext): boolean =>
   spec.sharing?.mig !== undefined && profileName(spec.sharing.mig.profile) !== "disabled";
-
-/** The label by which the operator finds a GPU node (gpu-operator v26.7.0, controllers/state_manager.go, gpuNodeLabels). */
-const featureLabel = /^feature\.node\.kubernetes\.io\/pci-(10de|0302_10de|0300_10de)\.present$/;
-
-const labelledByHand = ({ gpuMachines }: CheckContext): boolean =>
-  gpuMachines.every(({ spec }) =>
-    Object.entries(spec.labels ?? {}).some(([key, value]) => featureLabel.test(key) && value === "true"),
-  );
 
 const operatorRows: Barren[] = [
   {
@@ -57,19 +50,10 @@ const operatorRows: Barren[] = [
     problem: "needs the operator's container toolkit, whose container holds the NRI plugin",
     why: "on Talos the toolkit is in the image, so the operator's toolkit is off: charts from v26.7 on refuse this value, and older ones start operator pods that never see a card",
   },
-  {
-    path: "nfd.enabled",
-    is: false,
-    when: (context) => !labelledByHand(context),
-    problem: "turns Node Feature Discovery off",
-    why: "the operator finds GPU nodes by its labels alone: without them no operand is placed anywhere",
-    remedy:
-      'leave it out; where a Node Feature Discovery of your own runs, say so with machines.<name>.labels: feature.node.kubernetes.io/pci-10de.present: "true"',
-  },
   ...["worker", "master"].map((part) => ({
     path: `node-feature-discovery.${part}.enable`,
     is: false,
-    when: (context: CheckContext) => !labelledByHand(context),
+    when: ({ spec }: CheckContext) => !labelledByHand(Object.values(spec.machines)),
     problem: `turns Node Feature Discovery's ${part} off`,
     why: "the operator finds GPU nodes by its labels alone: without them no operand is placed anywhere",
   })),

@@ -8,7 +8,7 @@ import {
 } from "./data/chips";
 import { cardAliases, cards, type Card, type CardFamily } from "./data/cards";
 import { migOfListedCards } from "./data/mig";
-import { listedChips } from "./pci-cards";
+import { listedChips, namesOfDevice } from "./pci-cards";
 import type { GpuSpec } from "../stack/spec/index";
 
 /** A model without vendor, family, case and punctuation. */
@@ -82,12 +82,26 @@ const additions: [addition: RegExp, replacement: string][] = [
 /**
  * The card of a model name, in any spelling that a driver prints, with or without vendor and family; undefined when the
  * tables lack it. A size of memory at the end says nothing of the architecture, so it may be there or not, save where cards
- * with MIG come in several.
+ * with MIG come in several. A PCI ID as `lspci -nn` prints it (`10de:1b06`) stands for its card.
  */
 export function findCard(model: string): Card | undefined {
+  const device = /^\s*(?:0x)?10de[:-](?:0x)?([0-9a-f]{4})\s*$/i.exec(model)?.[1];
+  if (device !== undefined) return cardOfDevice(device.toLowerCase());
   const name = normalize(model);
   if (name.length > 80) return undefined;
   return lookUp(name) ?? withoutMemory(name);
+}
+
+/** What holds for all cards of a device ID, whose names differ in memory or in cooling. */
+function cardOfDevice(id: string): Card | undefined {
+  const found = [...new Set(namesOfDevice(id).flatMap((name) => lookUp(normalize(name)) ?? []))];
+  const [first, ...others] = found;
+  if (first === undefined || others.length === 0) return first;
+  const { memoryMiB, power: _power, ...alike } = first;
+  return {
+    ...alike,
+    ...(memoryMiB !== undefined && others.every((card) => card.memoryMiB === memoryMiB) ? { memoryMiB } : {}),
+  };
 }
 
 function lookUp(name: string): Card | undefined {

@@ -136,14 +136,14 @@ export function sharingConfigName(config: string): string {
 
 /**
  * The device plugin's configuration for sharing; undefined without. A request for more than one replica is refused by the
- * kubelet, as it would not get more of the card. Source: k8s-device-plugin, README, "Shared Access to GPUs".
+ * kubelet, as it would not get more of the card, unless the stack says otherwise. Source: k8s-device-plugin, README, "Shared Access to GPUs".
  */
 export function sharingConfig(sharing: SharingSpec | undefined): string | undefined {
   if (!sharing?.timeSlicing) return undefined;
-  const { replicas, renameByDefault = false } = sharing.timeSlicing;
+  const { replicas, renameByDefault = false, failRequestsGreaterThanOne = true } = sharing.timeSlicing;
   const resources = [{ name: gpuResource, replicas }];
   return stringify({
     version: "v1",
-    sharing: { timeSlicing: { renameByDefault, failRequestsGreaterThanOne: true, resources } },
+    sharing: { timeSlicing: { renameByDefault, failRequestsGreaterThanOne, resources } },
   });
 }

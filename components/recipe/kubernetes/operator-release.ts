@@ -4,7 +4,7 @@ import type { ClusterSpec, GpuOperatorSpec } from "../stack/spec/index";
 import { everyMachineIsTainted, withControlPlane } from "../machine/taints";
 import type { PodToleration, ReleaseRecipe } from "../types";
 import { discoveryTolerations } from "./discovery";
-import { mergeValues, type ChartInput } from "./values";
+import { mergeValues, repositoryOf, type ChartInput } from "./values";
 
 /**
  * The GPU Operator's release. Talos brings driver and toolkit, so the operator must not.
@@ -26,7 +26,7 @@ export function operatorRelease(
     name: operator.takeOver ?? "gpu-operator",
     namespace: operator.namespace ?? "gpu-operator",
     chart: "gpu-operator",
-    repository: "https://helm.ngc.nvidia.com/nvidia",
+    repository: repositoryOf(operator.repository, "gpu-operator") ?? "https://helm.ngc.nvidia.com/nvidia",
     version: operator.version.startsWith("v") ? operator.version : `v${operator.version}`,
     values: operator.takeOver === undefined ? mergeValues(ours, operator.values) : (operator.values ?? {}),
   };

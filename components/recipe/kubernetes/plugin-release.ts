@@ -2,7 +2,7 @@ import type { ClusterSpec, DevicePluginSpec } from "../stack/spec/index";
 import type { Era, PodToleration, ReleaseRecipe } from "../types";
 import { valueAt } from "../machine/user-patches";
 import { discoveryTolerations, pluginDiscovers } from "./discovery";
-import { mergeValues } from "./values";
+import { mergeValues, repositoryOf } from "./values";
 import { isMapping } from "../mapping";
 
 /** Device list strategies in a value of the chart, which takes them as one text; whoever writes a list is understood too. */
@@ -43,7 +43,7 @@ export function pluginRelease(
     name: plugin.takeOver ?? "nvidia-device-plugin",
     namespace: plugin.namespace ?? "nvidia-device-plugin",
     chart: "nvidia-device-plugin",
-    repository: "https://nvidia.github.io/k8s-device-plugin",
+    repository: repositoryOf(plugin.repository, "nvidia-device-plugin") ?? "https://nvidia.github.io/k8s-device-plugin",
     version: plugin.version.replace(/^v/, ""),
     values: plugin.takeOver === undefined ? mergeValues(ours, plugin.values) : (plugin.values ?? {}),
   };

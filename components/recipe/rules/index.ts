@@ -174,6 +174,16 @@ export const serverUrl = withPattern(
   ),
 );
 
+/** Where Helm finds a chart: a repository with an index, or a folder of an OCI registry. */
+export const chartRepository = withPattern(
+  /^(?:[hH][tT][tT][pP][sS]?|oci):\/\//,
+  flawRule(
+    (text) => urlFlaw(text, ["https", "http", "oci"]),
+    "Helm looks there for the chart",
+    "write it with its scheme, e.g. `https://charts.example.org` or `oci://registry.example.org/charts`",
+  ),
+);
+
 /** URL of a server within the cluster. */
 export const otherServer = flawRule(
   (text) => urlFlaw(text, ["http", "https"]),

@@ -90,6 +90,7 @@ const pool = z.strictObject({
 const release = z.strictObject({
   version: text,
   namespace: namespace.optional(),
+  repository: ruled(rules.chartRepository).optional(),
   values: values.optional(),
   takeOver: ruled(rules.objectName).optional(),
   handBack: z.boolean().optional(),
@@ -119,7 +120,13 @@ const external = z.strictObject({
 });
 
 const sharing = z.strictObject({
-  timeSlicing: z.strictObject({ replicas, renameByDefault: z.boolean().optional() }).optional(),
+  timeSlicing: z
+    .strictObject({
+      replicas,
+      renameByDefault: z.boolean().optional(),
+      failRequestsGreaterThanOne: z.boolean().optional(),
+    })
+    .optional(),
   mps: z.strictObject({ replicas }).optional(),
   mig: z.strictObject({ strategy: z.enum(MigStrategy), profile: text }).optional(),
 });

@@ -37,6 +37,8 @@ test.each([
   ["rtx 5070 ti", "Blackwell", "12.0", "0300_10de"],
   ["RTX PRO 6000", "Blackwell", "12.0", "0300_10de"],
   ["GB10", "Blackwell", "12.1", "0300_10de"],
+  ["10de:1b06", "Pascal", "6.1", "0300_10de"],
+  ["10DE:2C05", "Blackwell", "12.0", "0300_10de"],
 ])("%s is %s, %s, %s", (model, architecture, computeCapability, pciDevice) => {
   expect(card(model)).toMatchObject({ architecture, computeCapability, pciDevice });
 });

@@ -15,7 +15,8 @@ export type GpuArchitecture = (typeof GpuArchitecture)[keyof typeof GpuArchitect
 /** A kind of card in a machine. */
 export interface GpuSpec {
   /**
-   * Name as `nvidia-smi -L` prints it, with or without vendor and family, e.g. `NVIDIA H100 NVL`.
+   * Name as `nvidia-smi -L` prints it, with or without vendor and family, e.g. `NVIDIA H100 NVL`, or PCI ID as `lspci -nn` prints it,
+   * e.g. `10de:1b06`.
    * @example `RTX 5070 Ti`
    */
   model: string;

@@ -12,6 +12,13 @@ export interface GpuOperatorSpec {
    */
   namespace?: string;
   /**
+   * Chart repository, such as a mirror: `https://…` of one with an index, or `oci://…` of the folder in which the chart is. Images
+   * come from where the chart's values say (`operator.repository` and others).
+   * @default `https://helm.ngc.nvidia.com/nvidia`
+   * @example `oci://registry.example.org/charts`
+   */
+  repository?: string;
+  /**
    * Further chart values, merged over ours. A value that the chart does not have is refused.
    * @default none
    * @example `{ dcgmExporter: { enabled: false } }`
@@ -50,6 +57,13 @@ export interface DevicePluginSpec {
    * @example `kube-system`
    */
   namespace?: string;
+  /**
+   * Chart repository, such as a mirror: `https://…` of one with an index, or `oci://…` of the folder in which the chart is. The image
+   * comes from where the chart's values say (`image.repository`).
+   * @default `https://nvidia.github.io/k8s-device-plugin`
+   * @example `oci://ghcr.io/home-operations/charts-mirror`
+   */
+  repository?: string;
   /**
    * Further chart values, merged over ours. A value that the chart does not have is refused.
    * @default none

@@ -16,6 +16,13 @@ export interface TimeSlicingSpec {
    * @example `true`
    */
   renameByDefault?: boolean;
+  /**
+   * Refuse a pod that requests more than one slice. `false` lets it have several, which are no more of a card than one, and may be
+   * slices of several cards.
+   * @default `true`
+   * @example `false`
+   */
+  failRequestsGreaterThanOne?: boolean;
 }
 
 /** GPU sharing by MPS, which the preview refuses. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import * as rules from "../../rules";
-import { count, image, namespace, objectName, quantity, ruled, text } from "../notation";
+import { count, image, labels, namespace, objectName, quantity, ruled, text } from "../notation";
 import type { WorkloadsSpec } from "../spec/index";
 
 /** What a workload says of the GPUs that it requests. */
@@ -66,6 +66,7 @@ export const gpuServer = {
   storageClass: objectName.optional(),
   gpus: count.optional(),
   migProfile: migProfile.optional(),
+  nodeSelector: labels.optional(),
   namespace: namespace.optional(),
 };
 

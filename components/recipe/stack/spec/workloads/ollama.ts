@@ -55,6 +55,13 @@ export interface OllamaSpec {
    */
   gpus?: number;
   /**
+   * Labels of the machines that it may run on, such as `labels` of a machine. A volume that belongs to a machine, as one of a local
+   * path does, keeps it there.
+   * @default any GPU machine
+   * @example `{ card: large }`
+   */
+  nodeSelector?: Record<string, string>;
+  /**
    * With mixed MIG, the profile of the devices that it requests.
    * @default whole cards where a machine offers some, else the smallest devices
    * @example `1g.12gb`
