@@ -31,6 +31,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
     ...bootNotes(spec),
     ...cardNotes(facts),
     ...unlikeCards(facts),
+    ...sparkNotes(facts),
     ...powerNotes(facts),
     ...chartNotes(asRelease(spec)).map((note) => externalNote(spec, note)),
     ...externalNotes(
@@ -76,6 +77,17 @@ function cardNotes(facts: MachineFacts[]): string[] {
           ]
         : [],
     ),
+  );
+}
+
+/** Which modules run the GB10 is told in two ways: see data/cards.ts. */
+function sparkNotes(facts: MachineFacts[]): string[] {
+  return facts.flatMap(({ name, cards, flavour }) =>
+    cards.some(({ family }) => family === "spark")
+      ? [
+          `machines.${name}.gpus: not tried by us on a GB10; Talos' documentation names the proprietary modules for it, and elsewhere those of driver 580.173.02 ended with Xid 169 where the open ones ran; if the card does not come up with the ${flavour} ones (talosctl dmesg), set machines.${name}.driver.flavour: ${flavour === "open" ? "proprietary" : "open"}`,
+        ]
+      : [],
   );
 }
 

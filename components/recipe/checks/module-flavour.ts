@@ -5,7 +5,7 @@ import type { Check } from "./check";
 export const moduleFlavour: Check = {
   id: "module-flavour",
   source:
-    'NVIDIA driver 580 README, "Open Linux Kernel Modules"; cozystack#3563; talos#13019 (GB10); NVIDIA, "Transitions Fully Towards Open-Source GPU Kernel Modules" (GH200)',
+    'NVIDIA driver 580 README, "Open Linux Kernel Modules"; cozystack#3563; NVIDIA, "Transitions Fully Towards Open-Source GPU Kernel Modules" (GH200)',
   find: ({ spec, gpuMachines }) =>
     gpuMachines.flatMap((machine) => {
       // Cards that no flavour has in common are the business of mixed-cards.
@@ -19,13 +19,11 @@ export const moduleFlavour: Check = {
       if (!card) return [];
       const needed = flavoursOf(card).join(" or ");
       const reason =
-        card.family === "spark"
-          ? "Talos runs this card with the proprietary modules only"
-          : machine.flavour === "open"
-            ? "the open modules need a processor on the card that came with Turing: they load, and find no devices"
-            : card.flavours !== undefined
-              ? "NVIDIA supports this card with the open modules only"
-              : "the proprietary modules load but find no devices: NVIDIA drives this architecture with the open ones only";
+        machine.flavour === "open"
+          ? "the open modules need a processor on the card that came with Turing: they load, and find no devices"
+          : card.flavours !== undefined
+            ? "NVIDIA supports this card with the open modules only"
+            : "the proprietary modules load but find no devices: NVIDIA drives this architecture with the open ones only";
       return [
         {
           field: spec.driver?.flavour === machine.flavour ? "driver.flavour" : `${machine.field}.extensions`,

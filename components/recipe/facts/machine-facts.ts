@@ -94,5 +94,5 @@ function defaultFlavour(cards: Card[], driver: string | undefined): ModuleFlavou
       (card) =>
         flavoursOf(card).includes(flavour) && !(flavour === "open" && driver && openModulesRefuse(card, driver)),
     );
-  return !usable("open") && usable("proprietary") ? "proprietary" : "open";
+  return cards.flatMap(flavoursOf).find(usable) ?? "open";
 }

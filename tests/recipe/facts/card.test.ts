@@ -136,7 +136,7 @@ test.each([
   ["GTX 1060", ["proprietary"]],
   ["RTX 3090", ["open", "proprietary"]],
   ["RTX 5090", ["open"]],
-  ["GB10", ["proprietary"]],
+  ["GB10", ["proprietary", "open"]],
 ])("%s runs with %j", (model, flavours) => expect(flavoursOf(card(model))).toEqual(flavours));
 
 test.each([

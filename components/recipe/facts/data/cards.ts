@@ -211,9 +211,15 @@ export const cards: Card[] = [
   ]),
   ...line(datacenter(blackwell, "10.0"), false, [["B200", 183359, board(1000), { mig: "B200" }]]),
   // DGX Spark: Talos' own documentation names the proprietary modules and `arm64.nobti` (talos#13019), against NVIDIA's
-  // README for Blackwell. CUDA 12.9 was the first to know 12.1; the first driver for it is of branch 580.
+  // README for Blackwell; elsewhere the proprietary ones of 580.173.02 failed where the open ones ran (Start9Labs/start-technologies
+  // pull request 3693), so both are let be. CUDA 12.9 was the first to know 12.1; the first driver for it is of branch 580.
   ...line({ architecture: "Blackwell", computeCapability: "12.1", family: "spark" }, true, [
-    ["GB10", 122572, undefined, { flavours: ["proprietary"], minDriver: "580.65.06", kernelArgs: ["arm64.nobti"] }],
+    [
+      "GB10",
+      122572,
+      undefined,
+      { flavours: ["proprietary", "open"], minDriver: "580.65.06", kernelArgs: ["arm64.nobti"] },
+    ],
   ]),
 ];
 
