@@ -2,6 +2,7 @@ import { effectsOf, partsOf, cudaOfDriver, type Finding, type MachineEffect, typ
 import type { MachineRecipe } from "../../components/recipe";
 import { externalOf } from "../../components/recipe/outside/external";
 import { upgradeTimeouts } from "../../components/recipe/effect";
+import { imagesOf } from "./images";
 import { upgradeStages } from "../../components/recipe/machine/order";
 import { configurationDifference, fieldChanges, redacted, type FieldChange } from "./differences";
 
@@ -34,6 +35,8 @@ export interface Comparison {
   machines: MachineComparison[];
   /** Helm release, as text, before and after. */
   release: { before?: string; after: string };
+  /** Images that machines pull besides those of the chart, for a mirror. */
+  images: string[];
   /** Values of the release that are not as before. */
   valueChanges: FieldChange[];
   /** What cannot be used meanwhile, and for how long. */
@@ -77,6 +80,7 @@ export function compare(stack: string, base: string | undefined, before: Side | 
       ...(before === undefined ? {} : { before: releaseText(before.plan) }),
       after: releaseText(after.plan),
     },
+    images: imagesOf(after.plan),
     valueChanges: before === undefined ? [] : fieldChanges(redacted(was?.values ?? {}), redacted(release.values)),
     away: awayOf(before?.plan, after.plan, effects),
     limits: limitsOf(after.plan.spec),

@@ -53,7 +53,7 @@ export function pageOf(comparison: Comparison): Block[] {
 }
 
 function details(comparison: Comparison): Block[] {
-  const { machines, valueChanges, away } = comparison;
+  const { base, machines, valueChanges, images, away } = comparison;
   const timeline = foreseen(comparison);
   return [
     { kind: "heading", level: 3, text: "Machines" },
@@ -86,6 +86,12 @@ function details(comparison: Comparison): Block[] {
     { kind: "heading", level: 3, text: "In Kubernetes" },
     { kind: "text", text: releaseOf(comparison) },
     ...changes("Helm values", valueChanges),
+    ...(base === undefined
+      ? list(
+          "Images that machines pull, besides those of the chart",
+          images.map((image) => `\`${image}\``),
+        )
+      : []),
     ...list("What is unavailable meanwhile", away),
     { kind: "heading", level: 3, text: "Order" },
     {
