@@ -178,7 +178,11 @@ export const serverUrl = withPattern(
 export const chartRepository = withPattern(
   /^(?:[hH][tT][tT][pP][sS]?|oci):\/\//,
   flawRule(
-    (text) => urlFlaw(text, ["https", "http", "oci"]),
+    // Helm knows it in small letters alone (helm, pkg/registry/util.go, IsOCI).
+    (text) =>
+      /^oci:/i.test(text) && !text.startsWith("oci:")
+        ? "is not written oci://"
+        : urlFlaw(text, ["https", "http", "oci"]),
     "Helm looks there for the chart",
     "write it with its scheme, e.g. `https://charts.example.org` or `oci://registry.example.org/charts`",
   ),
