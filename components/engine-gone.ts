@@ -13,8 +13,8 @@ export interface Sources {
  * The address of the engine that started this very process, by Pulumi's language host: as a program (`cmd/run`), which the SDK
  * knows the engine of, as a plugin for programs in YAML, Python or Go (`cmd/run-plugin`), or as a policy pack
  * (`cmd/run-policy-pack`), whose arguments begin with it (pulumi/pulumi, sdk/nodejs/provider/internals.ts;
- * sdk/go/common/resource/plugin/analyzer_plugin.go). Undefined for whoever else imports the package, such as a program that
- * drives Pulumi by its Automation API.
+ * sdk/go/common/resource/plugin/analyzer_plugin.go). Undefined in any other process.
+ * The plugin, the policy pack and the stacks' program import this file; the components do not, so a user's own program is left alone.
  */
 export function engineOf(argv: readonly string[], { ofProgram, asStarted }: Sources): string | undefined {
   const cmd = /@pulumi[/\\]pulumi[/\\]cmd[/\\](run|run-plugin|run-policy-pack)([/\\]|$)/;

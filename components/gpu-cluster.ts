@@ -1,7 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { type Credentials, credentialFindings } from "./credentials";
 import { noArguments } from "./checked-arguments";
-import { withoutFrames } from "./cluster/few-frames";
 import { credentialsOf } from "./cluster/credentials-of";
 import { gpuExposure } from "./cluster/exposure";
 import { Fleet, reports } from "./cluster/gpu-machines";
@@ -77,9 +76,9 @@ export class GpuCluster extends pulumi.ComponentResource {
     const fleet = new Fleet(name, plan, credentials, child);
     const asked = firstAsk(name, plan, credentials, fleet.schematics, child);
     const exposure = gpuExposure(name, plan, credentials, { ...child, dependsOn: asked });
-    const stages = withoutFrames(() => fleet.bring(exposure));
+    const stages = fleet.bring(exposure);
     const { opts: inCluster, kubeconfig, again } = within(name, plan, credentials, fleet, child);
-    const gate = withoutFrames(() => gpuStack(name, plan, { ...stages, exposure, kubeconfig, again }, inCluster));
+    const gate = gpuStack(name, plan, { ...stages, exposure, kubeconfig, again }, inCluster);
     this.runtimeClassName = behind(gate, plan.kubernetes.runtimeClass.name);
     this.gpuResourceName = behind(gate, plan.kubernetes.resourceName);
     const { runtimeClassName, gpuResourceName } = this;

@@ -1,5 +1,4 @@
 // Component classes and types only: Pulumi's host publishes every component class that it finds here.
-import "./engine-gone"; // a plugin or program ends with the engine that started it
 export { GpuCluster, type GpuClusterArgs } from "./gpu-cluster";
 export type { MachineReport } from "./machine/upgrade";
 export {

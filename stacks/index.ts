@@ -2,7 +2,9 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
+import "talos-gpu/bin/engine-gone.js"; // the program ends with the engine that started it
 import { readConfiguration } from "./configuration";
+import { withoutFrames } from "./few-frames";
 
 /**
  * The program of every stack: a stack is its file, `Pulumi.<stack>.yaml`, and nothing else. It keeps no state of its own,
@@ -17,7 +19,8 @@ async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   // A Talos release that the tables do not have yet: the Image Factory knows what it brings.
   const known = await GpuCluster.withFacts({ ...(spec as unknown as GpuClusterArgs), ...credentials });
   const args = GpuCluster.checked(known, findings); // a stack with mistakes ends here, before even a provider is registered
-  const cluster = new GpuCluster(pulumi.getStack(), args, { providers: providers(spec, args.kubeconfig) });
+  const options = { providers: providers(spec, args.kubeconfig) };
+  const cluster = withoutFrames(() => new GpuCluster(pulumi.getStack(), args, options));
   const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints } = cluster;
   const { talosconfig, machineSecrets, kubeconfig } = cluster;
   const outputs = { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints };

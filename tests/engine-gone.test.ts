@@ -30,11 +30,12 @@ const engine = `const server = require("node:http2").createServer();
   server.listen(0, "127.0.0.1", () => console.log(server.address().port));`;
 
 /** A program that waits for something, as `cmd/run` has loaded it; the SDK takes the engine from the environment too. */
-function program(address: string): string {
+function program(address: string, load = ["engine-gone.js", "index.js"], before = ""): string {
   const file = path.join(folder, "node_modules/@pulumi/pulumi/cmd/run/index.js");
   fs.mkdirSync(path.dirname(file), { recursive: true });
-  const text = `process.env.PULUMI_NODEJS_ENGINE = ${JSON.stringify(address)};
-    require(${JSON.stringify(path.join(components, "bin/index.js"))}); setInterval(() => {}, 1000); console.log("runs");`;
+  const required = load.map((part) => `require(${JSON.stringify(path.join(components, "bin", part))});`).join(" ");
+  const text = `process.env.PULUMI_NODEJS_ENGINE = ${JSON.stringify(address)}; ${before}
+    ${required} setInterval(() => {}, 1000); console.log("runs");`;
   fs.writeFileSync(file, text);
   return file;
 }
@@ -67,6 +68,14 @@ test("a program that is loaded only after Pulumi was killed ends at once", async
   await ended;
   expect(await new Promise((resolve) => start([program(address)]).once("exit", resolve))).toBe(1);
 }, 60_000);
+
+test.each([
+  ["the components alone connect to nothing", ["index.js"], "runs"],
+  ["with what ends a program, it does", ["engine-gone.js", "index.js"], "connects"],
+])("in a user's own program: %s", async (_what, load, said) => {
+  const before = `require("node:http2").connect = () => { console.log("connects"); process.exit(); };`;
+  expect(await firstLine(start([program("127.0.0.1:1", load, before)]))).toBe(said);
+});
 
 test.each([
   ["a plugin, as Pulumi's host starts it", ["node", command("run-plugin"), "127.0.0.1:4000"], "127.0.0.1:4000"],

@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { main } from "@pulumi/pulumi/provider";
+import "../engine-gone"; // the plugin ends with the engine that started it
 import { packageRoot } from "../package-root";
 import { componentsBy } from "./provider";
 
