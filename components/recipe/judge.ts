@@ -4,7 +4,7 @@ import { eraOf } from "./facts/talos-release";
 import { planBasis } from "./plan";
 import type { ClusterSpec } from "./stack/spec/index";
 import { readSpec } from "./stack/parse";
-import { findingsOfPools } from "./stack/pools";
+import { findingsOfDefaults, findingsOfPools } from "./stack/pools";
 import type { Finding, Plan } from "./types";
 
 /** A stack that was read, planned and checked, each once. */
@@ -20,12 +20,12 @@ export interface Judged {
  * that hang on what could not be read. What is wrong with machines of a pool names the pool. Never throws.
  */
 export function judge(raw: unknown): Judged {
-  const { spec, findings: ofShape, pruned, poolOf } = readSpec(raw);
-  if (spec === undefined) return { findings: ofShape };
+  const { spec, findings: ofShape, pruned, poolOf, written } = readSpec(raw);
+  if (spec === undefined || written === undefined) return { findings: ofShape };
   const basis = planBasis(spec);
   const related = (field: string): boolean => pruned.some((path) => isWithin(field, path) || isWithin(path, field));
   const ofMeaning = checkCluster(spec, basis).filter(({ field }) => !related(field));
-  const findings = [...ofShape, ...findingsOfPools(ofMeaning, poolOf)];
+  const findings = [...ofShape, ...findingsOfPools(findingsOfDefaults(ofMeaning, written, poolOf), poolOf)];
   if (ofShape.length > 0) return { findings };
   const { plan } = basis;
   return { findings, plan: { ...plan, notes: [...plan.notes, ...beforeCdi(spec, ofMeaning)] } };

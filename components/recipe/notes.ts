@@ -3,6 +3,7 @@ import { chartNotes } from "./chart-notes";
 import { cudaNotes } from "./cuda-notes";
 import { externalNote, externalNotes } from "./external-notes";
 import { mayHaveMig, migOf, powerRangeOf } from "./facts/card";
+import { sharingOf } from "./facts/own-sharing";
 import { canSplit } from "./facts/sharing";
 import type { MachineFacts } from "./facts/machine-facts";
 import { eraOf, type Release } from "./facts/talos-release";
@@ -40,6 +41,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
     ),
     ...cudaNotes(spec, facts),
     ...migNotes(spec, facts),
+    ...sharingNotes(spec),
     ...namespaceNotes(spec),
   ];
 }
@@ -110,7 +112,9 @@ function powerNotes(facts: MachineFacts[]): string[] {
     return cards.flatMap((card) => {
       const range = powerRangeOf(card);
       const refused = range && ((range.knownMax && watts > range.max) || (range.knownMin && watts < range.min));
-      const known = range && ((range.knownMin && range.knownMax) || watts === card.power?.default);
+      const own = card.power?.default ?? 0;
+      const seen = watts >= (card.power?.seenFrom ?? own) && watts <= own;
+      const known = range && ((range.knownMin && range.knownMax) || seen);
       return refused || known || card.family === "spark"
         ? []
         : [
@@ -118,6 +122,15 @@ function powerNotes(facts: MachineFacts[]): string[] {
           ];
     });
   });
+}
+
+/** A configuration of the device plugin that the stack does not hold, or that says more than is counted here. */
+function sharingNotes(spec: ClusterSpec): string[] {
+  if (!Object.values(spec.machines).some((machine) => machine.gpus?.length && sharingOf(spec, machine)?.unread))
+    return [];
+  return [
+    `${spec.devicePlugin ? "devicePlugin.values.config" : "gpuOperator.values.devicePlugin.config"}: how many units the nodes offer by this configuration of the device plugin is not known here; the plan counts on one per card or more of nvidia.com/gpu, so no check says whether all requests fit`,
+  ];
 }
 
 /** What of MIG the lab shows by emulation alone, and no machine has shown to us. */

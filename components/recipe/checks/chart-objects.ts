@@ -67,7 +67,8 @@ const kinds: Record<string, (value: unknown) => Flaw[]> = {
   ...each(["args", "extraArgs"], (value) => shapeFlaws(listOfTexts, value)),
   updateStrategy: (value) => (isMapping(value) ? [...shapeFlaws(updateStrategy, value), ...flawsIn(value, "")] : []),
   service: (value) => shapeFlaws(service, value),
-  affinity: (value) => shapeFlaws(affinity, value),
+  // Both charts print it by `with`, so an empty list, text or mapping takes the chart's own affinity away and brings none.
+  affinity: (value) => (isEmpty(value) ? [] : shapeFlaws(affinity, value)),
   securityContext: (value) => shapeFlaws(containerSecurity, value),
   podSecurityContext: (value) => shapeFlaws(podSecurity, value),
   serviceMonitor: (value) => [...shapeFlaws(serviceMonitor, value), ...flawsIn(value, "")],
@@ -192,6 +193,8 @@ function oneOf(path: string, value: unknown, words: readonly string[]): Flaw[] {
 }
 
 const notText = (path: string, value: unknown): Flaw => [path, `${said(value)} is no text`, "write it in quotes"];
+
+const isEmpty = (value: unknown): boolean => value === "" || (Array.isArray(value) && value.length === 0);
 
 function entriesOf(value: unknown): [string, unknown][] {
   return isMapping(value) ? Object.entries(value) : [];

@@ -68,11 +68,6 @@ const table: Taken[] = [
     takes: isMapping,
   },
   words("devicePlugin", "updateStrategy.type", "RollingUpdate", "OnDelete"),
-  {
-    ...{ of: "devicePlugin", path: "affinity", is: "a mapping", nullIsDefault: true },
-    why: "Kubernetes refuses the DaemonSet",
-    takes: isMapping,
-  },
 ];
 
 /** Values whose word is wrong. `external`: of somebody else's release, whose namespace and RuntimeClass are not the stack's. */

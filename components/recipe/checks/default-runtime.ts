@@ -1,6 +1,21 @@
 import type { Check } from "./check";
+import { strategiesIn } from "../kubernetes/plugin-release";
+import { envOf } from "../kubernetes/values";
+import type { Plan } from "../types";
 import { parseToml } from "../machine/containerd/containerd";
 import { valueAt } from "../machine/user-patches";
+
+/** Whether a pod gets its card without NVIDIA's runtime: the operator of Talos ≥ 1.13 hands out by CDI unless it is told otherwise. */
+function byCdi({ kubernetes: { mode, release } }: Plan): boolean {
+  const { values } = release;
+  const said =
+    mode === "devicePlugin"
+      ? values["deviceListStrategy"]
+      : valueAt(values, "cdi", "enabled") === false
+        ? "envvar"
+        : (envOf(valueAt(values, "devicePlugin", "env"), "DEVICE_LIST_STRATEGY") ?? "cdi-cri");
+  return strategiesIn(said).some((word) => word.startsWith("cdi-"));
+}
 
 /** `nvidia` is the default runtime only on machines with a GPU, and before Talos 1.13. */
 export const defaultRuntime: Check = {
@@ -35,7 +50,12 @@ export const defaultRuntime: Check = {
           field,
           problem: "makes nvidia the default runtime on Talos ≥ 1.13",
           why: "devices come by CDI annotations there, and a runtime that adds cards by itself on top gives them to pods that request none",
-          remedy: "leave it out: pods that request nvidia.com/gpu get their card by CDI",
+          remedy: byCdi(plan)
+            ? "leave it out: pods that request nvidia.com/gpu get their card by CDI, without runtimeClassName"
+            : "leave it out, and give every pod that gets a card `runtimeClassName: nvidia`, or have the device plugin hand cards out by CDI, to pods of any runtime: " +
+              (plan.kubernetes.mode === "devicePlugin"
+                ? "deviceListStrategy: cdi-cri in its values, with 0.17.4 or newer"
+                : "leave cdi.enabled and DEVICE_LIST_STRATEGY out of the operator's values"),
         },
       ];
     }),

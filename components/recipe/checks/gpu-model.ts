@@ -6,11 +6,14 @@ import { closestOnes } from "../stack/suggest";
 /** A card is one that is known, or that the stack describes. */
 export const gpuModel: Check = {
   id: "gpu-model",
-  source: "recipe/facts/data/cards.ts and pci-cards.json (the PCI ID project's list of NVIDIA's cards)",
+  source:
+    "recipe/facts/data/cards.ts and pci-cards.json (the PCI ID project's list of NVIDIA's cards); NVIDIA, legacy GPUs (470); NVIDIA vGPU user guide; siderolabs/extensions, nvidia-gpu",
   find: ({ machines }) =>
     machines.flatMap((machine) =>
       machine.uses.flatMap((use, index): Complaint[] => {
         const said = machine.spec.gpus?.[index]?.architecture;
+        const other = use.card === undefined || use.card.described ? unlike(use.model) : undefined;
+        if (other !== undefined) return [{ field: `${use.field}.model`, ...other }];
         if (!use.card) return [unknown(use.field, use.model)];
         if (said === undefined || said === use.card.architecture) return [];
         return [
@@ -24,6 +27,36 @@ export const gpuModel: Check = {
       }),
     ),
 };
+
+/** What is no card of this package's, whatever a stack says of it: by its name. */
+function unlike(model: string): Omit<Complaint, "field"> | undefined {
+  const name = model.replace(/^NVIDIA /i, "").trim();
+  // GRID K1 and K2 are cards; a profile's name ends in its memory and its kind (NVIDIA vGPU user guide, virtual GPU types).
+  if (/-\d+[QABC](?:ME|NG)?$/i.test(name) || /^GRID (?!K[12]\b)/i.test(name))
+    return {
+      problem: `"${model}" is a virtual GPU, not a card`,
+      why: "its guest needs NVIDIA's licensed vGPU driver, which is in no extension of Talos: the modules that there are find no card",
+      remedy: "pass the whole card through to the machine as a PCI device, and write the card's model here",
+    };
+  if (/\b(jetson|tegra|xavier|orin|thor)\b/i.test(name))
+    return {
+      problem: `"${model}" is a GPU inside a system on a chip`,
+      why: "Talos' NVIDIA extensions hold the driver of PCI cards, which does not know the GPU of a Jetson",
+      remedy: "leave this machine's gpus out: this package does not provision it",
+    };
+  // Kepler and before; of the K and 700 series those of Maxwell are in the tables.
+  if (
+    /^(tesla )?(K|M20|C20|S20)\d{1,2}[cmstx]?( |$)|^(quadro )?K\d{3,4}[DM]?$|^GRID K[12]\b|^(geforce )?GTX? ?[4-7]\d\d\b|^NVS [345]/i.test(
+      name,
+    )
+  )
+    return {
+      problem: `"${model}" is too old`,
+      why: "the last driver for Kepler is of branch 470, and every release of Talos that is known here brings a newer one, which does not find the card",
+      remedy: "leave this machine's gpus out, or put a card of Maxwell or newer into it",
+    };
+  return undefined;
+}
 
 function unknown(field: string, model: string): Complaint {
   const near = closestOnes(model.replace(/^NVIDIA |\b(GeForce|Quadro|Tesla) /gi, ""), knownModels());

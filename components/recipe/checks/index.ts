@@ -35,6 +35,7 @@ import { machineFileOnce } from "./machine-file-once";
 import { machineName } from "./machine-name";
 import { mig } from "./mig";
 import { mixedCards } from "./mixed-cards";
+import { moduleParameters } from "./module-parameters";
 import { monitoring } from "./monitoring";
 import { moduleFlavour } from "./module-flavour";
 import { nodeLabels } from "./node-labels";
@@ -91,6 +92,7 @@ export const checks: Check[] = [
   machineAddress,
   platform,
   kernelArgs,
+  moduleParameters,
   upgradeStep,
   upgradeFirst,
   gpuMachine,

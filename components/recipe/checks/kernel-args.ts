@@ -1,14 +1,29 @@
 import type { Check, Complaint } from "./check";
 
+/** A parameter of one of NVIDIA's modules, as a module that is built in would take it. */
+const nvidiaParameter = /^"?(nvidia(?:[_-]\w+)?)\.(.+)$/s;
+
 /** Kernel arguments are single words, and take effect on this Talos release. */
 export const kernelArgs: Check = {
   id: "kernel-args",
   source:
-    "siderolabs/docs v1.10, boot loader: the schematic's arguments take effect with a UKI (Talos ≥ 1.10, or Secure Boot)",
+    "siderolabs/docs v1.10, boot loader: the schematic's arguments take effect with a UKI (Talos ≥ 1.10, or Secure Boot); siderolabs/extensions, nvidia.conf (blacklist); talos v1.13.9, internal/app/machined/pkg/controllers/runtime/kernel_module_spec.go",
   find: ({ spec, machines, release }) =>
     machines.flatMap((machine): Complaint[] => {
       const args = machine.spec.kernelArgs ?? [];
       const field = `${machine.field}.kernelArgs`;
+      const ofModule = args.findIndex((arg) => nvidiaParameter.test(arg));
+      if (ofModule >= 0) {
+        const [, module = "", parameter = ""] = nvidiaParameter.exec(args[ofModule]!) ?? [];
+        return [
+          {
+            field: `${field}[${ofModule}]`,
+            problem: `${module}.${parameter.split("=")[0]} has no effect as a kernel argument`,
+            why: "Talos loads NVIDIA's modules with the parameters of the machine's configuration, and does not read the kernel's command line for them",
+            remedy: `write it to ${machine.field}.moduleParameters: \`${module.replaceAll("-", "_")}: ['${args[ofModule]!.startsWith('"') ? parameter.replaceAll('"', "") : parameter}']\``,
+          },
+        ];
+      }
       const broken = args.findIndex((arg) => /\s|^['"#&*!|>%@`=]|: |:$/.test(arg));
       if (broken >= 0) {
         return [

@@ -3,13 +3,8 @@ import { isMapping } from "../mapping";
 import { asText, valueAt } from "../machine/user-patches";
 import type { Check, Complaint } from "./check";
 import { shapeFlaws } from "./object-shapes";
+import { pluginConfigPlaces } from "../facts/own-sharing";
 import { pluginConfiguration } from "./plugin-shape";
-
-/** Where each chart takes the plugin's configurations: the path of the section, and of its texts in there. */
-export const pluginConfigPlaces = [
-  { field: "gpuOperator", section: ["devicePlugin", "config"], texts: "data" },
-  { field: "devicePlugin", section: ["config"], texts: "map" },
-] as const;
 
 /** The device plugin's own configuration is one that it reads. */
 export const pluginConfig: Check = {

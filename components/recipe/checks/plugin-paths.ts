@@ -32,7 +32,7 @@ function driverRoot({ spec }: CheckContext): Complaint[] {
   const cdi = strategiesIn(valueAt(values, "deviceListStrategy")).filter((word) => word.startsWith("cdi-"));
   if (cdi.length === 0 || root === undefined || root === "/" || devices === "/") return [];
   const field = "devicePlugin.values.nvidiaDriverRoot";
-  const remedy = 'write "/", or leave deviceListStrategy out (envvar follows, which needs no driver root)';
+  const remedy = 'write "/", or write deviceListStrategy: envvar, which needs no driver root';
   if (typeof root !== "string")
     return [
       {

@@ -1,4 +1,5 @@
 import type { Check } from "./check";
+import { sharingOf } from "../facts/own-sharing";
 import { gpuRequests } from "../stack/workloads";
 
 /** A pod requests one slice of a shared card. */
@@ -6,15 +7,16 @@ export const sharingRequests: Check = {
   id: "sharing-requests",
   source: "k8s-device-plugin, README, failRequestsGreaterThanOne",
   find: ({ spec }) => {
-    const { timeSlicing } = spec.sharing ?? {};
-    if (!timeSlicing || timeSlicing.failRequestsGreaterThanOne === false) return [];
+    if (!sharingOf(spec)?.refusesSeveral) return [];
     return gpuRequests(spec)
       .filter((request) => request.gpus > 1)
       .map((request) => ({
         field: `${request.field}.gpus`,
         problem: `${request.gpus} slices of shared cards`,
         why: "two slices are no more of a card than one: the kubelet refuses the pod with UnexpectedAdmissionError",
-        remedy: "request 1, or set sharing.timeSlicing.failRequestsGreaterThanOne: false",
+        remedy: spec.sharing?.timeSlicing
+          ? "request 1, or set sharing.timeSlicing.failRequestsGreaterThanOne: false"
+          : "request 1, or leave failRequestsGreaterThanOne out of your configuration",
       }));
   },
 };

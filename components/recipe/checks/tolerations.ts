@@ -1,6 +1,7 @@
 import { allPatches, type Check, type CheckContext, type Complaint } from "./check";
 import { operatorDiscovers, pluginDiscovers } from "../kubernetes/discovery";
 import { ownValuesOf } from "../outside/external";
+import { taintsWithPatches } from "../machine/patch-taints";
 import { controlPlaneTaint, describeTaint, tolerates } from "../machine/taints";
 import type { NodeTaint, PodToleration } from "../types";
 import { valueAt } from "../machine/user-patches";
@@ -40,7 +41,7 @@ function outOfSome({ spec, gpuMachines, plan }: CheckContext, path: string[]): C
   const entries = listAt(spec, path);
   // Of control planes only what the stack says: whether Talos taints them is for their owner's configuration.
   const missing = gpuMachines
-    .flatMap(({ name, recipe }) => recipe.nodeTaints.map((taint) => ({ machine: name, taint })))
+    .flatMap((machine) => taintsWithPatches(spec, machine.spec).map((taint) => ({ machine: machine.name, taint })))
     .find(({ taint }) => entries !== undefined && keepsOut(entries, taint));
   if (missing === undefined) return [];
   return [

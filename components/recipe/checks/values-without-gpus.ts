@@ -19,6 +19,9 @@ interface Barren {
 const splits = ({ spec }: CheckContext): boolean =>
   spec.sharing?.mig !== undefined && profileName(spec.sharing.mig.profile) !== "disabled";
 
+const noDra =
+  "this package does not build dynamic resource allocation (DRA) yet: its smoke test and workloads request nvidia.com/gpu, which the plugin alone offers, and they would wait in vain";
+
 const operatorRows: Barren[] = [
   {
     path: "driver.enabled",
@@ -30,7 +33,9 @@ const operatorRows: Barren[] = [
     path: "devicePlugin.enabled",
     is: false,
     problem: "turns the device plugin off",
-    why: "nothing else offers nvidia.com/gpu to the nodes, and the smoke test waits for it in vain",
+    why: noDra,
+    remedy:
+      "leave it out; a driver for dynamic resource allocation can run beside the plugin, but must not give out the same cards",
   },
   {
     path: "clusterPolicy.deployCR",
@@ -42,7 +47,7 @@ const operatorRows: Barren[] = [
     path: "gpuCluster.deployCR",
     is: true,
     problem: "asks for the operator's stack for dynamic resource allocation",
-    why: "the chart refuses it together with a ClusterPolicy, and without a ClusterPolicy nothing offers nvidia.com/gpu",
+    why: `the chart refuses it together with a ClusterPolicy; ${noDra}`,
   },
   {
     path: "cdi.nriPluginEnabled",
@@ -71,7 +76,9 @@ const pluginRows: Barren[] = [
     path: "devicePlugin.enabled",
     is: false,
     problem: "turns the device plugin off",
-    why: "nothing else offers nvidia.com/gpu to the nodes, and the smoke test waits for it in vain",
+    why: noDra,
+    remedy:
+      "leave it out; a driver for dynamic resource allocation can run beside the plugin, but must not give out the same cards",
   },
 ];
 

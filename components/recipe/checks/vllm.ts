@@ -1,4 +1,6 @@
 import type { Check, Complaint } from "./check";
+import { machinesFor, offers, resourceOf } from "./placement";
+import { gpuRequests } from "../stack/workloads";
 import { compareDotted } from "../facts/version";
 import { valueOfFlag, vllmSplit, withDashes } from "../facts/vllm";
 
@@ -10,7 +12,8 @@ export const vllm: Check = {
   id: "vllm",
   source:
     "docs.vllm.ai, serve arguments, parallelism and GPU requirements; NVIDIA MIG user guide (no peer-to-peer between instances)",
-  find: ({ spec, gpuMachines }) => {
+  find: (context) => {
+    const { spec } = context;
     const server = spec.workloads?.vllm;
     if (!server) return [];
     const { args = [], gpus = 1, huggingFaceToken, namespace } = server;
@@ -33,7 +36,10 @@ export const vllm: Check = {
           remedy: "make a namespace with the Secret and name it in workloads.vllm.namespace",
         },
     ];
-    const old = gpuMachines
+    // The pod may land on any machine that offers enough.
+    const request = gpuRequests(spec).find(({ field }) => field === "workloads.vllm");
+    const old = (request ? machinesFor(request, context) : [])
+      .filter((machine) => offers(machine, resourceOf(request!, context)) >= gpus)
       .flatMap((machine) => machine.cards.map((card) => ({ machine, card })))
       .find(({ card }) => compareDotted(card.computeCapability, oldest) < 0);
     complaints.push(

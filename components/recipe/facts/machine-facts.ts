@@ -74,6 +74,20 @@ function hasSwitches(uses: CardUse[]): boolean {
   return modules.reduce((sum, { count }) => sum + count, 0) >= 8;
 }
 
+/**
+ * Whether it is known that no NVSwitch is in the machine: they come on boards of SXM modules, beside Grace, and in DGX systems.
+ * Source: NVIDIA Fabric Manager user guide, supported systems.
+ */
+export function hasNoSwitch(uses: CardUse[]): boolean {
+  return (
+    uses.length > 0 &&
+    uses.every(({ card }) => card !== undefined && !card.described && !maybeSwitched.test(card.model))
+  );
+}
+
+/** Names of data-center cards of which there are SXM modules, save those that say PCIe themselves. */
+const maybeSwitched = /SXM|HBM|DGX|^(A100|A800|H\d|GH\d|G?B[123]\d\d|V100|P100)(?!.*(PCIe|PCIE|NVL|L ))/;
+
 /** Modules of HGX boards, by the name of their card. */
 const onBoards = /^(A[18]00[- ]SXM|H[128]00 SXM|H100 80GB HBM3$|H200$|H20$|H20 HBM3e$|H800$|B200$|B300 SXM)/;
 

@@ -4,6 +4,7 @@ import type { Card } from "./data/cards";
 import type { MachineFacts } from "./machine-facts";
 import { shortHash } from "../short-hash";
 import type { SharingSpec } from "../stack/spec/index";
+import type { Sharing } from "./own-sharing";
 
 /** Resource of a whole card. */
 const gpuResource = "nvidia.com/gpu";
@@ -48,9 +49,10 @@ export function allocatableOf(machine: MachineFacts, sharing: SharingSpec | unde
   return { [resourceNameOf(sharing, [])]: machine.gpuCount * replicas };
 }
 
-/** Resources of which a node may offer more than `allocatableOf` counts: how many instances its cards have is not known. */
-export function atLeastOf({ uses }: MachineFacts, sharing: SharingSpec | undefined): string[] {
-  const { mig } = sharing ?? {};
+/** Resources of which a node may offer more than `allocatableOf` counts: how many instances or replicas its cards have is not known. */
+export function atLeastOf({ uses }: MachineFacts, sharing: Sharing | undefined): string[] {
+  const { mig, unread } = sharing ?? {};
+  if (unread && uses.length > 0 && mig === undefined) return [resourceNameOf(sharing, [])];
   if (!mig || !splits(mig.profile) || !uses.some(({ card }) => isCountedOn(card, mig.profile))) return [];
   return [mig.strategy === "mixed" ? migResource(mig.profile) : resourceNameOf(sharing, [])];
 }

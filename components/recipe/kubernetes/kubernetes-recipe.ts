@@ -5,9 +5,11 @@ import { markersOf, needsMarkers } from "./markers";
 import { externalOf, ownValuesOf } from "../outside/external";
 import { operatorRelease } from "./operator-release";
 import { pluginRelease } from "./plugin-release";
+import { sharingOf } from "../facts/own-sharing";
 import { migConfigName, profileName, resourceNameOf, sharingConfig } from "../facts/sharing";
 import type { ClusterSpec } from "../stack/spec/index";
-import { controlPlaneTaint, taintsOf, tolerationsFor } from "../machine/taints";
+import { taintsWithPatches } from "../machine/patch-taints";
+import { controlPlaneTaint, tolerationsFor } from "../machine/taints";
 import type { Era, KubernetesRecipe, Mode, PodToleration, ReleaseRecipe } from "../types";
 
 /** Namespaces that Kubernetes makes itself. Talos exempts `kube-system` from Pod Security. */
@@ -26,7 +28,7 @@ const privileged = {
 /** All that follows for Kubernetes. */
 export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], era: Era, mode: Mode): KubernetesRecipe {
   const gpuMachines = machines.filter((machine) => machine.gpuCount > 0);
-  const tolerations = tolerationsOf(gpuMachines);
+  const tolerations = tolerationsOf(spec, gpuMachines);
   const nodeSelector = { "nvidia.com/gpu.present": "true" };
   const config = sharingConfig(spec.sharing);
   const outside = externalOf(spec);
@@ -52,7 +54,7 @@ export function kubernetesRecipe(spec: ClusterSpec, machines: MachineFacts[], er
     markers: needsMarkers(era, mode) ? markersOf(spec) : [],
     tolerations,
     nodeSelector,
-    resourceName: ownValuesOf(spec)?.resourceName ?? resourceNameOf(spec.sharing, gpuMachines),
+    resourceName: ownValuesOf(spec)?.resourceName ?? resourceNameOf(sharingOf(spec), gpuMachines),
     ...(config === undefined ? {} : { sharingConfig: config }),
     images: { ...helperImages, ...spec.images },
     ...splitOf(spec),
@@ -70,9 +72,9 @@ function splitOf({ sharing }: ClusterSpec): Pick<KubernetesRecipe, "mig"> {
   };
 }
 
-function tolerationsOf(machines: MachineFacts[]): PodToleration[] {
+function tolerationsOf(spec: ClusterSpec, machines: MachineFacts[]): PodToleration[] {
   const controlPlane = machines.some((machine) => machine.spec.role === "controlplane") ? [controlPlaneTaint] : [];
-  return tolerationsFor([...controlPlane, ...machines.flatMap((machine) => taintsOf(machine.spec))]);
+  return tolerationsFor([...controlPlane, ...machines.flatMap((machine) => taintsWithPatches(spec, machine.spec))]);
 }
 
 /** A stack that names neither is told so by a check; its plan takes an operator without a version. */
@@ -84,17 +86,7 @@ function releaseOf(
   nodeSelector: Record<string, string>,
   config: string | undefined,
 ): ReleaseRecipe {
-  const deviceListStrategy = deviceListStrategyOf(era);
   return mode === "devicePlugin" && spec.devicePlugin
-    ? pluginRelease(spec.devicePlugin, spec, era, tolerations, nodeSelector, config, deviceListStrategy ?? "envvar")
-    : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, tolerations, config, deviceListStrategy);
-}
-
-/**
- * How the device plugin hands out devices on Talos ≤ 1.12, which has no CDI specification of its libraries; the runtime of
- * its toolkit knows where they are. Undefined from 1.13 on, where the operator takes CDI by itself, and `envvar` works for the
- * standalone plugin as it does before.
- */
-function deviceListStrategyOf(era: Era): string | undefined {
-  return era === "cdi" ? undefined : "envvar";
+    ? pluginRelease(spec.devicePlugin, spec, era, tolerations, nodeSelector, config)
+    : operatorRelease(spec.gpuOperator ?? { version: "v0.0.0" }, spec, tolerations, config, era);
 }

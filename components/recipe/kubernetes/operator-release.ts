@@ -1,8 +1,9 @@
 import { migManagerValues } from "./mig-manager";
 import { sharingConfigName } from "../facts/sharing";
 import type { ClusterSpec, GpuOperatorSpec } from "../stack/spec/index";
-import { everyMachineIsTainted, withControlPlane } from "../machine/taints";
-import type { PodToleration, ReleaseRecipe } from "../types";
+import { everyMachineIsTainted } from "../machine/patch-taints";
+import { withControlPlane } from "../machine/taints";
+import type { Era, PodToleration, ReleaseRecipe } from "../types";
 import { discoveryTolerations } from "./discovery";
 import { mergeValues, repositoryOf, type ChartInput } from "./values";
 
@@ -10,16 +11,15 @@ import { mergeValues, repositoryOf, type ChartInput } from "./values";
  * The GPU Operator's release. Talos brings driver and toolkit, so the operator must not.
  *
  * @param config the plugin's configuration that shares cards; undefined where none are shared
- * @param legacyStrategy how devices are handed out on Talos ≤ 1.12; undefined from 1.13 on
  */
 export function operatorRelease(
   operator: GpuOperatorSpec,
   spec: ClusterSpec,
   tolerations: PodToleration[],
   config: string | undefined,
-  legacyStrategy: string | undefined,
+  era: Era,
 ): ReleaseRecipe {
-  const eraValues = legacyStrategy === undefined ? cdiValues : legacyValues(legacyStrategy);
+  const eraValues = era === "cdi" ? cdiValues : legacyValues;
   const migManager = migManagerValues(operator, spec.sharing);
   const ours = mergeValues({ ...commonValues(spec, tolerations, config), migManager }, eraValues);
   return {
@@ -63,13 +63,11 @@ function commonValues(spec: ClusterSpec, tolerations: PodToleration[], config: s
   };
 }
 
-/** Talos ≤ 1.12: the libraries are under a glibc prefix where neither CDI nor the validator looks. */
-function legacyValues(deviceListStrategy: string): ChartInput {
-  return {
-    cdi: { enabled: false },
-    devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: deviceListStrategy }] },
-  };
-}
+/** Talos ≤ 1.12: the libraries are under a glibc prefix where neither CDI nor the validator looks; the toolkit's runtime knows them. */
+const legacyValues: ChartInput = {
+  cdi: { enabled: false },
+  devicePlugin: { env: [{ name: "DEVICE_LIST_STRATEGY", value: "envvar" }] },
+};
 
 /** Talos ≥ 1.13. Sources: siderolabs/docs, nvidia-gpu; talos, internal/integration/api/testdata/nvidia-gpu-operator.yaml; cozystack#2323 (/dev/char). */
 const cdiValues: ChartInput = {

@@ -1,8 +1,9 @@
+import * as semver from "semver";
 import type { ClusterSpec, DevicePluginSpec } from "../stack/spec/index";
 import type { Era, PodToleration, ReleaseRecipe } from "../types";
 import { valueAt } from "../machine/user-patches";
 import { discoveryTolerations, pluginDiscovers } from "./discovery";
-import { mergeValues, repositoryOf } from "./values";
+import { mergeValues, repositoryOf, type ChartInput } from "./values";
 import { isMapping } from "../mapping";
 
 /** Device list strategies in a value of the chart, which takes them as one text; whoever writes a list is understood too. */
@@ -23,7 +24,6 @@ export function pluginRelease(
   tolerations: PodToleration[],
   nodeSelector: Record<string, string>,
   config: string | undefined,
-  deviceListStrategy: string,
 ): ReleaseRecipe {
   const ours = {
     runtimeClassName: "nvidia",
@@ -31,8 +31,7 @@ export function pluginRelease(
     // The chart's own entry comes along, as a list takes the place of the chart's.
     tolerations: [{ key: "CriticalAddonsOnly", operator: "Exists" }, ...tolerations],
     ...(pluginDiscovers(plugin) ? { nfd: discoveryTolerations(tolerations) } : {}),
-    deviceListStrategy,
-    ...driverRoot(era, strategiesIn(plugin.values?.["deviceListStrategy"])),
+    ...devices(plugin, era),
     ...(config === undefined ? {} : { config: { map: { default: config }, default: "default" } }),
     // Said always: unset, and with a ConfigMap, the chart sets NVIDIA_MIG_MONITOR_DEVICES=all, which the toolkit refuses to a
     // container without SYS_ADMIN (k8s-device-plugin v0.17.4, _helpers.tpl, allPossibleMigStrategiesAreNone; gpu-operator#322).
@@ -55,11 +54,25 @@ function saysMigStrategy(plugin: DevicePluginSpec): boolean {
   return isMapping(map) && Object.values(map).some((text) => typeof text === "string" && /\bmigStrategy\b/.test(text));
 }
 
+/** First plugin of our tables; by such ones `cdi-cri` is the default. The strategy itself came with 0.15.0. */
+const firstByCdi = "0.17.4";
+
 /**
- * Where the plugin finds the driver that its CDI specification names: without a driver root mounted it looks at /driver-root
- * and ends (k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/plugin-manager.go). Talos ≥ 1.13 has the driver's libraries
- * and programs where the host's root leads to them, and its device nodes there alone.
+ * How the plugin hands out devices. By default CDI from Talos 1.13 on, which gives a card to a pod of any runtime: a chart of
+ * somebody else's then needs no runtimeClassName (k8s-device-plugin v0.19.3, internal/plugin/server.go; docs/hardware.md). On
+ * Talos ≤ 1.12 no CDI specification could name the libraries, and the toolkit's runtime reads the variable.
+ *
+ * Without a driver root mounted, a CDI strategy ends at /driver-root (cmd/nvidia-device-plugin/plugin-manager.go). Talos ≥ 1.13
+ * has the driver's libraries and programs where the host's root leads to them, and its device nodes there alone. Who names
+ * another root keeps the strategy that reads none.
  */
-function driverRoot(era: Era, strategies: string[]): { nvidiaDriverRoot?: string } {
-  return era === "cdi" && strategies.some((strategy) => strategy.startsWith("cdi-")) ? { nvidiaDriverRoot: "/" } : {};
+function devices({ version, values }: DevicePluginSpec, era: Era): ChartInput {
+  const root = values?.["nvidiaDriverRoot"] ?? "/";
+  const byCdi = era === "cdi" && root === "/" && semver.gte(semver.coerce(version) ?? "0.0.0", firstByCdi);
+  const strategy = byCdi ? "cdi-cri" : "envvar";
+  const said = values !== undefined && Object.hasOwn(values, "deviceListStrategy");
+  const asksForCdi = strategiesIn(said ? values["deviceListStrategy"] : strategy).some((word) =>
+    word.startsWith("cdi-"),
+  );
+  return { deviceListStrategy: strategy, ...(era === "cdi" && asksForCdi ? { nvidiaDriverRoot: "/" } : {}) };
 }

@@ -7,6 +7,7 @@ import { ownPatch } from "./patches";
 import { eraOf, usesContainerCli, type Release } from "../facts/talos-release";
 import { installerImage, schematicOf } from "./schematic";
 import { allocatableOf, atLeastOf, canSplit, migConfigName } from "../facts/sharing";
+import { sharingOf } from "../facts/own-sharing";
 import { daemonLabels } from "./daemon-labels";
 import type { ClusterSpec } from "../stack/spec/index";
 import { taintsOf } from "./taints";
@@ -51,7 +52,8 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   // Omni makes the schematic with what it puts in by itself, and names the image (siderolabs/omni, cluster_machine_config.go).
   const byOmni = machine.configuration === "omni";
   const taints = taintsOf(machine);
-  const atLeast = atLeastOf(facts, spec.sharing);
+  const sharing = sharingOf(spec, machine);
+  const atLeast = atLeastOf(facts, sharing);
   const content = { sysctls, ...(part === undefined ? {} : { containerdPart: part }) };
   // What the kubelet registers with comes back after a rebuild; a node that is there already is changed by the API alone.
   // Omni makes the configuration of Talos ≥ 1.14 with a KubeletConfig, beside which the field is an error; whether it did is
@@ -94,7 +96,7 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     nodeLabels: { ...machine.labels, ...(isGpu ? gpuLabels(facts, context) : {}) },
     nodeTaints: taints,
     extensionServices: isGpu ? extensionServicesOf(era, facts.extensions) : [],
-    allocatable: allocatableOf(facts, spec.sharing),
+    allocatable: allocatableOf(facts, sharing),
     ...(atLeast.length === 0 ? {} : { atLeast }),
     ...(machine.powerLimit === undefined ? {} : { powerLimit: machine.powerLimit }),
   };
@@ -109,7 +111,10 @@ function kernelArgsOf(facts: MachineFacts): string[] {
 function kernelModulesOf(facts: MachineFacts): KernelModule[] {
   // siderolabs/docs, nvidia-fabricmanager (B200); NVIDIA Fabric Manager user guide (B200, B300: the subnet manager of their NVLinks).
   const infiniband = facts.cards.some((card) => /^B[23]00\b/.test(card.model)) ? ["ib_umad"] : [];
-  return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...infiniband].map((name) => ({ name }));
+  return ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", ...infiniband].map((name) => {
+    const parameters = facts.spec.moduleParameters?.[name] ?? [];
+    return { name, ...(parameters.length > 0 ? { parameters } : {}) };
+  });
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ClusterSpec, MachineSpec } from "../stack/spec/index";
+import type { MachineSpec } from "../stack/spec/index";
 import type { NodeTaint, PodToleration } from "../types";
 
 /** Taint effects of Kubernetes. */
@@ -26,12 +26,6 @@ export function tolerates(toleration: Partial<PodToleration>, taint: NodeTaint):
   const exists = toleration.operator === "Exists";
   if (!toleration.key) return exists;
   return toleration.key === taint.key && (exists || (toleration.value ?? "") === (taint.value ?? ""));
-}
-
-/** Whether no machine of the stack takes a pod that tolerates nothing but a control plane's taint. */
-export function everyMachineIsTainted({ machines }: Pick<ClusterSpec, "machines">): boolean {
-  const keepsOut = (spec: MachineSpec): boolean => taintsOf(spec).some(({ effect }) => effect !== "PreferNoSchedule");
-  return Object.values(machines).every(keepsOut);
 }
 
 /** NVIDIA's own toleration; a chart's list is replaced as a whole, so ours must bring it along. */

@@ -1,6 +1,8 @@
 import type { Document } from "yaml";
 import { remember } from "../memory";
 import { talosDocuments, valueOfDocument } from "./talos-schema/yaml";
+import { parseTaint } from "./taints";
+import type { NodeTaint } from "../types";
 import { isMapping } from "../mapping";
 
 /** A file that a patch writes. */
@@ -32,6 +34,8 @@ export interface UserPatch {
   kubeletLabels: [key: string, value: string][];
   /** Whether Talos gives the node a taint. */
   taintsNode: boolean;
+  /** Taints that the node gets, from Talos or from its kubelet when it registers; those that cannot be read are left out. */
+  taints: NodeTaint[];
   /** Names that it gives the host. */
   hostnames: string[];
   /** What keeps it from being a strategic-merge patch: `yaml` (no YAML), `json6902` (a list of operations), `shape` (no mapping). */
@@ -53,7 +57,7 @@ export function readPatch(text: string, field: string): UserPatch {
 function read(text: string): Omit<UserPatch, "field"> {
   const nothing = {
     ...{ text, documents: [], config: {}, kinds: [], files: [], modules: [], sysctls: {} },
-    ...{ nodeLabels: [], kubeletLabels: [], taintsNode: false, hostnames: [] },
+    ...{ nodeLabels: [], kubeletLabels: [], taintsNode: false, taints: [], hostnames: [] },
   };
   const documents = talosDocuments(text);
   const error = documents.flatMap((document) => document.errors)[0];
@@ -67,16 +71,24 @@ function read(text: string): Omit<UserPatch, "field"> {
   const maps = values.filter(isMapping);
   const config = maps.find((value) => value["kind"] === undefined) ?? {};
   const ofKind = (kind: string): Record<string, unknown>[] => maps.filter((value) => value["kind"] === kind);
+  const kubelets = [recordAt(config, "machine", "kubelet"), ...ofKind("KubeletConfig")];
+  const byTalos = [
+    recordAt(config, "machine", "nodeTaints"),
+    ...ofKind("KubeNodeConfig").map((node) => recordAt(node, "taints")),
+  ];
   return {
     text,
     documents,
     config,
     kinds: maps.flatMap((value) => (typeof value["kind"] === "string" ? [value["kind"]] : [])),
-    files: listAt(config, "machine", "files").map((file) => ({
-      op: asText(file["op"]),
-      path: asText(file["path"]),
-      content: asText(file["content"]),
-    })),
+    // An item that deletes writes nothing.
+    files: listAt(config, "machine", "files")
+      .filter((file) => file["$patch"] !== "delete")
+      .map((file) => ({
+        op: asText(file["op"]),
+        path: asText(file["path"]),
+        content: asText(file["content"]),
+      })),
     modules: [...listAt(config, "machine", "kernel", "modules"), ...ofKind("KernelModuleConfig")].map((module) =>
       asText(module["name"]),
     ),
@@ -87,13 +99,15 @@ function read(text: string): Omit<UserPatch, "field"> {
       recordAt(config, "machine", "nodeLabels"),
       ...ofKind("KubeNodeConfig").map((node) => recordAt(node, "labels")),
     ].flatMap((labels) => Object.entries(labels).map(([key, value]): [string, string] => [key, asText(value)])),
-    kubeletLabels: [recordAt(config, "machine", "kubelet"), ...ofKind("KubeletConfig")].flatMap((kubelet) =>
-      labelsOfArgument(recordAt(kubelet, "extraArgs")["node-labels"]),
-    ),
-    taintsNode: [
-      recordAt(config, "machine", "nodeTaints"),
-      ...ofKind("KubeNodeConfig").map((node) => recordAt(node, "taints")),
-    ].some((taints) => Object.keys(taints).length > 0),
+    kubeletLabels: kubelets.flatMap((kubelet) => labelsOfArgument(recordAt(kubelet, "extraArgs")["node-labels"])),
+    taintsNode: byTalos.some((taints) => Object.keys(taints).length > 0),
+    taints: [
+      ...byTalos.flatMap((taints) => Object.entries(taints).map(([key, text]) => parseTaint(key, asText(text)))),
+      ...kubelets.flatMap((kubelet) => [
+        ...["extraConfig", "config"].flatMap((key) => listAt(kubelet, key, "registerWithTaints")).map(asTaint),
+        ...textsOfArgument(recordAt(kubelet, "extraArgs")["register-with-taints"]).map(taintOfArgument),
+      ]),
+    ].filter((taint) => taint !== undefined),
     hostnames: [
       valueAt(config, "machine", "network", "hostname"),
       ...ofKind("HostnameConfig").map((document) => document["hostname"]),
@@ -105,14 +119,27 @@ function read(text: string): Omit<UserPatch, "field"> {
 
 /** Labels as the kubelet's `--node-labels` has them: `a=b,c=d`, or a list of such texts. */
 function labelsOfArgument(said: unknown): [string, string][] {
-  const texts = (Array.isArray(said) ? said : [said]).map(asText).filter((text) => text !== "");
-  return texts.flatMap((text) =>
-    text.split(",").map((pair): [string, string] => {
-      const [key = "", ...value] = pair.trim().split("=");
-      return [key, value.join("=")];
-    }),
-  );
+  return textsOfArgument(said).map((pair) => {
+    const [key = "", ...value] = pair.split("=");
+    return [key, value.join("=")];
+  });
 }
+
+/** The parts of an argument that takes several, with commas between them or as a list. */
+function textsOfArgument(said: unknown): string[] {
+  const texts = (Array.isArray(said) ? said : [said]).map(asText).filter((text) => text !== "");
+  return texts.flatMap((text) => text.split(",")).map((text) => text.trim());
+}
+
+/** A taint as the kubelet's `--register-with-taints` has it: `key=value:Effect` or `key:Effect`. */
+function taintOfArgument(text: string): NodeTaint | undefined {
+  const [, key = "", rest = ""] = /^([^=:]+)=?(.*)$/.exec(text) ?? [];
+  return parseTaint(key, rest);
+}
+
+/** A taint of `registerWithTaints` in the kubelet's configuration. */
+const asTaint = ({ key, value, effect }: Record<string, unknown>): NodeTaint | undefined =>
+  parseTaint(asText(key), `${asText(value)}:${asText(effect)}`);
 
 /** The value at a path of keys; undefined where there is none. */
 export function valueAt(value: unknown, ...path: string[]): unknown {

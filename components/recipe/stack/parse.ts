@@ -24,6 +24,8 @@ export interface ReadData<T> {
 export interface ReadStack extends ReadData<ClusterSpec> {
   /** Pool of each machine that comes from one, by node name. */
   poolOf: Map<string, string>;
+  /** The stack as it was written, before its machines were filled in. */
+  written?: StackSpec;
 }
 
 /** Reads a stack. Every mistake of shape is a finding; `spec` is there only when there is none. Never throws. */
@@ -38,7 +40,13 @@ export function readSpec(raw: unknown): ReadStack {
   if (spec === undefined) return { findings, pruned, poolOf: new Map() };
   const { spec: expanded, findings: more, filled, poolOf } = expandStack(spec);
   const isNew = ({ field }: Finding): boolean => !pruned.includes(field); // of what was left out, all is said
-  return { spec: expanded, findings: [...findings, ...more.filter(isNew)], pruned: [...pruned, ...filled], poolOf };
+  return {
+    spec: expanded,
+    findings: [...findings, ...more.filter(isNew)],
+    pruned: [...pruned, ...filled],
+    poolOf,
+    written: spec,
+  };
 }
 
 /** Reads data by a schema, going on past mistakes of shape. Keys of what it gives are in order. */

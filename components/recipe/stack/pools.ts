@@ -93,7 +93,7 @@ function complete(said: MachineDefaultsSpec, address: string, uuid?: string): Ma
 }
 
 /** Mappings that are taken together key by key. */
-const merged = ["labels", "taints", "containerd", "driver"] as const;
+const merged = ["labels", "taints", "containerd", "driver", "moduleParameters"] as const;
 
 function merge(further: MachineDefaultsSpec, nearer: MachineDefaultsSpec): MachineDefaultsSpec {
   const together = merged.flatMap((key) =>
@@ -124,6 +124,57 @@ const run = /#+/g;
 const namesAreMany = (names: string): boolean => names.match(run)?.length === 1;
 const nameOf = (names: string, number: number): string =>
   names.replace(run, (place) => String(number).padStart(place.length, "0"));
+
+/**
+ * Findings with what `machineDefaults` says told once, under its name: what is wrong there is wrong with each machine alike.
+ *
+ * @param raw the stack as it was written, as far as its shape is right.
+ */
+export function findingsOfDefaults(
+  findings: Finding[],
+  { machineDefaults = {}, machines = {}, pools = {} }: StackSpec,
+  poolOf: Map<string, string>,
+): Finding[] {
+  if (Object.keys(machineDefaults).length === 0) return findings;
+  const first = new Map<string, { finding: Finding; names: string[] }>();
+  const told = findings.map((finding) => {
+    const name = machineOf(
+      finding.field,
+      new Map([...Object.keys(machines), ...poolOf.keys()].map((one) => [one, one])),
+    );
+    if (name === undefined) return finding;
+    const rest = finding.field.slice(`machines.${name}.`.length);
+    const own: MachineDefaultsSpec = machines[name] ?? pools[poolOf.get(name) ?? ""] ?? {};
+    if (!fromDefaults(rest, machineDefaults, own)) return finding;
+    const key = JSON.stringify(Object.values(finding).map((part: string) => part.replaceAll(name, "#")));
+    const before = first.get(key);
+    if (before) {
+      before.names.push(name);
+      return undefined;
+    }
+    const one = { finding: { ...finding, field: `machineDefaults.${rest}` }, names: [name] };
+    first.set(key, one);
+    return one;
+  });
+  return told.flatMap((one) => {
+    if (one === undefined) return [];
+    if (!("names" in one)) return [one];
+    const [name = "", ...others] = one.names;
+    const of = others.length === 0 ? name : `${name} and ${others.length} more`;
+    return [{ ...one.finding, field: `${one.finding.field} (${of})` }];
+  });
+}
+
+/** Whether a field below a machine has its value from the defaults. */
+function fromDefaults(field: string, defaults: MachineDefaultsSpec, own: MachineDefaultsSpec): boolean {
+  const [first = "", below = ""] = field.split(/[.[]/);
+  const key = first as keyof MachineDefaultsSpec;
+  if (defaults[key] === undefined) return false;
+  if (own[key] === undefined) return true;
+  const isMerged = (merged as readonly string[]).includes(key);
+  const at = (value: unknown): boolean => typeof value === "object" && value !== null && Object.hasOwn(value, below);
+  return isMerged && at(defaults[key]) && !at(own[key]);
+}
 
 /**
  * Findings with the pools that their machines come from. What is wrong with each machine of a pool alike is said once.

@@ -58,6 +58,7 @@ const machineDefaults = z.strictObject({
     .optional(),
   extensions: z.array(text).optional(),
   kernelArgs: z.array(text).optional(),
+  moduleParameters: z.record(text, z.array(text)).optional(),
   platform: text.optional(),
   secureBoot: z.boolean().optional(),
   overlay: z.strictObject({ image, name: text, options: values.optional() }).optional(),

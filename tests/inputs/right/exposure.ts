@@ -84,6 +84,8 @@ export const exposure: Inputs[] = [
       { runtimeClassName: "nvidia" },
       { deviceIDStrategy: "index", failOnInitError: false },
       { affinity: null },
+      { affinity: [] }, // prints nothing, so it drops the chart's own
+      { affinity: "" },
       {
         config: {
           map: { default: "version: v1\nflags:\n  migStrategy: none\n", other: "version: v1\n" },

@@ -99,6 +99,15 @@ export const machines: Inputs[] = [
       ["intel_iommu=on", "pcie_aspm=off"],
     ],
   },
+  {
+    base: "velaryon",
+    at: "machines velaryon moduleParameters",
+    values: [
+      {},
+      { nvidia: ["NVreg_OpenRmEnableUnsupportedGpus=1"], nvidia_drm: ["modeset=1", "fbdev=1"] },
+      { nvidia: ['NVreg_RegistryDwords="PowerMizerEnable=0x1; PerfLevelSrc=0x2222"'] },
+    ],
+  },
   { base: "velaryon", at: "machines velaryon platform", values: [...words("metal nocloud aws hcloud openstack")] },
   { base: "velaryon", at: "machines velaryon secureBoot", values: [true, false] },
   {

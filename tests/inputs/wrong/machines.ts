@@ -193,7 +193,15 @@ export const machines: WrongInputs[] = [
       null,
       [{ model: "New Card", architecture: "Ada", memory: "48" }],
     ],
-    "gpu-model": [[{ model: "RTX" }], [{ model: "NVIDIA RTX" }]],
+    "gpu-model": [
+      [{ model: "RTX" }],
+      [{ model: "NVIDIA RTX" }],
+      // What is no card of this package's, described or not: virtual, in a system on a chip, too old.
+      ...["GRID P40-8Q", "NVIDIA A16-4Q", "A100-1-5C", "Jetson AGX Orin", "NVIDIA Jetson AGX Thor", "Orin NX"].flatMap(
+        (model) => [[{ model }], [{ model, architecture: "Ampere", memory: "8Gi" }]],
+      ),
+      ...["Quadro K4200", "Tesla K80", "GeForce GTX 680", "GRID K2", "GeForce GT 710"].map((model) => [{ model }]),
+    ],
   }),
   ...refused("velaryon", "machines velaryon powerLimit", { shape: [0, -1, "200", "200W", NaN, null, Infinity, []] }),
   ...refused("velaryon", "machines velaryon containerd cdiSpecDirs", {

@@ -133,10 +133,21 @@ describe("standalone plugin", () => {
     expect(strategy({ config: { map: { default: "version: v1\nflags: { migStrategy: single }\n" } } })).toBeUndefined();
   });
 
-  test("on Talos 1.13 as before, without a driver root", () => {
-    const { release } = kubernetes(on113({}));
-    expect(release.values).toMatchObject({ deviceListStrategy: "envvar", runtimeClassName: "nvidia" });
-    expect(release.values).not.toHaveProperty("nvidiaDriverRoot");
+  test("on Talos 1.13 by CDI, which gives a card to a pod of any runtime", () => {
+    expect(kubernetes(on113({})).release.values).toMatchObject({
+      ...{ deviceListStrategy: "cdi-cri", runtimeClassName: "nvidia", nvidiaDriverRoot: "/" },
+    });
+  });
+
+  test.each([
+    ["the variable is asked for", { deviceListStrategy: "envvar" }, "0.19.3"],
+    ["the driver's root is another one", { nvidiaDriverRoot: "/usr/local" }, "0.19.3"],
+    ["the plugin is older than the tables", {}, "0.14.5"],
+  ])("on Talos 1.13 by the variable, where %s", (_, values, version) => {
+    const spec = { ...on113(values), devicePlugin: { version, values } };
+    const { release } = kubernetes(spec);
+    expect(release.values["deviceListStrategy"]).toBe("envvar");
+    expect(release.values["nvidiaDriverRoot"]).not.toBe("/");
   });
 
   test.each(["cdi-cri", "cdi-annotations", "envvar,cdi-cri"])("%s on Talos 1.13: with the host's root", (strategy) => {
@@ -160,6 +171,23 @@ describe("taints", () => {
         worker: { tolerations: [{ key: "node-role.kubernetes.io/control-plane" }, ...tolerations] },
       },
     });
+  });
+
+  test.each([
+    "machine: {kubelet: {extraArgs: {register-with-taints: 'workload=ai:NoSchedule,gpu:NoExecute'}}}\n",
+    "machine: {kubelet: {extraArgs: {register-with-taints: ['workload=ai:NoSchedule', 'gpu:NoExecute']}}}\n",
+    "machine: {kubelet: {extraConfig: {registerWithTaints: [{key: workload, value: ai, effect: NoSchedule}, {key: gpu, effect: NoExecute}]}}}\n",
+    "machine: {nodeTaints: {workload: 'ai:NoSchedule', gpu: ':NoExecute'}}\n",
+    "apiVersion: v1alpha1\nkind: KubeletConfig\nconfig: {registerWithTaints: [{key: workload, value: ai, effect: NoSchedule}, {key: gpu, effect: NoExecute}]}\n",
+    "apiVersion: v1alpha1\nkind: KubeNodeConfig\ntaints: {workload: 'ai:NoSchedule', gpu: ':NoExecute'}\n",
+  ])("of a patch are tolerated, and stay its author's: %#", (patch) => {
+    const plan = planCluster(oneMachine("v1.14.0", { ...gpu, patches: [patch] }));
+    expect(plan.kubernetes.tolerations).toEqual([
+      { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" },
+      { key: "workload", operator: "Equal", value: "ai", effect: "NoSchedule" },
+      { key: "gpu", operator: "Exists", effect: "NoExecute" },
+    ]);
+    expect(plan.machines[0]!.nodeTaints).toEqual([]);
   });
 
   const tainted = { ...gpu, taints: { gpu: "true:NoSchedule" } };

@@ -16,6 +16,8 @@ export interface Power {
   /** Least and greatest limit that the card accepts, in watts; undefined: differs by board. */
   min?: number;
   max?: number;
+  /** Least limit that boards were seen to take, in watts, where others may take less: good for a note, never for a refusal. */
+  seenFrom?: number;
 }
 
 /** Market of a card: the open modules of old drivers know data-center cards only. */
@@ -143,7 +145,8 @@ export const cards: Card[] = [
     ["RTX 3070 Ti", 8192, 290],
     ["RTX 3080", 10240, 320],
     ["RTX 3080 Ti", 12288, 350],
-    ["RTX 3090", 24576, 350],
+    // nvidia-smi -q of a board with 350 W: 100 to 385 W; benchmarks of a Founders Edition set 330 to 350 W (noonghunna/club-3090#698).
+    ["RTX 3090", 24576, { default: 350, seenFrom: 100 }],
     ["RTX 3090 Ti", 24564, 450],
   ]),
   ...line(workstation(ampere), true, [
@@ -250,6 +253,13 @@ export const cardAliases: Record<string, string> = {
   V100: "V100-SXM2-16GB",
   P100: "P100-PCIE-16GB",
   "DGX Spark": "GB10",
+  "DGX Spark GB10": "GB10",
+  // Names in short, as with the A100; what is said of the architecture holds for each of them.
+  A800: "A800-SXM4-80GB",
+  // pci.ids, 10de:2338, and what NVML prints of it.
+  "H100 96GB HBM3": "H100 SXM5 96GB",
+  // A V100 whose driver prints its board's code: 32 GB, 250 W, PCIe (pci.ids, GV100GL; nvidia-smi of several owners).
+  "PG500-216": "V100-PCIE-32GB",
   "A30 PCIe": "A30",
   "V100-SXM2-16GB-LS": "V100-SXM2-16GB",
   "V100-SXM2-32GB-LS": "V100-SXM2-32GB",

@@ -103,6 +103,14 @@ export interface MachineDefaultsSpec {
    */
   kernelArgs?: string[];
   /**
+   * Parameters of NVIDIA's kernel modules, by module. Talos loads the modules with them; a kernel argument such as
+   * `nvidia_drm.modeset=1` has no effect.
+   * @default none
+   * @example `{ nvidia: [NVreg_OpenRmEnableUnsupportedGpus=1] }`
+   * @causes another configuration; a module that is loaded takes its parameters with the machine's next boot
+   */
+  moduleParameters?: Record<string, string[]>;
+  /**
    * Image Factory platform of the installer.
    * @default `metal`
    * @example `nocloud`

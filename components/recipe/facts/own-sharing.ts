@@ -1,0 +1,86 @@
+import { parse } from "yaml";
+import { valueAt } from "../machine/user-patches";
+import { asRelease } from "../outside/external";
+import { isMapping } from "../mapping";
+import { remember } from "../memory";
+import type { ClusterSpec, MachineSpec, SharingSpec } from "../stack/spec/index";
+
+/** How the device plugin of a stack shares the cards of a machine. */
+export interface Sharing extends SharingSpec {
+  /** Whether a configuration says it that the stack does not hold, or says more than is read here: the node may offer more than is counted. */
+  unread?: boolean;
+  /** Whether the configuration refuses a pod that requests several replicas. */
+  refusesSeveral?: boolean;
+}
+
+/** Where each chart takes the plugin's configurations: the path of the section, and of its texts in there. */
+export const pluginConfigPlaces = [
+  { field: "gpuOperator", section: ["devicePlugin", "config"], texts: "data" },
+  { field: "devicePlugin", section: ["config"], texts: "map" },
+] as const;
+
+/** Label by which a node picks one of several configurations (k8s-device-plugin v0.19.3, cmd/config-manager/main.go). */
+const pickedBy = "nvidia.com/device-plugin.config";
+
+/**
+ * How the cards of a machine are shared: as the stack says, else as the device plugin's own configuration in the chart's values does.
+ *
+ * @param labels of the machine, which may pick a configuration. Default: none, as for the cluster as a whole.
+ */
+export function sharingOf(said: ClusterSpec, { labels = {} }: Pick<MachineSpec, "labels"> = {}): Sharing | undefined {
+  const { sharing } = said;
+  const spec = asRelease(said);
+  if (sharing?.timeSlicing || sharing?.mps)
+    return { ...sharing, refusesSeveral: sharing.timeSlicing?.failRequestsGreaterThanOne !== false };
+  for (const { field, section, texts } of pluginConfigPlaces) {
+    const config = valueAt(spec[field]?.values, ...section);
+    if (!isMapping(config)) continue;
+    const all = isMapping(config[texts]) ? config[texts] : {};
+    if (Object.keys(all).length === 0) {
+      if (typeof config["name"] === "string" && config["name"] !== "") return { ...sharing, unread: true };
+      continue;
+    }
+    const text = all[chosen(all, labels[pickedBy] ?? config["default"])];
+    return { ...sharing, ...(typeof text === "string" ? read(text) : {}) };
+  }
+  return sharing;
+}
+
+/** Without a name the plugin takes the only configuration that there is, else the one called `default` (templates/_helpers.tpl; config-manager's fallbacks `named`, `single`). */
+function chosen(all: Record<string, unknown>, name: unknown): string {
+  if (typeof name === "string" && name !== "") return name;
+  const [only = "", ...more] = Object.keys(all);
+  return more.length === 0 ? only : "default";
+}
+
+const known = new Map<string, Sharing>();
+
+function read(text: string): Sharing {
+  let found = known.get(text);
+  if (found === undefined) remember(known, text, (found = readSharing(text)));
+  return found;
+}
+
+/** Source: k8s-device-plugin v0.19.3, api/config/v1/sharing.go, replicas.go. */
+function readSharing(text: string): Sharing {
+  let config: unknown;
+  try {
+    config = parse(text);
+  } catch {
+    return {}; // a check says so
+  }
+  for (const way of ["timeSlicing", "mps"] as const) {
+    const section = valueAt(config, "sharing", way);
+    const resources = valueAt(section, "resources");
+    if (!Array.isArray(resources) || resources.length === 0) continue;
+    const [one, ...more] = resources.filter(isMapping);
+    const replicas = Number(one?.["replicas"]);
+    // Names of its own, some of the cards, or MIG devices: what a node then offers is not counted here.
+    const plain = one?.["name"] === "nvidia.com/gpu" && (one["devices"] ?? "all") === "all" && !one["rename"];
+    if (!plain || more.length > 0 || !(replicas >= 2)) return { unread: true };
+    const refusesSeveral = way === "mps" || valueAt(section, "failRequestsGreaterThanOne") === true;
+    const renameByDefault = valueAt(section, "renameByDefault") === true;
+    return { refusesSeveral, timeSlicing: { replicas, ...(renameByDefault ? { renameByDefault } : {}) } };
+  }
+  return {};
+}
