@@ -107,7 +107,7 @@ export interface MachineDefaultsSpec {
    * `nvidia_drm.modeset=1` has no effect.
    * @default none
    * @example `{ nvidia: [NVreg_OpenRmEnableUnsupportedGpus=1] }`
-   * @causes another configuration; a module that is loaded takes its parameters with the machine's next boot
+   * @causes another configuration, which a GPU machine takes with one reboot
    */
   moduleParameters?: Record<string, string[]>;
   /**
