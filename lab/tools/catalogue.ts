@@ -124,6 +124,33 @@ export const nodeCatalogue: readonly ToolDefinition[] = [
   nodeTool("nvidia-toolkit-v1.19", `${toolkit}/nvidia-container-runtime`, toolkitPrograms, toolkitOf("1.19.1")),
 ];
 
+/**
+ * The programs of a machine that runs real Talos: Talos' own init, machined, and installer, which is the imager by another name,
+ * from its Go module, built as its Dockerfile does; what it calls; Kubernetes; and the lab's few beside them (`lab/talos`).
+ */
+export function talosCatalogue(release: string): readonly ToolDefinition[] {
+  const talos = "github.com/siderolabs/talos";
+  return [
+    {
+      name: "talos",
+      folder: path.join(lab, "talos", release),
+      package: `${talos}/internal/app/machined`,
+      more: [`${talos}/internal/app/init`, `${talos}/cmd/installer`],
+      tags: ["tcell_minimal", "grpcnotrace"],
+      stamps: ["golang.zx2c4.com/wireguard/ipc.socketDirectory=/system/wireguard-sock"],
+    },
+    {
+      name: "talos-programs",
+      folder: path.join(lab, "talos/programs"),
+      package: "./preinit",
+      more: ["./registry", "./service"],
+      stamps: [],
+    },
+    ...nodeCatalogue.filter(({ name }) => ["containerd", "runc", "cni", "kubelet"].includes(name)),
+    ...catalogue.filter(({ name }) => name === "controlplane"),
+  ];
+}
+
 function nodeTool(
   name: NodeToolName,
   first: string,

@@ -13,9 +13,12 @@ export type NodeToolName =
   | "node-feature-discovery-v0.17"
   | "node-feature-discovery-v0.18";
 
+/** Talos itself of a release, and the lab's programs beside it (`lab/talos`). */
+export type TalosToolName = "talos" | "talos-programs";
+
 /** How a tool is recognised, and how it is built where it is not there. */
 export interface ToolDefinition {
-  name: ToolName | NodeToolName | "languages";
+  name: ToolName | NodeToolName | TalosToolName | "languages";
   /** Folder of its `go.mod`. */
   folder: string;
   /** What `go build` is asked for: an import path of a pinned dependency, or the folder's own program. */

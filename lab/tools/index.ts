@@ -1,4 +1,4 @@
-import { catalogue, languageTool, nodeCatalogue } from "./catalogue";
+import { catalogue, languageTool, nodeCatalogue, talosCatalogue } from "./catalogue";
 import type { ToolDefinition, ToolName } from "./definition";
 import type { OnToolEvent } from "./events";
 import { locate, type ProvideOptions } from "./provide";
@@ -66,6 +66,32 @@ export async function provideNodePrograms(
   options: Pick<ProvideToolsOptions, "onEvent" | "signal"> = {},
 ): Promise<string[]> {
   return Object.values(await provide(nodeCatalogue, options));
+}
+
+/** Paths of the programs of a machine that runs real Talos: folders, but for the control plane's. */
+export type TalosPrograms = Record<
+  "talos" | "talos-programs" | "containerd" | "runc" | "cni" | "kubelet" | "controlplane",
+  string
+>;
+
+/**
+ * Provides the programs of a machine that runs real Talos of a release, as {@link provideTools} does the lab's.
+ */
+export async function provideTalosPrograms(
+  release: string,
+  options: Pick<ProvideToolsOptions, "onEvent" | "signal"> = {},
+): Promise<TalosPrograms> {
+  const paths = await provide(talosCatalogue(release), options);
+  const of = (name: ToolDefinition["name"]): string => paths[name]!;
+  return {
+    talos: of("talos"),
+    "talos-programs": of("talos-programs"),
+    containerd: of("containerd"),
+    runc: of("runc"),
+    cni: of("cni"),
+    kubelet: of("kubelet"),
+    controlplane: of("controlplane"),
+  };
 }
 
 /**

@@ -1,10 +1,12 @@
 import { parseArgs } from "node:util";
 import { whyNoRealNode } from "../node/able";
+import { provideTalos, whyNoMachine } from "../talos";
 import { provideLanguages, provideNodePrograms, provideTools } from "./index";
 import { narrateTools } from "./narrate";
 
 // `npm run tools`: provides every tool and prints the paths as one JSON object, progress on standard error. With `--node`, the
-// programs of a real node instead; with `--node --look`, nothing is built, and the status says whether this computer can run one.
+// programs of a real node instead; with `--look` beside it, nothing is built, and the status says whether this computer can run one. With `--talos v1.13.0`, images of real
+// Talos of that release, likewise.
 const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const)
   process.once(name, () => stop.abort(new Error(`stopped by ${name}`)));
@@ -13,10 +15,16 @@ const onEvent = narrateTools((line) => console.error(line), false);
 const options = { signal: stop.signal, onEvent };
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { node: { type: "boolean" }, look: { type: "boolean" } } });
-  if (values.look && !values.node)
-    throw new Error("--look: it looks whether a real node can run here; give --node, too");
-  if (values.look) {
+  const { values } = parseArgs({
+    options: { node: { type: "boolean" }, talos: { type: "string" }, look: { type: "boolean" } },
+  });
+  if (values.look && !values.node && values.talos === undefined)
+    throw new Error("--look: it looks whether a real node, or real Talos, can run here; give --node or --talos, too");
+  if (values.talos !== undefined) {
+    const lacks = whyNoMachine();
+    if (lacks.length > 0) throw new Error(`no real Talos on this computer: ${lacks.join("; ")}`);
+    if (!values.look) print((await provideTalos(values.talos, options)).disk);
+  } else if (values.look) {
     const lacks = whyNoRealNode();
     if (lacks.length > 0) throw new Error(`no real node on this computer: ${lacks.join("; ")}`);
   } else if (values.node) {

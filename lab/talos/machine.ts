@@ -1,0 +1,152 @@
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import * as fs from "node:fs";
+import * as net from "node:net";
+import * as os from "node:os";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import type { TalosImages } from "./index";
+
+/** A virtual machine that runs real Talos. */
+export interface RealMachine {
+  /** Where its Talos API is on this computer, e.g. `127.0.0.1:40123`. */
+  endpoint: string;
+  /** Where its Kubernetes API is on this computer, where it serves one. */
+  kubernetes: string;
+  /** Its own address, inside. */
+  address: string;
+  /** What its console said so far, since it was made. */
+  console(): string;
+  /** Ends it as a power cut does. */
+  cutPower(): Promise<void>;
+  powerOn(): Promise<void>;
+}
+
+/** Programs that make and run such machines, with what has them. */
+const needed = {
+  "qemu-system-x86_64": "Debian and Ubuntu: apt-get install qemu-system-x86; Fedora: dnf install qemu-system-x86",
+  "qemu-img": "Debian and Ubuntu: apt-get install qemu-utils; Fedora: dnf install qemu-img",
+  go: "https://go.dev/dl",
+  "apt-get": "apt: Talos' userland and kernel are Debian's packages",
+  "dpkg-deb": "dpkg: Debian's packages are unpacked with it",
+  unshare: "util-linux: images are made in a folder of Debian's programs",
+};
+/** UEFI firmware and its empty variables, as Debian's ovmf has them. */
+const firmware = ["/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"] as const;
+
+/** Why this computer cannot run real Talos, all reasons at once; empty where it can. */
+export function whyNoMachine(): string[] {
+  if (process.platform !== "linux" || process.arch !== "x64")
+    return ["images of real Talos are made on Linux on x86-64 alone"];
+  const paths = (process.env.PATH ?? "").split(path.delimiter).filter((folder) => folder !== "");
+  const isThere = (name: string): boolean => paths.some((folder) => fs.existsSync(path.join(folder, name)));
+  return [
+    ...Object.entries(needed)
+      .filter(([name]) => !isThere(name))
+      .map(([name, from]) => `there is no ${name} on PATH (${from})`),
+    ...(firmware.every((file) => fs.existsSync(file)) ? [] : [`there is no ${firmware[0]} (apt-get install ovmf)`]),
+  ];
+}
+
+/** Milliseconds in which a kernel must have come to its end, where KVM works: with some hosts it never does. */
+const KVM_LIMIT = 15_000;
+
+/** Whether the kernel boots under KVM here: asked once, by booting it without a disk, which it does not survive. */
+let kvm: Promise<boolean> | undefined;
+const hasKvm = (kernel: string): Promise<boolean> => (kvm ??= tryKvm(kernel));
+async function tryKvm(kernel: string): Promise<boolean> {
+  try {
+    fs.accessSync("/dev/kvm", fs.constants.R_OK | fs.constants.W_OK);
+    const trial = "-accel kvm -cpu host -m 512 -display none -no-reboot -no-user-config -nodefaults".split(" ");
+    const args = [...trial, "-kernel", kernel, "-append", "panic=-1 quiet"];
+    await promisify(execFile)("qemu-system-x86_64", args, { timeout: KVM_LIMIT, killSignal: "SIGKILL" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Makes a machine and turns it on. It belongs to the lab whose folder `dir` is in: its janitor ends what we leave.
+ *
+ * Its network is QEMU's own: it reaches this computer at 10.0.2.2, and this computer its two APIs by ports of 127.0.0.1.
+ */
+export async function startMachine(
+  images: Pick<TalosImages, "disk">,
+  dir: string,
+  options: { memory?: number; signal?: AbortSignal } = {},
+): Promise<RealMachine> {
+  fs.mkdirSync(dir, { recursive: true });
+  const [disk, variables, log] = ["disk.qcow2", "variables.fd", "console.log"].map((file) => path.join(dir, file)) as [
+    string,
+    string,
+    string,
+  ];
+  await promisify(execFile)("qemu-img", ["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", images.disk, disk, "20G"]);
+  fs.copyFileSync(firmware[1], variables);
+  const [talos, kubernetes] = [await freePort(), await freePort()];
+  const accelerated = await hasKvm(path.join(path.dirname(images.disk), "vmlinuz"));
+  const forward = [`${talos}-:50000`, `${kubernetes}-:6443`].map((each) => `hostfwd=tcp:127.0.0.1:${each}`);
+  const drive = (kind: string, file: string): string[] => ["-drive", `${kind},file=${file}`];
+  const args = [
+    ...(accelerated ? ["-accel", "kvm", "-cpu", "host"] : ["-accel", "tcg,thread=multi", "-cpu", "max"]),
+    ..."-machine q35,smm=off -display none -no-user-config -nodefaults".split(" "),
+    ...["-smp", String(Math.min(4, os.availableParallelism())), "-m", String(options.memory ?? 3072)],
+    ...drive("if=pflash,format=raw,unit=0,readonly=on", firmware[0]),
+    ...drive("if=pflash,format=raw,unit=1", variables),
+    ...drive("if=virtio,format=qcow2,cache=unsafe", disk),
+    ...["-netdev", `user,id=net,${forward.join(",")}`, "-device", "virtio-net-pci,netdev=net"],
+    ...["-device", "virtio-rng-pci", "-chardev", `file,id=console,path=${log},append=on`, "-serial", "chardev:console"],
+  ];
+  let running: ChildProcess | undefined;
+  const cutPower = async (): Promise<void> => {
+    const child = running;
+    running = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGKILL");
+    await gone;
+  };
+  const powerOn = async (): Promise<void> => {
+    const said: Buffer[] = [];
+    const child = spawn("qemu-system-x86_64", args, { stdio: ["ignore", "ignore", "pipe"] });
+    child.stderr.on("data", (chunk: Buffer) => said.push(chunk));
+    running = child;
+    const words = (): string => Buffer.concat(said).toString("utf8").trim();
+    const died = new Promise<never>((_, reject) => {
+      child.once("error", reject);
+      child.once("exit", (code) => reject(new Error(`QEMU ended (${code ?? "killed"}): ${words()}`)));
+    });
+    died.catch(() => undefined);
+    await Promise.race([died, listens(talos)]);
+  };
+  options.signal?.addEventListener("abort", () => void cutPower(), { once: true });
+  await powerOn();
+  return {
+    endpoint: `127.0.0.1:${talos}`,
+    kubernetes: `127.0.0.1:${kubernetes}`,
+    address: "10.0.2.15",
+    console: () => fs.readFileSync(log, "utf8"),
+    cutPower,
+    powerOn,
+  };
+}
+
+/** Waits until QEMU has taken its port, which it does before the machine runs. */
+async function listens(port: number): Promise<void> {
+  for (;;) {
+    const open = await new Promise<boolean>((resolve) => {
+      const socket = net.connect(port, "127.0.0.1", () => resolve((socket.destroy(), true)));
+      socket.on("error", () => resolve(false));
+    });
+    if (open) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as net.AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

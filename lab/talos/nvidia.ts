@@ -1,0 +1,169 @@
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import { nvidiaExtension } from "../../components/recipe/facts/extension";
+import { officialExtensions } from "../factory";
+import type { Parts } from "./root";
+
+// Stand-ins for NVIDIA's extensions: names, versions, manifests, services and containerd parts are theirs (siderolabs/extensions,
+// nvidia-gpu, at Talos 1.13); the modules and programs make what Talos and this package look at, and drive no card.
+
+const sourceOf = (init: string, exit: string, globals = ""): string => `
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
+${globals}
+static int __init begin(void) { ${init} }
+static void __exit end(void) { ${exit} }
+module_init(begin); module_exit(end); MODULE_LICENSE("Dual MIT/GPL"); MODULE_VERSION(DRIVER);
+`;
+/** The first makes /proc/driver/nvidia and /sys/bus/pci/drivers/nvidia; the others need it, as the real ones do. */
+const modules: Record<string, string> = {
+  nvidia: sourceOf(
+    `proc_mkdir("driver/nvidia", NULL); proc_create_single("driver/nvidia/version", 0444, NULL, version);
+  proc_create_single("driver/nvidia/params", 0444, NULL, params); return pci_register_driver(&driver);`,
+    `pci_unregister_driver(&driver); remove_proc_subtree("driver/nvidia", NULL);`,
+    `static char *NVreg_RestrictProfilingToAdminUsers = "1"; module_param(NVreg_RestrictProfilingToAdminUsers, charp, 0444);
+static char *NVreg_PreserveVideoMemoryAllocations = "0"; module_param(NVreg_PreserveVideoMemoryAllocations, charp, 0444);
+int nvidia_stand_in(void) { return 0; } EXPORT_SYMBOL(nvidia_stand_in);
+static int version(struct seq_file *m, void *v) { seq_puts(m, "NVRM version: NVIDIA UNIX " FLAVOUR "  " DRIVER "  Release Build  (dvs-builder@lab)\\nGCC version:  gcc version 14.2.0\\n"); return 0; }
+static int params(struct seq_file *m, void *v) { seq_printf(m, "RmProfilingAdminOnly: %s\\nPreserveVideoMemoryAllocations: %s\\n", NVreg_RestrictProfilingToAdminUsers, NVreg_PreserveVideoMemoryAllocations); return 0; }
+static const struct pci_device_id none[] = {{0}};
+static struct pci_driver driver = { .name = "nvidia", .id_table = none };`,
+  ),
+  ...Object.fromEntries(
+    ["nvidia-uvm", "nvidia-modeset", "nvidia-drm"].map((name) => [
+      name,
+      sourceOf("return nvidia_stand_in();", "", "int nvidia_stand_in(void);"),
+    ]),
+  ),
+};
+
+const bind = (source: string, ...options: string[]): object => ({
+  ...{ source, destination: source, type: "bind", options },
+});
+const shared = ["/lib64", "/lib", "/usr/local/glibc"].map((folder) => bind(folder, "bind", "ro"));
+const own = bind("/usr/local/bin", "bind", "ro");
+/** The services of the toolkit's extension, word for word but for their comments. */
+const services: Record<string, object> = {
+  "nvidia-persistenced": {
+    name: "nvidia-persistenced",
+    container: {
+      entrypoint: "/usr/local/bin/nvidia-persistenced-wrapper",
+      mounts: [
+        bind("/dev", "rshared", "rbind", "rw"),
+        ...[...shared, bind("/usr/local/lib", "bind", "ro"), bind("/var/run", "rshared", "rbind", "rw"), own],
+      ],
+    },
+    depends: [{ service: "cri" }, { service: "udevd" }, { path: "/sys/bus/pci/drivers/nvidia" }],
+    restart: "always",
+  },
+  "nvidia-cdi-gen": {
+    name: "nvidia-cdi-gen",
+    container: {
+      entrypoint: "/usr/local/bin/nvidia-ctk",
+      args: "cdi generate --library-search-path /usr/local/glibc/usr/lib --output /run/cdi/nvidia.yaml".split(" "),
+      mounts: [
+        ...[bind("/dev", "rshared", "rbind", "ro"), ...shared],
+        bind("/var/run/nvidia-persistenced", "rshared", "rbind", "ro"),
+        ...[own, bind("/run/cdi", "bind", "rw")],
+      ],
+    },
+    depends: [{ service: "ext-nvidia-persistenced" }],
+    restart: "untilSuccess",
+  },
+};
+const runtime = `[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia]
+  privileged_without_host_devices = false
+  runtime_type = "io.containerd.runc.v2"
+  [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia.options]
+    BinaryName = "/usr/local/bin/nvidia-container-runtime"
+`;
+
+/**
+ * Makes the images' files of a schematic's extensions, `work/extensions/<name>.tar`.
+ *
+ * @throws where one is not NVIDIA's: nothing stands in for the others.
+ */
+export async function makeExtension(parts: Parts, release: string, name: string): Promise<string> {
+  const known = nvidiaExtension(name);
+  const official = officialExtensions(release).find((each) => each.name === name);
+  if (official === undefined || (known?.kind !== "modules" && known?.kind !== "toolkit"))
+    throw new Error(`${name}: nothing stands in for this extension on real Talos; take it out of the stack`);
+  const version = official.ref.split(":").at(-1)!;
+  const folder = path.join(parts.work, "extensions", path.basename(name));
+  const root = path.join(folder, "rootfs");
+  await fs.rm(folder, { recursive: true, force: true });
+  await fs.mkdir(root, { recursive: true });
+  if (known.kind === "modules") await modulesOf(parts, root, version.split("-")[0]!, known.flavour === "open");
+  else await toolkitOf(parts, root, version.split("-")[0]!);
+  return pack(parts, folder, path.basename(name), version, `>= ${release}`);
+}
+
+/** What the Image Factory adds to every image: the schematic's ID as an extension's version. */
+export async function makeSchematic(parts: Parts, id: string, text: string): Promise<string> {
+  const folder = path.join(parts.work, "extensions", id);
+  await fs.mkdir(path.join(folder, "rootfs"), { recursive: true });
+  return pack(parts, folder, "schematic", id, ">= 1.0.0", text);
+}
+
+async function modulesOf({ debian, kernel, work }: Parts, root: string, driver: string, open: boolean): Promise<void> {
+  const folder = path.join(work, "modules");
+  await fs.mkdir(folder, { recursive: true });
+  for (const [name, source] of Object.entries(modules)) await fs.writeFile(path.join(folder, `${name}.c`), source);
+  const objects = Object.keys(modules).map((name) => `${name}.o`);
+  const flavour = open ? "Open Kernel Module for x86_64" : "x86_64 Kernel Module";
+  const flags = `-DDRIVER='"${driver}"' -DFLAVOUR='"${flavour}"'`;
+  await fs.writeFile(path.join(folder, "Makefile"), `obj-m := ${objects.join(" ")}\nccflags-y := ${flags}\n`);
+  const build = `make -C /usr/lib/modules/${kernel}/build M=/work/modules modules`;
+  await debian.inside(work, ["sh", "-c", build]);
+  const target = path.join(root, `usr/lib/modules/${kernel}/extras/nvidia`);
+  await fs.mkdir(target, { recursive: true });
+  for (const name of Object.keys(modules))
+    await fs.copyFile(path.join(folder, `${name}.ko`), path.join(target, `${name}.ko`));
+  await fs.rm(folder, { recursive: true });
+}
+
+async function toolkitOf({ tools }: Parts, root: string, driver: string): Promise<void> {
+  const file = async (name: string, text: string): Promise<void> => {
+    await fs.mkdir(path.dirname(path.join(root, name)), { recursive: true });
+    await fs.writeFile(path.join(root, name), text);
+  };
+  await file("etc/cri/conf.d/10-nvidia-container-runtime.part", runtime);
+  await file(`usr/local/lib/libnvidia-ml.so.${driver}`, "a stand-in\n");
+  await fs.mkdir(path.join(root, "usr/local/glibc/usr/lib"), { recursive: true });
+  await fs.mkdir(path.join(root, "usr/local/bin"));
+  for (const name of ["nvidia-persistenced-wrapper", "nvidia-ctk", "nvidia-container-runtime", "nvidia-smi"]) {
+    await fs.copyFile(path.join(tools["talos-programs"], "service"), path.join(root, "usr/local/bin", name));
+    await fs.chmod(path.join(root, "usr/local/bin", name), 0o755);
+  }
+  for (const [name, service] of Object.entries(services)) {
+    await file(`usr/local/etc/containers/${name}.yaml`, JSON.stringify(service));
+    await fs.mkdir(path.join(root, "usr/local/lib/containers", name), { recursive: true });
+  }
+}
+
+async function pack(
+  { debian, work }: Parts,
+  folder: string,
+  name: string,
+  version: string,
+  talos: string,
+  extraInfo?: string,
+): Promise<string> {
+  const metadata = {
+    name,
+    version,
+    author: "the lab",
+    description: name,
+    compatibility: { talos: { version: talos } },
+  };
+  const manifest = {
+    version: "v1alpha1",
+    metadata: { ...metadata, ...(extraInfo === undefined ? {} : { extraInfo }) },
+  };
+  await fs.writeFile(path.join(folder, "manifest.yaml"), JSON.stringify(manifest));
+  const inner = `/work/extensions/${path.basename(folder)}`;
+  await debian.inside(work, ["tar", "-C", inner, "--owner=0", "--group=0", "-cf", `${inner}.tar`, "."]);
+  return `${inner}.tar`;
+}

@@ -1,0 +1,246 @@
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import type { TalosPrograms } from "../tools";
+import type { Debian } from "./debian";
+
+// Talos' root filesystem and initramfs, laid out as its Dockerfile does (siderolabs/talos v1.13.0, stages rootfs-base-amd64 and
+// initramfs), with Debian's programs where Talos has its own builds of the same ones.
+
+/** Where each part comes from. */
+export interface Parts {
+  debian: Debian;
+  tools: TalosPrograms;
+  /** Talos' module, and that of its machinery, on this computer. */
+  sources: Record<"talos" | "machinery", string>;
+  /** The kernel's release, e.g. `7.3.4+deb13-cloud-amd64`. */
+  kernel: string;
+  /** Folder that is written to; /work inside. */
+  work: string;
+}
+
+const programs =
+  "udevadm kmod mkfs.xfs xfs_growfs xfs_repair xfs_spaceman xfs_db mkfs.vfat fsck.vfat mkfs.ext4 resize2fs e2fsck tune2fs lvm cryptsetup dmsetup nft xtables-nft-multi";
+/** What the installer's image has (stage installer-base-image), but for GRUB: these machines boot by UEFI. */
+const installerPrograms = "mkfs.xfs xfs_repair mkfs.vfat mkfs.ext4 mcopy mmd";
+
+const folders =
+  "dev proc sys run root tmp var system mnt opt/containerd/bin opt/containerd/lib opt/cni/bin .extra boot/EFI " +
+  "etc/iscsi etc/nvme etc/cri/conf.d/hosts etc/kubernetes/manifests etc/cni/net.d etc/ssl/certs etc/containerd etc/lvm " +
+  "etc/selinux/targeted/contexts/files usr/bin usr/etc usr/share/spdx usr/share/zoneinfo/Etc usr/local/share usr/lib/firmware " +
+  "usr/lib/modules usr/lib/udev/rules.d usr/lib/systemd/network usr/libexec/kubernetes usr/local/lib/kubelet/credentialproviders " +
+  "usr/share/xfsprogs/mkfs";
+const links: Record<string, string> = {
+  bin: "usr/bin",
+  sbin: "usr/bin",
+  lib: "usr/lib",
+  lib64: "usr/lib64",
+  "usr/sbin": "bin",
+  "usr/lib64": "lib",
+  "usr/bin/modprobe": "kmod",
+  "usr/bin/systemd-udevd": "udevadm",
+  ...Object.fromEntries(
+    ["iptables", "ip6tables"].flatMap((name) =>
+      ["", "-save", "-restore"].map((rest) => [`usr/bin/${name}${rest}`, "xtables-nft-multi"]),
+    ),
+  ),
+  "etc/localtime": "/usr/share/zoneinfo/Etc/UTC",
+  "etc/ssl/certs/ca-certificates": "ca-certificates.crt",
+  ...Object.fromEntries(
+    ["etc/pki", "etc/ca-certificates", "usr/share/ca-certificates", "usr/local/share/ca-certificates"].map((link) => [
+      link,
+      "/etc/ssl",
+    ]),
+  ),
+};
+/** Files that Talos mounts its own over. */
+const empty =
+  "etc/extensions.yaml etc/resolv.conf etc/hosts etc/machine-id etc/cri/conf.d/cri.toml etc/cri/conf.d/01-registries.part " +
+  "etc/cri/conf.d/20-customization.part etc/cri/conf.d/base-spec.json etc/ssl/certs/ca-certificates.crt " +
+  "etc/selinux/targeted/contexts/files/file_contexts etc/iscsi/initiatorname.iscsi etc/nvme/hostid etc/nvme/hostnqn";
+/** Of Talos' module: where it lies there, and where it goes. */
+const own: Record<string, string> = {
+  "hack/zoneinfo/Etc/UTC": "usr/share/zoneinfo/Etc/UTC",
+  "hack/nfsmount.conf": "etc/nfsmount.conf",
+  "hack/containerd.toml": "etc/containerd/config.toml",
+  "hack/cri-containerd.toml": "etc/cri/containerd.toml",
+  "hack/cri-plugin.part": "etc/cri/conf.d/00-base.part",
+  "hack/udevd/99-default.link": "usr/lib/systemd/network/99-default.link",
+  "hack/udevd/40-vm-hotadd.rules": "usr/lib/udev/rules.d/40-vm-hotadd.rules",
+  "hack/udevd/90-selinux.rules": "usr/lib/udev/rules.d/90-selinux.rules",
+  "hack/lvm.conf": "etc/lvm/lvm.conf",
+};
+/** Users and groups that udev's rules name. */
+const groups = {
+  ...{ root: 0, tty: 5, disk: 6, lp: 7, kmem: 9, dialout: 10, cdrom: 11, tape: 12, audio: 29, video: 44, input: 97 },
+  ...{ render: 98, sgx: 99, kvm: 100, nogroup: 65533 },
+};
+const texts: Record<string, string> = {
+  "etc/passwd": "root:x:0:0:root:/root:/sbin/nologin\nnobody:x:65534:65534:nobody:/:/sbin/nologin\n",
+  "etc/group": Object.entries(groups)
+    .map(([name, id]) => `${name}:x:${id}:\n`)
+    .join(""),
+  // Talos brings flannel's; these machines' pods need nothing of each other.
+  "etc/cni/net.d/10-lab.conflist": JSON.stringify({
+    ...{ cniVersion: "1.0.0", name: "lab" },
+    plugins: [
+      {
+        ...{ type: "bridge", bridge: "cni0", isGateway: true },
+        ipam: { type: "host-local", ranges: [[{ subnet: "10.244.0.0/24" }]], routes: [{ dst: "0.0.0.0/0" }] },
+      },
+    ],
+  }),
+  "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+};
+/** What Talos' own kernel has built in, and Debian's has as modules (hack/modules-amd64.txt has none of them). */
+const builtIn =
+  "loop squashfs overlay virtio_blk virtio_net virtio_scsi virtio_rng af_packet nls_ascii nls_cp437 nls_iso8859-1 nls_utf8 vfat xfs efivarfs configfs dm_mod br_netfilter";
+
+/** Lays out the root filesystem in `work/root`, and makes `work/vmlinuz` and `work/initramfs.xz` of it. */
+export async function layOutRoot(parts: Parts): Promise<void> {
+  const { debian, tools, sources, work } = parts;
+  const root = path.join(work, "root");
+  await skeleton(root, folders, links);
+  for (const file of empty.split(" ")) await fs.writeFile(path.join(root, file), "");
+  for (const [file, text] of Object.entries(texts)) await fs.writeFile(path.join(root, file), text);
+  for (const [from, to] of Object.entries(own)) await put(path.join(sources.talos, from), path.join(root, to), 0o644);
+  await put(path.join(sources.machinery, "version/os-release"), path.join(root, "etc/os-release"), 0o644);
+  const plugins = "/usr/lib/x86_64-linux-gnu/xtables";
+  const tables = (await fs.readdir(debian.root + plugins)).map((file) => `${plugins}/${file}`);
+  const helpers = ["ata_id", "scsi_id", "cdrom_id"].map((name) => `/usr/lib/udev/${name}`);
+  const names = ["libnss_files.so.2", "libnss_dns.so.2", "libgcc_s.so.1"].map(
+    (file) => `/usr/lib/x86_64-linux-gnu/${file}`,
+  );
+  await copyPrograms(debian, work, root, programs, [...tables, ...helpers, ...names]);
+  const rules = path.join(debian.root, "usr/lib/udev/rules.d");
+  for (const file of await fs.readdir(rules))
+    if (/-(default|block|persistent-storage.*|serial|drivers|dm|dm-notify|lvm)\.rules$/.test(file))
+      await put(path.join(rules, file), path.join(root, "usr/lib/udev/rules.d", file), 0o644);
+  await xfsSettings(debian, root);
+  for (const name of ["containerd", "containerd-shim-runc-v2"])
+    await put(path.join(tools.containerd, name), path.join(root, "usr/bin", name));
+  await put(path.join(tools.runc, "runc"), path.join(root, "usr/bin/runc"));
+  for (const name of await fs.readdir(tools.cni))
+    await put(path.join(tools.cni, name), path.join(root, "opt/cni/bin", name));
+  await put(path.join(tools.talos, "machined"), path.join(root, "usr/bin/init"));
+  for (const name of ["poweroff", "shutdown", "dashboard"])
+    await fs.link(path.join(root, "usr/bin/init"), path.join(root, "usr/bin", name));
+  await modules(parts, root);
+  await debian.inside(
+    work,
+    "mksquashfs /work/root /work/rootfs.sqsh -all-root -noappend -comp zstd -Xcompression-level 3 -no-progress -quiet".split(
+      " ",
+    ),
+  );
+  await initramfs(parts);
+}
+
+/** Lays out the installer's image in `work/installer`: what Talos runs from it on the machine. */
+export async function layOutInstaller({ debian, tools, work }: Parts): Promise<void> {
+  const root = path.join(work, "installer");
+  const { "usr/sbin": sbin, "usr/lib64": lib64, bin, sbin: top, lib, lib64: top64 } = links;
+  await skeleton(root, "dev proc sys run tmp etc usr/bin usr/lib usr/share usr/install/amd64 usr/share/xfsprogs/mkfs", {
+    ...{ "usr/sbin": sbin!, "usr/lib64": lib64!, bin: bin!, sbin: top!, lib: lib!, lib64: top64! },
+    "usr/bin/imager": "installer",
+  });
+  await copyPrograms(debian, work, root, installerPrograms, []);
+  await xfsSettings(debian, root);
+  await put(path.join(tools.talos, "installer"), path.join(root, "usr/bin/installer"));
+}
+
+/** Programs of Debian, and every library that they or `more` load. */
+async function copyPrograms(
+  debian: Debian,
+  work: string,
+  root: string,
+  names: string,
+  more: readonly string[],
+): Promise<void> {
+  const files = (await debian.inside(work, ["sh", "-c", `for name in ${names}; do command -v $name || exit 1; done`]))
+    .trim()
+    .split("\n");
+  const loaded = await debian.inside(work, ["ldd", ...files, ...more]);
+  const libraries = new Set([...loaded.matchAll(/(\/\S+) \(0x/g)].map(([, file]) => file!));
+  for (const file of [...files, ...more, ...libraries]) {
+    const real = (await debian.inside(work, ["readlink", "-f", file])).trim();
+    // Talos looks in /usr/lib and /usr/bin alone; Debian's loader knows its own folder, too.
+    const folder = files.includes(file)
+      ? "/usr/bin"
+      : path
+          .dirname(file)
+          .replace(/^\/lib/, "/usr/lib")
+          .replace("/usr/lib64", "/usr/lib");
+    await put(debian.root + real, path.join(root, folder, path.basename(file)));
+  }
+}
+
+/** Talos formats for Linux 6.18 (internal/pkg/partition, mkfs.xfs -c); Debian's newest settings are 6.12's, which that reads. */
+async function xfsSettings(debian: Debian, root: string): Promise<void> {
+  const folder = "usr/share/xfsprogs/mkfs";
+  await put(path.join(debian.root, folder, "lts_6.12.conf"), path.join(root, folder, "lts_6.18.conf"), 0o644);
+}
+
+async function modules({ debian, kernel, work }: Parts, root: string): Promise<void> {
+  const folder = `usr/lib/modules/${kernel}`;
+  await fs.cp(path.join(debian.root, folder), path.join(root, folder), {
+    recursive: true,
+    filter: (file) => !/\/(build|source|vmlinuz|config|System\.map)$/.test(file),
+  });
+  // As Talos has them, uncompressed; and its order, in which an extension's come before the kernel's own.
+  const unpack = `find /work/root/${folder} -name '*.ko.xz' -print0 | xargs -0 -r -n 64 -P 4 xz -d && depmod -b /work/root/usr ${kernel}`;
+  await debian.inside(work, ["sh", "-c", unpack]);
+}
+
+async function initramfs({ debian, tools, kernel, work }: Parts): Promise<void> {
+  const folder = path.join(work, "initramfs");
+  await fs.mkdir(path.join(folder, "modules"), { recursive: true });
+  await fs.rename(path.join(work, "rootfs.sqsh"), path.join(folder, "rootfs.sqsh"));
+  await put(path.join(tools.talos, "init"), path.join(folder, "init.talos"));
+  await put(path.join(tools["talos-programs"], "preinit"), path.join(folder, "init"));
+  const order = new Set<string>();
+  for (const name of builtIn.split(" ")) {
+    const shown = await debian.inside(work, ["modprobe", "-S", kernel, "-d", "/work/root/usr", "--show-depends", name]);
+    for (const [, file] of shown.matchAll(/^insmod \/work\/(\S+)/gm)) {
+      order.add(path.basename(file!));
+      await put(path.join(work, file!), path.join(folder, "modules", path.basename(file!)), 0o644);
+    }
+  }
+  await fs.writeFile(path.join(folder, "modules/order"), [...order].join("\n"));
+  const pack =
+    "cd /work/initramfs && find . | LC_ALL=C sort | cpio --reproducible --quiet -R +0:+0 -H newc -o | zstd -q -T0 -3 > /work/initramfs.xz";
+  await debian.inside(work, ["bash", "-o", "pipefail", "-c", pack]);
+  await put(path.join(debian.root, `usr/lib/modules/${kernel}/vmlinuz`), path.join(work, "vmlinuz"), 0o644);
+}
+
+/**
+ * Lays out what Kubernetes' images hold, each in `work/kubernetes/<name>`: a kubelet with what it calls, the lab's control plane
+ * under the names of its programs, and pause.
+ */
+export async function layOutKubernetes({ debian, tools, work }: Parts): Promise<string[]> {
+  const standIn = path.join(tools["talos-programs"], "service");
+  const of = (name: string): string => path.join(work, "kubernetes", name);
+  await skeleton(of("kubelet"), "dev proc sys run tmp etc var usr/bin usr/lib usr/local/bin", {
+    ...{ bin: "usr/bin", sbin: "usr/bin", lib: "usr/lib", lib64: "usr/lib", "usr/lib64": "lib", "var/run": "/run" },
+  });
+  await copyPrograms(debian, work, of("kubelet"), "mount umount", []);
+  for (const file of ["etc/passwd", "etc/group", "etc/nsswitch.conf"])
+    await fs.writeFile(path.join(of("kubelet"), file), texts[file]!);
+  await put(path.join(tools.kubelet, "kubelet"), path.join(of("kubelet"), "usr/local/bin/kubelet"));
+  await skeleton(of("controlplane"), "tmp etc usr/local/bin", {});
+  await put(tools.controlplane, path.join(of("controlplane"), "usr/local/bin/controlplane"));
+  for (const name of controlPlanePrograms) await put(standIn, path.join(of("controlplane"), "usr/local/bin", name));
+  await put(standIn, path.join(of("pause"), "pause"));
+  return ["kubelet", "controlplane", "pause"];
+}
+const controlPlanePrograms = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+
+async function skeleton(root: string, names: string, to: Record<string, string>): Promise<void> {
+  for (const folder of names.split(" ")) await fs.mkdir(path.join(root, folder), { recursive: true });
+  await fs.chmod(path.join(root, "tmp"), 0o1777);
+  for (const [link, target] of Object.entries(to)) await fs.symlink(target, path.join(root, link));
+}
+
+async function put(from: string, to: string, mode = 0o755): Promise<void> {
+  await fs.mkdir(path.dirname(to), { recursive: true });
+  await fs.copyFile(from, to);
+  await fs.chmod(to, mode);
+}
