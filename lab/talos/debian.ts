@@ -25,7 +25,7 @@ const suite = "trixie";
 const kernelSuite = "trixie-backports";
 /** What Talos calls (its Dockerfile, `rootfs-base-amd64`), then what builds images and modules. */
 const packages = [
-  ..."udev kmod mount xfsprogs dosfstools e2fsprogs lvm2 cryptsetup-bin nftables iptables mtools".split(" "),
+  ..."udev kmod mount runc xfsprogs dosfstools e2fsprogs lvm2 cryptsetup-bin nftables iptables mtools".split(" "),
   ..."base-files dash bash coreutils findutils libc-bin cpio zstd xz-utils squashfs-tools systemd-boot-efi".split(" "),
   ..."tar grep sed mawk gcc make".split(" "),
 ];
@@ -104,7 +104,7 @@ async function mirror(): Promise<string> {
 /** Runs in a mount namespace of its own, without root in a user namespace, too: what it mounts goes with it. */
 async function inside(root: string, work: string, argv: readonly string[], input = ""): Promise<string> {
   const mounts =
-    'mount --rbind /dev "$0/dev" && mount --bind "$1" "$0/work" && cd / && root=$0 && shift && exec chroot "$root" "$@"';
+    'mount --rbind /dev "$0/dev" && mount --rbind /proc "$0/proc" && mount --bind "$1" "$0/work" && cd / && root=$0 && shift && exec chroot "$root" "$@"';
   const user = process.getuid?.() === 0 ? [] : ["--map-root-user"];
   const child = spawn("unshare", ["--mount", ...user, "sh", "-c", mounts, root, work, ...argv], {
     env: { PATH: "/work/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/", LC_ALL: "C" },

@@ -67,7 +67,10 @@ export async function provideTalos(
   const cache = path.join(path.dirname(cacheFolder(process.env)), "talos");
   await fs.mkdir(cache, { recursive: true });
   const debian = await provideDebian(cache, signal);
-  const folder = path.join(cache, `${release}-${await keyOf([debian.root, ...Object.values(tools)])}`);
+  const folder = path.join(
+    cache,
+    `${release}-${await keyOf(["index.ts", "root.ts"], [debian.root, ...Object.values(tools)])}`,
+  );
   const [kernel] = await fs.readdir(path.join(debian.root, "usr/lib/modules"));
   const source = path.join(__dirname, release);
   const parts: Parts = {
@@ -124,7 +127,7 @@ export async function provideTalos(
     },
     installer: async (registry, text) => {
       const schematic = readSchematic(text);
-      const file = path.join(folder, "installers", `${schematic.id}.tar`);
+      const file = path.join(folder, "installers", `${schematic.id}-${await keyOf(["nvidia.ts"], [])}.tar`);
       await locked(async () => {
         if (!(await isThere(file))) await makeInstaller(parts, release, schematic, file);
       });
@@ -194,8 +197,8 @@ async function moduleFolder(cwd: string, name: string): Promise<string> {
 }
 
 /** A short hash of what the images are made of: what they are made from, and the files that say how. */
-async function keyOf(from: readonly string[]): Promise<string> {
+async function keyOf(files: readonly string[], from: readonly string[]): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify(from));
-  for (const file of ["index.ts", "root.ts", "nvidia.ts"]) hash.update(await fs.readFile(path.join(__dirname, file)));
+  for (const file of files) hash.update(await fs.readFile(path.join(__dirname, file)));
   return hash.digest("hex").slice(0, 16);
 }

@@ -25,7 +25,7 @@ const modules: Record<string, string> = {
     `pci_unregister_driver(&driver); remove_proc_subtree("driver/nvidia", NULL);`,
     `static char *NVreg_RestrictProfilingToAdminUsers = "1"; module_param(NVreg_RestrictProfilingToAdminUsers, charp, 0444);
 static char *NVreg_PreserveVideoMemoryAllocations = "0"; module_param(NVreg_PreserveVideoMemoryAllocations, charp, 0444);
-int nvidia_stand_in(void) { return 0; } EXPORT_SYMBOL(nvidia_stand_in);
+int nvidia_stand_in(void); int nvidia_stand_in(void) { return 0; } EXPORT_SYMBOL(nvidia_stand_in);
 static int version(struct seq_file *m, void *v) { seq_puts(m, "NVRM version: NVIDIA UNIX " FLAVOUR "  " DRIVER "  Release Build  (dvs-builder@lab)\\nGCC version:  gcc version 14.2.0\\n"); return 0; }
 static int params(struct seq_file *m, void *v) { seq_printf(m, "RmProfilingAdminOnly: %s\\nPreserveVideoMemoryAllocations: %s\\n", NVreg_RestrictProfilingToAdminUsers, NVreg_PreserveVideoMemoryAllocations); return 0; }
 static const struct pci_device_id none[] = {{0}};

@@ -18,8 +18,9 @@ export interface Parts {
   work: string;
 }
 
+// runc is Debian's, too: Talos' services have seccomp profiles, and the lab's own build of it is without that C library.
 const programs =
-  "udevadm kmod mkfs.xfs xfs_growfs xfs_repair xfs_spaceman xfs_db mkfs.vfat fsck.vfat mkfs.ext4 resize2fs e2fsck tune2fs lvm cryptsetup dmsetup nft xtables-nft-multi";
+  "udevadm kmod runc mkfs.xfs xfs_growfs xfs_repair xfs_spaceman xfs_db mkfs.vfat fsck.vfat mkfs.ext4 resize2fs e2fsck tune2fs lvm cryptsetup dmsetup nft xtables-nft-multi";
 /** What the installer's image has (stage installer-base-image), but for GRUB: these machines boot by UEFI. */
 const installerPrograms = "mkfs.xfs xfs_repair mkfs.vfat mkfs.ext4 mcopy mmd";
 
@@ -118,7 +119,6 @@ export async function layOutRoot(parts: Parts): Promise<void> {
   await xfsSettings(debian, root);
   for (const name of ["containerd", "containerd-shim-runc-v2"])
     await put(path.join(tools.containerd, name), path.join(root, "usr/bin", name));
-  await put(path.join(tools.runc, "runc"), path.join(root, "usr/bin/runc"));
   for (const name of await fs.readdir(tools.cni))
     await put(path.join(tools.cni, name), path.join(root, "opt/cni/bin", name));
   await put(path.join(tools.talos, "machined"), path.join(root, "usr/bin/init"));

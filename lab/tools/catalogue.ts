@@ -146,7 +146,7 @@ export function talosCatalogue(release: string): readonly ToolDefinition[] {
       more: ["./registry", "./service"],
       stamps: [],
     },
-    ...nodeCatalogue.filter(({ name }) => ["containerd", "runc", "cni", "kubelet"].includes(name)),
+    ...nodeCatalogue.filter(({ name }) => ["containerd", "cni", "kubelet"].includes(name)),
     ...catalogue.filter(({ name }) => name === "controlplane"),
   ];
 }

@@ -70,7 +70,7 @@ export async function provideNodePrograms(
 
 /** Paths of the programs of a machine that runs real Talos: folders, but for the control plane's. */
 export type TalosPrograms = Record<
-  "talos" | "talos-programs" | "containerd" | "runc" | "cni" | "kubelet" | "controlplane",
+  "talos" | "talos-programs" | "containerd" | "cni" | "kubelet" | "controlplane",
   string
 >;
 
@@ -87,7 +87,6 @@ export async function provideTalosPrograms(
     talos: of("talos"),
     "talos-programs": of("talos-programs"),
     containerd: of("containerd"),
-    runc: of("runc"),
     cni: of("cni"),
     kubelet: of("kubelet"),
     controlplane: of("controlplane"),
