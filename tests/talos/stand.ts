@@ -18,6 +18,9 @@ import { provideTools } from "../../lab/tools";
 /** The Talos release that is run. */
 export const RELEASE = "v1.13.0";
 
+/** Name of the machine's node. */
+export const NODE = "talos-lab";
+
 /** Why no test has real Talos here: it is not asked for, or cannot be. Empty: they have. */
 export const whyNotReal = (): string[] =>
   process.env.TALOS_GPU_REAL_TALOS === "1" ? whyNoMachine() : ["it is not asked for: TALOS_GPU_REAL_TALOS=1 does"];
@@ -40,7 +43,7 @@ export interface Stand {
   schematics: { plain: string; gpu: string };
   /** Runs talosctl on the machine. */
   talosctl(...args: string[]): Promise<string>;
-  /** The configuration that is in effect, as Talos keeps it. */
+  /** The configuration of the next boot: what `adopt` writes is staged. Talos lists it as of the first one applied in a boot. */
   configuration(): Promise<string>;
   bootId(): Promise<string>;
   /** Waits until what Talos says of itself is so. */
@@ -65,7 +68,7 @@ const ownPatch = (port: number, image: string): object => ({
     install: { disk: "/dev/vda", image },
     registries: { mirrors: { "*": { endpoints: [`http://10.0.2.2:${port}`] } } },
     time: { disabled: true },
-    features: { hostDNS: { enabled: false }, kubePrism: { enabled: false } },
+    features: { hostDNS: { enabled: false, forwardKubeDNSToHost: false }, kubePrism: { enabled: false } },
   },
   cluster: {
     allowSchedulingOnControlPlanes: true,
@@ -89,7 +92,12 @@ export async function openStand(): Promise<Stand> {
   };
   const machine = await startMachine(images, dir("machine"));
   const installerOf = (id: string): string => `factory.talos.dev/metal-installer/${id}:${RELEASE}`;
-  fs.writeFileSync(dir("patch.yaml"), JSON.stringify(ownPatch(registry.port, installerOf(schematics.plain))));
+  const own = [
+    ownPatch(registry.port, installerOf(schematics.plain)),
+    // `gen config` writes one with a name of the machine's own choice.
+    { apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: NODE },
+  ];
+  fs.writeFileSync(dir("patch.yaml"), own.map((document) => JSON.stringify(document)).join("\n---\n"));
   const generated = "--additional-sans 127.0.0.1 --kubernetes-version 1.36.3 --config-patch".split(" ");
   const target = [`@${dir("patch.yaml")}`, "-o", dir("config")];
   await run(program, ["gen", "config", "lab", `https://${machine.address}:6443`, ...generated, ...target]);
@@ -115,17 +123,25 @@ export async function openStand(): Promise<Stand> {
 
   return {
     ...{ machine, registry, schematics, talosctl, until },
-    configuration: async () =>
-      (JSON.parse(await talosctl("get", "machineconfig", "v1alpha1", "-o", "json")) as { spec: string }).spec,
+    configuration: async () => {
+      const all = await talosctl("get", "machineconfig", "-o", "json");
+      const resources = JSON.parse(`[${all.replace(/}\n{/g, "},\n{")}]`) as {
+        metadata: { id: string };
+        spec: string;
+      }[];
+      const of = (id: string): string | undefined => resources.find(({ metadata }) => metadata.id === id)?.spec;
+      return of("persistent") ?? of("v1alpha1")!;
+    },
     bootId: async () => (await talosctl("read", "/proc/sys/kernel/random/boot_id")).trim(),
     start: (verb, task, env = {}) => start(dir("program/program.js"), verb, task, env),
     upgradeTo: (schematicId, more = {}) =>
       upgradeTask.parse({
-        ...{ machine: "talos-lab", address: machine.address, role: "controlplane", talosVersion: RELEASE, schematicId },
+        ...{ machine: NODE, address: machine.address, role: "controlplane", talosVersion: RELEASE, schematicId },
         installerImage: installerOf(schematicId),
         image: {
           extensions: schematicId === schematics.gpu ? gpuSchematic.match(/siderolabs\/\S+/g) : [],
-          kernelArgs: [],
+          // What every image of the lab has (lab/talos/index.ts) and Talos' own has not: a stack would list them.
+          kernelArgs: ["talos.dashboard.disabled=1", "oops=panic"],
         },
         configurationHash: "1",
         modules: schematicId === schematics.gpu ? ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"] : [],

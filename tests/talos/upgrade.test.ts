@@ -1,4 +1,4 @@
-import { openStand, whyNotReal, type Stand } from "./stand";
+import { NODE, openStand, whyNotReal, type Stand } from "./stand";
 
 /** The machine program, as it is shipped, against Talos itself in a virtual machine: what an emulation was found wrong about before. */
 const reasons = whyNotReal().join("; ");
@@ -14,7 +14,7 @@ const patches = [
 real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   let stand: Stand;
   let owned: string;
-  const adoption = (): object => ({ machine: "talos-lab", address: stand.machine.address, patches });
+  const adoption = (): object => ({ machine: NODE, address: stand.machine.address, patches });
   const installed = (): number => stand.machine.console().split("upgrade completed successfully").length - 1;
   /** Keys of META: 0x06 (6) names the image to fall back to, as long as an upgrade is not confirmed. */
   const waits = async (): Promise<boolean> => / 0x06 /.test(await stand.talosctl("get", "metakeys"));
