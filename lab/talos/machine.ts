@@ -4,7 +4,6 @@ import * as net from "node:net";
 import * as os from "node:os";
 import * as path from "node:path";
 import { promisify } from "node:util";
-import type { TalosImages } from "./index";
 
 /** A virtual machine that runs real Talos. */
 export interface RealMachine {
@@ -71,7 +70,7 @@ async function tryKvm(kernel: string): Promise<boolean> {
  * Its network is QEMU's own: it reaches this computer at 10.0.2.2, and this computer its two APIs by ports of 127.0.0.1.
  */
 export async function startMachine(
-  images: Pick<TalosImages, "disk">,
+  images: { disk: string },
   dir: string,
   options: { memory?: number; signal?: AbortSignal } = {},
 ): Promise<RealMachine> {
