@@ -37,16 +37,17 @@ export function parseOptions(name: string, verb: Verb, argv: readonly string[], 
   if (empty) throw new UsageError(`--${empty[0]}: is empty, so it names nothing; leave it out, or give it a value`);
   const switches = new Set(given.filter(([, value]) => value === true).map(([option]) => option));
   const { positionals } = parsed;
-  if (!switches.has("help") && verb.argument?.required && positionals.length !== 1)
+  const wrong = verb.argument?.several ? positionals.length === 0 : positionals.length !== 1;
+  if (!switches.has("help") && verb.argument?.required && wrong)
     throw new UsageError(
-      `one ${verb.argument.name} is needed, ${positionals.length} are there; see \`talos-gpu ${name} --help\``,
+      `${verb.argument.several ? "at least one" : "one"} ${verb.argument.name} is needed, ${positionals.length} are there; see \`talos-gpu ${name} --help\``,
     );
   return { values, switches, positionals, environment };
 }
 
 /** Text of `talos-gpu VERB --help`. */
 export function helpOf(name: string, verb: Verb): string {
-  const argument = verb.argument === undefined ? "" : ` ${verb.argument.name}`;
+  const argument = verb.argument === undefined ? "" : ` ${verb.argument.name}${verb.argument.several ? "…" : ""}`;
   const options = Object.entries({ ...verb.options, ...everywhere }).map(
     ([option, { value, help }]): [string, string] => [
       `--${option}${value === undefined ? "" : ` ${value.name}`}`,

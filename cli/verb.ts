@@ -36,8 +36,8 @@ export interface Output {
 export interface Verb {
   /** In one line. */
   summary: string;
-  /** The argument that it takes; none without. */
-  argument?: { name: string; completes: Completes; required: boolean };
+  /** The argument that it takes; none without. `several`: it may be repeated. */
+  argument?: { name: string; completes: Completes; required: boolean; several?: true };
   options: Record<string, Option>;
   /** What else its `--help` says. */
   more?: string;

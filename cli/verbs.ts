@@ -1,7 +1,7 @@
 import { completion } from "./completion";
 import { discover } from "./discover/verb";
 import { doctor } from "./doctor/verb";
-import { importTalhelper } from "./import-talhelper/main";
+import { importFiles, importTalhelper } from "./import/verb";
 import { plan } from "./plan/verb";
 import type { Verb } from "./verb";
 
@@ -10,6 +10,7 @@ export const verbs: Record<string, Verb> = {
   discover,
   plan,
   doctor,
+  import: importFiles,
   "import-talhelper": importTalhelper,
   completion: completion(() => verbs),
 };

@@ -2,10 +2,10 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
 import { checkCluster, parseSpec, type Finding } from "../../../components/recipe/index";
-import { convert, type Imported } from "../../../cli/import-talhelper/convert";
-import { carryPatch } from "../../../cli/import-talhelper/patch";
-import { renderStack } from "../../../cli/import-talhelper/render";
-import { readTalconfig, type Talconfig } from "../../../cli/import-talhelper/talconfig";
+import { convert, type Imported } from "../../../cli/import/convert";
+import { nvidiaPart } from "../../../cli/import/patch";
+import { renderStack } from "../../../cli/import/render";
+import { readTalconfig, type Talconfig } from "../../../cli/import/talconfig";
 
 const fixture = fs.readFileSync(path.join(__dirname, "../../fixtures/talhelper/talconfig.yaml"), "utf8");
 const card = { velaryon: [{ model: "RTX 2070 SUPER" }] };
@@ -56,15 +56,13 @@ test("a talconfig's GPU worker becomes a stack that the checks take, once its ca
         gpus: [{ model: "RTX 2070 SUPER" }],
         labels: { role: "gpu", slot: "X" },
         taints: { gpu: "true:NoSchedule" },
-        patches: ['machine:\n  sysctls:\n    vm.max_map_count: "262144"\n'],
       },
     },
     // Told by the ID of the image's schematic.
     "talos-gpu:driver": { branch: "lts", flavour: "proprietary" },
     "talos-gpu:devicePlugin": { version: "0.17.4" },
   });
-  // A node with an image that nobody knows might have a card, too.
-  expect(fieldsOf(imported)).toEqual(["machines.allyrion"]);
+  expect([fieldsOf(imported), imported.leftOut]).toEqual([[], ["allyrion"]]);
 });
 
 test("without a card's name the stack says that it is to be filled in, and so do the checks", () => {
@@ -103,40 +101,66 @@ test("a schematic that is only an ID, and not a known one, is to be looked up", 
 });
 
 test("nodes without anything of NVIDIA's are left alone, and a card of a node that is not there is refused", () => {
-  expect(fieldsOf(convert(nodes({ hostname: "pi" }), {}))).toEqual(["machines"]);
+  expect(() => convert(nodes({ hostname: "pi" }), {})).toThrow("name the card of one: --gpu 'pi=MODEL'");
   expect(() => convert(nodes({ hostname: "pi" }), { gpu: [{ model: "RTX 3090" }] })).toThrow(
     "--gpu: there is no node gpu to have the card; take one of pi",
   );
 });
 
-describe("patches", () => {
-  test("lose what follows from the stack, and what goes through the Kubernetes API", () => {
+describe("of a patch only NVIDIA's part goes over", () => {
+  test("modules with parameters, labels and taints", () => {
     const patch = {
       machine: {
         nodeLabels: { a: "b" },
         nodeTaints: { c: "d:NoSchedule" },
-        kernel: { modules: [{ name: "nvidia" }, { name: "nvidia_uvm" }, { name: "zfs" }] },
-        sysctls: { "net.core.bpf_jit_harden": "1" },
-        install: { disk: "/dev/sda", image: "x", extensions: [{ image: "y" }] },
+        kernel: { modules: [{ name: "nvidia-drm", parameters: ["modeset=1"] }, { name: "nvidia" }, { name: "zfs" }] },
+        sysctls: { "net.core.bpf_jit_harden": "1", "vm.max_map_count": "1" },
+        install: { disk: "/dev/sda", image: "x" },
       },
     };
-    const carried = carryPatch(JSON.stringify(patch), "patches[0]");
-    expect(carried).toMatchObject({ speaksOfNvidia: true, labels: { a: "b" }, taints: { c: "d:NoSchedule" } });
-    expect(parse(carried.text ?? "")).toEqual({
-      machine: { kernel: { modules: [{ name: "zfs" }] }, install: { disk: "/dev/sda" } },
+    expect(nvidiaPart(JSON.stringify(patch), "patches[0]")).toEqual({
+      ...{ speaksOfNvidia: true, labels: { a: "b" }, taints: { c: "d:NoSchedule" }, notes: [] },
+      modules: [{ name: "nvidia_drm", parameters: ["modeset=1"] }],
     });
   });
 
   test.each([
-    ["a: ${SECRET}", "variable"],
-    ['machine: {env: {ROLE: "{{ .MachineConfig.MachineType }}"}}', "template"],
-    ["machine: {env: {KEY: 'ENC[AES256_GCM,data:abc]'}}\nsops: {mac: 'ENC[AES256_GCM,data:def]'}", "SOPS"],
-    ['[{"op": "add", "path": "/machine/x", "value": 1}]', "JSON 6902"],
-    ["a: [", "no YAML"],
-  ])("that cannot be carried are told: %s", (text, problem) => {
-    const { text: left, notes } = carryPatch(text, "patches[0]");
-    expect(left).toBeUndefined();
-    expect(notes[0]?.problem).toContain(problem);
+    ["$patch: delete", "cluster: {apiServer: {admissionControl: [{$patch: delete, name: PodSecurity}]}}"],
+    ["a comment", "# multus, tetragon, nvidia device plugin\ncluster: {allowSchedulingOnControlPlanes: true}"],
+    ["operations", '[{"op": "remove", "path": "/cluster/apiServer/admissionControl"}]'],
+    ["a secret", "machine: {env: {KEY: 'ENC[AES256_GCM,data:abc]'}}\nsops: {mac: 'ENC[AES256_GCM,data:def]'}"],
+    ["a template", "machine: {env: {ROLE: {{ .MachineConfig.MachineType }}}}"],
+    [
+      "a containerd part of everybody's",
+      "machine: {files: [{op: create, path: /etc/cri/conf.d/20-customization.part, content: 'a = 1'}]}",
+    ],
+  ])("%s is none of it", (_, text) => {
+    expect(nvidiaPart(text, "patches[0]")).toEqual({
+      ...{ speaksOfNvidia: false, labels: {}, taints: {}, notes: [], modules: [] },
+    });
+  });
+
+  test("what speaks of NVIDIA and cannot be read is told", () => {
+    const text = '[{"op": "add", "path": "/machine/kernel/modules/-", "value": {"name": "nvidia"}}]';
+    expect(nvidiaPart(text, "patches[0]").notes).toMatchObject([{ problem: "is a list of operations (JSON 6902)" }]);
+  });
+
+  test("a containerd part that touches it becomes that machine's, and parameters of modules stay", () => {
+    const content = '[plugins."io.containerd.cri.v1.runtime"]\n  cdi_spec_dirs = ["/var/cdi"]\n';
+    const file = { op: "create", path: "/etc/cri/conf.d/20-customization.part", content };
+    const kernelModules = [
+      { name: "nvidia", parameters: ["NVreg_OpenRmEnableUnsupportedGpus=1"] },
+      { name: "dm_thin_pool", parameters: ["a=b"] },
+    ];
+    const patches = [JSON.stringify({ machine: { files: [file] } })];
+    const imported = convert(nodes({ hostname: "gpu", kernelModules, patches }), { gpu: [{ model: "RTX 3090" }] });
+    const { machines } = imported.spec;
+    expect(machines.gpu?.containerd).toEqual({ extra: content });
+    expect(machines.gpu?.patches?.map((text) => parse(text) as unknown)).toEqual([
+      { machine: { kernel: { modules: kernelModules.slice(0, 1) } } },
+    ]);
+    expect(fieldsOf(imported)).toEqual(["machines.gpu.containerd"]);
+    expect(checked(imported)).toEqual([]);
   });
 });
 
@@ -178,8 +202,8 @@ describe("nothing is lost in silence", () => {
     [{ schematic: { overlay: { name: "rpi" }, customization: {} } }, "overlay"],
     [{ schematic: { customization: { meta: [] } } }, "customization.meta"],
     [{ talosImageURL: `registry.local/metal-installer/${"2".repeat(64)}` }, "registry.local"],
+    [{ schematic: { customization: { bootloader: "sd-boot" } } }, "customization.bootloader"],
     [{ patches: ["machine: { install: { extensions: [{ image: a }] } }"] }, "install.extensions"],
-    [{ patches: ["machine: { kernel: { modules: [{ name: nvidia, parameters: [a=b] }] } }"] }, "parameters"],
   ])("%j is told, on the terminal and in the file", (node, part) => {
     const imported = convert(nodes({ hostname: "gpu", ...node }), gpu);
     expect(imported.notes.map(({ problem }) => problem).join()).toContain(part);
@@ -203,23 +227,24 @@ describe("nothing is lost in silence", () => {
   test("what a node says itself takes the place of what its role says, and patches come after the role's", () => {
     const worker = {
       ...{ nodeLabels: { a: "role" }, nodeTaints: { gpu: "true:NoSchedule" } },
-      ...{ kernelModules: [{ name: "zfs" }], patches: ["machine: { sysctls: { a: '1' } }"] },
+      ...{
+        kernelModules: [{ name: "nvidia", parameters: ["a=1"] }],
+        patches: ["machine: { nodeTaints: { a: ':NoSchedule' } }"],
+      },
     };
-    const own = { hostname: "gpu", nodeLabels: { b: "node" }, patches: ["machine: { sysctls: { b: '1' } }"] };
+    const own = {
+      hostname: "gpu",
+      nodeLabels: { b: "node" },
+      patches: ["machine: { nodeTaints: { c: ':NoSchedule' } }"],
+    };
     const of = (more: object) => convert({ ...nodes({ ...own, ...more }), worker }, gpu).spec.machines.gpu!;
     const both = of({});
-    expect(both).toMatchObject({ labels: { b: "node" }, taints: { gpu: "true:NoSchedule" } });
+    expect(both).toMatchObject({ labels: { b: "node" } });
     expect(both.labels).not.toHaveProperty("a");
-    expect(both.patches).toHaveLength(3);
-    expect(of({ overridePatches: true }).patches?.join()).not.toContain("a: '1'");
-    expect(of({ kernelModules: [{ name: "nbd" }] }).patches?.join()).not.toContain("zfs");
-  });
-
-  test("a file's mode stays what it is", () => {
-    const patch =
-      "machine:\n  files:\n    - path: /var/etc/a\n      op: create\n      permissions: 0640\n      content: a\n";
-    const { patches } = convert(nodes({ hostname: "gpu", patches: [patch] }), gpu).spec.machines.gpu!;
-    expect(patches).toEqual([expect.stringContaining("permissions: 0o640")]);
+    expect(Object.keys(both.taints ?? {})).toEqual(["gpu", "a", "c"]);
+    expect(both.patches?.join()).toContain("a=1");
+    expect(Object.keys(of({ overridePatches: true }).taints ?? {})).toEqual(["gpu", "c"]);
+    expect(of({ kernelModules: [{ name: "nbd" }] }).patches).toBeUndefined();
   });
 
   test("YAML merge keys are followed", () => {

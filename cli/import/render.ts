@@ -10,7 +10,7 @@ export function renderStack({ spec, notes }: Imported, source: string): string {
   const config = Object.entries(spec).map(([key, value]) => [`talos-gpu:${key}`, value]);
   const document = new Document({ config: Object.fromEntries(config) as Record<string, unknown> });
   document.commentBefore =
-    ` The GPU nodes of ${source}. Their configuration stays talhelper's: this stack only adds its part to it.\n` +
+    ` The GPU nodes of ${source}. Their configuration stays the other tool's: this stack only adds NVIDIA's part to it.\n` +
     " NVIDIA's modules, extensions and installer images follow from the cards, and are not repeated here." +
     (notes.length === 0 ? "" : "\n\n Left to you:") +
     notes

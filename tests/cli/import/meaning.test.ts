@@ -1,5 +1,5 @@
-import { convert } from "../../../cli/import-talhelper/convert";
-import { readTalconfig } from "../../../cli/import-talhelper/talconfig";
+import { convert } from "../../../cli/import/convert";
+import { readTalconfig } from "../../../cli/import/talconfig";
 
 // What a talconfig means to talhelper, where that is not what one would read in it.
 
@@ -55,17 +55,6 @@ test("labels and taints that talhelper fills in are told", () => {
       "machines.gpu.taints.t holds a variable of talhelper's",
     ]),
   );
-});
-
-// talhelper, pkg/generate/config.go: those of the node first, then those for all.
-test.each([
-  ["of a field that a node sets follow the node's own", "a: 2", undefined, ["a: 1", "a: 2"]],
-  ["of the same value stay the stack's", "a: 1", ["a: 1"], ["a: 1"]],
-  ["of other fields stay the stack's", "c: 2", ["c: 2"], ["a: 1"]],
-])("patches for all nodes %s", (_, all, patches, own) => {
-  const { spec } = read(`    patches: ["machine: {sysctls: {a: 1}}"]\npatches: ["machine: {sysctls: {${all}}}"]\n`);
-  const texts = (list: string[] | undefined) => list?.map((text) => text.replace(/^.*\{ (.: .) \}.*\n$/, "$1"));
-  expect([texts(spec.patches), texts(spec.machines.gpu?.patches)]).toEqual([patches, own]);
 });
 
 test("nodes of different drivers say each its own", () => {

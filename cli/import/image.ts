@@ -14,6 +14,7 @@ import {
   toolkitExtension,
 } from "../../components/recipe/facts/extension";
 import type { Note } from "./note";
+import type { RawSchematic, Schematics } from "./schematics";
 import type { TalconfigNode } from "./talconfig";
 
 /** What a node's image holds, as far as talconfig tells. */
@@ -29,6 +30,8 @@ export interface ImageContent {
   platform?: string;
   secureBoot?: boolean;
   overlay?: OverlaySpec;
+  /** ID of its schematic, where nobody could tell what is in it. */
+  unknown?: string;
   notes: Note[];
 }
 
@@ -49,18 +52,37 @@ const known = new Map<string, { branch: DriverBranch; flavour: ModuleFlavour }>(
 /** Schematic without anything. */
 const plain = schematicOf({ extensions: [], kernelArgs: [] }).id;
 
-/** What a node's image holds, by its schematic or by the ID in its image's URL. */
-export function imageOf(node: TalconfigNode): ImageContent {
-  const { schematic, talosImageURL } = node;
+/**
+ * What a node's image holds, by its schematic or by the ID in its image's URL.
+ *
+ * @param schematics whose content is known
+ */
+export function imageOf(node: TalconfigNode, schematics: Schematics): ImageContent {
+  const { schematic, talosImageURL, hostname } = node;
   const installer = installerOf(node);
+  const told = { ...installer.image };
   // talhelper takes the schematic only where there is no URL (talhelper, pkg/talos/nodeconfig.go, installerURL).
-  if (talosImageURL || schematic === undefined) {
-    const told = byUrl(node);
-    return { ...told, ...installer.image, notes: [...told.notes, ...installer.notes] };
-  }
-  const { systemExtensions, extraKernelArgs } = schematic.customization ?? {};
-  const overlay = overlayOf(node);
-  const extensions = (systemExtensions?.officialExtensions ?? []).map(branchedName);
+  if (!talosImageURL && schematic === undefined) return { ...nothing, nvidia: false, ...told };
+  const id = /[0-9a-f]{64}/.exec(talosImageURL ?? "")?.[0];
+  if (id === plain) return { ...nothing, nvidia: false, ...told, notes: installer.notes };
+  const raw = talosImageURL ? schematics.get(id ?? "") : schematic;
+  if (raw !== undefined) return contentOf(hostname, raw, installer);
+  const pair = known.get(id ?? "");
+  if (pair !== undefined) return { ...nothing, nvidia: true, ...pair, ...told, notes: installer.notes };
+  const unknown: Note = {
+    field: `machines.${hostname}.extensions`,
+    problem: `what is in ${id === undefined ? talosImageURL : `schematic ${id.slice(0, 12)}…`} cannot be told from its name${schematic === undefined ? "" : ", and is not what `schematic` says beside it"}`,
+    why: "the machine gets an image of NVIDIA's extensions and of those that the stack names: others would be gone",
+    remedy: `give its file (--schematic FILE), ask the Image Factory (--factory), or look with \`talosctl -n ${node.ipAddress || hostname} get extensions\` and write those that are not NVIDIA's here`,
+  };
+  return { ...nothing, ...told, ...(id === undefined ? {} : { unknown: id }), notes: [unknown, ...installer.notes] };
+}
+
+const nothing = { extensions: [], kernelArgs: [], notes: [] };
+
+function contentOf(hostname: string, raw: RawSchematic, installer: ReturnType<typeof installerOf>): ImageContent {
+  const content = readSchematic(stringify(raw));
+  const extensions = (content?.extensions ?? []).map(branchedName);
   const found = extensions.flatMap((name) => nvidiaExtension(name) ?? []);
   const branch = found.flatMap((extension) => extension.branch ?? [])[0];
   const flavour = found.flatMap((extension) => extension.flavour ?? [])[0];
@@ -69,10 +91,10 @@ export function imageOf(node: TalconfigNode): ImageContent {
     ...(branch === undefined ? {} : { branch }),
     ...(flavour === undefined ? {} : { flavour }),
     extensions: extensions.filter((name) => !follows(name)),
-    kernelArgs: extraKernelArgs ?? [],
+    kernelArgs: content?.kernelArgs ?? [],
     ...installer.image,
-    ...(overlay === undefined ? {} : { overlay }),
-    notes: [...installer.notes, ...beside(node)],
+    ...(content?.overlay === undefined ? {} : { overlay: content.overlay }),
+    notes: [...installer.notes, ...beside(hostname, raw, content?.overlay)],
   };
 }
 
@@ -104,17 +126,11 @@ function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
   };
 }
 
-/** Overlay of a schematic; undefined without one, and where its image or its name is missing. */
-function overlayOf({ schematic }: TalconfigNode): OverlaySpec | undefined {
-  return schematic === undefined ? undefined : readSchematic(stringify(schematic))?.overlay;
-}
-
-/** Parts of a schematic that a stack has no word for. */
-function beside(node: TalconfigNode): Note[] {
-  const { hostname, schematic } = node;
-  const customization = (schematic?.customization ?? {}) as Record<string, unknown>;
+/** Parts of a schematic that a stack has no word for. META values are for disk images alone, so no installer carries them. */
+function beside(hostname: string, raw: RawSchematic, overlay: OverlaySpec | undefined): Note[] {
+  const customization = (raw["customization"] ?? {}) as Record<string, unknown>;
   const parts = [
-    ...(schematic?.["overlay"] === undefined || overlayOf(node) !== undefined ? [] : ["overlay"]),
+    ...(raw["overlay"] === undefined || overlay !== undefined ? [] : ["overlay"]),
     ...Object.keys(customization)
       .filter((key) => !["extraKernelArgs", "systemExtensions"].includes(key))
       .map((key) => `customization.${key}`),
@@ -122,27 +138,16 @@ function beside(node: TalconfigNode): Note[] {
   return parts.map((part) => ({
     field: `machines.${hostname}`,
     problem: `its schematic has ${part}, which a stack cannot say`,
-    why: "the machine would get an image without it, and a board that needs an overlay does not boot then",
-    remedy: "leave the machine out of the stack, or make sure that it does without",
+    why: whyNot[part.replace("customization.", "")] ?? "the machine would get an image without it",
+    remedy: "make sure that the machine does without, or leave it out of the stack",
   }));
 }
 
-function byUrl({ hostname, talosImageURL }: TalconfigNode): ImageContent {
-  const nothing = { extensions: [], kernelArgs: [], notes: [] };
-  if (!talosImageURL) return { ...nothing, nvidia: false };
-  const id = /[0-9a-f]{64}/.exec(talosImageURL)?.[0];
-  if (id === plain) return { ...nothing, nvidia: false };
-  const schematic = id === undefined ? undefined : known.get(id);
-  if (schematic !== undefined) return { ...nothing, nvidia: true, ...schematic };
-  return {
-    ...nothing,
-    notes: [
-      {
-        field: `machines.${hostname}.extensions`,
-        problem: `what is in ${id === undefined ? talosImageURL : `schematic ${id.slice(0, 12)}…`} cannot be told from its name`,
-        why: "the machine gets an image of NVIDIA's extensions and of those that the stack names: others would be gone",
-        remedy: `look with \`talosctl -n ${hostname} get extensions\`, and write those that are not NVIDIA's here`,
-      },
-    ],
-  };
-}
+/** What the lack of a part does. Source: siderolabs/talos, pkg/imager/profile; image-factory, pkg/schematic/schematic.go. */
+const whyNot: Record<string, string> = {
+  overlay: "the machine would get an image without it, and a board that needs an overlay does not boot then",
+  bootloader:
+    "the installer then takes the boot loader that Talos takes by itself; an installed machine keeps the one that it has",
+  secureboot: "it matters when keys are enrolled at the first boot; a machine that is installed has its keys",
+  meta: "it is for disk images alone: the machine has it since it was installed",
+};

@@ -1,0 +1,235 @@
+import { stringify } from "yaml";
+import type { ClusterSpec, DriverSpec, GpuSpec, KernelModule, MachineSpec } from "../../components/recipe/index";
+import { nvidiaPart, type NvidiaPart, taintText, unfilledIn } from "./patch";
+import { imageOf, type ImageContent } from "./image";
+import type { Note } from "./note";
+import type { Schematics } from "./schematics";
+import { type Talconfig, type TalconfigNode, withRole } from "./talconfig";
+
+/** Model of a card that nobody has named yet. No card is called so: the checks ask for the name. */
+export const unnamed = "TODO";
+
+/** A stack made of a talconfig or of machine configurations, and what is left to its user. */
+export interface Imported {
+  /** What the stack file says; `talosVersion` is missing where nobody can tell it. */
+  spec: Partial<ClusterSpec> & Pick<ClusterSpec, "machines">;
+  notes: Note[];
+  /** Nodes that are not in the stack, as nothing says that they have a GPU. */
+  leftOut: string[];
+}
+
+type Factory = NonNullable<Talconfig["imageFactory"]>;
+
+/** A node, taken apart. */
+interface ReadNode {
+  node: TalconfigNode;
+  image: ImageContent;
+  /** Of its own patches, then of those for all. */
+  parts: NvidiaPart[];
+  gpus: GpuSpec[] | undefined;
+}
+
+/**
+ * The stack of the nodes with a GPU: those that load NVIDIA's modules, have its extensions, or for which a card is named.
+ *
+ * @param gpus cards by node name
+ * @param schematics whose content is known
+ * @throws Error when a card is named for a node that is not there, and when no node has a GPU.
+ */
+export function convert(
+  config: Talconfig,
+  gpus: Record<string, GpuSpec[]>,
+  schematics: Schematics = new Map(),
+): Imported {
+  const names = config.nodes.map(({ hostname }) => hostname);
+  const strangers = Object.keys(gpus).filter((name) => !names.includes(name));
+  if (strangers.length > 0)
+    throw new Error(
+      `--gpu: there is no node ${strangers.join(", ")} to have the card; take one of ${names.join(", ")}`,
+    );
+
+  const shared = (config.patches ?? []).map((text, index) => nvidiaPart(text, `patches[${index}]`));
+  const nodes = config.nodes.map((own) => readNode(withRole(config, own), gpus[own.hostname], schematics));
+  const chosen = nodes.filter(isGpuNode);
+  if (chosen.length === 0)
+    throw new Error(
+      `FILE: no node loads NVIDIA's modules or has its extensions, so the stack would have no machine; name the card of one: --gpu '${names[0]}=MODEL' (its nodes are ${names.join(", ")})`,
+    );
+  const drivers = new Set(chosen.flatMap(({ image }) => JSON.stringify(driverOf(image)) ?? []));
+  const driver = drivers.size === 1 ? chosen.map(({ image }) => driverOf(image)).find(Boolean) : undefined;
+  const version = versionOf(config.talosVersion);
+  // Arguments of an image take effect with a UKI alone (checks/kernel-args.ts).
+  const noUki = Number(/^v1\.(\d+)/.exec(version.is ?? "")?.[1] ?? Infinity) < 10;
+  return {
+    spec: {
+      ...(version.is === undefined ? {} : { talosVersion: version.is }),
+      ...factoryOf(config.imageFactory),
+      machines: Object.fromEntries(
+        chosen.map((read) => {
+          const own = drivers.size > 1 ? driverOf(read.image) : undefined;
+          return [
+            read.node.hostname,
+            { ...machineOf(read, shared, noUki), ...(own === undefined ? {} : { driver: own }) },
+          ];
+        }),
+      ),
+      ...(driver === undefined ? {} : { driver }),
+      ...exposure(version.is),
+    },
+    notes: [
+      ...version.notes,
+      ...(config.imageFactory?.installerURLTmpl === undefined ? [] : [ownTemplate]),
+      ...shared.flatMap((part) => part.notes),
+      ...chosen.flatMap((read) => notesOf(read, shared, noUki)),
+    ],
+    leftOut: nodes.filter((read) => !isGpuNode(read)).map(({ node }) => node.hostname),
+  };
+}
+
+/** Schematics of nodes that may be in the stack whose content nobody can tell. */
+export function unknownSchematics(config: Talconfig, schematics: Schematics): string[] {
+  return [...new Set(config.nodes.flatMap((own) => imageOf(withRole(config, own), schematics).unknown ?? []))];
+}
+
+function readNode(node: TalconfigNode, gpus: GpuSpec[] | undefined, schematics: Schematics): ReadNode {
+  const patches = [...(node.patches ?? [])];
+  if (node.kernelModules !== undefined)
+    patches.unshift(stringify({ machine: { kernel: { modules: node.kernelModules } } }));
+  const parts = patches.map((text) => nvidiaPart(text, `machines.${node.hostname}`));
+  return { node, image: imageOf(node, schematics), parts, gpus };
+}
+
+function isGpuNode({ image, parts, gpus }: ReadNode): boolean {
+  return gpus !== undefined || image.nvidia === true || parts.some((part) => part.speaksOfNvidia);
+}
+
+/**
+ * @param shared parts of patches for all nodes, which come after the node's own (talhelper, pkg/generate/config.go).
+ * @param noUki whether kernel arguments of an image have no effect without Secure Boot.
+ */
+function machineOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], noUki: boolean): MachineSpec {
+  const all = [...parts, ...shared];
+  const labels = filled(Object.assign({}, node.nodeLabels, ...all.map((part) => part.labels)));
+  const said = filled(Object.assign({}, node.nodeTaints, ...all.map((part) => part.taints)));
+  const taints = Object.fromEntries(Object.entries(said).map(([key, text]) => [key, taintText(text)]));
+  const modules = mergedModules(all);
+  const extra = all.flatMap(({ containerd }) => containerd ?? []).at(-1);
+  const { mode } = node.machineSpec ?? {};
+  const secure = isSecure(node, image);
+  const address = node.ipAddress.split(",")[0]!.trim();
+  return {
+    ...({ address: address === "" ? undefined : address } as { address: string }),
+    role: node.controlPlane ? "controlplane" : "worker",
+    configuration: "adopted",
+    gpus: gpus ?? [{ model: unnamed }],
+    ...(Object.keys(labels).length > 0 ? { labels } : {}),
+    ...(Object.keys(taints).length > 0 ? { taints } : {}),
+    ...(image.extensions.length > 0 ? { extensions: image.extensions } : {}),
+    ...(image.kernelArgs.length > 0 && !(noUki && !secure) ? { kernelArgs: image.kernelArgs } : {}),
+    ...(mode !== undefined && mode !== "metal"
+      ? { platform: mode }
+      : image.platform
+        ? { platform: image.platform }
+        : {}),
+    ...(secure ? { secureBoot: true } : {}),
+    ...(image.overlay ? { overlay: image.overlay } : {}),
+    ...(modules.length > 0 ? { patches: [stringify({ machine: { kernel: { modules } } })] } : {}),
+    ...(extra === undefined ? {} : { containerd: { extra } }),
+  };
+}
+
+const isSecure = (node: TalconfigNode, image: ImageContent): boolean =>
+  node.machineSpec?.secureboot === true || image.secureBoot === true;
+
+/** Modules with parameters, each once: Talos takes the last list of a name. */
+function mergedModules(parts: NvidiaPart[]): KernelModule[] {
+  return [
+    ...new Map(parts.flatMap(({ modules }) => modules.map((one): [string, KernelModule] => [one.name, one]))).values(),
+  ];
+}
+
+/** Labels or taints without those that talhelper fills in. */
+const filled = (texts: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(texts).filter(([, text]) => unfilledIn(text) === undefined));
+
+/** Branch and flavour that an image tells of. The flavour that the card would have anyway is left to it. */
+function driverOf({ branch, flavour }: ImageContent): DriverSpec | undefined {
+  return branch === undefined ? undefined : { branch, ...(flavour === undefined ? {} : { flavour }) };
+}
+
+/** The device plugin up to Talos 1.12, where it needs least; the operator from 1.13 on, whose CDI it speaks. */
+function exposure(version: string | undefined): Pick<ClusterSpec, "devicePlugin" | "gpuOperator"> {
+  const minor = Number(/^v?1\.(\d+)/.exec(version ?? "")?.[1] ?? 0);
+  return minor >= 13 ? { gpuOperator: { version: "v26.3.3" } } : { devicePlugin: { version: "0.17.4" } };
+}
+
+function notesOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], noUki: boolean): Note[] {
+  const field = `machines.${node.hostname}`;
+  const card: Note = {
+    field: `${field}.gpus`,
+    problem: "nothing says which card it has",
+    why: "kernel modules, driver and resources follow from the card",
+    remedy: `name it: --gpu '${node.hostname}=MODEL', or in the stack file in the place of ${unnamed}`,
+  };
+  const containerd: Note = {
+    field: `${field}.containerd`,
+    problem: "is NVIDIA's part of the file that another tool writes today",
+    why: "a machine takes one such file, and an update refuses to write a second one",
+    remedy: "take the file out of the other tool's patch before the update, or this field out of the stack",
+  };
+  const ignored: Note = {
+    field: `${field}.kernelArgs`,
+    problem: `are left out: ${image.kernelArgs.join(", ")}`,
+    why: "up to Talos 1.9, and without Secure Boot, a machine ignores the arguments of an installer's schematic",
+    remedy: "write those that matter under machine.install.extraKernelArgs, where the machine's configuration is kept",
+  };
+  const all = [...parts, ...shared];
+  return [
+    ...(gpus === undefined ? [card] : []),
+    ...image.notes,
+    ...(image.kernelArgs.length > 0 && noUki && !isSecure(node, image) ? [ignored] : []),
+    ...(all.some((part) => part.containerd !== undefined) ? [containerd] : []),
+    ...unfilledTexts(`${field}.labels`, [node.nodeLabels ?? {}, ...all.map(({ labels }) => labels)]),
+    ...unfilledTexts(`${field}.taints`, [node.nodeTaints ?? {}, ...all.map(({ taints }) => taints)]),
+    ...parts.flatMap((part) => part.notes),
+  ];
+}
+
+function unfilledTexts(field: string, texts: Record<string, string>[]): Note[] {
+  return Object.entries(Object.assign({}, ...texts) as Record<string, string>).flatMap(([key, text]) => {
+    const unfilled = unfilledIn(text);
+    const why = "it is not in the stack; the machine keeps what it has of it";
+    return unfilled === undefined ? [] : [{ field: `${field}.${key}`, why, ...unfilled }];
+  });
+}
+
+/** The release that all nodes run. One that nobody can tell is asked for. */
+function versionOf(said: string | undefined): { is?: string; notes: Note[] } {
+  const ask = (problem: string): { notes: Note[] } => ({
+    notes: [
+      {
+        field: "talosVersion",
+        problem,
+        why: "image, driver and all that follows depend on it",
+        remedy: "name the release that the machines shall run, e.g. --talos v1.13.6",
+      },
+    ],
+  });
+  if (said === undefined) return ask("is said nowhere");
+  const unfilled = unfilledIn(said);
+  if (unfilled !== undefined) return ask(`is ${said}, which no file of variables gives a value`);
+  return { is: said.startsWith("v") ? said : `v${said}`, notes: [] };
+}
+
+/** The Image Factory, where talconfig names another than the public one (talhelper, pkg/config/config.go, ImageFactory). */
+function factoryOf({ registryURL, protocol = "https" }: Factory = {}): Pick<ClusterSpec, "factoryUrl"> {
+  if (registryURL === undefined || registryURL === "factory.talos.dev") return {};
+  return { factoryUrl: `${protocol}://${registryURL}` };
+}
+
+const ownTemplate: Note = {
+  field: "factoryUrl",
+  problem: "talconfig makes the installers' names by a template of its own (installerURLTmpl)",
+  why: "the stack makes them as the Image Factory has them, and the machines would pull from there",
+  remedy: "make sure that the Factory serves them under its own names",
+};

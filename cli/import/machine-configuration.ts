@@ -1,0 +1,69 @@
+import * as path from "node:path";
+import { stringify } from "yaml";
+import { isMapping } from "../../components/recipe/mapping";
+import { talosDocuments, valueOfDocument } from "../../components/recipe/machine/talos-schema/yaml";
+import type { TalconfigNode } from "./talconfig";
+
+/** A machine, as its configuration tells it. */
+export interface ReadMachine {
+  node: TalconfigNode;
+  /** Release in the name of its installer. */
+  talosVersion?: string;
+  /** Whether the node's name is the file's, as the configuration names no host. */
+  namedAfterFile: boolean;
+}
+
+/**
+ * Machines of a file: a machine configuration of several documents, as talm and topf render it, or what
+ * `talosctl get machineconfig -o yaml` prints, of one machine or several.
+ *
+ * @returns none where the file is something else.
+ */
+export function machinesOf(text: string, file: string): ReadMachine[] {
+  const values = talosDocuments(text).map(valueOfDocument).filter(isMapping);
+  const resources = values.filter(
+    ({ metadata }) => isMapping(metadata) && String(metadata["type"]).toLowerCase().startsWith("machineconfigs."),
+  );
+  if (resources.length === 0) return isConfiguration(values) ? [machineOf(values, text, file, talmAddress(text))] : [];
+  // The running configuration and the stored one are two resources of one machine.
+  const running = resources.filter(({ metadata }) => (metadata as { id?: unknown }).id === "v1alpha1");
+  return (running.length > 0 ? running : resources).flatMap(({ node, spec }) => {
+    const inner = typeof spec === "string" ? spec : stringify(spec);
+    const documents = talosDocuments(inner).map(valueOfDocument).filter(isMapping);
+    return isConfiguration(documents) ? [machineOf(documents, inner, file, String(node ?? ""))] : [];
+  });
+}
+
+const isConfiguration = (values: Record<string, unknown>[]): boolean =>
+  values.some(({ machine, kind }) => kind === undefined && isMapping(machine) && typeof machine["type"] === "string");
+
+/** talm writes a machine's addresses into the first line (talm, pkg/modeline). */
+const talmAddress = (text: string): string => /^# talm:.*\bnodes=\["([^"]+)"/m.exec(text)?.[1] ?? "";
+
+function machineOf(values: Record<string, unknown>[], text: string, file: string, address: string): ReadMachine {
+  const { machine } = values.find(({ kind }) => kind === undefined) as { machine: Record<string, unknown> };
+  const network = isMapping(machine["network"]) ? machine["network"] : {};
+  const install = isMapping(machine["install"]) ? machine["install"] : {};
+  const named = network["hostname"] ?? values.find(({ kind }) => kind === "HostnameConfig")?.["hostname"];
+  const { image, tag } =
+    /^(?<image>.+?)(?::(?<tag>v?\d[^:/@]*))?(?:@.*)?$/.exec(String(install["image"] ?? ""))?.groups ?? {};
+  return {
+    node: {
+      hostname: typeof named === "string" ? named : path.basename(file).replace(/\..*$/, ""),
+      ipAddress: address || ownAddress(network, values),
+      controlPlane: machine["type"] !== "worker",
+      ...(image === undefined ? {} : { talosImageURL: image }),
+      patches: [text],
+    },
+    ...(tag === undefined ? {} : { talosVersion: tag }),
+    namedAfterFile: typeof named !== "string",
+  };
+}
+
+/** First static address of a machine: of its interfaces, or of its LinkConfig documents. */
+function ownAddress(network: Record<string, unknown>, values: Record<string, unknown>[]): string {
+  const links = [...(Array.isArray(network["interfaces"]) ? network["interfaces"] : []), ...values].filter(isMapping);
+  const addresses = links.flatMap((link): unknown[] => (Array.isArray(link["addresses"]) ? link["addresses"] : []));
+  const texts = addresses.map((one) => (isMapping(one) ? one["address"] : one));
+  return texts.filter((one) => typeof one === "string")[0]?.split("/")[0] ?? "";
+}

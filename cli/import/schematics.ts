@@ -1,0 +1,142 @@
+import { createHash } from "node:crypto";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parse, stringify } from "yaml";
+import { factoryAt, defaultFactoryUrl } from "../../components/recipe/facts/factory";
+import { isMapping } from "../../components/recipe/mapping";
+
+/** A schematic as somebody wrote it. */
+export type RawSchematic = Record<string, unknown>;
+/** Schematics by ID: an ID is the hash of its content, so it proves that the content is right. */
+export type Schematics = Map<string, RawSchematic>;
+
+/** Fields in the order in which the Factory writes them. Source: siderolabs/image-factory, pkg/schematic/schematic.go. */
+const order = {
+  "": ["owner", "overlay", "customization"],
+  overlay: ["image", "name", "options"],
+  customization: [
+    ...["embeddedMachineConfiguration", "extraKernelArgs", "meta", "systemExtensions"],
+    ...["bootloader", "secureboot", "diskImage"],
+  ],
+  secureboot: ["enrollKeys", "includeWellKnownCertificates"],
+  meta: ["key", "value"],
+} as const;
+
+/** ID that the Image Factory gives a schematic: the hash of its canonical form. */
+export function idOf(schematic: RawSchematic): string {
+  const whole = { customization: {}, ...(ordered(schematic, "") as object) };
+  const { customization, ...before } = whole;
+  const yaml = stringify({ ...before, customization }, { indent: 4, lineWidth: 0, singleQuote: true });
+  return createHash("sha256").update(yaml).digest("hex");
+}
+
+function ordered(value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return value.map((item) => ordered(item, name));
+  if (!isMapping(value)) return value;
+  const keys: readonly string[] = Object.hasOwn(order, name) ? order[name as keyof typeof order] : Object.keys(value);
+  return Object.fromEntries(
+    keys.map((key): [string, unknown] => [key, ordered(value[key], key)]).filter(([, member]) => !isEmpty(member)),
+  );
+}
+
+/** What Go's `omitempty` leaves out. */
+const isEmpty = (value: unknown): boolean =>
+  [undefined, null, "", false, 0].includes(value as null) ||
+  (typeof value === "object" && Object.keys(value as object).length === 0);
+
+/** Every schematic that a text holds: as its own content, under `schematic:`, or in a comment (also in one of a comment). */
+export function schematicsIn(text: string): RawSchematic[] {
+  const found = collect(read(text));
+  const comments = text.split(/(?:^|\n)(?!\s*#)[^\n]*(?=\n|$)/).filter((block) => block.includes("#"));
+  for (const block of comments) {
+    const bare = block
+      .split("\n")
+      .map((line) => line.replace(/^(\s*)#/, "$1 "))
+      .join("\n");
+    found.push(...blocksOf(bare));
+    if (/^\s*#/m.test(bare)) found.push(...schematicsIn(bare));
+  }
+  return found;
+}
+
+/** Blocks of YAML that begin with `customization:` or `overlay:` in a text that is none. */
+function blocksOf(text: string): RawSchematic[] {
+  const lines = text.split("\n");
+  return lines.flatMap((line, at) => {
+    const indent = /^(\s*)(?:customization|overlay):/.exec(line)?.[1]?.length;
+    if (indent === undefined) return [];
+    const rest = lines.slice(at);
+    const end = rest.findIndex(
+      (other, index) =>
+        index > 0 &&
+        other.trim() !== "" &&
+        !other.startsWith(" ".repeat(indent + 1)) &&
+        !/^\s*(?:customization|overlay):/.test(other),
+    );
+    return collect(read(rest.slice(0, end < 0 ? undefined : end).join("\n")));
+  });
+}
+
+function read(text: string): unknown {
+  try {
+    return parse(text, { merge: true, logLevel: "silent" });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Mappings with a customization, at any depth. */
+function collect(value: unknown): RawSchematic[] {
+  if (Array.isArray(value)) return value.flatMap(collect);
+  if (!isMapping(value)) return [];
+  return isMapping(value["customization"]) ? [value] : Object.values(value).flatMap(collect);
+}
+
+/** The most that is read to look for schematics beside a file. */
+const most = { files: 300, bytes: 64 * 1024 };
+
+/** YAML files in a folder, and in those in it, that may hold a schematic. */
+export function filesBeside(folder: string): string[] {
+  const list = (at: string): fs.Dirent[] => {
+    try {
+      return fs.readdirSync(at, { withFileTypes: true });
+    } catch {
+      return [];
+    }
+  };
+  const isYaml = (entry: fs.Dirent): boolean => entry.isFile() && /\.ya?ml(?:\.j2)?$/.test(entry.name);
+  const here = list(folder);
+  const inner = here.filter(
+    (entry) => entry.isDirectory() && !entry.name.startsWith(".") && entry.name !== "node_modules",
+  );
+  return [
+    ...here.filter(isYaml).map(({ name }) => path.join(folder, name)),
+    ...inner.flatMap(({ name }) =>
+      list(path.join(folder, name))
+        .filter(isYaml)
+        .map((entry) => path.join(folder, name, entry.name)),
+    ),
+  ]
+    .slice(0, most.files)
+    .filter((file) => fs.statSync(file).size < most.bytes);
+}
+
+/** Adds schematics to those that are known. */
+export function learn(schematics: Schematics, found: RawSchematic[]): void {
+  for (const one of found) schematics.set(idOf(one), one);
+}
+
+/**
+ * What the Image Factory says of a schematic: one request. Undefined where it does not answer, or not with that schematic
+ * (image-factory, docs/api.md, GET /schematics/:schematic).
+ */
+export async function askForSchematic(id: string, factoryUrl?: string): Promise<RawSchematic | undefined> {
+  try {
+    const url = `${factoryAt(factoryUrl ?? defaultFactoryUrl, process.env)}/schematics/${id}`;
+    const response = await fetch(url, { signal: AbortSignal.timeout(8_000) });
+    const [found] = response.ok ? collect(read(await response.text())) : [];
+    return found !== undefined && idOf(found) === id ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}

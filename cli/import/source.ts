@@ -1,0 +1,122 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { isMapping } from "../../components/recipe/mapping";
+import { talosDocuments, valueOfDocument } from "../../components/recipe/machine/talos-schema/yaml";
+import { type ReadMachine, machinesOf } from "./machine-configuration";
+import type { Note } from "./note";
+import { environmentFiles, substitute, variablesOf } from "./substitute";
+import { filesBeside, learn, type Schematics, schematicsIn } from "./schematics";
+import { readTalconfig, type Settings, type Talconfig } from "./talconfig";
+
+/** What an import reads. */
+export interface Source {
+  config: Talconfig;
+  /** Schematics whose content is known from files and comments. */
+  schematics: Schematics;
+  notes: Note[];
+}
+
+/** What the user says beside the files. */
+export interface Said {
+  /** Files of variables. Default: those that talhelper reads. */
+  environmentFiles: string[] | undefined;
+  /** Files of schematics. */
+  schematicFiles: string[];
+  environment: NodeJS.ProcessEnv;
+}
+
+/**
+ * Reads a talconfig.yaml, or configurations of machines.
+ *
+ * @throws Error naming what cannot be read.
+ */
+export function readSource(files: string[], said: Said): Source {
+  const texts = files.map((file) => contentOf(file, "FILE"));
+  const schematics: Schematics = new Map();
+  for (const folder of new Set(files.map((file) => path.dirname(file))))
+    for (const file of filesBeside(folder)) learn(schematics, schematicsIn(contentOf(file, "FILE")));
+  for (const file of said.schematicFiles) {
+    const found = schematicsIn(contentOf(file, "--schematic"));
+    if (found.length === 0)
+      throw new Error(
+        `--schematic: ${file} holds none (no customization), so it tells nothing; name a schematic's file`,
+      );
+    learn(schematics, found);
+  }
+  const machines = files.flatMap((file, index) => machinesOf(texts[index]!, file));
+  if (machines.length > 0) return { ...ofMachines(machines), schematics };
+  if (files.length > 1)
+    throw new Error("FILE: several are there, and not all are configurations of machines; give one talconfig.yaml");
+  return { config: talconfigOf(files[0]!, texts[0]!, said), schematics, notes: [] };
+}
+
+/** A talconfig with its patches, as talhelper reads it: variables filled in, files read. */
+function talconfigOf(file: string, text: string, said: Said): Talconfig {
+  const folder = path.dirname(file);
+  const beside = environmentFiles.map((name) => path.join(folder, name)).filter((name) => fs.existsSync(name));
+  const variables = Object.assign(
+    { ...said.environment },
+    ...(said.environmentFiles ?? beside).map((name) => variablesOf(contentOf(name, "--env-file"))),
+  ) as Record<string, string>;
+  const config = readTalconfig(substitute(text, variables));
+  const read = (patch: string): string =>
+    patch.startsWith("@") ? substitute(contentOf(path.resolve(folder, patch.slice(1)), "patches"), variables) : patch;
+  const settings = <T extends Settings>(value: T): T =>
+    value.patches === undefined ? value : { ...value, patches: value.patches.map(read) };
+  return {
+    ...config,
+    ...(config.patches === undefined ? {} : { patches: config.patches.map(read) }),
+    ...(config.controlPlane === undefined ? {} : { controlPlane: settings(config.controlPlane) }),
+    ...(config.worker === undefined ? {} : { worker: settings(config.worker) }),
+    nodes: config.nodes.map(settings),
+  };
+}
+
+function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics"> {
+  const names = machines.map(({ node }) => node.hostname);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined)
+    throw new Error(`FILE: two machines are called ${twice}, so one of them would be lost; give each its own name`);
+  const versions = new Set(machines.flatMap(({ talosVersion }) => talosVersion ?? []));
+  const version = versions.size === 1 ? [...versions][0] : undefined;
+  const ofInstaller: Note = {
+    field: "talosVersion",
+    problem: `is ${version}, as in machine.install.image`,
+    why: "`talosctl upgrade` leaves that field as it was, so the machines may run a newer one",
+    remedy: "look with `talosctl version`, and name the one that they shall run (--talos)",
+  };
+  return {
+    config: { ...(version === undefined ? {} : { talosVersion: version }), nodes: machines.map(({ node }) => node) },
+    notes: [
+      ...(version === undefined ? [] : [ofInstaller]),
+      ...machines
+        .filter(({ namedAfterFile }) => namedAfterFile)
+        .map(({ node }) => ({
+          field: `machines.${node.hostname}`,
+          problem: "has the name of its file, as its configuration names no host",
+          why: "the update looks for a node of that name",
+          remedy: "write the node's name, as `kubectl get nodes` has it",
+        })),
+    ],
+  };
+}
+
+/** Text of a file, which a field names. */
+export function contentOf(file: string, field: string): string {
+  try {
+    return fs.readFileSync(file, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(
+      `${field}: ${file} cannot be read (${code}); what it says would be lost; name a file that can be, or take it out`,
+      { cause: error },
+    );
+  }
+}
+
+/** Whether a text is a talconfig.yaml of talhelper's. */
+export function isTalconfig(text: string): boolean {
+  return talosDocuments(text)
+    .map(valueOfDocument)
+    .some((value) => isMapping(value) && Array.isArray(value["nodes"]) && value["machine"] === undefined);
+}

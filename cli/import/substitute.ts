@@ -1,0 +1,42 @@
+import { parse } from "yaml";
+import { isMapping } from "../../components/recipe/mapping";
+
+/** Files of variables that talhelper reads by itself, beside talconfig.yaml (talhelper, cmd/genconfig.go, `--env-file`). */
+export const environmentFiles = ["talenv.yaml", "talenv.sops.yaml", "talenv.yml", "talenv.sops.yml"];
+
+/** Variables of a talenv.yaml; without those that SOPS encrypts, which nobody can tell from here. Never throws. */
+export function variablesOf(text: string): Record<string, string> {
+  let content: unknown;
+  try {
+    content = parse(text);
+  } catch {
+    return {};
+  }
+  if (!isMapping(content)) return {};
+  const plain = Object.entries(content).filter(([key, value]) => key !== "sops" && !isMapping(value) && value !== null);
+  return Object.fromEntries(
+    plain.map(([key, value]) => [key, String(value)]).filter(([, value]) => !isEncrypted(value!)),
+  );
+}
+
+/** Whether a text is one that SOPS encrypted. */
+export const isEncrypted = (text: string): boolean => text.includes("ENC[AES256_GCM");
+
+/**
+ * Fills variables in, as talhelper does (pkg/substitute/envsubst.go, by a8m/envsubst, parse/lex.go and node.go): `$A`, `${A}`,
+ * `${A:-b}` and the like; `$$` is a dollar. What has no value stays as it stands, for `unfilledIn` to find.
+ */
+export function substitute(text: string, variables: Record<string, string | undefined>): string {
+  return text.replaceAll(
+    /\$(?:\$|\{(?<name>\w+)(?:(?<operator>:?[-=+])(?<other>[^}\n]*))?\}|(?<bare>[A-Za-z]\w*|_\w+))/g,
+    (whole: string, ...rest: unknown[]) => {
+      const { name, operator, other = "", bare } = rest.at(-1) as Record<string, string | undefined>;
+      if (whole === "$$") return "$";
+      const value = variables[name ?? bare ?? ""];
+      const fallback = other.startsWith("$") ? (variables[other.slice(1)] ?? whole) : other;
+      if (operator?.endsWith("+")) return value === undefined ? "" : fallback;
+      if (value === undefined || (value === "" && operator?.startsWith(":"))) return operator ? fallback : whole;
+      return value;
+    },
+  );
+}

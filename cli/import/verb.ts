@@ -1,0 +1,119 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { type Finding, type GpuSpec, judge, renderFinding } from "../../components/recipe/index";
+import { isWithin } from "../../components/recipe/machine/apart";
+import { editorLine } from "../editor-line";
+import { type Given, type Output, type Verb, valueOf } from "../verb";
+import { convert, type Imported, unknownSchematics } from "./convert";
+import { renderStack } from "./render";
+import { askForSchematic, learn } from "./schematics";
+import { readSource } from "./source";
+
+const options: Verb["options"] = {
+  gpu: {
+    value: { name: "NODE=MODEL", completes: "nothing" },
+    multiple: true,
+    help: "card of a node, e.g. 'velaryon=RTX 2070 SUPER', 'gpu-1=2 x RTX 3090'; may be repeated",
+  },
+  talos: {
+    value: { name: "VERSION", completes: "nothing" },
+    help: "release that the machines shall run, e.g. v1.13.6; default: what the file says",
+  },
+  schematic: {
+    value: { name: "FILE", completes: "file" },
+    multiple: true,
+    help: "what is in a schematic that the file names by its ID; may be repeated (files beside it are read anyway)",
+  },
+  factory: { help: "ask the Image Factory what is in the schematics that no file tells (default: no network)" },
+  "env-file": {
+    value: { name: "FILE", completes: "file" },
+    multiple: true,
+    help: "variables of a talconfig.yaml; default: talenv.yaml beside it, as talhelper has it",
+  },
+  out: {
+    value: { name: "FILE", completes: "file" },
+    help: "write the stack there, e.g. stacks/Pulumi.velaryon.yaml; default: standard output",
+  },
+};
+
+/** `talos-gpu import`: writes the stack file of what another tool configures. */
+export const importFiles: Verb = {
+  summary: "writes a stack file of a talconfig.yaml, or of configurations of machines",
+  argument: { name: "FILE", completes: "file", required: true, several: true },
+  options,
+  more: `FILE is talhelper's talconfig.yaml, or a machine's configuration, as \`talosctl get machineconfig -o yaml\` prints it or as
+talm and topf render it; of machines it may be several. Only NVIDIA's part goes over: the rest stays where it is.
+Standard error lists what you still have to do; the exit status is 1 where there is something.
+`,
+  run: importAll,
+};
+
+/** `talos-gpu import-talhelper`: the same. */
+export const importTalhelper: Verb = { ...importFiles, summary: "the same of a talconfig.yaml" };
+
+async function importAll(given: Given, output: Output): Promise<number> {
+  const files = given.positionals;
+  const out = valueOf(given, "out");
+  const source = readSource(files, {
+    environmentFiles: given.values["env-file"],
+    schematicFiles: given.values["schematic"] ?? [],
+    environment: given.environment,
+  });
+  const { schematics } = source;
+  const talos = valueOf(given, "talos");
+  const config = talos === undefined ? source.config : { ...source.config, talosVersion: talos };
+  if (given.switches.has("factory")) {
+    const { registryURL, protocol = "https" } = config.imageFactory ?? {};
+    const factory = registryURL === undefined ? undefined : `${protocol}://${registryURL}`;
+    const asked = unknownSchematics(config, schematics).map((id) => askForSchematic(id, factory));
+    learn(
+      schematics,
+      (await Promise.all(asked)).flatMap((found) => found ?? []),
+    );
+  }
+  const imported = convert(config, cardsOf(given.values["gpu"] ?? []), schematics);
+  imported.notes.unshift(...source.notes.filter(({ field }) => field !== "talosVersion" || talos === undefined));
+  const text = `${editorLine(out)}${renderStack(imported, files.map((file) => path.basename(file)).join(", "))}`;
+  if (out !== undefined) writeNew(out, text);
+
+  const left = [...imported.notes, ...foundIn(imported)];
+  const { leftOut } = imported;
+  if (given.switches.has("json")) output.result(`${JSON.stringify({ stack: text, notes: left, leftOut })}\n`);
+  else if (out === undefined) output.result(text);
+  for (const one of left) output.remark(renderFinding(one));
+  if (leftOut.length > 0)
+    output.remark(
+      `Not in the stack, as nothing says that they have a GPU: ${leftOut.join(", ")} (if one has: --gpu NODE=MODEL)`,
+    );
+  return left.length > 0 ? 1 : 0;
+}
+
+/** What is wrong with the stack. What a note has said already, a check need not say again. */
+function foundIn({ spec, notes }: Imported): Finding[] {
+  const asked = notes.map(({ field }) => field).filter((field) => /^talosVersion$|\.gpus$/.test(field));
+  return judge(spec).findings.filter(({ field }) => !asked.some((noted) => isWithin(field, noted)));
+}
+
+/** Writes a file that is not there yet: a stack that is there is somebody's work. */
+function writeNew(file: string, text: string): void {
+  try {
+    fs.writeFileSync(file, text, { flag: "wx" });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`--out: ${file} cannot be written (${code}); nothing was; name a file that is not there yet`, {
+      cause: error,
+    });
+  }
+}
+
+/** `NODE=MODEL` or `NODE=2 x MODEL`. */
+function cardsOf(texts: string[]): Record<string, GpuSpec[]> {
+  const cards: Record<string, GpuSpec[]> = {};
+  for (const text of texts) {
+    const { node, count, model } = /^(?<node>[^=]+)=(?:(?<count>\d+) ?x )?(?<model>.+)$/.exec(text)?.groups ?? {};
+    if (node === undefined || model === undefined)
+      throw new Error(`--gpu: ${text} names no node and card; write e.g. --gpu 'gpu-1=2 x RTX 3090'`);
+    (cards[node] ??= []).push({ model, ...(count === undefined ? {} : { count: Number(count) }) });
+  }
+  return cards;
+}

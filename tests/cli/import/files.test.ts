@@ -1,0 +1,143 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { parse, stringify } from "yaml";
+import { schematicOf } from "../../../components/recipe/index";
+import { idOf } from "../../../cli/import/schematics";
+import { substitute } from "../../../cli/import/substitute";
+import { importFiles } from "../../../cli/import/verb";
+import { parseOptions } from "../../../cli/options";
+
+const folder = path.join(__dirname, "../../fixtures/talhelper/home-ops");
+
+async function run(...argv: string[]) {
+  const said = { result: "", remarks: [] as string[] };
+  const output = {
+    result: (text: string) => void (said.result += text),
+    remark: (text: string) => void said.remarks.push(text),
+    colour: false,
+  };
+  const status = await importFiles.run(parseOptions("import", importFiles, argv, {}), output);
+  const config = (parse(said.result) as { config: Record<string, any> }).config;
+  return { status, config, remarks: said.remarks };
+}
+
+const written = (text: string, name = "gpu-1.yaml"): string => {
+  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "import-")), name);
+  fs.writeFileSync(file, text);
+  return file;
+};
+
+test("a talconfig in the style of the home-ops template plans, but for the cards' names", async () => {
+  const talconfig = path.join(folder, "talconfig.yaml");
+  const { status, config, remarks } = await run(talconfig, "--gpu", "k8s-1=RTX 3060", "--gpu", "k8s-2=RTX 3060");
+  expect([status, remarks]).toEqual([0, [expect.stringMatching(/^Not in the stack.*: k8s-0 \(/)]]);
+  expect(config).toMatchObject({ "talos-gpu:talosVersion": "v1.13.6" });
+  const own = (branch: string) => ({ configuration: "adopted", driver: { branch, flavour: "open" } });
+  expect(config["talos-gpu:machines"]).toEqual({
+    "k8s-1": {
+      ...{ ...own("production"), address: "192.0.2.11", role: "worker", gpus: [{ model: "RTX 3060" }] },
+      ...{ extensions: ["siderolabs/iscsi-tools"], taints: { gpu: "true:NoSchedule" } },
+    },
+    "k8s-2": {
+      ...{ ...own("lts"), address: "192.0.2.12", role: "worker", gpus: [{ model: "RTX 3060" }] },
+      kernelArgs: ["pci=realloc"],
+    },
+  });
+  expect((await run(talconfig)).status).toBe(1); // the cards are to be named
+});
+
+test("a version that no file tells is asked for, and may be named", async () => {
+  const text = "talosVersion: ${version}\nnodes: [{hostname: gpu, ipAddress: 10.0.0.1}]\n";
+  const asked = await run(written(text), "--gpu", "gpu=RTX 3060");
+  expect(asked.remarks).toEqual([expect.stringMatching(/^talosVersion: is \$\{version\}, which no file .* --talos /)]);
+  expect([asked.status, asked.config]).toEqual([
+    1,
+    expect.not.objectContaining({ "talos-gpu:talosVersion": expect.anything() }),
+  ]);
+  const named = await run(written(text), "--gpu", "gpu=RTX 3060", "--talos", "v1.13.6");
+  expect([named.status, named.config["talos-gpu:talosVersion"]]).toEqual([0, "v1.13.6"]);
+  const env = written("version: 1.12.6\n", "other.yaml");
+  const told = await run(written(text), "--gpu", "gpu=RTX 3060", "--env-file", env);
+  expect(told.config["talos-gpu:talosVersion"]).toBe("v1.12.6");
+});
+
+describe("a machine's configuration", () => {
+  const schematic = {
+    customization: { systemExtensions: { officialExtensions: ["siderolabs/nvidia-container-toolkit-lts"] } },
+  };
+  const machine = {
+    type: "controlplane",
+    token: "secret",
+    install: { image: `factory.talos.dev/nocloud-installer/${idOf(schematic)}:v1.12.6` },
+    kernel: { modules: [{ name: "nvidia" }] },
+    nodeTaints: { gpu: "NoSchedule" },
+  };
+  const documents = (more: object = {}) =>
+    `${stringify({ version: "v1alpha1", machine: { ...machine, ...more }, cluster: { token: "secret" } })}---\n` +
+    stringify({ apiVersion: "v1alpha1", kind: "HostnameConfig", hostname: "gpu-1" });
+  const expected = {
+    "gpu-1": {
+      ...{ address: "192.0.2.7", role: "controlplane", configuration: "adopted", gpus: [{ model: "RTX 3060" }] },
+      ...{ platform: "nocloud", taints: { gpu: ":NoSchedule" } },
+    },
+  };
+  const args = [
+    ...["--gpu", "gpu-1=RTX 3060", "--talos", "v1.12.6"],
+    ...["--schematic", written(stringify(schematic), "schematic.yaml")],
+  ];
+
+  test("as talosctl prints it, with the stored one beside the running one", async () => {
+    const resource = (id: string) =>
+      stringify({ node: "192.0.2.7", metadata: { type: "MachineConfigs.config.talos.dev", id }, spec: documents() });
+    const { config, status } = await run(written(`${resource("persistent")}---\n${resource("v1alpha1")}`), ...args);
+    expect([status, config["talos-gpu:machines"], config["talos-gpu:driver"]]).toEqual([
+      0,
+      expected,
+      { branch: "lts" },
+    ]);
+  });
+
+  test.each([
+    ["talm renders it", `# talm: nodes=["192.0.2.7"], endpoints=["192.0.2.1"]\n${documents()}`],
+    ["topf renders it", documents({ network: { interfaces: [{ addresses: ["192.0.2.7/24"] }] } })],
+  ])("as %s; nothing else of it goes over", async (_, text) => {
+    const { config, status } = await run(written(text), ...args);
+    expect([status, config["talos-gpu:machines"]]).toEqual([0, expected]);
+    expect(JSON.stringify(config)).not.toContain("secret");
+  });
+
+  test("that names no host, no address and an old installer is told", async () => {
+    const { remarks, config } = await run(
+      written(stringify({ machine }), "node0.yaml"),
+      "--gpu=node0=RTX 3060",
+      args[4]!,
+      args[5]!,
+    );
+    expect(config["talos-gpu:talosVersion"]).toBe("v1.12.6");
+    expect(remarks.map((text) => text.split("; ")[0])).toEqual([
+      "talosVersion: is v1.12.6, as in machine.install.image",
+      "machines.node0: has the name of its file, as its configuration names no host",
+      expect.stringMatching(/^machines\.node0\.address: /),
+    ]);
+  });
+});
+
+// a8m/envsubst, parse/parse_test.go has the same rules.
+test.each([
+  ["$$patch", "$patch"],
+  ["$A ${A} ${B:-b} ${B-$A} ${A:+c} ${B}", "a a b a c ${B}"],
+  ["100$ $, $", "100$ $, $"],
+])("variables of %s", (text, filled) => {
+  expect(substitute(text, { A: "a" })).toBe(filled);
+});
+
+test("a schematic's ID is that of the Factory, whatever the order of its fields", () => {
+  const content = { extensions: ["siderolabs/zfs"], kernelArgs: ["-selinux", "a=b"] };
+  const overlay = { name: "turingrk1", image: "siderolabs/sbc-rockchip" };
+  const customization = {
+    systemExtensions: { officialExtensions: content.extensions },
+    extraKernelArgs: content.kernelArgs,
+  };
+  expect(idOf({ customization, overlay })).toBe(schematicOf({ ...content, overlay }).id);
+});
