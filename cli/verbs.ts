@@ -1,3 +1,4 @@
+import { check } from "./check/verb";
 import { completion } from "./completion";
 import { discover } from "./discover/verb";
 import { doctor } from "./doctor/verb";
@@ -7,6 +8,7 @@ import type { Verb } from "./verb";
 
 /** Everything that `talos-gpu` does, by name, in the order of its help. */
 export const verbs: Record<string, Verb> = {
+  check,
   discover,
   plan,
   doctor,

@@ -158,7 +158,7 @@ function driverOf({ branch, flavour }: ImageContent): DriverSpec | undefined {
 }
 
 /** The device plugin up to Talos 1.12, where it needs least; the operator from 1.13 on, whose CDI it speaks. */
-function exposure(version: string | undefined): Pick<ClusterSpec, "devicePlugin" | "gpuOperator"> {
+export function exposure(version: string | undefined): Pick<ClusterSpec, "devicePlugin" | "gpuOperator"> {
   const minor = Number(/^v?1\.(\d+)/.exec(version ?? "")?.[1] ?? 0);
   return minor >= 13 ? { gpuOperator: { version: "v26.3.3" } } : { devicePlugin: { version: "0.17.4" } };
 }

@@ -25,6 +25,8 @@ export interface ImageContent {
   flavour?: ModuleFlavour;
   /** Extensions that are not NVIDIA's. */
   extensions: string[];
+  /** All of them, as they are listed; undefined where no list is known. */
+  listed?: string[];
   kernelArgs: string[];
   /** Platform and Secure Boot, where the installer's name tells them. */
   platform?: string;
@@ -91,6 +93,7 @@ function contentOf(hostname: string, raw: RawSchematic, installer: ReturnType<ty
     ...(branch === undefined ? {} : { branch }),
     ...(flavour === undefined ? {} : { flavour }),
     extensions: extensions.filter((name) => !follows(name)),
+    listed: extensions,
     kernelArgs: content?.kernelArgs ?? [],
     ...installer.image,
     ...(content?.overlay === undefined ? {} : { overlay: content.overlay }),

@@ -2,6 +2,7 @@ import * as path from "node:path";
 import { stringify } from "yaml";
 import { isMapping } from "../../components/recipe/mapping";
 import { talosDocuments, valueOfDocument } from "../../components/recipe/machine/talos-schema/yaml";
+import { plainText } from "./patch";
 import type { TalconfigNode } from "./talconfig";
 
 /** A machine, as its configuration tells it. */
@@ -30,7 +31,7 @@ export function machinesOf(text: string, file: string): ReadMachine[] {
   return (running.length > 0 ? running : resources).flatMap(({ node, spec }) => {
     const inner = typeof spec === "string" ? spec : stringify(spec);
     const documents = talosDocuments(inner).map(valueOfDocument).filter(isMapping);
-    return isConfiguration(documents) ? [machineOf(documents, inner, file, String(node ?? ""))] : [];
+    return isConfiguration(documents) ? [machineOf(documents, inner, file, plainText(node))] : [];
   });
 }
 
@@ -46,7 +47,7 @@ function machineOf(values: Record<string, unknown>[], text: string, file: string
   const install = isMapping(machine["install"]) ? machine["install"] : {};
   const named = network["hostname"] ?? values.find(({ kind }) => kind === "HostnameConfig")?.["hostname"];
   const { image, tag } =
-    /^(?<image>.+?)(?::(?<tag>v?\d[^:/@]*))?(?:@.*)?$/.exec(String(install["image"] ?? ""))?.groups ?? {};
+    /^(?<image>.+?)(?::(?<tag>v?\d[^:/@]*))?(?:@.*)?$/.exec(plainText(install["image"]))?.groups ?? {};
   return {
     node: {
       hostname: typeof named === "string" ? named : path.basename(file).replace(/\..*$/, ""),

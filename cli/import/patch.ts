@@ -74,13 +74,17 @@ function takeModule(item: Record<string, unknown>, part: NvidiaPart): void {
 }
 
 function takeContainerd(file: Record<string, unknown>, part: NvidiaPart): void {
-  const content = String(file["content"] ?? "");
+  const content = plainText(file["content"]);
   if (/nvidia|default_runtime_name|cdi_spec_dirs/.test(withoutComments(content))) part.containerd = content;
 }
 
 function takeTexts(value: unknown, into: Record<string, string>): void {
-  if (isMapping(value)) for (const [key, text] of Object.entries(value)) into[key] = String(text ?? "");
+  if (isMapping(value)) for (const [key, text] of Object.entries(value)) into[key] = plainText(text);
 }
+
+/** A scalar as text; nothing where something else is. */
+export const plainText = (value: unknown): string =>
+  ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
 
 function listAt(value: unknown, ...path: string[]): Record<string, unknown>[] {
   const found = path.reduce<unknown>((inner, key) => (isMapping(inner) ? inner[key] : undefined), value);

@@ -13,6 +13,8 @@ export interface Source {
   config: Talconfig;
   /** Schematics whose content is known from files and comments. */
   schematics: Schematics;
+  /** File of each patch that is in one, by its text. */
+  patchFiles: Map<string, string>;
   notes: Note[];
 }
 
@@ -44,14 +46,14 @@ export function readSource(files: string[], said: Said): Source {
     learn(schematics, found);
   }
   const machines = files.flatMap((file, index) => machinesOf(texts[index]!, file));
-  if (machines.length > 0) return { ...ofMachines(machines), schematics };
+  if (machines.length > 0) return { ...ofMachines(machines), schematics, patchFiles: new Map() };
   if (files.length > 1)
     throw new Error("FILE: several are there, and not all are configurations of machines; give one talconfig.yaml");
-  return { config: talconfigOf(files[0]!, texts[0]!, said), schematics, notes: [] };
+  return { ...talconfigOf(files[0]!, texts[0]!, said), schematics, notes: [] };
 }
 
 /** A talconfig with its patches, as talhelper reads it: variables filled in, files read. */
-function talconfigOf(file: string, text: string, said: Said): Talconfig {
+function talconfigOf(file: string, text: string, said: Said): Pick<Source, "config" | "patchFiles"> {
   const folder = path.dirname(file);
   const beside = environmentFiles.map((name) => path.join(folder, name)).filter((name) => fs.existsSync(name));
   const variables = Object.assign(
@@ -59,20 +61,27 @@ function talconfigOf(file: string, text: string, said: Said): Talconfig {
     ...(said.environmentFiles ?? beside).map((name) => variablesOf(contentOf(name, "--env-file"))),
   ) as Record<string, string>;
   const config = readTalconfig(substitute(text, variables));
-  const read = (patch: string): string =>
-    patch.startsWith("@") ? substitute(contentOf(path.resolve(folder, patch.slice(1)), "patches"), variables) : patch;
+  const patchFiles = new Map<string, string>();
+  const read = (patch: string): string => {
+    if (!patch.startsWith("@")) return patch;
+    const from = path.resolve(folder, patch.slice(1));
+    const filled = substitute(contentOf(from, "patches"), variables);
+    patchFiles.set(filled, from);
+    return filled;
+  };
   const settings = <T extends Settings>(value: T): T =>
     value.patches === undefined ? value : { ...value, patches: value.patches.map(read) };
-  return {
+  const whole: Talconfig = {
     ...config,
     ...(config.patches === undefined ? {} : { patches: config.patches.map(read) }),
     ...(config.controlPlane === undefined ? {} : { controlPlane: settings(config.controlPlane) }),
     ...(config.worker === undefined ? {} : { worker: settings(config.worker) }),
     nodes: config.nodes.map(settings),
   };
+  return { config: whole, patchFiles };
 }
 
-function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics"> {
+function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics" | "patchFiles"> {
   const names = machines.map(({ node }) => node.hostname);
   const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice !== undefined)
@@ -114,9 +123,14 @@ export function contentOf(file: string, field: string): string {
   }
 }
 
-/** Whether a text is a talconfig.yaml of talhelper's. */
+/** Whether a text is a talconfig.yaml of talhelper's: others have lists of nodes, too. */
 export function isTalconfig(text: string): boolean {
   return talosDocuments(text)
     .map(valueOfDocument)
-    .some((value) => isMapping(value) && Array.isArray(value["nodes"]) && value["machine"] === undefined);
+    .some(
+      (value) =>
+        isMapping(value) &&
+        Array.isArray(value["nodes"]) &&
+        value["nodes"].some((node) => isMapping(node) && "hostname" in node && "ipAddress" in node),
+    );
 }

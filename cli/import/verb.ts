@@ -66,10 +66,7 @@ async function importAll(given: Given, output: Output): Promise<number> {
     const { registryURL, protocol = "https" } = config.imageFactory ?? {};
     const factory = registryURL === undefined ? undefined : `${protocol}://${registryURL}`;
     const asked = unknownSchematics(config, schematics).map((id) => askForSchematic(id, factory));
-    learn(
-      schematics,
-      (await Promise.all(asked)).flatMap((found) => found ?? []),
-    );
+    for (const found of await Promise.all(asked)) if (found !== undefined) learn(schematics, [found]);
   }
   const imported = convert(config, cardsOf(given.values["gpu"] ?? []), schematics);
   imported.notes.unshift(...source.notes.filter(({ field }) => field !== "talosVersion" || talos === undefined));

@@ -111,6 +111,12 @@ export function minorsWith(extension: string): number[] {
   return minorRows.map((row) => row.minor).filter((minor) => extensionsOf(minor).has(extension));
 }
 
+/** The newest release that the tables know. */
+export function newestRelease(): string {
+  const { minor, to } = driverRows.at(-1)!;
+  return `v1.${minor}.${to}`;
+}
+
 /** The minors that the tables know, oldest first, e.g. `1.8`. */
 export function knownMinors(): string[] {
   return minorRows.map((row) => `1.${row.minor}`);

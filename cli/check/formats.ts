@@ -1,0 +1,43 @@
+import { version } from "../../components/package.json";
+import type { FileFinding } from "./judge-files";
+
+/** How findings are written, by the name of the format. */
+export const formats: Record<string, (findings: readonly FileFinding[]) => string> = { text, github, sarif };
+
+const message = ({ problem, why, remedy, talos }: FileFinding): string =>
+  `${problem}; ${why}; ${remedy} (Talos ${talos.join(", ")})`;
+
+function text(findings: readonly FileFinding[]): string {
+  return findings.map((one) => `${one.file}:${one.line}: ${message(one)}\n`).join("");
+}
+
+/** Annotations of a pull request. Source: docs.github.com, workflow commands; actions/toolkit, command.ts, escapeData. */
+function github(findings: readonly FileFinding[]): string {
+  const data = (said: string): string => said.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  const property = (said: string): string => data(said).replaceAll(":", "%3A").replaceAll(",", "%2C");
+  return findings
+    .map(
+      (one) =>
+        `::error file=${property(one.file)},line=${one.line},title=${property(one.check)}::${data(message(one))}\n`,
+    )
+    .join("");
+}
+
+/** SARIF 2.1.0, as code scanning takes it. */
+function sarif(findings: readonly FileFinding[]): string {
+  const rules = [...new Set(findings.map(({ check }) => check))].map((id) => ({ id }));
+  const results = findings.map((one) => ({
+    ruleId: one.check,
+    level: "error",
+    message: { text: message(one) },
+    locations: [
+      { physicalLocation: { artifactLocation: { uri: encodeURI(one.file) }, region: { startLine: one.line } } },
+    ],
+  }));
+  const driver = { name: "talos-gpu", version, rules };
+  return `${JSON.stringify({
+    $schema: "https://json.schemastore.org/sarif-2.1.0.json",
+    version: "2.1.0",
+    runs: [{ tool: { driver }, results }],
+  })}\n`;
+}

@@ -1,0 +1,96 @@
+import { judge } from "../../components/recipe/index";
+import { newestRelease } from "../../components/recipe/facts/talos-release";
+import { isWithin } from "../../components/recipe/machine/apart";
+import { unnamed } from "../import/convert";
+import { lineIn, type Piece } from "./lines";
+import type { Subject } from "./subjects";
+
+/** Something that has no effect or will fail, and where it stands. */
+export interface FileFinding {
+  file: string;
+  /** From 1. */
+  line: number;
+  /** Name of the check. */
+  check: string;
+  problem: string;
+  why: string;
+  remedy: string;
+  /** Talos releases on which it is so, of those that were asked for. */
+  talos: string[];
+}
+
+/**
+ * Rules of stacks alone: the same thing is right in a file of somebody's, as no stack stands beside it (who writes containerd's part,
+ * labels, modules and image), or it was made up here.
+ */
+const ofStacks = new Set([
+  ...["containerd-part", "patch-node-labels", "patch-node-taints", "patch-identity", "patch-secret", "patch-conflict"],
+  ...["install-image", "kernel-modules-once", "gpu-model", "machine-address", "machine-name", "upgrade-step"],
+  ...["gpu-machine", "extension-without-gpu", "patch-role", "patch-delete", "gpu-requests", "placement"],
+  // Its own Node Feature Discovery may label the machines.
+  "values-without-gpus",
+]);
+
+/** What is wrong with subjects, on each of the releases; each thing once. */
+export function judgeSubjects(subjects: readonly Subject[], releases: readonly string[]): FileFinding[] {
+  const found = new Map<string, FileFinding>();
+  for (const { spec, pieces, about } of subjects) {
+    const asked = releases.length > 0 ? releases : [spec.talosVersion ?? newestRelease()];
+    for (const talosVersion of asked) {
+      for (const finding of judge({ ...spec, talosVersion }).findings) {
+        if (!about.test(finding.field) || ofStacks.has(finding.check) || finding.problem.includes(`"${unnamed}"`))
+          continue;
+        const placed = placeOf(finding.field, finding.problem, pieces);
+        if (placed === undefined || isFilledIn(placed, pieces)) continue;
+        const key = JSON.stringify([placed.file, placed.line, finding.check, placed.problem]);
+        const known = found.get(key) ?? {
+          ...placed,
+          check: finding.check,
+          why: finding.why,
+          remedy: finding.remedy,
+          talos: [],
+        };
+        if (!known.talos.includes(talosVersion)) known.talos.push(talosVersion);
+        found.set(key, known);
+      }
+    }
+  }
+  return [...found.values()].sort((one, other) => one.file.localeCompare(other.file) || one.line - other.line);
+}
+
+/** Whether a tool fills something in on that line before Talos sees it, so that nobody can tell from here what is there. */
+function isFilledIn({ file, line }: Pick<FileFinding, "file" | "line">, pieces: Map<string, Piece>): boolean {
+  const piece = [...pieces.values()].find((one) => one.file === file && one.line <= line);
+  return /\$\{|\{\{|\{%|ENC\[/.test(piece?.text.split("\n")[line - piece.line] ?? "");
+}
+
+/** Where a finding stands: as its problem says at its end, or in what its field was made of. */
+function placeOf(
+  field: string,
+  problem: string,
+  pieces: Map<string, Piece>,
+): Pick<FileFinding, "file" | "line" | "problem"> | undefined {
+  const said = / \((?<file>[^()]+):(?<line>\d+)\)$/.exec(problem);
+  if (said?.groups !== undefined)
+    return {
+      file: said.groups["file"]!,
+      line: Number(said.groups["line"]),
+      problem: `${nameOf(field)}${problem.slice(0, said.index)}`,
+    };
+  const [, piece] = [...pieces].filter(([of]) => isWithin(field, of)).sort(([a], [b]) => b.length - a.length)[0] ?? [];
+  return (
+    piece && {
+      file: piece.file,
+      line: lineIn(piece, `${problem} ${field.split(".").at(-1)}`),
+      problem: `${nameOf(field)}${problem}`,
+    }
+  );
+}
+
+/** What of a field the file has, too, e.g. `driver.enabled` of `external.values.driver.enabled`. */
+function nameOf(field: string): string {
+  const name = /^external\.values\.(.*)$/.exec(field)?.[1] ?? /^workloads\.pods\.pod\.(.*)$/.exec(field)?.[1];
+  const other = /^(?:external\.(\w+)|machines\.[^.]+\.(extensions|kernelArgs|taints|containerd)\b.*)$/.exec(field);
+  const word = name ?? other?.[1] ?? other?.[2];
+  return word === undefined ? "" : `${word}: `;
+}

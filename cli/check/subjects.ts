@@ -1,0 +1,276 @@
+import * as path from "node:path";
+import type { ClusterSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
+import { branchedName, nvidiaExtension } from "../../components/recipe/facts/extension";
+import { isMapping } from "../../components/recipe/mapping";
+import { readOutside } from "../../components/recipe/outside/index";
+import { talosDocuments, valueOfDocument } from "../../components/recipe/machine/talos-schema/yaml";
+import { customizationPath, readSchematic } from "../../components/recipe/index";
+import { lineOfText, type Piece } from "./lines";
+import { unnamed, exposure } from "../import/convert";
+import { imageOf } from "../import/image";
+import { machinesOf } from "../import/machine-configuration";
+import { plainText } from "../import/patch";
+import { schematicsIn } from "../import/schematics";
+import { isTalconfig, readSource } from "../import/source";
+import { type Talconfig, withRole } from "../import/talconfig";
+
+/** Something that a file says, as the stack that says the same. */
+export interface Subject {
+  /** Without a release: the release is the caller's to name, unless the files name one. */
+  spec: Partial<ClusterSpec>;
+  /** What a field of the stack was made of, by its path; the longest path that fits counts. */
+  pieces: Map<string, Piece>;
+  /** Only findings of these fields are about the files; the rest of the stack was made up. */
+  about: RegExp;
+}
+
+/** A file that was read. */
+export interface ReadFile {
+  name: string;
+  text: string;
+}
+
+const gpu: GpuSpec = { model: unnamed };
+
+/**
+ * What files say of GPUs on Talos. Files of other kinds say nothing.
+ *
+ * @param flawed is told of a file that names what cannot be read.
+ */
+export function subjectsOf(
+  files: readonly ReadFile[],
+  environment: NodeJS.ProcessEnv,
+  flawed: (file: string, problem: string) => void,
+): Subject[] {
+  const subjects: Subject[] = [];
+  for (const file of files.filter(({ text }) => isTalconfig(text))) {
+    try {
+      subjects.push(ofTalconfig({ file: file.name, line: 1, text: file.text }, environment));
+    } catch (error) {
+      flawed(file.name, (error as Error).message);
+    }
+  }
+  // A patch that a talconfig names was judged with it, on that cluster's release.
+  const judged = new Set(subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => path.resolve(file))));
+  const others = files.filter(({ name, text }) => !judged.has(path.resolve(name)) && !isTalconfig(text));
+  return [...subjects, ...others.flatMap(ofFile), ...byFolder(others).flatMap(ofCharts)];
+}
+
+/** Files of one folder belong together: a HelmRelease and its repository, say. */
+function byFolder(files: readonly ReadFile[]): ReadFile[][] {
+  const folders = new Map<string, ReadFile[]>();
+  for (const file of files) {
+    const folder = path.dirname(file.name);
+    folders.set(folder, [...(folders.get(folder) ?? []), file]);
+  }
+  return [...folders.values()];
+}
+
+/** Fields of a machine's configuration, beside which nothing else stands (talos, pkg/machinery/config/types/v1alpha1, Config). */
+const rootKeys = ["version", "debug", "persist", "machine", "cluster"];
+
+function isPatch(value: Record<string, unknown>): boolean {
+  if (value["kind"] !== undefined) return value["apiVersion"] === "v1alpha1";
+  const keys = Object.keys(value);
+  return keys.every((key) => rootKeys.includes(key)) && (isMapping(value["machine"]) || isMapping(value["cluster"]));
+}
+
+function ofFile({ name, text }: ReadFile): Subject[] {
+  // talhelper makes one dollar of two (`$$patch: delete`).
+  const whole: Piece = { file: name, line: 1, text: text.replaceAll("$$", "$") };
+  const values = talosDocuments(whole.text).map(valueOfDocument).filter(isMapping);
+  const machines = machinesOf(text, name);
+  if (machines.length > 0)
+    return machines.map(({ node, talosVersion }) => {
+      const own: Partial<MachineSpec> = { role: node.controlPlane ? "controlplane" : "worker" };
+      const inner = node.patches![0]!;
+      const piece = { ...whole, line: inner === text ? 1 : lineOfText(text, inner), text: inner };
+      return ofMachines([{ name: node.hostname, own, pieces: [piece] }], talosVersion);
+    });
+  if (values.length > 0 && values.every(isPatch))
+    return [ofMachines([{ name: "machine", own: { role: "controlplane" }, pieces: [whole] }])];
+  if (values.some((value) => isMapping(value["customization"]) && value["kind"] === undefined))
+    return schematicsIn(text)
+      .slice(0, 1)
+      .map((raw) => ofSchematic(raw, whole));
+  return values.flatMap((value) => ofPod(value, whole));
+}
+
+interface Machine {
+  name: string;
+  own: Partial<MachineSpec>;
+  pieces: Piece[];
+  /** What extensions and kernel arguments are from. */
+  image?: Piece;
+}
+
+const everywhere = /^machines\.|^patches\b|^talosVersion\b/;
+
+/** Machines whose configuration is these texts. */
+function ofMachines(machines: Machine[], version?: string, shared: Piece[] = []): Subject {
+  const pieces = new Map<string, Piece>(shared.map((piece, index) => [`patches[${index}]`, piece]));
+  const entries = machines.map(({ name, own, pieces: texts, image }): [string, MachineSpec] => {
+    const field = `machines.${name}`;
+    if (image) pieces.set(field, image);
+    texts.forEach((piece, index) => pieces.set(`${field}.patches[${index}]`, piece));
+    const parts = [...texts, ...shared].flatMap((piece) => containerdIn(piece.text).map((extra) => ({ extra, piece })));
+    const last = parts.at(-1);
+    if (last) pieces.set(`${field}.containerd`, last.piece);
+    const { role = "worker" } = own;
+    return [
+      name,
+      {
+        ...{ address: "192.0.2.1", configuration: "adopted", gpus: [gpu], ...own, role },
+        ...(texts.length > 0 ? { patches: texts.map(({ text }) => text) } : {}),
+        ...(last ? { containerd: { extra: last.extra } } : {}),
+      },
+    ];
+  });
+  return {
+    spec: {
+      ...(version === undefined ? {} : { talosVersion: version.startsWith("v") ? version : `v${version}` }),
+      machines: Object.fromEntries(entries),
+      ...(shared.length > 0 ? { patches: shared.map(({ text }) => text) } : {}),
+      ...exposure(undefined),
+    },
+    pieces,
+    about: everywhere,
+  };
+}
+
+/** Containerd's part in a text. */
+function containerdIn(text: string): string[] {
+  return talosDocuments(text)
+    .map(valueOfDocument)
+    .flatMap((value) => {
+      const files = isMapping(value) && isMapping(value["machine"]) ? value["machine"]["files"] : undefined;
+      return (Array.isArray(files) ? files : [])
+        .filter((item) => isMapping(item) && item["path"] === customizationPath)
+        .map((item) => plainText((item as { content?: unknown }).content));
+    });
+}
+
+function ofTalconfig(whole: Piece, environment: NodeJS.ProcessEnv): Subject {
+  const { config, schematics, patchFiles } = readSource([whole.file], {
+    environmentFiles: undefined,
+    schematicFiles: [],
+    environment,
+  });
+  const pieceOf = (text: string): Piece => {
+    const file = patchFiles.get(text);
+    if (file !== undefined) return { file, line: 1, text };
+    return { file: whole.file, line: lineOfText(whole.text, text), text };
+  };
+  const machines = config.nodes.map((node): Machine => {
+    const full = withRole(config, node);
+    const image = imageOf(full, schematics);
+    const own = ownOf(full, image);
+    return { name: node.hostname, own, pieces: (full.patches ?? []).map(pieceOf), image: whole };
+  });
+  const version = /\$\{|ENC\[/.test(config.talosVersion ?? "") ? undefined : config.talosVersion;
+  const subject = ofMachines(machines, version, (config.patches ?? []).map(pieceOf));
+  subject.pieces.set("talosVersion", whole);
+  return subject;
+}
+
+function ownOf(node: Talconfig["nodes"][number], image: ReturnType<typeof imageOf>): Partial<MachineSpec> {
+  const loads = (node.kernelModules ?? []).some(({ name }) => /^nvidia/.test(name));
+  const hasGpu =
+    image.nvidia === true || loads || (node.patches ?? []).some((text) => /^\s*-?\s*name:\s*nvidia/m.test(text));
+  const taints = Object.fromEntries(
+    Object.entries(node.nodeTaints ?? {}).map(([key, text]) => [key, text.includes(":") ? text : `:${text}`]),
+  );
+  return {
+    role: node.controlPlane ? "controlplane" : "worker",
+    gpus: hasGpu ? [gpu] : [],
+    extensions: image.listed ?? [],
+    kernelArgs: image.kernelArgs,
+    ...(node.machineSpec?.secureboot || image.secureBoot ? { secureBoot: true } : {}),
+    ...(Object.keys(taints).length > 0 ? { taints } : {}),
+  };
+}
+
+function ofSchematic(raw: Record<string, unknown>, whole: Piece): Subject {
+  const content = readSchematic(JSON.stringify(raw));
+  const extensions = (content?.extensions ?? []).map(branchedName);
+  const gpus = extensions.some((name) => nvidiaExtension(name) !== undefined) ? [gpu] : [];
+  const own = { gpus, extensions, kernelArgs: content?.kernelArgs ?? [] };
+  return ofMachines([{ name: "schematic", own, pieces: [], image: whole }]);
+}
+
+/** Releases of NVIDIA's charts, which something else than a stack installs. */
+function ofCharts(files: readonly ReadFile[]): Subject[] {
+  // Keys such as `image` and `resources` are in the values of any chart.
+  const isNvidias = ({ by, place }: { by: string; place: { file: string } }): boolean =>
+    by !== "values" ||
+    /nvidia|gpu-operator/i.test(`${place.file}\n${files.find(({ name }) => name === place.file)?.text}`);
+  return readOutside(files)
+    .releases.filter(isNvidias)
+    .map((release): Subject => {
+      const { chart, version, namespace, values, place, places } = release;
+      const kind = chart === "gpu-operator" ? "gpuOperator" : "devicePlugin";
+      const text = files.find(({ name }) => name === place.file)?.text ?? "";
+      return {
+        spec: {
+          ...{ machines: { node: { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [gpu] } } },
+          external: {
+            read: {
+              ...{ kind, values },
+              ...(version === undefined ? {} : { version }),
+              ...(namespace === undefined ? {} : { namespace }),
+              places: Object.fromEntries(Object.entries(places).map(([at, { file, line }]) => [at, `${file}:${line}`])),
+            },
+          },
+        },
+        pieces: new Map([["external", { file: place.file, line: 1, text }]]),
+        about: /^external\b/,
+      };
+    });
+}
+
+/** Kinds that have pods, and where. */
+const podsAt: Record<string, string[]> = {
+  Pod: [],
+  CronJob: ["spec", "jobTemplate", "spec", "template"],
+  ...Object.fromEntries(
+    ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job"].map((kind) => [kind, ["spec", "template"]]),
+  ),
+};
+
+/** Containers that ask for a GPU. */
+function ofPod(value: Record<string, unknown>, whole: Piece): Subject[] {
+  const at = podsAt[String(value["kind"])];
+  if (at === undefined) return [];
+  const inner = (from: unknown, keys: string[]): unknown =>
+    keys.reduce<unknown>((found, key) => (isMapping(found) ? found[key] : undefined), from);
+  const containers = inner(value, [...at, "spec", "containers"]);
+  const asking = (Array.isArray(containers) ? containers : []).filter(isMapping).filter((one) => {
+    const limits = inner(one, ["resources", "limits"]);
+    return isMapping(limits) && Object.keys(limits).some((key) => key.startsWith("nvidia.com/"));
+  });
+  return asking.flatMap((container): Subject[] => {
+    const env = Array.isArray(container["env"]) ? container["env"].filter(isMapping) : [];
+    const pod = {
+      image: plainText(container["image"]) || "busybox",
+      gpus: 1,
+      env: Object.fromEntries(env.map(({ name, value: text }) => [String(name), plainText(text)])),
+    };
+    return [
+      {
+        spec: {
+          ...{ machines: { node: { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [gpu] } } },
+          ...exposure(undefined),
+          workloads: { pods: { pod } },
+        },
+        pieces: new Map([["workloads", whole]]),
+        about: /^workloads\./,
+      },
+    ];
+  });
+}
+
+/** A file's name as a person reads it: from the working folder where it is below that. */
+export function shortName(file: string): string {
+  const relative = path.relative(process.cwd(), file);
+  return relative.startsWith("..") ? file : relative;
+}

@@ -1,0 +1,97 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { releaseInTables, knownMinors } from "../../components/recipe/facts/talos-release";
+import { talosDocuments } from "../../components/recipe/machine/talos-schema/yaml";
+import { type Verb, valueOf } from "../verb";
+import { formats } from "./formats";
+import { judgeSubjects } from "./judge-files";
+import { type ReadFile, shortName, subjectsOf } from "./subjects";
+
+/** `talos-gpu check`: what of somebody's files has no effect or will fail. */
+export const check: Verb = {
+  summary: "says what of your files has no effect on Talos, or fails: no stack, no cluster, no network",
+  argument: { name: "FILE", completes: "file", required: true, several: true },
+  options: {
+    talos: {
+      value: { name: "VERSION", completes: "nothing" },
+      multiple: true,
+      help: "release to judge for, e.g. v1.14.6; may be repeated; default: what a file says, else the newest that is known",
+    },
+    format: {
+      value: { name: "FORMAT", completes: "nothing" },
+      help: `${Object.keys(formats).join(", ")} (github: annotations of a pull request); default: text`,
+    },
+  },
+  more: `FILE is a talconfig.yaml, a machine's configuration or a patch of one, a schematic, a Flux HelmRelease (with its repository),
+an Argo CD Application or a values file of NVIDIA's charts, a pod or what makes pods; or a folder of them. Other files are passed over.
+`,
+  run: async (given, output) => {
+    const format = valueOf(given, "format") ?? "text";
+    if (!Object.hasOwn(formats, format))
+      throw new Error(
+        `--format: there is no ${format}, so nothing can be written; take one of ${Object.keys(formats).join(", ")}`,
+      );
+    const releases = (given.values["talos"] ?? []).map((name) => (name.startsWith("v") ? name : `v${name}`));
+    for (const release of releases)
+      if (releaseInTables(release) === "unknown")
+        throw new Error(
+          `--talos: ${release} is not known here, so nothing can be said of it; take a release of ${knownMinors().join(", ")}`,
+        );
+    const unread: { file: string; problem: string }[] = [];
+    const files = given.positionals.flatMap(filesOf).flatMap((file): ReadFile[] => {
+      try {
+        return [{ name: shortName(file), text: fs.readFileSync(file, "utf8") }];
+      } catch (error) {
+        unread.push({ file, problem: `cannot be read (${(error as NodeJS.ErrnoException).code})` });
+        return [];
+      }
+    });
+    const sound = files.filter((file) => isSound(file, unread));
+    const subjects = subjectsOf(sound, given.environment, (file, problem) => {
+      unread.push({ file, problem: `is not looked at: ${problem}` });
+    });
+    const known = subjects.filter(({ spec: { talosVersion }, pieces }) => {
+      if (releases.length > 0 || talosVersion === undefined || releaseInTables(talosVersion) !== "unknown") return true;
+      const [file = ""] = [...pieces.values()].map((piece) => piece.file);
+      unread.push({
+        file,
+        problem: `Talos ${talosVersion} is not known here, so nothing can be said of it; name a release (--talos)`,
+      });
+      return false;
+    });
+    const findings = judgeSubjects(known, releases);
+    if (given.switches.has("json"))
+      output.result(`${JSON.stringify({ files: files.length, judged: subjects.length, findings, unread })}\n`);
+    else output.result(formats[format]!(findings));
+    for (const { file, problem } of unread) output.remark(`${file}: ${problem}`);
+    if (subjects.length === 0 && unread.length === 0)
+      output.remark(`None of ${files.length} files says anything of Talos' machines or of NVIDIA's charts.`);
+    return findings.length > 0 ? 1 : unread.length > 0 ? 2 : 0;
+  },
+};
+
+/** Whether a file is YAML. Of one that is not, and that speaks of NVIDIA, it is told. */
+function isSound({ name, text }: ReadFile, unread: { file: string; problem: string }[]): boolean {
+  const [error] = talosDocuments(text).flatMap(({ errors }) => errors);
+  if (error === undefined) return true;
+  if (/nvidia/i.test(text))
+    unread.push({
+      file: name,
+      problem: `is not looked at: no YAML (${error.message.split("\n")[0]!.replace(/:$/, "")})`,
+    });
+  return false;
+}
+
+/** The most files of a folder that are read. */
+const most = 20_000;
+
+/** A file, or the YAML files below a folder. */
+function filesOf(given: string): string[] {
+  if (!fs.existsSync(given) || !fs.statSync(given).isDirectory()) return [given];
+  return fs
+    .readdirSync(given, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && /\.ya?ml$/.test(entry.name))
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .filter((file) => !/(?:^|\/)(?:node_modules|\.git)\//.test(file))
+    .slice(0, most);
+}

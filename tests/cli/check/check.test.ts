@@ -1,0 +1,141 @@
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { check } from "../../../cli/check/verb";
+import type { FileFinding } from "../../../cli/check/judge-files";
+import { parseOptions } from "../../../cli/options";
+
+const home = path.join(__dirname, "../../fixtures/talhelper/home-ops");
+
+async function run(...argv: string[]) {
+  const said = { result: "", remark: "" };
+  const output = {
+    result: (text: string) => void (said.result += text),
+    remark: (text: string) => void (said.remark += text),
+    colour: false,
+  };
+  const status = await check.run(parseOptions("check", check, argv, {}), output);
+  return { status, ...said };
+}
+
+function written(files: Record<string, string>): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "check-"));
+  for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text);
+  return folder;
+}
+
+const pod = (more: string): string => `apiVersion: v1
+kind: Pod
+metadata: { name: plex }
+spec:
+  containers:
+    - image: plex
+      resources: { limits: { nvidia.com/gpu: 1 } }
+${more}`;
+
+const release = (values: string): string => `apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: { name: gpu-operator, namespace: gpu }
+spec:
+  chart: { spec: { chart: gpu-operator, version: v26.3.3 } }
+  values:
+    driver: { enabled: false }
+    toolkit: { enabled: false }
+${values}`;
+
+// File, what is in it, Talos releases; line, check, and what the problem says.
+test.each<[string, string, string[], [number, string, RegExp][]]>([
+  ["a misspelt field", "machine:\n  sysctl:\n    a: 1\n", [], [[2, "patch-schema", /^machine\.sysctl is not a field/]]],
+  [
+    "a document that a release does not have yet",
+    "apiVersion: v1alpha1\nkind: KubeNodeConfig\nlabels: {a: b}\n",
+    ["v1.13.6", "v1.14.0"],
+    [[2, "patch-schema", /KubeNodeConfig, which Talos 1\.13 does not have/]],
+  ],
+  [
+    "a dead key of containerd",
+    "machine:\n  files:\n    - op: create\n      path: /etc/cri/conf.d/20-customization.part\n      content: |\n" +
+      '        [plugins."io.containerd.grpc.v1.cri"]\n          enable_unprivileged_ports = true\n',
+    [],
+    [[6, "containerd-toml", /io\.containerd\.grpc\.v1\.cri/]],
+  ],
+  [
+    "a file that Talos does not create",
+    "machine:\n  files:\n    - op: create\n      path: /etc/cri/conf.d/30-nvidia.part\n      content: a\n",
+    [],
+    [[4, "machine-file-create", /outside \/var/]],
+  ],
+  [
+    "an extension of another branch",
+    "customization:\n  systemExtensions:\n    officialExtensions:\n" +
+      "      - siderolabs/nvidia-container-toolkit-lts\n      - siderolabs/nvidia-open-gpu-kernel-modules-production\n",
+    [],
+    [[5, "driver-branches", /kernel modules are of branch production/]],
+  ],
+  [
+    "a value that the chart does not have",
+    release("    operator: { defaultRuntime: containerd }\n"),
+    ["v1.13.6"],
+    [[9, "chart-values", /^operator\.defaultRuntime: .*no such value/]],
+  ],
+  [
+    "a pod that takes all cards",
+    pod("      env:\n        - name: NVIDIA_VISIBLE_DEVICES\n          value: all\n"),
+    [],
+    [[9, "visible-devices", /^env\.NVIDIA_VISIBLE_DEVICES: is set/]],
+  ],
+  ["a patch of talhelper's", "cluster:\n  apiServer:\n    admissionControl:\n      $$patch: delete\n", [], []],
+  ["values of another chart", "image: { tag: v1 }\nresources: {}\nserviceAccount: { create: true }\n", [], []],
+  ["secrets of talhelper's", "cluster: {id: a}\nsecrets: {token: b}\n", [], []],
+  ["what a tool fills in", "machine:\n  sysctls:\n    a: {{ .Value }}\n", [], []],
+])("%s", async (_, text, releases, expected) => {
+  const folder = written({ "file.yaml": text });
+  const { status, result } = await run(folder, "--json", ...releases.map((one) => `--talos=${one}`));
+  const { findings } = JSON.parse(result) as { findings: FileFinding[] };
+  expect(findings.map(({ line, check: id, problem }) => [line, id, problem])).toEqual(
+    expected.map(([line, id, problem]) => [line, id, expect.stringMatching(problem)]),
+  );
+  expect(status).toBe(expected.length > 0 ? 1 : 0);
+  if (releases.length > 1) expect(findings[0]?.talos).toEqual(["v1.13.6"]);
+});
+
+test("a talconfig is judged with its patches, on its own release, each of them once", async () => {
+  expect(await run(home)).toEqual({ status: 0, result: "", remark: "" });
+  const folder = written({ "talconfig.yaml": fs.readFileSync(path.join(home, "talconfig.yaml"), "utf8") });
+  fs.cpSync(path.join(home, "patches"), path.join(folder, "patches"), { recursive: true });
+  fs.writeFileSync(path.join(folder, "patches/nvidia.yaml"), "machine:\n  kernel:\n    module: []\n");
+  fs.writeFileSync(path.join(folder, "talenv.yaml"), "talosVersion: v1.12.6\n");
+  const { status, result } = await run(folder);
+  expect([status, result]).toEqual([
+    1,
+    expect.stringMatching(/patches\/nvidia\.yaml:3: machine\.kernel\.module is not a field .* \(Talos v1\.12\.6\)\n$/),
+  ]);
+});
+
+test("findings as a pull request shows them", async () => {
+  const file = path.join(written({ "a,b.yaml": "machine:\n  sysctl: {}\n" }), "a,b.yaml");
+  expect((await run(file, "--format=github")).result).toMatch(
+    /^::error file=\S+a%2Cb\.yaml,line=2,title=patch-schema::machine\.sysctl is not a field [^\n]+\n$/,
+  );
+  const sarif = JSON.parse((await run(file, "--format=sarif")).result) as { runs: unknown[] };
+  expect(sarif).toMatchObject({
+    version: "2.1.0",
+    runs: [
+      {
+        tool: { driver: { name: "talos-gpu", rules: [{ id: "patch-schema" }] } },
+        results: [{ ruleId: "patch-schema", locations: [{ physicalLocation: { region: { startLine: 2 } } }] }],
+      },
+    ],
+  });
+});
+
+test("what cannot be looked at is told", async () => {
+  const folder = written({ "a.yaml": "nvidia: [\n", "b.yaml": "other: [\n" });
+  const { status, remark } = await run(folder, path.join(folder, "none.yaml"));
+  expect(status).toBe(2);
+  expect(remark).toMatch(/none\.yaml: cannot be read \(ENOENT\)/);
+  expect(remark).toMatch(/a\.yaml: is not looked at: no YAML/);
+  expect(remark).not.toContain("b.yaml");
+  await expect(run(folder, "--talos=v1.3.1")).rejects.toThrow(/^--talos: v1\.3\.1 is not known here/);
+  await expect(run(folder, "--format=xml")).rejects.toThrow(/^--format: /);
+});
