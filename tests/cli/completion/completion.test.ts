@@ -70,7 +70,7 @@ describe.each(Object.entries(shells))("%s", (shell, complete) => {
     const built = path.join(__dirname, "../../../components/bin/cli.js");
     const script = execFileSync(process.execPath, [built, "completion", shell], { encoding: "utf8" });
     expect(complete(script, "talos-gpu plan --st")).toEqual(["--stack"]);
-    expect(complete(script, "talos-gpu imp")).toEqual(["import-talhelper"]);
+    expect(complete(script, "talos-gpu imp")).toEqual(["import", "import-talhelper"]);
   });
 });
 
