@@ -102,7 +102,7 @@ describe("stacks of real people", () => {
           big: { ...worker, address: "10.0.0.1", gpus: [{ model: "RTX 3090", count: 2 }] },
           small: { ...worker, address: "10.0.0.2", gpus: [{ model: "GTX 1050 Ti" }] },
         },
-        driver: { flavour: "proprietary" as never },
+        driver: { flavour: "proprietary" },
         workloads: { vllm: { model: "Qwen/Qwen2.5-7B-Instruct", gpus: 2 } },
       }),
     ],
