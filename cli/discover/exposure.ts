@@ -53,7 +53,7 @@ export function exposureOf(base: ClusterSpec, { releases, machines }: Seen, note
 /** Whether somebody else installed a release: no stack has labelled a node, or a tool of somebody's keeps it. */
 function isOthers({ by }: SeenRelease, machines: Seen["machines"]): boolean {
   const managers = machines.flatMap(({ labelManagers = {} }) => Object.values(labelManagers).flat());
-  return by !== undefined || !managers.some((manager) => manager === MANAGER || manager.startsWith("pulumi"));
+  return by !== undefined || !managers.some((manager) => manager.startsWith(MANAGER) || manager.startsWith("pulumi"));
 }
 
 /** What stays whose it is. */

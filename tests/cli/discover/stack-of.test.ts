@@ -67,7 +67,7 @@ test("a machine is said as it is: image, card, labels and taints of somebody's o
 });
 
 test("what a stack of this package installed stays the stack's; what somebody else did stays theirs", () => {
-  const ours = machine({ labelManagers: { "nvidia.com/gpu.deploy.operator-validator": ["talos-gpu"] } });
+  const ours = machine({ labelManagers: { "nvidia.com/gpu.deploy.operator-validator": ["talos-gpu-0123456789ab"] } });
   expect(stackOf(seen({ machines: [ours], releases: [release] })).spec.gpuOperator).toMatchObject({
     version: "v25.10.1",
   });
