@@ -40,8 +40,10 @@ export function judgeSubjects(subjects: readonly Subject[], releases: readonly s
       for (const finding of judge({ ...spec, talosVersion }).findings) {
         if (!about.test(finding.field) || ofStacks.has(finding.check) || finding.problem.includes(`"${unnamed}"`))
           continue;
+        // A list of operations is right for a configuration of one document.
+        if (finding.check === "patch-format" && finding.problem.includes("JSON patch")) continue;
         const placed = placeOf(finding.field, finding.problem, pieces);
-        if (placed === undefined || isFilledIn(placed, pieces)) continue;
+        if (placed === undefined) continue;
         const key = JSON.stringify([placed.file, placed.line, finding.check, placed.problem]);
         const known = found.get(key) ?? {
           ...placed,
@@ -58,13 +60,10 @@ export function judgeSubjects(subjects: readonly Subject[], releases: readonly s
   return [...found.values()].sort((one, other) => one.file.localeCompare(other.file) || one.line - other.line);
 }
 
-/** Whether a tool fills something in on that line before Talos sees it, so that nobody can tell from here what is there. */
-function isFilledIn({ file, line }: Pick<FileFinding, "file" | "line">, pieces: Map<string, Piece>): boolean {
-  const piece = [...pieces.values()].find((one) => one.file === file && one.line <= line);
-  return /\$\{|\{\{|\{%|ENC\[/.test(piece?.text.split("\n")[line - piece.line] ?? "");
-}
+/** What a tool fills in before Talos sees it, so that nobody can tell from here what is there. */
+const filledIn = /\$\{|\{\{|\{%|ENC\[|\b(?:op|vault):\/\/|\bref\+|<path:/;
 
-/** Where a finding stands: as its problem says at its end, or in what its field was made of. */
+/** Where a finding stands: as its problem says at its end, or in what its field was made of. Undefined where nobody can tell. */
 function placeOf(
   field: string,
   problem: string,
@@ -78,13 +77,10 @@ function placeOf(
       problem: `${nameOf(field)}${problem.slice(0, said.index)}`,
     };
   const [, piece] = [...pieces].filter(([of]) => isWithin(field, of)).sort(([a], [b]) => b.length - a.length)[0] ?? [];
-  return (
-    piece && {
-      file: piece.file,
-      line: lineIn(piece, `${problem} ${field.split(".").at(-1)}`),
-      problem: `${nameOf(field)}${problem}`,
-    }
-  );
+  if (piece === undefined) return undefined;
+  const line = lineIn(piece, `${problem} ${field.split(".").at(-1)}`);
+  if (filledIn.test(piece.text.split("\n")[line - piece.line] ?? "")) return undefined;
+  return { file: piece.file, line, problem: `${nameOf(field)}${problem}` };
 }
 
 /** What of a field the file has, too, e.g. `driver.enabled` of `external.values.driver.enabled`. */

@@ -1,4 +1,4 @@
-import { isMap, isScalar, LineCounter, parseDocument } from "yaml";
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 
 /** A text that findings are about, and where it begins. */
 export interface Piece {
@@ -28,7 +28,10 @@ function lineOfPath(text: string, said: string): number | undefined {
         if (pair === undefined) break;
         found = lineCounter.linePos((pair.key as { range: [number] }).range[0]).line;
         node = pair.value;
-      } else node = (node as { items?: unknown[] } | undefined)?.items?.[Number(step)];
+      } else if (isSeq(node)) {
+        node = node.items[Number(step)];
+        if (isNode(node) && node.range) found = lineCounter.linePos(node.range[0]).line;
+      }
     }
     if (found !== undefined) return before + found;
   }

@@ -200,10 +200,9 @@ function ofSchematic(raw: Record<string, unknown>, whole: Piece): Subject {
 
 /** Releases of NVIDIA's charts, which something else than a stack installs. */
 function ofCharts(files: readonly ReadFile[]): Subject[] {
-  // Keys such as `image` and `resources` are in the values of any chart.
+  // Keys such as `image` and `resources` are in the values of any chart: a file of values is named after its own.
   const isNvidias = ({ by, place }: { by: string; place: { file: string } }): boolean =>
-    by !== "values" ||
-    /nvidia|gpu-operator/i.test(`${place.file}\n${files.find(({ name }) => name === place.file)?.text}`);
+    by !== "values" || /nvidia|gpu-operator/i.test(place.file);
   return readOutside(files)
     .releases.filter(isNvidias)
     .map((release): Subject => {

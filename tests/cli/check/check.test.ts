@@ -87,6 +87,14 @@ test.each<[string, string, string[], [number, string, RegExp][]]>([
   ["a patch of talhelper's", "cluster:\n  apiServer:\n    admissionControl:\n      $$patch: delete\n", [], []],
   ["values of another chart", "image: { tag: v1 }\nresources: {}\nserviceAccount: { create: true }\n", [], []],
   ["secrets of talhelper's", "cluster: {id: a}\nsecrets: {token: b}\n", [], []],
+  ["operations on one document", "- {op: remove, path: /cluster/apiServer}\n", [], []],
+  ["a reference to a secret", "machine:\n  ca:\n    crt: op://talos/ca/crt\n", [], []],
+  [
+    "a variable in a list",
+    "machine:\n  kubelet:\n    nodeIP:\n      validSubnets:\n        - 10.0.0.0/8\n        - ${V6}\n",
+    [],
+    [],
+  ],
   ["what a tool fills in", "machine:\n  sysctls:\n    a: {{ .Value }}\n", [], []],
 ])("%s", async (_, text, releases, expected) => {
   const folder = written({ "file.yaml": text });
