@@ -23,6 +23,7 @@ export type * from "./recipe/stack/spec/index";
 export type {
   ConfigurationOwner,
   DriverBranch,
+  ExternalKind,
   GpuArchitecture,
   MachineRole,
   MigStrategy,
