@@ -137,8 +137,11 @@ function node(
     /^annotation talos-gpu/.test(line);
   // A node that the stack made: all that is its own was put there by somebody, and stays with the cluster.
   const come = was === undefined ? is.filter(isOurs) : is.filter((line) => !was.includes(line) && !isPassing(line));
+  // What somebody else keeps up to date is not gone with its former value: Node Feature Discovery tells of the new release.
+  const isRenewed = (line: string): boolean =>
+    others.some(({ pattern }) => pattern.test(line)) && is.some((now) => now.split("=")[0] === line.split("=")[0]);
   const gone = (was ?? []).filter(
-    (line) => !is.includes(line) && !isPassing(line) && !isKept(line) && !wasNotReady(line),
+    (line) => !is.includes(line) && !isPassing(line) && !isKept(line) && !wasNotReady(line) && !isRenewed(line),
   );
   const ours = come.filter(isOurs);
   const rest = sorted(
