@@ -30,8 +30,8 @@ const pickedBy = "nvidia.com/device-plugin.config";
 export function sharingOf(said: ClusterSpec, { labels = {} }: Pick<MachineSpec, "labels"> = {}): Sharing | undefined {
   const { sharing } = said;
   const spec = asRelease(said);
-  if (sharing?.timeSlicing || sharing?.mps)
-    return { ...sharing, refusesSeveral: sharing.timeSlicing?.failRequestsGreaterThanOne !== false };
+  if (sharing?.timeSlicing)
+    return { ...sharing, refusesSeveral: sharing.timeSlicing.failRequestsGreaterThanOne !== false };
   for (const { field, section, texts } of pluginConfigPlaces) {
     const config = valueAt(spec[field]?.values, ...section);
     if (!isMapping(config)) continue;
