@@ -77,20 +77,30 @@ export const withRestart =
     };
   };
 
-/** Sets a variable of the plugin's containers: which is the plugin and which brings its configuration is the chart's. */
-export const environment = (name: string, value: string): Make =>
+/** What a container says of its variables and mounts. */
+interface Container {
+  env?: { name: string; value?: string }[];
+  volumeMounts?: { mountPath: string }[];
+}
+
+/** Changes the plugin's containers, all of them: which is the plugin and which brings its configuration is the chart's. */
+export const containers = (change: (container: Container) => Container): Make =>
   withRestart(async (scene) => {
     const { cluster, signal } = scene;
     const path = await cluster.path(plugin(scene));
     const { spec } = asMade(await cluster.get(plugin(scene), signal));
-    const { containers } = spec.template.spec as { containers: { env?: { name: string }[] }[] };
-    const changed = containers.map((container) => ({
-      ...container,
-      env: [...(container.env ?? []).filter((variable) => variable.name !== name), { name, value }],
-    }));
-    await patch(scene, path, { spec: { template: { spec: { containers: changed } } } });
-    return async () => void (await patch(scene, path, { spec: { template: { spec: { containers } } } }));
+    const { containers: kept } = spec.template.spec as { containers: Container[] };
+    const set = (all: Container[]): Promise<unknown> =>
+      patch(scene, path, { spec: { template: { spec: { containers: all } } } });
+    await set(kept.map(change));
+    return async () => void (await set(kept));
   });
+
+/** A container's variables with one of them set. */
+export const withVariable = ({ env = [] }: Container, name: string, value: string): Required<Container>["env"] => [
+  ...env.filter((variable) => variable.name !== name),
+  { name, value },
+];
 
 /** Does something in the node's own files; `back` is run where `away` fails, too. */
 export const inNode =

@@ -2,7 +2,18 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { KubernetesObject } from "../../providers/kubernetes/api";
 import { until } from "../until";
-import { environment, inNode, type Make, patch, plugin, replaced, taken, unlabelled, withRestart } from "./break";
+import {
+  containers,
+  inNode,
+  type Make,
+  patch,
+  plugin,
+  replaced,
+  taken,
+  unlabelled,
+  withRestart,
+  withVariable,
+} from "./break";
 import type { Scene } from "./scene";
 
 /** What somebody does to a healthy cluster, or what breaks in it, and what the doctor must say of it. */
@@ -109,7 +120,7 @@ export const faults: readonly Fault[] = [
   {
     id: "plugin-crashing",
     title: "device plugin crashes",
-    make: environment("DEVICE_LIST_STRATEGY", "by-post"),
+    make: containers((each) => ({ ...each, env: withVariable(each, "DEVICE_LIST_STRATEGY", "by-post") })),
     unlike: [/^DaemonSet \S+\/nvidia-device-plugin: not ready.*invalid/, offersNothing],
     known: ["deviceListStrategy"],
     also: ["driverLibraries"],
@@ -151,7 +162,12 @@ export const faults: readonly Fault[] = [
   {
     id: "driver-root",
     title: "cdi-cri without a driver root",
-    make: environment("DEVICE_LIST_STRATEGY", "cdi-cri"),
+    // The chart mounts the driver's root where nvidiaDriverRoot names one: a release that has it by default loses both.
+    make: containers(({ volumeMounts = [], ...each }) => ({
+      ...each,
+      env: withVariable(each, "DEVICE_LIST_STRATEGY", "cdi-cri").filter(({ name }) => name !== "NVIDIA_DRIVER_ROOT"),
+      volumeMounts: volumeMounts.filter(({ mountPath }) => mountPath !== "/driver-root"),
+    })),
     unlike: [pluginNotReady, offersNothing],
     known: ["driverRoot"],
     also: ["driverLibraries"],
