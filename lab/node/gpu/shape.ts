@@ -6,8 +6,8 @@ export interface Shape {
   slices?: number;
   /** Shares of each card by MPS. */
   mps?: number;
-  /** The device plugin hands devices out by the runtime's own CDI. Default: as the recipe says. */
-  cdi?: boolean;
+  /** The device plugin hands devices out by a variable that the RuntimeClass's runtime reads. Default: as the recipe says. */
+  envvar?: boolean;
   /** Power limit of each card in watts. */
   watts?: number;
   /** The marker files of the GPU Operator's legacy recipe. */
@@ -25,9 +25,9 @@ const pluginVersion = "0.19.3";
 
 /** Configuration of a stack of that shape: one machine with the cards, its owner's own, and NVIDIA's device plugin. */
 export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, unknown> {
-  const { slices, mps, cdi, watts } = shape;
+  const { slices, mps, envvar, watts } = shape;
   // Feature discovery from the beginning: Helm installs its subchart's kinds with a release, never with an upgrade of one.
-  const values = { gfd: { enabled: true }, ...(cdi ? { deviceListStrategy: "cdi-cri" } : {}) };
+  const values = { gfd: { enabled: true }, ...(envvar ? { deviceListStrategy: "envvar" } : {}) };
   const sharing =
     slices !== undefined
       ? { timeSlicing: { replicas: slices } }

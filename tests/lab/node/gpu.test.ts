@@ -43,7 +43,7 @@ test.each<[Shape, string[]]>([
   [{}, []],
   [{ slices: 4 }, []],
   [{ slices: 2 }, []],
-  [{ cdi: true }, []],
+  [{ envvar: true }, []],
   [{ watts: 700 }, []],
   [{ markers: true }, []],
   [{ mps: 4 }, ["sharing.mps"]],

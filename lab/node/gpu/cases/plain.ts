@@ -38,11 +38,13 @@ const smoke: Case = {
     withPods(stand, async (pods) => {
       await stand.become({}, say);
       const { smokeTestImage: image, runtimeClass } = stand.plan.kubernetes;
-      const test = { image, runtimeClass: runtimeClass.name, limits: oneUnit(stand), script: computing(5) };
-      const { phase, said } = await pods.run("computes", test);
-      if (phase !== "Succeeded") return wrong(`${phase}: ${inOneLine(said)}`);
-      if (computed(said)) return held(inOneLine(said));
-      return stand.cards === undefined ? untried(inOneLine(said)) : wrong(inOneLine(said));
+      const test = { image, limits: oneUnit(stand), script: computing(5) };
+      const withClass = await pods.run("computes", { ...test, runtimeClass: runtimeClass.name });
+      const without = await pods.run("no-class-computes", test);
+      const said = `RuntimeClass ${runtimeClass.name}: ${withClass.phase}, ${inOneLine(withClass.said)}; no RuntimeClass: ${without.phase}, ${inOneLine(without.said)}`;
+      if ([withClass, without].some(({ phase }) => phase !== "Succeeded")) return wrong(said);
+      if (computed(withClass.said) && computed(without.said)) return held(said);
+      return stand.cards === undefined ? untried(said) : wrong(said);
     }),
 };
 
