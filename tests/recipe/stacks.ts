@@ -33,6 +33,10 @@ export interface InvalidStack {
   expect: Expected[];
 }
 
+/** Rows of a table of machine configuration patches, in tests/fixtures/patches. */
+export const patchRows = <Row>(table: string): Row[] =>
+  parse(fs.readFileSync(path.join(fixtures, "patches", `${table}.yaml`), "utf8")) as Row[];
+
 /** Files of stacks with a mistake, in tests/fixtures/invalid. */
 export const invalidFiles = (): string[] => fs.readdirSync(path.join(fixtures, "invalid")).sort();
 

@@ -2,10 +2,10 @@ import { checkCluster } from "../../../components/recipe";
 import { patchFlaws } from "../../../components/recipe/machine/patch-flaws";
 import { talosDocuments, valueOfDocument } from "../../../components/recipe/machine/talos-schema/yaml";
 import { secretsIn } from "../../../components/recipe/machine/secrets";
-import { harmlessPatches, secretPatches } from "./tables/secrets";
-import { rightPatches } from "./tables/right";
-import { wrongPatches } from "./tables/patches-wrong";
-import { partsByRelease, rightParts, wrongParts } from "./tables/containerd";
+import { patchRows } from "../stacks";
+import { partsByRelease, rightParts, wrongParts } from "./containerd-parts";
+
+const rightPatches = patchRows<[minor: number, patch: string]>("right");
 
 const flawsOf = (patch: string, minor: number): string[] => {
   const documents = talosDocuments(patch);
@@ -18,7 +18,7 @@ const flawsOf = (patch: string, minor: number): string[] => {
 describe("patches against what Talos' decoder takes", () => {
   test.each(rightPatches)("1.%i takes %s", (minor, patch) => expect(flawsOf(patch, minor)).toEqual([]));
 
-  test.each(wrongPatches)("1.%i refuses %s", (minor, patch, says) =>
+  test.each(patchRows<[minor: number, patch: string, says: string]>("wrong"))("1.%i refuses %s", (minor, patch, says) =>
     expect(flawsOf(patch, minor).join("\n")).toContain(says),
   );
 
@@ -44,8 +44,10 @@ describe("secrets in patches", () => {
       return secretsIn(value, value.kind ?? "").map(({ path }) => path);
     });
 
-  test.each(secretPatches)("one in %s", (patch, path) => expect(pathsOf(patch)[0]).toContain(path));
-  test.each(harmlessPatches.map((patch) => [patch]))("none in %s", (patch) => expect(pathsOf(patch)).toEqual([]));
+  test.each(patchRows<[patch: string, path: string]>("secret"))("one in %s", (patch, path) =>
+    expect(pathsOf(patch)[0]).toContain(path),
+  );
+  test.each(patchRows<[patch: string]>("harmless"))("none in %s", (patch) => expect(pathsOf(patch)).toEqual([]));
 });
 
 describe("containerd parts", () => {
