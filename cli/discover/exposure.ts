@@ -1,6 +1,6 @@
 import { checkCluster, type ClusterSpec } from "../../components/recipe/index";
 import { charts } from "../../components/recipe/facts/data/charts";
-import { MANAGER } from "../../components/machine/program/kubernetes/manager";
+import { MANAGER } from "../../components/clients/kubernetes/manager";
 import type { Seen, SeenRelease } from "./seen";
 
 /** Comments on a field of the stack. */

@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import { createRequire } from "node:module";
 import * as path from "node:path";
 import type { ClusterObjects } from "../kubernetes/guard/live";
-import { MANAGER } from "../machine/program/kubernetes/manager";
+import { MANAGER } from "../clients/kubernetes/manager";
 import { packageRoot } from "../package-root";
 import { isMapping } from "../recipe/mapping";
 

@@ -1,7 +1,7 @@
 import type * as command from "@pulumi/command";
 import * as pulumi from "@pulumi/pulumi";
 import { runProgram } from "../machine/program-resource";
-import { MANAGER } from "../machine/program/kubernetes/manager";
+import { MANAGER } from "../clients/kubernetes/manager";
 import type { PutBackTask } from "../machine/program/task";
 import { isRead } from "./pods";
 

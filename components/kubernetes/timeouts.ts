@@ -1,4 +1,4 @@
-import { parseDuration } from "../machine/duration";
+import { parseDuration } from "../recipe/rules/duration";
 import type { TimeoutsSpec } from "../recipe/stack/spec/index";
 
 /** Limits of the waits in the cluster, in seconds. */

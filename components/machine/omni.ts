@@ -3,7 +3,7 @@ import { upgradeTimeouts } from "../recipe/effect";
 import { customizationPath } from "../recipe/machine/containerd/containerd";
 import type { GpuMachineRecipe, MachineInputs } from "./args";
 import { type Configured, omniIdentity } from "./configuration";
-import { formatDuration, parseDuration } from "./duration";
+import { formatDuration, parseDuration } from "../recipe/rules/duration";
 import { runProgram } from "./program-resource";
 import type { OmniWaitTask } from "./program/task";
 import { taintsOf, upgradedBy, type Upgraded } from "./upgrade";

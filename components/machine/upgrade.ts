@@ -5,7 +5,7 @@ import { longestRun, upgradeTimeouts } from "../recipe/effect";
 import { readSchematic } from "../recipe/machine/schematic";
 import type { GpuMachineRecipe, MachineInputs } from "./args";
 import type { Configured } from "./configuration";
-import { formatDuration, parseDuration } from "./duration";
+import { formatDuration, parseDuration } from "../recipe/rules/duration";
 import { answerOf, runProgram } from "./program-resource";
 import { type TaintTask, upgradeResult, type upgradeTask, type UpgradeTask } from "./program/task";
 

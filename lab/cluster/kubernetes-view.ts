@@ -1,6 +1,6 @@
 import * as k8s from "@kubernetes/client-node";
 import type { MachineRole } from "../../components/recipe";
-import { keepConnections } from "../../components/machine/program/kubernetes/keep-connections";
+import { keepConnections } from "../../components/clients/kubernetes/keep-connections";
 import { controlPlaneRole } from "../../components/recipe/machine/taints";
 import { isReady } from "./node";
 

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
-import { SecretFiles } from "../../components/machine/program/credentials";
-import { TalosMachine } from "../../components/machine/program/talos/talos-machine";
-import { Talosctl } from "../../components/machine/program/talos/talosctl";
+import { SecretFiles } from "../../components/clients/secret-files";
+import { TalosMachine } from "../../components/clients/talos/talos-machine";
+import { Talosctl } from "../../components/clients/talos/talosctl";
 import { configPatchType, extensionsType } from "../../components/recipe";
 import type { Lab } from "../cluster/bring-up";
 import { taintsOfNode } from "../cluster/node";

@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { randomUUID } from "node:crypto";
-import { isAlive } from "../../components/machine/program/is-alive";
+import { isAlive } from "../../components/clients/is-alive";
 
 /** How often the owner shows that it lives, in milliseconds. */
 const HEARTBEAT = 5_000;

@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { parseDuration } from "../../components/machine/duration";
+import { parseDuration } from "../../components/recipe/rules/duration";
 import { labTimeouts, usualTimeScale } from "../../lab/clock";
 import { parseOptions } from "../../lab/options";
 

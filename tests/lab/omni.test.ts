@@ -1,11 +1,11 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { SecretFiles } from "../../components/machine/program/credentials";
+import { SecretFiles } from "../../components/clients/secret-files";
 import { applyToOmni, releaseFromOmni } from "../../components/machine/program/omni/apply";
-import { OmniServer } from "../../components/machine/program/omni/server";
+import { OmniServer } from "../../components/clients/omni/server";
 import type { OmniTask } from "../../components/machine/program/task";
-import { Talosctl } from "../../components/machine/program/talos/talosctl";
+import { Talosctl } from "../../components/clients/talos/talosctl";
 import { configPatchType, customizationPath, extensionsType, omniResources } from "../../components/recipe";
 import type { Factory } from "../../lab/factory";
 import type { Machines } from "../../lab/machines";

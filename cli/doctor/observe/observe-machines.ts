@@ -1,11 +1,11 @@
 import { isMap, isSeq, parseDocument, type Document } from "yaml";
-import { systemClock, waitFor } from "../../../components/machine/program/clock";
-import { isStaged } from "../../../components/machine/program/talos/configuration-text";
-import { isTransient, lastLine } from "../../../components/machine/program/failure";
-import { SecretFiles } from "../../../components/machine/program/credentials";
+import { systemClock, waitFor } from "../../../components/clients/clock";
+import { isStaged } from "../../../components/clients/talos/configuration-text";
+import { isTransient, lastLine } from "../../../components/clients/failure";
+import { SecretFiles } from "../../../components/clients/secret-files";
 import { checkClient } from "../../../components/machine/program/upgrade/precheck";
-import { TalosMachine } from "../../../components/machine/program/talos/talos-machine";
-import { Talosctl } from "../../../components/machine/program/talos/talosctl";
+import { TalosMachine } from "../../../components/clients/talos/talos-machine";
+import { Talosctl } from "../../../components/clients/talos/talosctl";
 import { parseDriverVersion, parseModules } from "../../../components/machine/program/upgrade/verify";
 import { customizationPath } from "../../../components/recipe/machine/containerd/containerd";
 import type { ObservedMachine } from "../../../components/diagnosis/observations";

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { parse } from "yaml";
-import { secretValues } from "../../../components/machine/program/credentials";
-import { certificateProblem } from "../../../components/machine/program/certificates";
+import { secretValues } from "../../../components/clients/secret-files";
+import { certificateProblem } from "../../../components/clients/certificates";
 import type { Looking } from "../examine";
 import type { MachineAccess } from "../observe/observe-machines";
 import { readKubeconfig } from "./kubeconfig";

@@ -1,8 +1,8 @@
 import { gunzipSync } from "node:zlib";
 import type { KubernetesObject } from "@kubernetes/client-node";
-import { systemClock, waitFor } from "../../machine/program/clock";
-import { client } from "../../machine/program/kubernetes/client";
-import { KubernetesApi } from "../../machine/program/kubernetes/kubernetes-api";
+import { systemClock, waitFor } from "../../clients/clock";
+import { client } from "../../clients/kubernetes/client";
+import { KubernetesApi } from "../../clients/kubernetes/kubernetes-api";
 import { type ClusterObjects, type LiveObject, type ObjectKey, OWNER, type ReleaseRecord, titleOf } from "./live";
 
 /** Milliseconds within which an object must have gone: a pod's grace period of 30 s, and what runs finalizers. */

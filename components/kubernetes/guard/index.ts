@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import * as path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
-import { MANAGER } from "../../machine/program/kubernetes/manager";
+import { MANAGER } from "../../clients/kubernetes/manager";
 import { packageRoot } from "../../package-root";
 import { isRead } from "../pods";
 import { type ClusterObjects, type LiveObject, type ObjectKey, OWNER, ownerText, sameStack } from "./live";

@@ -1,9 +1,9 @@
 import { isNvidiaService } from "../../recipe/facts/extension";
 import type { Finding } from "../../recipe/types";
-import { configurationHash, sameConfiguration } from "./talos/configuration-text";
-import type { Clock } from "./clock";
-import { Failure } from "./failure";
-import type { Configurations, Machine } from "./machine";
+import { configurationHash, sameConfiguration } from "../../clients/talos/configuration-text";
+import type { Clock } from "../../clients/clock";
+import { Failure } from "../../clients/failure";
+import type { Configurations, Machine } from "../../clients/machine";
 import type { Report } from "./progress";
 import { askLast } from "./removal";
 import type { AdoptResult, AdoptTask } from "./task";

@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
-import { foreignCredentials } from "./certificates";
-import { CallError, Failure, redact } from "./failure";
+import { foreignCredentials } from "../../clients/certificates";
+import { CallError, Failure, redact } from "../../clients/failure";
 import { meansOf, takeCredentials } from "./means";
 import { endWithPulumi, pulumiAbove } from "./orphan";
 import { verbs } from "./verbs";

@@ -1,12 +1,12 @@
 import type { KubeConfig } from "@kubernetes/client-node";
-import { secretValues, SecretFiles } from "./credentials";
+import { secretValues, SecretFiles } from "../../clients/secret-files";
 import { fileOf, omniCredentials, take } from "./environment";
-import { client } from "./kubernetes/client";
+import { client } from "../../clients/kubernetes/client";
 import { KubernetesCluster } from "./kubernetes/kubernetes";
-import { OmniServer } from "./omni/server";
+import { OmniServer } from "../../clients/omni/server";
 import type { Report } from "./progress";
-import { TalosMachine } from "./talos/talos-machine";
-import { Talosctl } from "./talos/talosctl";
+import { TalosMachine } from "../../clients/talos/talos-machine";
+import { Talosctl } from "../../clients/talos/talosctl";
 
 /** What a verb works with: whoever can be asked with the credentials that the program was given. */
 export interface Means {

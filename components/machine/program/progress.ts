@@ -1,4 +1,4 @@
-import type { Clock } from "./clock";
+import type { Clock } from "../../clients/clock";
 
 /** Tells what happens: one line each, on standard error. Never holds a secret. */
 export type Report = (line: string) => void;

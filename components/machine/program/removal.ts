@@ -1,6 +1,6 @@
-import { formatDuration } from "../duration";
-import { LimitReached, waitFor, type Clock } from "./clock";
-import { CallError, Failure } from "./failure";
+import { formatDuration } from "../../recipe/rules/duration";
+import { LimitReached, waitFor, type Clock } from "../../clients/clock";
+import { CallError, Failure } from "../../clients/failure";
 
 /** Milliseconds that a removal waits for an answer: less than the five minutes that Pulumi gives a resource of an earlier release. */
 const LIMIT = 240_000;

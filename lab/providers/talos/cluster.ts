@@ -1,5 +1,5 @@
 import { parse } from "yaml";
-import { parseDuration } from "../../../components/machine/duration";
+import { parseDuration } from "../../../components/recipe/rules/duration";
 import type { CallContext, Properties } from "../provider";
 import { secret, UNKNOWN } from "../values";
 import { limitOf, type Tools, untilDone } from "./machine";

@@ -1,4 +1,4 @@
-import { parseDuration } from "../../../components/machine/duration";
+import { parseDuration } from "../../../components/recipe/rules/duration";
 import type { CallContext, Properties } from "../provider";
 import { type Clock, retry } from "./retry";
 import { type RunOutput, type Talosctl, TalosctlError } from "./talosctl";

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as readline from "node:readline";
-import { SecretFiles } from "../../../components/machine/program/credentials";
-import { TalosMachine } from "../../../components/machine/program/talos/talos-machine";
-import { Talosctl } from "../../../components/machine/program/talos/talosctl";
+import { SecretFiles } from "../../../components/clients/secret-files";
+import { TalosMachine } from "../../../components/clients/talos/talos-machine";
+import { Talosctl } from "../../../components/clients/talos/talosctl";
 import { upgradeTimeouts } from "../../../components/recipe/effect";
 import { imageOf } from "../../../components/machine/upgrade";
 import type { AdoptTask, UpgradeResult, UpgradeTask } from "../../../components/machine/program/task";

@@ -1,5 +1,5 @@
 import { adopt, release, type AdoptBench, type Merger } from "../../../components/machine/program/adopt";
-import { CallError } from "../../../components/machine/program/failure";
+import { CallError } from "../../../components/clients/failure";
 import type { AdoptResult } from "../../../components/machine/program/task";
 import { mergeConfiguration, unmergeConfiguration } from "../../../components/recipe/merge";
 import { FakeClock, FakeMachine, schematics } from "./fakes";

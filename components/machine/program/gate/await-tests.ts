@@ -1,7 +1,7 @@
 import type { V1Job, V1Pod } from "@kubernetes/client-node";
-import { formatDuration, parseDuration } from "../../duration";
-import { LimitReached, waitFor, type Clock } from "../clock";
-import { Failure } from "../failure";
+import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
+import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
+import { Failure } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { GateResult, GateTask } from "../task";
 import type { TestedCluster } from "./gate-cluster";

@@ -1,6 +1,6 @@
 import type { BatchV1Api, KubeConfig, V1Job, V1Node, V1Pod } from "@kubernetes/client-node";
-import { client } from "../kubernetes/client";
-import { KubernetesApi } from "../kubernetes/kubernetes-api";
+import { client } from "../../../clients/kubernetes/client";
+import { KubernetesApi } from "../../../clients/kubernetes/kubernetes-api";
 import { UNTESTED } from "./untested";
 
 /** The cluster as the gate sees it. */

@@ -1,7 +1,7 @@
 import type { KubeConfig, KubernetesObject, KubernetesObjectApi } from "@kubernetes/client-node";
 import type { PutBackTask } from "../task";
-import { client } from "./client";
-import { KubernetesApi } from "./kubernetes-api";
+import { client } from "../../../clients/kubernetes/client";
+import { KubernetesApi } from "../../../clients/kubernetes/kubernetes-api";
 import type { AppliedObjects } from "./put-back";
 
 type Wanted = PutBackTask["objects"][number];

@@ -1,7 +1,7 @@
 import type { KubeConfig, NodeV1Api, StorageV1Api, V1Node, V1Pod } from "@kubernetes/client-node";
-import type { Cluster, NodeState, PodState } from "../machine";
-import { client } from "./client";
-import { Answered, KubernetesApi } from "./kubernetes-api";
+import type { Cluster, NodeState, PodState } from "../../../clients/machine";
+import { client } from "../../../clients/kubernetes/client";
+import { Answered, KubernetesApi } from "../../../clients/kubernetes/kubernetes-api";
 import type { FoundClass, RuntimeClasses } from "./runtime-class";
 import type { NodeTaints, TaintedNodes } from "./taint";
 import { markedTaints, TAINTED_BY, taintMark } from "./taint-mark";

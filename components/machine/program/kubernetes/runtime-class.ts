@@ -1,6 +1,6 @@
-import { formatDuration, parseDuration } from "../../duration";
-import { LimitReached, waitFor, type Clock } from "../clock";
-import { Failure } from "../failure";
+import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
+import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
+import { Failure } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { FreeResult, FreeTask } from "../task";
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { formatDuration } from "../../duration";
-import { LimitReached, waitFor, type Clock } from "../clock";
-import { CallError, Failure, lastLine } from "../failure";
+import { formatDuration } from "../../../recipe/rules/duration";
+import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
+import { CallError, Failure, lastLine } from "../../../clients/failure";
 import type { Report } from "../progress";
 import { askLast, type RemovedPart } from "../removal";
 import type { NodeTaintState, TaintResult, TaintTask } from "../task";

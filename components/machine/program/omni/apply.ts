@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { configPatchType, extensionsType, isOurOmniId } from "../../../recipe/machine/omni";
-import type { Clock } from "../clock";
-import { Failure } from "../failure";
+import type { Clock } from "../../../clients/clock";
+import { Failure } from "../../../clients/failure";
 import { askLast } from "../removal";
 import { checkForOmni } from "./check";
-import type { Omni, OmniContent } from "./server";
+import type { Omni, OmniContent } from "../../../clients/omni/server";
 import type { Report } from "../progress";
 import type { OmniTask } from "../task";
 

@@ -9,9 +9,9 @@ import {
   rivalPatches,
   templateAnnotation,
 } from "../../../recipe/machine/omni";
-import { Failure } from "../failure";
+import { Failure } from "../../../clients/failure";
 import type { OmniTask } from "../task";
-import type { Omni, OmniCluster, OmniMachineState } from "./server";
+import type { Omni, OmniCluster, OmniMachineState } from "../../../clients/omni/server";
 
 /** All that would keep `applyToOmni` from giving Omni a machine's part. Changes nothing. */
 export async function checkForOmni(task: OmniTask, omni: Omni): Promise<Failure["findings"]> {

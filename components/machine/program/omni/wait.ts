@@ -1,11 +1,11 @@
 import * as semver from "semver";
 import { customizationPath } from "../../../recipe/machine/containerd/containerd";
-import { formatDuration, parseDuration } from "../../duration";
+import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
 import { BootGuard } from "../upgrade/boot-guard";
-import { LimitReached, waitFor, type Clock } from "../clock";
-import { Failure } from "../failure";
-import type { Machine } from "../machine";
-import type { Omni, OmniImageState } from "./server";
+import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
+import { Failure } from "../../../clients/failure";
+import type { Machine } from "../../../clients/machine";
+import type { Omni, OmniImageState } from "../../../clients/omni/server";
 import { Phases, type Report } from "../progress";
 import type { OmniWaitTask, UpgradeResult } from "../task";
 import { driverProblems, loadedDriver } from "../upgrade/verify";

@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import { parse } from "yaml";
-import type { Failure } from "../failure";
+import type { Failure } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { Places } from "./places";
 import type { PreflightTask } from "./task";

@@ -1,5 +1,5 @@
 import { handOverFault } from "../../../recipe/effect/hand-over";
-import type { Failure } from "../failure";
+import type { Failure } from "../../../clients/failure";
 import type { PreflightTask, Remembered } from "./task";
 
 type Finding = Failure["findings"][number];

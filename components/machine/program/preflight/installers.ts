@@ -1,4 +1,4 @@
-import type { Failure } from "../failure";
+import type { Failure } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { Places } from "./places";
 import { type Web, wordsOf } from "./web";

@@ -1,6 +1,6 @@
-import { CallError, lastLine } from "../failure";
+import { CallError, lastLine } from "../../../clients/failure";
 import { isCordonedByUs } from "../kubernetes/cordon-mark";
-import type { NodeState } from "../machine";
+import type { NodeState } from "../../../clients/machine";
 import type { Report } from "../progress";
 import { changedMachines, someAtATime } from "./machines";
 import type { AskedMachine, PreflightResult } from "./task";

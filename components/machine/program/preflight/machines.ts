@@ -1,8 +1,8 @@
-import { waitFor, LimitReached, type Clock } from "../clock";
-import { CallError, type Failure, lastLine } from "../failure";
+import { waitFor, LimitReached, type Clock } from "../../../clients/clock";
+import { CallError, type Failure, lastLine } from "../../../clients/failure";
 import { contractFault } from "../../../recipe/effect/contract-fault";
-import { foreignCredentials } from "../certificates";
-import type { Machine } from "../machine";
+import { foreignCredentials } from "../../../clients/certificates";
+import type { Machine } from "../../../clients/machine";
 import type { Report } from "../progress";
 import { checkImage } from "../upgrade/precheck";
 import type { AskedNode } from "./cluster";

@@ -1,11 +1,11 @@
 import { shortHash } from "../../../recipe/short-hash";
-import { parseDuration, formatDuration } from "../../duration";
-import { foreignCredentials } from "../certificates";
-import { LimitReached, waitFor, type Clock } from "../clock";
-import { CallError, Failure, lastLine } from "../failure";
-import type { Machine, NodeState } from "../machine";
+import { parseDuration, formatDuration } from "../../../recipe/rules/duration";
+import { foreignCredentials } from "../../../clients/certificates";
+import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
+import { CallError, Failure, lastLine } from "../../../clients/failure";
+import type { Machine, NodeState } from "../../../clients/machine";
 import { checkForOmni } from "../omni/check";
-import type { Omni } from "../omni/server";
+import type { Omni } from "../../../clients/omni/server";
 import type { Report } from "../progress";
 import { askForChart } from "./chart";
 import type { AskedCluster, AskedNode } from "./cluster";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { parseDuration } from "../../duration";
+import { parseDuration } from "../../../recipe/rules/duration";
 import { omniTask, upgradeTask } from "../task";
 
 /** A machine as far as something is asked about it before it is touched. */

@@ -1,4 +1,4 @@
-import type { Failure } from "../failure";
+import type { Failure } from "../../../clients/failure";
 import type { AskedCluster, BoundClaim } from "./cluster";
 import type { PreflightTask } from "./task";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock";
+import type { Clock } from "../../../clients/clock";
 
 /** What came of asking a server. */
 export type Answer =

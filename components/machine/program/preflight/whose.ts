@@ -1,5 +1,5 @@
 import { parseAllDocuments } from "yaml";
-import type { Failure } from "../failure";
+import type { Failure } from "../../../clients/failure";
 import type { AskedNode } from "./cluster";
 
 /** What a machine shows of its cluster. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { parseDuration } from "../../duration";
+import { parseDuration } from "../../../recipe/rules/duration";
 
 /** A duration, e.g. `90s` or `10m`. */
 export const duration = z.string().check(

@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
-import { type Failure, isTransient, lastLine } from "../failure";
-import type { EtcdMember, Machine } from "../machine";
+import { type Failure, isTransient, lastLine } from "../../../clients/failure";
+import type { EtcdMember, Machine } from "../../../clients/machine";
 import type { UpgradeTask } from "../task";
 import type { Workbench } from "./install";
 

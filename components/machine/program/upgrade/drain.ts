@@ -1,8 +1,8 @@
-import { formatDuration } from "../../duration";
-import { LimitReached, waitFor, type Clock } from "../clock";
-import { CallError, Failure, isTransient } from "../failure";
+import { formatDuration } from "../../../recipe/rules/duration";
+import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
+import { CallError, Failure, isTransient } from "../../../clients/failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
-import type { Cluster, Machine, PodState } from "../machine";
+import type { Cluster, Machine, PodState } from "../../../clients/machine";
 import type { Report } from "../progress";
 import { bringsOf, CORDONED_BY, giveUp } from "../kubernetes/cordon-mark";
 

@@ -1,7 +1,7 @@
-import { formatDuration } from "../../duration";
-import { LimitReached, waitFor } from "../clock";
-import { Failure, isTransient } from "../failure";
-import type { Cluster, NodeState } from "../machine";
+import { formatDuration } from "../../../recipe/rules/duration";
+import { LimitReached, waitFor } from "../../../clients/clock";
+import { Failure, isTransient } from "../../../clients/failure";
+import type { Cluster, NodeState } from "../../../clients/machine";
 import type { UpgradeTask } from "../task";
 import type { Draining } from "./drain";
 import { bringsOf, CORDONED_BY, isCordonedByUs } from "../kubernetes/cordon-mark";

@@ -1,11 +1,11 @@
-import { formatDuration } from "../../duration";
+import { formatDuration } from "../../../recipe/rules/duration";
 import type { BootGuard } from "./boot-guard";
-import { LimitReached, waitFor, type Clock } from "../clock";
-import { CallError, Failure, isTransient, lastLine } from "../failure";
-import type { Cluster, Machine } from "../machine";
+import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
+import { CallError, Failure, isTransient, lastLine } from "../../../clients/failure";
+import type { Cluster, Machine } from "../../../clients/machine";
 import type { AskedNode } from "../preflight/cluster";
 import type { Report } from "../progress";
-import { pullErrorOf } from "../talos/console";
+import { pullErrorOf } from "../../../clients/talos/console";
 import type { UpgradeTask } from "../task";
 
 /** Times that the reboot is asked for when the connection drops and the machine is seen to have gone on as before. */

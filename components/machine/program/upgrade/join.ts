@@ -1,7 +1,7 @@
-import { formatDuration } from "../../duration";
-import { LimitReached, waitFor, type Clock } from "../clock";
-import { Failure } from "../failure";
-import type { Cluster } from "../machine";
+import { formatDuration } from "../../../recipe/rules/duration";
+import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
+import { Failure } from "../../../clients/failure";
+import type { Cluster } from "../../../clients/machine";
 
 /** What the wait for a new node needs. */
 export interface Joining {

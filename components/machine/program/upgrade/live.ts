@@ -1,4 +1,4 @@
-import { CallError, lastLine } from "../failure";
+import { CallError, lastLine } from "../../../clients/failure";
 import type { Workbench } from "./install";
 
 /**

@@ -1,7 +1,7 @@
 import type { UpgradeLimits } from "../../../recipe/effect/upgrade-phases";
-import { formatDuration, parseDuration } from "../../duration";
-import { LimitReached, waitFor, type Clock } from "../clock";
-import { Failure } from "../failure";
+import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
+import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
+import { Failure } from "../../../clients/failure";
 import type { UpgradeTask } from "../task";
 
 /** Milliseconds that a machine gets to answer at the start, unless it is seen to be on its way up from an earlier run. */

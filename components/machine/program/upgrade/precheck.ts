@@ -3,11 +3,11 @@ import { minorsBetween, upgradePathFault } from "../../../recipe/effect/upgrade-
 import type { Way } from "../../../recipe/effect/way";
 import { losses, type NextImage } from "../../../recipe/machine/losses";
 import { unheardArgs } from "../../../recipe/machine/unheard-args";
-import { formatDuration } from "../../duration";
+import { formatDuration } from "../../../recipe/rules/duration";
 import type { BootGuard } from "./boot-guard";
-import { LimitReached, waitFor, type Clock } from "../clock";
-import { CallError, Failure, lastLine } from "../failure";
-import type { Machine, MachineStatus } from "../machine";
+import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
+import { CallError, Failure, lastLine } from "../../../clients/failure";
+import type { Machine, MachineStatus } from "../../../clients/machine";
 import type { AskedNode } from "../preflight/cluster";
 import { anotherNode } from "../preflight/whose";
 import type { UpgradeTask } from "../task";

@@ -1,6 +1,6 @@
 import { changesSomething, type UpgradeLimits, type UpgradePhase } from "../../../recipe/effect/upgrade-phases";
 import { wayOf } from "../../../recipe/effect/way";
-import { formatDuration } from "../../duration";
+import { formatDuration } from "../../../recipe/rules/duration";
 import { Phases } from "../progress";
 import type { UpgradeResult, UpgradeTask } from "../task";
 import { BootGuard } from "./boot-guard";

@@ -1,11 +1,11 @@
 import * as semver from "semver";
 import { words } from "../../../recipe/machine/losses";
-import { formatDuration } from "../../duration";
+import { formatDuration } from "../../../recipe/rules/duration";
 import type { BootGuard } from "./boot-guard";
-import { LimitReached, waitFor, type Clock } from "../clock";
-import { Failure } from "../failure";
-import { isStaged } from "../talos/configuration-text";
-import type { Machine } from "../machine";
+import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
+import { Failure } from "../../../clients/failure";
+import { isStaged } from "../../../clients/talos/configuration-text";
+import type { Machine } from "../../../clients/machine";
 import type { UpgradeTask } from "../task";
 
 /** What a machine runs. */

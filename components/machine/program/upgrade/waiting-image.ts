@@ -1,6 +1,6 @@
 import * as semver from "semver";
-import type { Machine, UpgradeApi } from "../machine";
-import { waitingImageOf } from "../talos/console";
+import type { Machine, UpgradeApi } from "../../../clients/machine";
+import { waitingImageOf } from "../../../clients/talos/console";
 
 /** First release with LifecycleService.Upgrade. */
 const LIFECYCLE_SINCE = "1.13.0-beta.0";

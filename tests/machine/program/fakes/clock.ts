@@ -1,4 +1,4 @@
-import type { Clock } from "../../../../components/machine/program/clock";
+import type { Clock } from "../../../../components/clients/clock";
 
 /** A clock that goes as fast as it is asked to, and does what is due on its way. */
 export class FakeClock implements Clock {

@@ -1,5 +1,5 @@
-import { CallError } from "../../../../components/machine/program/failure";
-import type { Cluster, NodeState, PodState } from "../../../../components/machine/program/machine";
+import { CallError } from "../../../../components/clients/failure";
+import type { Cluster, NodeState, PodState } from "../../../../components/clients/machine";
 import type { FakeClock } from "./clock";
 import type { FakeMachine } from "./machine";
 

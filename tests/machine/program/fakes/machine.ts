@@ -1,4 +1,4 @@
-import { CallError, type CallProblem } from "../../../../components/machine/program/failure";
+import { CallError, type CallProblem } from "../../../../components/clients/failure";
 import type {
   Configurations,
   Ending,
@@ -6,7 +6,7 @@ import type {
   Machine,
   MachineStatus,
   UpgradeApi,
-} from "../../../../components/machine/program/machine";
+} from "../../../../components/clients/machine";
 import type { RunningImage } from "../../../../components/recipe/machine/losses";
 import type { FakeClock } from "./clock";
 import { MODULES, schematics } from "./task";

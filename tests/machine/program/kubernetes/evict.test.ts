@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import * as os from "node:os";
 import * as path from "node:path";
 import { bundle } from "../../../../components/bundles";
-import { client } from "../../../../components/machine/program/kubernetes/client";
+import { client } from "../../../../components/clients/kubernetes/client";
 import { KubernetesCluster } from "../../../../components/machine/program/kubernetes/kubernetes";
 import { drain } from "../../../../components/machine/program/upgrade/drain";
 import { FakeClock, pod } from "../fakes";
@@ -12,7 +12,7 @@ import { failure } from "../setup";
 
 // As it is shipped: jest cannot load the client's own modules.
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "evict-test-"));
-jest.mock("../../../../components/machine/program/kubernetes/client", () => ({ client: jest.fn() }));
+jest.mock("../../../../components/clients/kubernetes/client", () => ({ client: jest.fn() }));
 beforeAll(() => {
   bundle(folder, ["kubernetes-client"]);
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- built just now

@@ -1,4 +1,4 @@
-import { CallError } from "../../../../components/machine/program/failure";
+import { CallError } from "../../../../components/clients/failure";
 import {
   dropTaints,
   ownTaints,

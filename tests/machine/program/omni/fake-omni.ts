@@ -1,9 +1,4 @@
-import type {
-  Omni,
-  OmniCluster,
-  OmniImageState,
-  OmniMachineState,
-} from "../../../../components/machine/program/omni/server";
+import type { Omni, OmniCluster, OmniImageState, OmniMachineState } from "../../../../components/clients/omni/server";
 import { configPatchType, extensionsType, type OmniPatch, type OmniResource } from "../../../../components/recipe";
 
 /** Omni in memory. */

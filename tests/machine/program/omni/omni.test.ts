@@ -1,8 +1,8 @@
 import { applyToOmni, releaseFromOmni } from "../../../../components/machine/program/omni/apply";
-import { OmniServer } from "../../../../components/machine/program/omni/server";
-import type { SecretFiles } from "../../../../components/machine/program/credentials";
-import type { Talosctl } from "../../../../components/machine/program/talos/talosctl";
-import { CallError } from "../../../../components/machine/program/failure";
+import { OmniServer } from "../../../../components/clients/omni/server";
+import type { SecretFiles } from "../../../../components/clients/secret-files";
+import type { Talosctl } from "../../../../components/clients/talos/talosctl";
+import { CallError } from "../../../../components/clients/failure";
 import type { OmniTask } from "../../../../components/machine/program/task";
 import { customizationPath, extensionsType, omniResources } from "../../../../components/recipe";
 import { FakeOmni } from "./fake-omni";

@@ -1,4 +1,4 @@
-import { CallError } from "../../../../components/machine/program/failure";
+import { CallError } from "../../../../components/clients/failure";
 import { type FakeMachine, schematics } from "../fakes";
 import { archive, ask, brought, certificate, index, node, repository, type Stand, strange, there } from "./stand";
 

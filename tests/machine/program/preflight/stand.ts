@@ -1,4 +1,4 @@
-import { CallError, Failure } from "../../../../components/machine/program/failure";
+import { CallError, Failure } from "../../../../components/clients/failure";
 import { placesOf } from "../../../../components/machine/program/preflight/places";
 import type { AskedCluster, AskedNode, BoundClaim } from "../../../../components/machine/program/preflight/cluster";
 import { preflight } from "../../../../components/machine/program/preflight/preflight";
@@ -7,7 +7,7 @@ import {
   preflightTask,
   type PreflightTask,
 } from "../../../../components/machine/program/preflight/task";
-import type { NodeState } from "../../../../components/machine/program/machine";
+import type { NodeState } from "../../../../components/clients/machine";
 import type { Answer, Web } from "../../../../components/machine/program/preflight/web";
 import { FakeOmni } from "../omni/fake-omni";
 import { FakeClock, FakeMachine, schematics } from "../fakes";

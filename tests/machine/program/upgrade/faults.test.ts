@@ -1,4 +1,4 @@
-import { CallError } from "../../../../components/machine/program/failure";
+import { CallError } from "../../../../components/clients/failure";
 import { CORDONED_BY } from "../../../../components/machine/program/kubernetes/cordon-mark";
 import { upgrade } from "../../../../components/machine/program/upgrade/upgrade";
 import { FakeMachine, pod, schematics } from "../fakes";

@@ -1,4 +1,4 @@
-import { CallError } from "../../../../components/machine/program/failure";
+import { CallError } from "../../../../components/clients/failure";
 import { costOf, holding } from "../../../../components/machine/program/upgrade/leaving-pods";
 import { pod } from "../fakes";
 import { failure, setup } from "../setup";

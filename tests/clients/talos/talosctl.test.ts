@@ -1,8 +1,8 @@
-import { CallError } from "../../../../components/machine/program/failure";
-import { Talosctl } from "../../../../components/machine/program/talos/talosctl";
-import { applyLive } from "../../../../components/machine/program/upgrade/live";
-import { FakeClock, FakeMachine } from "../fakes";
-import { setup } from "../setup";
+import { CallError } from "../../../components/clients/failure";
+import { Talosctl } from "../../../components/clients/talos/talosctl";
+import { applyLive } from "../../../components/machine/program/upgrade/live";
+import { FakeClock, FakeMachine } from "../../machine/program/fakes";
+import { setup } from "../../machine/program/setup";
 
 /** What talosctl says where Talos 1.13 refuses a change without a boot (v1alpha1_runtime.go, CanApplyImmediate). */
 const refused =

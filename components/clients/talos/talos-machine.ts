@@ -1,9 +1,9 @@
 import * as semver from "semver";
-import type { RunningImage } from "../../../recipe/machine/losses";
+import type { RunningImage } from "../../recipe/machine/losses";
 import { bootErrorsOf, consoleLines } from "./console";
 import { installArgs, takesImageArgs } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
-import type { SecretFiles } from "../credentials";
+import type { SecretFiles } from "../secret-files";
 import type { Configurations, Ending, EtcdMember, Machine, MachineStatus, UpgradeApi } from "../machine";
 import type { Talosctl } from "./talosctl";
 import { configurationText, parseResources, parseTable, parseVersion, type Resource } from "./talosctl-output";

@@ -1,4 +1,4 @@
-import { formatDuration } from "../duration";
+import { formatDuration } from "../recipe/rules/duration";
 import { isTransient, lastLine } from "./failure";
 
 /** Time, so that a test can hold it. */

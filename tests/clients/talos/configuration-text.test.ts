@@ -1,4 +1,4 @@
-import { takesImageArgs } from "../../../../components/machine/program/talos/configuration-text";
+import { takesImageArgs } from "../../../components/clients/talos/configuration-text";
 
 const grub = "BOOT_IMAGE=/A/vmlinuz talos.platform=metal";
 

@@ -3,8 +3,8 @@ import {
   parseResources,
   parseTable,
   parseVersion,
-} from "../../../../components/machine/program/talos/talosctl-output";
-import { parseDriverVersion, parseModules } from "../../../../components/machine/program/upgrade/verify";
+} from "../../../components/clients/talos/talosctl-output";
+import { parseDriverVersion, parseModules } from "../../../components/machine/program/upgrade/verify";
 
 test("resources are objects one after the other, indented by four", () => {
   const one = { node: "10.0.0.1", metadata: { id: "v1alpha1" }, spec: "version: v1alpha1\n---\nkind: X\n" };

@@ -1,8 +1,8 @@
-import type { SecretFiles } from "../../../../components/machine/program/credentials";
-import { CallError } from "../../../../components/machine/program/failure";
-import { isStaged } from "../../../../components/machine/program/talos/configuration-text";
-import { TalosMachine } from "../../../../components/machine/program/talos/talos-machine";
-import type { Talosctl } from "../../../../components/machine/program/talos/talosctl";
+import type { SecretFiles } from "../../../components/clients/secret-files";
+import { CallError } from "../../../components/clients/failure";
+import { isStaged } from "../../../components/clients/talos/configuration-text";
+import { TalosMachine } from "../../../components/clients/talos/talos-machine";
+import type { Talosctl } from "../../../components/clients/talos/talosctl";
 
 /** In the form of talosctl v1.13 (cmd/talosctl/cmd/talos/etcd.go). */
 const printed: Record<string, string> = {

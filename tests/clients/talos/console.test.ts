@@ -1,9 +1,4 @@
-import {
-  bootErrorsOf,
-  consoleLines,
-  pullErrorOf,
-  waitingImageOf,
-} from "../../../../components/machine/program/talos/console";
+import { bootErrorsOf, consoleLines, pullErrorOf, waitingImageOf } from "../../../components/clients/talos/console";
 
 const at = (text: string): string => `10.0.0.2: user: warning: [2026-11-25T05:10:11.123456789Z]: [talos] ${text}`;
 

@@ -1,8 +1,8 @@
 import type { KubeConfig } from "@kubernetes/client-node";
-import { client } from "../../../../components/machine/program/kubernetes/client";
-import { KubernetesApi } from "../../../../components/machine/program/kubernetes/kubernetes-api";
+import { client } from "../../../components/clients/kubernetes/client";
+import { KubernetesApi } from "../../../components/clients/kubernetes/kubernetes-api";
 
-jest.mock("../../../../components/machine/program/kubernetes/client", () => ({ client: jest.fn() }));
+jest.mock("../../../components/clients/kubernetes/client", () => ({ client: jest.fn() }));
 
 /** What a request makes of an error of the client. */
 async function madeOf(error: Error): Promise<{ problem?: string; message: string }> {

@@ -1,8 +1,8 @@
 import { parseAllDocuments, stringify } from "yaml";
-import type { OmniPatch, OmniResource } from "../../../recipe/machine/omni";
-import { configPatchType, templateAnnotation } from "../../../recipe/machine/omni";
+import type { OmniPatch, OmniResource } from "../../recipe/machine/omni";
+import { configPatchType, templateAnnotation } from "../../recipe/machine/omni";
 import { CallError, type CallProblem } from "../failure";
-import type { SecretFiles } from "../credentials";
+import type { SecretFiles } from "../secret-files";
 import type { Talosctl } from "../talos/talosctl";
 
 /** Milliseconds for one call; a deletion waits for Omni's controllers. */

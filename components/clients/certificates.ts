@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { parse } from "yaml";
-import type { Finding } from "../../recipe/types";
+import type { Finding } from "../recipe/types";
 
 /**
  * Whether a client certificate is in force, in words for the user; undefined when it is, or cannot be read.

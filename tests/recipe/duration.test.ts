@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { formatDuration, parseDuration } from "../../components/machine/duration";
+import { formatDuration, parseDuration } from "../../components/recipe/rules/duration";
 
 test.each([
   ["10m", 600_000],

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { secretValues, SecretFiles } from "../../../components/machine/program/credentials";
+import { secretValues, SecretFiles } from "../../components/clients/secret-files";
 
 test("credentials of every document are known, so that no message holds them", () => {
   const text =

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
-import { formatDuration } from "../../duration";
+import { formatDuration } from "../../recipe/rules/duration";
 import { CallError, redact, type CallProblem } from "../failure";
 import type { Ending } from "../machine";
 

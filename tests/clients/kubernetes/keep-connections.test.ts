@@ -1,6 +1,6 @@
 import * as https from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
-import { keepConnections } from "../../../../components/machine/program/kubernetes/keep-connections";
+import { keepConnections } from "../../../components/clients/kubernetes/keep-connections";
 
 /** What the client asks of a kubeconfig for every request: an agent, made anew each time. */
 function requests(agent: () => https.Agent): () => Promise<https.Agent> {

@@ -1,5 +1,5 @@
-import { Failure, redact } from "../../../components/machine/program/failure";
-import { classify } from "../../../components/machine/program/talos/talosctl";
+import { Failure, redact } from "../../components/clients/failure";
+import { classify } from "../../components/clients/talos/talosctl";
 
 test.each([
   [

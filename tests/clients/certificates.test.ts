@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
-import { certificateFindings } from "../../../components/machine/program/certificates";
-import { expired } from "../../cli/expired-certificate";
+import { certificateFindings } from "../../components/clients/certificates";
+import { expired } from "../cli/expired-certificate";
 
 const crt = Buffer.from(expired).toString("base64");
 const talosconfig = stringify({ context: "home", contexts: { home: { crt }, other: {} } });

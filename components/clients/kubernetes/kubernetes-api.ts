@@ -1,5 +1,5 @@
 import type { CoreV1Api, KubeConfig, V1Node, V1Pod } from "@kubernetes/client-node";
-import { formatDuration } from "../../duration";
+import { formatDuration } from "../../recipe/rules/duration";
 import { CallError, redact, type CallProblem } from "../failure";
 import { client } from "./client";
 

@@ -1,4 +1,4 @@
-import type { RunningImage } from "../../recipe/machine/losses";
+import type { RunningImage } from "../recipe/machine/losses";
 
 /** One Talos machine, as the phases see it. Behind it: talosctl; in tests: a machine in memory. */
 export interface Machine {

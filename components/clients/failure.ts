@@ -1,4 +1,4 @@
-import type { Finding } from "../../recipe/types";
+import type { Finding } from "../recipe/types";
 
 /** What went wrong with a call, as far as it decides what to do next. */
 export type CallProblem =
