@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type Credentials, credentialFindings } from "./credentials";
+import { type Credentials, credentialFindings } from "./credentials/credentials";
 import { noArguments } from "./checked-arguments";
 import { credentialsOf } from "./cluster/credentials-of";
 import { gpuExposure } from "./cluster/exposure";

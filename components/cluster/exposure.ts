@@ -1,6 +1,6 @@
 import * as command from "@pulumi/command";
 import type * as pulumi from "@pulumi/pulumi";
-import type { Credentials } from "../credentials";
+import type { Credentials } from "../credentials/credentials";
 import { stackMark } from "./stack-mark";
 import { clusterLimits, outlasting } from "../kubernetes/timeouts";
 import { runProgram } from "../machine/program-resource";

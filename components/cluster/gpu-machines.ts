@@ -1,12 +1,12 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { fromCheckedStack } from "../checked-arguments";
-import type { Credentials } from "../credentials";
+import type { Credentials } from "../credentials/credentials";
 import type { Stages } from "../kubernetes";
 import { GpuMachine, registerSchematics } from "../machine";
 import { bootstrapsCluster } from "../machine/bootstrap";
 import { insideOf } from "../machine/gpu-machine";
-import { secretOf } from "../machine/shared";
+import { secretOf } from "../credentials/made-once";
 import type { MachineReport } from "../machine/upgrade";
 import { upgradeStages } from "../recipe/machine/order";
 import type { MachineRecipe, Plan } from "../recipe/types";

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { Credentials } from "../credentials";
+import type { Credentials } from "../credentials/credentials";
 import { stackMark } from "./stack-mark";
 import { omniTaskOf } from "../machine/configuration";
 import type { PreflightTask } from "../machine/program/preflight/task";

@@ -1,6 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
-import { STAYS_CORDONED } from "../machine/program/upgrade/stays-cordoned";
+import { STAYS_CORDONED } from "../machine/program/task/upgrade";
 import { describeProgress, UpdateProgress } from "../recipe/effect/progress";
 
 /**

@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import type { Credentials } from "../credentials";
+import type { Credentials } from "../credentials/credentials";
 import { guarded } from "../kubernetes/guard";
 import { LookAgain } from "../kubernetes/look-again";
 import type { Plan } from "../recipe/types";

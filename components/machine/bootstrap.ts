@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
 import type { GpuMachineArgs } from "./args";
 import type { Configured } from "./configuration";
-import { clientOf } from "./shared";
+import { clientOf } from "../credentials/made-once";
 
 /** Limit of the bootstrap: the machine installs Talos, reboots and starts its services first, on servers with slow firmware too. */
 const LIMIT = "30m";

@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
-import { bundleOf, talosconfigOf } from "./credentials";
+import { bundleOf, talosconfigOf } from "../credentials/texts";
 
 /** Secrets of a cluster, in the notation of the files that `talosctl` writes; all secret. */
 export interface ClusterSecrets {

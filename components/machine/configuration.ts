@@ -4,10 +4,10 @@ import * as talos from "@pulumiverse/talos";
 import type { GpuMachineArgs, GpuMachineRecipe, MachineInputs } from "./args";
 import { contractOf } from "../recipe/machine/hostname";
 import { omniResources } from "../recipe/machine/omni";
-import { endpointFor } from "./credentials";
+import { endpointFor } from "../credentials/texts";
 import { runProgram } from "./program-resource";
 import type { AdoptTask, OmniTask } from "./program/task";
-import { clientOf, clusterSecretsOf, encryptionPatches } from "./shared";
+import { clientOf, clusterSecretsOf, encryptionPatches } from "../credentials/made-once";
 
 /** Limit of bringing a configuration onto a machine, which only stages it. */
 const LIMIT = "5m";

@@ -8,7 +8,7 @@ import { patchNode } from "./node";
 import { awaitOmni } from "./omni";
 import { recipeOf } from "./recipe";
 import { registerSchematic } from "./schematic";
-import { secretOf } from "./shared";
+import { secretOf } from "../credentials/made-once";
 import { type MachineReport, upgradeMachine } from "./upgrade";
 
 /**

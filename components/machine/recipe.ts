@@ -1,6 +1,6 @@
 import { isFromCheckedStack, noArguments, refuse } from "../checked-arguments";
 import { judge, type Judged } from "../recipe";
-import { credentialRules } from "../credentials";
+import { credentialRules } from "../credentials/credentials";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { ruleOf, type Rule } from "../recipe/rules";
 import { machineArgumentSchema } from "../recipe/stack/machine-arguments";

@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import { CLIENT_AHEAD } from "../../components/machine/program/upgrade/precheck";
+import { CLIENT_AHEAD } from "../../components/clients/talos/client-fits";
 
 /**
  * Which talosctl fits stacks of these Talos releases, as a semver range: as new as the newest, since it also makes the

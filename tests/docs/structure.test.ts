@@ -31,7 +31,14 @@ const imports = new Map([...modules].map((file) => [file, importsOf(file)]));
 /** Each list from the lowest: what stands earlier knows nothing of what stands later. */
 const floors = [
   ["sdk", "components", "stacks", "cli", "lab", "tests"],
-  ["components/recipe", "components/clients", "components/machine", "components/kubernetes", "components/workloads"],
+  [
+    "components/recipe",
+    "components/clients",
+    "components/credentials",
+    "components/machine",
+    "components/kubernetes",
+    "components/workloads",
+  ],
   ["components/recipe", "components/diagnosis", "cli"],
   ["components/recipe/facts", "components/recipe/checks"],
   ["lab/tools", "lab/cluster", "lab/run"],

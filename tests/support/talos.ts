@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { machineSecretsOf, talosClientOf } from "../../components/machine/credentials";
+import { machineSecretsOf, talosClientOf } from "../../components/credentials/texts";
 
 /** Content of credentials as `talosctl gen secrets` and `talosctl gen config` of v1.13.0 write them, made up: nothing of them opens anything. */
 

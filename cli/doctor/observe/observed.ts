@@ -12,7 +12,7 @@ import type {
   ObservedRelease,
   ObservedRuntimeClass,
 } from "../../../components/diagnosis/observations";
-import { UNTESTED } from "../../../components/machine/program/gate/untested";
+import { UNTESTED } from "../../../components/machine/program/task/gate";
 import type { Heard } from "./last-words";
 
 /** Kubernetes objects as a diagnosis sees them. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { giveUp } from "../../machine/program/preflight/volumes";
+import { ifDataMayGo } from "../../machine/program/preflight/task";
 import { type LiveObject, type ObjectKey, otherStack, type ReleaseRecord, titleOf } from "./live";
 
 /** What is done before an object is created: nothing; what a killed update left is taken away first; or the end. */
@@ -22,7 +22,7 @@ const reasons: Record<Keeper, string> = {
 
 const remedies: Record<Keeper, string> = {
   Namespace: "leave --replace out; ",
-  PersistentVolumeClaim: `put the storageClass back, and leave --replace out; ${giveUp}; `,
+  PersistentVolumeClaim: `put the storageClass back, and leave --replace out; ${ifDataMayGo}; `,
 };
 
 const nameOfBoth = "Pulumi would delete the old one by its name once the new one is there, and so the new one";
@@ -104,7 +104,7 @@ export function verdictOnMove(owned: readonly LiveObject[], to: ObjectKey): Verd
   return {
     refuse:
       `${titleOf(former)}: holds ${former.holds.filter(isData).join(", ")}, and would be deleted once ${titleOf(to)} is there; ` +
-      `volumes do not move to another namespace, so their data would be lost; put the namespace back; ${giveUp}`,
+      `volumes do not move to another namespace, so their data would be lost; put the namespace back; ${ifDataMayGo}`,
   };
 }
 

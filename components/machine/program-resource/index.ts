@@ -1,7 +1,7 @@
 import * as command from "@pulumi/command";
 import * as pulumi from "@pulumi/pulumi";
 import { programCommandHere } from "./command";
-import { secretOf } from "../shared";
+import { secretOf } from "../../credentials/made-once";
 
 /** One use of the machine program. */
 export interface ProgramUse {

@@ -16,7 +16,7 @@ import { dropTaints, ownTaints, taint, untaint } from "./kubernetes/taint";
 import type { Means } from "./means";
 import { applyToOmni, releaseFromOmni } from "./omni/apply";
 import { waitForOmni } from "./omni/wait";
-import { RealAskedCluster } from "./preflight/cluster";
+import { RealAskedCluster } from "../../clients/kubernetes/asked-cluster";
 import { placesOf } from "./preflight/places";
 import { preflight } from "./preflight/preflight";
 import { preflightResult, preflightTask } from "./preflight/task";

@@ -4,7 +4,7 @@ import {
   parseTable,
   parseVersion,
 } from "../../../components/clients/talos/talosctl-output";
-import { parseDriverVersion, parseModules } from "../../../components/machine/program/upgrade/verify";
+import { parseDriverVersion, parseModules } from "../../../components/clients/talos/driver";
 
 test("resources are objects one after the other, indented by four", () => {
   const one = { node: "10.0.0.1", metadata: { id: "v1alpha1" }, spec: "version: v1alpha1\n---\nkind: X\n" };

@@ -1,7 +1,7 @@
 import type { BatchV1Api, KubeConfig, V1Job, V1Node, V1Pod } from "@kubernetes/client-node";
 import { client } from "../../../clients/kubernetes/client";
 import { KubernetesApi } from "../../../clients/kubernetes/kubernetes-api";
-import { UNTESTED } from "./untested";
+import { UNTESTED } from "../task/gate";
 
 /** The cluster as the gate sees it. */
 export interface TestedCluster {

@@ -20,5 +20,5 @@ export function isCordonedByUs(node: NodeState | undefined): boolean {
  * Command by which somebody gives an update up. `kubectl uncordon` alone leaves the mark (it patches `spec.unschedulable` alone:
  * kubectl, pkg/drain/cordon.go), and a later cordon of somebody else would be taken for this program's.
  */
-export const giveUp = (node: string): string =>
+export const uncordonCommand = (node: string): string =>
   `kubectl uncordon ${node} && kubectl annotate node ${node} ${CORDONED_BY}-`;

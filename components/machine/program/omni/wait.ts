@@ -1,14 +1,15 @@
 import * as semver from "semver";
 import { customizationPath } from "../../../recipe/machine/containerd/containerd";
 import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
-import { BootGuard } from "../upgrade/boot-guard";
+import { BootGuard } from "../seen/boot-guard";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
 import { Failure } from "../../../clients/failure";
 import type { Machine } from "../../../clients/machine";
 import type { Omni, OmniImageState } from "../../../clients/omni/server";
 import { Phases, type Report } from "../progress";
 import type { OmniWaitTask, UpgradeResult } from "../task";
-import { driverProblems, loadedDriver } from "../upgrade/verify";
+import { loadedDriver } from "../../../clients/talos/driver";
+import { driverProblems } from "../seen/driver";
 
 /** What the wait looks with. */
 export interface OmniBench {

@@ -4,10 +4,10 @@ import { contractFault } from "../../../recipe/effect/contract-fault";
 import { foreignCredentials } from "../../../clients/certificates";
 import type { Machine } from "../../../clients/machine";
 import type { Report } from "../progress";
-import { checkImage } from "../upgrade/precheck";
-import type { AskedNode } from "./cluster";
+import { checkImage } from "../seen/image";
+import type { AskedNode } from "../../../clients/kubernetes/asked-cluster";
 import type { AskedMachine, PreflightResult } from "./task";
-import { anotherNode, oldName } from "./whose";
+import { anotherNode, oldName } from "../seen/same-cluster";
 
 /** Milliseconds for a machine to answer: its own update waits for one that is down, so it is not waited for here. */
 const ANSWER = 15_000;
@@ -37,7 +37,7 @@ export async function askMachines(
   const bootIds: [AskedMachine, string][] = [];
   const refused = new Set<string>();
   await someAtATime(changedMachines(machines, before), async (next) => {
-    const { machine, address, schematicId, gpu } = next;
+    const { machine, address, schematicId } = next;
     const ask = around.machineAt(address);
     try {
       const { found, bootId } = await waitFor(around.clock, {
@@ -48,7 +48,7 @@ export async function askMachines(
           const running = await ask.schematic();
           const ours = [schematicId, ...(before[machine]?.brought ?? [])];
           const brought = running !== undefined && ours.includes(running) ? running : undefined;
-          const found = await checkImage({ ...next, modules: gpu ? ["nvidia"] : [] }, ask, running, brought);
+          const found = await checkImage(next, ask, running, brought);
           found.push(...(await checkContract(next, ask)));
           return { done: { found, bootId: await ask.bootId() } };
         },

@@ -8,7 +8,7 @@ import { checkForOmni } from "../omni/check";
 import type { Omni } from "../../../clients/omni/server";
 import type { Report } from "../progress";
 import { askForChart } from "./chart";
-import type { AskedCluster, AskedNode } from "./cluster";
+import type { AskedCluster, AskedNode } from "../../../clients/kubernetes/asked-cluster";
 import { askForInstallers } from "./installers";
 import { takenAway } from "./handed-over";
 import { warnOfCordons } from "./left-cordoned";
@@ -18,7 +18,7 @@ import type { Places } from "./places";
 import type { PreflightAnswer, PreflightResult, PreflightTask } from "./task";
 import type { Web } from "./web";
 import { lostVolumes } from "./volumes";
-import { type MachineSide, ofOneCluster } from "./whose";
+import { type MachineSide, ofOneCluster } from "../seen/same-cluster";
 
 type Findings = Failure["findings"];
 

@@ -2,6 +2,9 @@ import * as z from "zod";
 import { parseDuration } from "../../../recipe/rules/duration";
 import { omniTask, upgradeTask } from "../task";
 
+/** How to go on where the data of a volume is not needed. */
+export const ifDataMayGo = "if you do not need the data, remove the workload from the stack for one update";
+
 /** A machine as far as something is asked about it before it is touched. */
 const askedMachine = upgradeTask
   .pick({ machine: true, address: true, schematicId: true, installerImage: true, image: true, drop: true })

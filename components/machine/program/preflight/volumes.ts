@@ -1,11 +1,8 @@
 import type { Failure } from "../../../clients/failure";
-import type { AskedCluster, BoundClaim } from "./cluster";
-import type { PreflightTask } from "./task";
+import type { AskedCluster, BoundClaim } from "../../../clients/kubernetes/asked-cluster";
+import { ifDataMayGo, type PreflightTask } from "./task";
 
 type Volume = PreflightTask["volumes"][number];
-
-/** What remains to who needs none of a volume's data. */
-export const giveUp = "if you do not need the data, remove the workload from the stack for one update";
 
 /**
  * Volumes that the update would make anew, and their data lost: neither the class of a claim changes (kubernetes,
@@ -34,7 +31,7 @@ function another({ field, name, namespace, storageClass }: Volume, { givenClass,
       givenClass ?? `that of the cluster, ${has}`
     }`,
     why: "Kubernetes does not change the class of a claim, so the claim would be deleted with its data, and made anew",
-    remedy: `${givenClass === undefined ? "leave storageClass out" : `write ${givenClass}`}; ${giveUp}`,
+    remedy: `${givenClass === undefined ? "leave storageClass out" : `write ${givenClass}`}; ${ifDataMayGo}`,
   };
 }
 
@@ -43,6 +40,6 @@ function moved({ field, namespace }: Volume, claim: BoundClaim) {
     field: `${field}.namespace`,
     problem: `is ${namespace}, and the workload's volume is in ${claim.namespace}`,
     why: `a volume does not move to another namespace, so claim ${claim.namespace}/${claim.name} would be deleted with its data`,
-    remedy: `write ${claim.namespace}; ${giveUp}`,
+    remedy: `write ${claim.namespace}; ${ifDataMayGo}`,
   };
 }

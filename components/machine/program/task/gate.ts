@@ -1,6 +1,9 @@
 import * as z from "zod";
 import { duration, pollSeconds } from "./parts";
 
+/** Annotation of a smoke test that was given up: why it could not run. The doctor reads it. */
+export const UNTESTED = "talos-gpu/untested";
+
 /** Task of `gate`. */
 export const gateTask = z.strictObject({
   /** Namespace of the smoke tests and of what exposes the GPUs. */

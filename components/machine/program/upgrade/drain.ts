@@ -4,7 +4,7 @@ import { CallError, Failure, isTransient } from "../../../clients/failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
 import type { Cluster, Machine, PodState } from "../../../clients/machine";
 import type { Report } from "../progress";
-import { bringsOf, CORDONED_BY, giveUp } from "../kubernetes/cordon-mark";
+import { bringsOf, CORDONED_BY, uncordonCommand } from "../kubernetes/cordon-mark";
 
 /** Milliseconds that volumes have to be detached once no pod is left: those of pods that stay, of a DaemonSet say, never are. */
 const DETACHING = 120_000;
@@ -93,7 +93,7 @@ export async function drain({ cluster, clock, node, brings, limit, poll, report 
     const why = `the machine was not upgraded and not rebooted${foreign === undefined ? "" : `; node ${node} is left cordoned`}`;
     const then = foreign
       ? "then run again; the node was already cordoned before this update"
-      : `then run again, or \`${giveUp(node)}\` to give up`;
+      : `then run again, or \`${uncordonCommand(node)}\` to give up`;
     const field = `machines.${node}`;
     if (!(error instanceof LimitReached) || left.length === 0) {
       const problem =

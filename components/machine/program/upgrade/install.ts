@@ -1,9 +1,9 @@
 import { formatDuration } from "../../../recipe/rules/duration";
-import type { BootGuard } from "./boot-guard";
+import type { BootGuard } from "../seen/boot-guard";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
 import { CallError, Failure, isTransient, lastLine } from "../../../clients/failure";
 import type { Cluster, Machine } from "../../../clients/machine";
-import type { AskedNode } from "../preflight/cluster";
+import type { AskedNode } from "../../../clients/kubernetes/asked-cluster";
 import type { Report } from "../progress";
 import { pullErrorOf } from "../../../clients/talos/console";
 import type { UpgradeTask } from "../task";

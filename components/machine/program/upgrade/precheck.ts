@@ -1,30 +1,19 @@
-import * as semver from "semver";
-import { minorsBetween, upgradePathFault } from "../../../recipe/effect/upgrade-path";
+import { upgradePathFault } from "../../../recipe/effect/upgrade-path";
 import type { Way } from "../../../recipe/effect/way";
-import { losses, type NextImage } from "../../../recipe/machine/losses";
-import { unheardArgs } from "../../../recipe/machine/unheard-args";
 import { formatDuration } from "../../../recipe/rules/duration";
-import type { BootGuard } from "./boot-guard";
+import type { BootGuard } from "../seen/boot-guard";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
 import { CallError, Failure, lastLine } from "../../../clients/failure";
 import type { Machine, MachineStatus } from "../../../clients/machine";
-import type { AskedNode } from "../preflight/cluster";
-import { anotherNode } from "../preflight/whose";
+import type { AskedNode } from "../../../clients/kubernetes/asked-cluster";
+import { checkClient } from "../../../clients/talos/client-fits";
+import { checkImage } from "../seen/image";
+import { anotherNode } from "../seen/same-cluster";
 import type { UpgradeTask } from "../task";
 import { checkControlPlanes } from "./control-planes";
 import type { Workbench } from "./install";
 import { type Observed, runsImage } from "./verify";
 import { isSameImage } from "./waiting-image";
-
-/**
- * How far talosctl's minor release may be from the machine's: older misses methods, much newer asks for ones that are not
- * there (talos#13581). Three ahead is what talosctl 1.13 is to Talos 1.10, whose API has every method that this program
- * calls: between them only etcd's downgrade was added, and `upgrade` falls back to the old method by itself
- * (talos v1.10.9 and v1.11.5 api/machine/machine.proto, v1.13.0 cmd/talosctl/cmd/talos/upgrade.go).
- */
-const CLIENT_BEHIND = 1;
-/** Minor releases that talosctl may be ahead of the machine. */
-export const CLIENT_AHEAD = 3;
 
 type Findings = ConstructorParameters<typeof Failure>[0];
 
@@ -92,69 +81,10 @@ function unlessInstalling({ installs }: Reaching["task"]): (error: unknown) => M
   };
 }
 
-/** Whether this talosctl can drive a machine of these releases. */
-export function checkClient(client: string, running: string, wanted: string): Findings {
-  const parsed = semver.parse(client);
-  if (parsed === null) {
-    return [
-      {
-        field: "talosctl",
-        problem: `its version ${JSON.stringify(client)} is not a release`,
-        why: "so the update cannot tell whether it works with the machine",
-        remedy: `install talosctl ${running}`,
-      },
-    ];
-  }
-  const ahead = minorsBetween(running, client);
-  const behind = minorsBetween(client, wanted);
-  if (ahead <= CLIENT_AHEAD && behind <= CLIENT_BEHIND) return [];
-  return [
-    {
-      field: "talosctl",
-      problem: `${client} does not fit a machine that goes from ${running} to ${wanted}`,
-      why:
-        ahead > CLIENT_AHEAD
-          ? "it calls methods that the machine does not have"
-          : "it lacks methods that the machine expects",
-      remedy: `install talosctl ${running}, or name another by TALOS_GPU_TALOSCTL`,
-    },
-  ];
-}
-
 /** Whether Talos supports going from one release to the other in one step. */
 function checkPath(machine: string, running: string, wanted: string): Findings {
   const fault = upgradePathFault(running, wanted);
   return fault === undefined ? [] : [{ field: `machines.${machine}.talosVersion`, ...fault }];
-}
-
-/**
- * What the machine would lose with the image of the stack, and which of its kernel arguments would have no effect. The former is asked
- * only of a machine that the stack takes over: where it runs the image that an earlier update brought, what is missing now was taken
- * out of the stack on purpose.
- *
- * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
- */
-export async function checkImage(
-  task: Pick<UpgradeTask, "machine" | "image" | "installerImage" | "drop" | "modules">,
-  machine: Machine,
-  running: string | undefined,
-  brought: string | undefined,
-): Promise<Findings> {
-  const { extensions, kernelArgs, overlay } = task.image;
-  const takenOver = running === undefined || running !== brought;
-  if (!takenOver && kernelArgs.length === 0) return [];
-  const next: NextImage = {
-    extensions,
-    kernelArgs,
-    ...(overlay === undefined ? {} : { overlay }),
-    installer: task.installerImage,
-    gpu: task.modules.length > 0,
-  };
-  const image = await machine.image();
-  return [
-    ...(takenOver ? losses(task.machine, image, next, task.drop) : []),
-    ...unheardArgs(task.machine, image, next),
-  ];
 }
 
 /** Refuses to install over an image that waits for its boot and is not the wanted one, and to reboot into it. */
@@ -210,7 +140,9 @@ export async function precheck(
     ...(await checkControlPlanes(task, bench, paused)),
     ...(await checkNode(task, bench, paused)),
     ...checkWaiting(task, waiting),
-    ...(runsImage(before, task) ? [] : await checkImage(task, bench.machine, before.schematicId, brought)),
+    ...(runsImage(before, task)
+      ? []
+      : await checkImage({ ...task, gpu: task.modules.length > 0 }, bench.machine, before.schematicId, brought)),
   ];
   if (task.drain && bench.cluster === undefined) {
     findings.push({

@@ -3,7 +3,9 @@ import { wayOf } from "../../../recipe/effect/way";
 import { formatDuration } from "../../../recipe/rules/duration";
 import { Phases } from "../progress";
 import type { UpgradeResult, UpgradeTask } from "../task";
-import { BootGuard } from "./boot-guard";
+import { loadedDriver } from "../../../clients/talos/driver";
+import { driverProblems } from "../seen/driver";
+import { BootGuard } from "../seen/boot-guard";
 import { drain, runsNothing, uncordon, type Draining } from "./drain";
 import { awaitCordonWord, earlierRun, type EarlierRun } from "./earlier";
 import { pull, reboot, type Workbench } from "./install";
@@ -12,17 +14,7 @@ import { applyLive } from "./live";
 import { limitsOf, patiently, patienceOf, type Asked } from "./patience";
 import { precheck, reach, type Compared } from "./precheck";
 import { apiOf, isSameImage, waitingImage } from "./waiting-image";
-import {
-  driverProblems,
-  imageFailure,
-  loadedDriver,
-  observe,
-  runsImage,
-  stillStaged,
-  unfollowedArgs,
-  verifyDriver,
-  type Observed,
-} from "./verify";
+import { imageFailure, observe, runsImage, stillStaged, unfollowedArgs, verifyDriver, type Observed } from "./verify";
 
 /** One run of the upgrade program on one machine: its phases, each with its limit. Every one looks at the machine first. */
 export class UpgradeRun {

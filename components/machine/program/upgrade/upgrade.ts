@@ -1,9 +1,9 @@
 import type { UpgradeResult, UpgradeTask } from "../task";
 import type { Workbench } from "./install";
-import { giveUp } from "../kubernetes/cordon-mark";
+import { uncordonCommand } from "../kubernetes/cordon-mark";
 import type { Compared } from "./precheck";
 import { UpgradeRun } from "./run";
-import { STAYS_CORDONED } from "./stays-cordoned";
+import { STAYS_CORDONED } from "../task/upgrade";
 
 /**
  * Brings the machine to the wanted image and configuration, with one reboot or none; a boot that is paused is ended by another one. May be killed at any moment and run
@@ -22,7 +22,7 @@ export async function upgrade(
     return await bring(run, bench, previous);
   } catch (error) {
     const { cordoned } = await run.earlier().catch(() => ({ cordoned: false }));
-    if (cordoned) bench.report(`node ${task.machine} ${STAYS_CORDONED}; \`${giveUp(task.machine)}\` gives up`);
+    if (cordoned) bench.report(`node ${task.machine} ${STAYS_CORDONED}; \`${uncordonCommand(task.machine)}\` gives up`);
     throw error;
   }
 }

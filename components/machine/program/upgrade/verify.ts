@@ -1,11 +1,12 @@
 import * as semver from "semver";
 import { words } from "../../../recipe/machine/losses";
 import { formatDuration } from "../../../recipe/rules/duration";
-import type { BootGuard } from "./boot-guard";
+import type { BootGuard } from "../seen/boot-guard";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
 import { Failure } from "../../../clients/failure";
 import { isStaged } from "../../../clients/talos/configuration-text";
 import type { Machine } from "../../../clients/machine";
+import { driverProblems } from "../seen/driver";
 import type { UpgradeTask } from "../task";
 
 /** What a machine runs. */
@@ -29,58 +30,6 @@ export async function observe(machine: Machine): Promise<Observed> {
 export function runsImage(observed: Observed, task: UpgradeTask): boolean {
   const runsRelease = semver.eq(observed.talosVersion, task.talosVersion);
   return runsRelease && observed.schematicId === task.schematicId;
-}
-
-/** Version of the loaded NVIDIA driver; undefined when none is loaded. */
-export async function loadedDriver(machine: Machine): Promise<string | undefined> {
-  return parseDriverVersion((await machine.read("/proc/driver/nvidia/version")) ?? "");
-}
-
-/** Reads the first line of `/proc/driver/nvidia/version`, of the open and of the proprietary modules. */
-export function parseDriverVersion(text: string): string | undefined {
-  return /Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)?)\b/.exec(text)?.[1];
-}
-
-/** Names of the modules that are loaded and live, from `/proc/modules`. */
-export function parseModules(text: string): Set<string> {
-  return new Set(
-    text
-      .split("\n")
-      .map((line) => line.split(" "))
-      .filter((fields) => fields[4] === "Live")
-      .map((fields) => fields[0]!),
-  );
-}
-
-/** What the driver lacks, in words; empty when modules, driver and extension services are as wanted. */
-export async function driverProblems(
-  machine: Machine,
-  task: Pick<UpgradeTask, "modules" | "driverVersion" | "extensionServices">,
-): Promise<string[]> {
-  const problems: string[] = [];
-  if (task.modules.length > 0) {
-    const loaded = parseModules((await machine.read("/proc/modules")) ?? "");
-    const missing = task.modules.filter((name) => !loaded.has(name.replaceAll("-", "_")));
-    if (missing.length > 0) problems.push(`kernel modules not loaded: ${missing.join(", ")}`);
-  }
-  if (task.driverVersion !== undefined) {
-    const driver = await loadedDriver(machine);
-    if (driver === undefined) problems.push("no NVIDIA driver is loaded");
-    else if (!isDriver(driver, task.driverVersion))
-      problems.push(`NVIDIA driver ${driver} is loaded, not ${task.driverVersion}`);
-  }
-  if (task.extensionServices.length > 0) {
-    const services = await machine.services();
-    for (const { name, state } of task.extensionServices) {
-      if (services[name] !== state) problems.push(`service ${name} is ${services[name] ?? "not there"}, not ${state}`);
-    }
-  }
-  return problems;
-}
-
-/** Whether a driver is the wanted one: the very version, or one of the branch where only that is known. */
-function isDriver(driver: string, wanted: string): boolean {
-  return driver === wanted || (/^\d+$/.test(wanted) && driver.startsWith(`${wanted}.`));
 }
 
 /** Kernel arguments of the stack that the kernel's command line does not follow. */

@@ -2,7 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
 import { readFile } from "node:fs/promises";
 import { MANAGER } from "../../../../components/clients/kubernetes/manager";
-import { isClassGiven } from "../../../../components/machine/program/preflight/cluster";
+import { isClassGiven } from "../../../../components/clients/kubernetes/asked-cluster";
 import type { LabEngine, RunResult } from "../../../../lab/engine";
 import { Cluster } from "../../../../lab/providers/kubernetes/cluster";
 import { openTestLab, type TestLab } from "../../engine/lab";

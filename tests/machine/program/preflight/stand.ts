@@ -1,6 +1,6 @@
 import { CallError, Failure } from "../../../../components/clients/failure";
 import { placesOf } from "../../../../components/machine/program/preflight/places";
-import type { AskedCluster, AskedNode, BoundClaim } from "../../../../components/machine/program/preflight/cluster";
+import type { AskedCluster, AskedNode, BoundClaim } from "../../../../components/clients/kubernetes/asked-cluster";
 import { preflight } from "../../../../components/machine/program/preflight/preflight";
 import {
   preflightResult,

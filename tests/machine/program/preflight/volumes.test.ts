@@ -1,4 +1,4 @@
-import type { BoundClaim } from "../../../../components/machine/program/preflight/cluster";
+import type { BoundClaim } from "../../../../components/clients/kubernetes/asked-cluster";
 import type { PreflightTask } from "../../../../components/machine/program/preflight/task";
 import { lostVolumes } from "../../../../components/machine/program/preflight/volumes";
 import { ask, type Stand } from "./stand";

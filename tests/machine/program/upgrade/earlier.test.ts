@@ -1,5 +1,5 @@
 import { CORDONED_BY } from "../../../../components/machine/program/kubernetes/cordon-mark";
-import { STAYS_CORDONED } from "../../../../components/machine/program/upgrade/stays-cordoned";
+import { STAYS_CORDONED } from "../../../../components/machine/program/task/upgrade";
 import { upgrade } from "../../../../components/machine/program/upgrade/upgrade";
 import { schematics, task } from "../fakes";
 import { failure, setup, STAGED } from "../setup";

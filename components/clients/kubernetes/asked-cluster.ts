@@ -1,7 +1,7 @@
 import type { KubeConfig, V1ManagedFieldsEntry } from "@kubernetes/client-node";
 import * as fs from "node:fs";
-import { KubernetesApi } from "../../../clients/kubernetes/kubernetes-api";
-import { MANAGER } from "../../../clients/kubernetes/manager";
+import { KubernetesApi } from "./kubernetes-api";
+import { MANAGER } from "./manager";
 
 /** A node, as far as it tells which machine it is. */
 export interface AskedNode {

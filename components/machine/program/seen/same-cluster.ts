@@ -1,6 +1,6 @@
 import { parseAllDocuments } from "yaml";
 import type { Failure } from "../../../clients/failure";
-import type { AskedNode } from "./cluster";
+import type { AskedNode } from "../../../clients/kubernetes/asked-cluster";
 
 /** What a machine shows of its cluster. */
 export interface MachineSide {

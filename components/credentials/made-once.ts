@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { encryptionPatchesOf, machineSecretsOf, talosClientOf } from "./credentials";
+import { encryptionPatchesOf, machineSecretsOf, talosClientOf } from "./texts";
 
 // What every machine of a cluster makes of the same credentials, made once: with a thousand machines the outputs
 // themselves, each of several promises, cost more than what is computed in them.

@@ -1,9 +1,9 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { credentialTexts } from "./machine/credentials";
-import { inputFindings } from "./recipe/checks/check-arguments";
-import { type Rule, serverUrl } from "./recipe/rules";
-import type { ClusterSpec } from "./recipe/stack/spec/index";
-import type { Finding } from "./recipe/types";
+import { credentialTexts } from "./texts";
+import { inputFindings } from "../recipe/checks/check-arguments";
+import { type Rule, serverUrl } from "../recipe/rules";
+import type { ClusterSpec } from "../recipe/stack/spec/index";
+import type { Finding } from "../recipe/types";
 
 /** What gives access to the machines and the cluster. Everything here is treated as secret. */
 export interface Credentials {

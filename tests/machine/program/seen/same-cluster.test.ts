@@ -1,5 +1,5 @@
-import { ofOneCluster } from "../../../../components/machine/program/preflight/whose";
-import { ask, certificate, node, strange } from "./stand";
+import { ofOneCluster } from "../../../../components/machine/program/seen/same-cluster";
+import { ask, certificate, node, strange } from "../preflight/stand";
 
 describe("talosconfig and kubeconfig", () => {
   const configuration = (ca: string): string =>

@@ -1,9 +1,4 @@
-import {
-  encryptionPatchesOf,
-  endpointFor,
-  machineSecretsOf,
-  talosClientOf,
-} from "../../components/machine/credentials";
+import { encryptionPatchesOf, endpointFor, machineSecretsOf, talosClientOf } from "../../components/credentials/texts";
 import { machineSecrets, talosconfig } from "../support/talos";
 
 test("a bundle of talosctl becomes what the provider takes", () => {

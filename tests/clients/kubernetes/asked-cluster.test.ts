@@ -1,4 +1,4 @@
-import { isClassGiven } from "../../../../components/machine/program/preflight/cluster";
+import { isClassGiven } from "../../../components/clients/kubernetes/asked-cluster";
 
 type Entry = [manager: string, operation: string, fields: object];
 

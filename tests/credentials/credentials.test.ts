@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
-import { credentialFindings } from "../components/credentials";
-import { type ConfigurationOwner } from "../components/recipe";
-import { oneMachine } from "./recipe/stacks";
-import { kubeconfig, machineSecrets, talosconfig } from "./support/talos";
+import { credentialFindings } from "../../components/credentials/credentials";
+import { type ConfigurationOwner } from "../../components/recipe";
+import { oneMachine } from "../recipe/stacks";
+import { kubeconfig, machineSecrets, talosconfig } from "../support/talos";
 
 const nothing = {
   talosconfig: undefined,

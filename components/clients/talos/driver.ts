@@ -1,0 +1,22 @@
+import type { Machine } from "../machine";
+
+/** Version of the loaded NVIDIA driver; undefined when none is loaded. */
+export async function loadedDriver(machine: Machine): Promise<string | undefined> {
+  return parseDriverVersion((await machine.read("/proc/driver/nvidia/version")) ?? "");
+}
+
+/** Reads the first line of `/proc/driver/nvidia/version`, of the open and of the proprietary modules. */
+export function parseDriverVersion(text: string): string | undefined {
+  return /Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)?)\b/.exec(text)?.[1];
+}
+
+/** Names of the modules that are loaded and live, from `/proc/modules`. */
+export function parseModules(text: string): Set<string> {
+  return new Set(
+    text
+      .split("\n")
+      .map((line) => line.split(" "))
+      .filter((fields) => fields[4] === "Live")
+      .map((fields) => fields[0]!),
+  );
+}

@@ -1,0 +1,35 @@
+import { losses, type NextImage } from "../../../recipe/machine/losses";
+import { unheardArgs } from "../../../recipe/machine/unheard-args";
+import type { Failure } from "../../../clients/failure";
+import type { Machine } from "../../../clients/machine";
+import type { UpgradeTask } from "../task";
+
+/**
+ * What the machine would lose with the image of the stack, and which of its kernel arguments would have no effect. The former is asked
+ * only of a machine that the stack takes over: where it runs the image that an earlier update brought, what is missing now was taken
+ * out of the stack on purpose.
+ *
+ * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
+ */
+export async function checkImage(
+  task: Pick<UpgradeTask, "machine" | "image" | "installerImage" | "drop"> & { gpu: boolean },
+  machine: Machine,
+  running: string | undefined,
+  brought: string | undefined,
+): Promise<Failure["findings"]> {
+  const { extensions, kernelArgs, overlay } = task.image;
+  const takenOver = running === undefined || running !== brought;
+  if (!takenOver && kernelArgs.length === 0) return [];
+  const next: NextImage = {
+    extensions,
+    kernelArgs,
+    ...(overlay === undefined ? {} : { overlay }),
+    installer: task.installerImage,
+    gpu: task.gpu,
+  };
+  const image = await machine.image();
+  return [
+    ...(takenOver ? losses(task.machine, image, next, task.drop) : []),
+    ...unheardArgs(task.machine, image, next),
+  ];
+}
