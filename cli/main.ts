@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { version } from "../components/package.json";
-import { endAll } from "./doctor/reach/children";
+import { endAll } from "./reach/children";
 import { helpOf, helpOfAll, parseOptions, UsageError } from "./options";
 import type { Output } from "./verb";
 import { verbs } from "./verbs";

@@ -8,7 +8,7 @@ import type { MachineReport } from "./machine/upgrade";
 import { behind, gpuStack, passed } from "./kubernetes";
 import { firstAsk } from "./cluster/preflight";
 import { InvalidStackError, judge } from "./recipe";
-import type { StackSpec } from "./recipe/stack/spec/index";
+import type { StackSpec } from "./recipe/spec/index";
 import type { Finding, Plan } from "./recipe/types";
 import { type MakingClass, withClassThere } from "./found/runtime-class-there";
 import { refusal } from "./refusal";

@@ -18,7 +18,7 @@ export { GpuPod, type GpuPodArgs } from "./workloads/gpu-pod";
 export { LiteLlm, type LiteLlmArgs } from "./workloads/litellm";
 export { Ollama, type OllamaArgs } from "./workloads/ollama";
 export { Vllm, type VllmArgs } from "./workloads/vllm";
-export type * from "./recipe/stack/spec/index";
+export type * from "./recipe/spec/index";
 // Lists of words, of which the type alone is public: by a star alone, tools take them for values that are missing.
 export type {
   ConfigurationOwner,
@@ -29,4 +29,4 @@ export type {
   MigStrategy,
   ModelPull,
   ModuleFlavour,
-} from "./recipe/stack/spec/index";
+} from "./recipe/spec/index";

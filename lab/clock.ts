@@ -1,4 +1,4 @@
-import type { TimeoutsSpec } from "../components/recipe/stack/spec/index";
+import type { TimeoutsSpec } from "../components/recipe/spec/index";
 
 /** Lab seconds per second where nobody says how many: the programs of a real node take the time that they take. */
 export const usualTimeScale = { emulated: 80, real: 60 };

@@ -3,7 +3,7 @@ import type { ClusterSpec, GpuSpec, MachineSpec } from "../../components/recipe/
 import { branchedName, nvidiaExtension } from "../../components/recipe/facts/extension";
 import { isMapping } from "../../components/recipe/mapping";
 import { readOutside } from "../../components/recipe/outside/index";
-import { talosDocuments, valueOfDocument } from "../../components/recipe/machine/talos-schema/yaml";
+import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { customizationPath, readSchematic } from "../../components/recipe/index";
 import { lineOfText, type Piece } from "./lines";
 import { unnamed, exposure } from "../import/convert";

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { releaseInTables, knownMinors } from "../../components/recipe/facts/talos-release";
-import { talosDocuments } from "../../components/recipe/machine/talos-schema/yaml";
+import { talosDocuments } from "../../components/recipe/rules/yaml";
 import { type Verb, valueOf } from "../verb";
 import { formats } from "./formats";
 import { judgeSubjects } from "./judge-files";

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { editorLine } from "../editor-line";
-import { lookAtCluster, reachOptions } from "../reach-options";
+import { lookAtCluster, reachOptions } from "../reach/options";
 import { type Verb, valueOf } from "../verb";
 import { look } from "./look";
 import { renderDiscovered } from "./render";

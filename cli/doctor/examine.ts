@@ -2,15 +2,10 @@ import { differences } from "../../components/diagnosis/unlike/index";
 import { systemOf } from "../../components/diagnosis/rules/system";
 import { diagnose } from "../../components/diagnosis";
 import { type Plan } from "../../components/recipe/index";
-import { observe, type Access } from "./observe/observe";
+import type { Looking } from "../reach/access";
+import { observe } from "./observe/observe";
 import { foreignCluster, remarks } from "./remarks";
 import { type DoctorReport, reportOf } from "./report";
-
-/** How a cluster is looked at, and what is said of that beforehand. */
-export interface Looking extends Access {
-  /** What is not looked at, and why. */
-  leftOut: string[];
-}
 
 /**
  * Looks at a cluster: first what is unlike the plan, then what is known to cause such a thing.

@@ -1,6 +1,6 @@
 import { type Verb, valueOf } from "../verb";
 import { planOfStack } from "../stack";
-import { lookAtCluster, reachOptions } from "../reach-options";
+import { lookAtCluster, reachOptions } from "../reach/options";
 import { examine } from "./examine";
 import { renderReport } from "./report";
 

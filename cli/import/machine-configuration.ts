@@ -1,7 +1,7 @@
 import * as path from "node:path";
 import { stringify } from "yaml";
 import { isMapping } from "../../components/recipe/mapping";
-import { talosDocuments, valueOfDocument } from "../../components/recipe/machine/talos-schema/yaml";
+import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { plainText } from "./patch";
 import type { TalconfigNode } from "./talconfig";
 

@@ -1,6 +1,6 @@
 import { isMapping } from "../../components/recipe/mapping";
 import { customizationPath, type KernelModule } from "../../components/recipe/index";
-import { talosDocuments, valueOfDocument } from "../../components/recipe/machine/talos-schema/yaml";
+import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import type { Note } from "./note";
 import { isEncrypted } from "./substitute";
 

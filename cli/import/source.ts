@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { isMapping } from "../../components/recipe/mapping";
-import { talosDocuments, valueOfDocument } from "../../components/recipe/machine/talos-schema/yaml";
+import { talosDocuments, valueOfDocument } from "../../components/recipe/rules/yaml";
 import { type ReadMachine, machinesOf } from "./machine-configuration";
 import type { Note } from "./note";
 import { environmentFiles, substitute, variablesOf } from "./substitute";

@@ -17,7 +17,7 @@ export interface Field {
   causes?: string;
 }
 
-const specFolder = path.join(repository, "components/recipe/stack/spec");
+const specFolder = path.join(repository, "components/recipe/spec");
 
 /**
  * Every field of a stack, in the order of its types, each followed by its own fields. Read by the TypeScript compiler, which

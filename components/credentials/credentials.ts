@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { credentialTexts } from "./texts";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { type Rule, serverUrl } from "../recipe/rules";
-import type { ClusterSpec } from "../recipe/stack/spec/index";
+import type { ClusterSpec } from "../recipe/spec/index";
 import type { Finding } from "../recipe/types";
 
 /** What gives access to the machines and the cluster. Everything here is treated as secret. */

@@ -2,7 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { isMapping } from "../recipe/mapping";
 import { readExternal } from "../recipe/outside/external";
-import { ExternalKind } from "../recipe/stack/spec/index";
+import { ExternalKind } from "../recipe/spec/index";
 
 /** What of a stack names files of something outside. */
 export interface NamingFiles {

@@ -1,7 +1,7 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { gpuDashboard } from "../recipe/kubernetes/dashboard";
-import type { MonitoringSpec } from "../recipe/stack/spec/index";
+import type { MonitoringSpec } from "../recipe/spec/index";
 import { daemonLabel } from "../recipe/machine/daemon-labels";
 import type { KubernetesRecipe } from "../recipe/types";
 import { allAtOnce, classOf, labels, podTolerations } from "./pods";

@@ -1,5 +1,5 @@
 import { parseDuration } from "../recipe/rules/duration";
-import type { TimeoutsSpec } from "../recipe/stack/spec/index";
+import type { TimeoutsSpec } from "../recipe/spec/index";
 
 /** Limits of the waits in the cluster, in seconds. */
 export interface ClusterLimits {

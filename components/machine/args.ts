@@ -9,7 +9,7 @@ import type {
   SharingSpec,
   TimeoutsSpec,
   UpgradeSpec,
-} from "../recipe/stack/spec/index";
+} from "../recipe/spec/index";
 
 /** A kernel module that the machine must have loaded. */
 export interface MachineKernelModule {

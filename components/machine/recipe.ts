@@ -5,7 +5,7 @@ import { inputFindings } from "../recipe/checks/check-arguments";
 import { ruleOf, type Rule } from "../recipe/rules";
 import { machineArgumentSchema } from "../recipe/stack/machine-arguments";
 import { readAs } from "../recipe/stack/parse";
-import type { ClusterSpec, MachineSpec } from "../recipe/stack/spec/index";
+import type { ClusterSpec, MachineSpec } from "../recipe/spec/index";
 import type { Finding } from "../recipe/types";
 import type { GpuMachineArgs, GpuMachineRecipe } from "./args";
 import { isMapping } from "../recipe/mapping";

@@ -1,6 +1,6 @@
 import { isForwardCompatible, newerCuda } from "./facts/cuda";
 import type { MachineFacts } from "./facts/machine-facts";
-import type { ClusterSpec } from "./stack/spec/index";
+import type { ClusterSpec } from "./spec/index";
 import { gpuRequests } from "./stack/workloads";
 
 /** Images whose CUDA is newer than a driver, where NVIDIA's forward compatibility may run them all the same. */

@@ -2,7 +2,7 @@
  * The recipe: what is right for a Talos release, its GPUs and a mode, and everything that is wrong with a stack. Pure
  * functions over plain data; nothing here knows Pulumi or contacts anything.
  */
-export * from "./stack/spec/index";
+export * from "./spec/index";
 export * from "./types";
 export { parseSpec } from "./stack/parse";
 export { planCluster } from "./plan";

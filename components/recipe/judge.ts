@@ -2,7 +2,7 @@ import { checkCluster } from "./checks/check-cluster";
 import { isWithin } from "./machine/apart";
 import { eraOf } from "./facts/talos-release";
 import { planBasis } from "./plan";
-import type { ClusterSpec } from "./stack/spec/index";
+import type { ClusterSpec } from "./spec/index";
 import { readSpec } from "./stack/parse";
 import { findingsOfDefaults, findingsOfPools } from "./stack/pools";
 import type { Finding, Plan } from "./types";

@@ -1,4 +1,4 @@
-import type { ClusterSpec } from "./stack/spec/index";
+import type { ClusterSpec } from "./spec/index";
 import { namespacesMade, plannedVolumes } from "./stack/workloads/index";
 
 /** Volumes in a namespace that another workload of the stack makes: whoever takes that workload out deletes the namespace with all in it. */

@@ -3,14 +3,14 @@ import { chartNotes } from "./chart-notes";
 import { cudaNotes } from "./cuda-notes";
 import { externalNote, externalNotes } from "./external-notes";
 import { mayHaveMig, migOf, powerRangeOf } from "./facts/card";
-import { sharingOf } from "./facts/own-sharing";
+import { sharingOf } from "./machine/own-sharing";
 import { canSplit } from "./facts/sharing";
 import type { MachineFacts } from "./facts/machine-facts";
 import { eraOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";
 import { migManagerRelease } from "./kubernetes/mig-manager";
 import { namespaceNotes } from "./namespace-notes";
-import type { ClusterSpec } from "./stack/spec/index";
+import type { ClusterSpec } from "./spec/index";
 
 /** What was assumed, or should be known before going on: one sentence each. The first release is the stack's. */
 export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], facts: MachineFacts[]): string[] {

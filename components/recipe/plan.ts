@@ -7,7 +7,7 @@ import { notesOf } from "./notes";
 import { factsOf, seenBy } from "./machine/apart";
 import { inUpgradeOrder, upgradeWindows } from "./machine/order";
 import { eraOf, findRelease, type Release } from "./facts/talos-release";
-import type { ClusterSpec, MachineSpec } from "./stack/spec/index";
+import type { ClusterSpec, MachineSpec } from "./spec/index";
 import type { MachineRecipe, Mode, Plan } from "./types";
 import { canonical } from "./stack/plain-data";
 import { readPatch, type UserPatch } from "./machine/user-patches";

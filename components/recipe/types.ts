@@ -1,4 +1,4 @@
-import type { ClusterSpec, MachineRole, ConfigurationOwner, ImagesSpec } from "./stack/spec/index";
+import type { ClusterSpec, MachineRole, ConfigurationOwner, ImagesSpec } from "./spec/index";
 
 /**
  * Where NVIDIA's libraries are. `legacy`: Talos ≤ 1.12, under a glibc prefix. `cdi`: Talos ≥ 1.13, standard layout and a CDI

@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
 import { classNamed, gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
 import { comfyUiImage } from "../recipe/facts/cuda";
-import { type ComfyUiSpec } from "../recipe/stack/spec/index";
+import { type ComfyUiSpec } from "../recipe/spec/index";
 import { comfyui as kind } from "../recipe/stack/workloads/comfyui";
 import { accessRules, type GpuAccess, registeredWith } from "./gpu-access";
 import { patient } from "./server";

@@ -12,7 +12,7 @@ import {
   unprivileged,
 } from "../kubernetes/pods";
 import { outlasting } from "../kubernetes/timeouts";
-import { type GpuPodSpec } from "../recipe/stack/spec/index";
+import { type GpuPodSpec } from "../recipe/spec/index";
 import { accessRules, type GpuAccess, registeredWith } from "./gpu-access";
 
 /** Arguments of a pod with GPUs. */

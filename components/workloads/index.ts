@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { fromCheckedStack } from "../checked-arguments";
 import { clusterLimits } from "../kubernetes/timeouts";
 import { workloadResource } from "../recipe/facts/sharing";
-import { type GpuPodSpec, type WorkloadsSpec } from "../recipe/stack/spec/index";
+import { type GpuPodSpec, type WorkloadsSpec } from "../recipe/spec/index";
 import { type WorkloadKind } from "../recipe/stack/workloads";
 import { type Plan } from "../recipe/types";
 import { ComfyUi } from "./comfyui";

@@ -5,7 +5,7 @@ import { otherServer } from "../recipe/rules";
 import { stringify } from "yaml";
 import { labels, podTolerations, unprivileged } from "../kubernetes/pods";
 import { workloadImages } from "../recipe/facts/data/images";
-import { type LiteLlmSpec } from "../recipe/stack/spec/index";
+import { type LiteLlmSpec } from "../recipe/spec/index";
 import { litellm as kind } from "../recipe/stack/workloads/litellm";
 import { shortHash } from "../recipe/short-hash";
 import type { GpuToleration } from "../kubernetes/toleration";

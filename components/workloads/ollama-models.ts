@@ -4,7 +4,7 @@ import { anewUnlessDone, labels, namedByPulumi, podTolerations, unprivileged } f
 import { outlasting } from "../kubernetes/timeouts";
 import type { GpuToleration } from "../kubernetes/toleration";
 import { workloadImages } from "../recipe/facts/data/images";
-import { type OllamaSpec } from "../recipe/stack/spec/index";
+import { type OllamaSpec } from "../recipe/spec/index";
 
 /** Pulls the model unless the server lists it: `/api/tags` names every model as `fullName` does. */
 const pull = `

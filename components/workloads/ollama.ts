@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
 import { classNamed, gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
 import { workloadImages } from "../recipe/facts/data/images";
-import { type OllamaSpec } from "../recipe/stack/spec/index";
+import { type OllamaSpec } from "../recipe/spec/index";
 import { ollama as kind } from "../recipe/stack/workloads/ollama";
 import { accessRules, type GpuAccess, registeredWith } from "./gpu-access";
 import { ollamaModels, pullHook } from "./ollama-models";

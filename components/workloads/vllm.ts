@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
 import { classNamed, gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
 import { vllmImage } from "../recipe/facts/cuda";
-import { type VllmSpec } from "../recipe/stack/spec/index";
+import { type VllmSpec } from "../recipe/spec/index";
 import { vllm as kind } from "../recipe/stack/workloads/vllm";
 import { vllmSplit } from "../recipe/facts/vllm";
 import { accessRules, type GpuAccess, registeredWith } from "./gpu-access";

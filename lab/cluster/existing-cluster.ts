@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import * as semver from "semver";
 import { parse, stringify } from "yaml";
 import { findRelease } from "../../components/recipe";
-import type { ClusterSpec, MachineSpec } from "../../components/recipe/stack/spec/index";
+import type { ClusterSpec, MachineSpec } from "../../components/recipe/spec/index";
 import { keptSecrets } from "./kept-secrets";
 
 const run = promisify(execFile);

@@ -1,5 +1,5 @@
 import type * as k8s from "@kubernetes/client-node";
-import type { KubernetesApi } from "../reach/kubernetes-api";
+import type { KubernetesApi } from "../../reach/kubernetes-api";
 
 /** A container whose log must be asked. */
 export interface Silent {

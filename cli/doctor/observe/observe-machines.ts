@@ -9,23 +9,8 @@ import { Talosctl } from "../../../components/clients/talos/talosctl";
 import { parseDriverVersion, parseModules } from "../../../components/clients/talos/driver";
 import { customizationPath } from "../../../components/recipe/machine/containerd/containerd";
 import type { ObservedMachine } from "../../../components/diagnosis/observations";
-import { endGroup, startGroup } from "../reach/children";
-
-/** How to look at the machines of a cluster. */
-export interface MachineAccess {
-  /** Program, by name or path. */
-  talosctl: string;
-  /** Path of the talosconfig. */
-  talosconfig: string;
-  /** Values of it that no message may hold. */
-  secrets: readonly string[];
-  /** Milliseconds to wait for a machine that does not answer, or ceases to: it may be rebooting. Default 0. */
-  patience?: number;
-  /** Milliseconds for all of it; machines that are not reached within it are named. Default: no limit of its own. */
-  limit?: number;
-  /** What is wrong with the talosconfig anyway, told in place of how machines refuse it. */
-  problem?: string;
-}
+import type { MachineAccess } from "../../reach/access";
+import { endGroup, startGroup } from "../../reach/children";
 
 /** What was seen of the machines, and what was not, one sentence each. */
 export interface SeenMachines {

@@ -1,16 +1,10 @@
 import type { KubeConfig } from "@kubernetes/client-node";
-import { kubernetesApi } from "../reach/kubernetes-api";
+import { kubernetesApi } from "../../reach/kubernetes-api";
 import { observeCluster, type SeenCluster } from "./observe-cluster";
 import type { Seen } from "./seen";
-import { observeMachines, type MachineAccess } from "./observe-machines";
-import { reachOf } from "../reach/reach";
-
-/** How to look at a cluster. */
-export interface Access {
-  kubeconfig: KubeConfig;
-  /** How to look at its machines; undefined leaves them out. */
-  machines?: MachineAccess;
-}
+import { observeMachines } from "./observe-machines";
+import type { Access } from "../../reach/access";
+import { reachOf } from "../../reach/reach";
 
 /** Milliseconds for all of it, where nobody says otherwise. */
 const WITHIN = 55_000;

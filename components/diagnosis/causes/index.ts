@@ -1,5 +1,5 @@
 import type { Observations } from "../observations";
-import { type Evidence, matching } from "../rules/evidence";
+import { type Evidence, matching } from "../evidence";
 import { type Cause, type CauseId, causeIds } from "./cause";
 
 export { type Cause, type CauseId, causeIds } from "./cause";

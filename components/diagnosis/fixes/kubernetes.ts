@@ -1,6 +1,6 @@
 import { needsMarkers } from "../../recipe/kubernetes/markers";
 import { migManagerRelease } from "../../recipe/kubernetes/mig-manager";
-import type { ClusterSpec } from "../../recipe/stack/spec/index";
+import type { ClusterSpec } from "../../recipe/spec/index";
 import { taintsOf } from "../../recipe/machine/taints";
 import type { NodeTaint } from "../../recipe/types";
 import { type Fixes, hasGpu } from "./fix";

@@ -1,4 +1,4 @@
-import { matching } from "./evidence";
+import { matching } from "../evidence";
 import type { Rule } from "./rule";
 
 /** The plugin itself runs by the nvidia runtime: its pod can fail like a workload's, before any marker matters. */

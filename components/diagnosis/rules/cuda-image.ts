@@ -1,4 +1,4 @@
-import { matching } from "./evidence";
+import { matching } from "../evidence";
 import type { Rule } from "./rule";
 
 /** The CUDA runtime's words, and those of nvidia-container-cli for images that carry NVIDIA_REQUIRE_CUDA. */

@@ -1,5 +1,5 @@
 import type { Observations } from "../observations";
-import { type Evidence, matching } from "./evidence";
+import { type Evidence, matching } from "../evidence";
 import type { Rule } from "./rule";
 import type { System } from "./system";
 

@@ -1,5 +1,5 @@
 import type { Observations } from "../observations";
-import { type Evidence, matching } from "./evidence";
+import { type Evidence, matching } from "../evidence";
 import type { Rule } from "./rule";
 
 /** No container of the nvidia runtime starts. */

@@ -15,7 +15,7 @@ import { nodeSelector } from "./node-selector";
 import { operatorValidatorLabel } from "./operator-validator-label";
 import { perMachinePatch } from "./per-machine-patch";
 import { privilegedNamespace } from "./privileged-namespace";
-import { type Evidence, followsFrom, lineOf } from "./evidence";
+import { type Evidence, followsFrom, lineOf } from "../evidence";
 import type { Rule } from "./rule";
 import { runtimeClass } from "./runtime-class";
 import { schematic } from "./schematic";

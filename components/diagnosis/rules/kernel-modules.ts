@@ -1,6 +1,6 @@
 import { nvidiaExtension } from "../../recipe/facts/extension";
 import type { Observations } from "../observations";
-import type { Evidence } from "./evidence";
+import type { Evidence } from "../evidence";
 import type { Rule } from "./rule";
 import type { System } from "./system";
 

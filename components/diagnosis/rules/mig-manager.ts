@@ -1,5 +1,5 @@
 import type { Observations, ObservedNode } from "../observations";
-import type { Evidence } from "./evidence";
+import type { Evidence } from "../evidence";
 import type { Rule } from "./rule";
 import type { System } from "./system";
 

@@ -1,4 +1,4 @@
-import { matching } from "./evidence";
+import { matching } from "../evidence";
 import type { Rule } from "./rule";
 
 /**

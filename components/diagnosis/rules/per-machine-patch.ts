@@ -1,7 +1,7 @@
 import { customizationPath } from "../../recipe/machine/containerd/containerd";
 import { fixIds } from "../fix-ids";
 import type { Observations } from "../observations";
-import type { Evidence } from "./evidence";
+import type { Evidence } from "../evidence";
 import type { Rule } from "./rule";
 
 /** A machine that does not boot to its end is a node without anything: whatever else is seen only follows from that. */

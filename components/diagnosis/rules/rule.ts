@@ -1,6 +1,6 @@
 import type { FixId } from "../fix-ids";
 import type { Observations } from "../observations";
-import type { Evidence } from "./evidence";
+import type { Evidence } from "../evidence";
 import type { System } from "./system";
 
 /** Finds what was seen that speaks for a missing fix, empty when nothing does. */

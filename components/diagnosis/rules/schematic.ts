@@ -1,5 +1,5 @@
 import type { Observations } from "../observations";
-import type { Evidence } from "./evidence";
+import type { Evidence } from "../evidence";
 import type { Rule } from "./rule";
 import { showsGpu, type System } from "./system";
 

@@ -1,7 +1,7 @@
 import type { Observations } from "../observations";
 import { describeTaint, taintsOf } from "../../recipe/machine/taints";
 import type { NodeTaint, Plan } from "../../recipe/types";
-import { type Evidence, matching } from "./evidence";
+import { type Evidence, matching } from "../evidence";
 import type { Rule } from "./rule";
 import type { System } from "./system";
 

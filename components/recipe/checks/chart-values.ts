@@ -1,6 +1,6 @@
 import { hintOf, judgeValues, pathsNear, type ChartName } from "../facts/chart";
 import type { Check, Complaint } from "./check";
-import { didYouMean } from "../stack/suggest";
+import { didYouMean } from "../rules/suggest";
 import { ownValuesOf } from "../outside/external";
 import { wrongWords } from "./chart-words";
 

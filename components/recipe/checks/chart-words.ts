@@ -1,7 +1,7 @@
 import { isMapping } from "../mapping";
 import { absolutePath } from "../rules";
 import { valueAt } from "../machine/user-patches";
-import type { ClusterSpec } from "../stack/spec/index";
+import type { ClusterSpec } from "../spec/index";
 import type { Complaint } from "./check";
 
 /** What a value of a chart may be. */

@@ -5,7 +5,7 @@ import { machineRelease } from "./machine-release";
 import { externalOf, ownValuesOf, type External } from "../outside/external";
 import { planBasis, type PlanBasis } from "../plan";
 import { groupsApart, isWithin } from "../machine/apart";
-import type { ClusterSpec } from "../stack/spec/index";
+import type { ClusterSpec } from "../spec/index";
 import type { Finding } from "../types";
 
 /**

@@ -1,7 +1,7 @@
 import type { PlanBasis } from "../plan";
 import { asRelease } from "../outside/external";
 import type { MachineFacts } from "../facts/machine-facts";
-import type { ClusterSpec } from "../stack/spec/index";
+import type { ClusterSpec } from "../spec/index";
 import type { Finding, MachineRecipe } from "../types";
 import type { UserPatch } from "../machine/user-patches";
 

@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import type { Check, CheckContext, Complaint } from "./check";
-import { didYouMean } from "../stack/suggest";
+import { didYouMean } from "../rules/suggest";
 import { valueAt } from "../machine/user-patches";
 import { envOf } from "../kubernetes/values";
 

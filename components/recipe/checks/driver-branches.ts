@@ -1,7 +1,7 @@
 import type { Check, CheckedMachine, Complaint } from "./check";
 import { nvidiaExtension } from "../facts/extension";
 import { seenBy } from "../machine/apart";
-import type { ClusterSpec } from "../stack/spec/index";
+import type { ClusterSpec } from "../spec/index";
 
 /** Kernel modules and container toolkit are of one branch. */
 export const driverBranches: Check = {

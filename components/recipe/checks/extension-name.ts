@@ -2,7 +2,7 @@ import type { Check } from "./check";
 import { soundsLikeNvidia, unsuffixedNames } from "../facts/extension";
 import { extensionsOf, minorsWith } from "../facts/talos-release";
 import { shown } from "../rules";
-import { closest } from "../stack/suggest";
+import { closest } from "../rules/suggest";
 
 const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 

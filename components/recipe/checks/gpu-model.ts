@@ -1,7 +1,7 @@
 import { knownModels } from "../facts/card";
 import type { Check, Complaint } from "./check";
-import { GpuArchitecture } from "../stack/spec/index";
-import { closestOnes } from "../stack/suggest";
+import { GpuArchitecture } from "../spec/index";
+import { closestOnes } from "../rules/suggest";
 
 /** A card is one that is known, or that the stack describes. */
 export const gpuModel: Check = {

@@ -1,7 +1,7 @@
 import type { Check, Complaint } from "./check";
 import { gpuRequests } from "../stack/workloads";
 import { mayMatch, offers, resourceOf } from "./placement";
-import { didYouMean } from "../stack/suggest";
+import { didYouMean } from "../rules/suggest";
 
 /** Each request fits onto one machine. */
 export const gpuRequestsFit: Check = {

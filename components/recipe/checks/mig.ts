@@ -2,7 +2,7 @@ import { mayHaveMig, migOf } from "../facts/card";
 import type { Check, Complaint } from "./check";
 import { canSplit, instancesOf, profileName, splits } from "../facts/sharing";
 import { migProfile } from "../rules";
-import { didYouMean } from "../stack/suggest";
+import { didYouMean } from "../rules/suggest";
 import { compareDotted } from "../facts/version";
 import type { MigGeometry } from "../facts/data/mig";
 import { valueAt } from "../machine/user-patches";

@@ -1,5 +1,5 @@
 import type { Check, Complaint } from "./check";
-import { didYouMean } from "../stack/suggest";
+import { didYouMean } from "../rules/suggest";
 
 /** Parameters are those of modules that this package declares. */
 export const moduleParameters: Check = {

@@ -1,6 +1,6 @@
 import { isMapping } from "../mapping";
 import { shown } from "../rules";
-import { closest, didYouMean } from "../stack/suggest";
+import { closest, didYouMean } from "../rules/suggest";
 
 /** What is wrong with a value, and where in it. */
 export type Flaw = [path: string, problem: string, remedy: string];

@@ -1,6 +1,6 @@
 import { isMapping } from "../mapping";
 import { valueAt } from "../machine/user-patches";
-import { valueOfDocument } from "../machine/talos-schema/yaml";
+import { valueOfDocument } from "../rules/yaml";
 import { allPatches, type Check } from "./check";
 
 /** What only a control plane may have, and whether a document has it. */

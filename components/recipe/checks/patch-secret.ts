@@ -1,7 +1,7 @@
 import { allPatches, type Check } from "./check";
 import { parseToml } from "../machine/containerd/containerd";
 import { secretsIn } from "../machine/secrets";
-import { valueOfDocument } from "../machine/talos-schema/yaml";
+import { valueOfDocument } from "../rules/yaml";
 import { isMapping } from "../mapping";
 
 const why = "patches are kept in plain text, in the stack file and in Pulumi's state";

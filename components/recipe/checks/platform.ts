@@ -1,6 +1,6 @@
 import type { Check } from "./check";
 import { platforms } from "../facts/data/platforms";
-import { didYouMean } from "../stack/suggest";
+import { didYouMean } from "../rules/suggest";
 
 /** A platform is one of the Image Factory. */
 export const platform: Check = {

@@ -3,7 +3,7 @@ import { isMapping } from "../mapping";
 import { asText, valueAt } from "../machine/user-patches";
 import type { Check, Complaint } from "./check";
 import { shapeFlaws } from "./object-shapes";
-import { pluginConfigPlaces } from "../facts/own-sharing";
+import { pluginConfigPlaces } from "../machine/own-sharing";
 import { pluginConfiguration } from "./plugin-shape";
 
 /** The device plugin's own configuration is one that it reads. */

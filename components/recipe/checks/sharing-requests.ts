@@ -1,5 +1,5 @@
 import type { Check } from "./check";
-import { sharingOf } from "../facts/own-sharing";
+import { sharingOf } from "../machine/own-sharing";
 import { gpuRequests } from "../stack/workloads";
 
 /** A pod requests one slice of a shared card. */

@@ -1,6 +1,6 @@
 import type { Check, Complaint } from "./check";
 import { shown } from "../rules";
-import { didYouMean } from "../stack/suggest";
+import { didYouMean } from "../rules/suggest";
 
 /** Machines that go ahead are workers with a GPU. */
 export const upgradeFirst: Check = {

@@ -1,7 +1,7 @@
 import { contractOf } from "../machine/hostname";
 import { readSchematic } from "../machine/schematic";
 import { formatDuration, durationValue } from "../rules/duration";
-import type { ClusterSpec, MachineSpec, TimeoutsSpec } from "../stack/spec/index";
+import type { ClusterSpec, MachineSpec, TimeoutsSpec } from "../spec/index";
 import { parseTalosVersion } from "../facts/version";
 import type { MachineRecipe } from "../types";
 import { partHashes } from "./parts";

@@ -2,7 +2,7 @@ import { architectures, openModulesOnAllCards, type Architecture } from "./data/
 import type { Card } from "./data/cards";
 import { lastCudaOfMajor } from "./data/cuda";
 import { migGeometries, type MigGeometry } from "./data/mig";
-import type { ModuleFlavour } from "../stack/spec/index";
+import type { ModuleFlavour } from "../spec/index";
 import { compareDotted, majorOf } from "./version";
 
 export { cardOf, findCard, knownModels } from "./find-card";

@@ -1,7 +1,7 @@
 import * as semver from "semver";
 import { charts, type ChartValues, discoveryValues } from "./data/charts";
 import { isMapping } from "../mapping";
-import { editDistance } from "../stack/suggest";
+import { editDistance } from "../rules/suggest";
 
 /** Names of the charts. */
 export type ChartName = "gpu-operator" | "nvidia-device-plugin";

@@ -1,4 +1,4 @@
-import { DriverBranch, ModuleFlavour } from "../stack/spec/index";
+import { DriverBranch, ModuleFlavour } from "../spec/index";
 
 /**
  * Names of NVIDIA's extensions. Source: siderolabs/extensions, nvidia-gpu; the user-space libraries of a driver are in

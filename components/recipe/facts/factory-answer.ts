@@ -1,4 +1,4 @@
-import type { ReleaseFactsSpec } from "../stack/spec/index";
+import type { ReleaseFactsSpec } from "../spec/index";
 
 /**
  * Reads what the Image Factory lists of a release (`GET /version/<release>/extensions/official`): the tag of a reference

@@ -9,7 +9,7 @@ import {
 import { cardAliases, cards, type Card, type CardFamily } from "./data/cards";
 import { migOfListedCards } from "./data/mig";
 import { listedChips, namesOfDevice } from "./pci-cards";
-import type { GpuSpec } from "../stack/spec/index";
+import type { GpuSpec } from "../spec/index";
 
 /** A model without vendor, family, case and punctuation. */
 function normalize(model: string): string {

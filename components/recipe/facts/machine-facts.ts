@@ -2,7 +2,7 @@ import { cardOf, drives, flavoursOf, openModulesRefuse } from "./card";
 import type { Card } from "./data/cards";
 import { fabricManagerExtension, modulesExtension, nvidiaExtension, toolkitExtension } from "./extension";
 import type { Release } from "./talos-release";
-import type { DriverBranch, ClusterSpec, MachineSpec, ModuleFlavour } from "../stack/spec/index";
+import type { DriverBranch, ClusterSpec, MachineSpec, ModuleFlavour } from "../spec/index";
 
 /** A kind of card in a machine, looked up. */
 export interface CardUse {

@@ -3,8 +3,15 @@ import { mayHaveMig, migOf } from "./card";
 import type { Card } from "./data/cards";
 import type { MachineFacts } from "./machine-facts";
 import { shortHash } from "../short-hash";
-import type { SharingSpec } from "../stack/spec/index";
-import type { Sharing } from "./own-sharing";
+import type { SharingSpec } from "../spec/index";
+
+/** How the device plugin of a stack shares the cards of a machine. */
+export interface Sharing extends SharingSpec {
+  /** Whether a configuration says it that the stack does not hold, or says more than is read here: the node may offer more than is counted. */
+  unread?: boolean;
+  /** Whether the configuration refuses a pod that requests several replicas. */
+  refusesSeveral?: boolean;
+}
 
 /** Resource of a whole card. */
 const gpuResource = "nvidia.com/gpu";

@@ -1,7 +1,7 @@
 import { driverRows, firstCdiMinor, minorRows, type DriverRow, type MinorRow } from "./data/talos-releases";
 import { extensionRows } from "./data/extensions";
 import type { Era } from "../types";
-import type { ReleaseFactsSpec } from "../stack/spec/index";
+import type { ReleaseFactsSpec } from "../spec/index";
 import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
 
 /** What is known of one Talos release. */

@@ -1,6 +1,6 @@
 import { withControlPlane } from "../machine/taints";
 import { valueAt } from "../machine/user-patches";
-import type { DevicePluginSpec, GpuOperatorSpec } from "../stack/spec/index";
+import type { DevicePluginSpec, GpuOperatorSpec } from "../spec/index";
 import type { PodToleration } from "../types";
 import type { ChartInput } from "./values";
 

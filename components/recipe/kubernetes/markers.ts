@@ -1,4 +1,4 @@
-import type { ClusterSpec } from "../stack/spec/index";
+import type { ClusterSpec } from "../spec/index";
 import type { Era, Marker, Mode } from "../types";
 import { valueAt } from "../machine/user-patches";
 

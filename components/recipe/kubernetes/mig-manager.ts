@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import type { GpuOperatorSpec, SharingSpec } from "../stack/spec/index";
+import type { GpuOperatorSpec, SharingSpec } from "../spec/index";
 import { valueAt } from "../machine/user-patches";
 import type { ChartInput } from "./values";
 

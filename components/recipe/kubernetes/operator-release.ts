@@ -1,6 +1,6 @@
 import { migManagerValues } from "./mig-manager";
 import { sharingConfigName } from "../facts/sharing";
-import type { ClusterSpec, GpuOperatorSpec } from "../stack/spec/index";
+import type { ClusterSpec, GpuOperatorSpec } from "../spec/index";
 import { everyMachineIsTainted } from "../machine/patch-taints";
 import { withControlPlane } from "../machine/taints";
 import type { Era, PodToleration, ReleaseRecipe } from "../types";

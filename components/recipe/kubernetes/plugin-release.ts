@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import type { ClusterSpec, DevicePluginSpec } from "../stack/spec/index";
+import type { ClusterSpec, DevicePluginSpec } from "../spec/index";
 import type { Era, PodToleration, ReleaseRecipe } from "../types";
 import { valueAt } from "../machine/user-patches";
 import { discoveryTolerations, pluginDiscovers } from "./discovery";

@@ -1,4 +1,4 @@
-import type { ClusterSpec, MachineSpec, ReleaseFactsSpec } from "../stack/spec/index";
+import type { ClusterSpec, MachineSpec, ReleaseFactsSpec } from "../spec/index";
 
 /** The stack as a machine sees it: with the Talos release and the driver that are the machine's own, where it has some. */
 export function seenBy(spec: ClusterSpec, { talosVersion, driver }: MachineSpec): ClusterSpec {

@@ -1,4 +1,4 @@
-import type { ClusterSpec, MachineSpec } from "../stack/spec/index";
+import type { ClusterSpec, MachineSpec } from "../spec/index";
 import type { Mode } from "../types";
 
 /**

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { soundsLikeNvidia } from "../facts/extension";
-import type { DropSpec, OverlaySpec } from "../stack/spec/index";
+import type { DropSpec, OverlaySpec } from "../spec/index";
 import type { Finding } from "../types";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
 

@@ -1,4 +1,4 @@
-import type { MachineRole, UpgradeSpec } from "../stack/spec/index";
+import type { MachineRole, UpgradeSpec } from "../spec/index";
 
 /** What the order of upgrades depends on. */
 export interface Ordered {

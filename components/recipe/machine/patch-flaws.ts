@@ -8,7 +8,7 @@ import {
   structureOfKind,
   type TypeText,
 } from "../facts/talos-schema";
-import { closest } from "../stack/suggest";
+import { closest } from "../rules/suggest";
 import { homeOf, nearest, shapeFlaw, textAt, textOf } from "./patch-nodes";
 import { describe } from "./talos-schema/values";
 import { valueFlaw } from "./talos-schema/rules";

@@ -1,6 +1,6 @@
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from "yaml";
 import { keysOf, type TypeText } from "../facts/talos-schema";
-import { closest } from "../stack/suggest";
+import { closest } from "../rules/suggest";
 import { scalarFlaw } from "./talos-schema/values";
 import { asText } from "./user-patches";
 

@@ -1,6 +1,6 @@
 import { taintsOf } from "./taints";
 import { readPatch } from "./user-patches";
-import type { ClusterSpec, MachineSpec } from "../stack/spec/index";
+import type { ClusterSpec, MachineSpec } from "../spec/index";
 import type { NodeTaint } from "../types";
 
 /**

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { parse, stringify } from "yaml";
 import * as z from "zod";
 import { remember } from "../memory";
-import type { OverlaySpec } from "../stack/spec/index";
+import type { OverlaySpec } from "../spec/index";
 
 /** What a machine's image is made of. */
 export interface SchematicContent {

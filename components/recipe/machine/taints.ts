@@ -1,4 +1,4 @@
-import type { MachineSpec } from "../stack/spec/index";
+import type { MachineSpec } from "../spec/index";
 import type { NodeTaint, PodToleration } from "../types";
 
 /** Taint effects of Kubernetes. */

@@ -1,6 +1,6 @@
 import type { Document } from "yaml";
 import { remember } from "../memory";
-import { talosDocuments, valueOfDocument } from "./talos-schema/yaml";
+import { talosDocuments, valueOfDocument } from "../rules/yaml";
 import { parseTaint } from "./taints";
 import type { NodeTaint } from "../types";
 import { isMapping } from "../mapping";

@@ -1,5 +1,5 @@
 import { isMap, parseAllDocuments, type Document } from "yaml";
-import { talosDocument } from "../machine/talos-schema/yaml";
+import { talosDocument } from "../rules/yaml";
 
 /** One document of a configuration: its text until something in it changes. */
 export interface Part {

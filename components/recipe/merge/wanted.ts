@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { talosDocuments, valueOfDocument } from "../machine/talos-schema/yaml";
+import { talosDocuments, valueOfDocument } from "../rules/yaml";
 import type { Step } from "./added";
 import { mainDocument, nameOf } from "./documents";
 import { isReplaced, isWhole, keyOfList } from "./keyed-lists";

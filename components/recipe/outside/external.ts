@@ -1,4 +1,4 @@
-import { ExternalKind, type ClusterSpec, type ExternalReadSpec } from "../stack/spec/index";
+import { ExternalKind, type ClusterSpec, type ExternalReadSpec } from "../spec/index";
 import type { ChartName } from "../facts/chart";
 import type { ReleaseRecipe } from "../types";
 import { mergeAsHelm } from "./merge";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { expandStack } from "./pools";
-import type { ClusterSpec, StackSpec } from "./spec/index";
+import type { ClusterSpec, StackSpec } from "../spec/index";
 import { specSchema } from "./spec-schema";
 import type { Finding } from "../types";
 import { childAt, fieldOf, readPlain } from "./plain-data";

@@ -1,6 +1,6 @@
 import { addressRange, shown } from "../rules";
 import type { Finding } from "../types";
-import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from "./spec/index";
+import type { ClusterSpec, MachineDefaultsSpec, MachineSpec, StackSpec } from "../spec/index";
 
 /** A stack with every machine of its pools, and what could not be made of them. */
 export interface Expanded {

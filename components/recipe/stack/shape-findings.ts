@@ -2,7 +2,7 @@ import * as z from "zod";
 import { shown, type Fault } from "../rules";
 import type { Finding } from "../types";
 import { childAt, fieldOf } from "./plain-data";
-import { didYouMean } from "./suggest";
+import { didYouMean } from "../rules/suggest";
 
 /** What to say of an issue. `schema` is what `raw` was read by. */
 export function shapeFindings(issue: z.core.$ZodIssue, raw: unknown, schema: z.ZodType): Finding[] {

@@ -23,7 +23,7 @@ import {
   MigStrategy,
   ModuleFlavour,
   type StackSpec,
-} from "./spec/index";
+} from "../spec/index";
 import { workloadsSchema } from "./workloads";
 
 /** Version of a driver, e.g. `580.178.04`. */

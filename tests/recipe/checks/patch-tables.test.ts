@@ -1,6 +1,6 @@
 import { checkCluster } from "../../../components/recipe";
 import { patchFlaws } from "../../../components/recipe/machine/patch-flaws";
-import { talosDocuments, valueOfDocument } from "../../../components/recipe/machine/talos-schema/yaml";
+import { talosDocuments, valueOfDocument } from "../../../components/recipe/rules/yaml";
 import { secretsIn } from "../../../components/recipe/machine/secrets";
 import { patchRows } from "../stacks";
 import { partsByRelease, rightParts, wrongParts } from "./containerd-parts";

@@ -6,7 +6,7 @@ import { vllmImage } from "../../../components/recipe/facts/cuda";
 import { cudaOfComfyUi, cudaOfVllm, cudaSamples } from "../../../components/recipe/facts/data/cuda";
 import { helperImages, released, workloadImages } from "../../../components/recipe/facts/data/images";
 import pciCards from "../../../components/recipe/facts/data/pci-cards.json";
-import type { WorkloadsSpec } from "../../../components/recipe/stack/spec/index";
+import type { WorkloadsSpec } from "../../../components/recipe/spec/index";
 import type { WorkloadKind } from "../../../components/recipe/stack/workloads";
 import { gpuWorkloads } from "../../../components/workloads/index";
 import { Ollama } from "../../../components/workloads/ollama";

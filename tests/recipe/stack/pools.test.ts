@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { checkCluster, findingsOf, parseSpec, planCluster, renderFinding } from "../../../components/recipe";
-import type { StackSpec } from "../../../components/recipe/stack/spec/index";
+import type { StackSpec } from "../../../components/recipe/spec/index";
 import { configurationOf, repository } from "../../../stacks/stack-file";
 
 const page = fs.readFileSync(path.join(repository, "docs/fleets.md"), "utf8");

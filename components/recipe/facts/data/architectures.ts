@@ -4,7 +4,7 @@
  * is no GSP, so proprietary only); CUDA toolkit release notes (first and last CUDA of an architecture, last branch 580 for
  * Maxwell, Pascal and Volta); docs.nvidia.com/deploy/cuda-compatibility (drivers).
  */
-import type { ModuleFlavour } from "../../stack/spec/index";
+import type { ModuleFlavour } from "../../spec/index";
 
 /** An architecture of NVIDIA's, and what drives it. */
 export interface Architecture {

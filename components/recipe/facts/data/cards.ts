@@ -6,7 +6,7 @@
  * `power.max` is stated where it is the same on every board (data-center cards: their board power); GeForce boards differ
  * by maker, so only the reference design's default stands here.
  */
-import type { ModuleFlavour } from "../../stack/spec/index";
+import type { ModuleFlavour } from "../../spec/index";
 import type { MigGeometryName } from "./mig";
 
 /** Power of a card, in watts. */

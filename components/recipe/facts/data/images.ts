@@ -1,4 +1,4 @@
-import type { ImagesSpec } from "../../stack/spec/index";
+import type { ImagesSpec } from "../../spec/index";
 
 /**
  * Images that a stack gets when it names none. The tags are those of the projects' releases as read in their sources; that

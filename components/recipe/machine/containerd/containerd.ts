@@ -1,6 +1,6 @@
 import { parse, stringify, TomlError, type TomlTable } from "smol-toml";
 import { remember } from "../../memory";
-import type { ContainerdSpec } from "../../stack/spec/index";
+import type { ContainerdSpec } from "../../spec/index";
 import type { Era } from "../../types";
 
 /** The one file from which Talos takes containerd settings. Source: talos, pkg/machinery/constants, CRICustomizationConfigPart. */

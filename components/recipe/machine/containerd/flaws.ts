@@ -1,7 +1,7 @@
 import type { TomlTable } from "smol-toml";
 import { containerdKeys, knownPlugins, structureOfPlugin, type ContainerdRelease } from "../../facts/containerd-schema";
 import type { TypeText } from "../../facts/talos-schema";
-import { closest } from "../../stack/suggest";
+import { closest } from "../../rules/suggest";
 import { isMapping } from "../../mapping";
 
 /** Something in a part of containerd's configuration that it refuses or ignores. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import * as rules from "../../rules";
 import { count, image, labels, namespace, objectName, quantity, ruled, text } from "../notation";
-import type { WorkloadsSpec } from "../spec/index";
+import type { WorkloadsSpec } from "../../spec/index";
 
 /** What a workload says of the GPUs that it requests. */
 export interface SaidOfGpus {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ClusterSpec, WorkloadsSpec } from "../spec/index";
+import type { ClusterSpec, WorkloadsSpec } from "../../spec/index";
 import { comfyui } from "./comfyui";
 import { type SaidOfGpus, volumeName, type WorkloadDescriptor } from "./descriptor";
 import { litellm } from "./litellm";

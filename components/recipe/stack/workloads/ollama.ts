@@ -1,7 +1,7 @@
 import * as z from "zod";
 import * as rules from "../../rules";
 import { image, ruled } from "../notation";
-import { ModelPull } from "../spec/index";
+import { ModelPull } from "../../spec/index";
 import { describeWorkload, gpuAccess, gpuServer, underItsName } from "./descriptor";
 
 const schema = z.strictObject({

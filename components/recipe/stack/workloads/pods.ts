@@ -1,7 +1,7 @@
 import * as z from "zod";
 import * as rules from "../../rules";
 import { count, image, labels, namespace, objectName, ruledMapping } from "../notation";
-import type { GpuPodSpec } from "../spec/index";
+import type { GpuPodSpec } from "../../spec/index";
 import { describeWorkload, gpuAccess, migProfile } from "./descriptor";
 
 const pod = z.strictObject({

@@ -1,6 +1,5 @@
-import type { Looking } from "./doctor/examine";
-import { accessOf } from "./doctor/reach/access";
-import { type Given, type Option, valueOf } from "./verb";
+import { accessOf, type Looking } from "./access";
+import { type Given, type Option, valueOf } from "../verb";
 
 /** Seconds after which a verb gives up whatever has not answered, where nobody says otherwise. */
 const WITHIN = 55;

@@ -1,17 +1,10 @@
 import { parse } from "yaml";
-import { valueAt } from "../machine/user-patches";
+import { valueAt } from "./user-patches";
 import { asRelease } from "../outside/external";
 import { isMapping } from "../mapping";
+import type { Sharing } from "../facts/sharing";
 import { remember } from "../memory";
-import type { ClusterSpec, MachineSpec, SharingSpec } from "../stack/spec/index";
-
-/** How the device plugin of a stack shares the cards of a machine. */
-export interface Sharing extends SharingSpec {
-  /** Whether a configuration says it that the stack does not hold, or says more than is read here: the node may offer more than is counted. */
-  unread?: boolean;
-  /** Whether the configuration refuses a pod that requests several replicas. */
-  refusesSeveral?: boolean;
-}
+import type { ClusterSpec, MachineSpec } from "../spec/index";
 
 /** Where each chart takes the plugin's configurations: the path of the section, and of its texts in there. */
 export const pluginConfigPlaces = [

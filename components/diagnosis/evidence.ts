@@ -1,4 +1,4 @@
-import { messagesOf, type Observations } from "../observations";
+import { messagesOf, type Observations } from "./observations";
 
 /**
  * A line that says what was seen. One that was seen on a single node names it: only what is wrong with that node, or with the

@@ -1,10 +1,38 @@
 import * as fs from "node:fs";
 import { parse } from "yaml";
-import { secretValues } from "../../../components/clients/secret-files";
-import { certificateProblem } from "../../../components/clients/certificates";
-import type { Looking } from "../examine";
-import type { MachineAccess } from "../observe/observe-machines";
+import { secretValues } from "../../components/clients/secret-files";
+import { certificateProblem } from "../../components/clients/certificates";
+import type { KubeConfig } from "@kubernetes/client-node";
 import { readKubeconfig } from "./kubeconfig";
+
+/** How to look at the machines of a cluster. */
+export interface MachineAccess {
+  /** Program, by name or path. */
+  talosctl: string;
+  /** Path of the talosconfig. */
+  talosconfig: string;
+  /** Values of it that no message may hold. */
+  secrets: readonly string[];
+  /** Milliseconds to wait for a machine that does not answer, or ceases to: it may be rebooting. Default 0. */
+  patience?: number;
+  /** Milliseconds for all of it; machines that are not reached within it are named. Default: no limit of its own. */
+  limit?: number;
+  /** What is wrong with the talosconfig anyway, told in place of how machines refuse it. */
+  problem?: string;
+}
+
+/** How to look at a cluster. */
+export interface Access {
+  kubeconfig: KubeConfig;
+  /** How to look at its machines; undefined leaves them out. */
+  machines?: MachineAccess;
+}
+
+/** How a cluster is looked at, and what is said of that beforehand. */
+export interface Looking extends Access {
+  /** What is not looked at, and why. */
+  leftOut: string[];
+}
 
 /**
  * How to look at a cluster, from options and environment.

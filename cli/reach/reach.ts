@@ -1,6 +1,6 @@
 import type * as https from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
-import { certificateProblem } from "../../../components/clients/certificates";
+import { certificateProblem } from "../../components/clients/certificates";
 import { execCredential, type ExecConfig } from "./exec-credential";
 import type { Reach } from "./kubernetes-api";
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { closest, didYouMean, editDistance } from "../../../components/recipe/stack/suggest";
+import { closest, didYouMean, editDistance } from "../../components/recipe/rules/suggest";
 
 test.each([
   ["", "abc", 3],
