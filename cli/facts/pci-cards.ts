@@ -9,13 +9,18 @@ export interface PciCards {
   chips: Record<string, Record<string, string[]>>;
 }
 
-/** Chips from Maxwell on, without the suffix of their use (`GL`, `M`). Those of Jetson and of Tegra have other drivers. */
-const chipName = /^((?:GM|GP|GV|TU|GA|AD|GH|GB)\d\d[0-9AB])/;
-const otherDrivers = new Set(["GB10B"]);
+/**
+ * Chips from Fermi on, without the suffix of their use (`GL`, `M`): no driver of Talos knows those before Maxwell, and a check says so by
+ * the name. Those of Jetson and of Tegra have other drivers.
+ */
+const chipName = /^((?:GF|GK|GM|GP|GV|TU|GA|AD|GH|GB)\d\d[0-9AB])/;
+const otherDrivers = new Set(["GB10B", "GK20A"]);
+/** GRID cards of Kepler are cards; later the word is that of a virtual GPU. */
+const gridCard = /^GRID K\d/;
 
 /** What is no card that one buys: functions beside the card, samples, numbers of unreleased ones. */
 const noCard =
-  /engineering|reserved|dev ?id|initial|\bsku\b|\bint\b|int52|\bcs1\b|fake|nvswitch|audio|graphics device|\bpg\d{3}|jmjwoa|skinny|tegra|jetson|drive |^d17u|^ac ad|^ts4|gh100-|gh3$|^p1?06m$|30x0/i;
+  /engineering|reserved|dev ?id|initial|\bsku\b|\bint\b|int52|\bcs1\b|fake|nvswitch|audio|graphics device|\bpg\d{3}(?!-\d{3}$)|jmjwoa|skinny|tegra|jetson|drive |^d17u|^ac ad|^ts4|gh100-|gh3$|^p1?06m$|30x0/i;
 
 /**
  * Reads a list of PCI IDs (pci.ids of pci-ids.ucw.cz). It says "Mobile" and "Max-Q" where the driver says "Laptop GPU"
@@ -80,5 +85,7 @@ function split(name: string): string[] {
     .find((other) => other.startsWith(words.at(-1) ?? " ") && !family.test(other))
     ?.split(" ")
     .slice(1);
-  return [[first, ...(tail ?? [])].join(" "), ...names].filter((each) => !/^(GRID |T10-)/.test(each));
+  return [[first, ...(tail ?? [])].join(" "), ...names].filter(
+    (each) => gridCard.test(each) || !/^(GRID |T10-)/.test(each),
+  );
 }

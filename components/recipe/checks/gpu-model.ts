@@ -1,4 +1,4 @@
-import { knownModels } from "../facts/card";
+import { isTooOld, knownModels } from "../facts/card";
 import type { Check, Complaint } from "./check";
 import { GpuArchitecture } from "../spec/index";
 import { closestOnes } from "../rules/suggest";
@@ -31,8 +31,14 @@ export const gpuModel: Check = {
 /** What is no card of this package's, whatever a stack says of it: by its name. */
 function unlike(model: string): Omit<Complaint, "field"> | undefined {
   const name = model.replace(/^NVIDIA /i, "").trim();
-  // GRID K1 and K2 are cards; a profile's name ends in its memory and its kind (NVIDIA vGPU user guide, virtual GPU types).
-  if (/-\d+[QABC](?:ME|NG)?$/i.test(name) || /^GRID (?!K[12]\b)/i.test(name))
+  if (isTooOld(model))
+    return {
+      problem: `"${model}" is too old`,
+      why: "the last driver for Kepler is of branch 470, and every release of Talos that is known here brings a newer one, which does not find the card",
+      remedy: "leave this machine's gpus out, or put a card of Maxwell or newer into it",
+    };
+  // A profile's name ends in its memory and its kind (NVIDIA vGPU user guide, virtual GPU types).
+  if (/-\d+[QABC](?:ME|NG)?$/i.test(name) || /^GRID /i.test(name))
     return {
       problem: `"${model}" is a virtual GPU, not a card`,
       why: "its guest needs NVIDIA's licensed vGPU driver, which is in no extension of Talos: the modules that there are find no card",
@@ -44,27 +50,26 @@ function unlike(model: string): Omit<Complaint, "field"> | undefined {
       why: "Talos' NVIDIA extensions hold the driver of PCI cards, which does not know the GPU of a Jetson",
       remedy: "leave this machine's gpus out: this package does not provision it",
     };
-  // Kepler and before; of the K and 700 series those of Maxwell are in the tables.
-  if (
-    /^(tesla )?(K|M20|C20|S20)\d{1,2}[cmstx]?( |$)|^(quadro )?K\d{3,4}[DM]?$|^GRID K[12]\b|^(geforce )?GTX? ?[4-7]\d\d\b|^NVS [345]/i.test(
-      name,
-    )
-  )
-    return {
-      problem: `"${model}" is too old`,
-      why: "the last driver for Kepler is of branch 470, and every release of Talos that is known here brings a newer one, which does not find the card",
-      remedy: "leave this machine's gpus out, or put a card of Maxwell or newer into it",
-    };
   return undefined;
 }
 
 function unknown(field: string, model: string): Complaint {
-  const near = closestOnes(model.replace(/^NVIDIA |\b(GeForce|Quadro|Tesla) /gi, ""), knownModels());
+  const name = model.replace(/^NVIDIA |\b(GeForce|Quadro|Tesla) /gi, "").trim();
+  if (/^PG\d{3}(-\d{3})?$/i.test(name))
+    return {
+      field: `${field}.model`,
+      problem: `"${model}" is the code of a board, not of a card that is known here`,
+      why: "kernel modules, driver and resources follow from the card's architecture",
+      remedy:
+        "write the PCI ID as `lspci -nn` prints it, e.g. `10de:1df0`, or the name of the card that is on the board",
+    };
+  const numbered = knownModels().filter((known) => /^\d{3,4}$/.test(name) && known.split(" ")[1] === name);
+  const near = numbered.length > 0 ? numbered.slice(0, 3) : closestOnes(name, knownModels());
   const meant = near.length === 0 ? "" : `did you mean ${near.map((name) => `"${name}"`).join(" or ")}? `;
   return {
     field: `${field}.model`,
     problem: `"${model}" is not a card that is known here`,
     why: "kernel modules, driver and resources follow from the card's architecture",
-    remedy: `${meant}write the model as \`nvidia-smi -L\` prints it, or describe a card that is newer than the tables by architecture (${Object.values(GpuArchitecture).join(", ")}) and memory`,
+    remedy: `${meant}write the model as \`nvidia-smi -L\` prints it, or its PCI ID as \`lspci -nn\` does (10de:…), or describe a card that is newer than the tables by architecture (${Object.values(GpuArchitecture).join(", ")}) and memory`,
   };
 }

@@ -5,7 +5,7 @@ import { migGeometries, type MigGeometry } from "./data/mig";
 import type { ModuleFlavour } from "../spec/index";
 import { compareDotted, majorOf } from "./version";
 
-export { cardOf, findCard, knownModels } from "./find-card";
+export { cardOf, findCard, isTooOld, knownModels } from "./find-card";
 
 const architectureByName = new Map<string, Architecture>(architectures.map((row) => [row.name, row]));
 

@@ -8,7 +8,7 @@ import {
 } from "./data/chips";
 import { cardAliases, cards, type Card, type CardFamily } from "./data/cards";
 import { migOfListedCards } from "./data/mig";
-import { listedChips, namesOfDevice } from "./pci-cards";
+import { isOlderDevice, listedChips, namesOfDevice, olderNames } from "./pci-cards";
 import type { GpuSpec } from "../spec/index";
 
 /** A model without vendor, family, case and punctuation. */
@@ -65,7 +65,7 @@ function flavoursOfName(name: string): Pick<Card, "flavours"> {
 
 function familyOf(name: string): CardFamily {
   if (/^(GeForce|TITAN|CMP|P10\d-)/i.test(name)) return "geforce";
-  if (/^(Tesla|(A|H|L|B|GH|GB|AX)\d|T4G|T4\b|T10\b)|Server Edition/.test(name)) return "datacenter";
+  if (/^(Tesla|PG\d|(A|H|L|B|GH|GB|AX)\d|T4G|T4\b|T10\b)|Server Edition/.test(name)) return "datacenter";
   return /^(Quadro|NVS|RTX|T\d)/.test(name) ? "workstation" : "geforce";
 }
 
@@ -82,14 +82,26 @@ const additions: [addition: RegExp, replacement: string][] = [
 /**
  * The card of a model name, in any spelling that a driver prints, with or without vendor and family; undefined when the
  * tables lack it. A size of memory at the end says nothing of the architecture, so it may be there or not, save where cards
- * with MIG come in several. A PCI ID as `lspci -nn` prints it (`10de:1b06`) stands for its card.
+ * with MIG come in several. A PCI ID as `lspci -nn` prints it (`10de:1b06`), alone or in its line, stands for its card.
  */
 export function findCard(model: string): Card | undefined {
-  const device = /^\s*(?:0x)?10de[:-](?:0x)?([0-9a-f]{4})\s*$/i.exec(model)?.[1];
-  if (device !== undefined) return cardOfDevice(device.toLowerCase());
+  const device = deviceIn(model);
+  if (device !== undefined) return isOlderDevice(device) ? undefined : cardOfDevice(device);
   const name = normalize(model);
   if (name.length > 80) return undefined;
   return lookUp(name) ?? withoutMemory(name);
+}
+
+function deviceIn(model: string): string | undefined {
+  return /(?:^|[\s[])(?:0x)?10de[:-](?:0x)?([0-9a-f]{4})(?![\w:])/i.exec(model.slice(0, 300))?.[1]?.toLowerCase();
+}
+
+const older = new Set(olderNames.map(normalize));
+
+/** Whether a model is of an architecture that no driver of Talos knows: Fermi or Kepler. */
+export function isTooOld(model: string): boolean {
+  const device = deviceIn(model);
+  return device === undefined ? findCard(model) === undefined && older.has(normalize(model)) : isOlderDevice(device);
 }
 
 /** What holds for all cards of a device ID, whose names differ in memory or in cooling. */

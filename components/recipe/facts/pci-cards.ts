@@ -1,9 +1,25 @@
+import { architectureOfLetters } from "./data/chips";
 import listed from "./data/pci-cards.json";
 
+const isOlder = (chip: string): boolean => architectureOfLetters[chip.slice(0, 2)] === undefined;
+
+const chips: readonly [chip: string, names: string[]][] = Object.entries(listed.chips).map(([chip, devices]) => [
+  chip,
+  [...new Set(Object.values<string[]>(devices).flat())].sort(),
+]);
+
 /** Chips of the list of PCI IDs with the names of their cards, as `nvidia-smi` prints them but for the vendor; both sorted. */
-export const listedChips: readonly [chip: string, names: string[]][] = Object.entries(listed.chips).map(
-  ([chip, devices]) => [chip, [...new Set(Object.values(devices).flat())].sort()],
+export const listedChips = chips.filter(([chip]) => !isOlder(chip));
+
+/** Names of cards whose architecture no driver of Talos knows, Fermi and Kepler. A name may also be that of a newer card. */
+export const olderNames: readonly string[] = chips.filter(([chip]) => isOlder(chip)).flatMap(([, names]) => names);
+
+const olderIds = new Set(
+  Object.entries(listed.chips).flatMap(([chip, devices]) => (isOlder(chip) ? Object.keys(devices) : [])),
 );
+
+/** Whether a device ID is that of a card of Fermi or Kepler. */
+export const isOlderDevice = (id: string): boolean => olderIds.has(id);
 
 const namesById = new Map(Object.values(listed.chips).flatMap((devices) => Object.entries<string[]>(devices)));
 

@@ -33,6 +33,7 @@ test("a list of PCI IDs becomes the names that drivers print, by chip and device
       GA104: { "24dc": ["GeForce RTX 3080 Laptop GPU"] },
       GA107: { "25b6": ["A2", "A16"] },
       GB202: { "2bb4": ["RTX PRO 6000 Blackwell Max-Q Workstation Edition"] },
+      GF100: { "06dd": ["Quadro 4000"] },
       GH100: { "2342": ["GH200 120GB", "GH200 480GB"] },
       GP106: { "1c06": ["GeForce GTX 1060 6GB"] },
       TU102: { "1e30": ["Quadro RTX 6000", "Quadro RTX 8000"] },
@@ -55,7 +56,7 @@ test("the generator writes what it reads, a line for each device", async () => {
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cards-")), "cards.json");
   const from = `${file}.ids`;
   fs.writeFileSync(from, list);
-  expect(await renewCards(from, file)).toBe("cards.json: 8 devices, 13 names, 8 chips, list of 2026.10.24");
+  expect(await renewCards(from, file)).toBe("cards.json: 9 devices, 14 names, 9 chips, list of 2026.10.24");
   const text = fs.readFileSync(file, "utf8");
   expect(JSON.parse(text)).toMatchObject(pciCards(list));
   expect(text).toContain('\n      "28b0": ["RTX 2000 Ada Generation", "RTX 2000E Ada Generation"]\n');

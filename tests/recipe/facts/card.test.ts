@@ -39,6 +39,11 @@ test.each([
   ["GB10", "Blackwell", "12.1", "0300_10de"],
   ["10de:1b06", "Pascal", "6.1", "0300_10de"],
   ["10DE:2C05", "Blackwell", "12.0", "0300_10de"],
+  ["Tesla PG503-216", "Volta", "7.0", "0302_10de"],
+  [
+    "01:00.0 VGA compatible controller [0300]: NVIDIA Corporation GP102 [GeForce GTX 1080 Ti] [10de:1b06] (rev a1)",
+    ...["Pascal", "6.1", "0300_10de"],
+  ] as [string, string, string, string],
 ])("%s is %s, %s, %s", (model, architecture, computeCapability, pciDevice) => {
   expect(card(model)).toMatchObject({ architecture, computeCapability, pciDevice });
 });

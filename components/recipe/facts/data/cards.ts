@@ -256,9 +256,9 @@ export const cardAliases: Record<string, string> = {
   "DGX Spark GB10": "GB10",
   // Names in short, as with the A100; what is said of the architecture holds for each of them.
   A800: "A800-SXM4-80GB",
-  // pci.ids, 10de:2338, and what NVML prints of it.
+  // 10de:2338 by pci.ids. Its driver's name for it was not seen: concluded from that of the 80 GB card.
   "H100 96GB HBM3": "H100 SXM5 96GB",
-  // A V100 whose driver prints its board's code: 32 GB, 250 W, PCIe (pci.ids, GV100GL; nvidia-smi of several owners).
+  // A V100 whose driver prints its board's code: 10de:1df0, 32 GB, PCIe (akash-network/provider-configs pull request 90).
   "PG500-216": "V100-PCIE-32GB",
   "A30 PCIe": "A30",
   "V100-SXM2-16GB-LS": "V100-SXM2-16GB",
