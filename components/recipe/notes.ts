@@ -5,7 +5,8 @@ import { externalNote, externalNotes } from "./external-notes";
 import { mayHaveMig, migOf, powerRangeOf } from "./facts/card";
 import { sharingOf } from "./machine/own-sharing";
 import { canSplit } from "./facts/sharing";
-import type { MachineFacts } from "./facts/machine-facts";
+import { nvidiaExtension } from "./facts/extension";
+import { hasNoSwitch, hasSwitches, type MachineFacts } from "./facts/machine-facts";
 import { eraOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";
 import { migManagerRelease } from "./kubernetes/mig-manager";
@@ -32,6 +33,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
     ...bootNotes(spec),
     ...cardNotes(facts),
     ...unlikeCards(facts),
+    ...switchNotes(facts),
     ...sparkNotes(facts),
     ...powerNotes(facts),
     ...chartNotes(asRelease(spec)).map((note) => externalNote(spec, note)),
@@ -101,6 +103,20 @@ function unlikeCards(facts: MachineFacts[]): string[] {
       : [
           `machines.${name}.gpus: a pod that requests a GPU there gets any of its cards (${cards.map(({ model }) => model).join(", ")}): Kubernetes does not tell them apart`,
         ],
+  );
+}
+
+/** A fabric manager beside fewer cards than a board with NVSwitches has: they may be some of such a board's, handed to this machine. */
+function switchNotes(facts: MachineFacts[]): string[] {
+  return facts.flatMap(({ name, uses, gpuCount, extensions }) =>
+    gpuCount > 0 &&
+    extensions.some((extension) => nvidiaExtension(extension)?.kind === "fabricmanager") &&
+    !hasSwitches(uses) &&
+    !hasNoSwitch(uses)
+      ? [
+          `machines.${name}.extensions: brings the fabric manager; whether an NVSwitch is in the machine is not known here: boards of eight modules have some, boards of four have none; without one the fabric manager ends at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it`,
+        ]
+      : [],
   );
 }
 

@@ -54,6 +54,8 @@ test("what was assumed is noted", () => {
     expect.stringContaining('"RTX 6090" is in no table of cards, and is taken as the stack describes it (Blackwell)'),
   ]);
   expect(withCard({ model: "H200" }, 300)).toEqual([]); // a known range is judged, and needs no note
+  expect(withCard({ model: "RTX 3090" }, 300)).toEqual([]); // others run it with that
+  expect(withCard({ model: "RTX 3090" }, 380)).toEqual([expect.stringContaining("whether the RTX 3090 takes 380 W")]);
   expect(withCard({ model: "A10G" }, 150)).toEqual([expect.stringContaining("whether the A10G takes 150 W")]);
   expect(planCluster(validStack("rtx5070ti")).notes).toEqual([]);
   const begun = (talosVersion: string) =>
@@ -74,6 +76,17 @@ test("what was assumed is noted", () => {
     expect.stringContaining("MIG: not tried on hardware"),
     expect.stringContaining("dc-1: an Ampere card changes its MIG mode by a reset"),
   ]);
+});
+
+test.each([
+  ["H100 80GB HBM3", 4, true],
+  ["H100 80GB HBM3", 8, false],
+  ["RTX 3090", 1, false],
+])("a fabric manager beside %s ×%i is noted: %s", (model, count, noted) => {
+  const stack: any = structuredClone(validStack("aarhus-h100"));
+  const [machine]: any[] = Object.values(stack.machines);
+  Object.assign(machine, { gpus: [{ model, count }], extensions: ["siderolabs/nvidia-fabricmanager-production"] });
+  expect(planCluster(stack).notes.some((note) => note.includes("whether an NVSwitch"))).toBe(noted);
 });
 
 test("MIG on one machine beside whole cards on another", () => {

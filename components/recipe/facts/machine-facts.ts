@@ -69,7 +69,7 @@ export function machineFacts(name: string, spec: MachineSpec, cluster: ClusterSp
  * manager no program can use them (CUDA error 802). Boards of four have no switch. Source: siderolabs/docs v1.13,
  * nvidia-fabricmanager.mdx; NVIDIA Fabric Manager user guide, supported systems.
  */
-function hasSwitches(uses: CardUse[]): boolean {
+export function hasSwitches(uses: CardUse[]): boolean {
   const modules = uses.filter(({ card }) => card !== undefined && onBoards.test(card.model));
   return modules.reduce((sum, { count }) => sum + count, 0) >= 8;
 }
@@ -85,8 +85,11 @@ export function hasNoSwitch(uses: CardUse[]): boolean {
   );
 }
 
-/** Names of data-center cards of which there are SXM modules, save those that say PCIe themselves. */
-const maybeSwitched = /SXM|HBM|DGX|^(A100|A800|H\d|GH\d|G?B[123]\d\d|V100|P100)(?!.*(PCIe|PCIE|NVL|L ))/;
+/**
+ * Names of data-center cards of which there are SXM modules, save those that say PCIe themselves. NVSwitch came with SXM3 (DGX-2): boards of
+ * P100 and of V100 SXM2 have none.
+ */
+const maybeSwitched = /SXM(?!2)|HBM|DGX-|^(PG|A100|A800|H\d|GH\d|G?B[123]\d\d)(?!.*(PCIe|PCIE|NVL|L ))/;
 
 /** Modules of HGX boards, by the name of their card. */
 const onBoards = /^(A[18]00[- ]SXM|H[128]00 SXM|H100 80GB HBM3$|H200$|H20$|H20 HBM3e$|H800$|B200$|B300 SXM)/;
