@@ -14,7 +14,7 @@ export const containerdPartCheck: Check = {
         problem: `writes ${customizationPath} on every machine`,
         why: "a machine takes one such item: with a second one CRI and kubelet do not start, and the machine reboots every 35 minutes",
         remedy:
-          "say it under machines.<name>.containerd, which is composed into one part per machine (containerd.extra takes any TOML)",
+          "say it under machineDefaults.containerd or machines.<name>.containerd, which is composed into one part per machine (containerd.extra takes any TOML)",
       })),
     ...machines.flatMap((machine) =>
       machine.patches
@@ -22,7 +22,7 @@ export const containerdPartCheck: Check = {
         .map((patch) => ({
           field: patch.field,
           problem: `writes ${customizationPath} by hand`,
-          why: "a machine takes one such item, and this package writes it: with a second one CRI and kubelet do not start, and the machine reboots every 35 minutes",
+          why: `a machine takes one such item${machine.recipe.containerdPart === undefined ? ", and whatever is said under containerd makes another" : ", and this package writes it"}: with a second one CRI and kubelet do not start, and the machine reboots every 35 minutes`,
           remedy: `say it under ${machine.field}.containerd (containerd.extra takes any TOML)`,
         })),
     ),

@@ -32,6 +32,11 @@ export const rightParts: [part: string][] = [
   ["[metrics]\naddress = '0.0.0.0:11234'\ngrpc_histogram = false\n"],
   ["[debug]\nlevel = 'debug'\n"],
   ["oom_score = -999\n"],
+  [images("registry = { config_path = '/etc/cri/conf.d/hosts' }")],
+  [
+    'plugins."io.containerd.cri.v1.runtime" = { enable_cdi = true, containerd = { runtimes = { crun = { runtime_type = "io.containerd.runc.v2" } } } }',
+  ],
+  ["[plugins.'example.v1.mine']\nsince = 1979-05-27T07:32:00Z\ndays = [{ on = 1979-05-27 }]\n"],
   ['disabled_plugins = ["io.containerd.internal.v1.tracing"]\n'],
 ];
 

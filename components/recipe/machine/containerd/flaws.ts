@@ -67,6 +67,9 @@ export function containerdFlaws(table: TomlTable, { minor, isKnown }: Containerd
   return [...flaws, ...meaningFlaws(table)];
 }
 
+/** Talos' own folder of registries (talos v1.13.9, internal/app/machined/pkg/controllers/files/cri_registry_config.go, and hosts.go). */
+const hostsDir = "/etc/cri/conf.d/hosts";
+
 /** What containerd's own validation refuses. Source: containerd v2.2.3, internal/cri/config/config.go, Validate…Config. */
 function meaningFlaws(table: TomlTable): ContainerdFlaw[] {
   const plugin = (id: string, ...path: string[]): unknown =>
@@ -76,7 +79,11 @@ function meaningFlaws(table: TomlTable): ContainerdFlaw[] {
     );
   const flaws: ContainerdFlaw[] = [];
   const registry = plugin("io.containerd.cri.v1.images", "registry");
-  if (isMapping(registry) && (registry["mirrors"] !== undefined || registry["config_path"] !== undefined)) {
+  if (
+    isMapping(registry) &&
+    (registry["mirrors"] !== undefined ||
+      ![undefined, hostsDir].includes(registry["config_path"] as string | undefined))
+  ) {
     flaws.push({
       problem: "sets registry mirrors or their folder",
       why: "Talos sets config_path, beside which containerd refuses mirrors; another folder loses Talos' own",
