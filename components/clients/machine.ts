@@ -7,7 +7,7 @@ export interface Machine {
   status(): Promise<MachineStatus>;
   /** Changes with every boot. */
   bootId(): Promise<string>;
-  /** Schematic that runs; undefined when the image was not made by an Image Factory. */
+  /** ID of the schematic that runs, with its extensions sorted (`imageId`); undefined when the image was not made by an Image Factory. */
   schematic(): Promise<string | undefined>;
   /** What the running image has that another one may lack. */
   image(): Promise<RunningImage>;

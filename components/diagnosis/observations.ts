@@ -152,6 +152,8 @@ export interface ObservedMachine {
   talosVersion?: string;
   /** Schematic of the image that it runs. */
   schematicId?: string;
+  /** The same with its extensions sorted, as the plan has them (`imageId`); undefined where it is not known to differ. */
+  imageId?: string;
   /** Installer image that its configuration names, `machine.install.image`. */
   installImage?: string;
   /** Loaded kernel modules; undefined when nobody looked. */

@@ -136,7 +136,7 @@ export const edits: Edit[] = [
     name: "factory",
     stack: "rtx3090",
     edit: (said) => (said["factoryUrl"] = "https://factory.example.net"),
-    reboots: { rtx3090: "yes" },
+    reboots: { rtx3090: "no" },
   },
   {
     name: "drain-off",

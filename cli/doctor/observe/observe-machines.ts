@@ -151,9 +151,10 @@ async function observeMachine(
     [
       "extensions",
       async () => {
-        const { schematic, ...extensions } = await machine.extensions();
+        const { names, schematic, image } = await machine.extensions();
         assign(seen, "schematicId", schematic);
-        seen.extensions = Object.keys(extensions);
+        assign(seen, "imageId", image);
+        seen.extensions = names;
       },
     ],
     ["modules", async () => assign(seen, "modules", namesOf(await machine.read("/proc/modules")))],

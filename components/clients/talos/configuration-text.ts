@@ -1,33 +1,51 @@
 import { createHash } from "node:crypto";
 import { parseAllDocuments } from "yaml";
+import { isMapping } from "../../recipe/mapping";
 import type { Configurations } from "../machine";
 
-/** A configuration's documents with sorted keys, so that comments, order and quoting do not count. */
-function canonical(text: string): string {
+/** What a configuration's documents say. */
+function valuesOf(text: string): unknown[] {
   const documents = parseAllDocuments(text);
   const values = (Array.isArray(documents) ? documents : []).map((document) => document.toJS() as unknown);
-  return JSON.stringify(
-    values.filter((value) => value !== null && value !== undefined),
-    (_key, value: unknown) =>
-      value !== null && typeof value === "object" && !Array.isArray(value)
-        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-        : value,
+  return values.filter((value) => value !== null && value !== undefined);
+}
+
+/** Documents with sorted keys, so that comments, order and quoting do not count. */
+function canonical(values: unknown[]): string {
+  return JSON.stringify(values, (_key, value: unknown) =>
+    value !== null && typeof value === "object" && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
   );
 }
 
 /** Hash of what a configuration says. Safe to show: a configuration holds keys, so it cannot be guessed from its hash. */
 export function configurationHash(text: string): string {
-  return createHash("sha256").update(canonical(text)).digest("hex");
+  return createHash("sha256")
+    .update(canonical(valuesOf(text)))
+    .digest("hex");
 }
 
 /** Whether two configurations say the same. */
 export function sameConfiguration(a: string, b: string): boolean {
-  return a === b || canonical(a) === canonical(b);
+  return a === b || canonical(valuesOf(a)) === canonical(valuesOf(b));
 }
 
 /** Whether the next boot brings another configuration than the one in effect. */
 export function isStaged({ active, persistent }: Configurations): boolean {
   return active !== undefined && persistent !== undefined && !sameConfiguration(active, persistent);
+}
+
+/** Whether the next boot brings more than another part of the installation (`machine.install`), which only an installer reads. */
+export function isMoreThanInstallation({ active = "", persistent = "" }: Configurations): boolean {
+  const [is, becomes] = [active, persistent].map((text) => canonical(valuesOf(text).map(withoutInstallation)));
+  return is !== becomes;
+}
+
+function withoutInstallation(value: unknown): unknown {
+  if (!isMapping(value) || !isMapping(value["machine"])) return value;
+  const { install: _, ...machine } = value["machine"];
+  return { ...value, machine };
 }
 
 /**
@@ -58,7 +76,4 @@ interface InstallDocument {
   machine?: { install?: { extraKernelArgs?: unknown; grubUseUKICmdline?: unknown } | null } | null;
 }
 
-function documentsOf(text: string): InstallDocument[] {
-  const documents = parseAllDocuments(text);
-  return (Array.isArray(documents) ? documents : []).map((document) => (document.toJS() ?? {}) as InstallDocument);
-}
+const documentsOf = (text: string): InstallDocument[] => valuesOf(text) as InstallDocument[];

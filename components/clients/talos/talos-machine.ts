@@ -1,5 +1,6 @@
 import * as semver from "semver";
 import type { RunningImage } from "../../recipe/machine/losses";
+import { imageId } from "../../recipe/machine/schematic";
 import { bootErrorsOf, consoleLines } from "./console";
 import { installArgs, takesImageArgs } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
@@ -47,15 +48,23 @@ export class TalosMachine implements Machine {
   }
 
   async schematic(): Promise<string | undefined> {
-    return (await this.extensions())["schematic"];
+    return (await this.extensions()).image;
   }
 
-  /** Versions of its image's extensions by name; the schematic is among them, as `schematic`. */
-  async extensions(): Promise<Record<string, string>> {
-    const resources = parseResources(await this.ask("get", "extensions", "-o", "json"));
-    return Object.fromEntries(
-      resources.map(({ spec }): [string, string] => [spec?.metadata?.name ?? "", spec?.metadata?.version ?? ""]),
-    );
+  /** Its image's extensions, the ID of its schematic, and the ID by which this package knows the image. */
+  async extensions(): Promise<{ names: string[]; schematic?: string; image?: string }> {
+    const layers = await this.layers();
+    const schematic = layers.find(({ name }) => name === "schematic");
+    const { version: id } = schematic ?? {};
+    return {
+      names: layers.filter((layer) => layer !== schematic).map(({ name = "" }) => name),
+      ...(id === undefined ? {} : { schematic: id, image: imageId(id, schematic?.extraInfo) }),
+    };
+  }
+
+  /** The Factory's virtual extension is one of them: its version is the schematic's ID, and what it says besides is its text (image-factory, internal/artifacts). */
+  private async layers(): Promise<{ name?: string; version?: string; extraInfo?: string }[]> {
+    return (await this.resources("extensions")).map(({ spec }) => spec?.metadata ?? {});
   }
 
   /** Resources of a type, as Talos shows them. */
@@ -64,11 +73,7 @@ export class TalosMachine implements Machine {
   }
 
   async image(): Promise<RunningImage> {
-    const layers = parseResources(await this.ask("get", "extensions", "-o", "json"));
-    const metadata = layers.map(
-      ({ spec }) => (spec?.metadata ?? {}) as { name?: string; version?: string; extraInfo?: string },
-    );
-    // The Factory's virtual extension: its version is the schematic's ID, and what it says besides is its text (image-factory, internal/artifacts).
+    const metadata = await this.layers();
     const schematic = metadata.find(({ name }) => name === "schematic")?.extraInfo;
     const [platform] = parseResources(await this.ask("get", "platformmetadata", "-o", "json"));
     const [security] = parseResources(await this.ask("get", "securitystate", "-o", "json"));

@@ -31,7 +31,7 @@ function driverNotLoaded(seen: Observations, system: System): Evidence[] {
     .filter(
       (machine) =>
         hasModules(machine.extensions) &&
-        runsOurs(machine.name, machine.schematicId) &&
+        runsOurs(machine.name, machine.imageId ?? machine.schematicId) &&
         machine.modules !== undefined &&
         !machine.modules.includes("nvidia"),
     )

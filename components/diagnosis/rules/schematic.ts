@@ -22,10 +22,15 @@ function runsOldSchematic(seen: Observations, { plan }: System): Evidence[] {
   );
   const needsDriver = (name: string): boolean =>
     plan !== undefined || (seen.nodes ?? []).some((node) => node.name === name && showsGpu(node));
-  return (seen.machines ?? []).flatMap(({ name, talosVersion, schematicId, installImage, modules }) => {
+  return (seen.machines ?? []).flatMap(({ name, talosVersion, schematicId, imageId, installImage, modules }) => {
     if (byOmni.has(name) || modules?.includes("nvidia") || !needsDriver(name)) return [];
     const [, wanted, release] = /\/([0-9a-f]{64}):(v[^@]+)/.exec(installImage ?? "") ?? [];
-    if (schematicId === undefined || wanted === undefined || wanted === schematicId || release !== talosVersion)
+    if (
+      schematicId === undefined ||
+      wanted === undefined ||
+      [schematicId, imageId].includes(wanted) ||
+      release !== talosVersion
+    )
       return [];
     const line = `${name}: runs schematic ${schematicId.slice(0, 12)} of ${talosVersion}, and is configured for ${wanted.slice(0, 12)}`;
     return [{ node: name, line }];

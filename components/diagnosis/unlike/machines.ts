@@ -33,7 +33,7 @@ const short = (schematicId: string): string => schematicId.slice(0, 12);
 /** Omni makes the schematics of its machines itself. */
 function schematic({ configuration, schematicId }: MachineRecipe, machine: ObservedMachine): { problem: string }[] {
   const runs = machine.schematicId;
-  if (configuration === "omni" || runs === undefined || runs === schematicId) return [];
+  if (configuration === "omni" || runs === undefined || (machine.imageId ?? runs) === schematicId) return [];
   return [
     {
       problem: `runs the image of schematic ${short(runs)}, the plan says ${short(schematicId)}: somebody upgraded or reinstalled it, or the stack has not upgraded it yet`,
@@ -43,7 +43,7 @@ function schematic({ configuration, schematicId }: MachineRecipe, machine: Obser
 
 /** Names in an image of the planned schematic need not be compared: the schematic is their list. */
 function extensions(recipe: MachineRecipe, machine: ObservedMachine): { problem: string }[] {
-  if (machine.extensions === undefined || machine.schematicId === recipe.schematicId) return [];
+  if (machine.extensions === undefined || (machine.imageId ?? machine.schematicId) === recipe.schematicId) return [];
   const has = new Set(machine.extensions);
   const missing = recipe.extensions.map((name) => name.replace(/^.*\//, "")).filter((name) => !has.has(name));
   return missing.length === 0 ? [] : [{ problem: `its image lacks the extensions ${missing.join(", ")}` }];

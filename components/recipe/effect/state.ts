@@ -6,7 +6,7 @@ import { parseTalosVersion } from "../facts/version";
 import type { MachineRecipe } from "../types";
 import { partHashes } from "./parts";
 import { longestAway } from "./upgrade-phases";
-import { needsBoot, wayOf } from "./way";
+import { isOfInstallation, needsBoot, wayOf } from "./way";
 
 /**
  * What a machine shall be, sorted by what a change of it does to the machine. These are the inputs of the component
@@ -85,7 +85,8 @@ export function machineState(recipe: StateRecipe, spec: StateSpec): MachineState
   const boot: Record<string, string> = {};
   const live: Record<string, string> = {};
   for (const [part, hash] of Object.entries(partHashes(recipe.patches))) {
-    (bootsForAll || needsBoot(part, recipe.talosVersion) ? boot : live)[part] = hash;
+    const boots = (bootsForAll && !isOfInstallation(part)) || needsBoot(part, recipe.talosVersion);
+    (boots ? boot : live)[part] = hash;
   }
   const { extensions = [], kernelArgs = [] } = readSchematic(recipe.schematic) ?? {};
   const generated = spec.configuration === "owned" ? generatedOf(spec) : {};

@@ -12,7 +12,7 @@ export interface Differences {
   image: boolean;
   /** Its next boot would bring another configuration. */
   configuration: boolean;
-  /** It has modules of NVIDIA's: a changed parameter of a loaded module is taken on and has no effect before a boot (talos, kernel_module_spec.go). */
+  /** It has modules of NVIDIA's, and more than the installation's part of its configuration differs: a changed parameter of a loaded module is taken on and has no effect before a boot (talos, kernel_module_spec.go). */
   gpu: boolean;
 }
 
@@ -24,6 +24,10 @@ export function wayOf({ image, configuration, gpu }: Differences): Way {
   if (image || (configuration && gpu)) return "reboot";
   return configuration ? "live" : "none";
 }
+
+/** Whether a part of the configuration is read when Talos is installed or upgraded alone, so that no boot brings anything of it. */
+export const isOfInstallation = (part: string): boolean =>
+  part === "machine.install" || part.startsWith("machine.install.");
 
 /**
  * What a running Talos ≤ 1.13 takes of the configuration; anything else under `machine` waits for a boot. Of the other

@@ -114,6 +114,18 @@ export function readSchematic(text: string): ReadSchematic | undefined {
   return knownTexts.get(text);
 }
 
+/**
+ * The ID by which this package knows the image of a schematic: with its extensions sorted, as the stacks' are. Their order makes another
+ * ID and the same image. A schematic with more in it than was read keeps its own.
+ *
+ * @param text of the schematic, as the machine has it; undefined where it does not.
+ */
+export function imageId(id: string, text: string | undefined): string {
+  const content = text === undefined ? undefined : readSchematic(text);
+  if (content === undefined || schematicOf(content).id !== id) return id;
+  return schematicOf({ ...content, extensions: [...content.extensions].sort() }).id;
+}
+
 function read(text: string): ReadSchematic | undefined {
   let value: unknown;
   try {

@@ -132,7 +132,7 @@ export interface ClusterOptionsSpec {
    * Image Factory, asked for schematics; the installer images come from it too.
    * @default `https://factory.talos.dev`
    * @example `https://factory.example.org`
-   * @causes another configuration, which a GPU machine takes with one reboot
+   * @causes no reboot by itself: the next upgrade takes its installer
    */
   factoryUrl?: string;
   /**

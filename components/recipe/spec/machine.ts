@@ -114,14 +114,14 @@ export interface MachineDefaultsSpec {
    * Image Factory platform of the installer.
    * @default `metal`
    * @example `nocloud`
-   * @causes another configuration, which a GPU machine takes with one reboot
+   * @causes no reboot by itself: the next upgrade takes the other installer
    */
   platform?: string;
   /**
    * Whether the machine boots with Secure Boot.
    * @default `false`
    * @example `true`
-   * @causes another configuration, which a GPU machine takes with one reboot
+   * @causes no reboot by itself: the next upgrade takes the other installer
    */
   secureBoot?: boolean;
   /**

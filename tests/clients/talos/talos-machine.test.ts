@@ -96,3 +96,24 @@ test.each([
   const one = new TalosMachine({ run } as unknown as Talosctl, "192.0.2.1", {} as SecretFiles);
   expect((await one.image()).configuredArgs).toEqual(stay);
 });
+
+// Both IDs are the Factory's: of the modules and the toolkit for production, in two orders.
+const [modules, toolkit] = ["siderolabs/nvidia-open-gpu-kernel-modules", "siderolabs/nvidia-container-toolkit"].map(
+  (name) => `${name}-production`,
+);
+const [modulesFirst, sorted] = [
+  "1deaeeb1ea2e7901c21c109368a7261f52dfd9a91e9d7eea83cfd0f0e1b7d488",
+  "6698d6f136c5bb37ca8bb8482c9084305084da0a5ead1f4dcae760796f8ab3a2",
+];
+const content = `customization: {systemExtensions: {officialExtensions: [${modules}, ${toolkit}]}}`;
+test.each([
+  ["in another order is the same image", modulesFirst, content, sorted],
+  ["whose text the machine does not have", modulesFirst, "", modulesFirst],
+  ["with more in it than its extensions", "c".repeat(64), `${content}\nbootloader: grub`, "c".repeat(64)],
+])("a schematic %s", async (_, version, extraInfo, image) => {
+  const resource = { spec: { metadata: { name: "schematic", version, extraInfo } } };
+  const run = (): Promise<string> => Promise.resolve(`${JSON.stringify(resource, null, 4)}\n`);
+  const machine = new TalosMachine({ run } as unknown as Talosctl, "192.0.2.1", {} as SecretFiles);
+  expect(await machine.schematic()).toBe(image);
+  expect(await machine.extensions()).toEqual({ names: [], schematic: version, image });
+});

@@ -100,7 +100,7 @@ export class UpgradeRun {
     const way = wayOf({
       image: !runsImage(before, task),
       configuration: before.staged,
-      gpu: task.modules.length > 0,
+      gpu: task.modules.length > 0 && before.stagedForBoot,
     });
     const waiting = await this.patiently(() => waitingImage(this.bench.machine, before.talosVersion));
     if (way === "none" && waiting !== undefined && !isSameImage(waiting, task.installerImage))

@@ -4,7 +4,7 @@ import { formatDuration } from "../../../recipe/rules/duration";
 import type { BootGuard } from "../seen/boot-guard";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
 import { Failure } from "../../../clients/failure";
-import { isStaged } from "../../../clients/talos/configuration-text";
+import { isMoreThanInstallation, isStaged } from "../../../clients/talos/configuration-text";
 import type { Machine } from "../../../clients/machine";
 import { driverProblems } from "../seen/driver";
 import type { UpgradeTask } from "../task";
@@ -15,14 +15,19 @@ export interface Observed {
   schematicId: string | undefined;
   /** Whether the next boot brings another configuration. */
   staged: boolean;
+  /** Whether of that configuration more differs than what an installer alone reads. */
+  stagedForBoot: boolean;
 }
 
 /** Asks a machine what it runs. */
 export async function observe(machine: Machine): Promise<Observed> {
+  const configurations = await machine.configurations();
+  const staged = isStaged(configurations);
   return {
     talosVersion: await machine.version(),
     schematicId: await machine.schematic(),
-    staged: isStaged(await machine.configurations()),
+    staged,
+    stagedForBoot: staged && isMoreThanInstallation(configurations),
   };
 }
 

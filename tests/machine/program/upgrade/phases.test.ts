@@ -1,7 +1,7 @@
 import { changesSomething, longestRun, upgradePhases } from "../../../../components/recipe/effect";
 import { killedPhases } from "../../../e2e/runs/faults-phases";
 import { schematics } from "../fakes";
-import { setup } from "../setup";
+import { setup, STAGED } from "../setup";
 
 // The lab kills an upgrade in each phase of the list: one that no upgrade has would never be killed, and say nothing.
 test("every phase of the list is one of some upgrade's, in the order of the list", async () => {
@@ -38,4 +38,15 @@ test("a run's limit is above all of its waits: those of a paused boot, of its no
   const limits = { pull: minutes(10), drain: minutes(5), reboot: minutes(30), verify: minutes(5) };
   const waits = 30 + 30 + 5 + 10 + 2 * 5 + 2 * 30 + 5 + 5; // reach, join, cordoned or not, pull, drains, reboots, verify, uncordon
   expect(longestRun(limits)).toBeGreaterThan(minutes(waits));
+});
+
+test("a machine that differs in the name of its installer alone keeps running, with NVIDIA's modules too", async () => {
+  const { machine, cluster, run } = setup();
+  const configuration = (image: string): string => `${STAGED}  install: {image: "${image}"}\n`;
+  Object.assign(machine, { talosVersion: "v1.12.6", schematicId: schematics.gpu, active: configuration("theirs") });
+  machine.persistent = configuration("ours");
+  expect(await run()).toMatchObject({ rebooted: false, bootId: "boot-1" });
+  expect(machine.calls).toEqual(["activate"]);
+  expect(machine.active).toBe(configuration("ours"));
+  expect(cluster.calls).toEqual([]);
 });
