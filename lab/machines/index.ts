@@ -80,8 +80,6 @@ export interface Machines {
   state(): Promise<Record<string, MachineState>>;
   /** Makes a machine misbehave, e.g. `{kind: "rollback", times: 1}`. */
   fault(machine: string, fault: { kind: string; times?: number }): Promise<void>;
-  /** Calls nvidia-smi on a machine with an administrator's rights, as somebody beside the stack may; gives its output. */
-  nvidiaSmi(machine: string, args: string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -113,12 +111,6 @@ export async function startMachines(
     state: async () => (await request<{ machines: Record<string, MachineState> }>(`${control}/state`)).machines,
     fault: async (machine, fault) => {
       await request(`${control}/machines/${encodeURIComponent(machine)}/fault`, fault);
-    },
-    nvidiaSmi: async (machine, args) => {
-      const url = `${control}/machines/${encodeURIComponent(machine)}/nvidia-smi`;
-      const { code, output } = await request<{ code: number; output: string }>(url, { args });
-      if (code !== 0) throw new Error(`nvidia-smi ${args.join(" ")} on ${machine}: exit status ${code}: ${output}`);
-      return output;
     },
     stop: () => child.stop(),
   };

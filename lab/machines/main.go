@@ -26,7 +26,6 @@ import (
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/cluster"
 	"talos-gpu/lab/machines/internal/node/identity"
-	"talos-gpu/lab/machines/internal/node/kubelet/tool"
 	"talos-gpu/lab/machines/internal/realnode"
 	"talos-gpu/lab/machines/internal/spec"
 	"talos-gpu/lab/machines/internal/talos/api"
@@ -39,11 +38,6 @@ import (
 func main() {
 	// A real node's processes are this binary too.
 	if handled, code := realnode.Main(os.Args); handled {
-		os.Exit(code)
-	}
-
-	// Containers' scripts call emulated programs by way of this binary.
-	if handled, code := tool.Run(os.Args[1:]); handled {
 		os.Exit(code)
 	}
 

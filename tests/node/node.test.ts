@@ -1,21 +1,20 @@
 import { provideTools } from "../../lab/tools";
 import { ask } from "../e2e/support/doctor";
+import type { Found } from "../e2e/support/kubernetes";
 import { describeReal } from "../e2e/support/real-node";
-import { cases } from "./cases";
-import { prepare, sights, type Telling, tellingOf, tidy } from "./compare";
-import { differs, labelsDiffer, ofTheMoment, realAlone } from "./differs";
 import { emulated, machine, openStand, type Stand, until } from "./stand";
 
-// A real kubelet, containerd and device plugin on this computer, and emulated ones beside them, under the stack that every case shares.
+// A real kubelet, containerd and device plugin on this computer, and an emulated node beside them, under one stack.
 
-/** Does something with each, some at a time. */
-async function each<Item>(items: Item[], some: number, act: (item: Item) => Promise<void>): Promise<void> {
-  const waiting = [...items];
-  const worker = async (): Promise<void> => {
-    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await act(item);
-  };
-  await Promise.all(Array.from({ length: some }, worker));
-}
+/** The label that tells when GPU feature discovery looked. */
+const ofTheMoment = "nvidia.com/gfd.timestamp";
+
+/** Other labels of it in which the nodes differ, and why. */
+const labelsDiffer: Record<string, string> = {
+  "nvidia.com/gpu.machine": "the real one says what this computer calls itself",
+  "nvidia.com/gpu.mode": "the real one asks the kernel's list of PCI devices, which the stand-in's cards are not in",
+  "nvidia.com/vgpu.present": "so it does for this",
+};
 
 describeReal("a real node", () => {
   let stand: Stand;
@@ -51,35 +50,41 @@ describeReal("a real node", () => {
     expect(nodes[0]!["nvidia.com/gpu.product"]).toBe("NVIDIA-GeForce-RTX-3090-SHARED");
   }, 120_000);
 
-  describe("the emulated kubelet says what the real one does", () => {
-    const told: Record<string, Telling[]> = {};
-    beforeAll(async () => {
-      await prepare(stand.kubernetes);
-      const sight = sights(stand.kubernetes);
-      // Some at a time: a kubelet starts many pods slowly, and a state that passes is not seen then.
-      await each(Object.keys(cases), 6, async (what) => {
-        const on = (node: string, has = true): Promise<Telling> => tellingOf(stand.kubernetes, sight, what, node, has);
-        told[what] = await Promise.all([on(machine), on(emulated, !(what in realAlone))]);
-      });
-      await tidy(stand.kubernetes);
-    }, 10 * 60_000);
+  const pods = "/api/v1/namespaces/default/pods";
+  const classes = "/apis/node.k8s.io/v1/runtimeclasses";
 
-    test.each(Object.keys(cases).filter((what) => !(what in realAlone)))("%s", (what) => {
-      const [ofReal, ofEmulated] = told[what]!;
-      expect(ofEmulated).toEqual({ ...ofReal, ...differs[what]?.fields });
-    });
+  /** Runs a pod on a node, and gives what an event says of it; identifiers are another each time. */
+  const wordsOn = async (node: string, name: string, spec: Found, reason: string): Promise<string> => {
+    const pod = `${name}-on-${node}`;
+    const { runtimeClassName, resources } = spec;
+    const containers = [{ name: "main", image: "busybox:1.37", command: ["sleep", "600"], resources }];
+    const onto = { nodeSelector: { "kubernetes.io/hostname": node }, terminationGracePeriodSeconds: 0 };
+    await stand.kubernetes.create(pods, { metadata: { name: pod }, spec: { ...onto, runtimeClassName, containers } });
+    const selector = encodeURIComponent(`involvedObject.name=${pod},reason=${reason}`);
+    const events = (): Promise<Found> =>
+      stand.kubernetes.read(`/api/v1/namespaces/default/events?fieldSelector=${selector}`);
+    const { items } = await until(`${pod}: ${reason}`, events, (found) => found.items.length > 0);
+    await stand.kubernetes.remove(`${pods}/${pod}`);
+    return items[0].message.replace(/"[0-9a-f-]{32,}"/, '"…"') as string;
+  };
 
-    test("what they differ in does differ, and has a reason", () => {
-      for (const [what, why] of Object.entries(realAlone)) {
-        expect(why).not.toBe("");
-        expect(told[what]![1]!.phase).toBe("Running");
-      }
-      for (const [what, { fields, why }] of Object.entries(differs)) {
-        expect(why).not.toBe("");
-        for (const [field, said] of Object.entries(fields)) expect(told[what]![0]![field]).not.toEqual(said);
-      }
-    });
-  });
+  test.each([
+    ["no-such-handler", { runtimeClassName: "no-such-handler" }, "FailedCreatePodSandBox"],
+    [
+      "two-units-of-a-shared-card",
+      { runtimeClassName: "nvidia", resources: { limits: { "nvidia.com/gpu": "2" } } },
+      "UnexpectedAdmissionError",
+    ],
+  ])(
+    "the emulated node has the real one's words: %s",
+    async (name, spec, reason) => {
+      await stand.kubernetes.create(classes, { metadata: { name }, handler: "nope" });
+      const [real, other] = await Promise.all([machine, emulated].map((node) => wordsOn(node, name, spec, reason)));
+      await stand.kubernetes.remove(`${classes}/${name}`);
+      expect(other).toBe(real);
+    },
+    120_000,
+  );
 
   test("what loses its parent on the node is laid to rest when it ends", async () => {
     const script = 'sh -c "sleep 0.1 & exit 0"; sleep 0.5; grep -l "^State:.*zombie" /proc/[0-9]*/status || true';

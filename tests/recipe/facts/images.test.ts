@@ -74,7 +74,7 @@ test("the default image of every workload stands in the tables of images", async
 
 test("the lab has an answer to every image that a stack gets when it names none", () => {
   const internal = path.join(__dirname, "../../../lab/machines/internal");
-  const tables = ["node/kubelet/rules/table.go", "nvidia/operator/operator.go"].map((file) =>
+  const tables = ["node/programs/table.go", "nvidia/operator/operator.go"].map((file) =>
     fs.readFileSync(path.join(internal, file), "utf8"),
   );
   const known = [...tables.join("\n").matchAll(/Image: regexp\.MustCompile\(`(?:\(\?i\))?([^`]+)`\)/g)].map(

@@ -2,16 +2,13 @@
 package control
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 
-	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
-	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 	"talos-gpu/lab/machines/internal/talos/machine"
 )
 
-// Handler serves GET /state, POST /machines/NAME/fault, POST /machines/NAME/nvidia-smi and POST /reset-requests.
+// Handler serves GET /state, POST /machines/NAME/fault and POST /reset-requests.
 func Handler(machines []*machine.Machine) http.Handler {
 	mux := http.NewServeMux()
 
@@ -55,28 +52,6 @@ func Handler(machines []*machine.Machine) http.Handler {
 		answer(w, http.StatusNotFound, map[string]string{"error": "there is no machine " + r.PathValue("name")})
 	})
 
-	mux.HandleFunc("POST /machines/{name}/nvidia-smi", func(w http.ResponseWriter, r *http.Request) {
-		var call struct {
-			Args []string `json:"args"`
-		}
-
-		if err := json.NewDecoder(r.Body).Decode(&call); err != nil {
-			answer(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
-
-			return
-		}
-
-		for _, m := range machines {
-			if m.Key() == r.PathValue("name") {
-				answer(w, http.StatusOK, nvidiaSMI(m, call.Args))
-
-				return
-			}
-		}
-
-		answer(w, http.StatusNotFound, map[string]string{"error": "there is no machine " + r.PathValue("name")})
-	})
-
 	mux.HandleFunc("POST /reset-requests", func(w http.ResponseWriter, _ *http.Request) {
 		for _, m := range machines {
 			m.ResetRequests()
@@ -86,18 +61,6 @@ func Handler(machines []*machine.Machine) http.Handler {
 	})
 
 	return mux
-}
-
-// nvidiaSMI is a call of somebody else's on the machine, an administrator's: another pod with all cards, say.
-func nvidiaSMI(m *machine.Machine, args []string) map[string]any {
-	snapshot := m.Snapshot()
-	driver := smi.Driver{Version: snapshot.DriverVersion, LibraryVersion: snapshot.LibraryVersion, Privileged: true}
-
-	var output bytes.Buffer
-
-	code := smi.Run(&output, args, driver, gpu.Unsplit(m.Key(), snapshot), smi.SettingsOf(m.RootFS()))
-
-	return map[string]any{"code": code, "output": output.String()}
 }
 
 func answer(w http.ResponseWriter, code int, body any) {

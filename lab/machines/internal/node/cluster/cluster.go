@@ -15,9 +15,7 @@ import (
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/identity"
 	"talos-gpu/lab/machines/internal/node/kubelet"
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
-	"talos-gpu/lab/machines/internal/node/kubelet/network"
-	"talos-gpu/lab/machines/internal/node/kubelet/rules"
+	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/node/reach"
 	"talos-gpu/lab/machines/internal/nvidia/nfd"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
@@ -37,9 +35,7 @@ type Config struct {
 	Nodes string `json:"nodes"`
 }
 
-// Run runs until ctx ends or a part fails, and then has stopped every process that a container started.
-//
-// real are the machines whose node is a real one, by name.
+// Run runs until ctx ends or a part fails. real are the machines whose node is a real one, by name.
 func Run(ctx context.Context, cfg Config, machines []host.Machine, real map[string]spec.Node) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -62,15 +58,8 @@ func Run(ctx context.Context, cfg Config, machines []host.Machine, real map[stri
 	if err != nil {
 		return err
 	}
-	pods := network.New(watchServices(ctx, client))
 	gpuOperator := operator.New(client, dynamicClient, nfd.Impersonating(admin))
-	shared := kubelet.Config{
-		Authority: authority, Runtime: cri.Config{
-			Network:         pods,
-			Rules:           append(gpuOperator.Rules(), rules.Table(gpuOperator.Discovery())...),
-			RuntimePrograms: rules.RuntimePrograms(), CommonPrograms: rules.CommonPrograms(pods),
-		},
-	}
+	shared := kubelet.Config{Authority: authority, Rules: append(gpuOperator.Rules(), programs.Table(gpuOperator.Discover)...)}
 	kubelets := &reach.Table{}
 	ended := make(chan error, len(machines)+2)
 	go func() { ended <- provisionStorage(ctx, client) }()
@@ -80,7 +69,7 @@ func Run(ctx context.Context, cfg Config, machines []host.Machine, real map[stri
 		go func() {
 			if !isReal {
 				kubelets.Put(machine.Address(), "127.0.0.1")
-				ended <- runKubelet(ctx, shared, machine)
+				ended <- kubelet.Run(ctx, shared, machine)
 				return
 			}
 			ended <- realnode.Follow(ctx, realnode.Config{
@@ -96,15 +85,4 @@ func Run(ctx context.Context, cfg Config, machines []host.Machine, real map[stri
 		}
 	}
 	return failures
-}
-
-func runKubelet(ctx context.Context, shared kubelet.Config, machine host.Machine) error {
-	agent, err := kubelet.New(ctx, shared, machine)
-	if err != nil {
-		return fmt.Errorf("kubelet of %s: %w", machine.Name(), err)
-	}
-	if err := agent.Run(ctx); err != nil {
-		return fmt.Errorf("kubelet of %s: %w", machine.Name(), err)
-	}
-	return nil
 }

@@ -1,55 +1,61 @@
-// Package kubelet emulates the kubelet of a machine against a real API server: with its own client certificate, so that the
-// Node authorizer and NodeRestriction judge it as they would a real one. It is a session per boot and a worker per pod; what
-// they use has a package of its own: the Node (registration, apply), devices, a container's inputs, containerd (cri), logs.
+// Package kubelet stands in for the kubelet of a machine against a real API server: with its own client certificate, so that the
+// Node authorizer and NodeRestriction judge it as they would a real one. It registers the node, offers what device plugins
+// register, and takes what becomes of each container from a table of outcomes (package programs): no process runs.
 //
-// Emulated, each rule with its source beside it: registration and Talos' labels, node status and lease, pods with their
-// phases and conditions, device plugins, runtime handlers, the NVIDIA runtime, volumes, environment, probes, hooks, restarts.
-// Not emulated: cgroups and resource limits, users and capabilities, seccomp, image contents (see package rules), eviction,
-// static pods, projected service account tokens, exec and port-forward, a kubelet that restarts without its machine.
+// What really happens on a node, the real node shows (internal/realnode). Not here: volumes, environment from objects, probes
+// (a container is ready when its program says so), hooks but for the one that fails on the nvidia runtime, images, cgroups.
 package kubelet
 
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"os"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
 
 	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/apply"
 	"talos-gpu/lab/machines/internal/node/identity"
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
-	"talos-gpu/lab/machines/internal/node/kubelet/logs"
+	"talos-gpu/lab/machines/internal/node/kubelet/devices"
+	"talos-gpu/lab/machines/internal/node/kubelet/registration"
+	"talos-gpu/lab/machines/internal/node/programs"
 )
-
-// Kubelet of one machine.
-type Kubelet struct {
-	machine   host.Machine
-	authority *identity.Authority
-	runtime   *cri.Runtime
-	logPort   int32
-}
 
 // Config of a kubelet.
 type Config struct {
 	// Authority signs the node's client certificate.
 	Authority *identity.Authority
-	// Runtime is the machine's containerd.
-	Runtime cri.Config
+	// Rules say what images do; the first that fits counts.
+	Rules []programs.Rule
 }
 
-// New prepares the kubelet of a machine; ctx bounds its servers.
-func New(ctx context.Context, config Config, machine host.Machine) (*Kubelet, error) {
-	runtime, err := cri.New(ctx, config.Runtime)
-	if err != nil {
-		return nil, err
-	}
-	port, err := logs.Serve(ctx, machine.RootFS())
-	if err != nil {
-		return nil, err
-	}
-	return &Kubelet{machine: machine, authority: config.Authority, runtime: runtime, logPort: port}, nil
+// kubelet of one machine.
+type kubelet struct {
+	Config
+	machine host.Machine
+	logs    *logs
+	mutex   sync.Mutex
+	images  map[string]bool // that the machine has pulled
 }
 
-// Run follows the machine: a session per boot whose kubelet runs.
-func (k *Kubelet) Run(ctx context.Context) error {
+// Run follows the machine until ctx ends: a session per boot whose kubelet runs.
+func Run(ctx context.Context, config Config, machine host.Machine) error {
+	k := &kubelet{Config: config, machine: machine, logs: newLogs(), images: map[string]bool{}}
+	port, err := k.logs.serve(ctx)
+	if err != nil {
+		return err
+	}
 	var current *session
 	stop := func() {
 		if current != nil {
@@ -58,26 +64,182 @@ func (k *Kubelet) Run(ctx context.Context) error {
 		}
 	}
 	defer stop()
-	for range k.machine.Watch(ctx) {
-		snapshot := k.machine.Snapshot()
+	for range machine.Watch(ctx) {
+		snapshot := machine.Snapshot()
 		if current != nil && (!snapshot.KubeletRunning || snapshot.BootID != current.bootID) {
 			stop()
 		}
 		switch {
 		case snapshot.KubeletRunning && current == nil:
 			// The node's name is of this boot, and its rights go by it.
-			client, elevated, err := k.authority.Clients(k.machine)
+			client, elevated, err := config.Authority.Clients(machine)
 			if err != nil {
 				return err
 			}
-			current = startSession(ctx, k, client, elevated, snapshot)
+			current = startSession(ctx, k, client, elevated, snapshot.BootID, port)
 		case current != nil:
-			current.machineChanged()
+			current.changed()
 		}
 	}
 	return nil
 }
 
-func (k *Kubelet) logf(format string, args ...any) {
+// session is the kubelet of one boot.
+type session struct {
+	*kubelet
+	client   kubernetes.Interface // the node's own rights
+	bootID   string
+	ctx      context.Context
+	cancel   context.CancelFunc
+	recorder record.EventRecorder
+	devices  *devices.Manager
+	node     *registration.Node
+	applier  *apply.Controller
+	work     sync.WaitGroup
+
+	mutex      sync.Mutex
+	pods       map[types.UID]*pod
+	podNetwork netip.Prefix
+	podAddress netip.Addr
+}
+
+func startSession(ctx context.Context, k *kubelet, client, elevated kubernetes.Interface, bootID string, port int32) *session {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &session{kubelet: k, client: client, bootID: bootID, ctx: ctx, cancel: cancel, applier: apply.New(k.machine, client, elevated), pods: map[types.UID]*pod{}}
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	context.AfterFunc(ctx, broadcaster.Shutdown)
+	s.recorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet", Host: k.machine.Name()})
+	s.devices = devices.NewManager(func() { s.node.Changed() }, s.later)
+	s.node = registration.New(k.machine, client, registration.Config{Port: port, Offer: s.devices.Offer, Recorder: s.recorder})
+	s.work.Go(s.run)
+	return s
+}
+
+// run registers the node and then keeps everything going until the machine stops.
+func (s *session) run() {
+	if !s.until("registering the node", func() error { return s.node.Register(s.ctx) }) {
+		return
+	}
+	s.machine.Event("kubelet registered the node")
+	s.work.Go(func() { s.node.RenewLease(s.ctx) })
+	s.work.Go(func() { s.applier.Run(s.ctx) })
+	s.changed()
+	s.work.Go(func() { s.node.Run(s.ctx) })
+	source := cache.NewListWatchFromClient(s.client.CoreV1().RESTClient(), "pods", corev1.NamespaceAll,
+		fields.OneTermEqualSelector("spec.nodeName", s.machine.Name()))
+	_, controller := cache.NewInformerWithOptions(cache.InformerOptions{ListerWatcher: source, ObjectType: &corev1.Pod{}, Handler: cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { s.podChanged(object.(*corev1.Pod)) },
+		UpdateFunc: func(_, object any) { s.podChanged(object.(*corev1.Pod)) },
+		DeleteFunc: func(object any) {
+			if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = gone.Obj
+			}
+			if pod, ok := object.(*corev1.Pod); ok {
+				s.podGone(pod)
+			}
+		},
+	}})
+	controller.Run(s.ctx.Done())
+}
+
+// until retries with a pause of 2 lab seconds; the API server may not be up yet.
+func (s *session) until(doing string, try func() error) bool {
+	for last := ""; ; {
+		err := try()
+		if err == nil || s.ctx.Err() != nil {
+			return err == nil
+		}
+		if err.Error() != last {
+			last = err.Error()
+			s.logf("%s: %v", doing, err)
+		}
+		if s.machine.Clock().Sleep(s.ctx, 2*time.Second) != nil {
+			return false
+		}
+	}
+}
+
+// shutdown ends the session as a machine that goes down does: it says that the node is not ready (kubernetes
+// pkg/kubelet/nodeshutdown), then containers end with the machine, and nobody reports them.
+func (s *session) shutdown() {
+	if s.ctx.Err() == nil {
+		s.node.Leave(s.ctx)
+	}
+	s.cancel()
+	s.work.Wait()
+}
+
+func (s *session) changed() {
+	s.node.Changed()
+	s.applier.Changed()
+}
+
+// later does something unless the session ends before. It is none of the work that shutdown waits for: a program that ends with the
+// machine takes its device plugin back while that wait is over already, and a WaitGroup takes no more then.
+func (s *session) later(after time.Duration, do func()) {
+	go func() {
+		if s.machine.Clock().Sleep(s.ctx, after) == nil {
+			do()
+		}
+	}()
+}
+
+func (s *session) podChanged(object *corev1.Pod) {
+	s.mutex.Lock()
+	p, known := s.pods[object.UID]
+	if !known {
+		p = newPod(s, object)
+		s.pods[object.UID] = p
+	}
+	s.mutex.Unlock()
+	if known {
+		p.updated(object)
+		return
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	p.cancel = cancel
+	s.work.Go(func() {
+		defer cancel()
+		p.run(ctx)
+	})
+}
+
+// podGone ends a pod that was removed without waiting for the kubelet.
+func (s *session) podGone(object *corev1.Pod) {
+	s.mutex.Lock()
+	p := s.pods[object.UID]
+	delete(s.pods, object.UID)
+	s.mutex.Unlock()
+	if p != nil {
+		p.cancel()
+		s.devices.Free(string(object.UID))
+		s.logs.forget(object)
+	}
+}
+
+// nextPodIP takes the next address of the node's pod network. The controller manager assigns the network a moment after
+// the node registered; before, no CNI plugin is ready.
+func (s *session) nextPodIP(ctx context.Context) (string, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !s.podNetwork.IsValid() {
+		node, err := s.client.CoreV1().Nodes().Get(ctx, s.machine.Name(), metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		s.podNetwork, err = netip.ParsePrefix(node.Spec.PodCIDR)
+		if err != nil {
+			return "", fmt.Errorf("rpc error: code = Unknown desc = failed to setup network for sandbox: the node has no podCIDR yet")
+		}
+		s.podAddress = s.podNetwork.Addr().Next()
+	}
+	if s.podAddress = s.podAddress.Next(); !s.podNetwork.Contains(s.podAddress) {
+		s.podAddress = s.podNetwork.Addr().Next().Next()
+	}
+	return s.podAddress.String(), nil
+}
+
+func (k *kubelet) logf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "kubelet %s: %s\n", k.machine.Name(), fmt.Sprintf(format, args...))
 }

@@ -1,52 +1,44 @@
 package kubelet
 
 import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"talos-gpu/lab/machines/internal/host"
 )
 
-// statusOf is the pod's status as the kubelet reports it (kubernetes v1.36 pkg/kubelet/kubelet_pods.go generateAPIPodStatus,
-// pkg/kubelet/status/generate.go).
-func statusOf(pod *corev1.Pod, state *podState, hostIP string, now metav1.Time) corev1.PodStatus {
-	state.mutex.Lock()
-	defer state.mutex.Unlock()
-	status := corev1.PodStatus{
-		HostIP: hostIP, HostIPs: []corev1.HostIP{{IP: hostIP}}, PodIP: state.podIP, StartTime: state.started, QOSClass: pod.Status.QOSClass,
-	}
-	if state.podIP != "" {
-		status.PodIPs = []corev1.PodIP{{IP: state.podIP}}
-	}
-	if state.rejected != "" {
-		status.Phase, status.Reason, status.Message = corev1.PodFailed, state.rejected, state.message
-		status.Conditions = conditions(pod, status, state, now)
-		return status
-	}
-	status.InitContainerStatuses = containerStatuses(pod.Spec.InitContainers, state)
-	status.ContainerStatuses = containerStatuses(pod.Spec.Containers, state)
-	status.Phase = phaseOf(pod, state)
-	status.Conditions = conditions(pod, status, state, now)
-	return status
+// change changes what the kubelet says of the pod, and tells it.
+func (p *pod) change(ctx context.Context, change func()) {
+	p.mutex.Lock()
+	change()
+	p.mutex.Unlock()
+	p.publish(ctx)
 }
 
-func containerStatuses(containers []corev1.Container, state *podState) []corev1.ContainerStatus {
-	var statuses []corev1.ContainerStatus
-	for _, container := range containers {
-		own := state.containers[container.Name]
-		started := own.started
-		status := corev1.ContainerStatus{
-			Name: container.Name, Image: own.image, State: own.state, LastTerminationState: own.last, RestartCount: own.restarts,
-			Ready: own.ready, Started: &started, ContainerID: own.id,
+// update changes a container's status, and tells it.
+func (p *pod) update(ctx context.Context, name string, change func(*corev1.ContainerStatus)) {
+	p.change(ctx, func() {
+		for _, statuses := range [][]corev1.ContainerStatus{p.status.InitContainerStatuses, p.status.ContainerStatuses} {
+			for i := range statuses {
+				if statuses[i].Name == name {
+					change(&statuses[i])
+				}
+			}
 		}
-		if own.id != "" {
-			status.ImageID = imageID(container.Image)
-		}
-		statuses = append(statuses, status)
-	}
-	return statuses
+	})
+}
+
+func waiting(reason, message string) corev1.ContainerState {
+	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
 }
 
 func imageID(image string) string {
@@ -55,94 +47,121 @@ func imageID(image string) string {
 	return name + "@sha256:" + strings.ReplaceAll(digest, "-", "")
 }
 
-// phaseOf follows getPhase (kubernetes pkg/kubelet/kubelet_pods.go).
-func phaseOf(pod *corev1.Pod, state *podState) corev1.PodPhase {
-	if state.finished {
-		for _, container := range pod.Spec.Containers {
-			ended := state.containers[container.Name].state.Terminated
-			if ended == nil || ended.ExitCode != 0 {
-				return corev1.PodFailed
-			}
-		}
+// told is the pod's status now, and the pod as the API server has it (kubernetes v1.36 pkg/kubelet/kubelet_pods.go, getPhase;
+// pkg/kubelet/status/generate.go).
+func (p *pod) told() (*corev1.Pod, corev1.PodStatus) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	status := *p.status.DeepCopy()
+	if status.Phase == "" {
+		status.Phase = phaseOf(status, p.initDone, p.finished)
+	}
+	status.Conditions = conditions(p.current, status, p.sandbox && !p.finished, p.initDone)
+	return p.current, status
+}
+
+func phaseOf(status corev1.PodStatus, initDone, finished bool) corev1.PodPhase {
+	switch {
+	case finished && slices.ContainsFunc(status.ContainerStatuses, func(own corev1.ContainerStatus) bool {
+		return own.State.Terminated == nil || own.State.Terminated.ExitCode != 0
+	}):
+		return corev1.PodFailed
+	case finished:
 		return corev1.PodSucceeded
-	}
-	if !state.initDone {
+	case !initDone, slices.ContainsFunc(status.ContainerStatuses, func(own corev1.ContainerStatus) bool {
+		return own.State.Waiting != nil && own.LastTerminationState.Terminated == nil
+	}):
 		return corev1.PodPending
-	}
-	for _, container := range pod.Spec.Containers {
-		own := state.containers[container.Name]
-		if own.state.Waiting != nil && own.last.Terminated == nil {
-			return corev1.PodPending
-		}
 	}
 	return corev1.PodRunning
 }
 
-// conditions of the pod. Those that already have their value keep their time.
-func conditions(pod *corev1.Pod, status corev1.PodStatus, state *podState, now metav1.Time) []corev1.PodCondition {
-	done := status.Phase == corev1.PodSucceeded
-	failed := status.Phase == corev1.PodFailed
+// conditions of the pod, beside those of others. Those that already have their value keep their time.
+func conditions(pod *corev1.Pod, status corev1.PodStatus, sandbox, initDone bool) []corev1.PodCondition {
 	var unready []string
 	for _, container := range status.ContainerStatuses {
 		if !container.Ready {
 			unready = append(unready, container.Name)
 		}
 	}
-	containersReady := !done && !failed && len(unready) == 0 && len(status.ContainerStatuses) > 0
-	reason, message := "", ""
+	ready, reason, message := len(unready) == 0 && len(status.ContainerStatuses) > 0, "", ""
 	switch {
-	case done:
-		reason = "PodCompleted"
-	case failed:
-		reason = "PodFailed"
-	case !containersReady:
+	case status.Phase == corev1.PodSucceeded:
+		ready, reason = false, "PodCompleted"
+	case status.Phase == corev1.PodFailed:
+		ready, reason = false, "PodFailed"
+	case !ready:
 		reason, message = "ContainersNotReady", "containers with unready status: ["+strings.Join(unready, " ")+"]"
 	}
-	ready := containersReady
-	if ready && !gatesOpen(pod) {
-		ready, reason, message = false, "ReadinessGatesNotReady", "corresponding condition of a pod readiness gate is not true"
+	own := []corev1.PodCondition{
+		{Type: corev1.PodReadyToStartContainers, Status: is(sandbox)}, {Type: corev1.PodInitialized, Status: is(initDone)},
+		{Type: corev1.PodReady, Status: is(ready), Reason: reason, Message: message},
+		{Type: corev1.ContainersReady, Status: is(ready), Reason: reason, Message: message},
 	}
-	list := []corev1.PodCondition{
-		condition(corev1.PodReadyToStartContainers, state.sandbox && !state.finished && !failed, "", ""),
-		condition(corev1.PodInitialized, state.initDone, orNothing(!state.initDone, "ContainersNotInitialized"), ""),
-		condition(corev1.PodReady, ready, reason, message),
-		condition(corev1.ContainersReady, containersReady, orNothing(!containersReady, reason), orNothing(!containersReady, message)),
+	for i := range own {
+		own[i].LastTransitionTime = metav1.Now()
 	}
-	for i := range list {
-		list[i].LastTransitionTime = now
-		for _, old := range pod.Status.Conditions {
-			if old.Type == list[i].Type && old.Status == list[i].Status {
-				list[i].LastTransitionTime = old.LastTransitionTime
-			}
+	for _, old := range pod.Status.Conditions {
+		at := slices.IndexFunc(own, func(each corev1.PodCondition) bool { return each.Type == old.Type })
+		switch {
+		case at < 0:
+			own = append(own, old)
+		case own[at].Status == old.Status:
+			own[at].LastTransitionTime = old.LastTransitionTime
 		}
 	}
-	return list
+	return own
 }
 
-func condition(kind corev1.PodConditionType, holds bool, reason, message string) corev1.PodCondition {
-	status := corev1.ConditionFalse
+func is(holds bool) corev1.ConditionStatus {
 	if holds {
-		status = corev1.ConditionTrue
+		return corev1.ConditionTrue
 	}
-	return corev1.PodCondition{Type: kind, Status: status, Reason: reason, Message: message}
+	return corev1.ConditionFalse
 }
 
-func orNothing(applies bool, text string) string {
-	if applies {
-		return text
+// resync is how soon the kubelet's status manager tries again (kubernetes pkg/kubelet/status/status_manager.go, syncPeriod).
+const resync = 10 * time.Second
+
+// publish writes the pod's status when it differs from what was written last. The UID keeps it off a successor of the same name.
+func (p *pod) publish(ctx context.Context) {
+	p.publishing.Lock()
+	defer p.publishing.Unlock()
+	pod, status := p.told()
+	if p.session.ctx.Err() != nil || p.published != nil && same(*p.published, status) {
+		return
 	}
-	return ""
+	said := map[string]any{"reason": nil, "message": nil, "podIP": nil, "podIPs": nil}
+	encoded, err := json.Marshal(status)
+	if err == nil {
+		err = json.Unmarshal(encoded, &said)
+	}
+	body, failure := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": said})
+	if err != nil || failure != nil {
+		p.session.logf("status of pod %s/%s: %v %v", p.Namespace, p.Name, err, failure)
+		return
+	}
+	// A pod that is being stopped must still say how it ended.
+	patching, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	_, err = p.session.client.CoreV1().Pods(pod.Namespace).Patch(patching, pod.Name, types.MergePatchType, body, metav1.PatchOptions{}, "status")
+	switch {
+	case err == nil:
+		p.published = &status
+	case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
+		p.session.logf("status of pod %s/%s: %v", p.Namespace, p.Name, err)
+		p.session.later(resync, func() { p.publish(ctx) })
+	}
 }
 
-func gatesOpen(pod *corev1.Pod) bool {
-	for _, gate := range pod.Spec.ReadinessGates {
-		open := false
-		for _, have := range pod.Status.Conditions {
-			open = open || have.Type == gate.ConditionType && have.Status == corev1.ConditionTrue
+// same leaves out the times at which conditions changed, which follow from the rest.
+func same(a, b corev1.PodStatus) bool {
+	strip := func(status corev1.PodStatus) corev1.PodStatus {
+		status = *status.DeepCopy()
+		for i := range status.Conditions {
+			status.Conditions[i].LastTransitionTime = metav1.Time{}
 		}
-		if !open {
-			return false
-		}
+		return status
 	}
-	return true
+	return reflect.DeepEqual(strip(a), strip(b))
 }

@@ -14,8 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
-	"talos-gpu/lab/machines/internal/node/kubelet/version"
+	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
@@ -27,15 +26,15 @@ func New(client kubernetes.Interface) *Manager { return &Manager{client: client}
 
 // Run is nvidia-mig-manager (mig-parted cmd/nvidia-mig-manager/main.go): it follows the node's label
 // nvidia.com/mig.config, one value after the other.
-func (m *Manager) Run(ctx context.Context, c *cri.Container) int {
-	tag := version.OfImage(c.Spec.Image)
+func (m *Manager) Run(ctx context.Context, c *programs.Container) int {
+	tag := programs.TagOf(c.Spec.Image)
 	if c.Env["CONFIG_FILE"] == "" && olderThan(tag, 0, 14) { // newer ones generate it
 		c.Logf("Error: invalid -f <config-file> flag: must not be empty string")
 		return 1
 	}
 	snapshot := c.Machine.Snapshot()
 	cdi := c.Env["CDI_ENABLED"] == "true" && c.Env["NVIDIA_DRIVER_ROOT"] != c.Env["NVIDIA_DEV_ROOT"]
-	if root := c.Paths.Restore(c.Env["NVIDIA_DRIVER_ROOT"]); cdi && (snapshot.Era != host.EraCDI || filepath.Clean(root) != "/usr/local") {
+	if root := c.Env["NVIDIA_DRIVER_ROOT"]; cdi && (snapshot.Era != host.EraCDI || filepath.Clean(root) != "/usr/local") {
 		c.Logf("Error: failed to get paths required for cdi: failed to locate driver libraries: error locating \"libnvidia-ml.so.1\" below %s", root)
 		return 1
 	}
@@ -43,6 +42,9 @@ func (m *Manager) Run(ctx context.Context, c *cri.Container) int {
 	if err != nil {
 		c.Logf("Error: %v", err)
 		return 1
+	}
+	if c.Ready != nil {
+		c.Ready()
 	}
 	last := ""
 	for {
@@ -91,7 +93,7 @@ func (m *Manager) followMIGConfig(ctx context.Context, node string) (<-chan stri
 // reconfigureMIG on Talos. From v0.13 on it connects to the host's systemd first: Talos has a socket at that path, on which
 // nobody answers, and the handshake has no limit (mig-parted#356, pkg/mig/reconfigure/reconfigure.go). With
 // WITH_SHUTDOWN_HOST_GPU_CLIENTS it copies itself below /usr/local of the host before that, which Talos has read-only.
-func (m *Manager) reconfigureMIG(ctx context.Context, c *cri.Container, tag, value string) error {
+func (m *Manager) reconfigureMIG(ctx context.Context, c *programs.Container, tag, value string) error {
 	run := &migRun{client: m.client, container: c, value: value}
 	onHost := c.Env["WITH_SHUTDOWN_HOST_GPU_CLIENTS"] == "true"
 	if !olderThan(tag, 0, 13) {

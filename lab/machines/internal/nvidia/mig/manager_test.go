@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/devices"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
@@ -85,7 +88,9 @@ func TestMIGManagerOnTalos(t *testing.T) {
 	s = newStand(t, h100(), "v0.12.3", "all-1g.12gb")
 	s.container.Devices.Register(devices.Plugin{Resource: "nvidia.com/gpu", Devices: []string{"GPU-x"},
 		Allocate: func([]string) (devices.Allocation, error) { return devices.Allocation{}, nil }})
-	if _, err := s.container.Devices.Allocate("pod", "main", "nvidia.com/gpu", 1); err != nil {
+	limits := corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: limits}}}}}
+	if _, err := s.container.Devices.Admit(pod); err != nil {
 		t.Fatal(err)
 	}
 	if labels, _ := s.run(t); labels[nodelabels.MIGState] != "failed" || !strings.Contains(s.log.text(), "In use by another client") {

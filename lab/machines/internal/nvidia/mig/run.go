@@ -3,7 +3,6 @@ package mig
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -12,9 +11,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
-	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
+	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
@@ -22,7 +20,7 @@ import (
 // cards, mode, devices, let the pods come back, and say how it ended on the node.
 type migRun struct {
 	client    kubernetes.Interface
-	container *cri.Container
+	container *programs.Container
 	value     string
 	// deployed are the labels of the operands that the run pauses, as they were.
 	deployed map[string]string
@@ -47,7 +45,7 @@ func (r *migRun) script(ctx context.Context) error {
 	for _, client := range clients {
 		r.deployed[client.deploy] = node.Labels[nodelabels.DeployPrefix+client.deploy]
 	}
-	if !deviceplugin.SeesNVML(c) {
+	if !c.SeesNVML() {
 		return r.end(ctx, "failed", fmt.Errorf("error initializing NVML: ERROR_LIBRARY_NOT_FOUND"))
 	}
 	c.Logf("Asserting that the requested configuration is present in the configuration file")
@@ -92,13 +90,9 @@ func (r *migRun) script(ctx context.Context) error {
 
 // configs are those of the file, and those of the machine's cards where the file is the operator's own.
 func (r *migRun) configs() (map[string]migEntries, error) {
-	file := r.container.Env["CONFIG_FILE"]
-	if !strings.HasPrefix(file, r.container.Machine.RootFS()) {
-		file = r.container.Paths.Resolve(r.container.Paths.Restore(file))
-	}
-	text, err := os.ReadFile(file)
+	text, err := r.container.Read(r.container.Env["CONFIG_FILE"])
 	if err != nil {
-		return nil, fmt.Errorf("error parsing config file: read error: open %s: no such file or directory", r.container.Paths.Restore(file))
+		return nil, fmt.Errorf("error parsing config file: read error: %w", err)
 	}
 	return migConfigs(string(text), gpu.Cards(r.container.Machine))
 }

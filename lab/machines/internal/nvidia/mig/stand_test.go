@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/devices"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
+	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
@@ -79,7 +79,7 @@ func (b *lockedBuffer) text() string {
 type stand struct {
 	machine   *splittable
 	client    kubernetes.Interface
-	container *cri.Container
+	container *programs.Container
 	log       *lockedBuffer
 }
 
@@ -96,9 +96,9 @@ func newStand(t *testing.T, card host.GPU, image, config string) *stand {
 		t.Fatal(err)
 	}
 	log := &lockedBuffer{}
-	return &stand{machine: machine, client: fake.NewClientset(node), log: log, container: &cri.Container{
+	return &stand{machine: machine, client: fake.NewClientset(node), log: log, container: &programs.Container{
 		Pod: &corev1.Pod{}, Spec: &corev1.Container{Image: "nvcr.io/nvidia/cloud-native/k8s-mig-manager:" + image}, Machine: machine, Output: log,
-		Libraries: true, Env: map[string]string{"CONFIG_FILE": file}, Devices: devices.NewManager(func() {}, func(time.Duration, func()) {}),
+		Libraries: true, Read: os.ReadFile, Env: map[string]string{"CONFIG_FILE": file}, Devices: devices.NewManager(func() {}, func(time.Duration, func()) {}),
 	}}
 }
 

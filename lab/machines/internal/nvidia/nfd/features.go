@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
@@ -27,7 +27,7 @@ const featuresOf = "nfd.node.kubernetes.io/node-name"
 
 // Tell says what was found on the container's node. The object has the pod that says it for an owner, and the pod's owner beside it: it
 // goes with the DaemonSet, and outlasts a pod that another one follows (nfd-worker.go, setOwnerReference).
-func (o *Discovery) Tell(ctx context.Context, c *cri.Container, name string, found map[string]string) error {
+func (o *Discovery) Tell(ctx context.Context, c *programs.Container, name string, found map[string]string) error {
 	none := map[string]any{}
 	var owners []metav1.OwnerReference
 	for _, owner := range c.Pod.OwnerReferences {

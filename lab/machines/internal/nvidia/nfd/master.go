@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
@@ -23,7 +23,7 @@ import (
 const featureLabels = "nfd.node.kubernetes.io/feature-labels"
 
 // Master puts the features on the nodes, or with -prune takes everything of its own off them.
-func (o *Discovery) Master(ctx context.Context, c *cri.Container) int {
+func (o *Discovery) Master(ctx context.Context, c *programs.Container) int {
 	if slices.Contains(c.Argv, "-prune") {
 		return o.prune(ctx, c)
 	}
@@ -113,7 +113,7 @@ func ownLabels(node *corev1.Node) map[string]*string {
 
 // prune is what the chart's hook does after the release is gone (node-feature-discovery
 // deployment/helm/node-feature-discovery/templates/post-delete-job.yaml; pkg/nfd-master/nfd-master.go, prune).
-func (o *Discovery) prune(ctx context.Context, c *cri.Container) int {
+func (o *Discovery) prune(ctx context.Context, c *programs.Container) int {
 	client, err := o.own(c)
 	if err != nil {
 		c.Logf("%v", err)

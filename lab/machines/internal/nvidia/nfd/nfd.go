@@ -3,15 +3,13 @@ package nfd
 
 import (
 	"context"
-	"net/http"
 	"strconv"
-	"strings"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/programs"
 )
 
 // Discovery is what its programs share.
@@ -41,29 +39,19 @@ func New(as Clients, dynamic dynamic.Interface) *Discovery {
 }
 
 // own is the client of the account that a pod has.
-func (o *Discovery) own(c *cri.Container) (kubernetes.Interface, error) {
+func (o *Discovery) own(c *programs.Container) (kubernetes.Interface, error) {
 	return o.as("system:serviceaccount:" + c.Pod.Namespace + ":" + c.Pod.Spec.ServiceAccountName)
 }
 
 // Collector is the garbage collector. What it removes, NodeFeature objects of nodes that are gone, the lab does not make.
-func Collector(ctx context.Context, c *cri.Container) int {
-	go health(ctx, c)
-	<-ctx.Done()
-	return 143
-}
+func Collector(ctx context.Context, c *programs.Container) int { return health(ctx, c) }
 
 // health serves /healthz where -port says, 8080 without it (node-feature-discovery v0.18 cmd/nfd-master/main.go). Until v0.17
-// the probes are gRPC's, which the kubelet here takes for passed.
-func health(ctx context.Context, c *cri.Container) {
-	port := 8080
-	for _, argument := range c.Argv {
-		if value, found := strings.CutPrefix(argument, "-port="); found {
-			port, _ = strconv.Atoi(value)
-		}
+// the probes are gRPC's, which a real node's own NFD serves.
+func health(ctx context.Context, c *programs.Container) int {
+	port, err := strconv.Atoi(c.Argument("-port"))
+	if err != nil {
+		port = 8080
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-	if err := c.Serve(ctx, port, mux); err != nil {
-		c.Logf("http server error: %v", err)
-	}
+	return c.Serves(ctx, port, programs.Well)
 }

@@ -1,15 +1,15 @@
 package nfd
 
 import (
+	"cmp"
 	"context"
-	"os"
 	"strings"
 	"time"
 
 	"sigs.k8s.io/yaml"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
@@ -25,17 +25,9 @@ type WorkerConfig struct {
 
 const workerConfigFile = "/etc/kubernetes/node-feature-discovery/nfd-worker.conf"
 
-func readWorkerConfig(c *cri.Container) WorkerConfig {
+func readWorkerConfig(c *programs.Container) WorkerConfig {
 	config := WorkerConfig{}
-	name := workerConfigFile
-	for i, argument := range c.Argv {
-		if value, found := strings.CutPrefix(argument, "-config="); found {
-			name = value
-		} else if argument == "-config" && i+1 < len(c.Argv) {
-			name = c.Argv[i+1]
-		}
-	}
-	if text, err := os.ReadFile(c.Paths.Resolve(name)); err == nil {
+	if text, err := c.Read(cmp.Or(c.Argument("-config"), workerConfigFile)); err == nil {
 		_ = yaml.Unmarshal(text, &config)
 	}
 	if len(config.Sources.PCI.DeviceClassWhitelist) == 0 {
@@ -87,7 +79,7 @@ func listed(whitelist []string, class string) bool {
 }
 
 // Worker reports a machine's features, now and when the machine changes.
-func (o *Discovery) Worker(ctx context.Context, c *cri.Container) int {
+func (o *Discovery) Worker(ctx context.Context, c *programs.Container) int {
 	config := readWorkerConfig(c)
 	if c.Machine.Clock().Sleep(ctx, 2*time.Second) != nil {
 		return 143

@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
-	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
-	"talos-gpu/lab/machines/internal/node/kubelet/smi"
+	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
@@ -45,19 +43,19 @@ func family(capability string) string {
 
 // gpuLabels are GPU feature discovery's (k8s-device-plugin docs/gpu-feature-discovery, "Generated Labels"). Memory is in
 // MiB, a bare number.
-func gpuLabels(s host.Snapshot, cards []gpu.Card, sharing deviceplugin.Sharing) map[string]string {
+func gpuLabels(s host.Snapshot, cards []gpu.Card, sharing programs.Offer) map[string]string {
 	card := cards[0]
 	label := func(name string) string { return "nvidia.com/" + name }
 	cc := strings.SplitN(card.ComputeCapability+".", ".", 3)
 	driver := strings.SplitN(s.DriverVersion+"..", ".", 4)
-	cuda := strings.SplitN(smi.CUDAVersion(s.DriverVersion)+".", ".", 3)
+	cuda := strings.SplitN(gpu.CUDAVersion(s.DriverVersion)+".", ".", 3)
 	labels := map[string]string{
 		label("gpu.memory"): strconv.Itoa(card.MemoryMiB), label("gpu.family"): family(card.ComputeCapability),
 		label("gpu.compute.major"): cc[0], label("gpu.compute.minor"): cc[1], label("gpu.machine"): "Lab-Machine", label("gpu.mode"): mode(card),
 		label("cuda.driver-version.full"):  s.DriverVersion,
 		label("cuda.driver-version.major"): driver[0], label("cuda.driver-version.minor"): driver[1], label("cuda.driver-version.revision"): driver[2],
 		label("cuda.driver.major"): driver[0], label("cuda.driver.minor"): driver[1], label("cuda.driver.rev"): driver[2],
-		label("cuda.runtime-version.full"): smi.CUDAVersion(s.DriverVersion), label("cuda.runtime-version.major"): cuda[0], label("cuda.runtime-version.minor"): cuda[1],
+		label("cuda.runtime-version.full"): gpu.CUDAVersion(s.DriverVersion), label("cuda.runtime-version.major"): cuda[0], label("cuda.runtime-version.minor"): cuda[1],
 		label("cuda.runtime.major"): cuda[0], label("cuda.runtime.minor"): cuda[1],
 		nodelabels.MIGCapable: fmt.Sprint(slices.ContainsFunc(cards, func(card gpu.Card) bool { return card.MIG != nil })), nodelabels.MPSCapable: "false",
 		label("vgpu.present"): "false",
@@ -74,11 +72,11 @@ func mode(card gpu.Card) string {
 	return "compute"
 }
 
-// discover is gpu-feature-discovery: it needs NVML, and hands its labels to NFD.
-func (o *Operator) discover(ctx context.Context, c *cri.Container) int {
+// Discover is gpu-feature-discovery: it needs NVML, and hands its labels to NFD.
+func (o *Operator) Discover(ctx context.Context, c *programs.Container) int {
 	snapshot := c.Machine.Snapshot()
 	cards := c.GPUs
-	if deviceplugin.SeesNVML(c) && len(cards) == 0 {
+	if c.SeesNVML() && len(cards) == 0 {
 		cards = gpu.Cards(c.Machine)
 	}
 	if len(cards) == 0 {
@@ -89,7 +87,7 @@ func (o *Operator) discover(ctx context.Context, c *cri.Container) int {
 	if c.Machine.Clock().Sleep(ctx, 3*time.Second) != nil {
 		return 143
 	}
-	sharing, err := deviceplugin.SharingOf(c)
+	sharing, err := programs.OfferOf(c)
 	if err != nil {
 		c.Logf("%v", err)
 		return 1
@@ -102,6 +100,5 @@ func (o *Operator) discover(ctx context.Context, c *cri.Container) int {
 		return 1
 	}
 	c.Logf("Creating Labels\nSleeping for 60 seconds")
-	<-ctx.Done()
-	return 143
+	return c.Rests(ctx)
 }

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/programs"
 )
 
 // What the chart's hooks run in the operator's image: before an upgrade its definitions are applied, before a deletion they
@@ -29,7 +29,7 @@ func definitionsOf(file string) []string {
 }
 
 // manageDefinitions is manage-crds VERB --filepath=FILE....
-func (o *Operator) manageDefinitions(ctx context.Context, c *cri.Container) int {
+func (o *Operator) manageDefinitions(ctx context.Context, c *programs.Container) int {
 	if len(c.Argv) < 3 {
 		c.Logf("manage-crds: a command and --filepath are needed")
 		return 1
@@ -45,7 +45,7 @@ func (o *Operator) manageDefinitions(ctx context.Context, c *cri.Container) int 
 }
 
 // kubectl does the three things that the hooks of old ask for.
-func (o *Operator) kubectl(ctx context.Context, c *cri.Container) int {
+func (o *Operator) kubectl(ctx context.Context, c *programs.Container) int {
 	arguments := slices.DeleteFunc(slices.Clone(c.Argv[1:]), func(each string) bool { return strings.HasPrefix(each, "--") })
 	lenient := slices.Contains(c.Argv, "--ignore-not-found=true")
 	switch {
@@ -66,7 +66,7 @@ func (o *Operator) kubectl(ctx context.Context, c *cri.Container) int {
 }
 
 // define applies a definition or deletes it. The one that the release brought is there as it should be.
-func (o *Operator) define(ctx context.Context, c *cri.Container, verb, name string, lenient bool) int {
+func (o *Operator) define(ctx context.Context, c *programs.Container, verb, name string, lenient bool) int {
 	client := o.dynamic.Resource(definitions)
 	if verb == "delete" {
 		return report(c, client.Delete(ctx, name, metav1.DeleteOptions{}), name+" deleted", lenient)
@@ -75,7 +75,7 @@ func (o *Operator) define(ctx context.Context, c *cri.Container, verb, name stri
 	return report(c, err, name+" unchanged", false)
 }
 
-func report(c *cri.Container, err error, done string, lenient bool) int {
+func report(c *programs.Container, err error, done string, lenient bool) int {
 	if err != nil && (!lenient || !apierrors.IsNotFound(err)) {
 		c.Logf("%v", err)
 		return 1
@@ -85,7 +85,7 @@ func report(c *cri.Container, err error, done string, lenient bool) int {
 }
 
 // cleanUpClusters deletes the GPUCluster of a release, which the lab's stacks never have (cmd/cleanup-gpuclusters, v26.7.0).
-func (o *Operator) cleanUpClusters(ctx context.Context, c *cri.Container) int {
+func (o *Operator) cleanUpClusters(ctx context.Context, c *programs.Container) int {
 	clusters := o.dynamic.Resource(schema.GroupVersionResource{Group: "nvidia.com", Version: "v1alpha1", Resource: "gpuclusters"})
 	return report(c, clusters.Delete(ctx, c.Argv[len(c.Argv)-1], metav1.DeleteOptions{}), "no GPUCluster is left", true)
 }

@@ -3,7 +3,6 @@ package operator
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -17,8 +16,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
-	"talos-gpu/lab/machines/internal/node/kubelet/version"
+	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
@@ -26,8 +24,8 @@ import (
 const settle = 100 * time.Millisecond
 
 // operate is the gpu-operator binary: it reconciles the cluster's one ClusterPolicy with nodes and operands.
-func (o *Operator) operate(ctx context.Context, c *cri.Container) int {
-	version := version.OfImage(c.Spec.Image)
+func (o *Operator) operate(ctx context.Context, c *programs.Container) int {
+	version := programs.TagOf(c.Spec.Image)
 	if version == "v26.3.0" && c.Machine.Snapshot().TalosVersion != "" {
 		// gpu-operator#2239: VERSION_ID of Talos begins with v.
 		c.Logf(`panic: failed to parse OS version: strconv.Atoi: parsing "v1": invalid syntax`)
@@ -43,7 +41,7 @@ func (o *Operator) operate(ctx context.Context, c *cri.Container) int {
 		return 1
 	}
 	c.Logf("starting manager version=%s", version)
-	go serveHealth(ctx, c)
+	go c.Serves(ctx, healthPort, programs.Well)
 	run := &reconciler{operator: o, container: c, watch: watch, states: map[string]string{}}
 	for {
 		select {
@@ -67,16 +65,6 @@ func (o *Operator) operate(ctx context.Context, c *cri.Container) int {
 
 // healthPort is the manager's --health-probe-bind-address.
 const healthPort = 8081
-
-func serveHealth(ctx context.Context, c *cri.Container) {
-	mux := http.NewServeMux()
-	for _, path := range []string{"GET /healthz", "GET /readyz"} {
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") })
-	}
-	if err := c.Serve(ctx, healthPort, mux); err != nil {
-		c.Logf("%v", err)
-	}
-}
 
 func poke(wake chan<- struct{}) {
 	select {
@@ -118,7 +106,7 @@ func (o *Operator) watch(ctx context.Context, namespace string, wake chan<- stru
 // reconciler is one run of the operator (controllers/clusterpolicy_controller.go).
 type reconciler struct {
 	operator  *Operator
-	container *cri.Container
+	container *programs.Container
 	watch     *watched
 	states    map[string]string // operand to what was logged last
 }

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
+	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/mig"
 	"talos-gpu/lab/machines/internal/nvidia/nfd"
 )
@@ -40,15 +40,13 @@ var baked = []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "all"}, {Nam
 // void keeps the operator's own containers away from the cards, on whatever runtime (gpu-operator docker/Dockerfile).
 var void = []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"}}
 
-type programs = map[string]cri.Program
-
 // Rules of the images.
-func (o *Operator) Rules() []cri.Rule {
-	return []cri.Rule{
+func (o *Operator) Rules() []programs.Rule {
+	return []programs.Rule{
 		{
 			Image: regexp.MustCompile(`(^|/)gpu-operator(-validator)?(:|@|$)`), About: "gpu-operator cmd/gpu-operator, cmd/nvidia-validator",
 			Env: void, Pull: 12 * time.Second, Entrypoint: []string{"gpu-operator"},
-			Programs: programs{
+			Programs: programs.Programs{
 				"gpu-operator": o.operate, "nvidia-validator": o.validate,
 				"manage-crds": o.manageDefinitions, "kubectl": o.kubectl, "cleanup-gpuclusters": o.cleanUpClusters,
 			},
@@ -56,23 +54,23 @@ func (o *Operator) Rules() []cri.Rule {
 		{
 			Image: regexp.MustCompile(`(^|/)node-feature-discovery(:|@|$)`), About: "node-feature-discovery cmd/nfd-worker, cmd/nfd-master",
 			Pull: 6 * time.Second, Entrypoint: []string{"nfd-worker"},
-			Programs: programs{"nfd-worker": o.nfd.Worker, "nfd-master": o.nfd.Master, "nfd-gc": nfd.Collector, "nfd-topology-updater": untilStopped},
+			Programs: programs.Programs{"nfd-worker": o.nfd.Worker, "nfd-master": o.nfd.Master, "nfd-gc": nfd.Collector},
 		},
 		{
 			Image: regexp.MustCompile(`(^|/)dcgm-exporter(:|@|$)`), About: "dcgm-exporter: metrics of idle cards on :9400",
-			Env: baked, Pull: 20 * time.Second, Entrypoint: []string{"dcgm-exporter"}, Programs: programs{"dcgm-exporter": dcgmExporter},
+			Env: baked, Pull: 20 * time.Second, Entrypoint: []string{"dcgm-exporter"}, Programs: programs.Programs{"dcgm-exporter": needsNVML},
 		},
 		{
 			Image: regexp.MustCompile(`/dcgm(:|@|$)`), About: "DCGM's host engine",
-			Env: baked, Pull: 20 * time.Second, Entrypoint: []string{"nv-hostengine"}, Programs: programs{"nv-hostengine": needsNVML},
+			Env: baked, Pull: 20 * time.Second, Entrypoint: []string{"nv-hostengine"}, Programs: programs.Programs{"nv-hostengine": needsNVML},
 		},
 		{
 			Image: regexp.MustCompile(`k8s-mig-manager(:|@|$)`), About: "mig-parted cmd/nvidia-mig-manager v0.12 to v0.15; splits the machine's cards",
-			Env: baked, Pull: 12 * time.Second, Entrypoint: []string{"nvidia-mig-manager"}, Programs: programs{"nvidia-mig-manager": mig.New(o.client).Run},
+			Env: baked, Pull: 12 * time.Second, Entrypoint: []string{"nvidia-mig-manager"}, Programs: programs.Programs{"nvidia-mig-manager": mig.New(o.client).Run},
 		},
 		{
 			Image: regexp.MustCompile(`k8s-driver-manager(:|@|$)`), About: "k8s-driver-manager cmd/driver-manager: isHostDriver",
-			Pull: 8 * time.Second, Entrypoint: []string{"driver-manager"}, Programs: programs{"driver-manager": o.driverManager},
+			Pull: 8 * time.Second, Entrypoint: []string{"driver-manager"}, Programs: programs.Programs{"driver-manager": o.driverManager},
 		},
 		{
 			Image: regexp.MustCompile(`nvidia/driver:.*-talos`), About: "there is no driver image for Talos (gpu-operator#647)",
@@ -80,10 +78,7 @@ func (o *Operator) Rules() []cri.Rule {
 		},
 		{
 			Image: regexp.MustCompile(`(^|/)container-toolkit(:|@|$)`), About: "installs to toolkit.installDir, which Talos keeps read-only",
-			Pull: 12 * time.Second, Entrypoint: []string{"nvidia-ctk-installer"}, Programs: programs{"nvidia-ctk-installer": toolkit, "nvidia-toolkit": toolkit},
+			Pull: 12 * time.Second, Entrypoint: []string{"nvidia-ctk-installer"}, Programs: programs.Programs{"nvidia-ctk-installer": toolkit, "nvidia-toolkit": toolkit},
 		},
 	}
 }
-
-// Discovery is GPU feature discovery, which is in the device plugin's image.
-func (o *Operator) Discovery() cri.Program { return o.discover }

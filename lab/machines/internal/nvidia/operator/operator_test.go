@@ -8,7 +8,7 @@ import (
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
-	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
+	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/nfd"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
@@ -173,7 +173,7 @@ func TestOperandsAreNamedAsTheOperatorNamesThem(t *testing.T) {
 
 func TestGPULabels(t *testing.T) {
 	cards := gpu.Unsplit("m", host.Snapshot{GPUs: []host.GPU{{Model: "RTX 5070 Ti", PCIDevice: "0300_10de", Count: 1, MemoryMiB: 16303, ComputeCapability: "12.0"}}})
-	labels := gpuLabels(host.Snapshot{DriverVersion: "570.211.01"}, cards, deviceplugin.Sharing{Replicas: 2})
+	labels := gpuLabels(host.Snapshot{DriverVersion: "570.211.01"}, cards, programs.Offer{Replicas: 2})
 	for key, want := range map[string]string{
 		"nvidia.com/gpu.product": "NVIDIA-GeForce-RTX-5070-Ti-SHARED", "nvidia.com/gpu.memory": "16303", "nvidia.com/gpu.family": "blackwell",
 		"nvidia.com/gpu.compute.major": "12", "nvidia.com/gpu.compute.minor": "0", "nvidia.com/gpu.replicas": "2", "nvidia.com/gpu.sharing-strategy": "time-slicing",

@@ -5,8 +5,7 @@ import (
 	"strings"
 
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
-	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
-	"talos-gpu/lab/machines/internal/node/kubelet/smi"
+	"talos-gpu/lab/machines/internal/node/programs"
 )
 
 const wholeCard = "nvidia.com/gpu"
@@ -14,8 +13,8 @@ const wholeCard = "nvidia.com/gpu"
 // resourceLabels are GPU feature discovery's for the resources of a node: whole cards, and MIG devices by the strategy
 // (k8s-device-plugin v0.20.0 internal/lm/mig-strategy.go, resource.go). Of the attributes of a MIG device those that its
 // profile tells: memory, multiprocessors and engines are not emulated.
-func resourceLabels(cards []gpu.Card, sharing deviceplugin.Sharing) map[string]string {
-	model, labels := smi.ProductName(cards[0].Model), map[string]string{}
+func resourceLabels(cards []gpu.Card, sharing programs.Offer) map[string]string {
+	model, labels := cards[0].ProductName(), map[string]string{}
 	whole, empty, profiles := 0, false, map[string]int{}
 	for _, card := range cards {
 		if !card.Split {
@@ -30,16 +29,16 @@ func resourceLabels(cards []gpu.Card, sharing deviceplugin.Sharing) map[string]s
 	if whole > 0 {
 		base(labels, wholeCard, len(cards), sharing, model)
 	} else { // cards that are split are labelled without sharing
-		base(labels, wholeCard, len(cards), deviceplugin.Sharing{}, model)
+		base(labels, wholeCard, len(cards), programs.Offer{}, model)
 		labels[wholeCard+".replicas"] = "0"
 	}
-	if sharing.MIG != "single" && sharing.MIG != "mixed" {
+	if sharing.Flags.MIGStrategy != "single" && sharing.Flags.MIGStrategy != "mixed" {
 		return labels
 	}
-	labels["nvidia.com/mig.strategy"] = sharing.MIG
-	if sharing.MIG == "mixed" {
+	labels["nvidia.com/mig.strategy"] = sharing.Flags.MIGStrategy
+	if sharing.Flags.MIGStrategy == "mixed" {
 		for profile, count := range profiles {
-			device(labels, "nvidia.com/mig-"+profile, profile, count, deviceplugin.Sharing{Replicas: 1}, model)
+			device(labels, "nvidia.com/mig-"+profile, profile, count, programs.Offer{Replicas: 1}, model)
 		}
 		return labels
 	}
@@ -58,8 +57,8 @@ func resourceLabels(cards []gpu.Card, sharing deviceplugin.Sharing) map[string]s
 	return labels
 }
 
-func base(labels map[string]string, resource string, count int, sharing deviceplugin.Sharing, product ...string) {
-	if sharing.Replicas > 1 && !sharing.Renamed {
+func base(labels map[string]string, resource string, count int, sharing programs.Offer, product ...string) {
+	if sharing.Replicas > 1 && !sharing.Sharing.TimeSlicing.RenameByDefault {
 		product = append(product, "SHARED")
 	}
 	strategy := "none"
@@ -71,7 +70,7 @@ func base(labels map[string]string, resource string, count int, sharing devicepl
 }
 
 // device labels a kind of MIG device.
-func device(labels map[string]string, resource, profile string, count int, sharing deviceplugin.Sharing, model string) {
+func device(labels map[string]string, resource, profile string, count int, sharing programs.Offer, model string) {
 	resource = strings.ReplaceAll(resource, "+", ".")
 	base(labels, resource, count, sharing, model, "MIG", strings.ReplaceAll(profile, "+", "."))
 	slices, _, _ := strings.Cut(profile, "g.")

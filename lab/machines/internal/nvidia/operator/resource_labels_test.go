@@ -7,7 +7,7 @@ import (
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
-	"talos-gpu/lab/machines/internal/node/kubelet/rules/deviceplugin"
+	"talos-gpu/lab/machines/internal/node/programs"
 )
 
 var h100 = host.GPU{Model: "H100 NVL", Count: 2, ComputeCapability: "9.0", MIG: &host.MIG{}}
@@ -28,6 +28,12 @@ func TestMIGManagerOperand(t *testing.T) {
 	}
 }
 
+func by(strategy string) programs.Offer {
+	offer := programs.Offer{Replicas: 1}
+	offer.Flags.MIGStrategy = strategy
+	return offer
+}
+
 func TestResourceLabels(t *testing.T) {
 	cards := func(profiles ...string) []gpu.Card {
 		list := gpu.Unsplit("m", host.Snapshot{GPUs: []host.GPU{h100}})
@@ -42,15 +48,15 @@ func TestResourceLabels(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		cards   []gpu.Card
-		sharing deviceplugin.Sharing
+		sharing programs.Offer
 		want    map[string]string
 	}{
-		{"single, not split", cards(), deviceplugin.Sharing{Replicas: 1, MIG: "single"}, map[string]string{"nvidia.com/gpu.product": "NVIDIA-H100-NVL", "nvidia.com/gpu.count": "2", "nvidia.com/mig.strategy": "single"}},
-		{"single", cards("1g.12gb", "1g.12gb"), deviceplugin.Sharing{Replicas: 1, MIG: "single"}, map[string]string{
+		{"single, not split", cards(), by("single"), map[string]string{"nvidia.com/gpu.product": "NVIDIA-H100-NVL", "nvidia.com/gpu.count": "2", "nvidia.com/mig.strategy": "single"}},
+		{"single", cards("1g.12gb", "1g.12gb"), by("single"), map[string]string{
 			"nvidia.com/gpu.product": "NVIDIA-H100-NVL-MIG-1g.12gb", "nvidia.com/gpu.count": "4", "nvidia.com/gpu.slices.gi": "1"}},
-		{"single, unlike", cards("1g.12gb", "2g.24gb"), deviceplugin.Sharing{Replicas: 1, MIG: "single"}, map[string]string{
+		{"single, unlike", cards("1g.12gb", "2g.24gb"), by("single"), map[string]string{
 			"nvidia.com/gpu.product": "NVIDIA-H100-NVL-MIG-INVALID", "nvidia.com/gpu.count": "0"}},
-		{"mixed", cards("3g.47gb", "1g.12gb+me"), deviceplugin.Sharing{Replicas: 1, MIG: "mixed"}, map[string]string{
+		{"mixed", cards("3g.47gb", "1g.12gb+me"), by("mixed"), map[string]string{
 			"nvidia.com/gpu.product": "NVIDIA-H100-NVL", "nvidia.com/gpu.replicas": "0", "nvidia.com/mig-3g.47gb.count": "2",
 			"nvidia.com/mig-1g.12gb.me.product": "NVIDIA-H100-NVL-MIG-1g.12gb.me", "nvidia.com/mig-3g.47gb.slices.ci": "3"}},
 	} {

@@ -5,20 +5,18 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"talos-gpu/lab/machines/internal/host"
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
-	"talos-gpu/lab/machines/internal/node/kubelet/version"
+	"talos-gpu/lab/machines/internal/node/programs"
 )
 
 // validate is nvidia-validator (gpu-operator cmd/nvidia-validator/main.go, v24.9 to v26.7). Every validation deletes its own
 // file first, and writes it when it holds.
-func (o *Operator) validate(ctx context.Context, c *cri.Container) int {
+func (o *Operator) validate(ctx context.Context, c *programs.Container) int {
 	component := c.Env["COMPONENT"]
 	check, known := map[string]func() (string, error){
 		"driver":  func() (string, error) { return driverStatus(c) },
@@ -30,8 +28,8 @@ func (o *Operator) validate(ctx context.Context, c *cri.Container) int {
 		c.Logf("invalid component: %q", component)
 		return 1
 	}
-	file := filepath.Join(c.Paths.Resolve("/run/nvidia/validations"), component+"-ready")
-	if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+	file := component + "-ready"
+	if err := os.Remove(c.Marker(file)); err != nil && !os.IsNotExist(err) {
 		c.Logf("%v", err)
 		return 1
 	}
@@ -55,30 +53,21 @@ func (o *Operator) validate(ctx context.Context, c *cri.Container) int {
 	}
 }
 
-func written(c *cri.Container, file, content string) int {
-	temporary := file + ".new"
-	err := os.MkdirAll(filepath.Dir(file), 0o755)
-	if err == nil {
-		err = os.WriteFile(temporary, []byte(content), 0o644)
+func written(c *programs.Container, file, content string) int {
+	if err := c.WriteMarker(file, []byte(content)); err != nil {
+		return c.Fails("%v", err)
 	}
-	if err == nil {
-		err = os.Rename(temporary, file)
-	}
-	if err != nil {
-		c.Logf("%v", err)
-		return 1
-	}
-	c.Logf("%s is valid", strings.TrimSuffix(filepath.Base(file), "-ready"))
+	c.Logf("%s is valid", strings.TrimSuffix(file, "-ready"))
 	return 0
 }
 
 // driverStatus looks for the driver where the validator looks, and says what driver-ready holds. On Talos <= 1.12 no place
 // has both library and nvidia-smi (gpu-operator#1687). From 1.13 on the host's /usr/bin has nvidia-smi, so the driver is
 // the host's, and hostPaths.driverInstallDir is not looked at (runValidation in cmd/nvidia-validator/main.go; gpu-operator#2501).
-func driverStatus(c *cri.Container) (string, error) {
+func driverStatus(c *programs.Container) (string, error) {
 	snapshot := c.Machine.Snapshot()
 	if snapshot.Era != host.EraCDI || snapshot.LibraryVersion == "" {
-		installDir := cmp.Or(c.Paths.Restore(c.Env["DRIVER_INSTALL_DIR"]), defaultInstallDir)
+		installDir := cmp.Or(c.Env["DRIVER_INSTALL_DIR"], defaultInstallDir)
 		return "", fmt.Errorf("failed to find the driver: libnvidia-ml.so.1 and nvidia-smi are neither on the host (/usr/bin, /usr/sbin, /bin, /sbin) nor under %s", installDir)
 	}
 	if snapshot.DriverVersion != snapshot.LibraryVersion {
@@ -88,7 +77,7 @@ func driverStatus(c *cri.Container) (string, error) {
 }
 
 // toolkitStatus runs nvidia-smi, which the runtime must have brought.
-func toolkitStatus(c *cri.Container) error {
+func toolkitStatus(c *programs.Container) error {
 	if !c.Libraries || len(c.GPUs) == 0 {
 		return fmt.Errorf("toolkit is not ready: exec: \"nvidia-smi\": executable file not found in $PATH")
 	}
@@ -97,7 +86,7 @@ func toolkitStatus(c *cri.Container) error {
 
 // cudaStatus stands for the workload pod with a vector addition, which has the cards; this container has none.
 // v26.7.0's sample has no code for Volta (gpu-operator#2842).
-func cudaStatus(c *cri.Container) error {
+func cudaStatus(c *programs.Container) error {
 	if c.Env["WITH_WORKLOAD"] == "false" {
 		return nil
 	}
@@ -105,14 +94,14 @@ func cudaStatus(c *cri.Container) error {
 	if snapshot.DriverVersion == "" || snapshot.DriverVersion != snapshot.LibraryVersion || len(snapshot.GPUs) == 0 {
 		return fmt.Errorf("cuda workload failed: no CUDA-capable device is detected")
 	}
-	if version.OfImage(c.Spec.Image) == "v26.7.0" && strings.HasPrefix(snapshot.GPUs[0].ComputeCapability, "7.0") {
+	if programs.TagOf(c.Spec.Image) == "v26.7.0" && strings.HasPrefix(snapshot.GPUs[0].ComputeCapability, "7.0") {
 		return fmt.Errorf("cuda workload failed: no kernel image is available for execution on the device")
 	}
 	return nil
 }
 
 // pluginStatus looks for an NVIDIA resource that the node can allocate.
-func (o *Operator) pluginStatus(ctx context.Context, c *cri.Container) error {
+func (o *Operator) pluginStatus(ctx context.Context, c *programs.Container) error {
 	node, err := o.client.CoreV1().Nodes().Get(ctx, c.Machine.Name(), metav1.GetOptions{})
 	if err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
-	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 	"talos-gpu/lab/machines/internal/realnode/boot"
 )
 
@@ -51,14 +50,14 @@ func cardsInC(cards []gpu.Card) string {
 		if card.MIG != nil {
 			mig = 1
 		}
-		list = append(list, fmt.Sprintf("{%q,%q,%dull,%s,%s,%d}", card.UUID, smi.ProductName(card.Model), uint64(card.MemoryMiB)<<20, cmp.Or(major, "0"), cmp.Or(minor, "0"), mig))
+		list = append(list, fmt.Sprintf("{%q,%q,%dull,%s,%s,%d}", card.UUID, card.ProductName(), uint64(card.MemoryMiB)<<20, cmp.Or(major, "0"), cmp.Or(minor, "0"), mig))
 	}
 	return strings.Join(list, ",")
 }
 
 // cudaInC is the CUDA release of a driver as its libraries count it, e.g. 13020 for 13.2.
 func cudaInC(driver string) string {
-	major, minor, _ := strings.Cut(smi.CUDAVersion(driver), ".")
+	major, minor, _ := strings.Cut(gpu.CUDAVersion(driver), ".")
 	return fmt.Sprintf("(%s*1000+%s*10)", cmp.Or(major, "13"), cmp.Or(minor, "0"))
 }
 

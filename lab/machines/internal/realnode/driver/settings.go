@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
-	"talos-gpu/lab/machines/internal/node/kubelet/smi"
 	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/capabilities"
 	"talos-gpu/lab/machines/internal/realnode/files"
+	"talos-gpu/lab/machines/internal/realnode/smi"
 )
 
 // settingsSocket is where the stand-in's nvidia-smi, in whichever container, asks the node for its cards' settings. It is the persistence daemon's on a

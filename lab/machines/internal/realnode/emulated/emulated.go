@@ -20,8 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"talos-gpu/lab/machines/internal/node/kubelet/cri"
-	"talos-gpu/lab/machines/internal/node/kubelet/rules"
+	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/nfd"
 	"talos-gpu/lab/machines/internal/nvidia/operator"
 	"talos-gpu/lab/machines/internal/realnode/facts"
@@ -32,36 +31,30 @@ import (
 const ImageVariable = "TALOS_GPU_LAB_IMAGE"
 
 // emulation is the rules of the images with whose programs this binary stands in.
-func emulation(o *operator.Operator) []cri.Rule {
-	return append(o.Rules(), rules.Table(o.Discovery())...)
+func emulation(o *operator.Operator) []programs.Rule {
+	return append(o.Rules(), programs.Table(o.Discover)...)
 }
 
 // ruleOf finds the rule of an image that has programs; false where there is none.
-func ruleOf(all []cri.Rule, image string) (cri.Rule, bool) {
+func ruleOf(all []programs.Rule, image string) (programs.Rule, bool) {
 	for _, rule := range all {
 		if rule.Image.MatchString(image) {
 			return rule, rule.Absent == "" && len(Programs(rule)) > 0
 		}
 	}
-	return cri.Rule{}, false
+	return programs.Rule{}, false
 }
 
 // Of is the rule of an image with whose programs this binary stands in; false where it stands in for none.
-func Of(image string) (cri.Rule, bool) { return ruleOf(emulation(operator.New(nil, nil, nil)), image) }
-
-// common are programs that any image may call.
-var common = rules.CommonPrograms(nil)
+func Of(image string) (programs.Rule, bool) {
+	return ruleOf(emulation(operator.New(nil, nil, nil)), image)
+}
 
 // Programs are the programs of a rule's image.
-func Programs(rule cri.Rule) []string {
+func Programs(rule programs.Rule) []string {
 	var names []string
 	for name := range rule.Programs {
 		names = append(names, name)
-	}
-	for name := range common {
-		if len(names) > 0 || slices.Contains(rule.Entrypoint, name) {
-			names = append(names, name)
-		}
 	}
 	slices.Sort(names)
 	return names
@@ -89,9 +82,6 @@ func Run(image string, argv []string) int {
 	rule, _ := ruleOf(emulation(operator.New(client, objects, nfd.Impersonating(config))), image)
 	program := rule.Programs[name]
 	if program == nil {
-		program = common[name]
-	}
-	if program == nil {
 		return fails(name, fmt.Errorf("the image %s has no such program", image))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -99,16 +89,13 @@ func Run(image string, argv []string) int {
 	return program(ctx, containerOf(found, image, argv))
 }
 
-// usualSharedMemory is what containerd gives a pod that asks for nothing else (containerd 2.2.3, internal/cri/server/sandbox_run_linux.go).
-const usualSharedMemory = 64 << 20
-
 func fails(name string, err error) int {
 	fmt.Fprintf(os.Stderr, "lab: %s: %v\n", name, err)
 	return 126
 }
 
 // containerOf is the container that this process is in, as an emulated program knows it.
-func containerOf(found facts.Facts, image string, argv []string) *cri.Container {
+func containerOf(found facts.Facts, image string, argv []string) *programs.Container {
 	env := map[string]string{}
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")
@@ -116,9 +103,9 @@ func containerOf(found facts.Facts, image string, argv []string) *cri.Container 
 	}
 	namespace, _ := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 	pod, _ := os.Hostname()
-	c := &cri.Container{
+	c := &programs.Container{
 		Pod:  &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: string(namespace)}},
-		Spec: &corev1.Container{Image: image}, Machine: found.Machine(), Argv: argv, Env: env, Output: os.Stdout,
+		Spec: &corev1.Container{Image: image}, Machine: found.Machine(), Argv: argv, Env: env, Output: os.Stdout, Read: os.ReadFile,
 		Listen: func(port int) (net.Listener, error) { return net.Listen("tcp", fmt.Sprintf(":%d", port)) },
 	}
 	for _, card := range found.Cards {
@@ -128,9 +115,5 @@ func containerOf(found facts.Facts, image string, argv []string) *cri.Container 
 	}
 	libraries, _ := filepath.Glob("/usr/local/lib/libnvidia-ml.so*")
 	c.Libraries = len(libraries) > 0
-	shared := syscall.Statfs_t{}
-	if err := syscall.Statfs("/dev/shm", &shared); err == nil {
-		c.SharesMemory = shared.Blocks*uint64(shared.Bsize) > usualSharedMemory
-	}
 	return c
 }

@@ -10,21 +10,19 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Allocation is what a device plugin answers for the devices that a container gets (deviceplugin v1beta1
 // ContainerAllocateResponse, as far as the lab uses it).
 type Allocation struct {
-	// Env goes into the container before the pod's own variables.
-	Env map[string]string
-	// CDI are fully qualified CDI device names, e.g. nvidia.com/gpu=GPU-….
+	// Visible is NVIDIA_VISIBLE_DEVICES; the pod's own variables win.
+	Visible string
+	// CDI are devices that the CDI specification names.
 	CDI []string
 	// NoDevice is a device node that the CDI specification names, but the machine has not.
 	NoDevice string
-	// VolumeMounts are GPU UUIDs that the plugin names by mounts instead of environment (strategy volume-mounts).
-	VolumeMounts []string
-	// Mounts are paths of the machine by those of the container.
-	Mounts map[string]string
 }
 
 // Plugin is a registered device plugin.
@@ -45,18 +43,16 @@ const stoppedPluginGrace = 5 * time.Minute
 type Manager struct {
 	mutex    sync.Mutex
 	plugins  map[string]*Plugin
-	stopped  map[string]int // resource to the number of devices it still counts as capacity
-	assigned map[string]map[string]deviceOwner
+	stopped  map[string]int               // resource to the number of devices it still counts as capacity
+	assigned map[string]map[string]string // resource and device to the pod that has it
 	changed  func()
 	after    func(time.Duration, func())
 }
 
-type deviceOwner struct{ pod, container string }
-
 // NewManager: changed is called after every change of what the node offers; after runs something later, in lab time.
 func NewManager(changed func(), after func(time.Duration, func())) *Manager {
 	return &Manager{
-		plugins: map[string]*Plugin{}, stopped: map[string]int{}, assigned: map[string]map[string]deviceOwner{},
+		plugins: map[string]*Plugin{}, stopped: map[string]int{}, assigned: map[string]map[string]string{},
 		changed: changed, after: after,
 	}
 }
@@ -108,9 +104,9 @@ func (d *Manager) Offer() (capacity, allocatable map[string]int) {
 	return capacity, allocatable
 }
 
-// Allocate assigns count devices of a resource to a container. A resource without a plugin is no device resource, unless
+// allocate assigns count devices of a resource to a pod. A resource without a plugin is no device resource, unless
 // this node offered it before. The errors are the kubelet's (devicesToAllocate).
-func (d *Manager) Allocate(pod, container, resource string, count int) (Allocation, error) {
+func (d *Manager) allocate(pod, resource string, count int) (Allocation, error) {
 	d.mutex.Lock()
 	plugin := d.plugins[resource]
 	if plugin == nil {
@@ -119,7 +115,7 @@ func (d *Manager) Allocate(pod, container, resource string, count int) (Allocati
 	}
 	owners := d.assigned[resource]
 	if owners == nil {
-		owners = map[string]deviceOwner{}
+		owners = map[string]string{}
 		d.assigned[resource] = owners
 	}
 	var chosen []string
@@ -133,7 +129,7 @@ func (d *Manager) Allocate(pod, container, resource string, count int) (Allocati
 		return Allocation{}, fmt.Errorf("requested number of devices unavailable for %s. Requested: %d, Available: %d", resource, count, len(chosen))
 	}
 	for _, device := range chosen {
-		owners[device] = deviceOwner{pod, container}
+		owners[device] = pod
 	}
 	d.mutex.Unlock()
 	allocation, err := plugin.Allocate(chosen)
@@ -149,7 +145,7 @@ func (d *Manager) Free(pod string) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	for _, owners := range d.assigned {
-		maps.DeleteFunc(owners, func(_ string, owner deviceOwner) bool { return owner.pod == pod })
+		maps.DeleteFunc(owners, func(_, owner string) bool { return owner == pod })
 	}
 }
 
@@ -167,10 +163,44 @@ func (d *Manager) InUse(prefix string) bool {
 
 // merge joins what several resources bring to one container.
 func (a Allocation) merge(other Allocation) Allocation {
-	merged := Allocation{NoDevice: cmp.Or(a.NoDevice, other.NoDevice), Env: map[string]string{}, Mounts: map[string]string{}, CDI: slices.Concat(a.CDI, other.CDI), VolumeMounts: slices.Concat(a.VolumeMounts, other.VolumeMounts)}
-	maps.Copy(merged.Env, a.Env)
-	maps.Copy(merged.Env, other.Env)
-	maps.Copy(merged.Mounts, a.Mounts)
-	maps.Copy(merged.Mounts, other.Mounts)
-	return merged
+	visible := strings.Trim(a.Visible+","+other.Visible, ",")
+	return Allocation{Visible: visible, CDI: slices.Concat(a.CDI, other.CDI), NoDevice: cmp.Or(a.NoDevice, other.NoDevice)}
+}
+
+// Admit allocates devices for every container of a pod, before anything of the pod is made, and returns what each container
+// gets. Init containers run with those of the containers, which come after them (kubernetes pkg/kubelet/cm/devicemanager:
+// devices of init containers are reused).
+func (d *Manager) Admit(pod *corev1.Pod) (map[string]Allocation, error) {
+	allocations, shared := map[string]Allocation{}, Allocation{}
+	for _, container := range pod.Spec.Containers {
+		for resource, quantity := range container.Resources.Limits {
+			if !IsDevice(string(resource)) || quantity.IsZero() {
+				continue
+			}
+			allocation, err := d.allocate(string(pod.UID), string(resource), int(quantity.Value()))
+			if err != nil {
+				d.Free(string(pod.UID))
+				return nil, err
+			}
+			allocations[container.Name] = allocations[container.Name].merge(allocation)
+			shared = shared.merge(allocation)
+		}
+	}
+	for _, container := range pod.Spec.InitContainers {
+		for resource, quantity := range container.Resources.Limits {
+			if IsDevice(string(resource)) && !quantity.IsZero() {
+				allocations[container.Name] = shared
+			}
+		}
+	}
+	return allocations, nil
+}
+
+// IsDevice says that a resource is an extended one, which some device plugin offers.
+func IsDevice(resource string) bool {
+	switch corev1.ResourceName(resource) {
+	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+		return false
+	}
+	return !strings.HasPrefix(resource, corev1.ResourceHugePagesPrefix)
 }

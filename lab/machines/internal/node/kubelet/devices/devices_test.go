@@ -11,21 +11,21 @@ func TestManager(t *testing.T) {
 	var later []func()
 	manager := NewManager(func() { changes++ }, func(_ time.Duration, do func()) { later = append(later, do) })
 	const gpu = "nvidia.com/gpu"
-	if _, err := manager.Allocate("p0", "c", gpu, 1); err == nil || !strings.Contains(err.Error(), "no healthy devices present; cannot allocate unhealthy devices nvidia.com/gpu") {
+	if _, err := manager.allocate("p0", gpu, 1); err == nil || !strings.Contains(err.Error(), "no healthy devices present; cannot allocate unhealthy devices nvidia.com/gpu") {
 		t.Errorf("before a plugin: %v", err)
 	}
 	stop := manager.Register(Plugin{Resource: gpu, Devices: []string{"a", "b"}, Allocate: func(devices []string) (Allocation, error) {
-		return Allocation{Env: map[string]string{"NVIDIA_VISIBLE_DEVICES": strings.Join(devices, ",")}}, nil
+		return Allocation{Visible: strings.Join(devices, ",")}, nil
 	}})
-	first, err := manager.Allocate("p1", "c", gpu, 1)
-	if err != nil || first.Env["NVIDIA_VISIBLE_DEVICES"] != "a" {
+	first, err := manager.allocate("p1", gpu, 1)
+	if err != nil || first.Visible != "a" {
 		t.Errorf("first: %v, %v", first, err)
 	}
-	if _, err := manager.Allocate("p2", "c", gpu, 2); err == nil || !strings.Contains(err.Error(), "Requested: 2, Available: 1") {
+	if _, err := manager.allocate("p2", gpu, 2); err == nil || !strings.Contains(err.Error(), "Requested: 2, Available: 1") {
 		t.Errorf("too many: %v", err)
 	}
 	manager.Free("p1")
-	if _, err := manager.Allocate("p2", "c", gpu, 2); err != nil {
+	if _, err := manager.allocate("p2", gpu, 2); err != nil {
 		t.Errorf("after the first is gone: %v", err)
 	}
 	stop()

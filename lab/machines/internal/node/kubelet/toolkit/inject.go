@@ -2,9 +2,11 @@
 package toolkit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"talos-gpu/lab/machines/internal/host"
@@ -52,8 +54,6 @@ func Inject(cards []gpu.Card, s host.Snapshot, r Request) (Injection, error) {
 		return injectCDI(cards, s, r.Allocation.CDI)
 	case r.Handler != Handler:
 		return Injection{}, nil
-	case len(r.Allocation.VolumeMounts) > 0:
-		wanted, err = gpu.Select(cards, strings.Join(r.Allocation.VolumeMounts, ","))
 	case r.Visible == "" || r.Visible == "void":
 		return Injection{}, nil
 	case r.Visible == "none": // the driver's utilities without a card
@@ -157,6 +157,9 @@ func cdiFailure(s host.Snapshot) string {
 	return ""
 }
 
+// cdiKind is of the devices that the device plugin's CDI specification has.
+const cdiKind = "k8s.device-plugin.nvidia.com/gpu="
+
 // injectCDI resolves CDI device names. In the legacy era the specification names a hook that Talos has not
 // (talos#13021: /usr/bin/nvidia-ctk) and libraries in places where Talos keeps none.
 func injectCDI(cards []gpu.Card, s host.Snapshot, names []string) (Injection, error) {
@@ -164,16 +167,28 @@ func injectCDI(cards []gpu.Card, s host.Snapshot, names []string) (Injection, er
 		return Injection{}, fmt.Errorf("%serror during container init: error running hook #0: fork/exec /usr/bin/nvidia-ctk: no such file or directory: unknown", createPrefix)
 	}
 	if failure := cdiFailure(s); failure != "" {
-		return Injection{}, fmt.Errorf("failed to inject devices: unresolvable CDI devices %s: %s", strings.Join(names, ", "), failure)
+		return Injection{}, fmt.Errorf("failed to inject devices: unresolvable CDI devices %s%s: %s", cdiKind, strings.Join(names, ", "+cdiKind), failure)
 	}
 	var gpus []gpu.Card
 	for _, name := range names {
-		_, device, _ := strings.Cut(name, "=")
-		selected, err := gpu.Select(cards, device)
+		selected, err := gpu.Select(cards, name)
 		if err != nil {
-			return Injection{}, fmt.Errorf("failed to inject devices: unresolvable CDI devices %s", name)
+			return Injection{}, fmt.Errorf("failed to inject devices: unresolvable CDI devices %s%s", cdiKind, name)
 		}
 		gpus = append(gpus, selected...)
 	}
 	return Injection{GPUs: gpus, Libraries: true}, nil
+}
+
+// HandlerOf is the runtime handler of a pod, which must be one of the machine's (containerd internal/cri/config,
+// getSandboxRuntime).
+func HandlerOf(s host.Snapshot, class string) (string, error) {
+	handler := cmp.Or(class, s.DefaultRuntime, "runc")
+	if slices.Contains(s.Runtimes, handler) || len(s.Runtimes) == 0 && handler == "runc" {
+		return handler, nil
+	}
+	if s.Era == host.EraCDI { // containerd 2.2
+		return "", fmt.Errorf("rpc error: code = Unknown desc = unable to get OCI runtime for sandbox %q: no runtime for %q is configured", host.Identifier(s.BootID, handler), handler)
+	}
+	return "", fmt.Errorf("rpc error: code = Unknown desc = failed to get sandbox runtime: no runtime for %q is configured", handler)
 }

@@ -44,13 +44,12 @@ func TestInject(t *testing.T) {
 		{"driver not up with toolkit 1.18", func(s *host.Snapshot) { s.DriverVersion, s.Extensions = "", toolkit118 }, Request{Handler: "nvidia", Visible: "all"}, 0, "failed to initialize NVML: Driver Not Loaded"},
 		{"unknown device with toolkit 1.18", func(s *host.Snapshot) { s.Extensions = toolkit118 }, Request{Handler: "nvidia", Visible: "nope"}, 0, `failed to construct OCI spec modifier: failed to create the automatic CDI modifier: failed to generate CDI spec for mode "auto": failed to construct device spec generators: identifier is not a valid UUID or index: "nope"`},
 		{"unknown device with CDI", func(s *host.Snapshot) { s.Era = host.EraCDI }, Request{Handler: "nvidia", Visible: "7"}, 0, `error modifying OCI spec: failed to create the automatic CDI modifier: failed to generate CDI spec for mode "auto": failed to construct device spec generators: failed to get device handle from index`},
-		{"CDI on legacy Talos", nil, Request{Handler: "runc", Allocation: devices.Allocation{CDI: []string{"k8s.device-plugin.nvidia.com/gpu=" + uuid}}}, 0, "/usr/bin/nvidia-ctk: no such file"},
-		{"CDI", func(s *host.Snapshot) { s.Era = host.EraCDI }, Request{Handler: "runc", Allocation: devices.Allocation{CDI: []string{"k8s.device-plugin.nvidia.com/gpu=" + uuid}}}, 1, ""},
+		{"CDI on legacy Talos", nil, Request{Handler: "runc", Allocation: devices.Allocation{CDI: []string{uuid}}}, 0, "/usr/bin/nvidia-ctk: no such file"},
+		{"CDI", func(s *host.Snapshot) { s.Era = host.EraCDI }, Request{Handler: "runc", Allocation: devices.Allocation{CDI: []string{uuid}}}, 1, ""},
 		{"monitors MIG without CAP_SYS_ADMIN", nil, Request{Handler: "nvidia", Visible: "all", Monitor: "all"}, 0, "cannot set MIG_MONITOR_DEVICES in non privileged container"},
 		{"monitors MIG with CAP_SYS_ADMIN", nil, Request{Handler: "nvidia", Visible: "all", Monitor: "all", Administrator: true}, 2, ""},
 		{"monitors MIG and sees no card", nil, Request{Handler: "nvidia", Visible: "void", Monitor: "all"}, 0, ""},
 		{"monitors MIG in mode jit-cdi", func(s *host.Snapshot) { s.Extensions = toolkit118 }, Request{Handler: "nvidia", Visible: "all", Monitor: "all"}, 2, ""},
-		{"volume mounts", nil, Request{Handler: "nvidia", Visible: "/var/run/nvidia-container-devices", Allocation: devices.Allocation{VolumeMounts: []string{uuid}}}, 1, ""},
 	}
 	for _, test := range cases {
 		snapshot := twoCards()
@@ -64,5 +63,17 @@ func TestInject(t *testing.T) {
 		if len(got.GPUs) != test.gpus {
 			t.Errorf("%s: %d GPUs, want %d", test.name, len(got.GPUs), test.gpus)
 		}
+	}
+}
+
+func TestHandlerOf(t *testing.T) {
+	s := host.Snapshot{Runtimes: []string{"runc", "nvidia"}, DefaultRuntime: "nvidia"}
+	for class, want := range map[string]string{"": "nvidia", "runc": "runc"} {
+		if got, err := HandlerOf(s, class); err != nil || got != want {
+			t.Errorf("class %q: %q, %v", class, got, err)
+		}
+	}
+	if _, err := HandlerOf(host.Snapshot{}, "nvidia"); err == nil || !strings.Contains(err.Error(), `no runtime for "nvidia" is configured`) {
+		t.Errorf("a machine without the toolkit: %v", err)
 	}
 }

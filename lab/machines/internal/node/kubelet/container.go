@@ -1,0 +1,263 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
+	"talos-gpu/lab/machines/internal/node/kubelet/toolkit"
+	"talos-gpu/lab/machines/internal/node/programs"
+)
+
+// Restart delays (kubernetes v1.36 pkg/kubelet/kubelet.go: 10 s doubling to 5 minutes, forgotten after 10 good minutes).
+const (
+	firstBackOff = 10 * time.Second
+	lastBackOff  = 5 * time.Minute
+	goodRun      = 10 * time.Minute
+)
+
+// keep runs a container as often as the policy wants, and says whether it ended well.
+func (p *pod) keep(ctx context.Context, container *corev1.Container, policy corev1.RestartPolicy) bool {
+	if policy == corev1.RestartPolicyNever && p.endedByReboot(ctx, container.Name) {
+		return false
+	}
+	clock := p.session.machine.Clock()
+	for delay := firstBackOff; ; delay = min(2*delay, lastBackOff) {
+		began := clock.Now()
+		code, ran := p.attempt(ctx, container)
+		if ctx.Err() != nil {
+			return false
+		}
+		if ran && (policy == corev1.RestartPolicyNever || policy == corev1.RestartPolicyOnFailure && code == 0) {
+			return code == 0
+		}
+		if clock.Now()-began > goodRun.Seconds() {
+			delay = firstBackOff
+		}
+		if ran {
+			p.event(corev1.EventTypeWarning, "BackOff", "Back-off restarting failed container %s in pod %s_%s(%s)", container.Name, p.Name, p.Namespace, p.UID)
+			p.update(ctx, container.Name, func(own *corev1.ContainerStatus) {
+				own.LastTerminationState = own.State
+				own.State = waiting("CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=%s pod=%s_%s(%s)", delay, container.Name, p.Name, p.Namespace, p.UID))
+				own.RestartCount++
+			})
+		}
+		if clock.Sleep(ctx, delay) != nil {
+			return false
+		}
+	}
+}
+
+// endedByReboot: with restartPolicy Never, a container that a reboot ended stays ended, and the pod fails.
+func (p *pod) endedByReboot(ctx context.Context, name string) (ended bool) {
+	p.update(ctx, name, func(own *corev1.ContainerStatus) {
+		if ended = own.LastTerminationState.Terminated != nil; ended {
+			own.State, own.LastTerminationState, own.RestartCount = own.LastTerminationState, corev1.ContainerState{}, 0
+		}
+	})
+	return ended
+}
+
+// attempt pulls and starts a container and waits for its end. ran is false when the runtime refused it.
+func (p *pod) attempt(ctx context.Context, spec *corev1.Container) (code int, ran bool) {
+	rule := programs.RuleOf(p.session.Rules, spec.Image)
+	if !p.pull(ctx, spec, rule) {
+		return 0, false
+	}
+	container, err := p.create(ctx, spec, rule)
+	if err != nil {
+		p.event(corev1.EventTypeWarning, "Failed", "Error: %v", err)
+		return startErrorCode, p.notStarted(ctx, spec.Name, err)
+	}
+	running, kill := context.WithCancel(ctx)
+	defer kill()
+	log := p.session.logs.begin(p.Pod, spec.Name)
+	container.Output = log
+	probed := spec.ReadinessProbe != nil || spec.StartupProbe != nil
+	ready := func(is bool) func(*corev1.ContainerStatus) {
+		return func(own *corev1.ContainerStatus) { own.Ready, own.Started = is && own.State.Running != nil, &is }
+	}
+	container.Ready = func() { p.update(ctx, spec.Name, ready(true)) }
+	began, id := metav1.Now(), "containerd://"+strings.ReplaceAll(host.Identifier(string(p.UID)+spec.Name, metav1.Now().String()), "-", "")
+	p.update(ctx, spec.Name, func(own *corev1.ContainerStatus) {
+		own.ContainerID, own.ImageID, own.State = id, imageID(spec.Image), corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: began}}
+		ready(!probed)(own)
+	})
+	if err := p.postStart(spec); err != nil {
+		p.event(corev1.EventTypeWarning, "FailedPostStartHook", "%v", err)
+		kill()
+	}
+	code = rule.Run(running, container)
+	message := ""
+	if code != 0 && spec.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError {
+		message = log.last(messageLines)
+	}
+	p.update(ctx, spec.Name, func(own *corev1.ContainerStatus) {
+		own.State = corev1.ContainerState{Terminated: ended(code, began, id, message)}
+		ready(false)(own)
+	})
+	return code, true
+}
+
+// messageLines of a log are in a container's status, where its policy says so (kubernetes pkg/kubelet/container/runtime.go).
+const messageLines = 80
+
+// pull takes the image's time, once per image and machine.
+func (p *pod) pull(ctx context.Context, container *corev1.Container, rule programs.Rule) bool {
+	k := p.session.kubelet
+	k.mutex.Lock()
+	there := k.images[container.Image]
+	k.mutex.Unlock()
+	if there {
+		return true
+	}
+	if rule.Absent == "" {
+		if k.machine.Clock().Sleep(ctx, rule.Pull) != nil {
+			return false
+		}
+		k.mutex.Lock()
+		k.images[container.Image] = true
+		k.mutex.Unlock()
+		return true
+	}
+	message := fmt.Sprintf("rpc error: code = NotFound desc = failed to pull and unpack image %q: failed to resolve reference %q: %s: %s", container.Image, container.Image, container.Image, rule.Absent)
+	p.event(corev1.EventTypeWarning, "Failed", "Failed to pull image %q: %s", container.Image, message)
+	p.update(ctx, container.Name, func(own *corev1.ContainerStatus) {
+		if own.State.Waiting != nil && own.State.Waiting.Reason == "ErrImagePull" {
+			own.State = waiting("ImagePullBackOff", fmt.Sprintf("Back-off pulling image %q: ErrImagePull: %s", container.Image, message))
+		} else {
+			own.State = waiting("ErrImagePull", message)
+		}
+	})
+	return false
+}
+
+// notCreated is an error for which a container waits; any other ends it before it has begun.
+type notCreated struct{ error }
+
+// startErrorCode is that of a container that was created but not started: the runtime's hooks run in between. Unlike other
+// errors it is an end, and counts as a run (containerd internal/cri/server/container_start.go).
+const startErrorCode = 128
+
+func (p *pod) notStarted(ctx context.Context, name string, err error) (ran bool) {
+	isEnd := !errors.As(err, &notCreated{})
+	p.update(ctx, name, func(own *corev1.ContainerStatus) {
+		if !isEnd {
+			own.State = waiting("CreateContainerError", err.Error())
+			return
+		}
+		terminated := ended(startErrorCode, metav1.Unix(0, 0), own.ContainerID, err.Error())
+		terminated.Reason = "StartError"
+		own.Ready, own.State = false, corev1.ContainerState{Terminated: terminated}
+	})
+	return isEnd
+}
+
+// create makes a container as kubelet and runtime do together.
+func (p *pod) create(ctx context.Context, spec *corev1.Container, rule programs.Rule) (*programs.Container, error) {
+	machine, allocation := p.session.machine, p.allocations[spec.Name]
+	env := map[string]string{}
+	// Later wins: the image's, the device plugin's, the pod's (kubernetes v1.36 pkg/kubelet/kubelet_pods.go,
+	// GenerateRunContainerOptions). So NVIDIA_VISIBLE_DEVICES in a pod beats the devices that were allocated.
+	for _, variable := range rule.Env {
+		env[variable.Name] = variable.Value
+	}
+	if allocation.Visible != "" {
+		env["NVIDIA_VISIBLE_DEVICES"] = allocation.Visible
+	}
+	for _, variable := range spec.Env {
+		if variable.ValueFrom == nil {
+			env[variable.Name] = variable.Value
+		}
+	}
+	injected, err := toolkit.Inject(gpu.Cards(machine), machine.Snapshot(), toolkit.Request{
+		Handler: p.handler, Visible: env["NVIDIA_VISIBLE_DEVICES"], Allocation: allocation,
+		Monitor: env["NVIDIA_MIG_MONITOR_DEVICES"], Administrator: mayAdminister(spec.SecurityContext),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if missing := allocation.NoDevice; missing != "" {
+		return nil, notCreated{fmt.Errorf("failed to create containerd container: CDI device injection failed: failed to inject devices: failed to stat CDI host device %q: no such file or directory", missing)}
+	}
+	return &programs.Container{
+		Pod: p.Pod, Spec: spec, Machine: machine, Argv: rule.CommandOf(spec), Env: env, GPUs: injected.GPUs, Libraries: injected.Libraries,
+		Root: machine.RootFS(), Devices: p.session.devices, Read: func(path string) ([]byte, error) { return p.read(ctx, spec, path) },
+	}, nil
+}
+
+// mayAdminister says that a container has CAP_SYS_ADMIN.
+func mayAdminister(security *corev1.SecurityContext) bool {
+	if security == nil {
+		return false
+	}
+	added := security.Capabilities != nil && (slices.Contains(security.Capabilities.Add, "SYS_ADMIN") || slices.Contains(security.Capabilities.Add, "ALL"))
+	return added || security.Privileged != nil && *security.Privileged
+}
+
+// read is a file that a container has of a ConfigMap, or may have got from an init container that has it, with the kubelet's own
+// rights. A folder stands for its only file.
+func (p *pod) read(ctx context.Context, container *corev1.Container, path string) ([]byte, error) {
+	mounts := slices.Clone(container.VolumeMounts)
+	for _, other := range p.Spec.InitContainers {
+		mounts = append(mounts, other.VolumeMounts...)
+	}
+	for _, mount := range mounts {
+		key, inside := strings.CutPrefix(filepath.Clean(path), filepath.Clean(mount.MountPath))
+		if !inside {
+			continue
+		}
+		for _, volume := range p.Spec.Volumes {
+			if volume.Name != mount.Name || volume.ConfigMap == nil {
+				continue
+			}
+			object, err := p.session.client.CoreV1().ConfigMaps(p.Namespace).Get(ctx, volume.ConfigMap.Name, metav1.GetOptions{})
+			if err != nil {
+				return nil, err
+			}
+			key = strings.TrimPrefix(key, "/")
+			if items := volume.ConfigMap.Items; len(items) > 0 {
+				at := slices.IndexFunc(items, func(item corev1.KeyToPath) bool { return item.Path == key })
+				if at < 0 {
+					continue
+				}
+				key = items[at].Key
+			}
+			for name, text := range object.Data {
+				if name == key || key == "" && len(object.Data) == 1 {
+					return []byte(text), nil
+				}
+			}
+		}
+	}
+	return nil, fmt.Errorf("open %s: no such file or directory", path)
+}
+
+// postStart is how a container's hook fails on the nvidia runtime until Talos 1.12: the exec's own nvidia-container-cli dies in the glibc
+// loader (siderolabs/extensions#940). Other hooks pass.
+func (p *pod) postStart(spec *corev1.Container) error {
+	hooked := spec.Lifecycle != nil && spec.Lifecycle.PostStart != nil && spec.Lifecycle.PostStart.Exec != nil
+	if !hooked || p.handler != toolkit.Handler || p.session.machine.Snapshot().Era != host.EraLegacy {
+		return nil
+	}
+	return errors.New("PostStartHookError: rpc error: code = Unknown desc = failed to exec in container: failed to start exec: OCI runtime exec failed: " +
+		"exec failed: unable to start container process: nvidia-container-cli: initialization error: init 250 result=11: unknown")
+}
+
+// ended describes how a container ended.
+func ended(code int, began metav1.Time, id, message string) *corev1.ContainerStateTerminated {
+	reason := "Completed"
+	if code != 0 {
+		reason = "Error"
+	}
+	return &corev1.ContainerStateTerminated{ExitCode: int32(code), Reason: reason, StartedAt: began, FinishedAt: metav1.Now(), ContainerID: id, Message: message}
+}

@@ -1,0 +1,150 @@
+package programs
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// scripts are the stack's and the GPU Operator's, by something that only they have, and what they come to.
+var scripts = []struct {
+	has     string
+	outcome func(context.Context, *Container, Rule) int
+}{
+	{"/markers/$marker", keepMarkers},
+	{"$WATTS", limitPower},
+	{"/api/pull", func(ctx context.Context, c *Container, _ Rule) int { return c.after(ctx, download, 0) }},
+	{"-f " + Validations + "/toolkit-ready", func(ctx context.Context, c *Container, _ Rule) int {
+		if !c.waitFor(ctx, "toolkit-ready") {
+			return ExitTerminated
+		}
+		return 0
+	}},
+	{"MIG $PROFILE ", isSlice},
+	{"/bin/entrypoint.sh", entrypoint},
+	{"all validations are successful", validated},
+}
+
+// Validations is the folder of the GPU Operator's marker files.
+const Validations = "/run/nvidia/validations"
+
+// after comes to an end a while later.
+func (c *Container) after(ctx context.Context, wait time.Duration, code int) int {
+	if c.Machine.Clock().Sleep(ctx, wait) != nil {
+		return ExitTerminated
+	}
+	return code
+}
+
+// Marker is a marker file's path.
+func (c *Container) Marker(name string) string { return filepath.Join(c.Root, Validations, name) }
+
+// WriteMarker lets nobody see a file that is written in half.
+func (c *Container) WriteMarker(name string, content []byte) error {
+	file := c.Marker(name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(file+".new", content, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}
+
+func (c *Container) waitFor(ctx context.Context, marker string) bool {
+	for {
+		if _, err := os.Stat(c.Marker(marker)); err == nil {
+			return true
+		}
+		if c.Machine.Clock().Sleep(ctx, 5*time.Second) != nil {
+			return false
+		}
+	}
+}
+
+// keepMarkers writes the marker files while the driver is loaded, again when somebody takes one away.
+func keepMarkers(ctx context.Context, c *Container, _ Rule) int {
+	for {
+		if !slices.Contains(c.Machine.Snapshot().Modules, "nvidia") {
+			c.Logf("the NVIDIA driver is not loaded (no /proc/driver/nvidia/version): no markers")
+		} else {
+			for _, marker := range strings.Fields(c.Env["MARKERS"]) {
+				content, err := c.Read("/markers/" + marker)
+				if err == nil {
+					err = c.WriteMarker(marker, content)
+				}
+				if err != nil {
+					return c.Fails("%v", err)
+				}
+			}
+			c.Ready()
+		}
+		if c.Machine.Clock().Sleep(ctx, 30*time.Second) != nil {
+			return ExitTerminated
+		}
+	}
+}
+
+// limitPower refuses a limit that a card does not take, by name.
+func limitPower(ctx context.Context, c *Container, _ Rule) int {
+	if !c.Libraries || len(c.GPUs) == 0 {
+		return c.Fails("power limit: nvidia-smi cannot switch persistence mode on: is the driver loaded?")
+	}
+	watts, _ := strconv.ParseFloat(c.Env["WATTS"], 64)
+	for _, card := range c.GPUs {
+		if watts < card.MinPowerW || watts > card.MaxPowerW {
+			return c.Fails("power limit: card %d takes %.2f to %.2f W, not %s W: change powerLimit of this machine", card.Index, card.MinPowerW, card.MaxPowerW, c.Env["WATTS"])
+		}
+		c.Logf("card %d: %.2f W -> %s W", card.Index, card.DefaultPowerW, c.Env["WATTS"])
+	}
+	return c.Rests(ctx)
+}
+
+// isSlice is the smoke test's look at the slice that it has got.
+func isSlice(_ context.Context, c *Container, _ Rule) int {
+	for _, card := range c.GPUs {
+		for _, slice := range card.Slices {
+			if slice.Profile == c.Env["PROFILE"] {
+				return 0
+			}
+		}
+	}
+	return c.Fails("the device is no MIG %s", c.Env["PROFILE"])
+}
+
+// entrypoint waits for driver-ready, takes its content into the environment, and becomes the image's program (gpu-operator
+// assets/state-device-plugin/0400_configmap.yaml). That of the MIG manager has it stop the host's own services where the driver is the
+// host's (assets/state-mig-manager/0420_configmap.yaml), unless the stack has changed that.
+func entrypoint(ctx context.Context, c *Container, r Rule) int {
+	if !c.waitFor(ctx, "driver-ready") {
+		return ExitTerminated
+	}
+	text, err := os.ReadFile(c.Marker("driver-ready"))
+	if err != nil {
+		return c.Fails("%v", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, value, is := strings.Cut(strings.TrimSpace(line), "="); is {
+			c.Env[name] = value
+		}
+	}
+	c.Env["WITH_SHUTDOWN_HOST_GPU_CLIENTS"] = c.Env["IS_HOST_DRIVER"]
+	if strings.Contains(strings.Join(c.Argv, " "), "WITH_SHUTDOWN_HOST_GPU_CLIENTS") {
+		c.Env["WITH_SHUTDOWN_HOST_GPU_CLIENTS"] = "false"
+	}
+	return r.Programs[r.Entrypoint[0]](ctx, c)
+}
+
+// validated is the validator once it has validated: on its way out it takes the markers along.
+func validated(ctx context.Context, c *Container, _ Rule) int {
+	code := c.Rests(ctx)
+	markers, _ := filepath.Glob(c.Marker("*-ready"))
+	for _, marker := range markers {
+		_ = os.Remove(marker)
+	}
+	return code
+}
