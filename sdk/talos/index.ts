@@ -3,7 +3,6 @@ import { Provider } from "./provider";
 import { version } from "./utilities";
 
 export * from "./provider";
-export * as client from "./client";
 export * as cluster from "./cluster";
 export * as imagefactory from "./imagefactory";
 export * as machine from "./machine";

@@ -1,7 +1,6 @@
 import { registerModule } from "../utilities";
 import { Kubeconfig } from "./kubeconfig";
 
-export * from "./getHealth";
 export * from "./kubeconfig";
 
 const none: any = undefined;

@@ -1,7 +1,6 @@
 import { registerModule } from "../utilities";
 import { Schematic } from "./schematic";
 
-export * from "./getExtensionsVersions";
 export * from "./schematic";
 
 registerModule("imageFactory/schematic", {

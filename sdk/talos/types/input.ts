@@ -4,61 +4,7 @@ import type * as inputs from "./input";
 
 // Shapes of what the provider takes. `…Args` accepts outputs of other resources; the plain one goes with plain invokes.
 
-export namespace client {
-  /** Client certificate of the machine API, with its authority. */
-  export interface GetConfigurationClientConfiguration {
-    /** Certificate of the authority, base64. */
-    caCertificate: string;
-    /** Certificate of the client, base64. */
-    clientCertificate: string;
-    /** Key of the client, base64. Secret. */
-    clientKey: string;
-  }
-
-  /** Client certificate of the machine API, with its authority. */
-  export interface GetConfigurationClientConfigurationArgs {
-    /** Certificate of the authority, base64. */
-    caCertificate: pulumi.Input<string>;
-    /** Certificate of the client, base64. */
-    clientCertificate: pulumi.Input<string>;
-    /** Key of the client, base64. Secret. */
-    clientKey: pulumi.Input<string>;
-  }
-}
-
 export namespace cluster {
-  /** Client certificate of the machine API, with its authority. */
-  export interface GetHealthClientConfiguration {
-    /** Certificate of the authority, base64. */
-    caCertificate: string;
-    /** Certificate of the client, base64. */
-    clientCertificate: string;
-    /** Key of the client, base64. Secret. */
-    clientKey: string;
-  }
-
-  /** Client certificate of the machine API, with its authority. */
-  export interface GetHealthClientConfigurationArgs {
-    /** Certificate of the authority, base64. */
-    caCertificate: pulumi.Input<string>;
-    /** Certificate of the client, base64. */
-    clientCertificate: pulumi.Input<string>;
-    /** Key of the client, base64. Secret. */
-    clientKey: pulumi.Input<string>;
-  }
-
-  /** How long to watch. */
-  export interface GetHealthTimeouts {
-    /** How long to read may take, a Go duration. Default: `10m`. */
-    read?: string;
-  }
-
-  /** How long to watch. */
-  export interface GetHealthTimeoutsArgs {
-    /** How long to read may take, a Go duration. Default: `10m`. */
-    read?: pulumi.Input<string | undefined>;
-  }
-
   /** Client certificate of the machine API, with its authority. */
   export interface KubeconfigClientConfiguration {
     /** Certificate of the authority, base64. */
@@ -87,32 +33,6 @@ export namespace cluster {
     create?: pulumi.Input<string | undefined>;
     /** How long to update may take, a Go duration. Default: `10m`. */
     update?: pulumi.Input<string | undefined>;
-  }
-}
-
-export namespace imageFactory {
-  /** Which extensions, by whole names. */
-  export interface GetExtensionsVersionsExactFilters {
-    /** Names of extensions, whole. */
-    names?: string[];
-  }
-
-  /** Which extensions, by whole names. */
-  export interface GetExtensionsVersionsExactFiltersArgs {
-    /** Names of extensions, whole. */
-    names?: pulumi.Input<pulumi.Input<string>[] | undefined>;
-  }
-
-  /** Which extensions, by parts of names. */
-  export interface GetExtensionsVersionsFilters {
-    /** Parts of names of extensions. */
-    names?: string[];
-  }
-
-  /** Which extensions, by parts of names. */
-  export interface GetExtensionsVersionsFiltersArgs {
-    /** Parts of names of extensions. */
-    names?: pulumi.Input<pulumi.Input<string>[] | undefined>;
   }
 }
 

@@ -3,35 +3,7 @@ import type * as outputs from "./output";
 
 // Shapes of what the provider gives.
 
-export namespace client {
-  /** Client certificate of the machine API, with its authority. */
-  export interface GetConfigurationClientConfiguration {
-    /** Certificate of the authority, base64. */
-    caCertificate: string;
-    /** Certificate of the client, base64. */
-    clientCertificate: string;
-    /** Key of the client, base64. Secret. */
-    clientKey: string;
-  }
-}
-
 export namespace cluster {
-  /** Client certificate of the machine API, with its authority. */
-  export interface GetHealthClientConfiguration {
-    /** Certificate of the authority, base64. */
-    caCertificate: string;
-    /** Certificate of the client, base64. */
-    clientCertificate: string;
-    /** Key of the client, base64. Secret. */
-    clientKey: string;
-  }
-
-  /** How long to watch. */
-  export interface GetHealthTimeouts {
-    /** How long to read may take, a Go duration. Default: `10m`. */
-    read?: string;
-  }
-
   /** Client certificate of the machine API, with its authority. */
   export interface KubeconfigClientConfiguration {
     /** Certificate of the authority, base64. */
@@ -60,34 +32,6 @@ export namespace cluster {
     create?: string;
     /** How long to update may take, a Go duration. Default: `10m`. */
     update?: string;
-  }
-}
-
-export namespace imageFactory {
-  /** Which extensions, by whole names. */
-  export interface GetExtensionsVersionsExactFilters {
-    /** Names of extensions, whole. */
-    names?: string[];
-  }
-
-  /** An official extension of a Talos release. */
-  export interface GetExtensionsVersionsExtensionsInfo {
-    /** Who made it. */
-    author: string;
-    /** What it does. */
-    description: string;
-    /** Digest of its image, `sha256:…`. */
-    digest: string;
-    /** Name as schematics use it, e.g. `siderolabs/iscsi-tools`. */
-    name: string;
-    /** Reference of its image; its tag is the extension's version. */
-    ref: string;
-  }
-
-  /** Which extensions, by parts of names. */
-  export interface GetExtensionsVersionsFilters {
-    /** Parts of names of extensions. */
-    names?: string[];
   }
 }
 

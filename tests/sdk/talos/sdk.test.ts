@@ -23,16 +23,10 @@ const classes: Record<string, Constructor> = {
 };
 
 const functions: Record<string, ((args: any) => Promise<unknown>) | undefined> = {
-  "talos:client/getConfiguration:getConfiguration": talos.client.getConfiguration,
-  "talos:cluster/getHealth:getHealth": talos.cluster.getHealth,
-  "talos:imageFactory/getExtensionsVersions:getExtensionsVersions": talos.imagefactory.getExtensionsVersions,
   "talos:machine/getConfiguration:getConfiguration": talos.machine.getConfiguration,
 };
 
 const outputForms: Record<string, ((args: any) => pulumi.Output<unknown>) | undefined> = {
-  "talos:client/getConfiguration:getConfiguration": talos.client.getConfigurationOutput,
-  "talos:cluster/getHealth:getHealth": talos.cluster.getHealthOutput,
-  "talos:imageFactory/getExtensionsVersions:getExtensionsVersions": talos.imagefactory.getExtensionsVersionsOutput,
   "talos:machine/getConfiguration:getConfiguration": talos.machine.getConfigurationOutput,
 };
 
