@@ -13,7 +13,7 @@ export type { AskedStack } from "./release-facts";
 export type * from "./recipe/types";
 export { ComfyUi, type ComfyUiArgs } from "./workloads/comfyui";
 export type { GpuToleration } from "./kubernetes/toleration";
-export type { GpuAccess } from "./workloads/gpu-access";
+export type { GpuAccess, ServerAccess } from "./workloads/gpu-access";
 export { GpuPod, type GpuPodArgs } from "./workloads/gpu-pod";
 export { LiteLlm, type LiteLlmArgs } from "./workloads/litellm";
 export { Ollama, type OllamaArgs } from "./workloads/ollama";

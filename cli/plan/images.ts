@@ -1,21 +1,25 @@
 import { comfyUiImage, vllmImage } from "../../components/recipe/facts/cuda";
 import { workloadImages } from "../../components/recipe/facts/data/images";
+import { type WorkloadKind, workloadsOfKind } from "../../components/recipe/stack/workloads";
 import type { Plan } from "../../components/recipe";
 
 /** Every image that machines pull for a stack, but for those that the chart's own values name; sorted. */
-export function imagesOf({ machines, kubernetes, spec: { workloads = {}, monitoring } }: Plan): string[] {
+export function imagesOf({ machines, kubernetes, spec }: Plan): string[] {
   const { images, markers, mode, smokeTestImage, cudaVersion } = kubernetes;
-  const { ollama, comfyui, vllm, litellm, pods = {} } = workloads;
+  const { workloads: { litellm, pods = {} } = {}, monitoring } = spec;
+  const said = <W extends WorkloadKind>(kind: W) => workloadsOfKind(spec, kind).map((workload) => workload.said);
   const named = [
     ...machines.map(({ installerImage }) => installerImage),
     smokeTestImage,
     markers.length > 0 && images.validationMarkers,
     machines.some(({ powerLimit }) => powerLimit !== undefined) && images.powerLimit,
     monitoring !== undefined && mode === "devicePlugin" && images.dcgmExporter,
-    ollama && (ollama.image ?? workloadImages.ollama),
-    ollama?.models?.length && ollama.pullBy !== "postStart" && (ollama.pullImage ?? workloadImages.modelPull),
-    comfyui && (comfyui.image ?? comfyUiImage(cudaVersion)),
-    vllm && (vllm.image ?? vllmImage(cudaVersion)),
+    ...said("ollama").flatMap(
+      ({ image = workloadImages.ollama, models, pullBy, pullImage = workloadImages.modelPull }) =>
+        models?.length && pullBy !== "postStart" ? [image, pullImage] : [image],
+    ),
+    ...said("comfyui").map(({ image = comfyUiImage(cudaVersion) }) => image),
+    ...said("vllm").map(({ image = vllmImage(cudaVersion) }) => image),
     litellm && (litellm.image ?? workloadImages.litellm),
     ...Object.values(pods).map(({ image }) => image),
   ];

@@ -50,7 +50,7 @@ function taskOf(name: string, { spec, machines, kubernetes }: Plan): Omit<Prefli
   const { chart, version, repository } = release;
   const mark = stackMark();
   const driven = machines.filter(isDriven);
-  const ofWorkloads = namespacesMade(spec.workloads).map((made) => made.namespace);
+  const ofWorkloads = namespacesMade(spec).map((made) => made.namespace);
   const made = kubernetes.namespaceLabels === undefined ? ofWorkloads : [namespace, ...ofWorkloads];
   return {
     machines: spec.bootstrap ? [] : driven.map((machine) => askedOf(machine, spec)),

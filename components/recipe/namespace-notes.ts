@@ -3,7 +3,7 @@ import { namespacesMade, plannedVolumes } from "./stack/workloads/index";
 
 /** Volumes in a namespace that another workload of the stack makes: whoever takes that workload out deletes the namespace with all in it. */
 export function namespaceNotes(spec: ClusterSpec): string[] {
-  const makers = new Map(namespacesMade(spec.workloads).map(({ kind, namespace }) => [namespace, `workloads.${kind}`]));
+  const makers = new Map(namespacesMade(spec).map(({ workload, namespace }) => [namespace, workload.field]));
   return plannedVolumes(spec).flatMap(({ field, namespace }) => {
     const maker = makers.get(namespace);
     return maker === undefined || maker === field

@@ -5,14 +5,14 @@ import { classNamed, gpuLimits, podTolerations, unprivileged } from "../kubernet
 import { comfyUiImage } from "../recipe/facts/cuda";
 import { type ComfyUiSpec } from "../recipe/spec/index";
 import { comfyui as kind } from "../recipe/stack/workloads/comfyui";
-import { accessRules, type GpuAccess, registeredWith } from "./gpu-access";
+import { accessRules, registeredWith, type ServerAccess } from "./gpu-access";
 import { patient } from "./server";
 import { storingServer } from "./storing-server";
 
 const { port } = kind.server;
 
 /** Arguments of a ComfyUI server. */
-export interface ComfyUiArgs extends ComfyUiSpec, GpuAccess {
+export interface ComfyUiArgs extends ComfyUiSpec, ServerAccess {
   /** Newest CUDA that the driver runs, e.g. `12.8`; chooses the image. Default `12.6`, which every 12.x driver runs. */
   cudaVersion?: string;
 }

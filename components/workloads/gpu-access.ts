@@ -40,3 +40,9 @@ export interface GpuAccess {
   /** Seconds until it must be ready, with the pull of its image. Default 1200. */
   readyWithin?: number;
 }
+
+/** The same for a server. */
+export interface ServerAccess extends GpuAccess {
+  /** Name of its Deployment and its Service, and of its namespace unless that is said. Default the kind's, e.g. `ollama`. */
+  serverName?: string;
+}

@@ -3,7 +3,7 @@ import { fromCheckedStack } from "../checked-arguments";
 import { clusterLimits } from "../kubernetes/timeouts";
 import { workloadResource } from "../recipe/facts/sharing";
 import { type GpuPodSpec, type WorkloadsSpec } from "../recipe/spec/index";
-import { type WorkloadKind } from "../recipe/stack/workloads";
+import { type WorkloadKind, workloadsOfKind } from "../recipe/stack/workloads";
 import { type Plan } from "../recipe/types";
 import { ComfyUi } from "./comfyui";
 import { type GpuAccess } from "./gpu-access";
@@ -63,10 +63,10 @@ interface Surroundings {
 type ServerKind = Exclude<WorkloadKind, "pods">;
 type Maker<W extends ServerKind> = (
   name: string,
-  said: NonNullable<WorkloadsSpec[W]>,
+  said: NonNullable<WorkloadsSpec[W]> & { serverName?: string },
   around: Surroundings & { cudaVersion: string; spec: WorkloadsSpec; endpoints: Endpoints },
 ) => { endpoint: pulumi.Output<string> };
-type Endpoints = Partial<Record<ServerKind, pulumi.Output<string>>>;
+type Endpoints = Record<string, pulumi.Output<string>>;
 
 /** The component of every kind of server, in the order in which they need each other. One that is missing does not compile. */
 const makers: { [W in ServerKind]: Maker<W> } = {
@@ -75,7 +75,7 @@ const makers: { [W in ServerKind]: Maker<W> } = {
     new ComfyUi(name, fromCheckedStack({ ...of(said), cudaVersion }), opts),
   vllm: (name, said, { of, cudaVersion, opts }) => new Vllm(name, fromCheckedStack({ ...of(said), cudaVersion }), opts),
   litellm: (name, said, { common: { tolerations = [], readyWithin = 1200 }, spec, endpoints, opts }) => {
-    const routed = { models: spec.ollama?.models ?? [], ollamaUrl: endpoints.ollama ?? "" };
+    const routed = { models: spec.ollama?.models ?? [], ollamaUrl: endpoints["ollama"] ?? "" };
     return new LiteLlm(name, fromCheckedStack({ ...said, ...routed, tolerations, readyWithin }), opts);
   },
 };
@@ -86,11 +86,12 @@ function serve(name: string, plan: Plan, around: Surroundings): Endpoints {
   const { cudaVersion } = plan.kubernetes;
   const endpoints: Endpoints = {};
   for (const kind of Object.keys(makers) as ServerKind[]) {
-    const said = spec[kind];
-    if (said === undefined) continue;
     const make = makers[kind] as Maker<ServerKind>;
-    const { endpoint } = make(`${name}-${kind}`, said, { ...around, cudaVersion, spec, endpoints });
-    if (said.active !== false) endpoints[kind] = endpoint;
+    for (const { key, name: serverName, said } of workloadsOfKind(plan.spec, kind)) {
+      const args = key === kind ? said : { ...said, serverName };
+      const { endpoint } = make(`${name}-${key}`, args, { ...around, cudaVersion, spec, endpoints });
+      if (said.active !== false) endpoints[key] = endpoint;
+    }
   }
   return endpoints;
 }

@@ -4,7 +4,7 @@ import * as pulumi from "@pulumi/pulumi";
 /** What a kind of workload says of its namespace (`WorkloadDescriptor`). */
 export interface NamespaceRule<Spec> {
   readonly server: { readonly name: string };
-  namespaceMade(said: Spec): string | undefined;
+  namespaceMade(said: Spec, name: string): string | undefined;
 }
 
 /**
@@ -12,14 +12,15 @@ export interface NamespaceRule<Spec> {
  *
  * @param name of the workload's component.
  */
-export function namespaceOf<Spec extends { namespace?: string }>(
+export function namespaceOf<Spec extends { namespace?: string; serverName?: string }>(
   name: string,
   kind: NamespaceRule<Spec>,
   args: Spec,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Input<string> {
-  const made = kind.namespaceMade(args);
-  if (made === undefined) return args.namespace ?? kind.server.name;
+  const server = args.serverName ?? kind.server.name;
+  const made = kind.namespaceMade(args, server);
+  if (made === undefined) return args.namespace ?? server;
   return workloadNamespace(`${name}-namespace`, made, opts).metadata.name;
 }
 

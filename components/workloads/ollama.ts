@@ -5,7 +5,7 @@ import { classNamed, gpuLimits, podTolerations, unprivileged } from "../kubernet
 import { workloadImages } from "../recipe/facts/data/images";
 import { type OllamaSpec } from "../recipe/spec/index";
 import { ollama as kind } from "../recipe/stack/workloads/ollama";
-import { accessRules, type GpuAccess, registeredWith } from "./gpu-access";
+import { accessRules, registeredWith, type ServerAccess } from "./gpu-access";
 import { ollamaModels, pullHook } from "./ollama-models";
 import { storingServer } from "./storing-server";
 
@@ -13,7 +13,7 @@ const { port } = kind.server;
 const home = "/var/lib/ollama";
 
 /** Arguments of an Ollama server. */
-export interface OllamaArgs extends OllamaSpec, GpuAccess {}
+export interface OllamaArgs extends OllamaSpec, ServerAccess {}
 
 /**
  * Ollama on a GPU: namespace, volume for models, server, and a Job per model that pulls it once the server runs.

@@ -1,13 +1,13 @@
 import type * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
-import type { GpuAccess } from "./gpu-access";
+import type { ServerAccess } from "./gpu-access";
 import { namespaceOf, type NamespaceRule } from "./namespace";
 import { type Server, server } from "./server";
 import { volume } from "./volume";
 import { volumeName } from "../recipe/stack/workloads/descriptor";
 
 /** Arguments that every server on GPUs with a volume has. */
-export interface StoringArgs extends GpuAccess {
+export interface StoringArgs extends ServerAccess {
   active?: boolean;
   namespace?: string;
   storage?: string;
@@ -28,19 +28,23 @@ export interface Storing {
 /** A server on GPUs that keeps data: namespace, volume, Deployment and Service. */
 export function storingServer<Args extends StoringArgs>(
   name: string,
-  kind: NamespaceRule<NoInfer<Args>> & { readonly server: { readonly port: number }; readonly keeps: string },
+  kind: NamespaceRule<NoInfer<Args>> & {
+    readonly server: { readonly name: string; readonly port: number };
+    readonly keeps: string;
+  },
   args: Args,
   { storage, pod }: Storing,
   opts: pulumi.CustomResourceOptions,
 ): Server {
-  const { name: ownName, port } = kind.server;
+  const { port } = kind.server;
+  const { serverName = kind.server.name } = args;
   const { active = true, readyWithin = 1200, exposure, storageClass } = args;
   const namespace = namespaceOf(name, kind, args, opts);
   const kept = volume(
     `${name}-${kind.keeps}`,
-    { name: volumeName(kind), namespace, storage: args.storage ?? storage, storageClass },
+    { name: volumeName(serverName, kind.keeps), namespace, storage: args.storage ?? storage, storageClass },
     opts,
   );
-  const settings = { name: ownName, namespace, port, active, readyWithin, exposure };
+  const settings = { name: serverName, namespace, port, active, readyWithin, exposure };
   return server(name, { ...settings, pod: pod(kept, readyWithin) }, opts);
 }

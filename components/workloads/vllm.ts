@@ -6,14 +6,14 @@ import { vllmImage } from "../recipe/facts/cuda";
 import { type VllmSpec } from "../recipe/spec/index";
 import { vllm as kind } from "../recipe/stack/workloads/vllm";
 import { vllmSplit } from "../recipe/facts/vllm";
-import { accessRules, type GpuAccess, registeredWith } from "./gpu-access";
+import { accessRules, registeredWith, type ServerAccess } from "./gpu-access";
 import { patient } from "./server";
 import { storingServer } from "./storing-server";
 
 const { port } = kind.server;
 
 /** Arguments of a vLLM server. */
-export interface VllmArgs extends VllmSpec, GpuAccess {
+export interface VllmArgs extends VllmSpec, ServerAccess {
   /** Newest CUDA that the driver runs, e.g. `12.8`; chooses the image. Default `12.4`, which every 12.x driver runs. */
   cudaVersion?: string;
 }

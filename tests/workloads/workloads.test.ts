@@ -1,7 +1,9 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { ComfyUi, GpuPod, Ollama, type OllamaArgs } from "talos-gpu";
 import { comfyUiImage } from "../../components/recipe/facts/cuda";
+import { gpuWorkloads } from "../../components/workloads/index";
 import { find, findAll, waitsFor } from "../support/graph";
+import { planOf } from "../support/plans";
 import { record, type Run } from "../support/recorder";
 
 const access = { runtimeClassName: "nvidia", gpuResourceName: "nvidia.com/gpu.shared" };
@@ -75,6 +77,35 @@ describe("Ollama", () => {
     const user = find(run, "kubernetes:core/v1:ConfigMap");
     expect(user.inputs.data.endpoint).toBe("http://ollama.ollama.svc:11434");
     expect(waitsFor(run, user)).toContain(find(run, job).urn);
+  });
+});
+
+test("servers by name: each has its own objects, and those of the kind keep theirs", async () => {
+  const plan = planOf("rtx5070ti");
+  plan.spec.workloads = { ollama: {}, named: { small: { ollama: { models: ["mistral"] } }, big: { comfyui: {} } } };
+  let urls: pulumi.Output<Record<string, string>> | undefined;
+  const run = await record(() => {
+    urls = gpuWorkloads("home", plan, access, [], {});
+  });
+  const made = (type: string, field: string): string[] =>
+    findAll(run, type)
+      .map(({ name, inputs }) => `${name} ${inputs.metadata[field]}`)
+      .sort();
+  expect(made(deployment, "namespace")).toEqual([
+    "home-big-deployment big",
+    "home-ollama-deployment ollama",
+    "home-small-deployment small",
+  ]);
+  expect(made("kubernetes:core/v1:PersistentVolumeClaim", "name")).toEqual([
+    "home-big-data big-data",
+    "home-ollama-models ollama-models",
+    "home-small-models small-models",
+  ]);
+  expect(find(run, job).inputs.spec.template.spec.containers[0].env[0].value).toBe("http://small.small.svc:11434");
+  expect(await new Promise((done) => urls!.apply(done))).toEqual({
+    ollama: "http://ollama.ollama.svc:11434",
+    small: "http://small.small.svc:11434",
+    big: "http://big.big.svc:8188",
   });
 });
 

@@ -1,5 +1,6 @@
 import { cudaFloor } from "../../recipe/facts/cuda";
 import { compareDotted } from "../../recipe/facts/version";
+import { workloadsOfKind } from "../../recipe/stack/workloads";
 import type { Fixes } from "./fix";
 
 /** What runs on the GPUs. */
@@ -12,7 +13,9 @@ export const workloadsFixes = {
     errors: ["FailedPostStartHook", "PostStartHookError"],
     inForce: "set workloads.ollama.pullBy to job",
     source: "siderolabs/extensions#940; ollama-helm#68, #100",
-    usedBy: (plan) => plan.era === "legacy" && (plan.spec.workloads?.ollama?.models ?? []).length > 0,
+    usedBy: (plan) =>
+      plan.era === "legacy" &&
+      workloadsOfKind(plan.spec, "ollama").some(({ said: { models = [] } }) => models.length > 0),
     check: "ollama-pull",
   },
   cudaImage: {

@@ -20,10 +20,10 @@ export const workloadNamespaces: Check = {
             ],
           ],
     );
-    return namespacesMade(spec.workloads).flatMap(({ kind, namespace }) => {
-      const field = `workloads.${kind}${kind === "pods" ? "" : ".namespace"}`;
+    return namespacesMade(spec).flatMap(({ workload, namespace }) => {
+      const field = `${workload.field}${workload.kind === "pods" ? "" : ".namespace"}`;
       const other = made.get(namespace);
-      made.set(namespace, other ?? `workloads.${kind}`);
+      made.set(namespace, other ?? workload.field);
       const problem = given.includes(namespace)
         ? `${namespace} is there in every cluster`
         : other && `${namespace} is made by ${other} as well`;

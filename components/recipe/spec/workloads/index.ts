@@ -4,4 +4,5 @@ export * from "./comfyui";
 export * from "./litellm";
 export * from "./vllm";
 export * from "./gpu-pod";
+export * from "./named";
 export * from "./workloads";

@@ -1,6 +1,7 @@
 import type { ComfyUiSpec } from "./comfyui";
 import type { GpuPodSpec } from "./gpu-pod";
 import type { LiteLlmSpec } from "./litellm";
+import type { NamedServerSpec } from "./named";
 import type { OllamaSpec } from "./ollama";
 import type { VllmSpec } from "./vllm";
 
@@ -30,6 +31,13 @@ export interface WorkloadsSpec {
    * @example `{ model: Qwen/Qwen2.5-7B-Instruct }`
    */
   vllm?: VllmSpec;
+  /**
+   * Further servers by name, so that a stack has several of a kind. The name is that of the Deployment, of the Service, of the pods'
+   * endpoint among the outputs, and of the namespace unless the server says another. LiteLLM does not route to them.
+   * @default none
+   * @example `{ small: { ollama: { nodeSelector: { card: small } } }, big: { vllm: { model: Qwen/Qwen3-32B, gpus: 2 } } }`
+   */
+  named?: Record<string, NamedServerSpec>;
   /**
    * Pods by name.
    * @default none

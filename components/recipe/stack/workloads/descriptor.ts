@@ -3,6 +3,9 @@ import * as rules from "../../rules";
 import { count, image, labels, namespace, objectName, quantity, ruled, text } from "../notation";
 import type { WorkloadsSpec } from "../../spec/index";
 
+/** A kind of workload, by its field in a stack. */
+export type KindOfWorkload = Exclude<keyof WorkloadsSpec, "named">;
+
 /** What a workload says of the GPUs that it requests. */
 export interface SaidOfGpus {
   /** Default 1. */
@@ -26,30 +29,30 @@ export interface WorkloadDescriptor<Spec> {
   asStack(said: Record<string, unknown>): { workloads: WorkloadsSpec; field: string };
   /** What requests GPUs, by its name below the workload's field; `""` is the workload itself. */
   gpuRequests(said: Spec): Record<string, SaidOfGpus>;
-  /** The namespace that it makes; undefined where it takes one that is there. */
-  namespaceMade(said: Spec): string | undefined;
-  /** Name of its Deployment, its Service and, unless the stack names another, its namespace; and its port. Absent: it is no server. */
+  /**
+   * The namespace that it makes; undefined where it takes one that is there.
+   *
+   * @param name of the server; of pods nothing.
+   */
+  namespaceMade(said: Spec, name: string): string | undefined;
+  /** Name of its Deployment, its Service and, unless the stack names another, its namespace, where it is not one by name; and its port. Absent: it is no server. */
   readonly server?: { readonly name: string; readonly port: number };
   /** What its volume holds, in the word that names it: `models`. Absent: it has none. */
   readonly keeps?: string;
 }
 
 /** Name of a server's volume, e.g. `ollama-models`. */
-export const volumeName = ({ server, keeps }: { server: { name: string }; keeps: string }): string =>
-  `${server.name}-${keeps}`;
+export const volumeName = (server: string, keeps: string): string => `${server}-${keeps}`;
 
 /** Checks a descriptor against what a stack may say of its workload; keeps its own type, so that those of its schemas stay known. */
-export const describeWorkload = <
-  W extends keyof WorkloadsSpec,
-  D extends WorkloadDescriptor<NonNullable<WorkloadsSpec[W]>>,
->(
+export const describeWorkload = <W extends KindOfWorkload, D extends WorkloadDescriptor<NonNullable<WorkloadsSpec[W]>>>(
   _workload: W,
   descriptor: D,
 ): D => descriptor;
 
 /** A workload that stands in a stack under its own name. */
 export const underItsName =
-  (workload: keyof WorkloadsSpec, beside: WorkloadsSpec = {}) =>
+  (workload: KindOfWorkload, beside: WorkloadsSpec = {}) =>
   (said: Record<string, unknown>): { workloads: WorkloadsSpec; field: string } => ({
     workloads: { ...beside, [workload]: said },
     field: `workloads.${workload}`,
@@ -96,6 +99,9 @@ export const ofCluster = {
 
 /** What one with GPUs takes besides, but for its inputs. */
 export const gpuAccess = { ...ofCluster, exposure: text.optional() };
+
+/** What a server with GPUs takes besides. */
+export const serverAccess = { ...gpuAccess, serverName: objectName.optional() };
 
 /** `12.8`: CUDA as the driver says it. */
 export const cudaVersion = ruled(

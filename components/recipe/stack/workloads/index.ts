@@ -1,7 +1,8 @@
 import * as z from "zod";
-import type { ClusterSpec, WorkloadsSpec } from "../../spec/index";
+import * as rules from "../../rules";
+import type { ClusterSpec, NamedServerSpec, WorkloadsSpec } from "../../spec/index";
 import { comfyui } from "./comfyui";
-import { type SaidOfGpus, volumeName, type WorkloadDescriptor } from "./descriptor";
+import { type KindOfWorkload, type SaidOfGpus, volumeName, type WorkloadDescriptor } from "./descriptor";
 import { litellm } from "./litellm";
 import { ollama } from "./ollama";
 import { pods } from "./pods";
@@ -9,7 +10,7 @@ import { vllm } from "./vllm";
 
 /** Every kind of workload. One of WorkloadsSpec that is missing here does not compile. */
 export const workloadDescriptors = { ollama, comfyui, litellm, vllm, pods } satisfies {
-  [W in keyof WorkloadsSpec]-?: WorkloadDescriptor<NonNullable<WorkloadsSpec[W]>>;
+  [W in KindOfWorkload]-?: WorkloadDescriptor<NonNullable<WorkloadsSpec[W]>>;
 };
 
 /** A kind of workload, by its field in a stack. */
@@ -17,12 +18,85 @@ export type WorkloadKind = keyof typeof workloadDescriptors;
 
 const kinds = Object.keys(workloadDescriptors) as WorkloadKind[];
 
-type Shape = { [W in WorkloadKind]: z.ZodOptional<(typeof workloadDescriptors)[W]["schema"]> };
+/** Kinds of which a stack may have several, by name. */
+const namedKinds = ["ollama", "comfyui", "vllm"] as const satisfies (keyof NamedServerSpec)[];
+
+/** Kubernetes: a Service's name is an RFC 1035 label (pkg/apis/core/validation, ValidateServiceName); a volume's has some letters more. */
+const serverName = rules.ruleOf(
+  (name) => /^[a-z](?:[-a-z0-9]{0,49}[a-z0-9])?$/.test(name) && !(kinds as string[]).includes(name),
+  "is not a name for a further server",
+  "it names the Deployment and the Service; the names of the kinds are those of the servers beside `named`",
+  "begin with a letter, and go on with small letters, digits and `-`; e.g. `ollama-small`",
+);
+
+const named = z
+  .record(
+    z.string(),
+    z
+      .strictObject({
+        ollama: ollama.schema.optional(),
+        comfyui: comfyui.schema.optional(),
+        vllm: vllm.schema.optional(),
+      })
+      .superRefine((server, context) => {
+        const said = namedKinds.filter((kind) => server[kind] !== undefined);
+        if (said.length === 1) return;
+        const params = {
+          problem: said.length === 0 ? "says no server" : `says ${said.join(" and ")}`,
+          why: "each name is one server",
+          remedy: `write one of ${namedKinds.join(", ")}`,
+        };
+        context.addIssue({ code: "custom", params });
+      }),
+  )
+  .superRefine((servers, context) => {
+    for (const name of Object.keys(servers)) {
+      const fault = serverName(name);
+      if (fault) context.addIssue({ code: "custom", params: { ...fault }, path: [name] });
+    }
+  });
+
+type Shape = { [W in WorkloadKind]: z.ZodOptional<(typeof workloadDescriptors)[W]["schema"]> } & {
+  named: z.ZodOptional<typeof named>;
+};
 
 /** Shape of a stack's workloads. */
-export const workloadsSchema = z.strictObject(
-  Object.fromEntries(kinds.map((kind) => [kind, workloadDescriptors[kind].schema.optional()])) as unknown as Shape,
-);
+export const workloadsSchema = z.strictObject({
+  ...Object.fromEntries(kinds.map((kind) => [kind, workloadDescriptors[kind].schema.optional()])),
+  named: named.optional(),
+} as unknown as Shape);
+
+/** A workload of a stack, of whatever kind. */
+export interface Workload<W extends WorkloadKind = WorkloadKind> {
+  kind: W;
+  /** Path in the stack, e.g. `workloads.ollama` or `workloads.named.small.ollama`. */
+  field: string;
+  /** Its resource, below the cluster's name, and its name among the outputs: the kind, or its own name. */
+  key: string;
+  /** Name of its Deployment and its Service. Pods have none. */
+  name: string;
+  said: NonNullable<WorkloadsSpec[W]>;
+}
+
+/** All workloads of a stack: one of a kind at most, then those by name. */
+export function workloadsOf({ workloads = {} }: Pick<ClusterSpec, "workloads">): Workload[] {
+  const plain = kinds.flatMap((kind): Workload[] => {
+    const [said, { server }] = [workloads[kind], workloadDescriptors[kind] as WorkloadDescriptor<never>];
+    return said === undefined ? [] : [{ kind, field: `workloads.${kind}`, key: kind, name: server?.name ?? "", said }];
+  });
+  const byName = Object.entries(workloads.named ?? {}).flatMap(([name, server]) =>
+    namedKinds.flatMap((kind): Workload[] => {
+      const said = server[kind];
+      return said === undefined ? [] : [{ kind, field: `workloads.named.${name}.${kind}`, key: name, name, said }];
+    }),
+  );
+  return [...plain, ...byName];
+}
+
+/** Those of one kind. */
+export function workloadsOfKind<W extends WorkloadKind>(spec: Pick<ClusterSpec, "workloads">, kind: W): Workload<W>[] {
+  return workloadsOf(spec).filter((workload): workload is Workload<W> => workload.kind === kind);
+}
 
 /** A workload that requests GPUs, whatever its kind. */
 export interface GpuRequest extends SaidOfGpus {
@@ -33,13 +107,11 @@ export interface GpuRequest extends SaidOfGpus {
 }
 
 /** What requests GPUs in a stack. */
-export function gpuRequests({ workloads = {} }: Pick<ClusterSpec, "workloads">): GpuRequest[] {
-  return kinds.flatMap((kind) => {
-    const said = workloads[kind];
-    if (said === undefined) return [];
+export function gpuRequests(spec: Pick<ClusterSpec, "workloads">): GpuRequest[] {
+  return workloadsOf(spec).flatMap(({ kind, field, said }) => {
     const requests = (workloadDescriptors[kind].gpuRequests as (said: unknown) => Record<string, SaidOfGpus>)(said);
     return Object.entries(requests).map(([name, { gpus = 1, active = true, image, migProfile, nodeSelector }]) => ({
-      field: `workloads.${kind}${name === "" ? "" : `.${name}`}`,
+      field: `${field}${name === "" ? "" : `.${name}`}`,
       gpus,
       active,
       ...(image === undefined ? {} : { image }),
@@ -57,13 +129,18 @@ export interface PlannedServer {
   active: boolean;
 }
 
+/** What servers say alike. */
+interface SaidOfServer {
+  active?: boolean;
+  namespace?: string;
+  storageClass?: string;
+}
+
 /** The servers of a stack. */
-export function plannedServers({ workloads = {} }: Pick<ClusterSpec, "workloads">): PlannedServer[] {
-  return kinds.flatMap((kind) => {
-    const said = workloads[kind] as { active?: boolean; namespace?: string } | undefined;
-    const { server }: WorkloadDescriptor<never> = workloadDescriptors[kind];
-    if (said === undefined || server === undefined) return [];
-    return [{ name: server.name, namespace: said.namespace ?? server.name, active: said.active ?? true }];
+export function plannedServers(spec: Pick<ClusterSpec, "workloads">): PlannedServer[] {
+  return workloadsOf(spec).flatMap(({ name, said }) => {
+    const { namespace = name, active = true } = said as SaidOfServer;
+    return name === "" ? [] : [{ name, namespace, active }];
   });
 }
 
@@ -80,18 +157,14 @@ export interface PlannedVolume {
 }
 
 /** The volumes of a stack. */
-export function plannedVolumes({ workloads = {} }: Pick<ClusterSpec, "workloads">): PlannedVolume[] {
-  return kinds.flatMap((kind) => {
-    const said = workloads[kind] as { namespace?: string; storageClass?: string } | undefined;
-    const { server, keeps }: WorkloadDescriptor<never> = workloadDescriptors[kind];
-    if (said === undefined || server === undefined || keeps === undefined) return [];
-    const { namespace = server.name, storageClass } = said;
+export function plannedVolumes(spec: Pick<ClusterSpec, "workloads">): PlannedVolume[] {
+  return workloadsOf(spec).flatMap(({ kind, field, key, name, said }) => {
+    const { keeps }: WorkloadDescriptor<never> = workloadDescriptors[kind];
+    if (keeps === undefined) return [];
+    const { namespace = name, storageClass } = said as SaidOfServer;
     return [
       {
-        field: `workloads.${kind}`,
-        resource: `${kind}-${keeps}`,
-        name: volumeName({ server, keeps }),
-        namespace,
+        ...{ field, resource: `${key}-${keeps}`, name: volumeName(name, keeps), namespace },
         ...(storageClass === undefined ? {} : { storageClass }),
       },
     ];
@@ -99,11 +172,10 @@ export function plannedVolumes({ workloads = {} }: Pick<ClusterSpec, "workloads"
 }
 
 /** The namespaces that a stack's workloads make, each with the workload that makes it. */
-export function namespacesMade(workloads: WorkloadsSpec = {}): { kind: WorkloadKind; namespace: string }[] {
-  return kinds.flatMap((kind) => {
-    const said = workloads[kind];
-    const descriptor = workloadDescriptors[kind] as WorkloadDescriptor<unknown>;
-    const namespace = said && descriptor.namespaceMade(said);
-    return namespace === undefined ? [] : [{ kind, namespace }];
+export function namespacesMade(spec: Pick<ClusterSpec, "workloads">): { workload: Workload; namespace: string }[] {
+  return workloadsOf(spec).flatMap((workload) => {
+    const descriptor = workloadDescriptors[workload.kind] as WorkloadDescriptor<unknown>;
+    const namespace = descriptor.namespaceMade(workload.said, workload.name);
+    return namespace === undefined ? [] : [{ workload, namespace }];
   });
 }

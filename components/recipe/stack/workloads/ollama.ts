@@ -2,7 +2,7 @@ import * as z from "zod";
 import * as rules from "../../rules";
 import { image, ruled } from "../notation";
 import { ModelPull } from "../../spec/index";
-import { describeWorkload, gpuAccess, gpuServer, underItsName } from "./descriptor";
+import { describeWorkload, serverAccess, gpuServer, underItsName } from "./descriptor";
 
 const schema = z.strictObject({
   ...gpuServer,
@@ -14,10 +14,10 @@ const schema = z.strictObject({
 /** Ollama, as a kind of workload. */
 export const ollama = describeWorkload("ollama", {
   schema,
-  argumentsSchema: schema.extend(gpuAccess),
+  argumentsSchema: schema.extend(serverAccess),
   asStack: underItsName("ollama"),
   gpuRequests: (said) => ({ "": said }),
-  namespaceMade: ({ namespace = "ollama" }) => namespace,
+  namespaceMade: ({ namespace }, name) => namespace ?? name,
   server: { name: "ollama", port: 11434 },
   keeps: "models",
 });

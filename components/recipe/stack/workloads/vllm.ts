@@ -1,7 +1,7 @@
 import * as z from "zod";
 import * as rules from "../../rules";
 import { objectName, quantity, ruled, text } from "../notation";
-import { cudaVersion, describeWorkload, gpuAccess, gpuServer, underItsName } from "./descriptor";
+import { cudaVersion, describeWorkload, serverAccess, gpuServer, underItsName } from "./descriptor";
 
 const schema = z.strictObject({
   ...gpuServer,
@@ -14,10 +14,10 @@ const schema = z.strictObject({
 /** vLLM, as a kind of workload. */
 export const vllm = describeWorkload("vllm", {
   schema,
-  argumentsSchema: schema.extend({ ...gpuAccess, cudaVersion: cudaVersion.optional() }),
+  argumentsSchema: schema.extend({ ...serverAccess, cudaVersion: cudaVersion.optional() }),
   asStack: underItsName("vllm"),
   gpuRequests: (said) => ({ "": said }),
-  namespaceMade: ({ namespace }) => (namespace === undefined ? "vllm" : undefined),
+  namespaceMade: ({ namespace }, name) => (namespace === undefined ? name : undefined),
   server: { name: "vllm", port: 8000 },
   keeps: "cache",
 });

@@ -1,7 +1,8 @@
 import { ModelPull } from "../../../../components/recipe";
+import { workloadsOfKind } from "../../../../components/recipe/stack/workloads";
 import type { Transform } from "../../transform";
 
 /** A postStart hook pulls the models, as in many charts. */
 export const modelsPull: Transform = ({ spec }) => {
-  if (spec.workloads?.ollama) spec.workloads.ollama.pullBy = ModelPull.postStart;
+  for (const { said } of workloadsOfKind(spec, "ollama")) said.pullBy = ModelPull.postStart;
 };

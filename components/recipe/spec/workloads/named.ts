@@ -1,0 +1,25 @@
+import type { ComfyUiSpec } from "./comfyui";
+import type { OllamaSpec } from "./ollama";
+import type { VllmSpec } from "./vllm";
+
+/** A further server: one of the three. */
+export interface NamedServerSpec {
+  /**
+   * Ollama, a server of language models.
+   * @default none
+   * @example `{ models: [llama3.2:3b], nodeSelector: { card: small } }`
+   */
+  ollama?: OllamaSpec;
+  /**
+   * ComfyUI, which makes pictures.
+   * @default none
+   * @example `{ storage: 200Gi }`
+   */
+  comfyui?: ComfyUiSpec;
+  /**
+   * An OpenAI-compatible server of one language model, by vLLM.
+   * @default none
+   * @example `{ model: Qwen/Qwen2.5-7B-Instruct }`
+   */
+  vllm?: VllmSpec;
+}
