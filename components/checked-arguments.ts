@@ -6,20 +6,6 @@ import type { Rule } from "./recipe/rules";
 import type { Finding } from "./recipe/types";
 import { isMapping } from "./recipe/mapping";
 
-/** Arguments that a cluster made of a stack that was checked as a whole. */
-const known = new WeakSet<object>();
-
-/** Says that arguments follow from a checked stack, so that they are not checked again. */
-export function fromCheckedStack<T extends object>(args: T): T {
-  known.add(args);
-  return args;
-}
-
-/** Whether arguments follow from a checked stack. */
-export function isFromCheckedStack(args: object): boolean {
-  return known.has(args);
-}
-
 /** Inputs of a workload: a rule for each, as far as its value is known. */
 export type InputRules = Record<string, Rule>;
 
@@ -36,7 +22,6 @@ export function checkWorkloadArguments(
   args: unknown,
   inputs: InputRules,
 ): void {
-  if (isMapping(args) && isFromCheckedStack(args)) return;
   if (!isMapping(args)) return refuse(component, name, [noArguments]);
   const plain = Object.fromEntries(Object.entries(args).filter(([key]) => !Object.hasOwn(inputs, key)));
   refuse(component, name, [

@@ -1,23 +1,26 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type Credentials, credentialFindings } from "./credentials/credentials";
 import { noArguments } from "./checked-arguments";
-import { credentialsOf } from "./cluster/credentials-of";
+import { clusterOptions } from "./cluster/cluster-options";
 import { gpuExposure } from "./cluster/exposure";
-import { Fleet, reports } from "./cluster/gpu-machines";
+import { Fleet } from "./cluster/gpu-machines";
+import { preflight } from "./cluster/preflight";
+import { UpdateSummary } from "./cluster/update-summary";
+import { accessOf } from "./credentials/access";
+import { apart, type Credentials, credentialFindings } from "./credentials/credentials";
+import { type NamingFiles, withOutside } from "./found/outside-files";
+import { type MakingClass, withClassThere } from "./found/runtime-class-there";
+import { afterGate, gpuStack, passed } from "./kubernetes";
+import { LookAgain } from "./kubernetes/look-again";
+import { clusterCredentials } from "./machine/cluster-secrets";
+import { registerSchematics } from "./machine/schematic";
 import type { MachineReport } from "./machine/upgrade";
-import { behind, gpuStack, passed } from "./kubernetes";
-import { firstAsk } from "./cluster/preflight";
 import { InvalidStackError, judge } from "./recipe";
+import { isMapping } from "./recipe/mapping";
 import type { StackSpec } from "./recipe/spec/index";
 import type { Finding, Plan } from "./recipe/types";
-import { type MakingClass, withClassThere } from "./found/runtime-class-there";
 import { refusal } from "./refusal";
-import { type NamingFiles, withOutside } from "./found/outside-files";
 import { askFactory, type AskedStack } from "./release-facts";
-import { UpdateSummary } from "./cluster/update-summary";
-import { within } from "./cluster/within";
 import { gpuWorkloads } from "./workloads";
-import { isMapping } from "./recipe/mapping";
 
 /** Arguments of a GPU cluster: what it shall be, in plain data that the checks see at preview, and the credentials. */
 export interface GpuClusterArgs extends StackSpec, Credentials {}
@@ -72,24 +75,30 @@ export class GpuCluster extends pulumi.ComponentResource {
     const child = { parent: this };
     for (const note of plan.notes) void pulumi.log.warn(note, this);
 
-    const credentials = credentialsOf(name, plan, args, child);
-    const fleet = new Fleet(name, plan, credentials, child);
-    const asked = firstAsk(name, plan, credentials, fleet.schematics, child);
-    const exposure = gpuExposure(name, plan, credentials, { ...child, dependsOn: asked });
-    const stages = fleet.bring(exposure);
-    const { opts: inCluster, kubeconfig, again } = within(name, plan, credentials, fleet, child);
-    const gate = gpuStack(name, plan, { ...stages, exposure, kubeconfig, again }, inCluster);
-    this.runtimeClassName = behind(gate, plan.kubernetes.runtimeClass.name);
-    this.gpuResourceName = behind(gate, plan.kubernetes.resourceName);
+    const access = accessOf(clusterCredentials(name, plan, apart(args).given, child));
+    const { secrets } = access;
+    const imaged = plan.machines.filter(({ configuration }) => configuration !== "omni"); // whose image is Omni's to make
+    const schematics = registerSchematics(name, imaged, child);
+    const asked = preflight(name, plan, secrets, schematics, child);
+    const exposure = gpuExposure(name, plan, secrets, { ...child, dependsOn: asked });
+    const fleet = new Fleet(name, plan, { access, schematics, after: exposure }, child);
+    const inCluster = clusterOptions(name, plan, fleet, child);
+    const ofCluster = plan.spec.bootstrap ? { ...secrets, kubeconfig: fleet.kubeconfig } : secrets;
+    const again = plan.spec.lookAgain === undefined ? undefined : new LookAgain(name, plan.spec.lookAgain, ofCluster);
+    const gate = gpuStack(name, plan, { ...fleet.stages, exposure, secrets: ofCluster, again }, inCluster);
+    this.runtimeClassName = afterGate(gate, plan.kubernetes.runtimeClass.name);
+    this.gpuResourceName = afterGate(gate, plan.kubernetes.resourceName);
     const { runtimeClassName, gpuResourceName } = this;
-    this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, stages.ahead, inCluster);
-    again?.putBack("workloads", child);
+    const working = again?.step("workloads");
+    const ofWorkloads = working ? working.with(inCluster) : inCluster;
+    this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, fleet.stages.ahead, ofWorkloads);
+    working?.putBack(child);
 
-    this.machines = reports(fleet.machines, summary.settled);
+    this.machines = fleet.reports(summary.settled);
     this.gpuReady = passed(gate);
     this.kubeconfig = fleet.kubeconfig;
-    this.talosconfig = pulumi.secret(credentials.talosconfig ?? "");
-    this.machineSecrets = pulumi.secret(credentials.machineSecrets ?? "");
+    this.talosconfig = secrets.talosconfig ?? pulumi.secret("");
+    this.machineSecrets = secrets.machineSecrets ?? pulumi.secret("");
     this.registerOutputs({
       machines: this.machines,
       gpuReady: this.gpuReady,
@@ -114,49 +123,18 @@ export class GpuCluster extends pulumi.ComponentResource {
   }
 
   /**
-   * What a cluster with these arguments would do, computed without registering or contacting anything.
+   * What a cluster with these arguments would do, computed without registering or contacting anything: for a program that wants to
+   * end before it registers something.
    *
    * @param also what is wrong beside the arguments; told together with what is wrong with them.
    * @throws RunError with every finding, one per line as `field: what is wrong; why it matters; how to fix it`.
    */
   public static plan(args: GpuClusterArgs, also: Finding[] = []): Plan {
-    const known = isMapping(args) ? plans.get(args) : undefined;
-    return known !== undefined && also.length === 0 ? known : planned(args, also).plan;
+    if (!isMapping(args)) throw refusal(new InvalidStackError([...also, noArguments]).message);
+    const { said } = apart(args);
+    const { plan, findings } = judge(said);
+    const found = [...also, ...findings, ...credentialFindings(args, plan?.spec, process.env)];
+    if (!plan || found.length > 0) throw refusal(new InvalidStackError(found).message);
+    return plan;
   }
-
-  /**
-   * The arguments, once they are found to be right: for a program that wants to end before it registers anything. They are a copy
-   * that cannot be changed, so the constructor takes the plan that was made of them, and does not plan again.
-   *
-   * @param also as for `plan`.
-   * @throws as `plan` does.
-   */
-  public static checked(args: GpuClusterArgs, also: Finding[] = []): GpuClusterArgs {
-    const { plan, said, given } = planned(args, also);
-    const copy = Object.freeze({ ...frozen(structuredClone(said)), ...given });
-    plans.set(copy, plan);
-    return copy;
-  }
-}
-
-/** Plans of arguments that were found to be right, and that nobody changes. */
-const plans = new WeakMap<object, Plan>();
-
-/** The plan of right arguments, and the arguments taken apart: what is said of the cluster, and the credentials that are given. */
-function planned(args: GpuClusterArgs, also: Finding[]) {
-  if (!isMapping(args)) throw refusal(new InvalidStackError([...also, noArguments]).message);
-  const { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey, ...said } = args;
-  const all = { talosconfig, machineSecrets, kubeconfig, omniEndpoint, omniServiceAccountKey };
-  const { plan, findings } = judge(said);
-  const found = [...also, ...findings, ...credentialFindings(all, plan?.spec, process.env)];
-  if (!plan || found.length > 0) throw refusal(new InvalidStackError(found).message);
-  const texts = Object.entries(all).filter(([, text]) => text !== undefined && text !== null);
-  const given: Credentials = Object.fromEntries(texts.map(([key, text]) => [key, pulumi.secret(text)]));
-  return { plan, said, given };
-}
-
-/** Plain data that nobody can change any more, nor what it holds. */
-function frozen<T extends object>(data: T): T {
-  for (const inner of Object.values(data) as unknown[]) if (typeof inner === "object" && inner !== null) frozen(inner);
-  return Object.freeze(data);
 }

@@ -1,14 +1,7 @@
 // Component classes and types only: Pulumi's host publishes every component class that it finds here.
 export { GpuCluster, type GpuClusterArgs } from "./gpu-cluster";
 export type { MachineReport } from "./machine/upgrade";
-export {
-  GpuMachine,
-  type GpuMachineArgs,
-  type GpuMachineRecipe,
-  type MachineExtensionService,
-  type MachineKernelModule,
-  type MachineTaint,
-} from "./machine";
+export { GpuMachine, type GpuMachineArgs } from "./machine";
 export type { AskedStack } from "./release-facts";
 export type * from "./recipe/types";
 export { ComfyUi, type ComfyUiArgs } from "./workloads/comfyui";

@@ -18,26 +18,31 @@ async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   const { spec, credentials, findings } = readConfiguration(pulumi.runtime.allConfig(), isConfigSecret, process.env);
   // A Talos release that the tables do not have yet: the Image Factory knows what it brings.
   const known = await GpuCluster.withFacts({ ...(spec as unknown as GpuClusterArgs), ...credentials });
-  const args = GpuCluster.checked(known, findings); // a stack with mistakes ends here, before even a provider is registered
-  const options = { providers: providers(spec, args.kubeconfig) };
-  const cluster = withoutFrames(() => new GpuCluster(pulumi.getStack(), args, options));
+  GpuCluster.plan(known, findings); // a stack with mistakes ends here, before even a provider is registered
+  const options = { providers: providers(spec, credentials.kubeconfig) };
+  const cluster = withoutFrames(() => new GpuCluster(pulumi.getStack(), known, options));
   const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints } = cluster;
   const { talosconfig, machineSecrets, kubeconfig } = cluster;
   const outputs = { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints };
   // Of a cluster that the stack made, nobody else has them: `pulumi stack output --show-secrets kubeconfig`.
-  return args.bootstrap ? { ...outputs, talosconfig, machineSecrets, kubeconfig } : outputs;
+  return known.bootstrap ? { ...outputs, talosconfig, machineSecrets, kubeconfig } : outputs;
 }
 
 function providers(
   spec: Record<string, unknown>,
-  kubeconfig: pulumi.Input<string> | undefined,
+  kubeconfig: string | undefined,
 ): Record<string, pulumi.ProviderResource> {
   return {
     // Without a kubeconfig Pulumi's default provider uses the ambient one. With an identifier of its own the provider takes
     // another server's URL for the same cluster; without, it would replace every object, and fail as they are there already.
     ...(kubeconfig === undefined
       ? {}
-      : { kubernetes: new k8s.Provider("kubernetes", { kubeconfig, clusterIdentifier: pulumi.getStack() }) }),
+      : {
+          kubernetes: new k8s.Provider("kubernetes", {
+            kubeconfig: pulumi.secret(kubeconfig),
+            clusterIdentifier: pulumi.getStack(),
+          }),
+        }),
     ...(typeof spec.factoryUrl === "string"
       ? { talos: new talos.Provider("talos", { imageFactoryUrl: factoryOf(spec.factoryUrl) }) }
       : {}),

@@ -148,38 +148,9 @@ describe("a cluster that the stack bootstraps", () => {
   });
 });
 
-describe("arguments that were found to be right", () => {
-  const right = () => GpuCluster.checked(arguments_("rtx5070ti"));
-
-  test("are planned once: the constructor takes that plan", async () => {
-    const args = right();
-    const plan = GpuCluster.plan(args);
-    expect(GpuCluster.plan(args)).toBe(plan);
-    const taken = jest.spyOn(GpuCluster, "plan");
-    await build(args);
-    expect(taken.mock.results.map(({ value }) => value as unknown)).toEqual([plan]);
-    expect(taken.mock.results[0]!.value).toBe(plan);
-    taken.mockRestore();
-  });
-
-  test("make the same resources as those that nobody looked at before", async () => {
-    expect((await build(right())).resources).toEqual((await build(arguments_("rtx5070ti"))).resources);
-  });
-
-  test("cannot be changed, so that their plan stays theirs; those that they are a copy of can", () => {
-    const given = arguments_("rtx5070ti");
-    const args = GpuCluster.checked(given);
-    expect(() => Object.assign(args, { talosVersion: "v1.13.0" })).toThrow(TypeError);
-    expect(() => Object.assign(Object.values(args.machines!)[0]!, { role: "controlplane" })).toThrow(TypeError);
-    Object.assign(given, { talosVersion: "v1.11.0" });
-    expect(args.talosVersion).not.toBe("v1.11.0");
-  });
-
-  test("what is wrong beside them is told all the same", () => {
-    const also = [{ check: "x", field: "elsewhere", problem: "is wrong", why: "it is", remedy: "mend it" }];
-    expect(() => GpuCluster.plan(right(), also)).toThrow(/elsewhere: is wrong/);
-    expect(() => GpuCluster.checked(right(), also)).toThrow(/elsewhere: is wrong/);
-  });
+test("what is wrong beside the arguments is told with them", () => {
+  const also = [{ check: "x", field: "elsewhere", problem: "is wrong", why: "it is", remedy: "mend it" }];
+  expect(() => GpuCluster.plan(arguments_("rtx5070ti"), also)).toThrow(/elsewhere: is wrong/);
 });
 
 test.each<[FixId, string]>([

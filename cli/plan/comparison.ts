@@ -1,7 +1,7 @@
 import { effectsOf, partsOf, cudaOfDriver, type Finding, type MachineEffect, type Plan } from "../../components/recipe";
 import type { MachineRecipe } from "../../components/recipe";
 import { externalOf } from "../../components/recipe/outside/external";
-import { upgradeTimeouts } from "../../components/recipe/effect";
+import { upgradeTimeouts } from "../../components/recipe/machine/planned-machine";
 import { imagesOf } from "./images";
 import { upgradeStages } from "../../components/recipe/machine/order";
 import { configurationDifference, fieldChanges, redacted, type FieldChange } from "./differences";

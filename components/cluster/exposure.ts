@@ -1,6 +1,6 @@
 import * as command from "@pulumi/command";
 import type * as pulumi from "@pulumi/pulumi";
-import type { Credentials } from "../credentials/credentials";
+import type { Secrets } from "../credentials/access";
 import { stackMark } from "./stack-mark";
 import { clusterLimits, outlasting } from "../kubernetes/timeouts";
 import { runProgram } from "../machine/program-resource";
@@ -17,7 +17,7 @@ import type { Plan } from "../recipe/types";
 export function gpuExposure(
   name: string,
   plan: Plan,
-  { talosconfig, kubeconfig }: Credentials,
+  secrets: Secrets,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.CustomResource {
   const { era, mode, runtimeClass } = plan.kubernetes;
@@ -35,5 +35,6 @@ export function gpuExposure(
     ...(theirs ? { theirs: plan.kubernetes.external ? "external" : "devicePlugin" } : {}),
   });
   const limit = outlasting(release).create;
-  return runProgram(`${name}-exposure`, { verb: "await-free", task, talosconfig, kubeconfig, limit, triggers }, first);
+  const needs = ["talosconfig", "kubeconfig"] as const;
+  return runProgram(`${name}-exposure`, { verb: "await-free", task, needs, secrets, limit, triggers }, first);
 }

@@ -1,14 +1,15 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { Credentials } from "../credentials/credentials";
+import type { Secrets } from "../credentials/access";
+import type { Credential } from "../credentials/credentials";
 import { stackMark } from "./stack-mark";
 import { omniTaskOf } from "../machine/configuration";
 import type { PreflightTask } from "../machine/program/preflight/task";
 import { runProgram } from "../machine/program-resource";
 import { imageOf } from "../machine/upgrade";
-import { contractOf } from "../recipe/machine/hostname";
+import { type PlannedMachine, plannedMachines } from "../recipe/machine/planned-machine";
 import { shortHash } from "../recipe/short-hash";
 import { namespacesMade, plannedVolumes } from "../recipe/stack/workloads";
-import type { MachineRecipe, Plan } from "../recipe/types";
+import type { Plan } from "../recipe/types";
 
 /** How long the Kubernetes API is waited for: a control plane that an update killed in its reboot comes back within it. */
 const PATIENCE = "3m";
@@ -22,41 +23,39 @@ const LIMIT = "15m";
  *
  * @param schematics IDs by themselves; they resolve once the Image Factory has them.
  */
-export function firstAsk(
+export function preflight(
   name: string,
   plan: Plan,
-  { talosconfig, kubeconfig, omniEndpoint, omniServiceAccountKey }: Credentials,
+  secrets: Secrets,
   schematics: Record<string, pulumi.Output<string>>,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.CustomResource {
   const task = pulumi.all(schematics).apply(() => JSON.stringify(taskOf(name, plan)));
   const { bootstrap } = plan.spec;
   const withOmni = plan.machines.some(({ configuration }) => configuration === "omni");
-  const use = {
-    verb: "preflight",
-    task,
+  const needs: Credential[] = [
     // What a stack that makes its cluster has of both is made with it.
-    ...(bootstrap ? {} : { talosconfig, kubeconfig }),
-    ...(withOmni ? { omni: { endpoint: omniEndpoint, serviceAccountKey: omniServiceAccountKey } } : {}),
-    limit: LIMIT,
-    lookAgain: plan.spec.lookAgain, // by which a machine may reboot
-  };
+    ...(bootstrap ? [] : (["talosconfig", "kubeconfig"] as const)),
+    ...(withOmni ? (["omniEndpoint", "omniServiceAccountKey"] as const) : []),
+  ];
+  // A machine may reboot by `lookAgain`, too.
+  const use = { verb: "preflight", task, needs, secrets, limit: LIMIT, lookAgain: plan.spec.lookAgain };
   return runProgram(`${name}-preflight`, use, opts);
 }
 
 /** What is asked. Machines that the stack installs run nothing that could be lost. */
-function taskOf(name: string, { spec, machines, kubernetes }: Plan): Omit<PreflightTask, "pollSeconds"> {
+function taskOf(name: string, plan: Plan): Omit<PreflightTask, "pollSeconds"> {
+  const { spec, kubernetes } = plan;
   const { release, namespace } = kubernetes;
   const { chart, version, repository } = release;
   const mark = stackMark();
+  const machines = plannedMachines(plan);
   const driven = machines.filter(isDriven);
   const ofWorkloads = namespacesMade(spec).map((made) => made.namespace);
   const made = kubernetes.namespaceLabels === undefined ? ofWorkloads : [namespace, ...ofWorkloads];
   return {
-    machines: spec.bootstrap ? [] : driven.map((machine) => askedOf(machine, spec)),
-    omni: machines
-      .filter(({ configuration }) => configuration === "omni")
-      .map((machine) => omniTaskOf(machine.name, { ...spec, ...spec.machines[machine.name]! }, machine)),
+    machines: spec.bootstrap ? [] : driven.map(askedOf),
+    omni: machines.filter((machine) => !isDriven(machine)).map(omniTaskOf),
     installers: [...new Set(driven.map(({ installerImage }) => installerImage))].sort(),
     ...(kubernetes.external ? {} : { chart: { name: chart, version, repository } }),
     kubernetes: spec.bootstrap !== true,
@@ -72,17 +71,16 @@ function taskOf(name: string, { spec, machines, kubernetes }: Plan): Omit<Prefli
 }
 
 /** A machine whose configuration and image are not Omni's to bring. */
-type DrivenMachine = MachineRecipe & { configuration: PreflightTask["machines"][number]["configuration"] };
+type DrivenMachine = PlannedMachine & { configuration: PreflightTask["machines"][number]["configuration"] };
 
-const isDriven = (machine: MachineRecipe): machine is DrivenMachine => machine.configuration !== "omni";
+const isDriven = (machine: PlannedMachine): machine is DrivenMachine => machine.configuration !== "omni";
 
-function askedOf(machine: DrivenMachine, spec: Plan["spec"]): PreflightTask["machines"][number] {
-  const { name, address, configuration, schematicId, installerImage, patches, talosVersion, gpuCount } = machine;
-  const { drop, runningVersion } = spec.machines[name]!;
+function askedOf(machine: DrivenMachine): PreflightTask["machines"][number] {
+  const { name, address, configuration, schematicId, installerImage, patches, talosVersion, gpuCount, drop } = machine;
   return {
     ...{ machine: name, address, configuration, schematicId, installerImage, image: imageOf(machine) },
     ...(drop === undefined ? {} : { drop }),
-    ...(configuration === "owned" ? { contract: contractOf(talosVersion, runningVersion) } : {}),
+    ...(configuration === "owned" ? { contract: machine.contract } : {}),
     gpu: gpuCount > 0,
     wanted: shortHash(JSON.stringify([schematicId, installerImage, talosVersion, patches, drop]), 16),
   };

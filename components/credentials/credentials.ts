@@ -1,49 +1,109 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { credentialTexts } from "./texts";
 import { inputFindings } from "../recipe/checks/check-arguments";
 import { type Rule, serverUrl } from "../recipe/rules";
 import type { ClusterSpec } from "../recipe/spec/index";
 import type { Finding } from "../recipe/types";
+import { credentialTexts } from "./texts";
 
 /** What gives access to the machines and the cluster. Everything here is treated as secret. */
 export interface Credentials {
-  /** Content of the Talos client configuration (talosconfig). */
+  /** Content of the Talos client configuration (talosconfig). Required with an owned machine; default: the file that TALOSCONFIG names. */
   talosconfig?: pulumi.Input<string>;
   /** Content of `talosctl gen secrets`; required with an owned machine. */
   machineSecrets?: pulumi.Input<string>;
-  /** Content of the kubeconfig that machines are drained with and objects are looked at with. Objects are made through the Kubernetes provider of the options. */
+  /**
+   * Content of the kubeconfig that machines are drained with and objects are looked at with. Objects are made through the Kubernetes
+   * provider of the options. Default: the file that KUBECONFIG names.
+   */
   kubeconfig?: pulumi.Input<string>;
-  /** URL of Omni; required with a machine of Omni's. */
+  /** URL of Omni; required with a machine of Omni's. Default: OMNI_ENDPOINT of the environment. */
   omniEndpoint?: pulumi.Input<string>;
-  /** Key of a service account of Omni; required with a machine of Omni's. */
+  /** Key of a service account of Omni; required with a machine of Omni's. Default: OMNI_SERVICE_ACCOUNT_KEY of the environment. */
   omniServiceAccountKey?: pulumi.Input<string>;
 }
 
-const anything: Rule = () => undefined;
+/** A name of a credential. */
+export type Credential = keyof Credentials;
 
-/**
- * What each is by itself, as far as its content is known.
- *
- * @param owned whether a machine is, whose configuration is made from them.
- */
-export const credentialRules = (owned: boolean): Record<keyof Credentials, Rule> => ({
-  talosconfig: owned ? credentialTexts.clientTalosconfig : credentialTexts.talosconfig,
-  machineSecrets: credentialTexts.machineSecrets,
-  kubeconfig: credentialTexts.kubeconfig,
-  omniEndpoint: serverUrl,
-  omniServiceAccountKey: anything,
-});
-
-interface Need {
-  field: keyof Credentials;
-  /** Variable that names a file of it, or for Omni's holds it. */
-  variable: string;
-  why: string;
-  /** Whether the machine program reads the file itself, when the content is not given. */
-  fileWillDo: boolean;
+/** What machines a cluster has, as far as its credentials hang on them. */
+interface Owners {
+  owned: boolean;
+  omni: boolean;
 }
 
-type Given = { [field in keyof Credentials]: Credentials[field] | undefined };
+interface Described {
+  /** Variable that names a file of it, or for Omni's holds it. The machine program gets its content by `TALOS_GPU_` and this name. */
+  variable: string;
+  /** What the text must be, as far as it is known. */
+  rule: (owners: Owners) => Rule;
+  needed: (owners: Owners) => boolean;
+  /** Whether the machine program reads what the variable names by itself, when the content is not given. */
+  variableWillDo: (owners: Owners) => boolean;
+  /** What is lost without it. */
+  why: string;
+}
+
+const anything: Rule = () => undefined;
+const always = (): boolean => true;
+
+/** All that is said of each credential. */
+export const credentials: Readonly<Record<Credential, Described>> = {
+  talosconfig: {
+    variable: "TALOSCONFIG",
+    rule: ({ owned }) => (owned ? credentialTexts.clientTalosconfig : credentialTexts.talosconfig),
+    needed: always,
+    variableWillDo: ({ owned }) => !owned,
+    why: "the machines' Talos API could not be reached",
+  },
+  kubeconfig: {
+    variable: "KUBECONFIG",
+    rule: () => credentialTexts.kubeconfig,
+    needed: always,
+    variableWillDo: always,
+    why: "machines could not be drained before they reboot",
+  },
+  machineSecrets: {
+    variable: "TALOS_SECRETS",
+    rule: () => credentialTexts.machineSecrets,
+    needed: ({ owned }) => owned,
+    variableWillDo: () => false,
+    why: "the configuration of an owned machine is made from it",
+  },
+  omniEndpoint: {
+    variable: "OMNI_ENDPOINT",
+    rule: () => serverUrl,
+    needed: ({ omni }) => omni,
+    variableWillDo: always,
+    why: "Omni could not be told of the machines' patches",
+  },
+  omniServiceAccountKey: {
+    variable: "OMNI_SERVICE_ACCOUNT_KEY",
+    rule: () => anything,
+    needed: ({ omni }) => omni,
+    variableWillDo: always,
+    why: "Omni and, through it, the machines would not let us in",
+  },
+};
+
+/** Their names. */
+export const credentialNames = Object.keys(credentials) as Credential[];
+
+const isOmnis = (name: Credential): boolean => name.startsWith("omni");
+
+/** Arguments that nobody has looked at. */
+type Unread = { [name in Credential]?: unknown };
+
+/** Arguments taken apart: the credentials, without those that are not set (other languages say `null`), and the rest. */
+export function apart<T extends Unread>(args: T): { given: Credentials; said: Omit<T, Credential> } {
+  const { talosconfig, kubeconfig, machineSecrets, omniEndpoint, omniServiceAccountKey, ...said } = args;
+  const all = { talosconfig, kubeconfig, machineSecrets, omniEndpoint, omniServiceAccountKey };
+  const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined && value !== null));
+  return { given, said };
+}
+
+/** What is wrong with texts of credentials, as far as they are known. */
+export const textFindings = (given: Credentials, owners: Owners): Finding[] =>
+  credentialNames.flatMap((name) => inputFindings(name, given[name], credentials[name].rule(owners), false));
 
 /**
  * What is wrong with a cluster's credentials: those that are missing, and those whose text is of no use, as far as it is known at
@@ -52,58 +112,41 @@ type Given = { [field in keyof Credentials]: Credentials[field] | undefined };
  * @param environment Variables that may name files.
  */
 export function credentialFindings(
-  given: Given,
+  args: Unread,
   spec: ClusterSpec | undefined,
   environment: NodeJS.ProcessEnv,
 ): Finding[] {
+  const { given } = apart(args);
   const has = (owner: string): boolean =>
     Object.values(spec?.machines ?? {}).some((machine) => machine.configuration === owner);
-  const needed = [...(spec?.bootstrap ? [] : needs(has("owned"))), ...(has("omni") ? omniNeeds : [])];
-  const missing = needed
-    .filter(({ field, variable, fileWillDo }) => !isGiven(given[field]) && !(fileWillDo && environment[variable]))
-    .map(({ field, variable, why }) => ({
+  const owners = { owned: has("owned"), omni: has("omni") };
+  const missing = credentialNames
+    .filter((name) => {
+      const { needed, variable, variableWillDo } = credentials[name];
+      if (given[name] !== undefined || !needed(owners)) return false;
+      // A stack that bootstraps its cluster makes the others with it.
+      return !(spec?.bootstrap && !isOmnis(name)) && !(variableWillDo(owners) && environment[variable]);
+    })
+    .map((name) => ({
       check: "credentials",
-      field,
+      field: name,
       problem: "is not set",
-      why,
-      remedy: `in a stack, set the secret talos-gpu:${field} or the variable ${variable}${variable.startsWith("OMNI") ? "" : " to its file"}; in a program, pass its content`,
+      why: credentials[name].why,
+      remedy: `in a stack, set the secret talos-gpu:${name} or the variable ${credentials[name].variable}${isOmnis(name) ? "" : " to its file"}; in a program, pass its content`,
     }));
-  const wrong = Object.entries(credentialRules(has("owned"))).flatMap(([field, rule]) =>
-    inputFindings(field, given[field as keyof Credentials], rule, false),
-  );
-  return [...(spec?.bootstrap ? beforeTheirCluster(given) : []), ...missing, ...wrong];
+  return [...(spec?.bootstrap ? beforeTheirCluster(given) : []), ...missing, ...textFindings(given, owners)];
 }
-
-/** Other languages say `null` of what is not set. */
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
-
-/** Omni's own clients read both from the environment, and so does the machine program. */
-const omniNeeds: Need[] = [
-  {
-    field: "omniEndpoint",
-    variable: "OMNI_ENDPOINT",
-    why: "Omni could not be told of the machines' patches",
-    fileWillDo: true,
-  },
-  {
-    field: "omniServiceAccountKey",
-    variable: "OMNI_SERVICE_ACCOUNT_KEY",
-    why: "Omni and, through it, the machines would not let us in",
-    fileWillDo: true,
-  },
-];
 
 /**
  * What does not fit a stack that makes its cluster: a kubeconfig, which is another cluster's, and half of what the machines
- * are reached by. Secrets may come from elsewhere (a cluster made anew from its backup), with the client that they signed.
+ * are reached by. Secrets may come from elsewhere (a cluster that is made again from its backup), with the client that they signed.
  */
-function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Given): Finding[] {
+function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Credentials): Finding[] {
   const check = "credentials";
-  const [given, missing] = !isGiven(machineSecrets)
-    ? ["talosconfig", "machineSecrets"]
-    : ["machineSecrets", "talosconfig"];
+  const [given, missing] =
+    machineSecrets === undefined ? ["talosconfig", "machineSecrets"] : ["machineSecrets", "talosconfig"];
   return [
-    ...(!isGiven(kubeconfig)
+    ...(kubeconfig === undefined
       ? []
       : [
           {
@@ -114,7 +157,7 @@ function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Given):
             remedy: "take it away: the stack fetches the new cluster's; or leave bootstrap out",
           },
         ]),
-    ...(isGiven(talosconfig) === isGiven(machineSecrets)
+    ...((talosconfig === undefined) === (machineSecrets === undefined)
       ? []
       : [
           {
@@ -126,26 +169,4 @@ function beforeTheirCluster({ talosconfig, machineSecrets, kubeconfig }: Given):
           },
         ]),
   ];
-}
-
-function needs(owned: boolean): Need[] {
-  const talosconfig: Need = {
-    field: "talosconfig",
-    variable: "TALOSCONFIG",
-    why: "the machines' Talos API could not be reached",
-    fileWillDo: !owned,
-  };
-  const kubeconfig: Need = {
-    field: "kubeconfig",
-    variable: "KUBECONFIG",
-    why: "machines could not be drained before they reboot",
-    fileWillDo: true,
-  };
-  const machineSecrets: Need = {
-    field: "machineSecrets",
-    variable: "TALOS_SECRETS",
-    why: "the configuration of an owned machine is made from it",
-    fileWillDo: false,
-  };
-  return [talosconfig, kubeconfig, ...(owned ? [machineSecrets] : [])];
 }

@@ -3,7 +3,8 @@ import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { smokeTestNames } from "../recipe/kubernetes/smoke-test-names";
 import type { MachineRecipe, Plan } from "../recipe/types";
-import type { LookAgain } from "./look-again";
+import type { Secrets } from "../credentials/access";
+import type { LookAgain, Step } from "./look-again";
 import { gpuMonitoring } from "./monitoring";
 import { gpuNamespace } from "./namespace";
 import { keeps, ownedName } from "./pods";
@@ -38,9 +39,9 @@ export interface Stages {
 export interface Surroundings extends Stages {
   /** With it, what offers the GPUs is replaced. Default: with nothing. */
   exposure?: pulumi.Resource;
-  /** Content of the kubeconfig that the gate looks with. Default: of the file that KUBECONFIG names. */
-  kubeconfig?: pulumi.Input<string> | undefined;
-  /** With it, objects are looked at anew. Default: those are left alone of which the stack says nothing new. */
+  /** The gate looks with the kubeconfig among them; without one, with the file that KUBECONFIG names. */
+  secrets?: Secrets;
+  /** Looks at the objects again. Default: only those are touched of which the stack says something new. */
   again?: LookAgain | undefined;
 }
 
@@ -53,19 +54,23 @@ export interface Surroundings extends Stages {
 export function gpuStack(
   name: string,
   plan: Plan,
-  { ahead, rest, exposure, kubeconfig, again }: Surroundings,
+  { ahead, rest, exposure, secrets = {}, again }: Surroundings,
   opts: pulumi.CustomResourceOptions,
 ): Gate {
   const recipe = plan.kubernetes;
   const limits = clusterLimits(plan.spec.timeouts);
   const gpuMachines = plan.machines.filter((machine) => machine.gpuCount > 0);
 
-  const namespace = gpuNamespace(name, recipe, { ...opts, dependsOn: ahead });
+  const preparing = again?.step("prepared");
+  const of = (step: Step | undefined, given: pulumi.CustomResourceOptions) => (step ? step.with(given) : given);
+
+  const namespace = gpuNamespace(name, recipe, of(preparing, { ...opts, dependsOn: ahead }));
   const within = { ...opts, dependsOn: namespace ?? ahead, ...(exposure && { replaceWith: [exposure] }) };
-  const prepared = [runtimeClass(name, recipe, within), ...validationMarkers(name, recipe, within)].filter(
+  const prepares = of(preparing, within);
+  const prepared = [runtimeClass(name, recipe, prepares), ...validationMarkers(name, recipe, prepares)].filter(
     (resource) => resource !== undefined,
   );
-  const back = again?.putBack("prepared", opts);
+  const back = preparing?.putBack(opts);
   const after = { ...keeps(recipe), dependsOn: [...prepared, ...(back ? [back] : [])] };
   // Somebody else's release comes and goes by itself: the gate waits for what it offers.
   const release = recipe.external
@@ -74,38 +79,43 @@ export function gpuStack(
   const released = release
     ? { ...opts, dependsOn: release }
     : pulumi.mergeOptions({ ...opts, dependsOn: namespace ?? ahead }, after);
-  gpuMonitoring(name, plan.spec.monitoring, recipe, released);
-  if (gpuMachines.length === 0) return { powerLimits: [], smokeTests: [], tests: undefined };
-  const priority = testPriority(name, released).metadata.name;
+  const late = again?.step("released");
+  const early = rest ? again?.step("first") : late;
+  gpuMonitoring(name, plan.spec.monitoring, recipe, of(early, released));
+  if (gpuMachines.length === 0) {
+    late?.putBack(released);
+    return { powerLimits: [], smokeTests: [], tests: undefined };
+  }
+  const priority = testPriority(name, of(early, released)).metadata.name;
   const names = smokeTestNames(gpuMachines.map((machine) => machine.name));
   const test = (machine: MachineRecipe, after: pulumi.CustomResourceOptions): k8s.batch.v1.Job =>
     smokeTest(ownedName(name, names.get(machine.name)!), recipe, machine, limits.gate, priority, after);
-  const gateOf = (gate: string, machines: MachineRecipe[], smokeTests: k8s.batch.v1.Job[], mustPass = false) => {
-    const looked = again && { said: again.said, after: again.putBack(mustPass ? "first" : "released", released) };
-    const what = { recipe, machines, smokeTests, limit: limits.gate, kubeconfig, mustPass, again: looked };
-    return testsPassed(gate, what, opts);
+  const gateOf = (machines: MachineRecipe[], smokeTests: k8s.batch.v1.Job[], mustPass: boolean) => {
+    const looked = again && { said: again.said, after: (mustPass ? early : late)?.putBack(released) };
+    const what = { recipe, machines, smokeTests, limit: limits.gate, secrets, mustPass, again: looked };
+    return testsPassed(mustPass ? `${name}-first` : name, what, opts);
   };
   const first = rest
     ? gpuMachines.filter(({ name: machine }) => plan.spec.upgrade?.first?.includes(machine))
     : gpuMachines;
-  const made = new Map(first.map((machine) => [machine.name, test(machine, released)]));
-  const others = rest?.(gateOf(`${name}-first`, first, [...made.values()], true)) ?? new Map<string, never>();
+  const made = new Map(first.map((machine) => [machine.name, test(machine, of(early, released))]));
+  const others = rest?.(gateOf(first, [...made.values()], true)) ?? new Map<string, never>();
   const smokeTests = gpuMachines.map((machine) => {
     const ready = others.get(machine.name);
     const after = ready === undefined ? released : pulumi.mergeOptions(released, { dependsOn: ready });
-    return made.get(machine.name) ?? test(machine, after);
+    return made.get(machine.name) ?? test(machine, of(late, after));
   });
   // Its pods are ready on machines with a driver only.
   const everywhere = rest ? pulumi.mergeOptions(released, { dependsOn: [...others.values()].flat() }) : released;
-  const limited = powerLimits(name, recipe, gpuMachines, everywhere);
-  return { powerLimits: limited, smokeTests, tests: gateOf(name, gpuMachines, smokeTests) };
+  const limited = powerLimits(name, recipe, gpuMachines, of(late, everywhere));
+  return { powerLimits: limited, smokeTests, tests: gateOf(gpuMachines, smokeTests, false) };
 }
 
 /**
  * A value that resolves only after the gate, and makes whoever uses it depend on the gate. A preview knows it already: it
  * hangs on the URNs of the gate's resources, not on what their provider will say.
  */
-export function behind<T>(gate: Gate, value: T): pulumi.Output<T> {
+export function afterGate<T>(gate: Gate, value: T): pulumi.Output<T> {
   const urns = [...(gate.tests ? [gate.tests] : []), ...gate.powerLimits].map((resource) => resource.urn);
   return pulumi.all(urns).apply((): unknown => value) as pulumi.Output<T>;
 }

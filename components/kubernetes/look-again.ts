@@ -1,5 +1,6 @@
 import type * as command from "@pulumi/command";
 import * as pulumi from "@pulumi/pulumi";
+import type { Secrets } from "../credentials/access";
 import { runProgram } from "../machine/program-resource";
 import { MANAGER } from "../clients/kubernetes/manager";
 import type { PutBackTask } from "../machine/program/task";
@@ -17,42 +18,54 @@ const LIMIT = "10m";
  * One look for each step of the chain, so that what a step needs is there before it.
  */
 export class LookAgain {
-  private seen: { resource: pulumi.Resource; inputs: Record<string, any> }[] = [];
-
   /** @param said The stack's word. */
   constructor(
     private readonly name: string,
     readonly said: string,
-    private readonly kubeconfig: pulumi.Input<string> | undefined,
+    private readonly secrets: Secrets,
   ) {}
 
-  /** Takes note of every object that is made with it. It comes behind those that change what is made. */
-  readonly transformation: pulumi.ResourceTransformation = ({ type, resource, props, opts }) => {
-    if (isRead(opts)) return undefined;
-    if (/^kubernetes:/.test(type) && !/^kubernetes:helm\.sh|Patch$/.test(type))
-      this.seen.push({ resource, inputs: props });
-    return undefined;
-  };
+  /** @param step Its name, e.g. `prepared`. */
+  step(step: string): Step {
+    return new Step(`${this.name}-look-again-${step}`, this.said, this.secrets);
+  }
+}
 
-  /**
-   * Looks at the objects that were made since the last step; nothing where there are none.
-   *
-   * @param step Name of the step, e.g. `prepared`.
-   */
-  putBack(step: string, { parent, dependsOn }: pulumi.CustomResourceOptions): command.local.Command | undefined {
-    if (this.seen.length === 0) return undefined;
-    const objects = this.seen.map(({ resource, inputs }) => {
+/** The objects of one step. */
+export class Step {
+  private readonly objects: { resource: pulumi.Resource; inputs: Record<string, any> }[] = [];
+
+  constructor(
+    private readonly name: string,
+    private readonly said: string,
+    private readonly secrets: Secrets,
+  ) {}
+
+  /** Options by which an object belongs to the step. Their transformation comes behind those that change what is made. */
+  with(opts: pulumi.CustomResourceOptions): pulumi.CustomResourceOptions {
+    const note: pulumi.ResourceTransformation = ({ type, resource, props, opts: own }) => {
+      if (!isRead(own) && /^kubernetes:/.test(type) && !/^kubernetes:helm\.sh|Patch$/.test(type))
+        this.objects.push({ resource, inputs: props });
+      return undefined;
+    };
+    return { ...opts, transformations: [...(opts.transformations ?? []), note] };
+  }
+
+  /** Looks at the objects of the step, which are all made by now; nothing where there are none. */
+  putBack({ parent, dependsOn }: pulumi.CustomResourceOptions): command.local.Command | undefined {
+    if (this.objects.length === 0) return undefined;
+    const objects = this.objects.map(({ resource, inputs }) => {
       // Names that Pulumi gives are known by the resource alone.
       const { metadata } = resource as unknown as { metadata: pulumi.Output<Record<string, any>> };
       return pulumi.all([inputs, metadata]).apply(([said, made]) => withName(said, made));
     });
-    this.seen = [];
     const task = pulumi
       .all(objects)
       .apply((all) => JSON.stringify({ manager: MANAGER, objects: all } satisfies PutBackTask));
+    const { secrets, said: lookAgain } = this;
     return runProgram(
-      `${this.name}-look-again-${step}`,
-      { verb: "put-back", task, kubeconfig: this.kubeconfig, limit: LIMIT, lookAgain: this.said, forgets: true },
+      this.name,
+      { verb: "put-back", task, needs: ["kubeconfig"], secrets, limit: LIMIT, lookAgain, forgets: true },
       { ...(parent && { parent }), ...(dependsOn && { dependsOn }) },
     );
   }

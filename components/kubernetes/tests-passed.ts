@@ -1,6 +1,7 @@
 import type * as command from "@pulumi/command";
 import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
+import type { Secrets } from "../credentials/access";
 import { answerOf, runProgram } from "../machine/program-resource";
 import { gateResult, type GateTask } from "../machine/program/task";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
@@ -15,7 +16,7 @@ export interface Tests {
   smokeTests: k8s.batch.v1.Job[];
   /** Seconds. */
   limit: number;
-  kubeconfig: pulumi.Input<string> | undefined;
+  secrets: Secrets;
   /** Whether a test that finds no free unit within the limit has failed. Default false: the machine counts as untested. */
   mustPass?: boolean;
   /** Makes the gate look again when it changes, and what it waits for then. Default: nothing. */
@@ -31,7 +32,7 @@ const PATIENCE = 1 / 10;
  */
 export function testsPassed(
   name: string,
-  { recipe, machines, smokeTests, limit, kubeconfig, mustPass = false, again }: Tests,
+  { recipe, machines, smokeTests, limit, secrets, mustPass = false, again }: Tests,
   { parent }: pulumi.CustomResourceOptions,
 ): command.local.Command {
   const made = smokeTests.map(({ metadata }) => pulumi.output({ job: metadata.name, uid: metadata.uid }));
@@ -53,7 +54,8 @@ export function testsPassed(
   const use = {
     verb: "gate",
     task,
-    kubeconfig,
+    needs: ["kubeconfig"] as const,
+    secrets,
     limit: outlasting(limit).create,
     lookAgain: again?.said,
     forgets: true,

@@ -1,23 +1,12 @@
 import { Provider } from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
-import type { GpuMachineArgs } from "./args";
+import type { Access } from "../credentials/access";
+import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import type { Configured } from "./configuration";
-import { clientOf } from "../credentials/made-once";
 
 /** Limit of the bootstrap: the machine installs Talos, reboots and starts its services first, on servers with slow firmware too. */
 const LIMIT = "30m";
-
-const clusters = new WeakMap<GpuMachineArgs, string>();
-
-/**
- * Says that a machine bootstraps a cluster, so that what does it is named after the cluster. Default: after the machine.
- *
- * @param cluster Name of the cluster's component.
- */
-export function bootstrapsCluster(args: GpuMachineArgs, cluster: string): void {
-  clusters.set(args, cluster);
-}
 
 /**
  * Bootstraps etcd on a control plane that has got its configuration, and fetches the cluster's kubeconfig from it. Etcd is
@@ -26,18 +15,18 @@ export function bootstrapsCluster(args: GpuMachineArgs, cluster: string): void {
  * kubeconfig is fetched anew for another `clusterEndpoint`; the provider itself does that only before its certificate ends
  * (terraform-provider-talos v0.11.0, pkg/talos/talos_cluster_kubeconfig_resource.go, ModifyPlan).
  *
+ * @param cluster Name of the cluster's component, which what does it is named after, whichever machine it is done on.
  * @returns Kubeconfig of an administrator, secret. The Kubernetes API may still be starting then.
  */
 export function bootstrapCluster(
-  name: string,
-  args: GpuMachineArgs,
+  cluster: string,
+  { address, clusterEndpoint }: PlannedMachine,
+  access: Access,
   configured: Configured,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Output<string> {
-  const client = clientOf(args.talosconfig ?? "");
   // The machine itself: whoever forwards to it is not up before.
-  const target = { node: args.address, endpoint: args.address, clientConfiguration: client.configuration };
-  const cluster = clusters.get(args) ?? name;
+  const target = { node: address, endpoint: address, clientConfiguration: access.client().configuration };
   const once = {
     customTimeouts: { create: LIMIT },
     dependsOn: configured.by,
@@ -50,7 +39,7 @@ export function bootstrapCluster(
   );
   const refetched = {
     dependsOn: bootstrapped,
-    ...(args.clusterEndpoint === undefined ? {} : { replacementTrigger: args.clusterEndpoint }),
+    ...(clusterEndpoint === undefined ? {} : { replacementTrigger: clusterEndpoint }),
   };
   const kubeconfig = new talos.cluster.Kubeconfig(
     `${cluster}-kubeconfig`,

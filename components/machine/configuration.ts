@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
-import type { GpuMachineArgs, GpuMachineRecipe, MachineInputs } from "./args";
-import { contractOf } from "../recipe/machine/hostname";
+import type { Access } from "../credentials/access";
+import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { omniResources } from "../recipe/machine/omni";
 import { endpointFor } from "../credentials/texts";
 import { runProgram } from "./program-resource";
 import type { AdoptTask, OmniTask } from "./program/task";
-import { clientOf, clusterSecretsOf, encryptionPatches } from "../credentials/made-once";
 
 /** Limit of bringing a configuration onto a machine, which only stages it. */
 const LIMIT = "5m";
@@ -21,25 +20,29 @@ export interface Configured {
 }
 
 /** Gives the machine its configuration, staged: it takes effect with the one reboot of the upgrade. Omni decides that by itself. */
-export function configureMachine(name: string, machine: MachineInputs, opts: pulumi.CustomResourceOptions): Configured {
-  const by = { owned: own, adopted: adopt, omni: giveToOmni }[machine.args.configuration];
-  return by(name, machine, opts);
+export function configureMachine(
+  name: string,
+  machine: PlannedMachine,
+  access: Access,
+  opts: pulumi.CustomResourceOptions,
+): Configured {
+  const by = { owned: own, adopted: adopt, omni: giveToOmni }[machine.configuration];
+  return by(name, machine, access, opts);
 }
 
 /** Pulumi holds the whole configuration. One `ConfigurationApply` per machine: a second one would overwrite the first. */
-function own(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.CustomResourceOptions): Configured {
-  const given = required(node, args);
-  const client = clientOf(given.talosconfig);
+function own(name: string, machine: PlannedMachine, access: Access, opts: pulumi.CustomResourceOptions): Configured {
+  const { address, role, installs, patches, lookAgain } = machine;
+  const given = required(machine);
+  const client = access.client();
   const generated = talos.machine.getConfigurationOutput(
     {
-      clusterName: given.clusterName,
-      clusterEndpoint: given.clusterEndpoint,
-      machineType: args.role,
-      machineSecrets: clusterSecretsOf(given.machineSecrets),
-      talosVersion: contractOf(args.talosVersion, args.runningVersion),
-      kubernetesVersion: given.kubernetesVersion,
+      ...given,
+      machineType: role,
+      machineSecrets: access.clusterSecrets(),
+      talosVersion: machine.contract,
       // Here and not among the patches below, which are shown: these are secret.
-      ...(args.role === "controlplane" ? { configPatches: encryptionPatches(given.machineSecrets) } : {}),
+      ...(role === "controlplane" ? { configPatches: access.encryptionPatches() } : {}),
       docs: false,
       examples: false,
     },
@@ -49,20 +52,18 @@ function own(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.C
   const applied = new talos.machine.ConfigurationApply(
     name,
     {
-      node: args.address,
+      node: address,
       // A machine in maintenance mode answers at its own address alone, and that is where the provider looks for one
       // (terraform-provider-talos v0.11.0, pkg/talos/util.go, talosClientOp: insecurely at `endpoint`, whatever `node` is).
-      endpoint: args.maintenance
-        ? args.address
-        : client.endpoints.apply((endpoints) => endpointFor(args.address, endpoints)),
+      endpoint: installs ? address : client.endpoints.apply((endpoints) => endpointFor(address, endpoints)),
       clientConfiguration: client.configuration,
       machineConfigurationInput: configuration,
       // Here rather than in what is generated: patches are not secret, so a preview shows what changes.
-      configPatches: notedOn(recipe.patches, args.lookAgain),
+      configPatches: notedOn(patches, lookAgain),
       // In maintenance mode nothing is staged: the first configuration applies, and installs. Later ones are staged where
       // they would reboot, for the upgrade program to do that in order (terraform-provider-talos v0.11.0,
       // pkg/talos/talos_machine_configuration_apply_resource.go, handleRebootPrevention).
-      applyMode: args.maintenance ? "staged_if_needing_reboot" : "staged",
+      applyMode: installs ? "staged_if_needing_reboot" : "staged",
       // All three or none: of a part of them the bridge makes another state than it was given, and refuses its own
       // (pulumi-terraform-bridge, pkg/tfbridge/rawstate.go; pulumiverse/pulumi-talos#208).
       timeouts: { create: LIMIT, update: LIMIT, delete: LIMIT },
@@ -71,7 +72,7 @@ function own(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.C
   );
   // Nobody guesses a configuration full of keys from its hash.
   return {
-    hash: pulumi.unsecret(configuration.apply((text) => hashOf([text, ...recipe.patches]))),
+    hash: pulumi.unsecret(configuration.apply((text) => hashOf([text, ...patches]))),
     by: applied,
   };
 }
@@ -86,88 +87,53 @@ function notedOn(patches: string[], lookAgain: string | undefined): string[] {
 }
 
 /** Somebody else holds the configuration: the program merges our part in, and takes it out again on delete. */
-function adopt(name: string, { node, args, recipe }: MachineInputs, opts: pulumi.CustomResourceOptions): Configured {
-  const task: AdoptTask = { machine: node, address: args.address, patches: recipe.patches };
-  const adopted = runProgram(
-    name,
-    {
-      verb: "adopt",
-      deleteVerb: "release",
-      task: JSON.stringify(task),
-      talosconfig: args.talosconfig,
-      limit: LIMIT,
-      lookAgain: args.lookAgain,
-    },
-    opts,
-  );
-  return { hash: hashOf(recipe.patches), by: adopted };
+function adopt(
+  name: string,
+  { name: machine, address, patches, lookAgain }: PlannedMachine,
+  { secrets }: Access,
+  opts: pulumi.CustomResourceOptions,
+): Configured {
+  const task = JSON.stringify({ machine, address, patches } satisfies AdoptTask);
+  const needs = ["talosconfig"] as const;
+  const use = { verb: "adopt", deleteVerb: "release", task, needs, secrets, limit: LIMIT, lookAgain };
+  return { hash: hashOf(patches), by: runProgram(name, use, opts) };
 }
 
 /** Omni holds the configuration: the program gives it the machine's own patches and extensions, and takes them away on delete. */
 function giveToOmni(
   name: string,
-  { node, args, recipe }: MachineInputs,
+  machine: PlannedMachine,
+  { secrets }: Access,
   opts: pulumi.CustomResourceOptions,
 ): Configured {
-  const given = omniTaskOf(node, args, recipe);
-  const applied = runProgram(
-    name,
-    {
-      verb: "omni-apply",
-      deleteVerb: "omni-release",
-      task: JSON.stringify(given),
-      omni: { endpoint: args.omniEndpoint, serviceAccountKey: args.omniServiceAccountKey },
-      limit: LIMIT,
-      lookAgain: args.lookAgain,
-    },
-    opts,
-  );
-  return { hash: hashOf([JSON.stringify(given.resources)]), by: applied };
+  const given = omniTaskOf(machine);
+  const needs = ["omniEndpoint", "omniServiceAccountKey"] as const;
+  const { lookAgain } = machine;
+  const task = JSON.stringify(given);
+  const use = { verb: "omni-apply", deleteVerb: "omni-release", task, needs, secrets, limit: LIMIT, lookAgain };
+  return { hash: hashOf([JSON.stringify(given.resources)]), by: runProgram(name, use, opts) };
 }
 
 /** What Omni is given of a machine. */
-export function omniTaskOf(
-  node: string,
-  args: Pick<GpuMachineArgs, "uuid" | "clusterName" | "drop">,
-  { patches, extensions = [] }: Pick<GpuMachineRecipe, "patches" | "extensions">,
-): OmniTask {
-  const { uuid, cluster } = omniIdentity(node, args);
+export function omniTaskOf(machine: PlannedMachine): OmniTask {
+  const { uuid, cluster } = omniIdentity(machine);
+  const { name, patches, extensions } = machine;
   const resources = omniResources({ cluster, uuid, patches, extensions });
-  const drop = args.drop?.extensions ?? [];
-  return { machine: node, uuid, cluster, resources, ...(drop.length > 0 ? { drop } : {}) };
+  const drop = machine.drop?.extensions ?? [];
+  return { machine: name, uuid, cluster, resources, ...(drop.length > 0 ? { drop } : {}) };
 }
 
-/** By what Omni knows a machine. */
-export function omniIdentity(
-  node: string,
-  { uuid, clusterName }: Pick<GpuMachineArgs, "uuid" | "clusterName">,
-): { uuid: string; cluster: string } {
-  if (uuid === undefined || clusterName === undefined) {
-    throw new Error(
-      `machines.${node}.configuration: omni, and not given: ${uuid === undefined ? "uuid" : "clusterName"}; Omni knows the machine by both; give them, or set it to adopted`,
-    );
-  }
-  return { uuid, cluster: clusterName };
+/** By what Omni knows a machine. A check asks for both. */
+export function omniIdentity({ uuid = "", clusterName: cluster = "" }: PlannedMachine): {
+  uuid: string;
+  cluster: string;
+} {
+  return { uuid, cluster };
 }
 
-/** What an owned configuration cannot do without. */
-function required(node: string, args: GpuMachineArgs) {
-  const { clusterName, clusterEndpoint, kubernetesVersion, machineSecrets, talosconfig } = args;
-  if (
-    clusterName === undefined ||
-    clusterEndpoint === undefined ||
-    kubernetesVersion === undefined ||
-    machineSecrets === undefined ||
-    talosconfig === undefined
-  ) {
-    const missing = Object.entries({ clusterName, clusterEndpoint, kubernetesVersion, machineSecrets, talosconfig })
-      .filter(([, value]) => value === undefined)
-      .map(([key]) => key);
-    throw new Error(
-      `machines.${node}.configuration: owned, and not given: ${missing.join(", ")}; a whole configuration cannot be made without them; give them, or set it to adopted`,
-    );
-  }
-  return { clusterName, clusterEndpoint, kubernetesVersion, machineSecrets, talosconfig };
+/** What an owned configuration cannot do without. A check asks for all of it. */
+function required({ clusterName = "", clusterEndpoint = "", kubernetesVersion = "" }: PlannedMachine) {
+  return { clusterName, clusterEndpoint, kubernetesVersion };
 }
 
 function hashOf(texts: readonly string[]): string {

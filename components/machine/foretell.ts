@@ -1,9 +1,12 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
-import { describeEffect, effectOf, effectOfLook, type MachineState, refusalOf } from "../recipe/effect";
+import { describeEffect, effectOf, effectOfLook, machineState, type MachineState, refusalOf } from "../recipe/effect";
+import type { PlannedMachine } from "../recipe/machine/planned-machine";
 
 /** What makes a preview say whether a machine reboots. */
 export interface Foretelling {
+  /** What the machine shall be: inputs of its component. */
+  state: MachineState;
   /** Options of the machine's component. */
   component: pulumi.ComponentResourceOptions;
   /** Adds to the options of the program that may reboot it. */
@@ -22,26 +25,26 @@ export interface Foretelling {
  */
 export function foretell(
   name: string,
-  node: string,
-  state: MachineState,
+  machine: PlannedMachine,
   component: () => pulumi.Resource,
   opts: pulumi.ComponentResourceOptions = {},
 ): Foretelling {
-  if (!pulumi.runtime.isDryRun() || !knowsHooks()) return { component: opts, program: (given) => given };
+  const state = machineState(machine);
+  if (!pulumi.runtime.isDryRun() || !knowsHooks()) return { state, component: opts, program: (given) => given };
   let told = false;
   const tell = (line: string, about: pulumi.Resource): void => {
     told = true;
     void pulumi.log.info(line, about);
   };
   const ofComponent = hook(`${name}-reboots`, ({ urn, oldInputs, oldOutputs }) => {
-    const { word, refused } = foretold(node, stateBefore(oldInputs), oldOutputs, state);
+    const { word, refused } = foretold(machine.name, stateBefore(oldInputs), oldOutputs, state);
     tell(word, named(urn));
     if (refused !== undefined) throw new Error(refused);
   });
   const ofProgram = hook(`${name}-program-reboots`, () => {
     if (!told) tell(describeEffect(effectOfLook(state)), component());
   });
-  return { component: hooked(opts, ofComponent), program: (given) => hooked(given, ofProgram) };
+  return { state, component: hooked(opts, ofComponent), program: (given) => hooked(given, ofProgram) };
 }
 
 /**

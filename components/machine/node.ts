@@ -1,6 +1,7 @@
 import { NodePatch } from "@pulumi/kubernetes/core/v1";
 import * as pulumi from "@pulumi/pulumi";
-import type { GpuMachineRecipe, MachineInputs } from "./args";
+import type { Secrets } from "../credentials/access";
+import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { shortHash } from "../recipe/short-hash";
 import { once } from "./program-resource/once";
 import { runProgram } from "./program-resource";
@@ -29,23 +30,22 @@ export interface Patched {
 export function patchNode(
   name: string,
   upgraded: pulumi.Resource,
-  machine: MachineInputs,
+  machine: PlannedMachine,
+  secrets: Secrets,
   opts: pulumi.CustomResourceOptions,
   provider?: pulumi.ProviderResource,
 ): Patched {
   const after = { ...opts, dependsOn: upgraded };
   const inCluster = provider === undefined ? after : { ...after, provider };
-  const { nodeLabels, nodeTaints } = machine.recipe;
-  const { lookAgain } = machine.args;
   const by = [
-    ...(Object.keys(nodeLabels).length > 0 ? [labelled(name, machine.node, { nodeLabels, lookAgain }, inCluster)] : []),
-    ...(nodeTaints.length > 0 ? [tainted(`${name}-taints`, machine, after)] : []),
+    ...(Object.keys(machine.nodeLabels).length > 0 ? [labelled(name, machine, inCluster)] : []),
+    ...(machine.nodeTaints.length > 0 ? [tainted(`${name}-taints`, machine, secrets, after)] : []),
   ];
   // Each of them waits for the node already; outputs cost, so there are no more than needed.
   const [first, second] = by;
-  if (first === undefined) return { ready: once(upgraded, machine.node), by };
-  if (second === undefined) return { ready: once(first, machine.node), by };
-  return { ready: pulumi.all([first.urn, second.urn]).apply(() => machine.node), by };
+  if (first === undefined) return { ready: once(upgraded, machine.name), by };
+  if (second === undefined) return { ready: once(first, machine.name), by };
+  return { ready: pulumi.all([first.urn, second.urn]).apply(() => machine.name), by };
 }
 
 /**
@@ -54,8 +54,7 @@ export function patchNode(
  */
 function labelled(
   name: string,
-  node: string,
-  { nodeLabels: labels, lookAgain }: Pick<GpuMachineRecipe, "nodeLabels"> & { lookAgain: string | undefined },
+  { name: node, nodeLabels: labels, lookAgain }: PlannedMachine,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Resource {
   const manager = `talos-gpu-${shortHash([pulumi.getProject(), pulumi.getStack(), name].join("/"), 12)}`;
@@ -77,12 +76,17 @@ function labelled(
  */
 function tainted(
   name: string,
-  { node, args, recipe }: MachineInputs,
+  machine: PlannedMachine,
+  secrets: Secrets,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Resource {
-  const { taints = [] } = taintsOf(recipe);
-  const task = JSON.stringify({ machine: node, taints } satisfies TaintTask);
-  const { talosconfig, kubeconfig, lookAgain } = args;
-  const use = { verb: "taint", deleteVerb: "untaint", task, talosconfig, kubeconfig, limit: LIMIT, lookAgain };
-  return runProgram(name, use, opts);
+  const { taints = [] } = taintsOf(machine);
+  const task = JSON.stringify({ machine: machine.name, taints } satisfies TaintTask);
+  const { lookAgain } = machine;
+  const needs = ["talosconfig", "kubeconfig"] as const;
+  return runProgram(
+    name,
+    { verb: "taint", deleteVerb: "untaint", task, needs, secrets, limit: LIMIT, lookAgain },
+    opts,
+  );
 }

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
-import { upgradeTimeouts } from "../recipe/effect";
 import { customizationPath } from "../recipe/machine/containerd/containerd";
-import type { GpuMachineRecipe, MachineInputs } from "./args";
+import type { Secrets } from "../credentials/access";
+import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { type Configured, omniIdentity } from "./configuration";
 import { formatDuration, parseDuration } from "../recipe/rules/duration";
 import { runProgram } from "./program-resource";
@@ -16,42 +16,41 @@ import { taintsOf, upgradedBy, type Upgraded } from "./upgrade";
  */
 export function awaitOmni(
   name: string,
-  { node, args, recipe }: MachineInputs,
+  machine: PlannedMachine,
+  secrets: Secrets,
   given: Configured,
   opts: pulumi.CustomResourceOptions,
 ): Upgraded {
-  const { uuid, cluster } = omniIdentity(node, args);
-  const { reboot, verify } = upgradeTimeouts(args.timeouts);
+  const { uuid, cluster } = omniIdentity(machine);
+  const { reboot, verify } = machine.timeouts;
   const task = pulumi.output(given.hash).apply((hash) => {
     const written: Omit<OmniWaitTask, "pollSeconds"> = {
-      machine: node,
-      address: args.address,
+      machine: machine.name,
+      address: machine.address,
       uuid,
       cluster,
-      talosVersion: recipe.talosVersion,
+      talosVersion: machine.talosVersion,
       configurationHash: hash,
-      extensions: recipe.extensions ?? [],
-      modules: recipe.kernelModules.map((module) => module.name),
-      ...(recipe.driverVersion === undefined ? {} : { driverVersion: recipe.driverBranch ?? recipe.driverVersion }),
-      extensionServices: recipe.extensionServices.map(({ name: service, state }) => ({ name: service, state })),
-      files: filesOf(recipe),
+      extensions: machine.extensions,
+      modules: machine.kernelModules.map((module) => module.name),
+      ...(machine.driverVersion === undefined ? {} : { driverVersion: machine.driverBranch ?? machine.driverVersion }),
+      extensionServices: machine.extensionServices.map(({ name: service, state }) => ({ name: service, state })),
+      files: filesOf(machine),
       timeouts: { reboot, verify },
-      ...taintsOf(recipe),
+      ...taintsOf(machine),
     };
     return JSON.stringify(written);
   });
-  const { talosconfig, kubeconfig, omniEndpoint: endpoint, omniServiceAccountKey: serviceAccountKey } = args;
   const limit = formatDuration(2 * parseDuration(reboot) + parseDuration(verify) + 600_000);
   const program = runProgram(
     name,
     {
       verb: "omni-wait",
       task,
-      talosconfig,
-      kubeconfig,
-      omni: { endpoint, serviceAccountKey },
+      needs: ["talosconfig", "kubeconfig", "omniEndpoint", "omniServiceAccountKey"],
+      secrets,
       limit,
-      lookAgain: args.lookAgain,
+      lookAgain: machine.lookAgain,
     },
     { ...opts, dependsOn: given.by },
   );
@@ -59,10 +58,10 @@ export function awaitOmni(
 }
 
 /** Files of the machine by which its configuration is seen to be in effect. */
-function filesOf({ sysctls, containerdPart }: GpuMachineRecipe): Record<string, string> {
+function filesOf({ sysctls, containerdPart }: PlannedMachine): Record<string, string> {
   return {
     ...Object.fromEntries(
-      Object.entries(sysctls ?? {}).map(([key, value]) => [`/proc/sys/${key.replaceAll(".", "/")}`, value]),
+      Object.entries(sysctls).map(([key, value]) => [`/proc/sys/${key.replaceAll(".", "/")}`, value]),
     ),
     ...(containerdPart === undefined ? {} : { [customizationPath]: containerdPart }),
   };

@@ -1,9 +1,10 @@
 import type { Command } from "@pulumi/command/local";
 import * as pulumi from "@pulumi/pulumi";
 import type { z } from "zod";
-import { longestRun, upgradeTimeouts } from "../recipe/effect";
+import type { Secrets } from "../credentials/access";
+import { longestRun } from "../recipe/effect";
+import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { readSchematic } from "../recipe/machine/schematic";
-import type { GpuMachineRecipe, MachineInputs } from "./args";
 import type { Configured } from "./configuration";
 import { formatDuration, parseDuration } from "../recipe/rules/duration";
 import { answerOf, runProgram } from "./program-resource";
@@ -25,7 +26,7 @@ export interface Upgraded {
 export interface MachineReport {
   /** Talos release, e.g. `v1.12.6`. */
   talosVersion: string;
-  /** Image Factory schematic: the SHA-256 of its recipe. */
+  /** Image Factory schematic: the SHA-256 of its machine. */
   schematicId: string;
   /** Loaded NVIDIA driver, e.g. `570.211.01`; empty on a machine without a GPU. */
   driverVersion: string;
@@ -42,33 +43,34 @@ export interface UpgradeInputs {
 /** Brings the machine to the wanted image and configuration with one reboot or none, and sees its driver up. */
 export function upgradeMachine(
   name: string,
-  { node, args, recipe }: MachineInputs,
+  machine: PlannedMachine,
+  secrets: Secrets,
   inputs: UpgradeInputs,
   opts: pulumi.CustomResourceOptions,
 ): Upgraded {
-  const timeouts = upgradeTimeouts(args.timeouts);
+  const { configuration, drop, timeouts } = machine;
   const { hash, by } = inputs.configuration;
   const taskOf = (schematicId: string, configurationHash: string): string => {
     const written: z.input<typeof upgradeTask> = {
-      machine: node,
-      address: args.address,
+      machine: machine.name,
+      address: machine.address,
       // Of an adopted machine nothing is written, so an upgrade of the package leaves its task as it was.
-      ...(args.configuration === "owned" ? { configuration: args.configuration } : {}),
-      role: args.role,
-      talosVersion: recipe.talosVersion,
+      ...(configuration === "owned" ? { configuration } : {}),
+      role: machine.role,
+      talosVersion: machine.talosVersion,
       schematicId,
-      installerImage: recipe.installerImage,
-      image: imageOf(recipe),
-      ...(args.drop === undefined ? {} : { drop: args.drop }),
+      installerImage: machine.installerImage,
+      image: imageOf(machine),
+      ...(drop === undefined ? {} : { drop }),
       configurationHash,
-      modules: recipe.kernelModules.map((module) => module.name),
-      ...(recipe.driverVersion === undefined ? {} : { driverVersion: recipe.driverBranch ?? recipe.driverVersion }),
-      extensionServices: recipe.extensionServices.map(({ name: service, state }) => ({ name: service, state })),
-      drain: args.upgrade?.drain ?? true,
-      ...(args.maintenance ? { installs: true } : {}),
-      otherControlPlanes: args.otherControlPlanes ?? [],
+      modules: machine.kernelModules.map((module) => module.name),
+      ...(machine.driverVersion === undefined ? {} : { driverVersion: machine.driverBranch ?? machine.driverVersion }),
+      extensionServices: machine.extensionServices.map(({ name: service, state }) => ({ name: service, state })),
+      drain: machine.drain,
+      ...(machine.installs ? { installs: true } : {}),
+      otherControlPlanes: machine.otherControlPlanes,
       timeouts,
-      ...taintsOf(recipe),
+      ...taintsOf(machine),
     };
     return JSON.stringify(written);
   };
@@ -82,10 +84,10 @@ export function upgradeMachine(
     {
       verb: "upgrade",
       task,
-      talosconfig: args.talosconfig,
-      kubeconfig: args.kubeconfig,
+      needs: ["talosconfig", "kubeconfig"],
+      secrets,
       limit: limitOf(timeouts),
-      lookAgain: args.lookAgain,
+      lookAgain: machine.lookAgain,
     },
     { ...opts, dependsOn: by },
   );
@@ -93,7 +95,7 @@ export function upgradeMachine(
 }
 
 /** Taints of a machine's node, where it has some. */
-export function taintsOf({ nodeTaints }: GpuMachineRecipe): { taints?: TaintTask["taints"] } {
+export function taintsOf({ nodeTaints }: Pick<PlannedMachine, "nodeTaints">): { taints?: TaintTask["taints"] } {
   if (nodeTaints.length === 0) return {};
   return {
     taints: nodeTaints.map(({ key, value, effect }) => ({ key, ...(value === undefined ? {} : { value }), effect })),
@@ -101,11 +103,11 @@ export function taintsOf({ nodeTaints }: GpuMachineRecipe): { taints?: TaintTask
 }
 
 /** What the machine's image has, as its schematic says. */
-export function imageOf({ schematic }: Pick<GpuMachineRecipe, "schematic">): UpgradeTask["image"] {
+export function imageOf({ schematic }: Pick<PlannedMachine, "schematic">): UpgradeTask["image"] {
   const read = readSchematic(schematic);
   if (read === undefined)
     throw new Error(
-      `recipe.schematic: is not a schematic; it says what the image has; write it as the Image Factory does`,
+      `machine.schematic: is not a schematic; it says what the image has; write it as the Image Factory does`,
     );
   const { extensions, kernelArgs, overlay } = read;
   return { extensions, kernelArgs, ...(overlay === undefined ? {} : { overlay }) };

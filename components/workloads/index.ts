@@ -1,5 +1,4 @@
 import * as pulumi from "@pulumi/pulumi";
-import { fromCheckedStack } from "../checked-arguments";
 import { clusterLimits } from "../kubernetes/timeouts";
 import { workloadResource } from "../recipe/facts/sharing";
 import { type GpuPodSpec, type WorkloadsSpec } from "../recipe/spec/index";
@@ -70,13 +69,12 @@ type Endpoints = Record<string, pulumi.Output<string>>;
 
 /** The component of every kind of server, in the order in which they need each other. One that is missing does not compile. */
 const makers: { [W in ServerKind]: Maker<W> } = {
-  ollama: (name, said, { of, opts }) => new Ollama(name, fromCheckedStack(of(said)), opts),
-  comfyui: (name, said, { of, cudaVersion, opts }) =>
-    new ComfyUi(name, fromCheckedStack({ ...of(said), cudaVersion }), opts),
-  vllm: (name, said, { of, cudaVersion, opts }) => new Vllm(name, fromCheckedStack({ ...of(said), cudaVersion }), opts),
+  ollama: (name, said, { of, opts }) => new Ollama(name, of(said), opts),
+  comfyui: (name, said, { of, cudaVersion, opts }) => new ComfyUi(name, { ...of(said), cudaVersion }, opts),
+  vllm: (name, said, { of, cudaVersion, opts }) => new Vllm(name, { ...of(said), cudaVersion }, opts),
   litellm: (name, said, { common: { tolerations = [], readyWithin = 1200 }, spec, endpoints, opts }) => {
     const routed = { models: spec.ollama?.models ?? [], ollamaUrl: endpoints["ollama"] ?? "" };
-    return new LiteLlm(name, fromCheckedStack({ ...said, ...routed, tolerations, readyWithin }), opts);
+    return new LiteLlm(name, { ...said, ...routed, tolerations, readyWithin }, opts);
   },
 };
 
@@ -102,6 +100,6 @@ function gpuPods(name: string, pods: [string, GpuPodSpec & GpuAccess][], opts: p
   const namespace = needsNamespace ? workloadNamespace(`${name}-gpu-pods`, "gpu-pods", opts) : undefined;
   for (const [pod, spec] of pods) {
     const dependsOn = spec.namespace === undefined && namespace ? [namespace] : [];
-    new GpuPod(`${name}-${pod}`, fromCheckedStack({ ...spec, podName: pod }), pulumi.mergeOptions(opts, { dependsOn }));
+    new GpuPod(`${name}-${pod}`, { ...spec, podName: pod }, pulumi.mergeOptions(opts, { dependsOn }));
   }
 }

@@ -1,6 +1,6 @@
 import type { FixId } from "../../components/diagnosis";
 import { leaveOut } from "../../lab/without";
-import { behind, gpuStack, passed } from "../../components/kubernetes";
+import { afterGate, gpuStack, passed } from "../../components/kubernetes";
 import type { Plan } from "../../components/recipe";
 import { find, findAll, waitsFor } from "../support/graph";
 import { planOf } from "../support/plans";
@@ -120,7 +120,7 @@ test("without privilegedNamespace the namespace stays, its labels go", async () 
   expect(await labels(["privilegedNamespace"])).toEqual({});
 });
 
-test("what comes behind the gate depends on it, and the gate on every smoke test; it is known at preview", async () => {
+test("what comes afterGate the gate depends on it, and the gate on every smoke test; it is known at preview", async () => {
   const { core } = await import("@pulumi/kubernetes");
   const machines = {
     "gpu-1": { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] },
@@ -129,7 +129,7 @@ test("what comes behind the gate depends on it, and the gate on every smoke test
   const ran = await record(
     () => {
       const gate = gpuStack("lab", planOf("aarhus-h100", { machines }), { ahead: [] }, {});
-      new core.v1.ConfigMap("user", { data: { runtimeClass: behind(gate, "nvidia") } });
+      new core.v1.ConfigMap("user", { data: { runtimeClass: afterGate(gate, "nvidia") } });
     },
     { preview: true },
   );

@@ -1,19 +1,17 @@
 import * as pulumi from "@pulumi/pulumi";
-import { GpuMachine } from "../../components/machine";
+import { accessOf } from "../../components/credentials/access";
+import { createMachine } from "../../components/machine/create-machine";
 import { record, type Run } from "../support/recorder";
-import { args } from "./gpu-machine-fixture";
+import { credentials, planned } from "./gpu-machine-fixture";
 
 /** Programs that fail, by name. */
 const programs: Record<string, () => void> = {
-  "wrong-schematic": () => void new GpuMachine("gpu-1", args()),
-  "bad-talosconfig": () =>
-    void new GpuMachine(
-      "gpu-1",
-      args({
-        schematicId: "c".repeat(64),
-        talosconfig: pulumi.output("context: lab\ncontexts: {lab: {key: bG9uZy1zZWNyZXQ}}\n"),
-      }),
-    ),
+  "wrong-schematic": () => void createMachine("gpu-1", planned, { access: accessOf(credentials) }, {}),
+  "bad-talosconfig": () => {
+    const talosconfig = pulumi.output("context: lab\ncontexts: {lab: {key: bG9uZy1zZWNyZXQ}}\n");
+    const access = accessOf({ ...credentials, talosconfig });
+    createMachine("gpu-1", planned, { access, schematicId: planned.schematicId }, {});
+  },
 };
 
 /** Runs one of them and prints what it failed with and what it had registered by then. */

@@ -1,21 +1,47 @@
-import type { GpuMachineArgs, GpuMachineRecipe } from "../../components/machine";
+import type { GpuMachineArgs } from "../../components/machine";
+import type { Credentials } from "../../components/credentials/credentials";
+import type { PlannedMachine } from "../../components/recipe/machine/planned-machine";
 import { machineSecrets, talosconfig } from "../support/talos";
 
 export const SCHEMATIC = "c".repeat(64);
-export const recipe: GpuMachineRecipe = {
+/** An owned machine. */
+export const planned: PlannedMachine = {
+  name: "gpu-1",
+  address: "10.0.0.1",
+  role: "worker",
+  configuration: "owned",
+  era: "legacy",
+  gpuCount: 1,
+  extensions: [],
   schematic: "customization: {}\n",
   schematicId: SCHEMATIC,
   installerImage: `factory.talos.dev/metal-installer/${SCHEMATIC}:v1.12.6`,
   talosVersion: "v1.12.6",
+  contract: "v1.12.6",
   driverVersion: "570.211.01",
   kernelModules: [{ name: "nvidia" }, { name: "nvidia_uvm" }],
+  sysctls: {},
   patches: ["machine: {kernel: {modules: [{name: nvidia}]}}\n"],
   nodeLabels: { "nvidia.com/gpu.present": "true" },
   nodeTaints: [{ key: "gpu", value: "true", effect: "NoSchedule" }],
   extensionServices: [{ name: "ext-nvidia-persistenced", state: "Running" }],
+  allocatable: { "nvidia.com/gpu": 1 },
+  clusterName: "lab",
+  clusterEndpoint: "https://10.0.0.10:6443",
+  kubernetesVersion: "v1.35.0",
+  drain: true,
+  timeouts: { pull: "10m", drain: "5m", reboot: "30m", verify: "5m" },
+  installs: false,
+  otherControlPlanes: [],
 };
 /** Values that must be in no input that is not secret. */
 export const SECRETS = ["kubeconfig-content", "bG9uZy1zZWNyZXQ", "zp8du1.0gn7ja4tmx6qulju", "CONFIGURATION-WITH-KEYS"];
+export const credentials: Credentials = {
+  talosconfig,
+  machineSecrets,
+  kubeconfig: "clusters: [{ name: kubeconfig-content }]\n",
+};
+/** Arguments of such a machine that stands alone. */
 export const args = (more: Partial<GpuMachineArgs> = {}): GpuMachineArgs => ({
   address: "10.0.0.1",
   role: "worker",
@@ -24,9 +50,6 @@ export const args = (more: Partial<GpuMachineArgs> = {}): GpuMachineArgs => ({
   kubernetesVersion: "v1.35.0",
   clusterName: "lab",
   clusterEndpoint: "https://10.0.0.10:6443",
-  recipe,
-  talosconfig,
-  machineSecrets,
-  kubeconfig: "clusters: [{ name: kubeconfig-content }]\n",
+  ...credentials,
   ...more,
 });

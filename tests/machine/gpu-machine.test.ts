@@ -1,11 +1,14 @@
 import * as pulumi from "@pulumi/pulumi";
-import { GpuMachine, registerSchematics, type GpuMachineArgs } from "../../components/machine";
+import { accessOf } from "../../components/credentials/access";
+import { GpuMachine, registerSchematics } from "../../components/machine";
+import { createMachine } from "../../components/machine/create-machine";
+import type { PlannedMachine } from "../../components/recipe/machine/planned-machine";
 import { pauseBeforeRetry } from "../../components/machine/schematic";
 import { taintTask, upgradeTask } from "../../components/machine/program/task";
 import { record, type RunOptions } from "../support/recorder";
 import { machineSecrets as bundle } from "../support/talos";
-import { args, recipe, SCHEMATIC, SECRETS } from "./gpu-machine-fixture";
-import { answer, byName, call, failingProgram, isSecret, open, outputs, run, withSchematic } from "./recorded-machine";
+import { args, credentials, planned, SCHEMATIC, SECRETS } from "./gpu-machine-fixture";
+import { answer, byName, call, create, failingProgram, isSecret, open, outputs, run } from "./recorded-machine";
 
 describe("an owned machine", () => {
   test("is four resources below one component, in order", async () => {
@@ -31,7 +34,7 @@ describe("an owned machine", () => {
       applyMode: "staged",
       node: "10.0.0.1",
       endpoint: "10.0.0.10",
-      configPatches: recipe.patches,
+      configPatches: planned.patches,
     });
     expect(isSecret(inputs["machineConfigurationInput"])).toBe(true);
     expect(isSecret(inputs["clientConfiguration"])).toBe(true);
@@ -42,7 +45,7 @@ describe("an owned machine", () => {
     ["worker", undefined],
   ] as const)("a %s of a cluster with an AES-CBC key", async (role, patches) => {
     const machineSecrets = bundle.replace("secretboxencryptionsecret", "aescbcencryptionsecret");
-    const made = await run({ role, machineSecrets });
+    const made = await run({ role }, {}, { machineSecrets });
     expect(made.calls.map(({ inputs }) => (inputs as { configPatches?: unknown }).configPatches)).toEqual([patches]);
     expect(isSecret(byName(made, "gpu-1-configuration").inputs["machineConfigurationInput"])).toBe(true);
     const shown = JSON.stringify(made.resources.map((each) => open(each.inputs)));
@@ -50,14 +53,14 @@ describe("an owned machine", () => {
   });
 
   test("in maintenance mode it is configured at its own address", async () => {
-    const { inputs } = byName(await run({ maintenance: true }), "gpu-1-configuration");
+    const { inputs } = byName(await run({ installs: true }), "gpu-1-configuration");
     expect(inputs).toMatchObject({ applyMode: "staged_if_needing_reboot", node: "10.0.0.1", endpoint: "10.0.0.1" });
   });
 
   test("says what it lacks", async () => {
-    const { machineSecrets: _secrets, clusterName: _name, ...poor } = args(withSchematic);
+    const { machineSecrets: _secrets, clusterName: _name, ...poor } = args();
     const made = await record(() => void new GpuMachine("gpu-1", poor), { outputs, call });
-    expect(made.error?.message).toMatch(/machineSecrets: is missing; [^]*clusterName: is missing; /);
+    expect(made.error?.message).toMatch(/machineSecrets: is missing; [^]*clusterName: /);
   });
 });
 
@@ -68,7 +71,7 @@ describe("an adopted machine", () => {
     expect(inputs["create"]).toMatch(/ adopt$/);
     expect(inputs["update"]).toBe(inputs["create"]);
     expect(inputs["delete"]).toMatch(/ release$/);
-    expect(JSON.parse(inputs["stdin"])).toEqual({ machine: "gpu-1", address: "10.0.0.1", patches: recipe.patches });
+    expect(JSON.parse(inputs["stdin"])).toEqual({ machine: "gpu-1", address: "10.0.0.1", patches: planned.patches });
     expect(byName(made, "gpu-1-upgrade").dependencies).toContain(byName(made, "gpu-1-configuration").urn);
     expect(made.calls).toEqual([]);
   });
@@ -77,14 +80,14 @@ describe("an adopted machine", () => {
 describe("the upgrade", () => {
   test("is told all that the program checks, in the shape that the program reads", async () => {
     const { inputs } = byName(
-      await run({ timeouts: { drain: "1m" }, otherControlPlanes: ["10.0.0.10"] }),
+      await run({ timeouts: { ...planned.timeouts, drain: "1m" }, otherControlPlanes: ["10.0.0.10"] }),
       "gpu-1-upgrade",
     );
     expect(upgradeTask.parse(JSON.parse(inputs["stdin"]))).toMatchObject({
       machine: "gpu-1",
       address: "10.0.0.1",
       schematicId: SCHEMATIC,
-      installerImage: recipe.installerImage,
+      installerImage: planned.installerImage,
       modules: ["nvidia", "nvidia_uvm"],
       driverVersion: "570.211.01",
       drain: true,
@@ -106,11 +109,11 @@ describe("the upgrade", () => {
   });
 
   test("is run again when the configuration or a patch changes, and else not", async () => {
-    const stdin = async (more: Partial<GpuMachineArgs>, options?: RunOptions): Promise<string> =>
+    const stdin = async (more: Partial<PlannedMachine>, options?: RunOptions): Promise<string> =>
       byName(await run(more, options), "gpu-1-upgrade").inputs["stdin"];
     const first = await stdin({});
     expect(await stdin({})).toBe(first);
-    expect(await stdin({ recipe: { ...recipe, patches: ["machine: {}\n"] } })).not.toBe(first);
+    expect(await stdin({ patches: ["machine: {}\n"] })).not.toBe(first);
     expect(await stdin({}, { call: () => ({ machineConfiguration: "ANOTHER" }) })).not.toBe(first);
   });
 
@@ -118,7 +121,8 @@ describe("the upgrade", () => {
     let seen: unknown;
     const made = await record(
       () => {
-        const { driverVersion, talosVersion, schematicId, ready } = new GpuMachine("gpu-1", args(withSchematic));
+        const { upgraded, ready } = create();
+        const { driverVersion, talosVersion, schematicId } = upgraded;
         pulumi.all([driverVersion, talosVersion, schematicId, ready]).apply((values) => (seen = values));
       },
       { outputs, call },
@@ -129,12 +133,10 @@ describe("the upgrade", () => {
 
   test("of a machine without a GPU has no driver", async () => {
     let seen: unknown;
-    const { driverVersion: _driver, ...plain } = recipe;
+    const { driverVersion: _driver, ...plain } = planned;
+    const inputs = { access: accessOf(credentials), schematicId: SCHEMATIC };
     await record(
-      () =>
-        void new GpuMachine("gpu-1", args({ ...withSchematic, recipe: plain })).driverVersion.apply(
-          (value) => (seen = value),
-        ),
+      () => void createMachine("gpu-1", plain, inputs, {}).upgraded.driverVersion.apply((value) => (seen = value)),
       { outputs: () => ({ stdout: JSON.stringify({ ...answer, driverVersion: null }) }), call },
     );
     expect(seen).toBe("");
@@ -143,28 +145,28 @@ describe("the upgrade", () => {
 
 describe("the node", () => {
   test("gets labels, forced", async () => {
-    const { inputs } = byName(await run({ nodeName: "node-a" }), "gpu-1-node");
+    const { inputs } = byName(await run({ name: "node-a" }), "gpu-1-node");
     const annotations = {
       "pulumi.com/patchForce": "true",
       // The same after a kill, so that the labels go with the stack.
       "pulumi.com/patchFieldManager": expect.stringMatching(/^talos-gpu-[0-9a-f]{12}$/),
     };
-    const metadata = { name: "node-a", labels: recipe.nodeLabels, annotations };
+    const metadata = { name: "node-a", labels: planned.nodeLabels, annotations };
     expect(inputs).toEqual({ apiVersion: "v1", kind: "Node", metadata });
   });
 
   test("gets taints by the program, which leaves those of others there", async () => {
-    const { inputs } = byName(await run({ nodeName: "node-a" }), "gpu-1-node-taints");
+    const { inputs } = byName(await run({ name: "node-a" }), "gpu-1-node-taints");
     expect([inputs["create"], inputs["delete"]]).toEqual([
       expect.stringMatching(/ -- taint$/),
       expect.stringMatching(/ -- untaint$/),
     ]);
     const taskOf = JSON.parse(String(inputs["stdin"])) as unknown;
-    expect(taintTask.parse(taskOf)).toEqual({ machine: "node-a", taints: recipe.nodeTaints });
+    expect(taintTask.parse(taskOf)).toEqual({ machine: "node-a", taints: planned.nodeTaints });
   });
 
   test("is not patched when there is nothing to say", async () => {
-    const { resources } = await run({ recipe: { ...recipe, nodeLabels: {}, nodeTaints: [] } });
+    const { resources } = await run({ nodeLabels: {}, nodeTaints: [] });
     expect(resources.some(({ type, name }) => type.includes("NodePatch") || name.includes("taints"))).toBe(false);
   });
 });
@@ -193,10 +195,10 @@ test("a talosconfig that cannot be read stops it before anything is registered, 
 describe("a preview", () => {
   test("shows the whole task, and nothing has an answer yet", async () => {
     let known = false;
-    const made = await record(
-      () => void new GpuMachine("gpu-1", args(withSchematic)).driverVersion.apply(() => (known = true)),
-      { call, preview: true },
-    );
+    const made = await record(() => void create().upgraded.driverVersion.apply(() => (known = true)), {
+      call,
+      preview: true,
+    });
     expect(made.error).toBeUndefined();
     const task = JSON.parse(byName(made, "gpu-1-upgrade").inputs["stdin"]) as object;
     const applied = JSON.parse(byName(await run(), "gpu-1-upgrade").inputs["stdin"]) as object;
@@ -239,7 +241,13 @@ describe("schematics", () => {
 
   test("come before the upgrade", async () => {
     const made = await record(
-      () => void new GpuMachine("gpu-1", args({ recipe: { ...recipe, schematicId: "gpu-1-schematic-id" } })),
+      () =>
+        void createMachine(
+          "gpu-1",
+          { ...planned, schematicId: "gpu-1-schematic-id" },
+          { access: accessOf(credentials) },
+          {},
+        ),
       { outputs, call },
     );
     expect(made.error).toBeUndefined();
@@ -248,8 +256,8 @@ describe("schematics", () => {
 });
 
 test("alone, a machine follows from what it is", async () => {
-  const { recipe: _recipe, ...plain } = args({ gpus: [{ model: "RTX 5070 Ti" }] });
-  const made = await record(() => void new GpuMachine("gpu-1", plain), { preview: true, call });
+  const alone = args({ gpus: [{ model: "RTX 5070 Ti" }] });
+  const made = await record(() => void new GpuMachine("gpu-1", alone), { preview: true, call });
   expect(made.error).toBeUndefined();
   expect(byName(made, "gpu-1-schematic").inputs["schematic"]).toContain(
     "siderolabs/nvidia-open-gpu-kernel-modules-production",

@@ -1,8 +1,10 @@
-import { GpuMachine, type GpuMachineArgs } from "../../components/machine";
+import type { Credentials } from "../../components/credentials/credentials";
+import type { PlannedMachine } from "../../components/recipe/machine/planned-machine";
 import { omniTask, omniWaitTask } from "../../components/machine/program/task";
 import { find, findAll, isSecret, waitsFor } from "../support/graph";
-import { record, type Run } from "../support/recorder";
-import { args, recipe } from "./gpu-machine-fixture";
+import type { Run } from "../support/recorder";
+import { planned } from "./gpu-machine-fixture";
+import { run as recorded } from "./recorded-machine";
 
 const command = "command:local:Command";
 const answer = {
@@ -14,22 +16,16 @@ const answer = {
   rebooted: false,
   phases: [],
 };
-const omni = args({
+const omni: Partial<PlannedMachine> = {
   configuration: "omni",
   uuid: "ce4d0d52-6c10-bdc9-746c-88aedd67681b",
-  omniEndpoint: "https://frank.omni.example",
-  omniServiceAccountKey: "omni-service-account-key",
-  recipe: {
-    ...recipe,
-    extensions: ["siderolabs/x"],
-    sysctls: { "net.core.bpf_jit_harden": "1" },
-    containerdPart: "[plugins]\n",
-  },
-});
-const run = (more: Partial<GpuMachineArgs> = {}): Promise<Run> =>
-  record(() => void new GpuMachine("gpu-1", { ...omni, ...more }), {
-    outputs: ({ type }) => (type === command ? { stdout: `${JSON.stringify(answer)}\n` } : {}),
-  });
+  extensions: ["siderolabs/x"],
+  sysctls: { "net.core.bpf_jit_harden": "1" },
+  containerdPart: "[plugins]\n",
+};
+const access = { omniEndpoint: "https://frank.omni.example", omniServiceAccountKey: "omni-service-account-key" };
+const run = (given: Credentials = access): Promise<Run> =>
+  recorded(omni, { outputs: ({ type }) => (type === command ? { stdout: `${JSON.stringify(answer)}\n` } : {}) }, given);
 const named = (made: Run, name: string) => findAll(made, command).find((each) => each.name === name)!;
 
 test("Omni's machine: no schematic and no configuration of ours, but resources in Omni and a wait", async () => {
@@ -43,7 +39,7 @@ test("Omni's machine: no schematic and no configuration of ours, but resources i
   expect(task).toMatchObject({ uuid: omni.uuid, cluster: "lab" });
   expect(task.resources.map(({ spec }) => spec)).toEqual([
     { extensions: ["siderolabs/x"] },
-    { data: recipe.patches[0] },
+    { data: planned.patches[0] },
   ]);
   const wait = named(made, "gpu-1-upgrade");
   expect(wait.inputs["create"]).toMatch(/omni-wait$/);
@@ -68,9 +64,6 @@ test("Omni's key is a secret of the environment, and in nothing else", async () 
 });
 
 test("without the stack's own, the program takes Omni's access from the environment that it inherits", async () => {
-  const { omniEndpoint: _endpoint, omniServiceAccountKey: _key, ...inherited } = omni;
-  const made = await record(() => void new GpuMachine("gpu-1", inherited), {
-    outputs: ({ type }) => (type === command ? { stdout: `${JSON.stringify(answer)}\n` } : {}),
-  });
+  const made = await run({});
   expect(JSON.stringify(named(made, "gpu-1-configuration").inputs["environment"] ?? {})).not.toContain("OMNI");
 });

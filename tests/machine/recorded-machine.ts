@@ -1,8 +1,11 @@
 import { execFileSync } from "node:child_process";
 import * as path from "node:path";
-import { GpuMachine, type GpuMachineArgs } from "../../components/machine";
+import { accessOf } from "../../components/credentials/access";
+import type { Credentials } from "../../components/credentials/credentials";
+import { createMachine, type MadeMachine } from "../../components/machine/create-machine";
+import type { PlannedMachine } from "../../components/recipe/machine/planned-machine";
 import { record, type Registered, type Run, type RunOptions } from "../support/recorder";
-import { args, SCHEMATIC } from "./gpu-machine-fixture";
+import { credentials, planned, SCHEMATIC } from "./gpu-machine-fixture";
 
 export const answer = {
   machine: "gpu-1",
@@ -21,11 +24,14 @@ export const outputs: NonNullable<RunOptions["outputs"]> = ({ type, inputs }): R
   return {};
 };
 export const call = (): Record<string, any> => ({ machineConfiguration: "CONFIGURATION-WITH-KEYS" });
-/** The recorder gives a resource the ID `<name>-id`; a schematic's ID is its hash. */
-export const withSchematic = { schematicId: SCHEMATIC };
+/** Makes the machine as a cluster does, which has registered its schematic. */
+export const create = (more: Partial<PlannedMachine> = {}, given: Credentials = {}): MadeMachine => {
+  const access = accessOf({ ...credentials, ...given });
+  return createMachine("gpu-1", { ...planned, ...more }, { access, schematicId: SCHEMATIC }, {});
+};
 
-export const run = (more: Partial<GpuMachineArgs> = {}, options: RunOptions = {}): Promise<Run> =>
-  record(() => void new GpuMachine("gpu-1", args({ ...withSchematic, ...more })), { outputs, call, ...options });
+export const run = (more: Partial<PlannedMachine> = {}, options: RunOptions = {}, given?: Credentials): Promise<Run> =>
+  record(() => void create(more, given), { outputs, call, ...options });
 
 export const byName = ({ resources }: Run, name: string): Registered =>
   resources.find((resource) => resource.name === name)!;

@@ -1,5 +1,4 @@
 import * as pulumi from "@pulumi/pulumi";
-import { GpuCluster } from "talos-gpu";
 import { expectWait, find, findAll, isSecret, waitsFor } from "../support/graph";
 import type { Run } from "../support/recorder";
 import { bootstraps, run } from "../support/stack-run";
@@ -42,18 +41,6 @@ describe.each(stacks)("%s", (stack) => {
     expect(preview.error).toBeUndefined();
     expect(urns(preview)).toEqual(urns(await run(stack)));
   });
-});
-
-test("a stack is checked and planned once", async () => {
-  const checked = jest.spyOn(GpuCluster, "checked");
-  const plan = jest.spyOn(GpuCluster, "plan");
-  const ran = await run("rtx5070ti");
-  const [[found], [asked]] = [checked.mock.results, plan.mock.calls] as const;
-  const calls = [checked.mock.calls.length, plan.mock.calls.length];
-  jest.restoreAllMocks();
-  expect(ran.error).toBeUndefined();
-  expect(calls).toEqual([1, 1]);
-  expect(asked?.[0]).toBe(found?.value); // whose plan is known
 });
 
 test("a stack that makes its cluster: secrets, first configuration, etcd and kubeconfig, and only then Kubernetes and other machines", async () => {

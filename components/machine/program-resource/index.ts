@@ -1,7 +1,8 @@
 import * as command from "@pulumi/command";
 import * as pulumi from "@pulumi/pulumi";
 import { programCommandHere } from "./command";
-import { secretOf } from "../../credentials/made-once";
+import type { Secrets } from "../../credentials/access";
+import { type Credential, credentials } from "../../credentials/credentials";
 
 /** One use of the machine program. */
 export interface ProgramUse {
@@ -11,11 +12,9 @@ export interface ProgramUse {
   deleteVerb?: string;
   /** Task as JSON text. Not secret: it shows in previews. */
   task: pulumi.Input<string>;
-  /** Contents of credential files. Undefined ones are left to the files that TALOSCONFIG and KUBECONFIG name. */
-  talosconfig?: pulumi.Input<string> | undefined;
-  kubeconfig?: pulumi.Input<string> | undefined;
-  /** Access to Omni. Undefined parts are left to OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY of the environment. */
-  omni?: { endpoint: pulumi.Input<string> | undefined; serviceAccountKey: pulumi.Input<string> | undefined };
+  /** Credentials that it works with. Those that are not among the secrets are left to the variables of its environment. */
+  needs: readonly Credential[];
+  secrets: Secrets;
   /** Limit of one run, a Go duration. */
   limit: string;
   /** Text whose change makes it run again. Default none. */
@@ -43,12 +42,12 @@ export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomRes
       stdin: use.task,
       environment: {
         ...(use.lookAgain === undefined ? {} : { TALOS_GPU_LOOK_AGAIN: use.lookAgain }), // the program itself has no use for it
-        ...(use.talosconfig === undefined ? {} : { TALOS_GPU_TALOSCONFIG: secretOf(use.talosconfig) }),
-        ...(use.kubeconfig === undefined ? {} : { TALOS_GPU_KUBECONFIG: secretOf(use.kubeconfig) }),
-        ...(use.omni?.endpoint === undefined ? {} : { TALOS_GPU_OMNI_ENDPOINT: secretOf(use.omni.endpoint) }),
-        ...(use.omni?.serviceAccountKey === undefined
-          ? {}
-          : { TALOS_GPU_OMNI_SERVICE_ACCOUNT_KEY: secretOf(use.omni.serviceAccountKey) }),
+        ...Object.fromEntries(
+          use.needs.flatMap((name) => {
+            const secret = use.secrets[name];
+            return secret === undefined ? [] : [[`TALOS_GPU_${credentials[name].variable}`, secret]];
+          }),
+        ),
       },
       logging: command.local.Logging.Stderr,
       ...(use.forgets ? { addPreviousOutputInEnv: false } : {}),

@@ -1,19 +1,11 @@
+import { plannedMachines } from "../machine/planned-machine";
 import type { Plan } from "../types";
 import { effectOf, type MachineEffect } from "./effect";
 import { machineState, type MachineState } from "./state";
 
 /** The states of a plan's machines, by node name. */
-export function machineStates({ spec, machines }: Plan): Record<string, MachineState> {
-  return Object.fromEntries(
-    machines.map((recipe) => [
-      recipe.name,
-      machineState(recipe, {
-        ...spec,
-        ...spec.machines[recipe.name]!,
-        ...(spec.bootstrap ? { maintenance: true } : {}),
-      }),
-    ]),
-  );
+export function machineStates(plan: Plan): Record<string, MachineState> {
+  return Object.fromEntries(plannedMachines(plan).map((machine) => [machine.name, machineState(machine)]));
 }
 
 /**

@@ -2,6 +2,6 @@
 export { describeEffect, effectOf, effectOfLook, type MachineEffect, refusalOf, type Word } from "./effect";
 export { partsOf } from "./parts";
 export { changesSomething, longestRun, upgradePhases, type UpgradePhase } from "./upgrade-phases";
-export { machineState, upgradeTimeouts, type MachineState } from "./state";
+export { machineState, type MachineState } from "./state";
 export { effectsOf } from "./effects";
 export { needsBoot, wayOf, type Differences, type Way } from "./way";

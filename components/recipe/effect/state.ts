@@ -1,9 +1,7 @@
-import { contractOf } from "../machine/hostname";
+import type { PlannedMachine } from "../machine/planned-machine";
 import { readSchematic } from "../machine/schematic";
 import { formatDuration, durationValue } from "../rules/duration";
-import type { ClusterSpec, MachineSpec, TimeoutsSpec } from "../spec/index";
 import { parseTalosVersion } from "../facts/version";
-import type { MachineRecipe } from "../types";
 import { partHashes } from "./parts";
 import { longestAway } from "./upgrade-phases";
 import { isOfInstallation, needsBoot, wayOf } from "./way";
@@ -55,55 +53,34 @@ export interface Changeable {
   taints?: Record<string, string>;
 }
 
-/** What of a recipe the state follows from. */
-export type StateRecipe = Pick<
-  MachineRecipe,
-  "talosVersion" | "schematic" | "schematicId" | "patches" | "nodeLabels" | "driverVersion" | "driverBranch"
-> & {
-  extensions?: string[];
-  kernelModules: { name: string }[];
-  nodeTaints: { key: string; value?: string; effect: string }[];
-};
-
-/** What a stack says of a machine, and of all of its machines. */
-export type StateSpec = Pick<MachineSpec, "address" | "role" | "configuration" | "runningVersion"> &
-  Pick<ClusterSpec, "clusterName" | "clusterEndpoint" | "kubernetesVersion" | "upgrade" | "timeouts" | "lookAgain"> & {
-    maintenance?: boolean;
-  };
-
-/** The limits of a machine's upgrade, defaults (as `TimeoutsSpec` states them) filled in. */
-export function upgradeTimeouts({ pull, drain, reboot, verify }: TimeoutsSpec = {}) {
-  return { pull: pull ?? "10m", drain: drain ?? "5m", reboot: reboot ?? "30m", verify: verify ?? "5m" };
-}
-
 /** The state of a machine. Pure, and told alike by a preview, by a plan on paper and by the lab. */
-export function machineState(recipe: StateRecipe, spec: StateSpec): MachineState {
-  const omni = spec.configuration === "omni";
-  const gpu = recipe.kernelModules.length > 0;
-  const driver = recipe.driverBranch ?? recipe.driverVersion;
-  const bootsForAll = wayOf({ image: false, configuration: true, gpu: gpu && !appliesLive(spec) }) === "reboot";
+export function machineState(machine: PlannedMachine): MachineState {
+  const omni = machine.configuration === "omni";
+  const gpu = machine.kernelModules.length > 0;
+  const driver = machine.driverBranch ?? machine.driverVersion;
+  const bootsForAll = wayOf({ image: false, configuration: true, gpu: gpu && !appliesLive(machine) }) === "reboot";
   const boot: Record<string, string> = {};
   const live: Record<string, string> = {};
-  for (const [part, hash] of Object.entries(partHashes(recipe.patches))) {
-    const boots = (bootsForAll && !isOfInstallation(part)) || needsBoot(part, recipe.talosVersion);
+  for (const [part, hash] of Object.entries(partHashes(machine.patches))) {
+    const boots = (bootsForAll && !isOfInstallation(part)) || needsBoot(part, machine.talosVersion);
     (boots ? boot : live)[part] = hash;
   }
-  const { extensions = [], kernelArgs = [] } = readSchematic(recipe.schematic) ?? {};
-  const generated = spec.configuration === "owned" ? generatedOf(spec) : {};
-  const contract = spec.configuration === "owned" ? contractMinor(recipe, spec) : undefined;
+  const { extensions = [], kernelArgs = [] } = readSchematic(machine.schematic) ?? {};
+  const generated = machine.configuration === "owned" ? generatedOf(machine) : {};
+  const contract = machine.configuration === "owned" ? contractMinor(machine) : undefined;
   const perhaps = {
     ...(contract === undefined ? {} : { contract }),
-    ...(spec.lookAgain === undefined ? {} : { lookAgain: spec.lookAgain }),
+    ...(machine.lookAgain === undefined ? {} : { lookAgain: machine.lookAgain }),
   };
   return {
-    address: spec.address,
-    configuration: spec.configuration,
-    ...(spec.runningVersion === undefined ? {} : { runningVersion: spec.runningVersion }),
+    address: machine.address,
+    configuration: machine.configuration,
+    ...(machine.runningVersion === undefined ? {} : { runningVersion: machine.runningVersion }),
     ...(driver === undefined ? {} : { driver }),
     rebootsIfChanged: {
-      talosVersion: recipe.talosVersion,
+      talosVersion: machine.talosVersion,
       // Omni makes the schematic from the extensions.
-      ...(omni ? {} : { schematicId: recipe.schematicId }),
+      ...(omni ? {} : { schematicId: machine.schematicId }),
       extensions,
       ...(kernelArgs.length > 0 && !omni ? { kernelArgs } : {}),
       ...(bootsForAll ? generated : {}),
@@ -113,18 +90,18 @@ export function machineState(recipe: StateRecipe, spec: StateSpec): MachineState
     changesWithoutReboot: {
       ...(bootsForAll ? {} : generated),
       ...partsIn(live),
-      ...(Object.keys(recipe.nodeLabels).length > 0 ? { labels: recipe.nodeLabels } : {}),
-      ...(recipe.nodeTaints.length > 0
+      ...(Object.keys(machine.nodeLabels).length > 0 ? { labels: machine.nodeLabels } : {}),
+      ...(machine.nodeTaints.length > 0
         ? {
             taints: Object.fromEntries(
-              recipe.nodeTaints.map(({ key, value, effect }) => [key, `${value ?? ""}:${effect}`]),
+              machine.nodeTaints.map(({ key, value, effect }) => [key, `${value ?? ""}:${effect}`]),
             ),
           }
         : {}),
     },
-    drainedBeforeReboot: drainOf(spec),
-    awayForAtMost: awayOf(spec),
-    ...(spec.maintenance ? { installs: true as const } : {}),
+    drainedBeforeReboot: drainOf(machine),
+    awayForAtMost: awayOf(machine),
+    ...(machine.installs ? { installs: true as const } : {}),
   };
 }
 
@@ -133,12 +110,12 @@ export function machineState(recipe: StateRecipe, spec: StateSpec): MachineState
  * omni, machineconfig/status.go: mode auto), and that of a machine which was installed from maintenance mode
  * (`staged_if_needing_reboot`).
  */
-function appliesLive({ configuration, maintenance }: StateSpec): boolean {
-  return configuration === "omni" || maintenance === true;
+function appliesLive({ configuration, installs }: PlannedMachine): boolean {
+  return configuration === "omni" || installs;
 }
 
 /** What the generated part of an owned configuration is made of. */
-function generatedOf({ clusterName, clusterEndpoint, kubernetesVersion, role }: StateSpec): Changeable {
+function generatedOf({ clusterName, clusterEndpoint, kubernetesVersion, role }: PlannedMachine): Changeable {
   return {
     ...(clusterName === undefined ? {} : { clusterName }),
     ...(clusterEndpoint === undefined ? {} : { clusterEndpoint }),
@@ -148,24 +125,23 @@ function generatedOf({ clusterName, clusterEndpoint, kubernetesVersion, role }: 
 }
 
 /** Talos' generator goes by the minor (talos, pkg/machinery/config/contract.go). */
-function contractMinor(recipe: StateRecipe, { runningVersion }: StateSpec): string {
-  const contract = contractOf(recipe.talosVersion, runningVersion);
+function contractMinor({ contract }: PlannedMachine): string {
   const minor = parseTalosVersion(contract)?.minor;
   return minor === undefined ? contract : `v1.${minor}`;
 }
 
 const partsIn = (parts: Record<string, string>): Changeable => (Object.keys(parts).length > 0 ? { parts } : {});
 
-function drainOf({ configuration, upgrade, timeouts }: StateSpec): string {
+function drainOf({ configuration, drain, timeouts }: PlannedMachine): string {
   if (configuration === "omni") return "by Omni";
-  return upgrade?.drain === false ? "no" : `for at most ${upgradeTimeouts(timeouts).drain}`;
+  return drain ? `for at most ${timeouts.drain}` : "no";
 }
 
 /** The waits of the program while pods cannot run there (`upgrade`; with Omni's `waitForOmni`). */
-function awayOf({ configuration, upgrade, timeouts }: StateSpec): string {
-  const given = upgradeTimeouts(timeouts);
+function awayOf({ configuration, drain, timeouts }: PlannedMachine): string {
   const ms = (text: string): number => durationValue(text) ?? 0; // a check names what is no duration
-  const limits = { pull: ms(given.pull), drain: ms(given.drain), reboot: ms(given.reboot), verify: ms(given.verify) };
+  const { pull, reboot, verify } = timeouts;
+  const limits = { pull: ms(pull), drain: ms(timeouts.drain), reboot: ms(reboot), verify: ms(verify) };
   if (configuration === "omni") return formatDuration(2 * limits.reboot + limits.verify);
-  return formatDuration(longestAway(limits, upgrade?.drain !== false));
+  return formatDuration(longestAway(limits, drain));
 }

@@ -12,6 +12,7 @@ import {
   type Plan,
   refusalOf,
 } from "../../../components/recipe";
+import { plannedMachines } from "../../../components/recipe/machine/planned-machine";
 import { schematics } from "../../machine/program/fakes";
 import { setup } from "../../machine/program/setup";
 import { edited, edits, type Said } from "../../support/edits";
@@ -183,8 +184,7 @@ describe("lookAgain", () => {
 
 const stateOf = (stack: string, talosVersion: string): ReturnType<typeof machineState> => {
   const plan = planned({ ...(stackSpec(stack) as Said), talosVersion });
-  const [machine] = plan.machines;
-  return machineState(machine!, { ...plan.spec, ...plan.spec.machines[machine!.name]! });
+  return machineState(plannedMachines(plan)[0]!);
 };
 
 test("a machine of which the stack says nothing new, and which the program looks at, reboots on a condition", () => {

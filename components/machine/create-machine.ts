@@ -1,0 +1,105 @@
+import * as pulumi from "@pulumi/pulumi";
+import { type Access, withKubeconfig } from "../credentials/access";
+import type { PlannedMachine } from "../recipe/machine/planned-machine";
+import { bootstrapCluster, onceJoined, ownProvider } from "./bootstrap";
+import { configureMachine } from "./configuration";
+import { foretell, type Foretelling } from "./foretell";
+import { patchNode } from "./node";
+import { awaitOmni } from "./omni";
+import { registerSchematic } from "./schematic";
+import { type Upgraded, upgradeMachine } from "./upgrade";
+
+/** Type of the component of a machine. */
+export const machineType = "talos-gpu:index:GpuMachine";
+
+/** What a machine is made with. */
+export interface MachineInputs {
+  access: Access;
+  /** ID of the machine's schematic, where it is registered already. Default: it is registered here. */
+  schematicId?: pulumi.Input<string> | undefined;
+  /** Name of the cluster that is bootstrapped on this machine. Default: there is a cluster. */
+  bootstraps?: string | undefined;
+}
+
+/** A machine as its resources. */
+export interface MadeMachine {
+  /** Name of the node. Resolves once the machine is done and its node is as wanted. */
+  ready: pulumi.Output<string>;
+  /** Kubeconfig of the cluster: fetched where it is bootstrapped here, once the machine is a node of it; else as given, else empty. */
+  kubeconfig: pulumi.Output<string>;
+  upgraded: Upgraded;
+  /** Resources that are made last: once they are there, the machine is done. */
+  last: pulumi.Resource[];
+  /** Outputs of its component. */
+  outputs: Record<string, pulumi.Output<string>>;
+}
+
+/** Makes a machine that was planned and checked. */
+export function createMachine(
+  name: string,
+  machine: PlannedMachine,
+  inputs: MachineInputs,
+  opts: pulumi.ComponentResourceOptions,
+): MadeMachine {
+  const foretelling = foretell(name, machine, (): pulumi.Resource => component, opts);
+  const component = new MachineComponent(name, foretelling);
+  const made = machineResources(name, machine, inputs, component, foretelling);
+  component.is(made);
+  return made;
+}
+
+/** The component of a machine of a cluster. */
+class MachineComponent extends pulumi.ComponentResource {
+  constructor(name: string, { state, component }: Foretelling) {
+    super(machineType, name, state, component);
+  }
+
+  is({ outputs }: MadeMachine): void {
+    this.registerOutputs(outputs);
+  }
+}
+
+/** The resources below the component of a machine, in order. */
+export function machineResources(
+  name: string,
+  machine: PlannedMachine,
+  { access, schematicId, bootstraps }: MachineInputs,
+  parent: pulumi.Resource,
+  foretelling: Foretelling,
+): MadeMachine {
+  const child = { parent };
+  const configuration = configureMachine(`${name}-configuration`, machine, access, child);
+  const fetched =
+    bootstraps === undefined ? undefined : bootstrapCluster(bootstraps, machine, access, configuration, child);
+  const { secrets } = fetched === undefined ? access : withKubeconfig(access, fetched);
+  const program = foretelling.program(child);
+  const upgraded =
+    machine.configuration === "omni"
+      ? awaitOmni(`${name}-upgrade`, machine, secrets, configuration, program)
+      : upgradeMachine(
+          `${name}-upgrade`,
+          machine,
+          secrets,
+          { schematicId: schematicId ?? registerSchematic(`${name}-schematic`, machine, child), configuration },
+          program,
+        );
+  const joined = fetched && onceJoined(fetched, upgraded.by);
+  const provider = joined && ownProvider(name, joined, child);
+  const patched = patchNode(`${name}-node`, upgraded.by, machine, secrets, child, provider);
+  const kubeconfig = pulumi.secret(joined ?? secrets.kubeconfig ?? "");
+  const { driverVersion, talosVersion, schematicId: runs } = upgraded;
+  return {
+    ready: patched.ready,
+    kubeconfig,
+    upgraded,
+    last: patched.by.length > 0 ? patched.by : [upgraded.by],
+    outputs: {
+      driverVersion,
+      talosVersion,
+      schematicId: runs,
+      ready: patched.ready,
+      // Of a cluster that is there the state need not have it again for each machine.
+      ...(fetched === undefined ? {} : { kubeconfig }),
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { ClusterSpec, MachineSpec, TimeoutsSpec } from "../spec/index";
+import type { MachineRecipe, Plan } from "../types";
+import { contractOf } from "./hostname";
+
+/** Limits of an upgrade's waits, Go durations. */
+export type UpgradeTimeouts = Required<Pick<TimeoutsSpec, "pull" | "drain" | "reboot" | "verify">>;
+
+/** One machine of a plan: what follows for it, and what the stack says of it and of its cluster. Each step of a machine gets it whole. */
+export interface PlannedMachine
+  extends
+    MachineRecipe,
+    Pick<MachineSpec, "runningVersion" | "drop">,
+    Pick<ClusterSpec, "clusterName" | "clusterEndpoint" | "kubernetesVersion" | "lookAgain"> {
+  /** Release whose features its generated configuration uses. */
+  contract: string;
+  /** Whether its node is drained before it reboots. */
+  drain: boolean;
+  timeouts: UpgradeTimeouts;
+  /** Whether it starts in maintenance mode, and its first configuration installs Talos. */
+  installs: boolean;
+  /** Talos API addresses of the cluster's other control planes: a control plane is not touched unless they are up. */
+  otherControlPlanes: string[];
+}
+
+/** The limits of a machine's upgrade, defaults (as `TimeoutsSpec` states them) filled in. */
+export function upgradeTimeouts({ pull, drain, reboot, verify }: TimeoutsSpec = {}): UpgradeTimeouts {
+  return { pull: pull ?? "10m", drain: drain ?? "5m", reboot: reboot ?? "30m", verify: verify ?? "5m" };
+}
+
+/** The machines of a plan, in its order. */
+export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
+  const { clusterName, clusterEndpoint, kubernetesVersion, lookAgain } = spec;
+  const ofCluster = {
+    ...defined({ clusterName, clusterEndpoint, kubernetesVersion, lookAgain }),
+    drain: spec.upgrade?.drain !== false,
+    timeouts: upgradeTimeouts(spec.timeouts),
+    installs: spec.bootstrap === true,
+  };
+  const controlPlanes = machines.filter(({ role }) => role === "controlplane");
+  return machines.map((machine) => {
+    const { runningVersion, drop } = spec.machines[machine.name]!;
+    return {
+      ...machine,
+      ...ofCluster,
+      ...defined({ runningVersion, drop }),
+      contract: contractOf(machine.talosVersion, runningVersion),
+      otherControlPlanes: controlPlanes.filter(({ name }) => name !== machine.name).map(({ address }) => address),
+    };
+  });
+}
+
+type Defined<T> = { [key in keyof T]?: Exclude<T[key], undefined> };
+
+function defined<T extends object>(values: T): Defined<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
