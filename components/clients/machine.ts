@@ -48,9 +48,9 @@ export interface Machine {
 
 /** When a call is ended before its limit; it then fails as one that got no answer. */
 export interface Ending {
-  /** Milliseconds after which it is looked at. */
-  after: number;
-  /** Whether it ends then. */
+  /** Milliseconds between two looks at it. */
+  every: number;
+  /** Whether it ends now. */
   ends: () => Promise<boolean>;
 }
 

@@ -37,10 +37,16 @@ export function waitingImageOf(lines: readonly string[]): string | undefined {
   return waiting;
 }
 
-/** Why an image could not be pulled, in the words of the last line that tells of it; undefined where none does. */
+/**
+ * Why an image could not be pulled, in the words of the last line that tells of it; undefined where none does. That a pull was canceled is
+ * no reason: its caller was ended, which is what a registry comes to that takes the connection and never answers (seen on Talos v1.13.0).
+ */
 export function pullErrorOf(lines: readonly string[], image: string): string | undefined {
   const name = image.replace(/[:@][^/]*$/, "");
   return lines.findLast(
-    (line) => line.includes(name) && /\b(error|failed|refused|timeout|unexpected status)\b/i.test(line),
+    (line) =>
+      line.includes(name) &&
+      !line.includes("context canceled") &&
+      /\b(error|failed|refused|timeout|unexpected status)\b/i.test(line),
   );
 }

@@ -74,17 +74,26 @@ export class Talosctl {
         child.stderr!.destroy();
       };
       const timer = setTimeout(cut, limit);
+      let looks = 0;
       let ended = false;
-      const check = async (): Promise<void> => {
-        ended = this.children.has(child) && (await ending!.ends());
-        if (ended) cut();
+      let next: NodeJS.Timeout | undefined;
+      const lookLater = ({ every, ends }: Ending): void => {
+        next = setTimeout(() => {
+          looks++;
+          void ends().then((now) => {
+            if (!this.children.has(child)) return;
+            ended = now;
+            if (ended) cut();
+            else lookLater({ every, ends });
+          });
+        }, every);
       };
-      const checks = ending && setTimeout(() => void check(), ending.after);
+      if (ending !== undefined) lookLater(ending);
       child.stdout!.on("data", (chunk: Buffer) => output.push(chunk));
       child.stderr!.on("data", (chunk: Buffer) => errors.push(chunk));
       const end = (): void => {
         clearTimeout(timer);
-        clearTimeout(checks);
+        clearTimeout(next);
         this.children.delete(child);
       };
       child.on("error", (error: NodeJS.ErrnoException) => {
@@ -98,7 +107,7 @@ export class Talosctl {
           reject(
             new CallError(
               "unreachable",
-              `${name} ${args[0]} did not end within ${formatDuration(ended ? ending!.after : limit)}${quote(text)}`,
+              `${name} ${args[0]} did not end within ${formatDuration(ended ? looks * ending!.every : limit)}${quote(text)}`,
             ),
           );
         else if (code === 0) resolve(Buffer.concat(output).toString());

@@ -2,7 +2,7 @@ import { formatDuration } from "../../../recipe/rules/duration";
 import type { BootGuard } from "../seen/boot-guard";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
 import { CallError, Failure, isTransient, lastLine } from "../../../clients/failure";
-import type { Cluster, Machine } from "../../../clients/machine";
+import type { Cluster, Ending, Machine } from "../../../clients/machine";
 import type { AskedNode } from "../../../clients/kubernetes/asked-cluster";
 import type { Report } from "../progress";
 import { pullErrorOf } from "../../../clients/talos/console";
@@ -31,9 +31,13 @@ export interface Workbench {
 /** Calls that a pull has time for: one that hangs, on a connection that died in silence, must leave time for another. */
 const PULLS = 2;
 
+/** Milliseconds between two looks at what the console says of a pull. */
+const LOOKS = 30_000;
+
 /**
  * Pulls before anything is disturbed: a registry that is down must not be found out on a drained node. Talos itself tries again for 20
- * minutes and says why in its console alone (talos v1.13.0, internal/pkg/containers/image/image.go); such a call is not begun again.
+ * minutes and says why in its console alone (talos v1.13.0, internal/pkg/containers/image/image.go): that is told as soon as it is there, and
+ * such a call is not begun again.
  */
 export async function pull(task: UpgradeTask, bench: Workbench, limit: number): Promise<void> {
   const { machine, clock, report } = bench;
@@ -44,11 +48,16 @@ export async function pull(task: UpgradeTask, bench: Workbench, limit: number): 
       (lines) => pullErrorOf(lines, installerImage),
       () => undefined,
     );
-  const ends = async (): Promise<boolean> => {
-    const why = await reason();
-    if (why !== undefined) report(`pull: Talos tries again, since it could not pull the installer: ${why}`);
-    return why === undefined;
-  };
+  let told = false;
+  const endingOf = (begun: number): Ending => ({
+    every: Math.min(LOOKS, limit / PULLS),
+    ends: async () => {
+      const why = await reason();
+      if (why !== undefined && !told) report(`pull: Talos tries again, since it could not pull the installer: ${why}`);
+      told ||= why !== undefined;
+      return why === undefined && clock.now() - begun >= limit / PULLS;
+    },
+  });
   try {
     await waitFor(clock, {
       what: `installer ${installerImage}`,
@@ -56,11 +65,12 @@ export async function pull(task: UpgradeTask, bench: Workbench, limit: number): 
       poll: task.pollSeconds * 1_000,
       look: async () => {
         try {
-          await machine.pull(installerImage, Math.max(end - clock.now(), 1_000), { after: limit / PULLS, ends });
+          await machine.pull(installerImage, Math.max(end - clock.now(), 1_000), endingOf(clock.now()));
           return { done: true };
         } catch (error) {
           if (!isTransient(error)) throw error;
-          return { not: (await reason()) ?? lastLine(error) };
+          const silence = "and Talos tells of no error: the registry does not answer it, or sends slowly";
+          return { not: (await reason()) ?? `${lastLine(error)}, ${silence}` };
         }
       },
     });

@@ -132,9 +132,9 @@ export class FakeMachine implements Machine {
   }
   async pull(image: string, limit: number, ending?: Ending): Promise<void> {
     if (this.hangingPulls-- > 0) {
-      const half = Math.min(ending?.after ?? limit, limit);
-      await this.clock.sleep(half); // as talosctl is ended at its limit
-      if (!(await ending?.ends())) await this.clock.sleep(limit - half);
+      const end = this.clock.now() + limit; // talosctl is ended then
+      do await this.clock.sleep(Math.min(ending?.every ?? limit, end - this.clock.now()));
+      while (this.clock.now() < end && !(await ending?.ends()));
       throw new CallError("unreachable", `talosctl image did not end within ${limit} ms`);
     }
     return this.act(`pull ${image}`, () => {});
