@@ -11,32 +11,26 @@ import { withLock } from "../tools/lock";
 import type { OnToolEvent } from "../tools/events";
 import { isThere, provideDebian } from "./debian";
 import { makeExtension, makeSchematic } from "./nvidia";
-import { layOutInstaller, layOutKubernetes, layOutRoot, type Parts } from "./root";
+import { layOutInstaller, layOutKubelet, layOutRoot, type Parts } from "./root";
 import { startRegistry, type Registry } from "./registry";
 
-export { startMachine, whyNoMachine, type RealMachine } from "./machine";
+export { startMachine, trustdAddress, whyNoMachine, type RealMachine } from "./machine";
 export { startRegistry, type Registry } from "./registry";
 
 /** Talos releases that can be built here: those whose module is pinned beside this file. */
 export const releases: readonly string[] = ["v1.13.0"];
 
-/** Names of Kubernetes' images in a lab's registry, and what each is of. Talos' pinned pause is hack/cri-plugin.part's. */
-export const kubernetesImages: Readonly<Record<string, string>> = {
-  "siderolabs/kubelet:v1.36.3": "kubelet",
-  "etcd:v3.6.9": "controlplane",
-  "kube-apiserver:v1.36.3": "controlplane",
-  "kube-controller-manager:v1.36.3": "controlplane",
-  "kube-scheduler:v1.36.3": "controlplane",
-  "pause:3.10.1": "pause",
-  "pause:3.10": "pause",
-};
+/** Release of the kubelet that a lab's registry has. */
+export const kubeletRelease = "v1.36.3";
 
 /** Images of a Talos release that this computer has built. */
 export interface TalosImages {
   release: string;
   /** A disk on which that release is installed, without extensions: it boots by UEFI, into maintenance mode. */
   disk: string;
-  /** Starts a registry on loopback, with Kubernetes' images under the names that {@link kubernetesImages} says. */
+  /** Program that signs a worker's certificate (`startMachine`). */
+  trustd: string;
+  /** Starts a registry on loopback that has the kubelet's image. */
   registry(blobs: string, signal?: AbortSignal): Promise<Registry>;
   /** Pushes the installer of a schematic (YAML) as `metal-installer/<id>:<release>`, made where there is none yet. Gives its ID. */
   installer(registry: Registry, schematic: string): Promise<string>;
@@ -91,10 +85,10 @@ export async function provideTalos(
     await fs.copyFile(path.join(tools.talos, "installer"), path.join(folder, "bin/imager"));
     await layOutRoot(parts);
     await layOutInstaller(parts);
-    const layers = (await layOutKubernetes(parts)).map((name) => `kubernetes/${name}`);
-    for (const each of ["installer", ...layers])
+    await layOutKubelet(parts);
+    for (const each of ["installer", "kubelet"])
       await debian.inside(folder, `tar -C /work/${each} --owner=0 --group=0 -cf /work/${each}.tar .`.split(" "));
-    for (const rest of ["root", "initramfs", "installer", ...layers])
+    for (const rest of ["root", "initramfs", "installer", "kubelet"])
       await fs.rm(path.join(folder, rest), { recursive: true });
     const image = { diskSize: 4 * 1024 ** 3, diskFormat: "raw", bootloader: "sd-boot" };
     await withBase(parts, (ref) =>
@@ -115,14 +109,11 @@ export async function provideTalos(
   return {
     release,
     disk,
+    trustd: path.join(tools["talos-programs"], "trustd"),
     registry: async (blobs, given) => {
       const registry = await startRegistry(tools["talos-programs"], blobs, given);
-      for (const [name, layer] of Object.entries(kubernetesImages))
-        await registry.push({
-          ref: name,
-          layers: [path.join(folder, `kubernetes/${layer}.tar`)],
-          entrypoint: [`/${layer}`],
-        });
+      const layers = [path.join(folder, "kubelet.tar")];
+      await registry.push({ ref: `siderolabs/kubelet:${kubeletRelease}`, layers, entrypoint: ["/kubelet"] });
       return registry;
     },
     installer: async (registry, text) => {

@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import * as net from "node:net";
 import * as os from "node:os";
 import * as path from "node:path";
+import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 
 /** A virtual machine that runs real Talos. */
@@ -18,6 +19,10 @@ export interface RealMachine {
   /** Ends it as a power cut does. */
   cutPower(): Promise<void>;
   powerOn(): Promise<void>;
+  /** Keeps what it is now, memory and disk, under a name. It stands still meanwhile, and runs on. */
+  save(name: string): Promise<void>;
+  /** Makes it what it was when it was saved: it runs on from there, and its clock stands behind by as much. */
+  restore(name: string): Promise<void>;
 }
 
 /** Programs that make and run such machines, with what has them. */
@@ -46,6 +51,9 @@ export function whyNoMachine(): string[] {
   ];
 }
 
+/** Where a machine finds what signs a worker's certificate: the address of its cluster's control plane. */
+export const trustdAddress = "10.0.2.100";
+
 /** Milliseconds in which a kernel must have come to its end, where KVM works: with some hosts it never does. */
 const KVM_LIMIT = 15_000;
 
@@ -68,33 +76,38 @@ async function tryKvm(kernel: string): Promise<boolean> {
  * Makes a machine and turns it on. It belongs to the lab whose folder `dir` is in: its janitor ends what we leave.
  *
  * Its network is QEMU's own: it reaches this computer at 10.0.2.2, and this computer its two APIs by ports of 127.0.0.1.
+ *
+ * @param options.authority folder with `ca.crt` and `ca.key` of the machines' API. A worker then gets its certificate at {@link trustdAddress}.
  */
 export async function startMachine(
-  images: { disk: string },
+  images: { disk: string; trustd: string },
   dir: string,
-  options: { memory?: number; signal?: AbortSignal } = {},
+  options: { memory?: number; authority?: string; signal?: AbortSignal } = {},
 ): Promise<RealMachine> {
   fs.mkdirSync(dir, { recursive: true });
-  const [disk, variables, log] = ["disk.qcow2", "variables.fd", "console.log"].map((file) => path.join(dir, file)) as [
-    string,
-    string,
-    string,
-  ];
+  const files = ["disk.qcow2", "variables.qcow2", "console.log"].map((file) => path.join(dir, file));
+  const [disk, variables, log] = files as [string, string, string];
   await promisify(execFile)("qemu-img", ["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", images.disk, disk, "20G"]);
-  fs.copyFileSync(firmware[1], variables);
+  // The format that can be saved.
+  await promisify(execFile)("qemu-img", ["convert", "-f", "raw", "-O", "qcow2", firmware[1], variables]);
   const [talos, kubernetes] = [await freePort(), await freePort()];
   const accelerated = await hasKvm(path.join(path.dirname(images.disk), "vmlinuz"));
   const forward = [`${talos}-:50000`, `${kubernetes}-:6443`].map((each) => `hostfwd=tcp:127.0.0.1:${each}`);
+  if (options.authority !== undefined)
+    forward.push(
+      `guestfwd=tcp:${trustdAddress}:50001-cmd:${images.trustd} ${trustdAddress} ${path.resolve(options.authority)}`,
+    );
   const drive = (kind: string, file: string): string[] => ["-drive", `${kind},file=${file}`];
   const args = [
     ...(accelerated ? ["-accel", "kvm", "-cpu", "host"] : ["-accel", "tcg,thread=multi", "-cpu", "max"]),
     ..."-machine q35,smm=off -display none -no-user-config -nodefaults".split(" "),
-    ...["-smp", String(Math.min(4, os.availableParallelism())), "-m", String(options.memory ?? 3072)],
+    ...["-smp", String(Math.min(4, os.availableParallelism())), "-m", String(options.memory ?? 2048)],
     ...drive("if=pflash,format=raw,unit=0,readonly=on", firmware[0]),
-    ...drive("if=pflash,format=raw,unit=1", variables),
+    ...drive("if=pflash,format=qcow2,unit=1", variables),
     ...drive("if=virtio,format=qcow2,cache=unsafe", disk),
     ...["-netdev", `user,id=net,${forward.join(",")}`, "-device", "virtio-net-pci,netdev=net"],
     ...["-device", "virtio-rng-pci", "-chardev", `file,id=console,path=${log},append=on`, "-serial", "chardev:console"],
+    ...["-qmp", "stdio"],
   ];
   let running: ChildProcess | undefined;
   const cutPower = async (): Promise<void> => {
@@ -105,9 +118,11 @@ export async function startMachine(
     child.kill("SIGKILL");
     await gone;
   };
-  const powerOn = async (): Promise<void> => {
+  const powerOn = async (...more: string[]): Promise<void> => {
     const said: Buffer[] = [];
-    const child = spawn("qemu-system-x86_64", args, { stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn("qemu-system-x86_64", [...args, ...more], { stdio: ["pipe", "pipe", "pipe"] });
+    child.stdin.on("error", () => undefined);
+    child.stdin.write(`${JSON.stringify({ execute: "qmp_capabilities" })}\n`);
     child.stderr.on("data", (chunk: Buffer) => said.push(chunk));
     running = child;
     const words = (): string => Buffer.concat(said).toString("utf8").trim();
@@ -126,8 +141,27 @@ export async function startMachine(
     address: "10.0.2.15",
     console: () => fs.readFileSync(log, "utf8"),
     cutPower,
-    powerOn,
+    powerOn: () => powerOn(),
+    save: async (name) => {
+      const problem = await told(running!, `savevm ${name}`);
+      if (problem !== "") throw new Error(`QEMU could not save the machine: ${problem}`);
+    },
+    restore: async (name) => {
+      await cutPower();
+      await powerOn("-loadvm", name);
+    },
   };
+}
+
+/** What QEMU's monitor says to a command; it comes when the command is done. */
+async function told({ stdin, stdout }: ChildProcess, command: string): Promise<string> {
+  const asked = { execute: "human-monitor-command", arguments: { "command-line": command }, id: command };
+  stdin!.write(`${JSON.stringify(asked)}\n`);
+  for await (const line of createInterface({ input: stdout! })) {
+    const answer = JSON.parse(line) as { id?: string; return?: string; error?: { desc: string } };
+    if (answer.id === command) return answer.return?.trim() ?? answer.error?.desc ?? "";
+  }
+  return "it has ended";
 }
 
 /** Waits until QEMU has taken its port, which it does before the machine runs. */

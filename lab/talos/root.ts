@@ -211,27 +211,17 @@ async function initramfs({ debian, tools, kernel, work }: Parts): Promise<void> 
   await put(path.join(debian.root, `usr/lib/modules/${kernel}/vmlinuz`), path.join(work, "vmlinuz"), 0o644);
 }
 
-/**
- * Lays out what Kubernetes' images hold, each in `work/kubernetes/<name>`: a kubelet with what it calls, the lab's control plane
- * under the names of its programs, and pause.
- */
-export async function layOutKubernetes({ debian, tools, work }: Parts): Promise<string[]> {
-  const standIn = path.join(tools["talos-programs"], "service");
-  const of = (name: string): string => path.join(work, "kubernetes", name);
-  await skeleton(of("kubelet"), "dev proc sys run tmp etc var usr/bin usr/lib usr/local/bin", {
+/** Lays out what the kubelet's image holds in `work/kubelet`: it, and what it calls. */
+export async function layOutKubelet({ debian, tools, work }: Parts): Promise<void> {
+  const root = path.join(work, "kubelet");
+  await skeleton(root, "dev proc sys run tmp etc var usr/bin usr/lib usr/local/bin", {
     ...{ bin: "usr/bin", sbin: "usr/bin", lib: "usr/lib", lib64: "usr/lib", "usr/lib64": "lib", "var/run": "/run" },
   });
-  await copyPrograms(debian, work, of("kubelet"), "mount umount", []);
+  await copyPrograms(debian, work, root, "mount umount", []);
   for (const file of ["etc/passwd", "etc/group", "etc/nsswitch.conf"])
-    await fs.writeFile(path.join(of("kubelet"), file), texts[file]!);
-  await put(path.join(tools.kubelet, "kubelet"), path.join(of("kubelet"), "usr/local/bin/kubelet"));
-  await skeleton(of("controlplane"), "tmp etc usr/local/bin", {});
-  await put(tools.controlplane, path.join(of("controlplane"), "usr/local/bin/controlplane"));
-  for (const name of controlPlanePrograms) await put(standIn, path.join(of("controlplane"), "usr/local/bin", name));
-  await put(standIn, path.join(of("pause"), "pause"));
-  return ["kubelet", "controlplane", "pause"];
+    await fs.writeFile(path.join(root, file), texts[file]!);
+  await put(path.join(tools.kubelet, "kubelet"), path.join(root, "usr/local/bin/kubelet"));
 }
-const controlPlanePrograms = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
 
 async function skeleton(root: string, names: string, to: Record<string, string>): Promise<void> {
   for (const folder of names.split(" ")) await fs.mkdir(path.join(root, folder), { recursive: true });

@@ -126,7 +126,7 @@ export const nodeCatalogue: readonly ToolDefinition[] = [
 
 /**
  * The programs of a machine that runs real Talos: Talos' own init, machined, and installer, which is the imager by another name,
- * from its Go module, built as its Dockerfile does; what it calls; Kubernetes; and the lab's few beside them (`lab/talos`).
+ * from its Go module, built as its Dockerfile does; what it calls; the kubelet; and the lab's few beside them (`lab/talos`).
  */
 export function talosCatalogue(release: string): readonly ToolDefinition[] {
   const talos = "github.com/siderolabs/talos";
@@ -143,11 +143,10 @@ export function talosCatalogue(release: string): readonly ToolDefinition[] {
       name: "talos-programs",
       folder: path.join(lab, "talos/programs"),
       package: "./preinit",
-      more: ["./registry", "./service"],
+      more: ["./registry", "./service", "./trustd"],
       stamps: [],
     },
     ...nodeCatalogue.filter(({ name }) => ["containerd", "cni", "kubelet"].includes(name)),
-    ...catalogue.filter(({ name }) => name === "controlplane"),
   ];
 }
 

@@ -68,11 +68,8 @@ export async function provideNodePrograms(
   return Object.values(await provide(nodeCatalogue, options));
 }
 
-/** Paths of the programs of a machine that runs real Talos: folders, but for the control plane's. */
-export type TalosPrograms = Record<
-  "talos" | "talos-programs" | "containerd" | "cni" | "kubelet" | "controlplane",
-  string
->;
+/** Folders of the programs of a machine that runs real Talos. */
+export type TalosPrograms = Record<"talos" | "talos-programs" | "containerd" | "cni" | "kubelet", string>;
 
 /**
  * Provides the programs of a machine that runs real Talos of a release, as {@link provideTools} does the lab's.
@@ -89,7 +86,6 @@ export async function provideTalosPrograms(
     containerd: of("containerd"),
     cni: of("cni"),
     kubelet: of("kubelet"),
-    controlplane: of("controlplane"),
   };
 }
 

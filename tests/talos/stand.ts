@@ -2,16 +2,19 @@ import { execFile, spawn, type ChildProcess } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { promisify } from "node:util";
+import { parse, stringify } from "yaml";
 import { bundle } from "../../components/bundles";
 import { upgradeTask, type UpgradeTask } from "../../components/machine/program/task";
 import {
-  kubernetesImages,
+  kubeletRelease,
   provideTalos,
   startMachine,
+  trustdAddress,
   whyNoMachine,
   type RealMachine,
   type Registry,
 } from "../../lab/talos";
+import { parseResources } from "../../components/clients/talos/talosctl-output";
 import { openWorkspace } from "../../lab/session/workspace";
 import { provideTools } from "../../lab/tools";
 
@@ -35,32 +38,51 @@ export interface Ended {
   seconds: number;
 }
 
-/** One machine that is its own control plane, with installers in reach and the product's machine program at hand. */
+/** One worker without a cluster, with installers in reach and the product's machine program at hand. */
 export interface Stand {
   machine: RealMachine;
   registry: Registry;
-  /** The schematic without extensions, and the one with NVIDIA's. */
-  schematics: { plain: string; gpu: string };
+  /** The schematic without extensions, the one with NVIDIA's, and the one without the toolkit. */
+  schematics: Record<"plain" | "gpu" | "modules", string>;
   /** Runs talosctl on the machine. */
   talosctl(...args: string[]): Promise<string>;
+  /** Stages its configuration with a patch merged in, as an owner does; without one, a whole configuration. */
+  stage(change: object | string): Promise<void>;
   /** The configuration of the next boot: what `adopt` writes is staged. Talos lists it as of the first one applied in a boot. */
   configuration(): Promise<string>;
+  schematic(): Promise<string>;
   bootId(): Promise<string>;
   /** Waits until what Talos says of itself is so. */
   until(what: string, minutes: number, is: () => Promise<boolean>): Promise<void>;
   start(verb: string, task: object, env?: NodeJS.ProcessEnv): { child: ChildProcess; ended: Promise<Ended> };
   upgradeTo(schematicId: string, more?: Partial<UpgradeTask>): UpgradeTask;
+  /** The task of NVIDIA's image. */
+  gpuTask(more?: Partial<UpgradeTask>): UpgradeTask;
+  /** The task of `adopt` and `release`: what a stack brings for NVIDIA's modules, and more. */
+  adoption(...more: string[]): object;
+  /** What the console said since the machine was made, or was made what it was (`restore`). */
+  console(): string;
+  /** How often an installation ended well, by the console. */
+  installed(): number;
+  /** Whether an upgrade is not confirmed: META's key 0x06 (6) then names what to go back to. */
+  unconfirmed(): Promise<boolean>;
+  /** Makes the machine what it was when it was saved. */
+  restore(name: string): Promise<void>;
   close(): Promise<void>;
 }
 
 const run = promisify(execFile);
 
-const gpuSchematic = `customization:
-  systemExtensions:
-    officialExtensions:
-      - siderolabs/nvidia-container-toolkit-lts
-      - siderolabs/nvidia-open-gpu-kernel-modules-lts
-`;
+const patches = [
+  "machine:\n  kernel:\n    modules:\n      - name: nvidia\n        parameters:\n          - NVreg_PreserveVideoMemoryAllocations=1\n      - name: nvidia_uvm\n      - name: nvidia_drm\n      - name: nvidia_modeset\n",
+  "machine:\n  sysctls:\n    net.core.bpf_jit_harden: '1'\n",
+];
+
+const schematicOf = (...extensions: string[]): string =>
+  stringify({
+    customization: { systemExtensions: { officialExtensions: extensions.map((name) => `siderolabs/nvidia-${name}`) } },
+  });
+const gpuSchematic = schematicOf("container-toolkit-lts", "open-gpu-kernel-modules-lts");
 
 /** What an owner writes into a configuration so that it works from this registry alone, without the outer world. */
 const ownPatch = (port: number, image: string): object => ({
@@ -69,17 +91,12 @@ const ownPatch = (port: number, image: string): object => ({
     registries: { mirrors: { "*": { endpoints: [`http://10.0.2.2:${port}`] } } },
     time: { disabled: true },
     features: { hostDNS: { enabled: false, forwardKubeDNSToHost: false }, kubePrism: { enabled: false } },
+    kubelet: { skipNodeRegistration: true },
   },
-  cluster: {
-    allowSchedulingOnControlPlanes: true,
-    discovery: { enabled: false },
-    network: { cni: { name: "none" } },
-    ...{ proxy: { disabled: true }, coreDNS: { disabled: true } },
-    etcd: { image: `registry.k8s.io/${Object.keys(kubernetesImages).find((name) => name.startsWith("etcd:"))}` },
-  },
+  cluster: { discovery: { enabled: false } },
 });
 
-/** Brings a machine from its first power-on to a cluster of one node. */
+/** Brings a machine from its first power-on to a worker that runs and is ready. */
 export async function openStand(): Promise<Stand> {
   const workspace = openWorkspace();
   const dir = (...names: string[]): string => path.join(workspace.dir, ...names);
@@ -89,8 +106,14 @@ export async function openStand(): Promise<Stand> {
   const schematics = {
     plain: await images.installer(registry, "customization: {}\n"),
     gpu: await images.installer(registry, gpuSchematic),
+    modules: await images.installer(registry, schematicOf("open-gpu-kernel-modules-lts")),
   };
-  const machine = await startMachine(images, dir("machine"));
+  await run(program, ["gen", "secrets", "-o", dir("secrets.yaml")]);
+  const { certs } = parse(fs.readFileSync(dir("secrets.yaml"), "utf8")) as { certs: { os: Record<string, string> } };
+  fs.mkdirSync(dir("authority"));
+  for (const kind of ["crt", "key"])
+    fs.writeFileSync(dir(`authority/ca.${kind}`), Buffer.from(certs.os[kind]!, "base64"), { mode: 0o600 });
+  const machine = await startMachine(images, dir("machine"), { authority: dir("authority") });
   const installerOf = (id: string): string => `factory.talos.dev/metal-installer/${id}:${RELEASE}`;
   const own = [
     ownPatch(registry.port, installerOf(schematics.plain)),
@@ -98,15 +121,17 @@ export async function openStand(): Promise<Stand> {
     { apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: NODE },
   ];
   fs.writeFileSync(dir("patch.yaml"), own.map((document) => JSON.stringify(document)).join("\n---\n"));
-  const generated = "--additional-sans 127.0.0.1 --kubernetes-version 1.36.3 --config-patch".split(" ");
-  const target = [`@${dir("patch.yaml")}`, "-o", dir("config")];
-  await run(program, ["gen", "config", "lab", `https://${machine.address}:6443`, ...generated, ...target]);
+  const generate = `gen config lab https://${trustdAddress}:6443 --additional-sans 127.0.0.1 --kubernetes-version ${kubeletRelease}`;
+  const from = ["--with-secrets", dir("secrets.yaml"), "--config-patch", `@${dir("patch.yaml")}`];
+  await run(program, [...generate.split(" "), ...from, "--output-types", "worker,talosconfig", "-o", dir("config")]);
   bundle(dir("program"), ["program", "kubernetes-client"]);
   const config = ["--talosconfig", dir("config/talosconfig"), "-e", machine.endpoint, "-n", machine.address];
   const call = async (args: string[]): Promise<string> =>
     (await run(program, args, { timeout: 30_000, maxBuffer: 1 << 24 })).stdout;
   const talosctl = (...args: string[]): Promise<string> => call([...args, ...config]);
 
+  let begin = 0;
+  const console = (): string => machine.console().slice(begin);
   const until: Stand["until"] = async (what, minutes, is) => {
     const end = Date.now() + minutes * 60_000;
     let last: unknown = "it was not so";
@@ -114,43 +139,69 @@ export async function openStand(): Promise<Stand> {
       if (await is().catch((error: unknown) => ((last = error), false))) return;
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
-    throw new Error(`${what}: not within ${minutes} min; last: ${String(last)}\n${machine.console().slice(-3000)}`);
+    throw new Error(`${what}: not within ${minutes} min; last: ${String(last)}\n${console().slice(-3000)}`);
   };
   const done = async (work: Promise<unknown>): Promise<true> => (await work, true as const);
-  const apply = ["apply-config", "--insecure", "-n", machine.endpoint, "-f", dir("config/controlplane.yaml")];
+  const apply = ["apply-config", "--insecure", "-n", machine.endpoint, "-f", dir("config/worker.yaml")];
   await until("maintenance mode takes a configuration", 10, () => done(call(apply)));
-  await until("etcd is bootstrapped", 10, () => done(talosctl("bootstrap")));
+
+  const runs = async (): Promise<boolean> =>
+    /stage: running[^]*ready: true/.test(await talosctl("get", "machinestatus", "-o", "yaml"));
+  await until("the machine runs and is ready", 15, runs);
+
+  const configuration = async (): Promise<string> => {
+    const resources = parseResources(await talosctl("get", "machineconfig", "-o", "json"));
+    const of = (id: string): string | undefined => resources.find(({ metadata }) => metadata.id === id)?.spec as string;
+    return of("persistent") ?? of("v1alpha1")!;
+  };
+  const upgradeTo: Stand["upgradeTo"] = (schematicId, more = {}) =>
+    upgradeTask.parse({
+      ...{ machine: NODE, address: machine.address, role: "worker", talosVersion: RELEASE, schematicId },
+      installerImage: installerOf(schematicId),
+      image: {
+        extensions: schematicId === schematics.gpu ? gpuSchematic.match(/siderolabs\/\S+/g) : [],
+        // What every image of the lab has (lab/talos/index.ts) and Talos' own has not: a stack would list them.
+        kernelArgs: ["talos.dashboard.disabled=1", "oops=panic"],
+      },
+      configurationHash: "1",
+      modules: schematicId === schematics.gpu ? ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"] : [],
+      extensionServices: [],
+      drain: false,
+      otherControlPlanes: [],
+      timeouts: { pull: "10m", drain: "2m", reboot: "20m", verify: "5m" },
+      ...more,
+    });
 
   return {
-    ...{ machine, registry, schematics, talosctl, until },
-    configuration: async () => {
-      const all = await talosctl("get", "machineconfig", "-o", "json");
-      const resources = JSON.parse(`[${all.replace(/}\n{/g, "},\n{")}]`) as {
-        metadata: { id: string };
-        spec: string;
-      }[];
-      const of = (id: string): string | undefined => resources.find(({ metadata }) => metadata.id === id)?.spec;
-      return of("persistent") ?? of("v1alpha1")!;
+    ...{ machine, registry, schematics, talosctl, until, upgradeTo, console, configuration },
+    stage: async (change) => {
+      const file = dir("owners.yaml");
+      fs.writeFileSync(file, typeof change === "string" ? change : await configuration());
+      if (typeof change !== "string")
+        await call(["machineconfig", "patch", file, "--patch", JSON.stringify(change), "-o", file]);
+      await talosctl("apply-config", "--mode", "staged", "-f", file);
+    },
+    schematic: async () =>
+      parseResources(await talosctl("get", "extensions", "-o", "json")).find(
+        ({ spec }) => spec.metadata.name === "schematic",
+      )?.spec.metadata.version as string,
+    gpuTask: (more = {}) =>
+      upgradeTo(schematics.gpu, {
+        extensionServices: [
+          { name: "ext-nvidia-persistenced", state: "Running" },
+          { name: "ext-nvidia-cdi-gen", state: "Finished" },
+        ],
+        ...more,
+      }),
+    adoption: (...more) => ({ machine: NODE, address: machine.address, patches: [...patches, ...more] }),
+    installed: () => console().split("upgrade completed successfully").length - 1,
+    unconfirmed: async () => / 0x06 /.test(await talosctl("get", "metakeys")),
+    restore: async (name) => {
+      begin = machine.console().length;
+      await machine.restore(name);
     },
     bootId: async () => (await talosctl("read", "/proc/sys/kernel/random/boot_id")).trim(),
     start: (verb, task, env = {}) => start(dir("program/program.js"), verb, task, env),
-    upgradeTo: (schematicId, more = {}) =>
-      upgradeTask.parse({
-        ...{ machine: NODE, address: machine.address, role: "controlplane", talosVersion: RELEASE, schematicId },
-        installerImage: installerOf(schematicId),
-        image: {
-          extensions: schematicId === schematics.gpu ? gpuSchematic.match(/siderolabs\/\S+/g) : [],
-          // What every image of the lab has (lab/talos/index.ts) and Talos' own has not: a stack would list them.
-          kernelArgs: ["talos.dashboard.disabled=1", "oops=panic"],
-        },
-        configurationHash: "1",
-        modules: schematicId === schematics.gpu ? ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"] : [],
-        extensionServices: [],
-        drain: false,
-        otherControlPlanes: [],
-        timeouts: { pull: "10m", drain: "2m", reboot: "20m", verify: "5m" },
-        ...more,
-      }),
     close: async () => {
       await machine.cutPower();
       await registry.stop();
@@ -162,7 +213,7 @@ export async function openStand(): Promise<Stand> {
     const began = performance.now();
     const child = spawn(process.execPath, [file, verb], {
       env: {
-        ...{ PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, TALOS_GPU_LAB: workspace.dir },
+        ...{ PATH: process.env.PATH, HOME: workspace.dir, TMPDIR: process.env.TMPDIR, TALOS_GPU_LAB: workspace.dir },
         ...{ TALOS_GPU_TALOSCTL: program, TALOS_GPU_ENDPOINT: machine.endpoint },
         TALOS_GPU_TALOSCONFIG: fs.readFileSync(dir("config/talosconfig"), "utf8"),
         ...env,
@@ -175,7 +226,9 @@ export async function openStand(): Promise<Stand> {
     const ended = new Promise<Ended>((resolve) =>
       child.on("close", (code) => {
         const answer = (stdout === "" ? {} : JSON.parse(stdout)) as Record<string, unknown>;
-        console.info(`${verb}: exit ${code} after ${Math.round((performance.now() - began) / 1000)} s\n${said}`);
+        process.stderr.write(
+          `${verb}: exit ${code} after ${Math.round((performance.now() - began) / 1000)} s\n${said}\n`,
+        );
         resolve({ code, answer, said, seconds: (performance.now() - began) / 1000 });
       }),
     );
