@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import { CLIENT_AHEAD } from "../../components/clients/talos/client-fits";
+import { clientAhead } from "../../components/recipe/facts/data/since";
 
 /**
  * Which talosctl fits stacks of these Talos releases, as a semver range: as new as the newest, since it also makes the
@@ -7,5 +7,5 @@ import { CLIENT_AHEAD } from "../../components/clients/talos/client-fits";
  */
 export function talosctlRange(releases: readonly string[]): string {
   const minors = releases.map((release) => semver.minor(release));
-  return `>=1.${Math.max(...minors)}.0 <1.${Math.min(...minors) + CLIENT_AHEAD + 1}.0-0`;
+  return `>=1.${Math.max(...minors)}.0 <1.${Math.min(...minors) + clientAhead + 1}.0-0`;
 }

@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import { documentsFrom } from "../machine/hostname";
+import { documentsFrom } from "../facts/data/since";
 import type { Fault } from "../rules";
 
 /**

@@ -1,3 +1,4 @@
+import { everythingLiveFrom, takenLive } from "../facts/data/since";
 import { parseTalosVersion } from "../facts/version";
 
 /**
@@ -28,44 +29,6 @@ export function wayOf({ image, configuration, gpu }: Differences): Way {
 /** Whether a part of the configuration is read when Talos is installed or upgraded alone, so that no boot brings anything of it. */
 export const isOfInstallation = (part: string): boolean =>
   part === "machine.install" || part.startsWith("machine.install.");
-
-/**
- * What a running Talos ≤ 1.13 takes of the configuration; anything else under `machine` waits for a boot. Of the other
- * documents it takes every one. Source: talos, release-1.8 to release-1.13, internal/app/machined/pkg/runtime/v1alpha1/
- * v1alpha1_runtime.go, CanApplyImmediate: the same fields in all of them, but for two that came with 1.9.
- */
-const takenLive: { part: string; since?: number }[] = [
-  ...[
-    "cluster",
-    "debug",
-    "machine.acceptedCAs",
-    "machine.ca",
-    "machine.certSANs",
-    "machine.controlPlane",
-    "machine.features.hostDNS",
-    "machine.features.kubePrism",
-    "machine.features.kubernetesTalosAPIAccess",
-    "machine.install",
-    "machine.kernel",
-    "machine.kubelet",
-    "machine.logging",
-    "machine.network",
-    "machine.nodeAnnotations",
-    "machine.nodeLabels",
-    "machine.nodeTaints",
-    "machine.pods",
-    "machine.registries",
-    "machine.seccompProfiles",
-    "machine.sysctls",
-    "machine.sysfs",
-    "machine.time",
-  ].map((part) => ({ part })),
-  { part: "machine.features.imageCache", since: 9 },
-  { part: "machine.features.nodeAddressSortAlgorithm", since: 9 },
-];
-
-/** First minor that takes every change as it runs: it has no CanApplyImmediate any more (talos, release-1.14, the same file). */
-const everythingLiveFrom = 14;
 
 /** Whether a running Talos refuses a change of a part of its configuration, such as `machine.files`, and wants a boot for it. */
 export function needsBoot(part: string, talosVersion: string): boolean {

@@ -1,10 +1,8 @@
 import * as semver from "semver";
 import { stringify } from "yaml";
+import { documentsFrom } from "../facts/data/since";
 import { rememberDocument } from "../merge/wanted";
 import type { UserPatch } from "./user-patches";
-
-/** From this contract on a generated configuration has a HostnameConfig document, `auto: stable`. */
-export const documentsFrom = "v1.12.0";
 
 /**
  * Names a machine whose whole configuration is ours by its key in the stack, since everything that follows looks for the node

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import { imageArgs } from "../facts/data/since";
 import { soundsLikeNvidia } from "../facts/extension";
 import type { DropSpec, OverlaySpec } from "../spec/index";
 import type { Finding } from "../types";
+import { splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
 
 /** What a machine runs, as far as another image would take it away. What could not be seen is undefined, and not missed. */
@@ -45,16 +47,9 @@ const renamed: Record<string, string> = {
   "siderolabs/xe-guest-utilities": "siderolabs/xen-guest-agent",
 };
 
-/**
- * Arguments that images of Talos have by themselves, by their keys, and those that a boot loader adds (talos, pkg/machinery/kernel/kernel.go,
- * pkg/machinery/platforms; `lockdown` and the sysctl with Secure Boot).
- */
-const talosArgs =
-  /^(talos\.platform|console|init_on_alloc|slab_nomerge|pti|consoleblank|nvme_core\.io_timeout|random\.trust_cpu|printk\.devkmsg|ima_template|ima_appraise|ima_hash|selinux|module\.sig_enforce|proc_mem\.force_override|lockdown|sysctl\.kernel\.kexec_load_disabled|page_poison|slub_debug|BOOT_IMAGE|initrd)(=|$)/;
-
 /** Cloud platforms have the old names of network interfaces (talos, pkg/machinery/platforms). */
 const isOfTalos = (arg: string, platform = "metal"): boolean =>
-  talosArgs.test(arg) || (arg === "net.ifnames=0" && !["metal", "nocloud"].includes(platform));
+  imageArgs.test(arg) || (arg === "net.ifnames=0" && !["metal", "nocloud"].includes(platform));
 
 /** An extension's official name. */
 export function officialName(name: string): string {
@@ -77,9 +72,9 @@ export function runningKernelArgs({ schematic, commandLine, configuredArgs, plat
   const read = schematic === undefined ? undefined : readSchematic(schematic);
   const args =
     read === undefined
-      ? words(commandLine ?? "").filter((arg) => !isOfTalos(arg, platform))
-      : read.kernelArgs.flatMap(words);
-  const configured = new Set(configuredArgs.flatMap(words));
+      ? splitKernelArgs(commandLine ?? "").filter((arg) => !isOfTalos(arg, platform))
+      : read.kernelArgs.flatMap(splitKernelArgs);
+  const configured = new Set(configuredArgs.flatMap(splitKernelArgs));
   return [...new Set(args)].filter((arg) => !configured.has(arg));
 }
 
@@ -122,7 +117,7 @@ function lostBeside(
   const findings: Omit<Finding, "check">[] = [];
   const say = (name: string, problem: string, why: string, remedy: string): void =>
     void findings.push({ field: `${field}.${name}`, problem, why, remedy });
-  const kept = new Set([...next.kernelArgs, ...(drop.kernelArgs ?? [])].flatMap(words));
+  const kept = new Set([...next.kernelArgs, ...(drop.kernelArgs ?? [])].flatMap(splitKernelArgs));
   const args = runningKernelArgs(running).filter((arg) => !kept.has(arg));
   if (args.length > 0) {
     say(
@@ -190,6 +185,3 @@ function named(official: string, manifests: Record<string, string>): string {
   const name = Object.keys(manifests).find((each) => officialName(each) === official);
   return name === undefined ? official : `${official} ${manifests[name]}`.trim();
 }
-
-/** Kernel arguments out of a text that has several. */
-export const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== "");

@@ -1,5 +1,6 @@
 import { readSchematic } from "./schematic";
-import { type NextImage, type RunningImage, words } from "./losses";
+import { splitKernelArgs } from "./kernel-args";
+import type { NextImage, RunningImage } from "./losses";
 import type { Finding } from "../types";
 
 /**
@@ -17,8 +18,8 @@ export function unheardArgs(
 ): Omit<Finding, "check">[] {
   if (bootArgs === undefined) return [];
   const before = schematic === undefined ? [] : (readSchematic(schematic)?.kernelArgs ?? []);
-  const heard = new Set([commandLine, ...bootArgs, ...before].flatMap(words));
-  const args = next.kernelArgs.flatMap(words).filter((arg) => !heard.has(arg));
+  const heard = new Set([commandLine, ...bootArgs, ...before].flatMap(splitKernelArgs));
+  const args = next.kernelArgs.flatMap(splitKernelArgs).filter((arg) => !heard.has(arg));
   if (args.length === 0) return [];
   return [
     {

@@ -1,44 +1,5 @@
 import type { Step } from "./added";
-import { mainDocument } from "./documents";
-
-/**
- * Lists whose items are found again by a value of theirs, by the kind of their document. Talos' own strategic merge appends to most of
- * them, which makes two files of one path, and a machine that does not boot (talos, v1alpha1_sequencer_tasks.go, WriteUserFiles).
- */
-const keys = new Map<string, Record<string, string>>([
-  [
-    mainDocument,
-    {
-      "machine.files": "path",
-      "machine.kernel.modules": "name",
-      "machine.disks": "device",
-      "machine.kubelet.extraMounts": "destination",
-      "machine.network.interfaces": "interface",
-      "machine.network.interfaces[].vlans": "vlanId",
-      "machine.network.extraHostEntries": "ip",
-      "cluster.apiServer.admissionControl": "name",
-      "cluster.inlineManifests": "name",
-    },
-  ],
-  ["ExtensionServiceConfig", { configFiles: "mountPath" }],
-  ["ImageVerificationConfig", { rules: "image" }],
-]);
-
-/**
- * What a later value replaces whole, as it does for Talos: `merge:"replace"` of talos v1.13.9 (v1alpha1/v1alpha1_types.go,
- * network/rule_config.go) and v1.14.0-rc.1 (cri, k8s and network/bgp.go), in pkg/machinery/config/types.
- */
-const replaced = new Map<string, string[]>([
-  [mainDocument, ["cluster.network.podSubnets", "cluster.network.serviceSubnets", "cluster.apiServer.auditPolicy"]],
-  ["NetworkRuleConfig", ["ingress", "portSelector.ports"]],
-  ["KubeNetworkConfig", ["podSubnets", "serviceSubnets"]],
-  ["KubeAuditPolicyConfig", ["configuration"]],
-  ["KubeAuthenticationConfig", ["configuration"]],
-  ["KubeCredentialProviderConfig", ["configuration"]],
-  ["KubeStaticPodConfig", ["pod"]],
-  ["CRIBaseRuntimeSpecConfig", ["overrides"]],
-  ["BGPInstanceConfig", ["advertise", "importRoutes", "neighbors"]],
-]);
+import { keyedLists, replacedFields } from "../facts/data/since";
 
 /**
  * Whether a later value of a field takes the place of the whole earlier one. The value of an argument does, be it one text or a list
@@ -47,7 +8,7 @@ const replaced = new Map<string, string[]>([
  * @param document name of the document, e.g. `NetworkRuleConfig/kubelet`.
  */
 export function isReplaced(document: string, path: Step[]): boolean {
-  return path.at(-2) === "extraArgs" || (replaced.get(kindOf(document)) ?? []).includes(fieldOf(path));
+  return path.at(-2) === "extraArgs" || (replacedFields.get(kindOf(document)) ?? []).includes(fieldOf(path));
 }
 
 const kindOf = (document: string): string => document.replace(/\/.*$/s, "");
@@ -62,7 +23,7 @@ function fieldOf(path: Step[]): string {
 
 /** Key of the items of a list; undefined when they have none, and are compared as a whole. */
 export function keyOfList(document: string, path: Step[]): string | undefined {
-  return keys.get(kindOf(document))?.[fieldOf(path)];
+  return keyedLists.get(kindOf(document))?.[fieldOf(path)];
 }
 
 /** Lists whose items are one thing and never merged: a file, which is equal or in conflict, and what `isReplacedItem` knows. */

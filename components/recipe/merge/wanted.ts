@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { movedFields } from "../facts/data/since";
 import { talosDocuments, valueOfDocument } from "../rules/yaml";
 import type { Step } from "./added";
 import { mainDocument, nameOf } from "./documents";
@@ -40,25 +41,9 @@ export function documentsOf(patch: string): [string, Record<string, unknown>][] 
   return documents;
 }
 
-/**
- * What Talos ≥ 1.14 may have in a document of its own, beside which the field of `machine` is an error. Kernel modules, sysctls
- * and files have documents, too, but those stand beside the fields of old. Source: talos v1.14.0-rc.1,
- * pkg/machinery/config/types, every V1Alpha1ConflictValidate: runtime/unattended_install.go, k8s/kubelet.go, k8s/node.go.
- */
-const moved: { field: string[]; document: string; to: string[] }[] = [
-  { field: ["install", "image"], document: "UnattendedInstallConfig", to: ["installer", "image"] },
-  { field: ["kubelet", "extraConfig"], document: "KubeletConfig", to: ["config"] },
-  { field: ["kubelet", "extraArgs"], document: "KubeletConfig", to: ["extraArgs"] },
-  { field: ["kubelet", "clusterDNS"], document: "KubeletConfig", to: ["clusterDNS"] },
-  { field: ["kubelet", "image"], document: "KubeletConfig", to: ["image"] },
-  { field: ["nodeLabels"], document: "KubeNodeConfig", to: ["labels"] },
-  { field: ["nodeAnnotations"], document: "KubeNodeConfig", to: ["annotations"] },
-  { field: ["nodeTaints"], document: "KubeNodeConfig", to: ["taints"] },
-];
-
 /** Moves what is wanted of `machine` into the documents that the configuration has for it. */
 export function intoOwnDocuments(wanted: Wanted, has: (document: string) => boolean): void {
-  for (const { field, document, to } of moved.filter((row) => has(row.document))) {
+  for (const { field, document, to } of movedFields.filter((row) => has(row.document))) {
     const main = wanted.get(mainDocument);
     const value = field.reduce<unknown>((at, step) => (isMapping(at) ? at[step] : undefined), main?.["machine"]);
     if (!isMapping(main) || value === undefined) continue;

@@ -14,6 +14,7 @@ import { cudaOfBranch } from "../../../components/recipe/facts/data/cuda";
 import { conflictsReadTo } from "../../../components/recipe/facts/data/document-conflicts";
 import { extensionsReadTo } from "../../../components/recipe/facts/data/extensions";
 import { platformsReadTo } from "../../../components/recipe/facts/data/platforms";
+import * as since from "../../../components/recipe/facts/data/since";
 import { schemaMinor } from "../../../components/recipe/facts/talos-schema";
 import { driverRows, minorRows } from "../../../components/recipe/facts/data/talos-releases";
 import { compareDotted, leastDotted, majorOf, parseTalosVersion } from "../../../components/recipe/facts/version";
@@ -145,7 +146,9 @@ test.each([
   expect(containerdOf(version)).toEqual({ minor, isKnown }),
 );
 
-test.each(Object.entries({ extensionsReadTo, conflictsReadTo, platformsReadTo }))(
+const readTo = Object.entries(since).filter(([name]) => name.endsWith("ReadTo"));
+
+test.each([...Object.entries({ extensionsReadTo, conflictsReadTo, platformsReadTo }), ...readTo])(
   "%s: what no tool renews was read at the newest minor",
   (_, minor) => expect(minor).toBe(minorRows.at(-1)?.minor),
 );

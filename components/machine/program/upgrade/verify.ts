@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import { words } from "../../../recipe/machine/losses";
+import { splitKernelArgs } from "../../../recipe/machine/kernel-args";
 import { formatDuration } from "../../../recipe/rules/duration";
 import type { BootGuard } from "../seen/boot-guard";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
@@ -42,8 +42,8 @@ export async function unfollowedArgs(machine: Machine, { image }: Pick<UpgradeTa
   if (image.kernelArgs.length === 0) return [];
   const text = await machine.read("/proc/cmdline");
   if (text === undefined) return [];
-  const given = words(text);
-  const wanted = image.kernelArgs.flatMap(words);
+  const given = splitKernelArgs(text);
+  const wanted = image.kernelArgs.flatMap(splitKernelArgs);
   return wanted.filter((arg) => {
     // `-x` and `-x=1` take away what Talos brings, and are themselves on no command line (go-procfs v0.1.2, procfs/cmdline.go, AppendAll).
     if (!/^-./.test(arg)) return !given.includes(arg);

@@ -1,3 +1,4 @@
+import { ownVolumes } from "../../facts/data/since";
 import { asText } from "../user-patches";
 import { isMapping } from "../../mapping";
 import { size, text, words, type Rule } from "./value-rules";
@@ -23,12 +24,9 @@ export const keySlots: Rule = (value) => {
     : { problem: `has slot ${asText(twice)} twice`, remedy: "give each key a slot of its own" };
 };
 
-/** Talos' own volumes that a VolumeConfig may name, by the minor from which on (v1.8.4 to v1.14.0-rc.1, volume_config.go). */
-const configurable = { EPHEMERAL: 8, IMAGECACHE: 9, STATE: 11, ETCD: 14, CRI: 14, KUBELET: 14, LOG: 14 };
-
 /** The name of a volume of Talos' own. */
 export const ownVolume: Rule = (value, minor = Infinity) =>
-  words(...Object.entries(configurable).flatMap(([name, since]) => (minor >= since ? [name] : [])))(value);
+  words(...Object.entries(ownVolumes).flatMap(([name, since]) => (minor >= since ? [name] : [])))(value);
 
 /** The name of a volume that was there before: its label is not made from it, so it has no limit (existing_volume_config.go). */
 export const existingVolume = text(
