@@ -1,10 +1,12 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { withOutside } from "../../components/found/outside-files";
 import { type Finding, type GpuSpec, judge, renderFinding } from "../../components/recipe/index";
 import { isWithin } from "../../components/recipe/machine/apart";
 import { editorLine } from "../editor-line";
 import { type Given, type Output, type Verb, valueOf } from "../verb";
 import { convert, type Imported, unknownSchematics } from "./convert";
+import { outsideOf } from "./outside";
 import { renderStack } from "./render";
 import { askForSchematic, learn } from "./schematics";
 import { readSource } from "./source";
@@ -43,6 +45,7 @@ export const importFiles: Verb = {
   options,
   more: `FILE is talhelper's talconfig.yaml, or a machine's configuration, as \`talosctl get machineconfig -o yaml\` prints it or as
 talm and topf render it; of machines it may be several. Only NVIDIA's part goes over: the rest stays where it is.
+Where Flux or Argo CD installs operator or plugin in the repository of FILE, the stack names that under external.
 Standard error lists what you still have to do; the exit status is 1 where there is something.
 `,
   run: importAll,
@@ -69,11 +72,17 @@ async function importAll(given: Given, output: Output): Promise<number> {
     for (const found of await Promise.all(asked)) if (found !== undefined) learn(schematics, [found]);
   }
   const imported = convert(config, cardsOf(given.values["gpu"] ?? []), schematics);
+  const folder = out === undefined ? process.cwd() : path.dirname(path.resolve(out));
+  const external = outsideOf(files[0]!, folder);
+  if (external !== undefined) {
+    const { devicePlugin: _, gpuOperator: __, ...rest } = imported.spec;
+    imported.spec = { ...rest, external };
+  }
   imported.notes.unshift(...source.notes.filter(({ field }) => field !== "talosVersion" || talos === undefined));
   const text = `${editorLine(out)}${renderStack(imported, files.map((file) => path.basename(file)).join(", "))}`;
   if (out !== undefined) writeNew(out, text);
 
-  const left = [...imported.notes, ...foundIn(imported)];
+  const left = [...imported.notes, ...foundIn(imported, folder)];
   const { leftOut } = imported;
   if (given.switches.has("json")) output.result(`${JSON.stringify({ stack: text, notes: left, leftOut })}\n`);
   else if (out === undefined) output.result(text);
@@ -86,9 +95,11 @@ async function importAll(given: Given, output: Output): Promise<number> {
 }
 
 /** What is wrong with the stack. What a note has said already, a check need not say again. */
-function foundIn({ spec, notes }: Imported): Finding[] {
+function foundIn({ spec, notes }: Imported, folder: string): Finding[] {
   const asked = notes.map(({ field }) => field).filter((field) => /^talosVersion$|\.gpus$/.test(field));
-  return judge(spec).findings.filter(({ field }) => !asked.some((noted) => isWithin(field, noted)));
+  return judge({ ...spec, ...withOutside(spec, folder) }).findings.filter(
+    ({ field }) => !asked.some((noted) => isWithin(field, noted)),
+  );
 }
 
 /** Writes a file that is not there yet: a stack that is there is somebody's work. */

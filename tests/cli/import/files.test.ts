@@ -18,7 +18,7 @@ async function run(...argv: string[]) {
     colour: false,
   };
   const status = await importFiles.run(parseOptions("import", importFiles, argv, {}), output);
-  const config = (parse(said.result) as { config: Record<string, any> }).config;
+  const { config = {} } = (parse(said.result) ?? {}) as { config?: Record<string, any> };
   return { status, config, remarks: said.remarks };
 }
 
@@ -140,4 +140,35 @@ test("a schematic's ID is that of the Factory, whatever the order of its fields"
     extraKernelArgs: content.kernelArgs,
   };
   expect(idOf({ customization, overlay })).toBe(schematicOf({ ...content, overlay }).id);
+});
+
+test("what Flux installs in the repository of a talconfig is the stack's external, and is judged", async () => {
+  const repository = fs.mkdtempSync(path.join(os.tmpdir(), "import-"));
+  const app = path.join(repository, "apps/gpu");
+  fs.cpSync(folder, path.join(repository, "talos"), { recursive: true });
+  for (const made of [".git", "apps/gpu", "apps/other"]) fs.mkdirSync(path.join(repository, made), { recursive: true });
+  const helmRelease = `kind: HelmRelease
+metadata: { name: nvidia-device-plugin, namespace: gpu }
+spec:
+  chartRef: { kind: OCIRepository, name: nvidia-device-plugin }
+  values: { runtimeClassName: nvidia, tolerations: [{ key: gpu, operator: Exists }], gfd: { enabld: true } }
+`;
+  const source = `kind: OCIRepository
+metadata: { name: nvidia-device-plugin }
+spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin", ref: { tag: 0.19.3 } }
+`;
+  fs.writeFileSync(path.join(app, "helmrelease.yaml"), helmRelease);
+  fs.writeFileSync(path.join(app, "ocirepository.yaml"), source);
+  fs.writeFileSync(path.join(repository, "apps/other/a.yaml"), "kind: ConfigMap\ndata: { a: gpu-operator }\n");
+  const out = path.join(repository, "stack.yaml");
+  const argv = [path.join(repository, "talos/talconfig.yaml"), "--gpu", "k8s-1=RTX 3060", "--gpu", "k8s-2=RTX 3060"];
+  const { remarks } = await run(...argv, "--out", out);
+  const { config } = parse(fs.readFileSync(out, "utf8")) as { config: Record<string, any> };
+  expect(config["talos-gpu:external"]).toEqual({ files: ["apps/gpu/helmrelease.yaml", "apps/gpu/ocirepository.yaml"] });
+  expect(config).not.toHaveProperty(["talos-gpu:gpuOperator"]);
+  expect(remarks.filter((line) => line.startsWith("external"))).toEqual([
+    expect.stringMatching(/gfd\.enabld.*no such value/),
+  ]);
+  fs.writeFileSync(path.join(app, "second.yaml"), helmRelease);
+  expect((await run(...argv)).config).toHaveProperty(["talos-gpu:gpuOperator"]); // whose cluster's it is cannot be told
 });
