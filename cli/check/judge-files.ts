@@ -31,6 +31,9 @@ const ofStacks = new Set([
   "values-without-gpus",
 ]);
 
+/** A field of a stack, in whose place a configuration has its own. */
+const ofStack = /\b(?:machines\.[^.\s]+|machineDefaults)\.moduleParameters\b/;
+
 /** What is wrong with subjects, on each of the releases; each thing once. */
 export function judgeSubjects(subjects: readonly Subject[], releases: readonly string[]): FileFinding[] {
   const found = new Map<string, FileFinding>();
@@ -49,7 +52,7 @@ export function judgeSubjects(subjects: readonly Subject[], releases: readonly s
           ...placed,
           check: finding.check,
           why: finding.why,
-          remedy: finding.remedy,
+          remedy: finding.remedy.replace(ofStack, "machine.kernel.modules[].parameters"),
           talos: [],
         };
         if (!known.talos.includes(talosVersion)) known.talos.push(talosVersion);

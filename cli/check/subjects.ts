@@ -9,6 +9,7 @@ import { lineOfText, type Piece } from "./lines";
 import { unnamed, exposure } from "../import/convert";
 import { imageOf } from "../import/image";
 import { machinesOf } from "../import/machine-configuration";
+import { containersOf } from "./pods";
 import { plainText } from "../import/patch";
 import { schematicsIn } from "../import/schematics";
 import { isTalconfig, readSource } from "../import/source";
@@ -36,11 +37,13 @@ const gpu: GpuSpec = { model: unnamed };
  * What files say of GPUs on Talos. Files of other kinds say nothing.
  *
  * @param flawed is told of a file that names what cannot be read.
+ * @param card of the machines whose files do not tell it. Default: none that is known.
  */
 export function subjectsOf(
   files: readonly ReadFile[],
   environment: NodeJS.ProcessEnv,
   flawed: (file: string, problem: string) => void,
+  card: GpuSpec = gpu,
 ): Subject[] {
   const subjects: Subject[] = [];
   for (const file of files.filter(({ text }) => isTalconfig(text))) {
@@ -53,7 +56,16 @@ export function subjectsOf(
   // A patch that a talconfig names was judged with it, on that cluster's release.
   const judged = new Set(subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => path.resolve(file))));
   const others = files.filter(({ name, text }) => !judged.has(path.resolve(name)) && !isTalconfig(text));
-  return [...subjects, ...others.flatMap(ofFile), ...byFolder(others).flatMap(ofCharts)];
+  const all = [...subjects, ...others.flatMap(ofFile), ...byFolder(others).flatMap(ofCharts)];
+  return card === gpu ? all : all.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
+}
+
+function withCard(spec: Partial<ClusterSpec>, card: GpuSpec): Partial<ClusterSpec> {
+  const machines = Object.entries(spec.machines ?? {}).map(([name, machine]): [string, MachineSpec] => [
+    name,
+    { ...machine, ...(machine.gpus?.length ? { gpus: [card] } : {}) },
+  ]);
+  return { ...spec, machines: Object.fromEntries(machines) };
 }
 
 /** Files of one folder belong together: a HelmRelease and its repository, say. */
@@ -227,45 +239,17 @@ function ofCharts(files: readonly ReadFile[]): Subject[] {
     });
 }
 
-/** Kinds that have pods, and where. */
-const podsAt: Record<string, string[]> = {
-  Pod: [],
-  CronJob: ["spec", "jobTemplate", "spec", "template"],
-  ...Object.fromEntries(
-    ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job"].map((kind) => [kind, ["spec", "template"]]),
-  ),
-};
-
 /** Containers that ask for a GPU. */
 function ofPod(value: Record<string, unknown>, whole: Piece): Subject[] {
-  const at = podsAt[String(value["kind"])];
-  if (at === undefined) return [];
-  const inner = (from: unknown, keys: string[]): unknown =>
-    keys.reduce<unknown>((found, key) => (isMapping(found) ? found[key] : undefined), from);
-  const containers = inner(value, [...at, "spec", "containers"]);
-  const asking = (Array.isArray(containers) ? containers : []).filter(isMapping).filter((one) => {
-    const limits = inner(one, ["resources", "limits"]);
-    return isMapping(limits) && Object.keys(limits).some((key) => key.startsWith("nvidia.com/"));
-  });
-  return asking.flatMap((container): Subject[] => {
-    const env = Array.isArray(container["env"]) ? container["env"].filter(isMapping) : [];
-    const pod = {
-      image: plainText(container["image"]) || "busybox",
-      gpus: 1,
-      env: Object.fromEntries(env.map(({ name, value: text }) => [String(name), plainText(text)])),
-    };
-    return [
-      {
-        spec: {
-          ...{ machines: { node: { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [gpu] } } },
-          ...exposure(undefined),
-          workloads: { pods: { pod } },
-        },
-        pieces: new Map([["workloads", whole]]),
-        about: /^workloads\./,
-      },
-    ];
-  });
+  return containersOf(value).map((pod) => ({
+    spec: {
+      ...{ machines: { node: { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [gpu] } } },
+      ...exposure(undefined),
+      workloads: { pods: { pod } },
+    },
+    pieces: new Map([["workloads", whole]]),
+    about: /^workloads\./,
+  }));
 }
 
 /** A file's name as a person reads it: from the working folder where it is below that. */

@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { findCard } from "../../components/recipe/facts/card";
 import { releaseInTables, knownMinors } from "../../components/recipe/facts/talos-release";
 import { talosDocuments } from "../../components/recipe/rules/yaml";
 import { type Verb, valueOf } from "../verb";
@@ -17,13 +18,18 @@ export const check: Verb = {
       multiple: true,
       help: "release to judge for, e.g. v1.14.6; may be repeated; default: what a file says, else the newest that is known",
     },
+    gpu: {
+      value: { name: "MODEL", completes: "nothing" },
+      help: "card of the machines whose files do not tell it, e.g. 'GTX 1080' or 10de:1b06; default: none, and so nothing that hangs on it",
+    },
     format: {
       value: { name: "FORMAT", completes: "nothing" },
       help: `${Object.keys(formats).join(", ")} (github: annotations of a pull request); default: text`,
     },
   },
   more: `FILE is a talconfig.yaml, a machine's configuration or a patch of one, a schematic, a Flux HelmRelease (with its repository),
-an Argo CD Application or a values file of NVIDIA's charts, a pod or what makes pods; or a folder of them. Other files are passed over.
+an Argo CD Application or a values file of NVIDIA's charts, a pod or what makes pods,
+also a HelmRelease of bjw-s' app-template; or a folder of them. Other files are passed over.
 `,
   run: async (given, output) => {
     const format = valueOf(given, "format") ?? "text";
@@ -37,6 +43,9 @@ an Argo CD Application or a values file of NVIDIA's charts, a pod or what makes 
         throw new Error(
           `--talos: ${release} is not known here, so nothing can be said of it; take a release of ${knownMinors().join(", ")}`,
         );
+    const model = valueOf(given, "gpu");
+    if (model !== undefined && findCard(model) === undefined)
+      throw new Error(`--gpu: ${model} is no card that is known here; write it as nvidia-smi or lspci -nn prints it`);
     const unread: { file: string; problem: string }[] = [];
     const files = given.positionals.flatMap(filesOf).flatMap((file): ReadFile[] => {
       try {
@@ -47,9 +56,9 @@ an Argo CD Application or a values file of NVIDIA's charts, a pod or what makes 
       }
     });
     const sound = files.filter((file) => isSound(file, unread));
-    const subjects = subjectsOf(sound, given.environment, (file, problem) => {
-      unread.push({ file, problem: `is not looked at: ${problem}` });
-    });
+    const flawed = (file: string, problem: string): void =>
+      void unread.push({ file, problem: `is not looked at: ${problem}` });
+    const subjects = subjectsOf(sound, given.environment, flawed, model === undefined ? undefined : { model });
     const known = subjects.filter(({ spec: { talosVersion }, pieces }) => {
       if (releases.length > 0 || talosVersion === undefined || releaseInTables(talosVersion) !== "unknown") return true;
       const [file = ""] = [...pieces.values()].map((piece) => piece.file);

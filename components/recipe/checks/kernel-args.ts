@@ -5,7 +5,7 @@ import { allPatches, type Check, type CheckContext, type Complaint } from "./che
 const nvidiaParameter = /^"?(nvidia(?:[_-]\w+)?)\.(.+)$/s;
 
 /** The first argument that is meant for one of NVIDIA's modules, as a complaint. */
-function ofModule(args: readonly string[], fieldOf: (index: number) => string, place: string): Complaint[] {
+function ofModule(args: readonly string[], fieldOf: (index: number) => string, machine: string): Complaint[] {
   const index = args.findIndex((arg) => nvidiaParameter.test(arg));
   if (index < 0) return [];
   const arg = args[index]!;
@@ -15,7 +15,7 @@ function ofModule(args: readonly string[], fieldOf: (index: number) => string, p
       field: fieldOf(index),
       problem: `${module}.${parameter.split("=")[0]} has no effect as a kernel argument`,
       why: "Talos loads NVIDIA's modules with the parameters of the machine's configuration, and does not read the kernel's command line for them",
-      remedy: `write it to ${place}: \`${module.replaceAll("-", "_")}: ['${arg.startsWith('"') ? parameter.replaceAll('"', "") : parameter}']\``,
+      remedy: `write it to ${machine}.moduleParameters: \`${module.replaceAll("-", "_")}: ['${arg.startsWith('"') ? parameter.replaceAll('"', "") : parameter}']\``,
     },
   ];
 }
@@ -33,14 +33,14 @@ const ofPatches = (context: CheckContext): Complaint[] =>
     const said = valueAt(patch.config, "machine", "install", "extraKernelArgs");
     const args = Array.isArray(said) ? said.map(asText) : [];
     const of = machine && others.length === 0 ? machine.field : "machineDefaults";
-    return ofModule(args, () => patch.field, `machine.kernel.modules[].parameters, or to ${of}.moduleParameters`);
+    return ofModule(args, () => patch.field, of);
   });
 
 const ofMachines = ({ spec, machines, release }: CheckContext): Complaint[] =>
   machines.flatMap((machine): Complaint[] => {
     const args = machine.spec.kernelArgs ?? [];
     const field = `${machine.field}.kernelArgs`;
-    const withoutEffect = ofModule(args, (index) => `${field}[${index}]`, `${machine.field}.moduleParameters`);
+    const withoutEffect = ofModule(args, (index) => `${field}[${index}]`, machine.field);
     if (withoutEffect.length > 0) return withoutEffect;
     const broken = args.findIndex((arg) => /\s|^['"#&*!|>%@`=]|: |:$/.test(arg));
     if (broken >= 0) {

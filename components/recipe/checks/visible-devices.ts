@@ -11,6 +11,6 @@ export const visibleDevices: Check = {
         field: `workloads.pods.${name}.env.NVIDIA_VISIBLE_DEVICES`,
         problem: "is set on a pod that requests the resource",
         why: "it overrides the card that the device plugin handed out: the container sees all cards of the machine, or another pod's",
-        remedy: "leave it out; gpus says how many the pod gets",
+        remedy: "leave it out: the number that the pod requests says how many it gets",
       })),
 };

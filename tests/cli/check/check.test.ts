@@ -84,6 +84,14 @@ test.each<[string, string, string[], [number, string, RegExp][]]>([
     [],
     [[9, "visible-devices", /^env\.NVIDIA_VISIBLE_DEVICES: is set/]],
   ],
+  [
+    "a container of bjw-s' app-template that takes all cards",
+    "kind: HelmRelease\nspec:\n  values:\n    controllers:\n      plex:\n        containers:\n          app:\n" +
+      "            image: { repository: plex, tag: latest }\n            env:\n              NVIDIA_VISIBLE_DEVICES: all\n" +
+      "            resources: { limits: { nvidia.com/gpu: 1 } }\n          side:\n            env: { NVIDIA_VISIBLE_DEVICES: all }\n",
+    [],
+    [[10, "visible-devices", /^env\.NVIDIA_VISIBLE_DEVICES: is set/]],
+  ],
   ["a patch of talhelper's", "cluster:\n  apiServer:\n    admissionControl:\n      $$patch: delete\n", [], []],
   ["values of another chart", "image: { tag: v1 }\nresources: {}\nserviceAccount: { create: true }\n", [], []],
   ["secrets of talhelper's", "cluster: {id: a}\nsecrets: {token: b}\n", [], []],
@@ -118,6 +126,19 @@ test("a talconfig is judged with its patches, on its own release, each of them o
     1,
     expect.stringMatching(/patches\/nvidia\.yaml:3: machine\.kernel\.module is not a field .* \(Talos v1\.12\.6\)\n$/),
   ]);
+});
+
+test("what hangs on the card is told where the card is", async () => {
+  const modules = "siderolabs/nvidia-open-gpu-kernel-modules-production";
+  const toolkit = "siderolabs/nvidia-container-toolkit-production";
+  const folder = written({
+    "a.yaml": `customization: {systemExtensions: {officialExtensions: [${modules}, ${toolkit}]}}`,
+  });
+  expect((await run(folder, "--talos=v1.12.6")).result).toBe("");
+  expect((await run(folder, "--talos=v1.12.6", "--gpu=10de:1b06")).result).toMatch(
+    /open kernel modules for the GTX 1080 Ti/,
+  );
+  await expect(run(folder, "--gpu=any")).rejects.toThrow("--gpu: any is no card");
 });
 
 test("findings as a pull request shows them", async () => {
