@@ -145,7 +145,7 @@ function sharingNotes(spec: ClusterSpec): string[] {
   if (!Object.values(spec.machines).some((machine) => machine.gpus?.length && sharingOf(spec, machine)?.unread))
     return [];
   return [
-    `${spec.devicePlugin ? "devicePlugin.values.config" : "gpuOperator.values.devicePlugin.config"}: how many units the nodes offer by this configuration of the device plugin is not known here; the plan counts on one per card or more of nvidia.com/gpu, so no check says whether all requests fit`,
+    `${spec.external ? "external.values" : spec.devicePlugin ? "devicePlugin.values.config" : "gpuOperator.values.devicePlugin.config"}: how many units the nodes offer by this configuration of the device plugin is not known here; the plan counts on one per card or more of nvidia.com/gpu, so no check says whether all requests fit`,
   ];
 }
 

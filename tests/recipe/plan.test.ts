@@ -89,6 +89,19 @@ test.each([
   expect(planCluster(stack).notes.some((note) => note.includes("whether an NVSwitch"))).toBe(noted);
 });
 
+test("a configuration of the plugin that nobody knows is named where it stands", () => {
+  const config = { config: { name: "mine" } };
+  const { devicePlugin, ...rest } = validStack("aarhus-h100");
+  const told = (more: object): string[] =>
+    planCluster({ ...rest, ...more }).notes.filter((note) => note.includes("how many units"));
+  expect(told({ devicePlugin: { ...devicePlugin!, values: config } })).toEqual([
+    expect.stringMatching(/^devicePlugin\.values\.config: /),
+  ]);
+  expect(told({ external: { kind: "devicePlugin", version: "0.19.3", values: config } })).toEqual([
+    expect.stringMatching(/^external\.values: /),
+  ]);
+});
+
 test("MIG on one machine beside whole cards on another", () => {
   const { machines, notes } = planCluster(validStack("mig-beside-whole"));
   expect(machines.map(({ name, allocatable }) => [name, allocatable])).toEqual([
