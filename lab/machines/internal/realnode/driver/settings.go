@@ -44,7 +44,7 @@ func serveSettings(spec *boot.Spec) error {
 	if err != nil {
 		return err
 	}
-	settings := smi.SettingsOf("/")
+	settings := smi.NewSettings()
 	go func() {
 		for {
 			caller, err := listener.Accept()
