@@ -9,83 +9,73 @@ import (
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
-// migEntries is one configuration of mig-parted (api/spec/v1/spec.go): the first entry that fits a card counts.
-type migEntries []migEntry
-
-type migEntry struct {
-	// DeviceFilter holds PCI identifiers, which the lab's cards do not have: entries with one are refused.
-	DeviceFilter any            `json:"device-filter"`
-	Devices      any            `json:"devices"` // all, or a list of indices
-	MIGEnabled   bool           `json:"mig-enabled"`
-	MIGDevices   map[string]int `json:"mig-devices"`
+// entries is one configuration of mig-parted (api/spec/v1/spec.go): the first entry that fits a card counts.
+type entries []struct {
+	Devices    any            `json:"devices"` // all, or a list of indices
+	MIGEnabled bool           `json:"mig-enabled"`
+	MIGDevices map[string]int `json:"mig-devices"`
 }
 
 // of a card: whether its mode is on, and its devices.
-func (e migEntries) of(card gpu.Card) (on bool, devices map[string]int) {
+func (e entries) of(card gpu.Card) (on bool, devices map[string]int) {
 	for _, entry := range e {
-		if entry.fits(card) {
+		fits := entry.Devices == "all" && (entry.MIGEnabled || card.MIG != nil)
+		if list, isList := entry.Devices.([]any); isList {
+			for _, index := range list {
+				fits = fits || fmt.Sprint(index) == fmt.Sprint(card.Index)
+			}
+		}
+		if fits {
 			return entry.MIGEnabled, entry.MIGDevices
 		}
 	}
 	return card.Split, profilesOf(card)
 }
 
-func (e migEntry) fits(card gpu.Card) bool {
-	list, isList := e.Devices.([]any)
-	if !isList {
-		return e.Devices == "all" && (e.MIGEnabled || card.MIG != nil)
-	}
-	for _, index := range list {
-		if fmt.Sprint(index) == fmt.Sprint(card.Index) {
-			return true
-		}
-	}
-	return false
-}
+// Defaults stands for the operator's list of configurations. The real one names the profiles of all cards; here the MIG
+// manager adds those of its machine's cards, which the lab is told of.
+const Defaults = `version: v1
+mig-configs:
+  all-disabled: [{devices: all, mig-enabled: false}]
+  all-enabled: [{devices: all, mig-enabled: true, mig-devices: {}}]
+`
 
-// migConfigs reads a file. To the operator's own list, which has no profile here, those of the cards are added: all-balanced,
-// and every profile with the most devices of it, as the real list and the generated one have them (mig-parted
-// deployments/systemd/config-default.yaml, pkg/mig/builder).
-func migConfigs(text string, cards []gpu.Card) (map[string]migEntries, error) {
+// configOf is what a file says under a name. Defaults are given what the real list and the generated one have for the machine's cards:
+// all-balanced, and every profile with the most devices of it (mig-parted deployments/systemd/config-default.yaml, pkg/mig/builder).
+func configOf(text []byte, name string, cards []gpu.Card) (entries, error) {
 	file := struct {
-		Version string                `json:"version"`
-		Configs map[string]migEntries `json:"mig-configs"`
+		Configs map[string]entries `json:"mig-configs"`
 	}{}
-	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
+	if err := yaml.Unmarshal(text, &file); err != nil {
 		return nil, fmt.Errorf("error parsing config file: unmarshal error: %w", err)
 	}
-	for name, entries := range file.Configs {
-		for _, entry := range entries {
-			if entry.DeviceFilter != nil {
-				return nil, fmt.Errorf("lab: %s: device-filter is not emulated", name)
-			}
-		}
-	}
-	if text != Defaults {
-		return file.Configs, nil
-	}
-	add := func(name string, card gpu.Card, devices map[string]int) {
-		file.Configs[name] = append(file.Configs[name], migEntry{Devices: []any{card.Index}, MIGEnabled: true, MIGDevices: devices})
-	}
+	config, known := file.Configs[name]
 	for _, card := range cards {
-		if card.MIG == nil {
+		if string(text) != Defaults || card.MIG == nil {
 			continue
 		}
-		if len(card.MIG.Balanced) > 0 {
-			add("all-balanced", card, card.MIG.Balanced)
+		add := func(as string, devices map[string]int) {
+			if name == as {
+				known, config = true, append(config, entries{{Devices: []any{card.Index}, MIGEnabled: true, MIGDevices: devices}}...)
+			}
 		}
 		most := 0
 		for _, count := range card.MIG.Profiles {
 			most = max(most, count)
 		}
 		for profile, count := range card.MIG.Profiles {
-			add("all-"+profile, card, map[string]int{profile: count})
-			if count == most {
-				add("all-"+profile+".me", card, map[string]int{profile + "+me": 1})
+			if add("all-"+profile, map[string]int{profile: count}); count == most {
+				add("all-"+profile+".me", map[string]int{profile + "+me": 1})
 			}
 		}
+		if len(card.MIG.Balanced) > 0 {
+			add("all-balanced", card.MIG.Balanced)
+		}
 	}
-	return file.Configs, nil
+	if !known {
+		return nil, fmt.Errorf("error selecting configuration: selected mig-config not present: %s", name)
+	}
+	return config, nil
 }
 
 // profilesOf a card as it is split.
@@ -97,14 +87,12 @@ func profilesOf(card gpu.Card) map[string]int {
 	return devices
 }
 
-func sameSlices(card gpu.Card, devices map[string]int) bool {
-	return maps.Equal(profilesOf(card), devices)
+// applied says that every card is as the configuration says.
+func (e entries) applied(cards []gpu.Card) bool {
+	for _, card := range cards {
+		if on, devices := e.of(card); card.Split != on || !maps.Equal(profilesOf(card), devices) {
+			return false
+		}
+	}
+	return true
 }
-
-// Defaults stands for the operator's list of configurations. The real one names the profiles of all cards; here the MIG
-// manager adds those of its machine's cards, which the lab is told of.
-const Defaults = `version: v1
-mig-configs:
-  all-disabled: [{devices: all, mig-enabled: false}]
-  all-enabled: [{devices: all, mig-enabled: true, mig-devices: {}}]
-`

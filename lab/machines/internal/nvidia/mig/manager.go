@@ -1,19 +1,18 @@
-// Package mig emulates nvidia-mig-manager, which splits a machine's cards as its node's label says (mig-parted).
+// Package mig stands in for nvidia-mig-manager, which splits a machine's cards as its node's label says (mig-parted).
 package mig
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 
 	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
@@ -24,96 +23,167 @@ type Manager struct{ client kubernetes.Interface }
 // New prepares it.
 func New(client kubernetes.Interface) *Manager { return &Manager{client: client} }
 
+// look is how often the manager looks at its node's label.
+const look = 20 * time.Second
+
 // Run is nvidia-mig-manager (mig-parted cmd/nvidia-mig-manager/main.go): it follows the node's label
 // nvidia.com/mig.config, one value after the other.
 func (m *Manager) Run(ctx context.Context, c *programs.Container) int {
-	tag := programs.TagOf(c.Spec.Image)
-	if c.Env["CONFIG_FILE"] == "" && olderThan(tag, 0, 14) { // newer ones generate it
-		c.Logf("Error: invalid -f <config-file> flag: must not be empty string")
-		return 1
+	minor := 0
+	_, _ = fmt.Sscanf(programs.TagOf(c.Spec.Image), "v0.%d", &minor)
+	if c.Env["CONFIG_FILE"] == "" && minor < 14 { // newer ones generate it
+		return c.Fails("Error: invalid -f <config-file> flag: must not be empty string")
 	}
-	snapshot := c.Machine.Snapshot()
-	cdi := c.Env["CDI_ENABLED"] == "true" && c.Env["NVIDIA_DRIVER_ROOT"] != c.Env["NVIDIA_DEV_ROOT"]
-	if root := c.Env["NVIDIA_DRIVER_ROOT"]; cdi && (snapshot.Era != host.EraCDI || filepath.Clean(root) != "/usr/local") {
-		c.Logf("Error: failed to get paths required for cdi: failed to locate driver libraries: error locating \"libnvidia-ml.so.1\" below %s", root)
-		return 1
-	}
-	wanted, err := m.followMIGConfig(ctx, c.Machine.Name())
-	if err != nil {
-		c.Logf("Error: %v", err)
-		return 1
+	root := c.Env["NVIDIA_DRIVER_ROOT"]
+	cdi := c.Env["CDI_ENABLED"] == "true" && root != c.Env["NVIDIA_DEV_ROOT"]
+	if cdi && (c.Machine.Snapshot().Era != host.EraCDI || filepath.Clean(root) != "/usr/local") {
+		return c.Fails("Error: failed to get paths required for cdi: failed to locate driver libraries: error locating \"libnvidia-ml.so.1\" below %s", root)
 	}
 	if c.Ready != nil {
 		c.Ready()
 	}
-	last := ""
-	for {
-		c.Logf("Waiting for change to '%s' label", nodelabels.MIGConfig)
-		value := ""
-		for value == "" || value == last {
-			select {
-			case <-ctx.Done():
-				return 143
-			case value = <-wanted:
+	for last := ""; ; {
+		node, err := m.client.CoreV1().Nodes().Get(ctx, c.Machine.Name(), metav1.GetOptions{})
+		if err == nil && node.Labels[nodelabels.MIGConfig] != last && node.Labels[nodelabels.MIGConfig] != "" {
+			last = node.Labels[nodelabels.MIGConfig]
+			c.Logf("Updating to MIG config: %s", last)
+			if err = m.reconfigure(ctx, c, minor, last, node.Labels); err == nil {
+				c.Logf("Successfully updated to MIG config: %s", last)
 			}
 		}
-		last = value
-		c.Logf("Updating to MIG config: %s", value)
-		if err := m.reconfigureMIG(ctx, c, tag, value); err != nil {
+		if err != nil {
 			c.Logf("Error: %v", err)
-			continue
 		}
-		c.Logf("Successfully updated to MIG config: %s", value)
+		if c.Machine.Clock().Sleep(ctx, look) != nil {
+			return programs.ExitTerminated
+		}
 	}
 }
 
-// followMIGConfig gives the label's newest value whenever it may have changed.
-func (m *Manager) followMIGConfig(ctx context.Context, node string) (<-chan string, error) {
-	values := make(chan string, 1)
-	newest := func(object any) {
-		node, ok := object.(*corev1.Node)
-		if !ok {
-			return
-		}
-		select { // an older value that nobody took is worth nothing
-		case <-values:
-		default:
-		}
-		values <- node.Labels[nodelabels.MIGConfig]
-	}
-	factory := informers.NewSharedInformerFactoryWithOptions(m.client, 0, informers.WithTweakListOptions(func(options *metav1.ListOptions) {
-		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", node).String()
-	}))
-	informer := factory.Core().V1().Nodes().Informer()
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: newest, UpdateFunc: func(_, object any) { newest(object) }})
-	factory.Start(ctx.Done())
-	return values, err
-}
-
-// reconfigureMIG on Talos. From v0.13 on it connects to the host's systemd first: Talos has a socket at that path, on which
+// reconfigure on Talos. From v0.13 on it connects to the host's systemd first: Talos has a socket at that path, on which
 // nobody answers, and the handshake has no limit (mig-parted#356, pkg/mig/reconfigure/reconfigure.go). With
-// WITH_SHUTDOWN_HOST_GPU_CLIENTS it copies itself below /usr/local of the host before that, which Talos has read-only.
-func (m *Manager) reconfigureMIG(ctx context.Context, c *programs.Container, tag, value string) error {
-	run := &migRun{client: m.client, container: c, value: value}
+// WITH_SHUTDOWN_HOST_GPU_CLIENTS it copies itself below /usr/local of the host before that, which Talos has read-only; until v0.12.3
+// (deployments/container/reconfigure-mig.sh) it goes on then, with a command that is not there.
+//
+// The rest is reconfigure-mig.sh: assert, pause the pods that hold the cards, mode, devices, let the pods come back, and say how it
+// ended on the node.
+func (m *Manager) reconfigure(ctx context.Context, c *programs.Container, minor int, name string, before map[string]string) error {
 	onHost := c.Env["WITH_SHUTDOWN_HOST_GPU_CLIENTS"] == "true"
-	if !olderThan(tag, 0, 13) {
+	if minor >= 13 {
 		if onHost {
-			return fmt.Errorf("failed to copy nvidia-mig-parted to host: failed to create directory: mkdir /host/usr/local/nvidia: read-only file system")
+			return errors.New("failed to copy nvidia-mig-parted to host: failed to create directory: mkdir /host/usr/local/nvidia: read-only file system")
 		}
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	if onHost { // deployments/container/reconfigure-mig.sh, v0.12.3: goes on, with a command that is not there
-		c.Logf("mkdir: cannot create directory ‘/host//usr/local/nvidia’: Read-only file system")
-		c.Logf("chroot: failed to run command ‘/usr/local/nvidia/mig-manager/nvidia-mig-parted’: No such file or directory")
-		return run.end(ctx, "failed", fmt.Errorf("exit status 1"))
+	err := errors.New("chroot: failed to run command ‘/usr/local/nvidia/mig-manager/nvidia-mig-parted’: No such file or directory")
+	if !onHost {
+		err = m.script(ctx, c, name, before)
 	}
-	return run.script(ctx)
+	state := "success"
+	if err != nil {
+		state = "failed"
+	}
+	c.Logf("Changing the '%s' node label to '%s'", nodelabels.MIGState, state)
+	return errors.Join(err, m.label(ctx, c, before, "true", state))
 }
 
-// olderThan compares the version of an image's tag, e.g. v0.12.3-ubuntu20.04.
-func olderThan(tag string, major, minor int) bool {
-	var have [2]int
-	_, _ = fmt.Sscanf(tag, "v%d.%d", &have[0], &have[1])
-	return have[0] < major || have[0] == major && have[1] < minor
+func (m *Manager) script(ctx context.Context, c *programs.Container, name string, before map[string]string) error {
+	if !c.SeesNVML() {
+		return errors.New("error initializing NVML: ERROR_LIBRARY_NOT_FOUND")
+	}
+	text, err := c.Read(c.Env["CONFIG_FILE"])
+	if err != nil {
+		return fmt.Errorf("error parsing config file: read error: %w", err)
+	}
+	config, err := configOf(text, name, gpu.Cards(c.Machine))
+	if err != nil {
+		return err
+	}
+	if config.applied(gpu.Cards(c.Machine)) {
+		c.Logf("Selected MIG config is already applied")
+		return nil
+	}
+	if err := m.label(ctx, c, before, "paused-for-mig-change", "pending"); err != nil {
+		return err
+	}
+	for _, client := range clients {
+		if err := m.gone(ctx, c, client.app); err != nil {
+			return err
+		}
+	}
+	if err := apply(c, config); err != nil {
+		return err
+	}
+	if c.Machine.Snapshot().Era == host.EraLegacy && c.Env["CDI_ENABLED"] == "true" {
+		return errors.New("chroot: failed to run command ‘nvidia-smi’: No such file or directory")
+	}
+	c.Machine.Event("MIG manager applied %s", name)
+	c.Logf("Restarting validator pod to re-run all validations")
+	return m.client.CoreV1().Pods(c.Pod.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{
+		LabelSelector: "app=nvidia-operator-validator", FieldSelector: "spec.nodeName=" + c.Machine.Name()})
+}
+
+// apply changes the mode of all cards, and then their devices. Cards that a container still has are in use, and refuse both.
+func apply(c *programs.Container, config entries) error {
+	if c.Devices != nil && c.Devices.InUse("nvidia.com/") {
+		return errors.New("error applying MIG configuration: In use by another client")
+	}
+	var pending error
+	for _, card := range gpu.Cards(c.Machine) {
+		if on, _ := config.of(card); card.Split != on {
+			inForce, err := gpu.SetMIGMode(c.Machine, card, on)
+			if err != nil {
+				return err
+			}
+			if !inForce {
+				pending = fmt.Errorf("error resetting GPU %d: In use by another client; its MIG mode stays pending until it is reset", card.Index)
+			}
+		}
+	}
+	if pending != nil {
+		return pending
+	}
+	for _, card := range gpu.Cards(c.Machine) {
+		if on, devices := config.of(card); on {
+			if err := gpu.Split(c.Machine, card, devices); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// clients of the cards in the cluster: what their deploy label ends in, and the label app of their pods.
+var clients = []struct{ deploy, app string }{
+	{"device-plugin", "nvidia-device-plugin-daemonset"}, {"gpu-feature-discovery", "gpu-feature-discovery"},
+	{"dcgm-exporter", "nvidia-dcgm-exporter"}, {"dcgm", "nvidia-dcgm"},
+}
+
+// label has the clients come or go, unless somebody set one's label to false, and says how far the manager is.
+func (m *Manager) label(ctx context.Context, c *programs.Container, before map[string]string, deploy, state string) error {
+	labels := map[string]string{nodelabels.MIGState: state}
+	for _, client := range clients {
+		if key := nodelabels.DeployPrefix + client.deploy; before[key] != "false" {
+			labels[key] = deploy
+		}
+	}
+	return nodelabels.Set(ctx, m.client, c.Machine.Name(), labels)
+}
+
+// gone waits until no pod of an app is on the node, at most as long as the script does for each kind of pod.
+func (m *Manager) gone(ctx context.Context, c *programs.Container, app string) error {
+	clock := c.Machine.Clock()
+	for began := clock.Now(); ; {
+		pods, err := m.client.CoreV1().Pods(c.Pod.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app, FieldSelector: "spec.nodeName=" + c.Machine.Name()})
+		if err != nil || len(pods.Items) == 0 {
+			return err
+		}
+		if clock.Now()-began > (5 * time.Minute).Seconds() {
+			return fmt.Errorf("timed out waiting for the condition on pods/%s", pods.Items[0].Name)
+		}
+		if clock.Sleep(ctx, 5*time.Second) != nil {
+			return ctx.Err()
+		}
+	}
 }

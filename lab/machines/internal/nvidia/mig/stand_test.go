@@ -25,8 +25,8 @@ import (
 // splittable is a machine with two cards of one kind; its clock does not wait.
 type splittable struct {
 	host.Machine
-	root string
-	card host.GPU
+	root, boot string
+	card       host.GPU
 }
 
 func (m *splittable) Name() string         { return "gpu-1" }
@@ -35,20 +35,18 @@ func (m *splittable) RootFS() string       { return m.root }
 func (m *splittable) Clock() host.Clock    { return atOnce{} }
 func (m *splittable) Event(string, ...any) {}
 func (m *splittable) Snapshot() host.Snapshot {
-	return host.Snapshot{TalosVersion: "v1.12.6", Era: host.EraLegacy, DriverVersion: "570.211.01", LibraryVersion: "570.211.01", GPUs: []host.GPU{m.card}}
+	return host.Snapshot{BootID: m.boot, TalosVersion: "v1.12.6", Era: host.EraLegacy, DriverVersion: "570.211.01", LibraryVersion: "570.211.01", GPUs: []host.GPU{m.card}}
 }
 
-// reboot empties /run.
-func (m *splittable) reboot(t *testing.T) {
-	if err := os.RemoveAll(filepath.Join(m.root, "run")); err != nil {
-		t.Fatal(err)
-	}
-}
+func (m *splittable) reboot() { m.boot += "+" }
 
 type atOnce struct{ host.Clock }
 
-func (atOnce) Now() float64                                     { return 0 }
-func (atOnce) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+func (atOnce) Now() float64 { return 0 }
+func (atOnce) Sleep(ctx context.Context, _ time.Duration) error {
+	time.Sleep(time.Millisecond)
+	return ctx.Err()
+}
 
 func h100() host.GPU {
 	return host.GPU{Model: "H100 NVL", Count: 2, ComputeCapability: "9.0", MIG: &host.MIG{
@@ -107,11 +105,11 @@ func (s *stand) run(t *testing.T) (labels map[string]string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
+	before := len(s.log.text())
 	done := make(chan int, 1)
-	before := strings.Count(s.log.text(), "Waiting for change")
 	go func() { done <- New(s.client).Run(ctx, s.container) }()
 	code = -1
-	for code < 0 && strings.Count(s.log.text(), "Waiting for change") < before+2 && ctx.Err() == nil {
+	for code < 0 && !strings.Contains(s.log.text()[before:], "Error: ") && !strings.Contains(s.log.text()[before:], "Successfully") && ctx.Err() == nil {
 		select {
 		case code = <-done:
 		case <-time.After(5 * time.Millisecond): // its log is all that shows where it is

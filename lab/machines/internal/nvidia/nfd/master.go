@@ -3,7 +3,6 @@ package nfd
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
@@ -22,64 +22,94 @@ import (
 // its own namespace (node-feature-discovery api/nfd/v1alpha1, FeatureLabelsAnnotation).
 const featureLabels = "nfd.node.kubernetes.io/feature-labels"
 
-// Master puts the features on the nodes, or with -prune takes everything of its own off them.
+// Master puts the features on the nodes, or with -prune takes everything of its own off them, as the chart's hook does after the release is
+// gone (deployment/helm/node-feature-discovery/templates/post-delete-job.yaml; pkg/nfd-master/nfd-master.go, prune).
 func (o *Discovery) Master(ctx context.Context, c *programs.Container) int {
-	if slices.Contains(c.Argv, "-prune") {
-		return o.prune(ctx, c)
-	}
-	c.Logf("Node Feature Discovery Master")
 	client, err := o.own(c)
 	if err != nil {
-		c.Logf("%v", err)
-		return 1
+		return c.Fails("%v", err)
 	}
-	go health(ctx, c)
-	wake := make(chan struct{}, 1)
-	said, err := o.watchFeatures(ctx, wake)
+	if slices.Contains(c.Argv, "-prune") {
+		if err := publishAll(ctx, client, nil); err != nil {
+			return c.Fails("failed to prune: %v", err)
+		}
+		return 0
+	}
+	go Collector(ctx, c) // it has the same probe
+	var published map[string]map[string]string
+	for c.Machine.Clock().Sleep(ctx, look) == nil {
+		nodes, err := o.labelsSaid(ctx)
+		if err == nil && !same(published, nodes) {
+			if err = publishAll(ctx, client, nodes); err == nil {
+				published = nodes
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			c.Logf("failed to update nodes: %v", err)
+		}
+	}
+	return programs.ExitTerminated
+}
+
+// look is how often the master looks at what is said of nodes.
+const look = 20 * time.Second
+
+func same(a, b map[string]map[string]string) bool {
+	return a != nil && maps.EqualFunc(a, b, maps.Equal)
+}
+
+// labelsSaid of every node, by everybody together. A name without a domain is one of NFD's own.
+func (o *Discovery) labelsSaid(ctx context.Context) (map[string]map[string]string, error) {
+	objects, err := o.dynamic.Resource(nodeFeatures).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		c.Logf("%v", err)
-		return 1
+		return nil, err
 	}
-	published := map[string]map[string]string{}
-	for {
-		select {
-		case <-ctx.Done():
-			return 143
-		case <-wake:
+	nodes := map[string]map[string]string{}
+	for _, feature := range objects.Items {
+		node := feature.GetLabels()[featuresOf]
+		if nodes[node] == nil {
+			nodes[node] = map[string]string{}
 		}
-		nodes, err := labelsSaid(said)
-		if err != nil {
-			c.Logf("%v", err)
-			return 1
-		}
-		for node := range published {
-			nodes[node] = nodes[node] // of whom nobody says anything any more, the labels go (nfdAPIUpdateOneNode)
-		}
-		for node, labels := range nodes {
-			if maps.Equal(published[node], labels) {
-				continue
-			}
-			if err := publish(ctx, client, node, labels); err != nil && ctx.Err() == nil {
-				c.Logf("failed to update node %s: %v", node, err)
-				if c.Machine.Clock().Sleep(ctx, 5*time.Second) == nil {
-					nudge(wake)
-				}
-				continue
-			}
-			published[node] = labels
+		found, _, _ := unstructured.NestedStringMap(feature.Object, "spec", "labels")
+		for name, value := range found {
+			nodes[node][qualified(name)] = value
 		}
 	}
+	return nodes, nil
+}
+
+func qualified(name string) string {
+	if strings.Contains(name, "/") {
+		return name
+	}
+	return nodelabels.FeaturePrefix + name
+}
+
+// publishAll labels every node of which something is said, or was said before.
+func publishAll(ctx context.Context, client kubernetes.Interface, said map[string]map[string]string) error {
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes.Items {
+		if _, noted := node.Annotations[featureLabels]; noted || said[node.Name] != nil {
+			if err := publish(ctx, client, &node, said[node.Name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // publish labels a node and notes which labels those are, first: what is not noted would never be taken off. What was noted
 // and is said no more goes (pkg/nfd-master/nfd-master.go, updateNodeObject).
-func publish(ctx context.Context, client kubernetes.Interface, name string, labels map[string]string) error {
-	node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return err
+func publish(ctx context.Context, client kubernetes.Interface, node *corev1.Node, labels map[string]string) error {
+	changes, names := map[string]*string{}, []string{}
+	for _, name := range strings.Split(node.Annotations[featureLabels], ",") {
+		if _, set := node.Labels[qualified(name)]; set {
+			changes[qualified(name)] = nil
+		}
 	}
-	changes := ownLabels(node)
-	var names []string
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		names = append(names, strings.TrimPrefix(label, nodelabels.FeaturePrefix))
 		value := labels[label]
@@ -91,58 +121,12 @@ func publish(ctx context.Context, client kubernetes.Interface, name string, labe
 	if joined := strings.Join(names, ","); joined != "" {
 		noted = &joined
 	}
-	if err := annotate(ctx, client, name, noted); err != nil {
-		return err
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]*string{featureLabels: noted}}})
+	if err == nil {
+		_, err = client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, body, metav1.PatchOptions{})
 	}
-	return nodelabels.Patch(ctx, client, name, changes)
-}
-
-// ownLabels of a node, as the master has noted them, as changes that take them off.
-func ownLabels(node *corev1.Node) map[string]*string {
-	changes := map[string]*string{}
-	for _, name := range strings.Split(node.Annotations[featureLabels], ",") {
-		if !strings.Contains(name, "/") {
-			name = nodelabels.FeaturePrefix + name
-		}
-		if _, set := node.Labels[name]; set {
-			changes[name] = nil
-		}
-	}
-	return changes
-}
-
-// prune is what the chart's hook does after the release is gone (node-feature-discovery
-// deployment/helm/node-feature-discovery/templates/post-delete-job.yaml; pkg/nfd-master/nfd-master.go, prune).
-func (o *Discovery) prune(ctx context.Context, c *programs.Container) int {
-	client, err := o.own(c)
-	if err != nil {
-		c.Logf("%v", err)
-		return 1
-	}
-	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		c.Logf("failed to list nodes: %v", err)
-		return 1
-	}
-	for _, node := range nodes.Items {
-		if _, noted := node.Annotations[featureLabels]; !noted {
-			continue
-		}
-		c.Logf("pruning node %s", node.Name)
-		changes := ownLabels(&node)
-		if err := errors.Join(nodelabels.Patch(ctx, client, node.Name, changes), annotate(ctx, client, node.Name, nil)); err != nil {
-			c.Logf("failed to prune node %s: %v", node.Name, err)
-			return 1
-		}
-	}
-	return 0
-}
-
-func annotate(ctx context.Context, client kubernetes.Interface, node string, labels *string) error {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]*string{featureLabels: labels}}})
 	if err != nil {
 		return err
 	}
-	_, err = client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, body, metav1.PatchOptions{})
-	return err
+	return nodelabels.Patch(ctx, client, node.Name, changes)
 }

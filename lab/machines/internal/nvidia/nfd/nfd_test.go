@@ -30,7 +30,7 @@ func TestLabelsThatNobodySaysAnyMoreGo(t *testing.T) {
 		{map[string]string{own: "false"}, map[string]string{"rack": "7", own: "false"}, "pci-0300_10de.present"},
 		{nil, map[string]string{"rack": "7"}, ""},
 	} {
-		if err := publish(ctx, client, name, step.says); err != nil {
+		if err := publishAll(ctx, client, map[string]map[string]string{name: step.says}); err != nil {
 			t.Fatal(err)
 		}
 		now, _ := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})

@@ -15,90 +15,117 @@ import (
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
-// families of GPU feature discovery (k8s-device-plugin internal/lm/resource.go, getArchFamily).
-func family(capability string) string {
-	major, minor, _ := strings.Cut(capability, ".")
-	switch major {
-	case "5":
-		return "maxwell"
-	case "6":
-		return "pascal"
-	case "7":
-		if minor < "5" {
-			return "volta"
-		}
-		return "turing"
-	case "8":
-		if minor < "9" {
-			return "ampere"
-		}
-		return "ada-lovelace"
-	case "9":
-		return "hopper"
-	case "10", "11", "12":
-		return "blackwell"
-	}
-	return "undefined"
-}
-
-// gpuLabels are GPU feature discovery's (k8s-device-plugin docs/gpu-feature-discovery, "Generated Labels"). Memory is in
-// MiB, a bare number.
-func gpuLabels(s host.Snapshot, cards []gpu.Card, sharing programs.Offer) map[string]string {
-	card := cards[0]
-	label := func(name string) string { return "nvidia.com/" + name }
-	cc := strings.SplitN(card.ComputeCapability+".", ".", 3)
-	driver := strings.SplitN(s.DriverVersion+"..", ".", 4)
-	cuda := strings.SplitN(gpu.CUDAVersion(s.DriverVersion)+".", ".", 3)
-	labels := map[string]string{
-		label("gpu.memory"): strconv.Itoa(card.MemoryMiB), label("gpu.family"): family(card.ComputeCapability),
-		label("gpu.compute.major"): cc[0], label("gpu.compute.minor"): cc[1], label("gpu.machine"): "Lab-Machine", label("gpu.mode"): mode(card),
-		label("cuda.driver-version.full"):  s.DriverVersion,
-		label("cuda.driver-version.major"): driver[0], label("cuda.driver-version.minor"): driver[1], label("cuda.driver-version.revision"): driver[2],
-		label("cuda.driver.major"): driver[0], label("cuda.driver.minor"): driver[1], label("cuda.driver.rev"): driver[2],
-		label("cuda.runtime-version.full"): gpu.CUDAVersion(s.DriverVersion), label("cuda.runtime-version.major"): cuda[0], label("cuda.runtime-version.minor"): cuda[1],
-		label("cuda.runtime.major"): cuda[0], label("cuda.runtime.minor"): cuda[1],
-		nodelabels.MIGCapable: fmt.Sprint(slices.ContainsFunc(cards, func(card gpu.Card) bool { return card.MIG != nil })), nodelabels.MPSCapable: "false",
-		label("vgpu.present"): "false",
-	}
-	maps.Copy(labels, resourceLabels(cards, sharing))
-	return labels
-}
-
-// mode: a display class (0300) is a graphics card, a 3D controller (0302) computes.
-func mode(card gpu.Card) string {
-	if strings.HasPrefix(card.PCIDevice, "0300") {
-		return "graphics"
-	}
-	return "compute"
-}
-
-// Discover is gpu-feature-discovery: it needs NVML, and hands its labels to NFD.
+// Discover is gpu-feature-discovery, of the device plugin's image: it needs NVML, and hands its labels to NFD.
 func (o *Operator) Discover(ctx context.Context, c *programs.Container) int {
-	snapshot := c.Machine.Snapshot()
 	cards := c.GPUs
 	if c.SeesNVML() && len(cards) == 0 {
 		cards = gpu.Cards(c.Machine)
 	}
 	if len(cards) == 0 {
 		c.Logf("NVML not detected: could not load NVML library: libnvidia-ml.so.1: cannot open shared object file: No such file or directory")
-		c.Logf("error creating label source: invalid device discovery strategy")
-		return 1
+		return c.Fails("error creating label source: invalid device discovery strategy")
 	}
 	if c.Machine.Clock().Sleep(ctx, 3*time.Second) != nil {
-		return 143
+		return programs.ExitTerminated
 	}
-	sharing, err := programs.OfferOf(c)
+	offer, err := programs.OfferOf(c)
 	if err != nil {
-		c.Logf("%v", err)
-		return 1
+		return c.Fails("%v", err)
 	}
-	labels := gpuLabels(snapshot, cards, sharing)
+	labels := gpuLabels(c.Machine.Snapshot(), cards, offer)
 	labels["nvidia.com/gfd.timestamp"] = strconv.FormatInt(time.Now().Unix(), 10)
 	// As the real one names it (k8s-device-plugin internal/lm/output.go).
 	if err := o.nfd.Tell(ctx, c, "nvidia-features-for-"+c.Machine.Name(), labels); err != nil {
-		c.Logf("error creating or updating NodeFeature object: %v", err)
-		return 1
+		return c.Fails("error creating or updating NodeFeature object: %v", err)
 	}
 	c.Logf("Creating Labels\nSleeping for 60 seconds")
 	return c.Rests(ctx)
+}
+
+// families of GPU feature discovery by the first compute capability of each (k8s-device-plugin internal/lm/resource.go, getArchFamily).
+var families = []struct{ from, name string }{
+	{"10.0", "blackwell"}, {"9.0", "hopper"}, {"8.9", "ada-lovelace"}, {"8.0", "ampere"}, {"7.5", "turing"}, {"7.0", "volta"}, {"6.0", "pascal"}, {"5.0", "maxwell"}, {"0", "undefined"},
+}
+
+// gpuLabels are GPU feature discovery's (k8s-device-plugin docs/gpu-feature-discovery, "Generated Labels"). Memory is in
+// MiB, a bare number. A display class (0300) is a graphics card, a 3D controller (0302) computes.
+func gpuLabels(s host.Snapshot, cards []gpu.Card, offer programs.Offer) map[string]string {
+	card := cards[0]
+	family := slices.IndexFunc(families, func(each struct{ from, name string }) bool {
+		return programs.Compare(card.ComputeCapability, each.from) >= 0
+	})
+	cc := strings.SplitN(card.ComputeCapability+".", ".", 3)
+	driver := strings.SplitN(s.DriverVersion+"..", ".", 4)
+	cuda := strings.SplitN(gpu.CUDAVersion(s.DriverVersion)+".", ".", 3)
+	mode := "compute"
+	if strings.HasPrefix(card.PCIDevice, "0300") {
+		mode = "graphics"
+	}
+	capable := slices.ContainsFunc(cards, func(card gpu.Card) bool { return card.MIG != nil })
+	labels := map[string]string{nodelabels.MIGCapable: fmt.Sprint(capable)}
+	for name, value := range map[string]string{
+		"gpu.memory": strconv.Itoa(card.MemoryMiB), "gpu.family": families[max(family, 0)].name, "gpu.compute.major": cc[0], "gpu.compute.minor": cc[1],
+		"gpu.machine": "Lab-Machine", "gpu.mode": mode, "vgpu.present": "false", "mps.capable": "false",
+		"cuda.driver-version.full": s.DriverVersion, "cuda.driver-version.major": driver[0], "cuda.driver-version.minor": driver[1], "cuda.driver-version.revision": driver[2],
+		"cuda.driver.major": driver[0], "cuda.driver.minor": driver[1], "cuda.driver.rev": driver[2],
+		"cuda.runtime-version.full": gpu.CUDAVersion(s.DriverVersion), "cuda.runtime-version.major": cuda[0], "cuda.runtime-version.minor": cuda[1],
+		"cuda.runtime.major": cuda[0], "cuda.runtime.minor": cuda[1],
+	} {
+		labels["nvidia.com/"+name] = value
+	}
+	maps.Copy(labels, resourceLabels(cards, offer))
+	return labels
+}
+
+const wholeCard = "nvidia.com/gpu"
+
+// resourceLabels are those of the resources of a node: whole cards, and MIG devices by the strategy (k8s-device-plugin v0.20.0
+// internal/lm/mig-strategy.go, resource.go). Of the attributes of a MIG device those that its profile tells.
+func resourceLabels(cards []gpu.Card, offer programs.Offer) map[string]string {
+	labels, strategy, whole, profiles := map[string]string{}, offer.Flags.MIGStrategy, 0, map[string]int{}
+	for _, card := range cards {
+		if !card.Split {
+			whole++
+		}
+		for _, slice := range card.Slices {
+			profiles[slice.Profile]++
+		}
+	}
+	// label says what a resource is a part of; what is split is labelled without sharing.
+	label := func(resource string, count, replicas int, product ...string) {
+		sharing := "none"
+		if replicas > 1 {
+			sharing = "time-slicing"
+			if !offer.Sharing.TimeSlicing.RenameByDefault {
+				product = append(product, "SHARED")
+			}
+		}
+		labels[resource+".product"] = strings.ReplaceAll(strings.Join(append([]string{cards[0].ProductName()}, product...), "-"), " ", "-")
+		labels[resource+".count"], labels[resource+".replicas"], labels[resource+".sharing-strategy"] = strconv.Itoa(count), strconv.Itoa(max(replicas, 1)), sharing
+	}
+	device := func(resource, profile string, count, replicas int) {
+		profile = strings.ReplaceAll(profile, "+", ".")
+		label(resource, count, replicas, "MIG", profile)
+		slices, _, _ := strings.Cut(profile, "g.")
+		labels[resource+".slices.gi"], labels[resource+".slices.ci"] = slices, slices
+	}
+	if label(wholeCard, len(cards), offer.Replicas); whole == 0 {
+		label(wholeCard, len(cards), 1)
+		labels[wholeCard+".replicas"] = "0"
+	}
+	if strategy == "single" || strategy == "mixed" {
+		labels["nvidia.com/mig.strategy"] = strategy
+	}
+	for profile, count := range profiles {
+		switch {
+		case strategy == "mixed":
+			device("nvidia.com/mig-"+strings.ReplaceAll(profile, "+", "."), profile, count, 1)
+		case strategy == "single" && whole == 0 && len(profiles) == 1:
+			device(wholeCard, profile, count, offer.Replicas)
+		case strategy == "single": // cards that are not all split alike
+			label(wholeCard, 0, 1, "MIG", "INVALID")
+			labels[wholeCard+".replicas"] = "0"
+		}
+	}
+	return labels
 }

@@ -2,16 +2,21 @@ package operator
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
@@ -19,9 +24,6 @@ import (
 	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
-
-// settle joins changes that come together into one reconciliation, in this computer's time.
-const settle = 100 * time.Millisecond
 
 // operate is the gpu-operator binary: it reconciles the cluster's one ClusterPolicy with nodes and operands.
 func (o *Operator) operate(ctx context.Context, c *programs.Container) int {
@@ -32,28 +34,21 @@ func (o *Operator) operate(ctx context.Context, c *programs.Container) int {
 		return 2
 	}
 	if c.Machine.Clock().Sleep(ctx, 5*time.Second) != nil {
-		return 143
+		return programs.ExitTerminated
 	}
-	wake := make(chan struct{}, 1)
-	watch, err := o.watch(ctx, c.Pod.Namespace, wake)
-	if err != nil {
-		c.Logf("%v", err)
-		return 1
+	run, wake := &reconciler{Operator: o, container: c}, make(chan struct{}, 1)
+	if err := run.watch(ctx, wake); err != nil {
+		return c.Fails("%v", err)
 	}
 	c.Logf("starting manager version=%s", version)
-	go c.Serves(ctx, healthPort, programs.Well)
-	run := &reconciler{operator: o, container: c, watch: watch, states: map[string]string{}}
+	go c.Serves(ctx, 8081, programs.Well) // --health-probe-bind-address
 	for {
 		select {
 		case <-ctx.Done():
-			return 143
+			return programs.ExitTerminated
 		case <-wake:
 		}
-		select {
-		case <-ctx.Done():
-			return 143
-		case <-time.After(settle):
-		}
+		time.Sleep(100 * time.Millisecond) // changes that come together are one
 		if err := run.reconcile(ctx); err != nil && ctx.Err() == nil {
 			c.Logf("Reconciler error: %v", err)
 			if c.Machine.Clock().Sleep(ctx, 5*time.Second) == nil {
@@ -63,9 +58,6 @@ func (o *Operator) operate(ctx context.Context, c *programs.Container) int {
 	}
 }
 
-// healthPort is the manager's --health-probe-bind-address.
-const healthPort = 8081
-
 func poke(wake chan<- struct{}) {
 	select {
 	case wake <- struct{}{}:
@@ -73,46 +65,38 @@ func poke(wake chan<- struct{}) {
 	}
 }
 
-// watched are the operator's caches.
-type watched struct {
-	policies cache.GenericLister
-	nodes    cache.Indexer
-	sets     cache.Indexer
+// reconciler is one run of the operator (controllers/clusterpolicy_controller.go), with its caches.
+type reconciler struct {
+	*Operator
+	container *programs.Container
+	policies  cache.GenericLister
+	nodes     cache.Indexer
+	sets      cache.Indexer
 }
 
-func (o *Operator) watch(ctx context.Context, namespace string, wake chan<- struct{}) (*watched, error) {
+func (r *reconciler) watch(ctx context.Context, wake chan<- struct{}) error {
 	handler := cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { poke(wake) }, UpdateFunc: func(any, any) { poke(wake) }, DeleteFunc: func(any) { poke(wake) },
 	}
-	dynamicFactory := dynamicinformer.NewDynamicSharedInformerFactory(o.dynamic, 0)
-	everywhere := informers.NewSharedInformerFactory(o.client, 0)
-	own := informers.NewSharedInformerFactoryWithOptions(o.client, 0, informers.WithNamespace(namespace))
-	policyInformer := dynamicFactory.ForResource(policies)
-	nodes, sets := everywhere.Core().V1().Nodes().Informer(), own.Apps().V1().DaemonSets().Informer()
-	for _, informer := range []cache.SharedIndexInformer{policyInformer.Informer(), nodes, sets} {
+	objects := dynamicinformer.NewDynamicSharedInformerFactory(r.dynamic, 0)
+	everywhere := informers.NewSharedInformerFactory(r.client, 0)
+	own := informers.NewSharedInformerFactoryWithOptions(r.client, 0, informers.WithNamespace(r.container.Pod.Namespace))
+	found, nodes, sets := objects.ForResource(policies), everywhere.Core().V1().Nodes().Informer(), own.Apps().V1().DaemonSets().Informer()
+	for _, informer := range []cache.SharedIndexInformer{found.Informer(), nodes, sets} {
 		if _, err := informer.AddEventHandler(handler); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	dynamicFactory.Start(ctx.Done())
+	objects.Start(ctx.Done())
 	everywhere.Start(ctx.Done())
 	own.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), policyInformer.Informer().HasSynced, nodes.HasSynced, sets.HasSynced) {
-		return nil, fmt.Errorf("the operator was stopped before it had read the cluster")
-	}
-	return &watched{policies: policyInformer.Lister(), nodes: nodes.GetIndexer(), sets: sets.GetIndexer()}, nil
-}
-
-// reconciler is one run of the operator (controllers/clusterpolicy_controller.go).
-type reconciler struct {
-	operator  *Operator
-	container *programs.Container
-	watch     *watched
-	states    map[string]string // operand to what was logged last
+	cache.WaitForCacheSync(ctx.Done(), found.Informer().HasSynced, nodes.HasSynced, sets.HasSynced)
+	r.policies, r.nodes, r.sets = found.Lister(), nodes.GetIndexer(), sets.GetIndexer()
+	return nil
 }
 
 func (r *reconciler) reconcile(ctx context.Context) error {
-	objects, err := r.watch.policies.List(labels.Everything())
+	objects, err := r.policies.List(labels.Everything())
 	if err != nil || len(objects) == 0 {
 		return err
 	}
@@ -129,17 +113,15 @@ func (r *reconciler) reconcile(ctx context.Context) error {
 		return err
 	}
 	yes := true
-	p := policy{spec: spec, namespace: r.container.Pod.Namespace, operatorImage: r.container.Spec.Image,
-		talos: r.container.Machine.Snapshot().TalosVersion,
+	p := policy{spec: spec, namespace: r.container.Pod.Namespace, operatorImage: r.container.Spec.Image, talos: r.container.Machine.Snapshot().TalosVersion,
 		owner: metav1.OwnerReference{APIVersion: "nvidia.com/v1", Kind: "ClusterPolicy", Name: object.GetName(), UID: object.GetUID(), Controller: &yes, BlockOwnerDeletion: &yes}}
 	if err := r.runtimeClass(ctx, p); err != nil {
 		return err
 	}
-	waiting, err := r.operands(ctx, p)
-	if err != nil {
-		return err
-	}
+	waiting, err := r.deploy(ctx, p)
 	switch {
+	case err != nil:
+		return err
 	case len(waiting) > 0:
 		return r.report(ctx, object, "notReady", "OperandNotReady", "ClusterPolicy is not ready, states not ready: ["+strings.Join(waiting, " ")+"]")
 	case !nfd:
@@ -152,54 +134,174 @@ func (r *reconciler) reconcile(ctx context.Context) error {
 
 // labelNodes says whether there are GPU nodes, and whether NFD labelled any.
 func (r *reconciler) labelNodes(ctx context.Context) (gpus, nfd bool, err error) {
-	for _, object := range r.watch.nodes.List() {
+	for _, object := range r.nodes.List() {
 		node := object.(*corev1.Node)
-		nfd = nfd || hasFeatures(node)
 		changes := wantedLabels(node.Labels)
-		if err := nodelabels.Patch(ctx, r.operator.client, node.Name, changes); err != nil {
+		if err := nodelabels.Patch(ctx, r.client, node.Name, changes); err != nil {
 			return false, false, fmt.Errorf("labelling node %s: %w", node.Name, err)
 		}
-		value, changed := changes[nodelabels.Present]
-		gpus = gpus || node.Labels[nodelabels.Present] == "true" && !changed || changed && value != nil && *value == "true"
+		gpus = gpus || hasGPU(node.Labels)
+		for key := range node.Labels {
+			nfd = nfd || strings.HasPrefix(key, nodelabels.FeaturePrefix)
+		}
 	}
 	return gpus, nfd, nil
 }
 
-// operands creates, updates and deletes the DaemonSets, and tells which are not ready.
-func (r *reconciler) operands(ctx context.Context, p policy) (waiting []string, err error) {
-	wanted, unwanted := p.all()
-	for _, o := range wanted {
-		set, err := r.apply(ctx, p, o)
-		if err != nil {
-			return nil, fmt.Errorf("state %s: %w", o.name, err)
-		}
-		state := "ready"
-		if !isReady(set) {
-			state = "notReady"
-			waiting = append(waiting, o.stateName())
-		}
-		if r.states[o.name] != state {
-			r.states[o.name] = state
-			r.container.Logf("ClusterPolicy step completed state=%s status=%s", o.stateName(), state)
+// labelled are the operands for which a node gets a label (state_manager.go, gpuStateLabels).
+var labelled = []string{"driver", "gpu-feature-discovery", "container-toolkit", "device-plugin", "dcgm", "dcgm-exporter", "node-status-exporter", "operator-validator"}
+
+func hasGPU(labels map[string]string) bool {
+	return labels[nodelabels.FeaturePCI] == "true" || labels[nodelabels.FeaturePCI3D] == "true" || labels[nodelabels.FeaturePCIVGA] == "true"
+}
+
+// wantedLabels are the changes that the operator makes to a node's labels; nil removes one (state_manager.go:
+// labelGPUNodes, addGPUStateLabels, removeAllGPUStateLabels). A label is only set when absent or empty, so a user's
+// "false" stays. gpu.present without a feature label of NVIDIA's vendor counts as a GPU that is gone.
+func wantedLabels(labels map[string]string) map[string]*string {
+	present, yes, changes := fmt.Sprint(hasGPU(labels)), "true", map[string]*string{}
+	marked := labels[nodelabels.Present] == "true"
+	if marked != hasGPU(labels) {
+		changes[nodelabels.Present] = &present
+	}
+	deploys := hasGPU(labels) && labels[nodelabels.DeployAll] != "false"
+	for _, operand := range append([]string{"mig-manager"}, labelled...) {
+		key := nodelabels.DeployPrefix + operand
+		value, set := labels[key]
+		switch {
+		case deploys && value == "" && (operand != "mig-manager" || hasMIG(labels)):
+			changes[key] = &yes
+		case !deploys && set && (marked || hasGPU(labels)): // it is one of its nodes
+			changes[key] = nil
 		}
 	}
-	for _, name := range unwanted {
-		if _, found, _ := r.watch.sets.GetByKey(p.namespace + "/" + name); !found {
+	return changes
+}
+
+func hasMIG(labels map[string]string) bool {
+	if capable, set := labels[nodelabels.MIGCapable]; set {
+		return capable == "true"
+	}
+	product := strings.ToLower(labels[nodelabels.Product])
+	return strings.Contains(product, "h100") || strings.Contains(product, "a100") || strings.Contains(product, "a30")
+}
+
+// deploy creates, updates and deletes the operands, and tells which are not ready.
+func (r *reconciler) deploy(ctx context.Context, p policy) (waiting []string, err error) {
+	sets := r.client.AppsV1().DaemonSets(p.namespace)
+	for _, o := range p.operands() {
+		object, found, _ := r.sets.GetByKey(p.namespace + "/" + o.name)
+		if !o.enabled() {
+			if found {
+				err = sets.Delete(ctx, o.name, metav1.DeleteOptions{})
+			}
+			if err != nil && !apierrors.IsNotFound(err) {
+				return nil, err
+			}
 			continue
 		}
-		err := r.operator.client.AppsV1().DaemonSets(p.namespace).Delete(ctx, name, metav1.DeleteOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
+		set := p.daemonSet(o)
+		encoded, err := json.Marshal(set.Spec)
+		if err != nil {
 			return nil, err
 		}
+		hash := fmt.Sprintf("%x", sha256.Sum256(encoded))[:16]
+		set.Annotations = map[string]string{"nvidia.com/last-applied-hash": hash} // object_controls.go, NvidiaAnnotationHashKey
+		current, _ := object.(*appsv1.DaemonSet)
+		switch {
+		case current == nil:
+			if err = r.companions(ctx, p, o); err == nil {
+				_, err = sets.Create(ctx, set, metav1.CreateOptions{})
+			}
+		case current.Annotations["nvidia.com/last-applied-hash"] != hash:
+			set.ResourceVersion = current.ResourceVersion
+			_, err = sets.Update(ctx, set, metav1.UpdateOptions{})
+		case isReady(current):
+			continue
+		}
+		if err != nil && !apierrors.IsAlreadyExists(err) { // the cache is behind; its event brings the next round
+			return nil, fmt.Errorf("state %s: %w", o.name, err)
+		}
+		waiting = append(waiting, "state-"+o.deploy)
 	}
 	return waiting, nil
 }
 
 // isReady follows isDaemonSetReady (object_controls.go): nothing desired is ready.
 func isReady(set *appsv1.DaemonSet) bool {
-	if set == nil || set.Status.ObservedGeneration < set.Generation {
-		return false
-	}
 	desired := set.Status.DesiredNumberScheduled
-	return desired == 0 || set.Status.NumberAvailable == desired && set.Status.UpdatedNumberScheduled == desired
+	return set.Status.ObservedGeneration >= set.Generation && (desired == 0 || set.Status.NumberAvailable == desired && set.Status.UpdatedNumberScheduled == desired)
+}
+
+// companions are the operand's service account with what it may do, and ConfigMaps.
+func (r *reconciler) companions(ctx context.Context, p policy, o operand) error {
+	name := p.daemonSet(o).Spec.Template.Spec.ServiceAccountName
+	meta := metav1.ObjectMeta{Name: name, Namespace: p.namespace, OwnerReferences: []metav1.OwnerReference{p.owner}}
+	core, rbac, options := r.client.CoreV1(), r.client.RbacV1(), metav1.CreateOptions{}
+	_, err := core.ServiceAccounts(p.namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, options)
+	there := func(err error) bool { return err == nil || apierrors.IsAlreadyExists(err) }
+	if len(o.rules) > 0 && there(err) {
+		if _, err = rbac.Roles(p.namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: o.rules}, options); there(err) {
+			_, err = rbac.RoleBindings(p.namespace).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+				Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: p.namespace}}}, options)
+		}
+	}
+	for file, data := range o.configMaps {
+		if there(err) {
+			meta.Name = file
+			_, err = core.ConfigMaps(p.namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Data: data}, options)
+		}
+	}
+	if there(err) {
+		return nil
+	}
+	return err
+}
+
+// runtimeClass creates the operator's RuntimeClass, or takes over one of the same name (object_controls.go, RuntimeClass).
+func (r *reconciler) runtimeClass(ctx context.Context, p policy) error {
+	classes, name := r.client.NodeV1().RuntimeClasses(), p.spec.Operator.RuntimeClass
+	mark := map[string]string{"app.kubernetes.io/component": "gpu-operator"}
+	current, err := classes.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		meta := metav1.ObjectMeta{Name: name, Labels: mark, OwnerReferences: []metav1.OwnerReference{p.owner}}
+		_, err = classes.Create(ctx, &nodev1.RuntimeClass{ObjectMeta: meta, Handler: name}, metav1.CreateOptions{})
+		return err
+	}
+	if err != nil || metav1.GetControllerOf(current) != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": mark, "ownerReferences": append(current.OwnerReferences, p.owner)}})
+	if err != nil {
+		return err
+	}
+	_, err = classes.Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{})
+	return err
+}
+
+// report writes the ClusterPolicy's status: state, namespace, and the conditions Ready and Error (internal/conditions, seen of
+// v25.10.1 and v26.3.3: what is wrong is said of the one that is true).
+func (r *reconciler) report(ctx context.Context, object *unstructured.Unstructured, state, reason, message string) error {
+	status, _, _ := unstructured.NestedMap(object.Object, "status")
+	if status["state"] == state && strings.Contains(fmt.Sprint(status["conditions"]), message) {
+		return nil
+	}
+	now := metav1.Now()
+	condition := func(kind, status, reason, message string) map[string]any {
+		return map[string]any{"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": now}
+	}
+	conditions := []map[string]any{condition("Ready", "True", reason, message), condition("Error", "False", "Ready", "")}
+	if state != "ready" {
+		conditions = []map[string]any{condition("Ready", "False", "Error", ""), condition("Error", "True", reason, message)}
+	}
+	body, err := json.Marshal(map[string]any{"status": map[string]any{"state": state, "namespace": r.container.Pod.Namespace, "conditions": conditions}})
+	if err != nil {
+		return err
+	}
+	r.container.Logf("ClusterPolicy is %s: %s", state, message)
+	_, err = r.dynamic.Resource(policies).Patch(ctx, object.GetName(), types.MergePatchType, body, metav1.PatchOptions{}, "status")
+	if apierrors.IsNotFound(err) {
+		return nil // deleted meanwhile
+	}
+	return err
 }

@@ -11,16 +11,26 @@
 package operator
 
 import (
+	"context"
+	"fmt"
+	"net/http"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/mig"
 	"talos-gpu/lab/machines/internal/nvidia/nfd"
+	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
 // Operator holds what the programs share.
@@ -48,7 +58,7 @@ func (o *Operator) Rules() []programs.Rule {
 			Env: void, Pull: 12 * time.Second, Entrypoint: []string{"gpu-operator"},
 			Programs: programs.Programs{
 				"gpu-operator": o.operate, "nvidia-validator": o.validate,
-				"manage-crds": o.manageDefinitions, "kubectl": o.kubectl, "cleanup-gpuclusters": o.cleanUpClusters,
+				"manage-crds": o.hook, "kubectl": o.hook, "cleanup-gpuclusters": o.hook,
 			},
 		},
 		{
@@ -81,4 +91,73 @@ func (o *Operator) Rules() []programs.Rule {
 			Pull: 12 * time.Second, Entrypoint: []string{"nvidia-ctk-installer"}, Programs: programs.Programs{"nvidia-ctk-installer": toolkit, "nvidia-toolkit": toolkit},
 		},
 	}
+}
+
+// needsNVML runs where the runtime brought NVIDIA's libraries: DCGM, and its exporter with a metric of idle cards.
+func needsNVML(ctx context.Context, c *programs.Container) int {
+	if !c.Libraries || len(c.GPUs) == 0 {
+		return c.Fails("Failed to initialize NVML: could not load NVML library: libnvidia-ml.so.1: cannot open shared object file: No such file or directory")
+	}
+	if c.Machine.Clock().Sleep(ctx, 5*time.Second) != nil {
+		return programs.ExitTerminated
+	}
+	return c.Serves(ctx, 9400, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for _, card := range c.GPUs {
+			fmt.Fprintf(w, "DCGM_FI_DEV_GPU_UTIL{gpu=\"%d\",UUID=\"%s\",Hostname=\"%s\"} 0\n", card.Index, card.UUID, c.Machine.Name())
+		}
+	}))
+}
+
+// driverManager finds a driver of the host by nvidia-smi under chroot, says so on the node, and fails after a minute
+// (k8s-driver-manager cmd/driver-manager/main.go, isHostDriver). Legacy Talos has no nvidia-smi there that runs.
+func (o *Operator) driverManager(ctx context.Context, c *programs.Container) int {
+	if s := c.Machine.Snapshot(); s.Era != host.EraCDI || s.DriverVersion == "" {
+		c.Logf("NVIDIA GPU driver is not pre-installed on the host")
+		return 0
+	}
+	c.Logf("NVIDIA GPU driver is already pre-installed on the node, disabling the containerized driver on the node")
+	if err := nodelabels.Set(ctx, o.client, c.Machine.Name(), map[string]string{nodelabels.DeployPrefix + "driver": "pre-installed"}); err != nil {
+		c.Logf("%v", err)
+	}
+	_ = c.Machine.Clock().Sleep(ctx, time.Minute)
+	return 1
+}
+
+// toolkit installs into the host, where Talos allows nothing.
+func toolkit(_ context.Context, c *programs.Container) int {
+	return c.Fails("unable to install toolkit: error creating directory /usr/local/nvidia/toolkit: read-only file system")
+}
+
+// hook is what the chart's hooks run in the operator's image, by manage-crds from v26 on and by kubectl before: ahead of an upgrade its
+// definitions are applied, which the release brought and are as they should be; ahead of a deletion they are taken away where
+// operator.cleanupCRD says so (deployments/gpu-operator/templates/upgrade_crd.yaml, cleanup_crd.yaml). What is not there is gone.
+func (o *Operator) hook(ctx context.Context, c *programs.Container) int {
+	if !slices.Contains(c.Argv, "delete") {
+		return 0
+	}
+	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	var names []string
+	for _, argument := range c.Argv[1:] {
+		file := strings.TrimSuffix(argument[strings.LastIndex(argument, "/")+1:], ".yaml")
+		group, plural, isFile := strings.Cut(file, "_")
+		switch {
+		case file == "nfd-api-crds":
+			names = append(names, "nodefeatures.nfd.k8s-sigs.io", "nodefeaturegroups.nfd.k8s-sigs.io", "nodefeaturerules.nfd.k8s-sigs.io")
+		case isFile:
+			names = append(names, plural+"."+group)
+		case strings.Contains(argument, ".") && !strings.HasPrefix(argument, "-"):
+			names = append(names, argument)
+		}
+	}
+	client := o.dynamic.Resource(definitions)
+	if slices.Contains(c.Argv, "clusterpolicy") {
+		client, names = o.dynamic.Resource(policies), c.Argv[len(c.Argv)-1:]
+	}
+	for _, name := range names {
+		if err := client.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return c.Fails("%v", err)
+		}
+		c.Logf("%s deleted", name)
+	}
+	return 0
 }

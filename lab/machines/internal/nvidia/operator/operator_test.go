@@ -2,9 +2,12 @@ package operator
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
@@ -40,7 +43,7 @@ func TestWantedLabels(t *testing.T) {
 	if labels = applied(map[string]string{nodelabels.FeaturePCI: "true", nodelabels.Product: "NVIDIA-H100-NVL"}); labels[nodelabels.DeployMIG] != "true" {
 		t.Error("an H100 gets the mig-manager")
 	}
-	if changes := wantedLabels(map[string]string{"a": "b"}); changes != nil {
+	if changes := wantedLabels(map[string]string{"a": "b"}); len(changes) > 0 {
 		t.Errorf("a node without GPU: %v", changes)
 	}
 	if labels = applied(map[string]string{nodelabels.Present: "true", nodelabels.DeployPrefix + "driver": "true"}); labels[nodelabels.Present] != "false" || labels[nodelabels.DeployPrefix+"driver"] != "" {
@@ -61,14 +64,25 @@ func TestDiscoverNode(t *testing.T) {
 	}
 }
 
-func pluginEnv(t *testing.T, image, spec string) map[string]string {
+// podOf an operand of a policy, by the label that deploys it.
+func podOf(t *testing.T, image, spec, deploy string) corev1.PodSpec {
 	t.Helper()
 	p := policy{operatorImage: image}
 	if err := json.Unmarshal([]byte(spec), &p.spec); err != nil {
 		t.Fatal(err)
 	}
+	for _, o := range p.operands() {
+		if o.deploy == deploy {
+			return p.daemonSet(o).Spec.Template.Spec
+		}
+	}
+	t.Fatal("no operand " + deploy)
+	return corev1.PodSpec{}
+}
+
+func envOf(container corev1.Container) map[string]string {
 	env := map[string]string{}
-	for _, variable := range p.devicePlugin().pod.Containers[0].Env {
+	for _, variable := range container.Env {
 		env[variable.Name] = variable.Value
 	}
 	return env
@@ -83,7 +97,7 @@ func TestDevicePluginEnv(t *testing.T) {
 		{"nvcr.io/nvidia/gpu-operator:v25.10.1", `{"cdi":{"enabled":false}}`, "envvar"},
 		{"nvcr.io/nvidia/gpu-operator:v26.3.1", `{"devicePlugin":{"env":[{"name":"DEVICE_LIST_STRATEGY","value":"envvars"}]}}`, "envvars"},
 	} {
-		if got := pluginEnv(t, test.image, test.spec)["DEVICE_LIST_STRATEGY"]; got != test.want {
+		if got := envOf(podOf(t, test.image, test.spec, "device-plugin").Containers[0])["DEVICE_LIST_STRATEGY"]; got != test.want {
 			t.Errorf("%s %s: %s, want %s", test.image, test.spec, got, test.want)
 		}
 	}
@@ -97,11 +111,12 @@ func TestOperandsFollowThePolicy(t *testing.T) {
 	if err := json.Unmarshal([]byte(spec), &p.spec); err != nil {
 		t.Fatal(err)
 	}
-	wanted, unwanted := p.all()
-	if got := strings.Join(unwanted, " "); got != "nvidia-driver-daemonset nvidia-container-toolkit-daemonset nvidia-dcgm nvidia-mig-manager" {
-		t.Errorf("unwanted: %s", got)
-	}
-	for _, o := range wanted {
+	var unwanted []string
+	for _, o := range p.operands() {
+		if !o.enabled() {
+			unwanted = append(unwanted, o.name)
+			continue
+		}
 		set := p.daemonSet(o)
 		pod := set.Spec.Template.Spec
 		if *pod.RuntimeClassName != "nvidia" || pod.NodeSelector[nodelabels.DeployPrefix+o.deploy] != "true" || pod.Tolerations[0].Key != "gpu" ||
@@ -109,7 +124,10 @@ func TestOperandsFollowThePolicy(t *testing.T) {
 			t.Errorf("%s: %+v", o.name, pod)
 		}
 	}
-	plugin := p.devicePlugin().pod
+	if got := strings.Join(unwanted, " "); got != "nvidia-driver-daemonset nvidia-container-toolkit-daemonset nvidia-dcgm nvidia-mig-manager" {
+		t.Errorf("unwanted: %s", got)
+	}
+	plugin := podOf(t, p.operatorImage, spec, "device-plugin")
 	if len(plugin.Containers) != 2 || len(plugin.InitContainers) != 2 || plugin.Containers[0].Image != "nvcr.io/nvidia/k8s-device-plugin:v0.18.1" {
 		t.Errorf("with a sharing configuration, config-manager runs beside the plugin: %+v", plugin)
 	}
@@ -118,18 +136,9 @@ func TestOperandsFollowThePolicy(t *testing.T) {
 // Seen of cmd/gpu-operator v25.10.1 and v26.3.3 on the releases of rtx5070ti and modern (docs/conformance.md).
 func TestTheDriversFolderIsToldWhereItIsNotTheDefault(t *testing.T) {
 	for dir, told := range map[string]bool{defaultInstallDir: false, "/usr/local": true} {
-		var p policy
-		p.spec.HostPaths.DriverInstallDir = dir
-		driver := p.validator().pod.InitContainers[0]
-		said := map[string]string{}
-		for _, variable := range driver.Env {
-			said[variable.Name] = variable.Value
-		}
+		said := envOf(podOf(t, "", `{"hostPaths":{"driverInstallDir":"`+dir+`"}}`, "operator-validator").InitContainers[0])
 		if (said["DRIVER_INSTALL_DIR"] == dir) != told || (said["DRIVER_INSTALL_DIR_CTR_PATH"] == dir) != told {
 			t.Errorf("%s: %v", dir, said)
-		}
-		if mount := driver.VolumeMounts[2]; mount.MountPath != dir {
-			t.Errorf("%s: mounted at %s", dir, mount.MountPath)
 		}
 	}
 }
@@ -146,8 +155,7 @@ func TestOperandsAreNamedAsTheOperatorNamesThem(t *testing.T) {
 		"nvidia-dcgm-exporter":           {"nvidia-dcgm-exporter", ""},
 		"gpu-feature-discovery":          {"nvidia-gpu-feature-discovery", "nvidia-gpu"},
 	}
-	wanted, _ := p.all()
-	for _, o := range wanted {
+	for _, o := range p.operands() {
 		want, found := seen[o.name]
 		if !found {
 			continue
@@ -197,6 +205,61 @@ func TestImageReference(t *testing.T) {
 	} {
 		if got := test.component.reference("x/gpu-operator:v1"); got != test.want {
 			t.Errorf("%+v: %s", test.component, got)
+		}
+	}
+}
+
+var h100 = host.GPU{Model: "H100 NVL", Count: 2, ComputeCapability: "9.0", MIG: &host.MIG{}}
+
+func TestMIGManagerOperand(t *testing.T) {
+	for image, want := range map[string]string{
+		"nvcr.io/nvidia/gpu-operator:v25.10.1": "CONFIG_FILE=/mig-parted-config/config.yaml",
+		"nvcr.io/nvidia/gpu-operator:v26.3.3":  "DEFAULT_CONFIG_FILE=/mig-parted-config/config-default.yaml",
+	} {
+		name, value, _ := strings.Cut(want, "=")
+		if env := envOf(podOf(t, image, "{}", "mig-manager").Containers[0]); env[name] != value {
+			t.Errorf("%s: %v", image, env)
+		}
+	}
+}
+
+func by(strategy string) programs.Offer {
+	offer := programs.Offer{Replicas: 1}
+	offer.Flags.MIGStrategy = strategy
+	return offer
+}
+
+func TestResourceLabels(t *testing.T) {
+	cards := func(profiles ...string) []gpu.Card {
+		list := gpu.Unsplit("m", host.Snapshot{GPUs: []host.GPU{h100}})
+		for i := range list {
+			list[i].Split = len(profiles) > 0
+			for index, profile := range profiles {
+				list[i].Slices = append(list[i].Slices, gpu.Slice{Index: index, UUID: fmt.Sprint(index), Profile: profile})
+			}
+		}
+		return list
+	}
+	for _, test := range []struct {
+		name    string
+		cards   []gpu.Card
+		sharing programs.Offer
+		want    map[string]string
+	}{
+		{"single, not split", cards(), by("single"), map[string]string{"nvidia.com/gpu.product": "NVIDIA-H100-NVL", "nvidia.com/gpu.count": "2", "nvidia.com/mig.strategy": "single"}},
+		{"single", cards("1g.12gb", "1g.12gb"), by("single"), map[string]string{
+			"nvidia.com/gpu.product": "NVIDIA-H100-NVL-MIG-1g.12gb", "nvidia.com/gpu.count": "4", "nvidia.com/gpu.slices.gi": "1"}},
+		{"single, unlike", cards("1g.12gb", "2g.24gb"), by("single"), map[string]string{
+			"nvidia.com/gpu.product": "NVIDIA-H100-NVL-MIG-INVALID", "nvidia.com/gpu.count": "0"}},
+		{"mixed", cards("3g.47gb", "1g.12gb+me"), by("mixed"), map[string]string{
+			"nvidia.com/gpu.product": "NVIDIA-H100-NVL", "nvidia.com/gpu.replicas": "0", "nvidia.com/mig-3g.47gb.count": "2",
+			"nvidia.com/mig-1g.12gb.me.product": "NVIDIA-H100-NVL-MIG-1g.12gb.me", "nvidia.com/mig-3g.47gb.slices.ci": "3"}},
+	} {
+		labels := resourceLabels(test.cards, test.sharing)
+		for key, want := range test.want {
+			if labels[key] != want {
+				t.Errorf("%s: %s=%q, want %q", test.name, key, labels[key], want)
+			}
 		}
 	}
 }

@@ -2,6 +2,8 @@ package operator
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -93,19 +95,13 @@ func (c component) reference(otherwise string) string {
 	if c.Image == "" {
 		return otherwise
 	}
-	name := c.Image
-	if c.Repository != "" {
-		name = c.Repository + "/" + c.Image
-	}
+	name := strings.TrimPrefix(c.Repository+"/"+c.Image, "/")
 	switch {
-	case c.Version == "":
-		_, tag, _ := strings.Cut(otherwise[strings.LastIndexByte(otherwise, '/')+1:], ":")
-		if tag == "" {
-			return name
-		}
-		return name + ":" + tag
 	case strings.HasPrefix(c.Version, "sha256:"):
 		return name + "@" + c.Version
+	case c.Version == "":
+		_, tag, _ := strings.Cut(otherwise[strings.LastIndexByte(otherwise, '/')+1:], ":")
+		return strings.TrimSuffix(name+":"+tag, ":")
 	}
 	return name + ":" + c.Version
 }
@@ -123,46 +119,57 @@ type policy struct {
 
 func parsePolicy(object *unstructured.Unstructured) (policySpec, error) {
 	spec := policySpec{}
+	spec.HostPaths.DriverInstallDir, spec.HostPaths.RootFS, spec.Operator.RuntimeClass = defaultInstallDir, "/", "nvidia"
 	encoded, err := json.Marshal(object.Object["spec"])
 	if err != nil {
 		return spec, err
 	}
-	err = json.Unmarshal(encoded, &spec)
-	if spec.HostPaths.DriverInstallDir == "" {
-		spec.HostPaths.DriverInstallDir = defaultInstallDir
-	}
-	if spec.HostPaths.RootFS == "" {
-		spec.HostPaths.RootFS = "/"
-	}
-	if spec.Operator.RuntimeClass == "" {
-		spec.Operator.RuntimeClass = "nvidia"
-	}
-	return spec, err
+	return spec, json.Unmarshal(encoded, &spec)
 }
 
-// withOverrides puts the policy's variables over the operator's own; the policy's win.
+func (p policy) validatorImage() string { return p.spec.Validator.reference(p.operatorImage) }
+
+// atLeast compares the operator's version, e.g. v25.10.1.
+func (p policy) atLeast(year, month int) bool {
+	_, tag, _ := strings.Cut(p.operatorImage[strings.LastIndexByte(p.operatorImage, '/')+1:], ":")
+	var has [2]int
+	_, _ = fmt.Sscanf(tag, "v%d.%d", &has[0], &has[1])
+	return has[0] > year || has[0] == year && has[1] >= month
+}
+
+// cdi is on by default since v25.10.
+func (p policy) cdi() bool {
+	if p.spec.CDI.Enabled != nil {
+		return *p.spec.CDI.Enabled
+	}
+	return p.atLeast(25, 10)
+}
+
+// withOverrides puts variables over others of the same name.
 func withOverrides(own []corev1.EnvVar, overrides ...[]corev1.EnvVar) []corev1.EnvVar {
-	merged := append([]corev1.EnvVar{}, own...)
-	for _, list := range overrides {
-		for _, variable := range list {
-			replaced := false
-			for i := range merged {
-				if merged[i].Name == variable.Name {
-					merged[i], replaced = variable, true
-				}
-			}
-			if !replaced {
-				merged = append(merged, variable)
-			}
+	merged := slices.Clone(own)
+	for _, variable := range slices.Concat(overrides...) {
+		at := slices.IndexFunc(merged, func(have corev1.EnvVar) bool { return have.Name == variable.Name })
+		if at < 0 {
+			merged = append(merged, variable)
+		} else {
+			merged[at] = variable
 		}
 	}
 	return merged
 }
 
-func environment(pairs ...string) []corev1.EnvVar {
-	var list []corev1.EnvVar
+func environment(pairs ...string) (list []corev1.EnvVar) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		list = append(list, corev1.EnvVar{Name: pairs[i], Value: pairs[i+1]})
+	}
+	return list
+}
+
+// fields are variables that say something of the pod.
+func fields(pairs ...string) (list []corev1.EnvVar) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		list = append(list, corev1.EnvVar{Name: pairs[i], ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: pairs[i+1]}}})
 	}
 	return list
 }

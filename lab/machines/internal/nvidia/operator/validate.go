@@ -25,13 +25,11 @@ func (o *Operator) validate(ctx context.Context, c *programs.Container) int {
 		"plugin":  func() (string, error) { return "", o.pluginStatus(ctx, c) },
 	}[component]
 	if !known {
-		c.Logf("invalid component: %q", component)
-		return 1
+		return c.Fails("invalid component: %q", component)
 	}
 	file := component + "-ready"
 	if err := os.Remove(c.Marker(file)); err != nil && !os.IsNotExist(err) {
-		c.Logf("%v", err)
-		return 1
+		return c.Fails("%v", err)
 	}
 	// plugin-validation looks 30 times by itself; the others once, unless WITH_WAIT.
 	attempts := 1
@@ -41,24 +39,20 @@ func (o *Operator) validate(ctx context.Context, c *programs.Container) int {
 	for attempt := 1; ; attempt++ {
 		content, err := check()
 		if err == nil {
-			return written(c, file, content)
+			if err := c.WriteMarker(file, []byte(content)); err != nil {
+				return c.Fails("%v", err)
+			}
+			c.Logf("%s is valid", component)
+			return 0
 		}
 		c.Logf("failed to validate the %s, retrying after 5 seconds: %v", component, err)
 		if attempt >= attempts && c.Env["WITH_WAIT"] != "true" {
 			return 1
 		}
 		if c.Machine.Clock().Sleep(ctx, 5*time.Second) != nil {
-			return 143
+			return programs.ExitTerminated
 		}
 	}
-}
-
-func written(c *programs.Container, file, content string) int {
-	if err := c.WriteMarker(file, []byte(content)); err != nil {
-		return c.Fails("%v", err)
-	}
-	c.Logf("%s is valid", strings.TrimSuffix(file, "-ready"))
-	return 0
 }
 
 // driverStatus looks for the driver where the validator looks, and says what driver-ready holds. On Talos <= 1.12 no place
