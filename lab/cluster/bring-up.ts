@@ -22,8 +22,7 @@ import type { Phase, Say } from "../phases";
 import type { Session } from "../session/session";
 import { whyNoRealNode } from "../node/able";
 import { provideNodePrograms, provideTools, type Tools } from "../tools";
-import type { OnToolEvent } from "../tools/events";
-import { narrateTools } from "../tools/narrate";
+import { narrateTools, type OnToolEvent } from "../tools/events";
 
 /** A lab as it comes up: each phase adds what the next ones need. */
 export interface Lab {
@@ -61,7 +60,7 @@ export const bringUp: Phase<Lab>[] = [
 ];
 
 async function bringTools(lab: Lab, say: Say): Promise<string> {
-  const narrate = narrateTools(say, process.stderr.isTTY);
+  const narrate = narrateTools(say);
   let built = 0;
   const onEvent: OnToolEvent = (event) => {
     if (event.state === "built") built++;

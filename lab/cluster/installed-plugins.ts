@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { promisify } from "node:util";
+import { isProgram } from "../tools/ways/on-path";
 
 const run = promisify(execFile);
 
@@ -62,13 +63,4 @@ export async function assertInstalled(
   throw new Error(
     `--plugins: ${missing.map(({ name, version }) => `${name} ${version}`).join(", ")} not installed, and the stack's resources are theirs; ${commands.join("; ")}`,
   );
-}
-
-function isProgram(file: string): boolean {
-  try {
-    fs.accessSync(file, fs.constants.X_OK);
-    return fs.statSync(file).isFile();
-  } catch {
-    return false;
-  }
 }

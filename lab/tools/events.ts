@@ -3,10 +3,7 @@ import type { ToolDefinition } from "./definition";
 /** What happens to a tool while it is provided. */
 export interface ToolEvent {
   tool: ToolDefinition["name"];
-  /**
-   * `found` on PATH; `cached` from an earlier run; `downloaded` as its project publishes it; `building`, several times; then
-   * `built` or `failed`.
-   */
+  /** `found` on PATH; `cached` from an earlier run; `downloaded` as its project publishes it; `building`, several times; then `built` or `failed`. */
   state: "found" | "cached" | "downloaded" | "building" | "built" | "failed";
   /** One line for people: a path and version, what is being waited for, or the error. */
   detail: string;
@@ -16,3 +13,10 @@ export interface ToolEvent {
 
 /** Receives the events of one or more tools. */
 export type OnToolEvent = (event: ToolEvent) => void;
+
+/** Tool events as lines for people. What was there already is not worth one. */
+export function narrateTools(say: (line: string) => void): OnToolEvent {
+  return ({ tool, state, detail, seconds = 0 }) => {
+    if (state !== "cached" && state !== "found") say(`${tool}: ${state} ${seconds.toFixed(0)} s ${detail}`);
+  };
+}

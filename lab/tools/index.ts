@@ -1,13 +1,11 @@
 import { catalogue, languageTool, nodeCatalogue, talosCatalogue } from "./catalogue";
 import type { ToolDefinition, ToolName } from "./definition";
 import type { OnToolEvent } from "./events";
-import { locate, type ProvideOptions } from "./provide";
+import { provide } from "./provide";
 import { talosctlRange } from "./talosctl-range";
-import { trimGoCaches } from "./ways/trim";
 
 export type { ToolName } from "./definition";
 export type { ToolEvent } from "./events";
-export { trimGoCaches } from "./ways/trim";
 
 /** Absolute paths of the programs that the lab runs. */
 export interface Tools {
@@ -98,19 +96,4 @@ export async function provideTalosPrograms(
 export async function provideLanguages(options: Pick<ProvideToolsOptions, "onEvent" | "signal"> = {}): Promise<string> {
   const { languages } = await provide([languageTool], options);
   return languages!;
-}
-
-async function provide(
-  tools: readonly ToolDefinition[],
-  options: ProvideOptions,
-): Promise<Partial<Record<ToolDefinition["name"], string>>> {
-  const located = await Promise.all(tools.map(async (tool) => ({ tool, found: await locate(tool, options) })));
-  const paths: Partial<Record<ToolDefinition["name"], string>> = {};
-  let built = false;
-  for (const { tool, found } of located) {
-    if ("build" in found) built = true;
-    paths[tool.name] = "path" in found ? found.path : await found.build();
-  }
-  if (built) await trimGoCaches();
-  return paths;
 }

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { whyNoRealNode } from "../node/able";
 import { provideTalos, whyNoMachine } from "../talos";
 import { provideLanguages, provideNodePrograms, provideTools } from "./index";
-import { narrateTools } from "./narrate";
+import { narrateTools } from "./events";
 
 // `npm run tools`: provides every tool and prints the paths as one JSON object, progress on standard error. With `--node`, the
 // programs of a real node instead; with `--look` beside it, nothing is built, and the status says whether this computer can run one. With `--talos v1.13.0`, images of real
@@ -11,7 +11,7 @@ const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const)
   process.once(name, () => stop.abort(new Error(`stopped by ${name}`)));
 
-const onEvent = narrateTools((line) => console.error(line), false);
+const onEvent = narrateTools((line) => console.error(line));
 const options = { signal: stop.signal, onEvent };
 
 async function main(): Promise<void> {

@@ -1,15 +1,15 @@
 import * as path from "node:path";
 
 import { build } from "./ways/build";
-import { cachedPath, cacheFolder, cacheKey, forgetOldVersions, isCached } from "./cache";
-import type { ToolDefinition, Toolchain } from "./definition";
+import { cacheFolder, cacheKey, forgetOldVersions, isCached } from "./cache";
+import type { ToolDefinition } from "./definition";
 import type { OnToolEvent, ToolEvent } from "./events";
 import { toolchainFor } from "./ways/go";
 import { withLock } from "./lock";
 import { findOnPath } from "./ways/on-path";
 import { download } from "./ways/release";
 
-/** How a tool is provided. */
+/** How tools are provided. */
 export interface ProvideOptions {
   /** Default: ours. PATH, the cache folder and Go's settings come from here. */
   env?: NodeJS.ProcessEnv;
@@ -19,81 +19,65 @@ export interface ProvideOptions {
   ranges?: Partial<Record<ToolDefinition["name"], string>>;
 }
 
-/** A tool that is there, or how to build it. */
-export type Located = { path: string } | { build: () => Promise<string> };
+/** Paths of tools, by name. */
+export type Provided = Partial<Record<ToolDefinition["name"], string>>;
 
 /**
- * Looks for a tool on PATH and in the cache. Nothing is built yet, so that a caller finds out about everything that is
- * missing (no Go, for one) before the first minute is spent.
+ * Provides tools: from PATH, from the cache, as their projects publish them, or built. All are looked for before the first is built,
+ * so that a caller finds out about everything that is missing (no Go, for one) before the first minute is spent.
  */
-export async function locate(wanted: ToolDefinition, options: ProvideOptions): Promise<Located> {
-  const range = options.ranges?.[wanted.name];
+export async function provide(tools: readonly ToolDefinition[], options: ProvideOptions = {}): Promise<Provided> {
+  const located = await Promise.all(tools.map(async (tool) => ({ tool, found: await locate(tool, options) })));
+  const paths: Provided = {};
+  for (const { tool, found } of located) paths[tool.name] = typeof found === "string" ? found : await found();
+  return paths;
+}
+
+/** The path of a tool that is there, or what makes it. */
+async function locate(wanted: ToolDefinition, options: ProvideOptions): Promise<string | (() => Promise<string>)> {
+  const { env = process.env, ranges, onEvent, ...signal } = options;
+  const range = ranges?.[wanted.name];
   const tool = range === undefined || !wanted.onPath ? wanted : { ...wanted, onPath: { ...wanted.onPath, range } };
-  const env = options.env ?? process.env;
   const tell = (state: ToolEvent["state"], detail: string, seconds?: number): void =>
-    options.onEvent?.({ tool: tool.name, state, detail, ...(seconds === undefined ? {} : { seconds }) });
-  try {
+    onEvent?.({ tool: tool.name, state, detail, ...(seconds === undefined ? {} : { seconds }) });
+  const failed = (error: unknown): never => {
+    tell("failed", error instanceof Error ? error.message : String(error));
+    throw error;
+  };
+  const found = async (): Promise<string | (() => Promise<string>)> => {
     const candidate = await findOnPath(tool, env);
     if (candidate?.fits === true) {
       tell("found", `${candidate.path} ${candidate.version}`);
-      return { path: candidate.path };
+      return candidate.path;
     }
+    const platform = await toolchainFor(tool, env);
     const cache = cacheFolder(env);
-    const toolchain = await toolchainFor(tool, env);
-    const binary = cachedPath(cache, tool, await cacheKey(tool, toolchain));
-    if (await isCached(binary)) {
-      tell("cached", binary);
-      return { path: binary };
-    }
-    const refused =
-      candidate === undefined
-        ? ""
-        : `, as ${candidate.path} (${candidate.version ?? "no version"}) is not ${tool.onPath?.range}`;
-    return { build: () => makeOnce(tool, binary, refused, tell, { ...options, env, toolchain }) };
-  } catch (error) {
-    tell("failed", error instanceof Error ? error.message : String(error));
-    throw error;
-  }
-}
-
-type Tell = (state: ToolEvent["state"], detail: string, seconds?: number) => void;
-
-/** Downloads or else builds, unless another process just does: then its result is taken. */
-async function makeOnce(
-  tool: ToolDefinition,
-  binary: string,
-  reason: string,
-  tell: Tell,
-  options: ProvideOptions & { env: NodeJS.ProcessEnv; toolchain: Toolchain },
-): Promise<string> {
-  const cache = path.dirname(path.dirname(binary));
-  const signal = options.signal === undefined ? {} : { signal: options.signal };
-  const work = async (): Promise<string> => {
-    if (await isCached(binary)) {
-      tell("cached", `${binary}, built by another process meanwhile`);
-      return binary;
-    }
-    const { env, toolchain: platform } = options;
-    const missing = await download(tool, binary, { platform, env, ...signal });
-    if (missing === undefined) {
+    const folder = path.join(cache, `${tool.name}-${await cacheKey(tool, platform)}`);
+    const binary = path.join(folder, tool.name);
+    const cached = async (): Promise<boolean> => {
+      const there = await isCached(binary);
+      if (there) tell("cached", binary);
+      return there;
+    };
+    if (await cached()) return binary;
+    const work = async (): Promise<string> => {
+      if (await cached()) return binary; // another process has made it meanwhile
+      const missing = await download(tool, binary, { platform, env, ...signal });
+      if (missing === undefined) tell("downloaded", binary);
+      else {
+        const { path: other, version = "no version" } = candidate ?? {};
+        const refused = other === undefined ? "" : `, as ${other} (${version}) is not ${tool.onPath?.range}`;
+        const release = tool.release === undefined ? "" : `; its release was not downloaded: ${missing}`;
+        tell("building", `from source${refused}${release}`, 0);
+        const onProgress = (packages: number, seconds: number): void =>
+          tell("building", `${packages.toLocaleString("en")} packages compiled`, seconds);
+        tell("built", binary, await build(tool, binary, { env, onProgress, ...signal }));
+      }
       await forgetOldVersions(cache, tool);
-      tell("downloaded", binary);
       return binary;
-    }
-    const release = tool.release === undefined ? "" : `; its release was not downloaded: ${missing}`;
-    tell("building", `from source${reason}${release}`, 0);
-    const onProgress = ({ packages, seconds }: { packages: number; seconds: number }): void =>
-      tell("building", `${packages.toLocaleString("en")} packages compiled`, seconds);
-    const seconds = await build(tool, binary, { env, onProgress, ...signal });
-    await forgetOldVersions(cache, tool);
-    tell("built", binary, seconds);
-    return binary;
+    };
+    const onWait = (pid: number): void => tell("building", `waiting for process ${pid}, which builds it`);
+    return () => withLock(`${folder}.lock`, work, { onWait, ...signal }).catch(failed);
   };
-  const onWait = (pid: number): void => tell("building", `waiting for process ${pid}, which builds it`);
-  try {
-    return await withLock(`${path.dirname(binary)}.lock`, work, { onWait, ...signal });
-  } catch (error) {
-    tell("failed", error instanceof Error ? error.message : String(error));
-    throw error;
-  }
+  return found().catch(failed);
 }

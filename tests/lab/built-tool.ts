@@ -1,6 +1,7 @@
-import { accessSync, constants, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import * as path from "node:path";
 import { cacheFolder } from "../../lab/tools/cache";
+import { isProgram } from "../../lab/tools/ways/on-path";
 
 /**
  * A program of the lab that is already there: on PATH, else the newest in the lab's cache (`npm run lab` builds it). Tests
@@ -8,28 +9,11 @@ import { cacheFolder } from "../../lab/tools/cache";
  */
 export function builtTool(name: "helm" | "talosctl" | "pulumi"): string | undefined {
   const cache = cacheFolder(process.env);
-  const cached = list(cache)
+  const cached = (existsSync(cache) ? readdirSync(cache) : [])
     .filter((folder) => folder.startsWith(`${name}-`))
     .map((folder) => path.join(cache, folder, name))
-    .filter(isExecutable)
+    .filter(isProgram)
     .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
   const onPath = (process.env["PATH"] ?? "").split(path.delimiter).map((folder) => path.join(folder, name));
-  return [...cached, ...onPath.filter(isExecutable)][0];
-}
-
-function list(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
+  return [...cached, ...onPath.filter(isProgram)][0];
 }

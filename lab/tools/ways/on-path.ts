@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import * as fs from "node:fs/promises";
+import * as fs from "node:fs";
 import * as path from "node:path";
 
 import * as semver from "semver";
@@ -16,42 +16,36 @@ export interface Candidate {
   fits: boolean;
 }
 
-/** A program that does not tell its version within this time is not taken. */
+/** Milliseconds: a program that does not tell its version within this time is not taken. */
 const VERSION_LIMIT = 15_000;
 
 /** The first program of the tool's name on PATH. Undefined when there is none, or when the tool is the lab's own. */
 export async function findOnPath(tool: ToolDefinition, env: NodeJS.ProcessEnv): Promise<Candidate | undefined> {
-  if (tool.onPath === undefined) return undefined;
-  const file = await which(tool.name, env);
-  if (file === undefined) return undefined;
-  const version = versionIn(await output(file, tool.onPath.args, env));
-  return { path: file, version, fits: version !== undefined && semver.satisfies(version, tool.onPath.range) };
+  const { onPath, name } = tool;
+  const folders = (env.PATH ?? "").split(path.delimiter).filter((folder) => folder !== "");
+  const file = folders.map((folder) => path.resolve(folder, name)).find(isProgram);
+  if (onPath === undefined || file === undefined) return undefined;
+  const version = versionIn(await output(file, onPath.args, env));
+  return { path: file, version, fits: version !== undefined && semver.satisfies(version, onPath.range) };
 }
 
-/** The absolute path of the executable that a shell would run for `name`. */
-async function which(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
-  for (const folder of (env.PATH ?? "").split(path.delimiter)) {
-    if (folder === "") continue;
-    const file = path.resolve(folder, name);
-    const usable = await fs.access(file, fs.constants.X_OK).then(
-      async () => (await fs.stat(file)).isFile(),
-      () => false,
-    );
-    if (usable) return file;
+/** Whether a file can be run. */
+export function isProgram(file: string): boolean {
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    return fs.statSync(file).isFile();
+  } catch {
+    return false;
   }
-  return undefined;
 }
 
 /** The first semantic version in a text: pulumi prints `v3.259.0`, talosctl `Tag: v1.13.0`, helm `v3.22.0+g1a2b3c4`. */
-function versionIn(text: string): string | undefined {
-  const match = /\bv?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)/.exec(text);
-  return match?.[1];
-}
+const versionIn = (text: string): string | undefined => /\bv?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)/.exec(text)?.[1];
 
 function output(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+  // Pulumi would look for a newer release of itself.
+  const options = { env: { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" }, timeout: VERSION_LIMIT };
   return new Promise((resolve) => {
-    // Pulumi would look for a newer release of itself.
-    const options = { env: { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" }, timeout: VERSION_LIMIT };
     // One that fails is one that does not say its version: it does not fit, and the lab builds its own.
     execFile(file, [...args], options, (error, stdout) => resolve(error === null ? stdout : ""));
   });

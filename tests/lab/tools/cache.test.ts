@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 
-import { cachedPath, cacheFolder, cacheKey, forgetOldVersions } from "../../../lab/tools/cache";
+import { cacheFolder, cacheKey, forgetOldVersions } from "../../../lab/tools/cache";
 import type { ToolDefinition } from "../../../lab/tools/definition";
 import { Sandbox } from "./fixture";
 
@@ -62,26 +62,21 @@ describe("the cache of built tools", () => {
     expect(cacheFolder(env)).toBe(expected);
   });
 
-  test("keeps the twelve versions used last, and other tools", async () => {
+  test("keeps the twelve versions used last, other tools, and what another process is just making", async () => {
     const cache = path.join(sandbox.folder, "cache");
     const keys = [..."0123456789abcd"].map((digit) => digit.repeat(16));
     for (const [age, key] of keys.entries()) {
-      const binary = cachedPath(cache, tool, key);
-      sandbox.write(path.relative(sandbox.folder, binary), "binary");
+      sandbox.write(`cache/helm-${key}/helm`, "binary");
       const used = new Date(Date.now() - age * 60_000);
-      fs.utimesSync(path.dirname(binary), used, used);
+      fs.utimesSync(path.join(cache, `helm-${key}`), used, used);
     }
     sandbox.write("cache/pulumi-0000000000000000/pulumi", "binary");
-    const abandoned = sandbox.write("cache/.helm-123.unfinished", "half a binary");
-    fs.utimesSync(abandoned, 0, 0);
-    sandbox.write("cache/.helm-124.unfinished", "half a binary");
+    fs.utimesSync(sandbox.write("cache/helm-123.unfinished", "half a binary"), 0, 0);
+    sandbox.write("cache/helm-124.unfinished", "half a binary");
 
     await forgetOldVersions(cache, tool);
 
-    expect(fs.readdirSync(cache).sort()).toEqual([
-      ".helm-124.unfinished",
-      ...keys.slice(0, 12).map((key) => `helm-${key}`),
-      "pulumi-0000000000000000",
-    ]);
+    const kept = keys.slice(0, 12).map((key) => `helm-${key}`);
+    expect(fs.readdirSync(cache)).toEqual([...kept, "helm-124.unfinished", "pulumi-0000000000000000"].sort());
   });
 });

@@ -1,7 +1,7 @@
 import { catalogue } from "../../../../lab/tools/catalogue";
 import type { ToolName } from "../../../../lab/tools/definition";
 import { findOnPath } from "../../../../lab/tools/ways/on-path";
-import { locate } from "../../../../lab/tools/provide";
+import { provide } from "../../../../lab/tools/provide";
 import { talosctlRange } from "../../../../lab/tools/talosctl-range";
 import { Sandbox } from "../fixture";
 
@@ -48,8 +48,8 @@ describe("a tool on PATH", () => {
       ranges: { talosctl: talosctlRange(releases) },
     };
     // There is no Go on this PATH: what is not taken cannot be built.
-    const found = await locate(definition("talosctl"), options).catch(() => undefined);
-    expect(found).toEqual(fits ? { path: file } : undefined);
+    const found = await provide([definition("talosctl")], options).catch(() => undefined);
+    expect(found).toEqual(fits ? { talosctl: file } : undefined);
   });
 
   test("is asked for its version alone", async () => {
