@@ -145,7 +145,7 @@ cause that the message names, then \`pulumi up\`: it continues from what it find
 and the message says \`Talos rolled back\`. A drained node stays cordoned until an upgrade of its machine succeeds. If you reverse the failed
 edit instead, change \`lookAgain\` in the same edit: Pulumi compares with the last update that succeeded, so otherwise it finds nothing to
 do for the machine. To use the node before that, run
-\`kubectl uncordon NODE && kubectl annotate node NODE talos-gpu.dev/cordoned-by-\`.
+\`kubectl uncordon NODE && kubectl annotate node NODE talos-gpu/cordoned-by-\`.
 
 **The update succeeded, and you want the earlier state.** Reverse the edit of the stack file, then \`pulumi preview\` and \`pulumi up\`. This
 works for the driver branch, extensions, kernel arguments, the machine's configuration, sharing, and the choice of operator or plugin. The

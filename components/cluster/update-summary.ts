@@ -1,5 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
+import { resourceNames } from "../machine/create-machine";
 import { STAYS_CORDONED } from "../machine/program/task/upgrade";
 import { describeProgress, UpdateProgress } from "../recipe/effect/progress";
 
@@ -12,6 +13,7 @@ export class UpdateSummary {
   private readonly progress: UpdateProgress;
   /** Machine by the name of each of its resources. */
   private readonly machineOf = new Map<string, string>();
+  private readonly upgrades: Set<string>;
   private readonly hooks: pulumi.ResourceHookBinding | undefined;
   // Of several inline programs in one process each has a store of its own, which the engine's call back would be without.
   private readonly tell = AsyncResource.bind((): void => {
@@ -24,7 +26,9 @@ export class UpdateSummary {
    */
   constructor(name: string, machines: string[]) {
     this.progress = new UpdateProgress(machines);
-    for (const machine of machines) for (const part of parts) this.machineOf.set(`${name}-${machine}-${part}`, machine);
+    for (const machine of machines)
+      for (const resource of Object.values(resourceNames(`${name}-${machine}`))) this.machineOf.set(resource, machine);
+    this.upgrades = new Set(machines.map((machine) => resourceNames(`${name}-${machine}`).upgrade));
     this.hooks = hooksAreThere() && !pulumi.runtime.isDryRun() ? this.hooksOf(name) : undefined;
   }
 
@@ -49,7 +53,7 @@ export class UpdateSummary {
     });
     const ends = new pulumi.ResourceHook(`${name}-ends`, ({ name: resource }) => {
       const machine = this.machineOf.get(resource);
-      if (machine !== undefined) this.progress.ends(machine, resource, resource.endsWith("-upgrade"));
+      if (machine !== undefined) this.progress.ends(machine, resource, this.upgrades.has(resource));
       if (this.progress.over()) this.tell();
     });
     const fails = new pulumi.ErrorHook(`${name}-fails`, ({ name: resource, errors }) => {
@@ -67,9 +71,6 @@ export class UpdateSummary {
     };
   }
 }
-
-/** Ends of the names of a machine's resources. */
-const parts = ["configuration", "upgrade", "node", "node-taints"];
 
 const isGate = /-gate$/;
 

@@ -12,6 +12,14 @@ import { type Upgraded, upgradeMachine } from "./upgrade";
 /** Type of the component of a machine. */
 export const machineType = "talos-gpu:index:GpuMachine";
 
+/** Names of the resources of a machine that an update brings to what the stack says. */
+export const resourceNames = (name: string) => ({
+  configuration: `${name}-configuration`,
+  upgrade: `${name}-upgrade`,
+  node: `${name}-node`,
+  taints: `${name}-node-taints`,
+});
+
 /** What a machine is made with. */
 export interface MachineInputs {
   access: Access;
@@ -68,16 +76,17 @@ export function machineResources(
   foretelling: Foretelling,
 ): MadeMachine {
   const child = { parent };
-  const configuration = configureMachine(`${name}-configuration`, machine, access, child);
+  const names = resourceNames(name);
+  const configuration = configureMachine(names.configuration, machine, access, child);
   const fetched =
     bootstraps === undefined ? undefined : bootstrapCluster(bootstraps, machine, access, configuration, child);
   const { secrets } = fetched === undefined ? access : withKubeconfig(access, fetched);
   const program = foretelling.program(child);
   const upgraded =
     machine.configuration === "omni"
-      ? awaitOmni(`${name}-upgrade`, machine, secrets, configuration, program)
+      ? awaitOmni(names.upgrade, machine, secrets, configuration, program)
       : upgradeMachine(
-          `${name}-upgrade`,
+          names.upgrade,
           machine,
           secrets,
           { schematicId: schematicId ?? registerSchematic(`${name}-schematic`, machine, child), configuration },
@@ -85,7 +94,7 @@ export function machineResources(
         );
   const joined = fetched && onceJoined(fetched, upgraded.by);
   const provider = joined && ownProvider(name, joined, child);
-  const patched = patchNode(`${name}-node`, upgraded.by, machine, secrets, child, provider);
+  const patched = patchNode(names, upgraded.by, machine, secrets, child, provider);
   const kubeconfig = pulumi.secret(joined ?? secrets.kubeconfig ?? "");
   const { driverVersion, talosVersion, schematicId: runs } = upgraded;
   return {

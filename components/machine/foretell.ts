@@ -93,7 +93,7 @@ function knowsHooks(): boolean {
   return typeof monitor?.registerResourceHook === "function";
 }
 
-/** The state as it was; undefined of a machine that is new, or that an earlier release of this package brought. */
+/** The state as it was; undefined of a machine that is new. */
 function stateBefore(inputs: Record<string, unknown> | undefined): MachineState | undefined {
   return inputs?.["rebootsIfChanged"] === undefined ? undefined : (inputs as unknown as MachineState);
 }

@@ -28,7 +28,7 @@ export interface Patched {
  * @param provider Kubernetes provider of a cluster that is bootstrapped here. Default: the one of the options.
  */
 export function patchNode(
-  name: string,
+  names: { node: string; taints: string },
   upgraded: pulumi.Resource,
   machine: PlannedMachine,
   secrets: Secrets,
@@ -38,8 +38,8 @@ export function patchNode(
   const after = { ...opts, dependsOn: upgraded };
   const inCluster = provider === undefined ? after : { ...after, provider };
   const by = [
-    ...(Object.keys(machine.nodeLabels).length > 0 ? [labelled(name, machine, inCluster)] : []),
-    ...(machine.nodeTaints.length > 0 ? [tainted(`${name}-taints`, machine, secrets, after)] : []),
+    ...(Object.keys(machine.nodeLabels).length > 0 ? [labelled(names.node, machine, inCluster)] : []),
+    ...(machine.nodeTaints.length > 0 ? [tainted(names.taints, machine, secrets, after)] : []),
   ];
   // Each of them waits for the node already; outputs cost, so there are no more than needed.
   const [first, second] = by;

@@ -1,4 +1,4 @@
-import { guarded } from "../../components/kubernetes/guard";
+import { guarded, untilItSucceeds } from "../../components/kubernetes/guard";
 import {
   type LiveObject,
   OWNER,
@@ -206,4 +206,15 @@ test("every object of a stack is marked, and goes before it comes back; a Job, a
   expect(of("claim")[1]).toBe(false);
   expect(of("job")).toEqual([{ ...manager, [OWNER]: "shop/prod/job cluster-id" }, false]);
   expect(of("node")).toEqual([undefined, false]);
+});
+
+test("a cluster that could not be opened is opened again for the next object, and one that was is kept", async () => {
+  const opened = jest
+    .fn<Promise<string>, []>()
+    .mockRejectedValueOnce(new Error("no such file"))
+    .mockResolvedValue("it");
+  const open = untilItSucceeds(opened);
+  await expect(open()).rejects.toThrow("no such file");
+  expect([await open(), await open()]).toEqual(["it", "it"]);
+  expect(opened).toHaveBeenCalledTimes(2);
 });

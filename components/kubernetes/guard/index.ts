@@ -25,7 +25,7 @@ export function guarded(
   takeOver?: string,
 ): pulumi.ResourceTransformation {
   const stack = `${pulumi.getProject()}/${pulumi.getStack()}`;
-  const guard: Guard = { kubeconfig, preview: pulumi.runtime.isDryRun(), home: "", takeOver };
+  const guard: Guard = { kubeconfig, preview: pulumi.runtime.isDryRun(), owners: new Map(), takeOver };
   const hook = hooksAreThere() ? [guardHook(name, guard)] : [];
   return ({ type, name: resource, props, opts }) => {
     if (!type.startsWith("kubernetes:") || type.endsWith("Patch") || isRead(opts)) return undefined;
@@ -34,8 +34,8 @@ export function guarded(
       provider === undefined
         ? ownerText(stack, resource, "default")
         : provider.id.apply((id) => ownerText(stack, resource, id));
-    guard.home = owner;
     const isRelease = type === RELEASE;
+    if (isRelease) guard.owners.set(resource, owner);
     const given = props.metadata as Metadata | undefined;
     const annotations = { "pulumi.com/patchFieldManager": MANAGER, ...given?.annotations, [OWNER]: owner };
     const metadata = { ...given, annotations };
@@ -59,8 +59,8 @@ interface Guard {
   preview: boolean;
   /** Name of a release that the stack takes over. */
   takeOver: string | undefined;
-  /** An owner of this stack, whichever. */
-  home: pulumi.Input<string>;
+  /** Owner of each release, which bears no mark itself, by the name of its resource. */
+  owners: Map<string, pulumi.Input<string>>;
 }
 
 /**
@@ -78,15 +78,15 @@ function hooksAreThere(): boolean {
 }
 
 function guardHook(name: string, guard: Guard): pulumi.ResourceHook {
-  let cluster: Promise<ClusterObjects | undefined> | undefined;
+  const cluster = untilItSucceeds(() => open(guard.kubeconfig));
   return new pulumi.ResourceHook(
     `${name}-guard`,
-    async ({ type, newInputs = {}, oldInputs }) => {
-      const objects = await (cluster ??= open(guard.kubeconfig));
+    async ({ type, name: resource, newInputs = {}, oldInputs }) => {
+      const objects = await cluster();
       if (objects === undefined) return;
       const looked =
         type === RELEASE
-          ? guardRelease(objects, newInputs, oldInputs === undefined, guard)
+          ? guardRelease(objects, newInputs, oldInputs === undefined, guard, guard.owners.get(resource))
           : guardObject(objects, newInputs, guard.preview);
       // A preview without its cluster is a preview all the same, as it is to Pulumi's provider.
       await looked.catch((error: Error) => {
@@ -95,6 +95,18 @@ function guardHook(name: string, guard: Guard): pulumi.ResourceHook {
     },
     { onDryRun: true },
   );
+}
+
+/** Does something once for all that ask, and again for the next one that asks where it failed. */
+export function untilItSucceeds<T>(act: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined;
+  return () => {
+    const doing = (done ??= act());
+    doing.catch(() => {
+      if (done === doing) done = undefined;
+    });
+    return doing;
+  };
 }
 
 /** Undefined while the cluster is not there yet, or where Pulumi finds it by itself. */
@@ -136,14 +148,15 @@ async function guardRelease(
   objects: ClusterObjects,
   inputs: Record<string, any>,
   creates: boolean,
-  { preview, home, takeOver }: Guard,
+  { preview, takeOver }: Guard,
+  owner: pulumi.Input<string> | undefined,
 ): Promise<void> {
   const { name, namespace, chart, values } = inputs;
   if (!isKnown(name) || !isKnown(namespace)) return;
   const records = await objects.records(namespace, name);
   if (records.length === 0) return;
   const [ours, place] = [
-    await valueOf(pulumi.output(home)),
+    owner === undefined ? undefined : await valueOf(pulumi.output(owner)),
     await objects.read({ apiVersion: "v1", kind: "Namespace", name: namespace }),
   ];
   const namespaceIsOurs = ours !== undefined && place?.owner !== undefined && sameStack(place.owner, ours);

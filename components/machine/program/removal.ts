@@ -2,7 +2,7 @@ import { formatDuration } from "../../recipe/rules/duration";
 import { LimitReached, waitFor, type Clock } from "../../clients/clock";
 import { CallError, Failure } from "../../clients/failure";
 
-/** Milliseconds that a removal waits for an answer: less than the five minutes that Pulumi gives a resource of an earlier release. */
+/** Milliseconds that a removal waits for an answer: less than the five minutes that the resource has. */
 const LIMIT = 240_000;
 
 /** Milliseconds between two tries. */

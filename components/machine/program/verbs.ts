@@ -24,7 +24,6 @@ import { RealWeb } from "./preflight/web";
 import {
   adoptResult,
   adoptTask,
-  freeResult,
   freeTask,
   gateTask,
   omniTask,
@@ -217,7 +216,7 @@ function taintsBy(act: typeof taint | typeof untaint): Doing<typeof taintTask>["
 
 async function waitUntilFree(task: z.infer<typeof freeTask>, { cluster, report }: Means): Promise<unknown> {
   const kubernetes = cluster();
-  if (kubernetes !== undefined) return awaitFree(task, kubernetes, systemClock, report, previousAnswer(freeResult));
+  if (kubernetes !== undefined) return awaitFree(task, kubernetes, systemClock, report);
   report(`no kubeconfig: whether RuntimeClass ${task.runtimeClass} is an operator's is not looked at`);
   return {};
 }

@@ -70,7 +70,7 @@ export function omniResources({ cluster, uuid, patches, extensions }: OmniMachin
   ];
 }
 
-/** Whether `omniResources` makes this ID for the machine, or an earlier release of this package did. */
+/** Whether `omniResources` makes this ID for the machine, however many patches it has. */
 export function isOurOmniId(id: string, uuid: string): boolean {
   return /^\d+-talos-gpu-/.test(id) && id.endsWith(`-talos-gpu-${uuid}`);
 }

@@ -4,7 +4,7 @@ import type { NodeState } from "../../../clients/machine";
  * Marks a node that this program cordoned: the schematics, joined by commas, that updates were about to bring, the newest first. A
  * node cordoned by anybody else does not have it, and is never uncordoned by us.
  */
-export const CORDONED_BY = "talos-gpu.dev/cordoned-by";
+export const CORDONED_BY = "talos-gpu/cordoned-by";
 
 /** Schematics that updates which have not ended well were about to bring; none on a node without the mark. */
 export function bringsOf(node: NodeState | undefined): string[] {

@@ -25,8 +25,6 @@ export interface RuntimeClasses {
  * One that is to be somebody else's (`theirs`) is only looked at: it may come later, and of the name `nvidia` it has the handler `nvidia`,
  * which NVIDIA's toolkit on Talos registers (siderolabs/extensions, 10-nvidia-container-runtime.part).
  *
- * @param previous The answer of the last run; undefined at the first. On the first run the stack has made no class yet, so one without
- *   its mark belongs to somebody else. On later runs it may be the stack's own, made by a release without marks.
  * @throws Failure where the class is somebody else's, and at the limit: an operator of somebody else's is there.
  */
 export async function awaitFree(
@@ -34,7 +32,6 @@ export async function awaitFree(
   classes: RuntimeClasses,
   clock: Clock,
   report: Report,
-  previous: FreeResult | undefined,
 ): Promise<FreeResult> {
   const { runtimeClass, mark, pollSeconds } = task;
   if (task.theirs !== undefined) return { runtimeClass: await seenClass(task.theirs, runtimeClass, classes, report) };
@@ -49,8 +46,7 @@ export async function awaitFree(
         const found = await classes.runtimeClass(runtimeClass);
         if (found?.policy === undefined) {
           const owner = found?.annotations[mark.annotation] ?? "";
-          if (found !== undefined && previous === undefined && !owner.startsWith(mark.ours))
-            throw foreign(runtimeClass, owner, found.handler);
+          if (found !== undefined && !owner.startsWith(mark.ours)) throw foreign(runtimeClass, owner, found.handler);
           return { done: { runtimeClass } };
         }
         const { policy } = found;

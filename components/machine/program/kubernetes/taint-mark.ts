@@ -5,7 +5,7 @@ import type { NodeTaintState } from "../task";
  * together with the taints: who tells them from somebody else's by the answer of the last run alone does not know those of a run whose
  * answer was lost.
  */
-export const TAINTED_BY = "talos-gpu.dev/taints";
+export const TAINTED_BY = "talos-gpu/taints";
 
 /** Value of the annotation; null, which takes it away, where there are none. */
 export function taintMark(taints: readonly NodeTaintState[]): string | null {

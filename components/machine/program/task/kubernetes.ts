@@ -38,10 +38,10 @@ export const freeTask = z.strictObject({
 /** The task of `await-free` as the program reads it. */
 export type FreeTask = z.infer<typeof freeTask>;
 
-/** Answer of `await-free`; without a kubeconfig it names no class. */
-export const freeResult = z.object({ runtimeClass: z.string().optional() });
-/** The answer of `await-free`. */
-export type FreeResult = z.infer<typeof freeResult>;
+/** Answer of `await-free`. */
+export interface FreeResult {
+  runtimeClass?: string;
+}
 
 /** Task of `put-back`. */
 export const putBackTask = z.strictObject({

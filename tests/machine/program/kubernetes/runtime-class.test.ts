@@ -12,7 +12,7 @@ const found = (owner?: string): FoundClass => ({
 });
 
 /** Asks while there is such a class, which goes after so many seconds. */
-function ask(there: FoundClass | undefined, seconds: number, previous?: object, theirs?: string) {
+function ask(there: FoundClass | undefined, seconds: number, theirs?: string) {
   const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
   let now = there;
   clock.after(seconds, () => (now = undefined));
@@ -20,17 +20,15 @@ function ask(there: FoundClass | undefined, seconds: number, previous?: object, 
   return {
     clock,
     lines,
-    run: () => awaitFree({ ...task, theirs }, classes, clock, (line) => lines.push(line), previous),
+    run: () => awaitFree({ ...task, theirs }, classes, clock, (line) => lines.push(line)),
   };
 }
 
-test.each<[string, FoundClass | undefined, object | undefined]>([
-  ["nobody's", undefined, undefined],
-  ["this stack's", found("shop/prod/lab-runtime-class 6f1c"), undefined],
-  ["without a mark, and may be this stack's of former days", found(), { runtimeClass: "nvidia" }],
-  ["without a mark, after a run without a kubeconfig", found(), {}],
-])("a name is free at once that is %s", async (_, there, previous) => {
-  const { clock, lines, run } = ask(there, 3600, previous);
+test.each<[string, FoundClass | undefined]>([
+  ["nobody's", undefined],
+  ["this stack's", found("shop/prod/lab-runtime-class 6f1c")],
+])("a name is free at once that is %s", async (_, there) => {
+  const { clock, lines, run } = ask(there, 3600);
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
   expect([clock.now(), lines]).toEqual([0, []]);
 });
@@ -63,13 +61,13 @@ test.each([
   ["is the operator's", operators, /with the handler nvidia, is somebody else's/],
   ["is not there yet", undefined, /not in the cluster yet/],
 ])("one that is to be somebody else's is looked at, and waited for by nobody: it %s", async (_, there, said) => {
-  const { clock, lines, run } = ask(there, 3600, undefined, "external");
+  const { clock, lines, run } = ask(there, 3600, "external");
   expect(await run()).toEqual({ runtimeClass: "nvidia" });
   expect([clock.now(), lines.join("\n")]).toEqual([0, expect.stringMatching(said)]);
 });
 
 test.each(["external", "devicePlugin", undefined])("a wrong handler is named: of %s", async (theirs) => {
-  const { run } = ask({ ...found(), handler: "nvidia-legacy" }, 3600, undefined, theirs);
+  const { run } = ask({ ...found(), handler: "nvidia-legacy" }, 3600, theirs);
   expect(await failure(run())).toMatch(
     /^\S*RuntimeClass nvidia has the handler nvidia-legacy|: RuntimeClass nvidia has the handler nvidia-legacy/,
   );

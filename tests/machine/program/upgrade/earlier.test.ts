@@ -68,7 +68,7 @@ test("a node that somebody cordons stays so after an earlier update was given up
   const { machine, cluster, lines, run } = setup();
   machine.fail("upgrade", "refused");
   expect(await failure(run())).toContain("upgrade: refused");
-  const command = "`kubectl uncordon gpu-1 && kubectl annotate node gpu-1 talos-gpu.dev/cordoned-by-`";
+  const command = "`kubectl uncordon gpu-1 && kubectl annotate node gpu-1 talos-gpu/cordoned-by-`";
   expect(lines.at(-1)).toBe(`node gpu-1 ${STAYS_CORDONED}; ${command} gives up`);
   cluster.state = { ...cluster.state!, unschedulable: true, annotations: {} };
   await run();
