@@ -1,6 +1,6 @@
 import { findCard, type GpuSpec } from "../../components/recipe/index";
 import { namesOfDevice } from "../../components/recipe/facts/pci-cards";
-import { deviceNames } from "../facts/pci-cards";
+import { deviceNames } from "../../generate/facts/pci-cards";
 import type { PciDevice } from "./seen";
 
 /** Cards of a machine, as a stack says them, and what could not be told. */

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import * as path from "node:path";
 import * as ts from "typescript";
-import { clusterSchema, type JsonSchema } from "../../cli/schema/json-schema";
+import { clusterSchema, type JsonSchema } from "../../generate/schema/json-schema";
 import { repository } from "../../stacks/stack-file";
 import { pages, read } from "./pages";
 

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import type { ConstructResult } from "@pulumi/pulumi/provider";
 import type { Output } from "@pulumi/pulumi";
-import { schemaFile } from "../../cli/schema/main";
+import { schemaFile } from "../../generate/schema/main";
 import { componentsBy } from "../../components/plugin/provider";
 import { record } from "../support/recorder";
 

@@ -2,10 +2,10 @@ import * as fs from "node:fs";
 import Ajv from "ajv";
 import { parse } from "yaml";
 import { type ClusterSpec, findingsOf, parseSpec, planCluster } from "../../components/recipe";
-import { referenceFile } from "../../cli/schema/main";
-import { type Field, fieldsOfStack } from "../../cli/schema/fields";
-import { clusterSchema, type JsonSchema, schemaAt } from "../../cli/schema/json-schema";
-import { referencePage } from "../../cli/schema/page";
+import { referenceFile } from "../../generate/schema/main";
+import { type Field, fieldsOfStack } from "../../generate/schema/fields";
+import { clusterSchema, type JsonSchema, schemaAt } from "../../generate/schema/json-schema";
+import { referencePage } from "../../generate/schema/page";
 import { validStack } from "../recipe/stacks";
 
 const fields = fieldsOfStack();

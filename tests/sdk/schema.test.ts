@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { renderSchema, schemaFile } from "../../cli/schema/main";
+import { renderSchema, schemaFile } from "../../generate/schema/main";
 
 /** Sources of a folder of the repository; not what is built of them. */
 function sources(folder: string): string[] {

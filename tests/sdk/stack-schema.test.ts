@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { parse } from "yaml";
 import { findingsOf } from "../../components/recipe";
 import * as rules from "../../components/recipe/rules";
-import { stackSchemaFile } from "../../cli/schema/main";
-import { renderStackSchema, stackFileSchema } from "../../cli/schema/json-schema";
+import { stackSchemaFile } from "../../generate/schema/main";
+import { renderStackSchema, stackFileSchema } from "../../generate/schema/json-schema";
 import { invalidFiles, invalidStack } from "../recipe/stacks";
 import { repository, stackNames, stacksDir } from "../../stacks/stack-file";
 

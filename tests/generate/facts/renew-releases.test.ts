@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { renewReleases } from "../../../cli/facts/renew-releases";
+import { renewReleases } from "../../../generate/facts/renew-releases";
 import { startFactory } from "../../../lab/factory";
 import { laterReleases } from "../../../lab/factory/releases";
 

@@ -1,9 +1,9 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { renewCards } from "../../../cli/facts/renew-cards";
+import { renewCards } from "../../../generate/facts/renew-cards";
 import { namesOfDevice } from "../../../components/recipe/facts/pci-cards";
-import { pciCards } from "../../../cli/facts/pci-cards";
+import { pciCards } from "../../../generate/facts/pci-cards";
 import committed from "../../../components/recipe/facts/data/pci-cards.json";
 
 const list = `#\tVersion: 2026.10.24

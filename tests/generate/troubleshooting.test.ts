@@ -1,12 +1,12 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { causeIds } from "../../../components/diagnosis/causes/index";
-import { fixes } from "../../../components/diagnosis";
-import { troubleshootingPage } from "../../../cli/doctor/page";
+import { causeIds } from "../../components/diagnosis/causes/index";
+import { fixes } from "../../components/diagnosis";
+import { troubleshootingPage } from "../../generate/troubleshooting";
 
-const file = path.join(__dirname, "../../../docs/troubleshooting.md");
+const file = path.join(__dirname, "../../docs/troubleshooting.md");
 
-/** `UPDATE_DOCS=1 npx jest tests/cli/doctor/page` writes the page anew. */
+/** `UPDATE_DOCS=1 npx jest tests/generate/troubleshooting` writes the page anew. */
 test("docs/troubleshooting.md says what the fixes say", () => {
   const page = troubleshootingPage(fixes);
   if (process.env.UPDATE_DOCS) fs.writeFileSync(file, page);

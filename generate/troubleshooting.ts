@@ -1,6 +1,6 @@
-import { type Cause, causes } from "../../components/diagnosis/causes/index";
-import type { Fix } from "../../components/diagnosis";
-import { checks } from "../../components/recipe/index";
+import { type Cause, causes } from "../components/diagnosis/causes/index";
+import type { Fix } from "../components/diagnosis";
+import { checks } from "../components/recipe/index";
 
 const intro = `# Troubleshooting: NVIDIA GPUs on Talos Linux
 
