@@ -1,4 +1,3 @@
-import { workloadsOfKind } from "../../components/recipe/stack/workloads";
 import { type Document, isMap, parse, parseDocument } from "yaml";
 import type { FixId } from "../../components/diagnosis";
 import { findRelease, ModelPull, type Plan, schematicOf } from "../../components/recipe";
@@ -6,6 +5,7 @@ import { modulesExtension, nvidiaExtension, toolkitExtension } from "../../compo
 import { daemonLabel } from "../../components/recipe/machine/daemon-labels";
 import { ownPatch } from "../../components/recipe/machine/patches";
 import { taintsOf, tolerates } from "../../components/recipe/machine/taints";
+import { workloadsOfKind } from "../../components/recipe/stack/workloads";
 import type { MachineRecipe, PodToleration } from "../../components/recipe/types";
 
 /** Makes a plan wrong in one way: it changes the plan that it is given, which is a copy. */
