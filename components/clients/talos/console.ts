@@ -44,9 +44,6 @@ export function waitingImageOf(lines: readonly string[]): string | undefined {
 export function pullErrorOf(lines: readonly string[], image: string): string | undefined {
   const name = image.replace(/[:@][^/]*$/, "");
   return lines.findLast(
-    (line) =>
-      line.includes(name) &&
-      !line.includes("context canceled") &&
-      /\b(error|failed|refused|timeout|unexpected status)\b/i.test(line),
+    (line) => line.includes(name) && line.includes("failed to pull image") && !line.includes("context canceled"),
   );
 }

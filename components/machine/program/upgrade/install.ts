@@ -113,13 +113,12 @@ export interface Rebooting {
  * an upgrade only then: before, a boot that fails takes it back (talos v1.13.0, controllers/runtime/
  * drop_upgrade_fallback.go). One that does not get ready is left to the phases that look at what it lacks.
  *
- * @returns whether it was asked for: a machine whose boot is paused may begin anew by itself before that.
+ * @returns whether the machine took it on: one whose boot is paused may begin anew by itself before that, and one may lose its power.
  */
 export async function reboot(rebooting: Rebooting): Promise<boolean> {
   const { task, machine, clock, report, guard, start, bootId, limit, settling, poll } = rebooting;
   const end = clock.now() + limit;
   let drops = 0;
-  let asked = false;
   let accepted = false;
   let runsSince: number | undefined;
   try {
@@ -133,12 +132,12 @@ export async function reboot(rebooting: Rebooting): Promise<boolean> {
           const lacks = unmet.length > 0 ? `: ${unmet.join(", ")}` : "";
           if (stage === "running") {
             runsSince ??= clock.now();
-            if (ready) return { done: asked };
+            if (ready) return { done: accepted };
             if (clock.now() + poll < Math.min(runsSince + settling, end)) return { not: `not ready${lacks}` };
             report(
               `warning: ${task.machine}: it runs and is not ready${lacks}; Talos confirms an upgrade only then, and a boot that fails before takes it back`,
             );
-            return { done: asked };
+            return { done: accepted };
           }
           const stopped = await guard.look(end - clock.now());
           return { not: stopped ?? `booted, stage ${stage}${lacks}` };
@@ -149,7 +148,6 @@ export async function reboot(rebooting: Rebooting): Promise<boolean> {
         if (stage !== "running" && (await guard.paused()) === undefined) return { not: `stage ${stage}` };
         if (drops >= STARTS)
           throw new CallError("refused", `the connection dropped ${STARTS} times while it was asked`);
-        asked = true;
         try {
           await start(Math.max(end - clock.now(), poll));
           accepted = true;

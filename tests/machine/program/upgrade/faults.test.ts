@@ -112,6 +112,18 @@ describe("faults", () => {
     },
   );
 
+  test("a machine that loses its power while it installs is asked again, and nobody speaks of a rollback", async () => {
+    const { machine, lines, run } = setup();
+    const upgrade = machine.upgrade.bind(machine);
+    machine.upgrade = () => {
+      machine.upgrade = upgrade;
+      machine.boots++;
+      return Promise.reject(new CallError("unreachable", "EOF"));
+    };
+    expect(await run()).toMatchObject({ rebooted: true, talosVersion: "v1.12.6" });
+    expect(lines).toContain("reboot: the machine began anew before it took the request on; it is asked again");
+  });
+
   test("a connection that always drops is given up after three tries", async () => {
     const { machine, run } = setup();
     machine.fail("upgrade", "unreachable", 99);
