@@ -11,12 +11,17 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/machinery/api/security"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 )
+
+// began is when certificates begin to be valid: a machine's clock is behind this computer's, by a second or, where the machine was
+// restored, by hours.
+var began = x509.NotBefore(time.Now().Add(-24 * time.Hour))
 
 func main() {
 	if err := run(os.Args[1], os.Args[2]); err != nil {
@@ -35,7 +40,7 @@ func run(address, folder string) error {
 		return err
 	}
 
-	pair, err := x509.NewKeyPair(authority, x509.IPAddresses([]net.IP{net.ParseIP(address)}), x509.ExtKeyUsage([]stdx509.ExtKeyUsage{stdx509.ExtKeyUsageServerAuth}))
+	pair, err := x509.NewKeyPair(authority, began, x509.IPAddresses([]net.IP{net.ParseIP(address)}), x509.ExtKeyUsage([]stdx509.ExtKeyUsage{stdx509.ExtKeyUsageServerAuth}))
 	if err != nil {
 		return err
 	}
@@ -61,7 +66,7 @@ type signer struct {
 
 func (s *signer) Certificate(_ context.Context, in *security.CertificateRequest) (*security.CertificateResponse, error) {
 	signed, err := x509.NewCertificateFromCSRBytes(s.authority.CrtPEM, s.authority.KeyPEM, in.Csr,
-		x509.KeyUsage(stdx509.KeyUsageDigitalSignature), x509.ExtKeyUsage([]stdx509.ExtKeyUsage{stdx509.ExtKeyUsageServerAuth}))
+		began, x509.KeyUsage(stdx509.KeyUsageDigitalSignature), x509.ExtKeyUsage([]stdx509.ExtKeyUsage{stdx509.ExtKeyUsageServerAuth}))
 	if err != nil {
 		return nil, err
 	}
