@@ -47,7 +47,7 @@ test.each([
 
 test("null is not set, and what is yet to come is taken", () => {
   const found = (given: unknown) =>
-    credentialFindings({ ...nothing, talosconfig, kubeconfig: given } as never, oneMachine("v1.12.6", {}), {});
+    credentialFindings({ ...nothing, talosconfig, kubeconfig: given }, oneMachine("v1.12.6", {}), {});
   expect(found(null).map(({ field, problem }) => `${field} ${problem}`)).toEqual(["kubeconfig is not set"]);
   expect(found(pulumi.output("k"))).toEqual([]);
   expect(found(Promise.resolve("k"))).toEqual([]);
