@@ -8,6 +8,7 @@ import { UpdateSummary } from "./cluster/update-summary";
 import { accessOf } from "./credentials/access";
 import { apart, type Credentials, credentialFindings } from "./credentials/credentials";
 import { type NamingFiles, withOutside } from "./found/outside-files";
+import { type MayMiss, withAway } from "./found/machines-away";
 import { type MakingClass, withClassThere } from "./found/runtime-class-there";
 import { afterGate, gpuStack, passed } from "./kubernetes";
 import { LookAgain } from "./kubernetes/look-again";
@@ -113,13 +114,13 @@ export class GpuCluster extends pulumi.ComponentResource {
 
   /**
    * The arguments with what the files of `external` say, with whether somebody else made the RuntimeClass `nvidia` of the cluster (only
-   * asked for a device plugin of the stack's), and with what the Image Factory says of Talos releases that the tables do not have, the stack's and those of
+   * asked for a device plugin of the stack's), with which machines that may be away are, and with what the Image Factory says of Talos releases that the tables do not have, the stack's and those of
    * machines and pools; as they are, when the tables have them. Await it before `plan` and the constructor, where a program
    * can: without it the drivers of such a release are assumed. Never fails; a Factory that does not answer costs half a minute at the most.
    */
-  public static async withFacts<T extends AskedStack & NamingFiles & MakingClass>(args: T): Promise<T> {
-    const [facts, there] = await Promise.all([askFactory(args), withClassThere(args)]);
-    return { ...args, ...withOutside(args), ...there, ...facts };
+  public static async withFacts<T extends AskedStack & NamingFiles & MakingClass & MayMiss>(args: T): Promise<T> {
+    const [facts, there, away] = await Promise.all([askFactory(args), withClassThere(args), withAway(args)]);
+    return { ...args, ...withOutside(args), ...there, ...away, ...facts };
   }
 
   /**

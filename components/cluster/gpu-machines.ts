@@ -99,6 +99,7 @@ export class Fleet {
       pulumi.mergeOptions(opts, {
         dependsOn: before.length > 0 ? this.lastOf(before) : after,
         ...(provider === undefined ? {} : { provider }),
+        ...(plan.spec.away?.includes(machine.name) ? { transformations: [leftAsIs] } : {}),
       }),
     );
     this.made.set(machine.name, made);
@@ -116,3 +117,9 @@ export class Fleet {
 
 const namesOf = (machines: readonly PlannedMachine[]): Set<string> => new Set(machines.map(({ name }) => name));
 const hasGpus = ({ gpuCount }: PlannedMachine): boolean => gpuCount > 0;
+
+/** Of a machine that is away nothing changes, of whatever the stack says. */
+export const leftAsIs: pulumi.ResourceTransformation = ({ props, opts }) => ({
+  props,
+  opts: pulumi.mergeOptions(opts, { ignoreChanges: ["*"] }),
+});

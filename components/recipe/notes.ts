@@ -31,6 +31,10 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
         ]
       : []),
     ...bootNotes(spec),
+    ...(spec.away ?? []).map(
+      (name) =>
+        `machines.${name}: is away, so this update leaves it as the last one left it; bring the stack up again once it is back`,
+    ),
     ...cardNotes(facts),
     ...unlikeCards(facts),
     ...switchNotes(facts),

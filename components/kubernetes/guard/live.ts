@@ -20,6 +20,7 @@ export interface LiveObject extends ObjectKey {
   /** The object itself, as far as somebody asks for more. */
   object?: {
     handler?: string;
+    status?: { conditions?: { type: string; status: string }[] };
     metadata?: { ownerReferences?: { kind: string }[]; managedFields?: { manager?: string }[] };
   };
 }

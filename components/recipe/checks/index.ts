@@ -77,6 +77,7 @@ import { upgradeFirst } from "./upgrade-first";
 import { upgradeStep } from "./upgrade-step";
 import { valuesWithoutGpus } from "./values-without-gpus";
 import { visibleDevices } from "./visible-devices";
+import { mayBeAway } from "./may-be-away";
 import { vllm } from "./vllm";
 import { workloadNamespaces } from "./workload-namespaces";
 
@@ -95,6 +96,7 @@ export const checks: Check[] = [
   moduleParameters,
   upgradeStep,
   upgradeFirst,
+  mayBeAway,
   gpuMachine,
   gpuModel,
   mixedCards,

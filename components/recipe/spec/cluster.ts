@@ -129,6 +129,12 @@ export interface ClusterOptionsSpec {
    */
   lookAgain?: string;
   /**
+   * Machines that are away (`mayBeAway`): an update leaves them as the last one left them.
+   * @default those that the program of the stacks finds so
+   * @example `[gpu-3]`
+   */
+  away?: string[];
+  /**
    * Image Factory, asked for schematics; the installer images come from it too.
    * @default `https://factory.talos.dev`
    * @example `https://factory.example.org`

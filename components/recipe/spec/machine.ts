@@ -167,6 +167,15 @@ export interface MachineDefaultsSpec {
    */
   powerLimit?: number;
   /**
+   * Whether the machine, a worker, may be off when an update comes: its card is lent, or its power is somebody else's. As long as its node is
+   * not ready and its Talos API does not answer, updates leave it as the last one left it, and say so. Its first update needs it there. The
+   * program of the stacks asks for it, and so does `GpuCluster.withFacts`.
+   * @default `false`
+   * @example `true`
+   * @causes nothing by itself
+   */
+  mayBeAway?: boolean;
+  /**
    * Release that the machine runs today; a preview then refuses a jump over a minor release. The configuration of an owned machine is
    * generated for the older of this release and the wanted one. An owned machine that goes from Talos 1.11 to 1.12 needs it: it gets its
    * configuration before its upgrade, and Talos 1.11 refuses one for 1.12.

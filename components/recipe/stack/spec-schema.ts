@@ -75,6 +75,7 @@ const machineDefaults = z.strictObject({
   labels: texts.optional(),
   taints: texts.optional(),
   powerLimit: z.number().positive().optional(),
+  mayBeAway: z.boolean().optional(),
   runningVersion: text.optional(),
   containerd: containerd.optional(),
 });
@@ -198,6 +199,7 @@ export const specSchema = z.strictObject({
     .optional(),
   timeouts: timeouts.optional(),
   lookAgain: ruled(rules.oneLine).optional(),
+  away: z.array(text).optional(),
   factoryUrl: ruled(rules.serverUrl).optional(),
   smokeTestImage: image.optional(),
   images: z

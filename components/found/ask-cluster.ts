@@ -1,0 +1,40 @@
+import * as fs from "node:fs";
+import { createRequire } from "node:module";
+import * as path from "node:path";
+import type { ClusterObjects } from "../kubernetes/guard/live";
+import { packageRoot } from "../package-root";
+
+/** Objects of the cluster of a kubeconfig. */
+export type Open = (kubeconfig: string) => Pick<ClusterObjects, "read">;
+
+/** Milliseconds within which the cluster answers: every preview waits for it, also one without its cluster. */
+const PATIENCE = 5_000;
+
+/**
+ * Asks the cluster of a stack's kubeconfig, or of the one that KUBECONFIG names. Never fails: undefined where there is none, or no answer
+ * in time.
+ */
+export async function askCluster<T>(
+  kubeconfig: unknown,
+  question: (objects: Pick<ClusterObjects, "read">) => Promise<T>,
+  open: Open = clusterObjects,
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<T | undefined> {
+  const file = environment["KUBECONFIG"] ?? "";
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), PATIENCE)));
+  try {
+    const text = typeof kubeconfig === "string" ? kubeconfig : file === "" ? "" : fs.readFileSync(file, "utf8");
+    return text === "" ? undefined : await Promise.race([question(open(text)), late]);
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Bundled with its client into a file of its own. */
+function clusterObjects(kubeconfig: string): Pick<ClusterObjects, "read"> {
+  const file = path.join(packageRoot(), "bin/cluster-objects.js");
+  return (createRequire(file)(file) as { clusterObjects: (text: string) => ClusterObjects }).clusterObjects(kubeconfig);
+}

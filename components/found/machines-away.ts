@@ -1,0 +1,69 @@
+import * as net from "node:net";
+import { expandStack } from "../recipe/stack/pools";
+import type { StackSpec } from "../recipe/spec/index";
+import { askCluster, type Open } from "./ask-cluster";
+
+/** What of a stack decides whether it is looked which of its machines are away. */
+export interface MayMiss {
+  machines?: unknown;
+  machineDefaults?: unknown;
+  pools?: unknown;
+  away?: unknown;
+  bootstrap?: unknown;
+  kubeconfig?: unknown;
+}
+
+/** Port of Talos' API, and the milliseconds within which a machine that is there takes a connection. */
+const [port, patience] = [50_000, 3_000];
+
+/**
+ * The machines that may be away and are: Kubernetes says that their node is not ready, or knows none, and their Talos API takes no
+ * connection. Both, since a node that is not ready may be one that this update repairs, and a machine that takes no connection from here may be
+ * behind another one. Never fails: without an answer of the cluster none counts as away.
+ */
+export async function withAway(
+  { away, bootstrap, kubeconfig, ...stack }: MayMiss,
+  open?: Open,
+  answers: (address: string) => Promise<boolean> = takesConnection,
+  environment?: NodeJS.ProcessEnv,
+): Promise<{ away?: string[] }> {
+  if (away !== undefined || bootstrap === true) return {};
+  const able = machinesOf(stack);
+  const missed = await Promise.all(
+    able.map(async ([name, { address }]) => {
+      const key = { apiVersion: "v1", kind: "Node", name };
+      const isReady = await askCluster(
+        kubeconfig,
+        async (objects) => readyOf(await objects.read(key)),
+        open,
+        environment,
+      );
+      return isReady === false && !(await answers(address)) ? [name] : [];
+    }),
+  );
+  return missed.flat().length === 0 ? {} : { away: missed.flat().sort() };
+}
+
+/** Machines that may be away; none of a stack that is not shaped like one, which a check says. */
+function machinesOf(stack: Pick<MayMiss, "machines" | "machineDefaults" | "pools">): [string, { address: string }][] {
+  try {
+    const { machines } = expandStack(stack as StackSpec).spec;
+    return Object.entries(machines).filter(([, machine]) => machine.mayBeAway === true);
+  } catch {
+    return [];
+  }
+}
+
+const readyOf = (node: Awaited<ReturnType<ReturnType<Open>["read"]>>): boolean =>
+  node?.object?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+
+function takesConnection(host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = net.connect({ host, port, timeout: patience });
+    const end = (is: boolean) => (): void => {
+      socket.destroy();
+      resolve(is);
+    };
+    socket.once("connect", end(true)).once("timeout", end(false)).once("error", end(false));
+  });
+}
