@@ -54,7 +54,7 @@ export const defaultRuntime: Check = {
             ? "leave it out: pods that request nvidia.com/gpu get their card by CDI, without runtimeClassName"
             : "leave it out, and give every pod that gets a card `runtimeClassName: nvidia`, or have the device plugin hand cards out by CDI, to pods of any runtime: " +
               (plan.kubernetes.mode === "devicePlugin"
-                ? "deviceListStrategy: cdi-cri in its values, with 0.17.4 or newer"
+                ? "deviceListStrategy: cdi-cri and nvidiaDriverRoot: / in its values, with 0.17.4 or newer"
                 : "leave cdi.enabled and DEVICE_LIST_STRATEGY out of the operator's values"),
         },
       ];
