@@ -10,14 +10,14 @@ import (
 	"strconv"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/component-helpers/apimachinery/lease"
+	"k8s.io/utils/clock"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/devices"
@@ -71,56 +71,11 @@ func (n *Node) Register(ctx context.Context) error {
 
 const notYet = "[container runtime status check may not have completed yet, CSINode is not yet initialized]"
 
-// leaseDuration and the time between two renewals, a quarter of it, are a kubelet's own (kubernetes pkg/kubelet/kubelet.go,
+// RenewLease is the heartbeat, until ctx ends: a kubelet's own, renewed after a quarter of its 40 seconds (kubernetes pkg/kubelet/kubelet.go,
 // nodeLeaseRenewIntervalFraction), in this computer's time, like the controller manager's patience of 50 s.
-const (
-	leaseDuration = 40 * time.Second
-	leaseRenewal  = leaseDuration / 4
-)
-
-// RenewLease is the heartbeat, until ctx ends (kubernetes component-helpers/apimachinery/lease).
 func (n *Node) RenewLease(ctx context.Context) {
-	leases := n.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
-	ticker := time.NewTicker(leaseRenewal)
-	defer ticker.Stop()
-	var last *coordinationv1.Lease
-	for {
-		renewed, err := n.renew(ctx, leases, last)
-		if err != nil {
-			renewed = nil // the next time it looks what is there
-			if ctx.Err() == nil {
-				n.logf("lease: %v", err)
-			}
-		}
-		last = renewed
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-// renew brings the lease up to date, from what it was after the last time.
-func (n *Node) renew(
-	ctx context.Context, leases coordinationclient.LeaseInterface, last *coordinationv1.Lease,
-) (*coordinationv1.Lease, error) {
-	name, seconds, now := n.machine.Name(), int32(leaseDuration.Seconds()), metav1.NowMicro()
-	if last == nil {
-		there, err := leases.Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return leases.Create(ctx, &coordinationv1.Lease{
-				ObjectMeta: metav1.ObjectMeta{Name: name},
-				Spec:       coordinationv1.LeaseSpec{HolderIdentity: &name, LeaseDurationSeconds: &seconds, RenewTime: &now},
-			}, metav1.CreateOptions{})
-		}
-		if err != nil {
-			return nil, err
-		}
-		last = there
-	}
-	last.Spec.RenewTime = &now
-	return leases.Update(ctx, last, metav1.UpdateOptions{})
+	name := n.machine.Name()
+	lease.NewController(clock.RealClock{}, n.client, name, 40, nil, 10*time.Second, name, corev1.NamespaceNodeLease, nil).Run(ctx)
 }
 
 // startUp is how long a kubelet takes from registration to ready: its runtime and network checks.
