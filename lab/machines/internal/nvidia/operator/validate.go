@@ -3,7 +3,6 @@ package operator
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -14,38 +13,32 @@ import (
 	"talos-gpu/lab/machines/internal/node/programs"
 )
 
+// driverReady is what the validator writes of a driver of the host; operands read it as environment.
+const driverReady = "IS_HOST_DRIVER=true\nNVIDIA_DRIVER_ROOT=/\nDRIVER_ROOT_CTR_PATH=/host\nNVIDIA_DEV_ROOT=/\nDEV_ROOT_CTR_PATH=/host\n"
+
 // validate is nvidia-validator (gpu-operator cmd/nvidia-validator/main.go, v24.9 to v26.7). Every validation deletes its own
-// file first, and writes it when it holds.
+// file first, and writes it when it holds. That of the plugin looks 30 times by itself; the others once, unless WITH_WAIT.
 func (o *Operator) validate(ctx context.Context, c *programs.Container) int {
-	component := c.Env["COMPONENT"]
-	check, known := map[string]func() (string, error){
-		"driver":  func() (string, error) { return driverStatus(c) },
-		"toolkit": func() (string, error) { return "", toolkitStatus(c) },
-		"cuda":    func() (string, error) { return "", cudaStatus(c) },
-		"plugin":  func() (string, error) { return "", o.pluginStatus(ctx, c) },
-	}[component]
-	if !known {
-		return c.Fails("invalid component: %q", component)
-	}
-	file := component + "-ready"
-	if err := os.Remove(c.Marker(file)); err != nil && !os.IsNotExist(err) {
+	component, content, attempts := c.Env["COMPONENT"], "", 1
+	if err := os.Remove(c.Marker(component + "-ready")); err != nil && !os.IsNotExist(err) {
 		return c.Fails("%v", err)
 	}
-	// plugin-validation looks 30 times by itself; the others once, unless WITH_WAIT.
-	attempts := 1
-	if component == "plugin" {
+	switch component {
+	case "driver":
+		content = driverReady
+	case "plugin":
 		attempts = 30
 	}
 	for attempt := 1; ; attempt++ {
-		content, err := check()
-		if err == nil {
-			if err := c.WriteMarker(file, []byte(content)); err != nil {
+		why := o.invalid(ctx, c, component)
+		if why == "" {
+			if err := c.WriteMarker(component+"-ready", []byte(content)); err != nil {
 				return c.Fails("%v", err)
 			}
 			c.Logf("%s is valid", component)
 			return 0
 		}
-		c.Logf("failed to validate the %s, retrying after 5 seconds: %v", component, err)
+		c.Logf("failed to validate the %s, retrying after 5 seconds: %s", component, why)
 		if attempt >= attempts && c.Env["WITH_WAIT"] != "true" {
 			return 1
 		}
@@ -55,55 +48,43 @@ func (o *Operator) validate(ctx context.Context, c *programs.Container) int {
 	}
 }
 
-// driverStatus looks for the driver where the validator looks, and says what driver-ready holds. On Talos <= 1.12 no place
-// has both library and nvidia-smi (gpu-operator#1687). From 1.13 on the host's /usr/bin has nvidia-smi, so the driver is
-// the host's, and hostPaths.driverInstallDir is not looked at (runValidation in cmd/nvidia-validator/main.go; gpu-operator#2501).
-func driverStatus(c *programs.Container) (string, error) {
-	snapshot := c.Machine.Snapshot()
-	if snapshot.Era != host.EraCDI || snapshot.LibraryVersion == "" {
-		installDir := cmp.Or(c.Env["DRIVER_INSTALL_DIR"], defaultInstallDir)
-		return "", fmt.Errorf("failed to find the driver: libnvidia-ml.so.1 and nvidia-smi are neither on the host (/usr/bin, /usr/sbin, /bin, /sbin) nor under %s", installDir)
-	}
-	if snapshot.DriverVersion != snapshot.LibraryVersion {
-		return "", fmt.Errorf("nvidia-smi: exit status 9: the driver is not up")
-	}
-	return "IS_HOST_DRIVER=true\nNVIDIA_DRIVER_ROOT=/\nDRIVER_ROOT_CTR_PATH=/host\nNVIDIA_DEV_ROOT=/\nDEV_ROOT_CTR_PATH=/host\n", nil
-}
-
-// toolkitStatus runs nvidia-smi, which the runtime must have brought.
-func toolkitStatus(c *programs.Container) error {
-	if !c.Libraries || len(c.GPUs) == 0 {
-		return fmt.Errorf("toolkit is not ready: exec: \"nvidia-smi\": executable file not found in $PATH")
-	}
-	return nil
-}
-
-// cudaStatus stands for the workload pod with a vector addition, which has the cards; this container has none.
-// v26.7.0's sample has no code for Volta (gpu-operator#2842).
-func cudaStatus(c *programs.Container) error {
-	if c.Env["WITH_WORKLOAD"] == "false" {
-		return nil
-	}
-	snapshot := c.Machine.Snapshot()
-	if snapshot.DriverVersion == "" || snapshot.DriverVersion != snapshot.LibraryVersion || len(snapshot.GPUs) == 0 {
-		return fmt.Errorf("cuda workload failed: no CUDA-capable device is detected")
-	}
-	if programs.TagOf(c.Spec.Image) == "v26.7.0" && strings.HasPrefix(snapshot.GPUs[0].ComputeCapability, "7.0") {
-		return fmt.Errorf("cuda workload failed: no kernel image is available for execution on the device")
-	}
-	return nil
-}
-
-// pluginStatus looks for an NVIDIA resource that the node can allocate.
-func (o *Operator) pluginStatus(ctx context.Context, c *programs.Container) error {
-	node, err := o.client.CoreV1().Nodes().Get(ctx, c.Machine.Name(), metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	for name, quantity := range node.Status.Allocatable {
-		if strings.HasPrefix(string(name), "nvidia.com/") && quantity.Sign() > 0 {
-			return nil
+// invalid says why a component is not; "" where it is well.
+func (o *Operator) invalid(ctx context.Context, c *programs.Container, component string) string {
+	s := c.Machine.Snapshot()
+	isUp := s.DriverVersion != "" && s.DriverVersion == s.LibraryVersion
+	switch component {
+	case "driver":
+		// On Talos <= 1.12 no place has both library and nvidia-smi (gpu-operator#1687). From 1.13 on the host's /usr/bin has nvidia-smi, so the
+		// driver is the host's, and hostPaths.driverInstallDir is not looked at (runValidation; gpu-operator#2501).
+		if s.Era != host.EraCDI || s.LibraryVersion == "" {
+			return "failed to find the driver: libnvidia-ml.so.1 and nvidia-smi are neither on the host (/usr/bin, /usr/sbin, /bin, /sbin) nor under " + cmp.Or(c.Env["DRIVER_INSTALL_DIR"], defaultInstallDir)
 		}
+		if !isUp {
+			return "nvidia-smi: exit status 9: the driver is not up"
+		}
+	case "toolkit":
+		if !c.Libraries || len(c.GPUs) == 0 {
+			return "toolkit is not ready: exec: \"nvidia-smi\": executable file not found in $PATH"
+		}
+	case "cuda": // of the workload's pod, which has the cards; v26.7.0's sample has no code for Volta (gpu-operator#2842)
+		switch {
+		case c.Env["WITH_WORKLOAD"] == "false":
+		case !isUp || len(s.GPUs) == 0:
+			return "cuda workload failed: no CUDA-capable device is detected"
+		case programs.TagOf(c.Spec.Image) == "v26.7.0" && strings.HasPrefix(s.GPUs[0].ComputeCapability, "7.0"):
+			return "cuda workload failed: no kernel image is available for execution on the device"
+		}
+	case "plugin":
+		node, err := o.client.CoreV1().Nodes().Get(ctx, c.Machine.Name(), metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		for name, quantity := range node.Status.Allocatable {
+			if strings.HasPrefix(string(name), "nvidia.com/") && quantity.Sign() > 0 {
+				return ""
+			}
+		}
+		return "GPU resources are not yet discovered by the node"
 	}
-	return fmt.Errorf("GPU resources are not yet discovered by the node")
+	return ""
 }
