@@ -107,7 +107,7 @@ export class Talosctl {
           reject(
             new CallError(
               "unreachable",
-              `${name} ${args[0]} did not end within ${formatDuration(ended ? looks * ending!.every : limit)}${quote(text)}`,
+              `${name} ${args[0]} did not end within ${formatDuration(inSeconds(ended ? looks * ending!.every : limit))}${quote(text)}`,
             ),
           );
         else if (code === 0) resolve(Buffer.concat(output).toString());
@@ -132,6 +132,10 @@ export class Talosctl {
     for (const child of this.children) (this.options.processes ?? asChild).end(child);
   }
 }
+
+/** What is left of a limit is no whole number of seconds; nobody reads the rest. */
+const inSeconds = (milliseconds: number): number =>
+  milliseconds < 1_000 ? milliseconds : Math.round(milliseconds / 1_000) * 1_000;
 
 function startProblem(name: string, binary: string, error: NodeJS.ErrnoException): string {
   return error.code === "ENOENT"

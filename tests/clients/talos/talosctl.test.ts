@@ -1,4 +1,5 @@
 import { CallError } from "../../../components/clients/failure";
+import type { Ending } from "../../../components/clients/machine";
 import { Talosctl } from "../../../components/clients/talos/talosctl";
 import { applyLive } from "../../../components/machine/program/upgrade/live";
 import { FakeClock, FakeMachine } from "../../machine/program/fakes";
@@ -28,4 +29,14 @@ test.each([
   const { bench, lines } = setup();
   expect(await applyLive({ ...bench, machine })).toBe(false);
   expect(lines).toEqual([`apply: needs a reboot (talosctl -c failed (exit 1): ${refused})`]);
+});
+
+test("a call is ended at its limit, or at the look at it that says so, and the message says after how long", async () => {
+  const talosctl = new Talosctl({ binary: "/bin/sh", talosconfig: undefined, secrets: [] });
+  const ended = (limit: number, ending?: Ending): Promise<unknown> =>
+    talosctl.run(["-c", "exec sleep 30"], limit, ending).catch((error: unknown) => error);
+  expect(await ended(1_234)).toEqual(new CallError("unreachable", "talosctl -c did not end within 1s"));
+  let looks = 0;
+  const third = { every: 100, ends: () => Promise.resolve(++looks === 3) };
+  expect(await ended(10_000, third)).toEqual(new CallError("unreachable", "talosctl -c did not end within 300ms"));
 });
