@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { cacheFolder } from "../tools/cache";
+import { copyFolder } from "../tools/ways/changed-module";
 import { goEnvironment } from "../tools/ways/go";
 
 /** A chart inside a Go module: what its project tags, and the Go proxy serves. */
@@ -45,16 +46,6 @@ export async function placeWhole(folder: string, make: (draft: string) => Promis
     await fs.rm(draft, { recursive: true, force: true });
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
-  }
-}
-
-/** Copies a folder's files with rights of our own: Go keeps its modules read-only. */
-export async function copyFolder(from: string, to: string): Promise<void> {
-  await fs.mkdir(to, { recursive: true });
-  for (const entry of await fs.readdir(from, { withFileTypes: true })) {
-    const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)];
-    if (entry.isDirectory()) await copyFolder(source, target);
-    else await fs.writeFile(target, await fs.readFile(source));
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { parseDocument } from "yaml";
-import { copyFolder } from "./modules";
+import { copyFolder } from "../tools/ways/changed-module";
 
 /** Copies a chart and writes a release into its Chart.yaml, as the release process of its project does. */
 export async function stampedCopy(from: string, to: string, version: string, appVersion: string): Promise<void> {

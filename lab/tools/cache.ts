@@ -23,7 +23,9 @@ export function cacheFolder(env: NodeJS.ProcessEnv): string {
 export async function cacheKey(tool: ToolDefinition, toolchain: Toolchain): Promise<string> {
   const hash = createHash("sha256");
   // As JSON, so that no two lists read the same.
-  hash.update(JSON.stringify([tool.name, tool.package, buildFlags(tool), toolchain]));
+  hash.update(
+    JSON.stringify([tool.name, tool.package, buildFlags(tool), toolchain, ...(tool.changes ? [tool.changes] : [])]),
+  );
   for (const file of await sources(tool.folder)) {
     const content = await fs.readFile(path.join(tool.folder, file));
     hash.update(JSON.stringify([file, content.length]));

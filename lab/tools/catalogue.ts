@@ -1,5 +1,6 @@
 import * as path from "node:path";
 
+import { changes } from "./pulumi-resource-kubernetes/changes";
 import type { NodeToolName, ToolDefinition } from "./definition";
 import { helmRelease, pulumiRelease, talosctlRelease } from "./releases";
 
@@ -55,6 +56,14 @@ export const catalogue: readonly ToolDefinition[] = [
     stamps: helmStamps,
     onPath: { range: "3.x", args: ["version", "--short"] },
     release: helmRelease("3.22.0"),
+  },
+  {
+    name: "pulumi-resource-kubernetes",
+    folder: path.join(lab, "tools/pulumi-resource-kubernetes"),
+    package: "github.com/pulumi/pulumi-kubernetes/provider/v4/cmd/pulumi-resource-kubernetes",
+    // The version of the SDK in the lock file: the engine warns of an older one.
+    stamps: ["github.com/pulumi/pulumi-kubernetes/provider/v4/pkg/version.Version=4.34.2"],
+    changes,
   },
   { name: "machines", folder: path.join(lab, "machines"), package: ".", stamps: [] },
 ];

@@ -1,5 +1,5 @@
 /** A program the lab runs. */
-export type ToolName = "pulumi" | "talosctl" | "helm" | "controlplane" | "machines";
+export type ToolName = "pulumi" | "pulumi-resource-kubernetes" | "talosctl" | "helm" | "controlplane" | "machines";
 
 /** A family of programs of a real node: their path is the folder that holds them. */
 export type NodeToolName =
@@ -31,6 +31,8 @@ export interface ToolDefinition {
   tags?: readonly string[];
   /** Variables the linker sets (`-X`): how each project stamps its version in its own release builds. */
   stamps: readonly string[];
+  /** What is changed in a module that it is built from. Default: nothing. */
+  changes?: Changes;
   /** How one on PATH is judged. Absent: it is a program of this lab, always built from its sources. */
   onPath?: {
     /** Versions that behave as the lab needs them, as a semver range. */
@@ -40,6 +42,25 @@ export interface ToolDefinition {
   };
   /** What its project publishes of the version that is pinned. Absent: it is a program of this lab. */
   release?: Release;
+}
+
+/** What is changed in one of a tool's modules before it is built. */
+export interface Changes {
+  /** Path of the module. */
+  module: string;
+  edits: readonly {
+    /** What it is for, and what says so. */
+    why: string;
+    /** File of the module. */
+    file: string;
+    /** Text that is there exactly once. */
+    from: string;
+    to: string;
+  }[];
+  /** Files that are left out. */
+  without: readonly string[];
+  /** Files that its own build makes of others first, which are taken as they are. */
+  made: Readonly<Record<string, string>>;
 }
 
 /** The Go toolchain that builds a tool. */

@@ -17,6 +17,8 @@ export interface Tools {
   helm: string;
   /** etcd and the Kubernetes control plane in one binary, see `startControlPlane`. */
   controlplane: string;
+  /** Pulumi's provider for Kubernetes. */
+  "pulumi-resource-kubernetes": string;
   /** The emulated Talos machines. */
   machines: string;
 }

@@ -5,6 +5,7 @@ import * as readline from "node:readline";
 
 import { buildFlags } from "../catalogue";
 import type { ToolDefinition } from "../definition";
+import { changedModule } from "./changed-module";
 import { goEnvironment } from "./go";
 
 /** Lines of a failed build's output that its error quotes. */
@@ -29,25 +30,33 @@ export interface BuildOptions {
 export async function build(tool: ToolDefinition, binary: string, options: BuildOptions): Promise<number> {
   const folder = path.dirname(binary);
   const draft = `${folder}.${process.pid}.unfinished`;
+  const changed = `${folder}.${process.pid}.changed.unfinished`;
   // Into a folder that is there, Go writes every program under its own name.
   await fs.mkdir(tool.more ? draft : path.dirname(draft), { recursive: true });
   try {
-    const seconds = await goBuild(tool, draft, options);
+    const flags = tool.changes ? await changedModule(tool.folder, tool.changes, changed, options.env) : [];
+    const seconds = await goBuild(tool, flags, draft, options);
     await fs.mkdir(folder, { recursive: true });
     await fs.rename(draft, binary);
     return seconds;
   } finally {
-    await fs.rm(draft, { recursive: true, force: true });
+    for (const rest of [draft, changed]) await fs.rm(rest, { recursive: true, force: true });
   }
 }
 
-async function goBuild(tool: ToolDefinition, output: string, options: BuildOptions): Promise<number> {
+async function goBuild(
+  tool: ToolDefinition,
+  flags: readonly string[],
+  output: string,
+  options: BuildOptions,
+): Promise<number> {
   const { env, signal, onProgress } = options;
   signal?.throwIfAborted();
   const began = performance.now();
   const seconds = (): number => (performance.now() - began) / 1000;
   // `go build`, never `go mod download`: that fetches more than the build needs, some of which may be refused.
-  const child = spawn("go", ["build", "-v", ...buildFlags(tool), "-o", output, tool.package, ...(tool.more ?? [])], {
+  const args = ["build", "-v", ...buildFlags(tool), ...flags, "-o", output, tool.package, ...(tool.more ?? [])];
+  const child = spawn("go", args, {
     cwd: tool.folder,
     env: { ...goEnvironment(env), ...(tool.c === undefined ? {} : { CGO_ENABLED: "1" }) },
     stdio: ["ignore", "ignore", "pipe"],
