@@ -120,12 +120,11 @@ function assumedDrivers(release: string): string {
 
 /** The stack's own chart is fetched at once: a lab without a way to it should say so before it begins. */
 async function bringCharts(lab: Lab): Promise<string> {
-  const { chart, version, repository } = planCluster(lab.spec).kubernetes.release;
+  const { chart, version } = planCluster(lab.spec).kubernetes.release;
   if (lab.options.charts === "real") return `${chart} ${version} from its own`;
   const dir = lab.session.dir("charts");
   lab.charts = await serveCharts({ dir, helm: lab.tools.helm });
   lab.session.onClose(() => lab.charts?.close());
-  lab.charts.offer(chart, version, repository);
   if (isLabChart(chart)) await chartFolder(dir, chart, version);
   return `${chart} ${version}${chart === "gpu-operator" ? ", emulated" : ""}`;
 }

@@ -1,15 +1,11 @@
 import * as fs from "node:fs";
 import { parseAllDocuments } from "yaml";
-import type { KubernetesObject } from "../providers/kubernetes/api";
-import { Cluster } from "../providers/kubernetes/cluster";
-import { waitUntilReady } from "../providers/kubernetes/wait";
-
-/** Seconds until an object must be there and ready: the API server answers at once, a definition takes a moment. */
-const readySeconds = 60;
+import type { KubernetesObject } from "../kubernetes/api";
+import { Cluster } from "../kubernetes/cluster";
 
 /**
  * Applies what a cluster has before a stack comes, file by file and in each file's order: definitions of kinds, a secret that
- * a workload reads, a storage class. What says `pulumi.com/skipAwait: "true"` is not waited for. Nothing of it is the stack's, so a destroy must leave it.
+ * a workload reads, a storage class. Nothing of it is the stack's, so a destroy must leave it.
  *
  * @param files YAML files, each with any number of documents
  * @returns the objects as `Kind name`
@@ -25,7 +21,7 @@ export async function applyManifests(
   try {
     for (const file of files) {
       for (const object of objectsOf(file)) {
-        await apply(cluster, object, signal).catch((error: Error) => {
+        await cluster.apply(object, { fieldManager: "lab", force: false, signal }).catch((error: Error) => {
           throw new Error(
             `--manifest ${file}: ${object.kind} ${object.metadata?.name}: ${error.message}; the stack would find another cluster than the one meant; mend the file`,
             { cause: error },
@@ -51,16 +47,4 @@ function objectsOf(file: string): KubernetesObject[] {
     );
   });
   return documents.filter((object) => object !== undefined);
-}
-
-async function apply(cluster: Cluster, object: KubernetesObject, signal: AbortSignal): Promise<void> {
-  const options = { fieldManager: "lab", force: false, dryRun: false, signal };
-  const { object: applied } = await cluster.apply(object, options);
-  const context = { signal, log: () => {} };
-  const { reasons } = await waitUntilReady(cluster, object, applied, {
-    seconds: readySeconds,
-    existed: false,
-    context,
-  });
-  if (reasons.length > 0) throw new Error(reasons.join("; "));
 }

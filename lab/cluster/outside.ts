@@ -1,13 +1,14 @@
+import { execFile } from "node:child_process";
 import * as fs from "node:fs";
+import { promisify } from "node:util";
 import * as semver from "semver";
 import { parseAllDocuments } from "yaml";
 import { planCluster } from "../../components/recipe";
 import { externalOf } from "../../components/recipe/outside/external";
 import { isLabChart } from "../charts";
 import { chartRepositories, written } from "../charts/releases";
-import type { KubernetesObject } from "../providers/kubernetes/api";
-import { Cluster } from "../providers/kubernetes/cluster";
-import { runHelm } from "../providers/kubernetes/helm-cli";
+import type { KubernetesObject } from "../kubernetes/api";
+import { Cluster } from "../kubernetes/cluster";
 import type { Lab } from "./bring-up";
 
 /**
@@ -33,15 +34,15 @@ export async function installOutside({ spec, controlPlane, charts, tools, sessio
   const args = [chart, "--repo", charts?.addressOf(repository) ?? repository, "--version", written(chart, release)];
   const cluster = Cluster.of(controlPlane.adminKubeconfig);
   const apply = async (object: KubernetesObject): Promise<unknown> =>
-    cluster.apply(object, { fieldManager: by.toLowerCase(), force: true, dryRun: false, signal: session.signal });
-  const helm = (verb: string[], more: string[] = []): Promise<string> =>
-    runHelm(
-      { helm: tools.helm },
-      [...verb, name, ...args, "--namespace", namespace, ...more],
-      cluster.access,
-      session,
-      values,
-    );
+    cluster.apply(object, { fieldManager: by.toLowerCase(), force: true, signal: session.signal });
+  const helm = async (verb: string[], more: string[] = []): Promise<string> => {
+    const file = session.dir("outside.json"); // JSON is YAML
+    fs.writeFileSync(file, JSON.stringify(values), { mode: 0o600 });
+    const access = ["--namespace", namespace, "--kubeconfig", controlPlane.adminKubeconfig, "--values", file];
+    const env = { PATH: process.env["PATH"], HOME: session.dir() }; // a user's settings of Helm stay out
+    const options = { env, signal: session.signal, maxBuffer: 2 ** 26 };
+    return (await promisify(execFile)(tools.helm, [...verb, name, ...args, ...access, ...more], options)).stdout;
+  };
   try {
     const labels = { "pod-security.kubernetes.io/enforce": "privileged" };
     await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } });

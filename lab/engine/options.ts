@@ -21,8 +21,8 @@ export interface LabEngineOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Secret configuration by full key, e.g. `talos-gpu:kubeconfig`. Default: none. */
   readonly secrets?: Readonly<Record<string, string>>;
-  /** Providers that listen, name to port; `real` lets the CLI find and install the published plugins. */
-  readonly plugins: Readonly<Record<string, number>> | "real";
+  /** Providers by name: the port of one that listens, or a plugin's program. `real` lets the CLI find the published plugins. */
+  readonly plugins: Readonly<Record<string, number | string>> | "real";
   /** Further environment of the engine and of real plugins. Default: this process' alone. */
   readonly environment?: Readonly<Record<string, string>>;
   /**

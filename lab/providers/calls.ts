@@ -1,8 +1,8 @@
 import type * as grpc from "@grpc/grpc-js";
-import * as messages from "@pulumi/pulumi/proto/provider_pb";
+import type * as messages from "@pulumi/pulumi/proto/provider_pb";
 import type { Instance } from "./instances";
-import type { CallContext, DiffResult, LabProvider, Properties } from "./provider";
-import { conceal, differences, fromStruct, type Path, reveal } from "./values";
+import type { CallContext, DiffResult, Properties } from "./provider";
+import { differences, fromStruct, type Path, reveal } from "./values";
 
 /** One request under way. */
 export type Call<Request> = grpc.ServerUnaryCall<Request, unknown>;
@@ -27,20 +27,16 @@ export function contextOf(
   instance: Instance,
   resource: ResourceRequest,
   known: Known,
-  call: Call<unknown>,
   signal: AbortSignal,
   lines: Promise<void>[],
 ): CallContext {
   const urn = resource.getUrn();
-  const seed = call.request instanceof messages.CheckRequest ? call.request.getRandomseed_asU8() : new Uint8Array();
   return {
     urn,
     name: resource.getName() || urn.split("::").slice(3).join("::"),
     oldInputs: known.oldInputs ?? {},
     oldOutputs: known.oldOutputs ?? {},
-    secretInputs: topLevel(known.secrets ?? []),
     ignoreChanges: known.ignoreChanges ?? [],
-    randomSeed: seed,
     signal,
     log: (severity, message, options) => {
       lines.push(instance.log(urn, severity, message, options?.ephemeral ?? false));
@@ -52,17 +48,9 @@ export function contextOf(
 export const plain = (struct: Parameters<typeof fromStruct>[0]): Properties =>
   reveal(fromStruct(struct)).plain as Properties;
 
-const topLevel = (paths: readonly Path[]): string[] => [...new Set(paths.map((path) => String(path[0])))];
-
 /** Old inputs; an engine that does not send them keeps them in the outputs. */
 export function oldsOf(request: messages.DiffRequest | messages.UpdateRequest): Properties {
   return plain(request.hasOldInputs() ? request.getOldInputs() : request.getOlds());
-}
-
-/** Outputs with their secrets marked: those of the inputs' paths and those that the provider derives. */
-export function marked(provider: LabProvider, type: string, outputs: Properties, secrets: readonly Path[]): Properties {
-  const derived = provider.secretOutputs?.(type, topLevel(secrets)) ?? [];
-  return conceal(outputs, [...secrets, ...derived.map((name) => [name])]) as Properties;
 }
 
 /** Any difference is an update in place. */

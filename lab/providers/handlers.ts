@@ -1,7 +1,7 @@
 import type * as grpc from "@grpc/grpc-js";
 import * as plugin from "@pulumi/pulumi/proto/plugin_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
-import { type Call, contextOf, defaultDiff, type Known, marked, oldsOf, plain, type ResourceRequest } from "./calls";
+import { type Call, contextOf, defaultDiff, type Known, oldsOf, plain, type ResourceRequest } from "./calls";
 import { Instances } from "./instances";
 import type { CallContext, LabProvider, Properties } from "./provider";
 import { checkReply, diffReply, emptyMessage, type Reply, toFailure } from "./replies";
@@ -74,16 +74,13 @@ export class ProviderHandlers {
     return reply;
   }
 
-  private async checkConfig(call: Call<messages.CheckRequest>): Promise<Reply> {
-    const news = reveal(fromStruct(call.request.getNews())).plain as Properties;
-    const failures = await this.instances.of(call.getPeer()).provider.checkConfig?.(news);
-    return checkReply(fromStruct(call.request.getNews()), failures ?? []);
+  private checkConfig(call: Call<messages.CheckRequest>): Reply {
+    return checkReply(fromStruct(call.request.getNews()), []);
   }
 
-  private async diffConfig(call: Call<messages.DiffRequest>): Promise<Reply> {
+  private diffConfig(call: Call<messages.DiffRequest>): Reply {
     const [olds, news] = [oldsOf(call.request), plain(call.request.getNews())];
-    const { provider } = this.instances.of(call.getPeer());
-    return diffReply((await provider.diffConfig?.(olds, news)) ?? defaultDiff(olds, news), olds, news);
+    return diffReply(defaultDiff(olds, news), olds, news);
   }
 
   private async configure(call: Call<messages.ConfigureRequest>): Promise<Reply> {
@@ -123,7 +120,7 @@ export class ProviderHandlers {
       const created = await provider.create(type, inputs as Properties, preview, context.urn, timeout, context);
       const reply = new messages.CreateResponse();
       reply.setId(created.id);
-      reply.setProperties(toStruct(marked(provider, type, created.outputs, secrets)));
+      reply.setProperties(toStruct(conceal(created.outputs, secrets) as Properties));
       return reply;
     });
   }
@@ -141,7 +138,7 @@ export class ProviderHandlers {
       if (!live) return reply; // an empty id says: gone
       reply.setId(live.id);
       reply.setInputs(toStruct(conceal(live.inputs, inputs.secrets) as Properties));
-      reply.setProperties(toStruct(marked(provider, type, live.outputs, secrets)));
+      reply.setProperties(toStruct(conceal(live.outputs, secrets) as Properties));
       return reply;
     });
   }
@@ -155,7 +152,7 @@ export class ProviderHandlers {
       const [id, preview, timeout] = [call.request.getId(), call.request.getPreview(), call.request.getTimeout()];
       const result = await provider.update(type, id, olds, inputs as Properties, preview, timeout, context);
       const reply = new messages.UpdateResponse();
-      reply.setProperties(toStruct(marked(provider, type, result.outputs, secrets)));
+      reply.setProperties(toStruct(conceal(result.outputs, secrets) as Properties));
       return reply;
     });
   }
@@ -208,11 +205,9 @@ export class ProviderHandlers {
     return instance.during(async (controller) => {
       call.on("cancelled", () => controller.abort(new Error("the engine went away")));
       const lines: Promise<void>[] = [];
-      const context = contextOf(instance, resource, known, call, controller.signal, lines);
+      const context = contextOf(instance, resource, known, controller.signal, lines);
       try {
         return await work(instance.provider, type, context);
-      } catch (error) {
-        throw toFailure(error, (outputs) => marked(instance.provider, type, outputs, known.secrets ?? []));
       } finally {
         await Promise.all(lines); // the engine forgets lines that come after the result
       }

@@ -11,12 +11,8 @@ export interface CallContext {
   readonly oldInputs: Properties;
   /** Outputs of the last update, secrets unwrapped. Set for diff, update and delete; else empty. */
   readonly oldOutputs: Properties;
-  /** Names of the top-level inputs that hold a secret, at whatever depth. */
-  readonly secretInputs: readonly string[];
   /** Properties that `ignoreChanges` names. Set for diff and update. */
   readonly ignoreChanges: readonly string[];
-  /** Random bytes, the same for a preview and its update. Set for check: the source of generated names. */
-  readonly randomSeed: Uint8Array;
   /** Aborted when the engine cancels the update or goes away; may be so from the start. */
   readonly signal: AbortSignal;
   /** Shows a line to the user, attributed to the resource. */
@@ -40,8 +36,6 @@ export interface DiffResult {
   readonly changes: boolean;
   /** Top-level properties (or paths) that force a replacement. Empty: update in place. */
   readonly replaces: readonly string[];
-  /** Whether the old one must go before the new one comes. Default false. */
-  readonly deleteBeforeReplace?: boolean;
   /** Paths that differ, for the preview's details. Default: computed from old and new inputs. */
   readonly detailed?: Readonly<Record<string, "add" | "delete" | "update">>;
 }
@@ -50,22 +44,17 @@ export interface DiffResult {
  * A resource provider, without the wire. Values arrive with secrets unwrapped and unknowns as `UNKNOWN`; results are
  * marked secret where the input of the same path was secret, and wherever the provider itself uses `secret(value)`.
  *
- * Errors: whatever a method throws becomes the error of that resource; an `InitializationError` says that the resource
- * exists but is not ready, and keeps it in the state.
+ * Errors: whatever a method throws becomes the error of that resource.
  */
 export interface LabProvider {
-  /** Name of the package, e.g. `kubernetes`. */
+  /** Name of the package, e.g. `command`. */
   readonly name: string;
-  /** Version that the provider reports, e.g. `4.34.2`. */
+  /** Version that the provider reports, e.g. `1.2.1`. */
   readonly version: string;
   /** Package schema as JSON. Default: an empty schema of that name and version. */
   readonly schema?: string;
   /** Takes the configuration of the provider resource; throws when it cannot be used. */
   configure?(config: Properties): Answer<void>;
-  /** Validates the configuration of the provider resource. Default: no findings. */
-  checkConfig?(config: Properties): Answer<CheckFailure[]>;
-  /** Compares two configurations of the provider resource. Default: changes never replace anything. */
-  diffConfig?(olds: Properties, news: Properties): Answer<DiffResult>;
   /** Validates inputs and fills in defaults and names. `olds` are the old inputs. Default: inputs as they are. */
   check?(
     type: string,
@@ -105,24 +94,4 @@ export interface LabProvider {
   delete(type: string, id: string, state: Properties, timeoutSeconds: number, context: CallContext): Answer<void>;
   /** Calls a function of the package. */
   invoke?(token: string, args: Properties, context: CallContext): Answer<Properties>;
-  /** Top-level outputs that are secret because of these secret inputs. Default: none beyond those of the same path. */
-  secretOutputs?(type: string, secretInputs: readonly string[]): readonly string[];
-}
-
-/** The resource exists but did not become ready. The engine keeps it in the state and tries again on the next update. */
-export class InitializationError extends Error {
-  /**
-   * @param id what identifies the resource from now on
-   * @param outputs its outputs as far as they are known
-   * @param reasons what it waits for, one finding each
-   */
-  constructor(
-    message: string,
-    public readonly id: string,
-    public readonly outputs: Properties,
-    public readonly reasons: readonly string[],
-  ) {
-    super(message);
-    this.name = "InitializationError";
-  }
 }

@@ -1,10 +1,8 @@
 import * as grpc from "@grpc/grpc-js";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
-import * as status from "@pulumi/pulumi/proto/status_pb";
-import { type CheckFailure, type DiffResult, InitializationError, type Properties } from "./provider";
+import type { CheckFailure, DiffResult, Properties } from "./provider";
 import { differences, sdkMessage, toStruct } from "./values";
 
-const { Any } = sdkMessage("any_pb");
 const { Empty } = sdkMessage("empty_pb");
 
 /** A message of the protocol; the service definition serialises it. */
@@ -40,7 +38,6 @@ export function diffReply(result: DiffResult, olds: Properties, news: Properties
   reply.setChanges(result.changes ? DIFF_SOME : DIFF_NONE);
   if (!result.changes) return reply;
   reply.setReplacesList([...result.replaces]);
-  reply.setDeletebeforereplace(result.deleteBeforeReplace ?? false);
   const detailed = result.detailed ?? differences(olds, news);
   reply.setDiffsList([...new Set(Object.keys(detailed).map(firstName))]);
   reply.setHasdetaileddiff(true);
@@ -59,34 +56,7 @@ const afterPrefix = (path: string, prefix: string): string =>
   path.startsWith(prefix) ? path.slice(prefix.length) : "";
 
 /** An error as gRPC carries it. */
-class Failure extends Error {
-  readonly code = grpc.status.UNKNOWN;
-
-  constructor(
-    public readonly details: string,
-    public readonly metadata: grpc.Metadata = new grpc.Metadata(),
-  ) {
-    super(details);
-    this.name = "Failure";
-  }
-}
-
-/** Makes an error travel; a resource that exists but is not ready takes its state along, as a detail. */
-export function toFailure(error: unknown, mark: (outputs: Properties) => Properties = (outputs) => outputs): Failure {
-  if (error instanceof Failure) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  if (!(error instanceof InitializationError)) return new Failure(message);
-  const failed = new messages.ErrorResourceInitFailed();
-  failed.setId(error.id);
-  failed.setProperties(toStruct(mark(error.outputs)));
-  failed.setReasonsList(error.reasons.length > 0 ? [...error.reasons] : [message]);
-  const detail = new Any();
-  detail.pack(failed.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
-  const whole = new status.Status();
-  whole.setCode(grpc.status.UNKNOWN);
-  whole.setMessage(message);
-  whole.addDetails(detail);
-  const metadata = new grpc.Metadata();
-  metadata.add("grpc-status-details-bin", Buffer.from(whole.serializeBinary()));
-  return new Failure(message, metadata);
-}
+export const toFailure = (error: unknown): Pick<grpc.ServiceError, "code" | "details"> => ({
+  code: grpc.status.UNKNOWN,
+  details: error instanceof Error ? error.message : String(error),
+});

@@ -3,7 +3,6 @@ import * as services from "@pulumi/pulumi/proto/provider_grpc_pb";
 import { ProviderHandlers } from "./handlers";
 import type { LabProvider } from "./provider";
 
-export { InitializationError } from "./provider";
 export type { Answer, CallContext, CheckFailure, DiffResult, LabProvider, Properties } from "./provider";
 export { UNKNOWN, containsUnknown, differences, secret } from "./values";
 

@@ -5,8 +5,8 @@ import { Talosctl } from "../../components/clients/talos/talosctl";
 import { configPatchType, extensionsType } from "../../components/recipe";
 import type { Lab } from "../cluster/bring-up";
 import { taintsOfNode } from "../cluster/node";
-import { ApiError, isNotFound, type KubernetesObject } from "../providers/kubernetes/api";
-import { Cluster } from "../providers/kubernetes/cluster";
+import { ApiError, isNotFound, type KubernetesObject } from "../kubernetes/api";
+import { Cluster } from "../kubernetes/cluster";
 import { valuesOf, type Standing } from "./standing";
 import { until } from "../until";
 
@@ -59,7 +59,7 @@ async function objectsOf({ controlPlane, session }: Lab, kinds?: ReadonlySet<str
   const cluster = Cluster.of(controlPlane.adminKubeconfig);
   const { signal } = session;
   const discover = async (path: string): Promise<{ path: string; kind: string }[]> => {
-    const { object } = await cluster.api.request({ method: "GET", path, signal, accept: aggregated });
+    const object = await cluster.api.request({ method: "GET", path, signal, accept: aggregated });
     return (object as unknown as Discovery).items.flatMap(({ metadata, versions: [preferred] = [] }) =>
       (preferred?.resources ?? [])
         .filter(({ verbs, responseKind }) => verbs.includes("list") && !passingKinds.has(responseKind.kind))
@@ -97,7 +97,7 @@ const namesAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;
 async function listed(cluster: Cluster, path: string, signal: AbortSignal): Promise<KubernetesObject[]> {
   const list = (): Promise<KubernetesObject[] | ApiError> =>
     cluster.api.request({ method: "GET", path, signal, accept: namesAlone }).then(
-      ({ object }) => (object["items"] ?? []) as KubernetesObject[],
+      (object) => (object["items"] ?? []) as KubernetesObject[],
       (error: unknown) => {
         if (isNotFound(error)) return []; // its definition went meanwhile
         if (error instanceof ApiError && error.code === 429) return error;

@@ -1,4 +1,5 @@
 import * as path from "node:path";
+import { planCluster } from "../../components/recipe";
 import { bundle } from "../bundle/bundle";
 import type { Lab } from "../cluster/bring-up";
 import {
@@ -16,7 +17,6 @@ import { countOf, countSince } from "./gather";
 import { asOwner } from "../omni/owner";
 import type { Say } from "../phases";
 import { CommandProvider } from "../providers/command";
-import { KubernetesProvider } from "../providers/kubernetes";
 import { serveProvider } from "../providers/serve";
 import { TalosProvider } from "../providers/talos";
 import type { PreviewReport, UpdateReport } from "./report";
@@ -89,8 +89,10 @@ async function environmentOf(lab: Lab): Promise<Record<string, string>> {
   return { ...environment, PATH: [hosts, environment["PATH"]].join(path.delimiter) };
 }
 
-/** Configuration by full key, as the engine knows it. */
-export function engineConfig({ config, without, options, factory }: Lab): Record<string, unknown> {
+/** Configuration by full key, as the engine knows it. The lab's chart repositories offer the release that it asks for. */
+export function engineConfig({ config, spec, without, options, factory, charts }: Lab): Record<string, unknown> {
+  const { chart, version, repository } = planCluster(spec).kubernetes.release;
+  charts?.offer(chart, version, repository);
   const own = Object.entries(config).map(([key, value]) => [`${project}:${key}`, value]);
   return {
     ...Object.fromEntries(own),
@@ -101,27 +103,13 @@ export function engineConfig({ config, without, options, factory }: Lab): Record
 }
 
 /**
- * Serves the lab's providers; gives their ports.
+ * Serves the lab's own providers; gives their ports, and the real one's program.
  *
  * @param directory where commands run. Default: the folder of the stacks' program.
  */
-export async function servePlugins(lab: Lab, directory = programFolder(lab)): Promise<Record<string, number>> {
+export async function servePlugins(lab: Lab, directory = programFolder(lab)): Promise<Record<string, number | string>> {
   const { tools, session } = lab;
-  const found = new Map<string, string>(); // the lab's own repositories hold what they held
   const makers = {
-    kubernetes: () =>
-      new KubernetesProvider({
-        helm: tools.helm,
-        ...(lab.charts === undefined ? {} : { found }),
-        charts: (repository, reference, version) => {
-          const wanted = version === "" ? [] : ["--version", version];
-          const [, folder = repository, chart = reference] = /^(oci:\/\/.+)\/([^/]+)$/.exec(reference) ?? [];
-          if (lab.charts === undefined)
-            return folder === repository ? [chart, "--repo", repository, ...wanted] : [reference, ...wanted];
-          lab.charts.offer(chart, version, folder);
-          return [chart, "--repo", lab.charts.addressOf(folder), ...wanted];
-        },
-      }),
     command: () => new CommandProvider({ directory, environment: commandEnvironment(lab) }),
     talos: () =>
       new TalosProvider({
@@ -133,13 +121,13 @@ export async function servePlugins(lab: Lab, directory = programFolder(lab)): Pr
         timeScale: lab.options.timeScale,
       }),
   };
-  const ports: Record<string, number> = {};
+  const plugins: Record<string, number | string> = { kubernetes: tools["pulumi-resource-kubernetes"] };
   for (const [name, make] of Object.entries(makers)) {
     const served = await serveProvider(make);
     session.onClose(() => served.close());
-    ports[name] = served.port;
+    plugins[name] = served.port;
   }
-  return ports;
+  return plugins;
 }
 
 /**
@@ -161,7 +149,7 @@ export function commandEnvironment(lab: Lab): Record<string, string> {
   } = process.env as Record<string, string>;
   // A talosconfig that the stack makes names its control planes, which only the lab's endpoint leads to.
   const endpoint = lab.existing === undefined ? { TALOS_GPU_ENDPOINT: lab.machines.api } : {};
-  // The preflight asks for the chart where Helm finds it; an address of the real world is a folder of the lab's repository.
+  // Preflight and provider fetch the chart there; an address of the real world is a folder of the lab's repository.
   const charts = lab.charts === undefined ? {} : { TALOS_GPU_CHARTS: lab.charts.addressOf("") };
   const first = [...(lab.omni === undefined ? [] : [lab.omni.bin]), path.dirname(lab.tools.talosctl)];
   // Pulumi and talosctl end after seconds: a tenth of their time would go into collecting garbage. Near the limit it is collected.

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "../../providers/kubernetes/api";
+import type { KubernetesObject } from "../../kubernetes/api";
 import { isGone, until } from "../until";
 import type { Scene } from "./scene";
 
@@ -8,7 +8,7 @@ export type Undo = () => Promise<void>;
 /** Something that is done to a scene. */
 export type Make = (scene: Scene) => Promise<Undo>;
 
-const applied = { fieldManager: "talos-gpu-cases", force: true, dryRun: false };
+const applied = { fieldManager: "talos-gpu-cases", force: true };
 
 /** Changes an object by a merge patch. */
 export const patch = ({ cluster, signal }: Scene, path: string, change: unknown): Promise<unknown> =>
@@ -31,7 +31,7 @@ function asMade(object: KubernetesObject): KubernetesObject {
 export async function taken(scene: Scene, object: KubernetesObject): Promise<Undo> {
   const { cluster, signal } = scene;
   const saved = asMade(await cluster.get(object, signal));
-  await cluster.delete(object, undefined, signal);
+  await cluster.delete(object, signal);
   return async () => {
     await until(signal, 30, () => isGone(cluster.get(object, signal)));
     await cluster.apply(saved, { ...applied, signal });
@@ -45,7 +45,7 @@ export async function replaced(scene: Scene, object: KubernetesObject, other: Ku
   await until(signal, 30, () => isGone(cluster.get(object, signal)));
   await cluster.apply(other, { ...applied, signal });
   return async () => {
-    await cluster.delete(object, undefined, signal);
+    await cluster.delete(object, signal);
     await undo();
   };
 }

@@ -1,7 +1,7 @@
 import { examine } from "../../../cli/doctor/examine";
 import type { DoctorReport } from "../../../cli/doctor/report";
 import type { Plan } from "../../../components/recipe";
-import type { Cluster } from "../../providers/kubernetes/cluster";
+import type { Cluster } from "../../kubernetes/cluster";
 import type { KubernetesView } from "../../cluster/kubernetes-view";
 
 /** A healthy cluster with a real node, in which something is broken. */

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "../../providers/kubernetes/api";
+import type { KubernetesObject } from "../../kubernetes/api";
 import { nodeName } from "./shape";
 import type { Stand } from "./stand";
 
@@ -72,7 +72,7 @@ export class Pods {
   async start(name: string, spec: PodSpec): Promise<void> {
     const pod = podOf(name, spec);
     this.made.set(name, pod);
-    await this.stand.cluster.apply(pod, { fieldManager, force: true, dryRun: false, signal: this.stand.signal });
+    await this.stand.cluster.apply(pod, { fieldManager, force: true, signal: this.stand.signal });
   }
 
   /** What a pod is now. */
@@ -109,7 +109,7 @@ export class Pods {
   /** Takes all of them away. */
   async remove(): Promise<void> {
     const made = [...this.made.values()];
-    for (const pod of made) await this.stand.cluster.delete(pod, undefined, this.stand.signal);
+    for (const pod of made) await this.stand.cluster.delete(pod, this.stand.signal);
     const gone = async (pod: KubernetesObject): Promise<boolean> =>
       this.stand.cluster.get(pod, this.stand.signal).then(
         () => false,

@@ -2,7 +2,7 @@ import { planCluster, type GpuSpec, type Plan } from "../../../components/recipe
 import { clusterOf } from "../../../stacks/stack-file";
 import { type LabLimits, labTimeouts } from "../../clock";
 import type { KubernetesView } from "../../cluster/kubernetes-view";
-import { Cluster } from "../../providers/kubernetes/cluster";
+import { Cluster } from "../../kubernetes/cluster";
 import type { Say } from "../../phases";
 import type { Running } from "../../run/running";
 import type { StackConfiguration } from "../../run/stack-configuration";

@@ -2,8 +2,8 @@ import Table from "cli-table3";
 import type { KilledRun } from "../runs/killed";
 import { runApart } from "../support/apart";
 
-// Pulumi's engine, its file backend and its locks are the real ones, and so are Helm and Kubernetes; the providers are the
-// lab's, which adopt nothing either (tests/lab/providers/kubernetes).
+// Pulumi's engine, its file backend and its locks are the real ones, and so are Kubernetes and its provider, which adopts nothing
+// (tests/lab/engine/creation.test.ts).
 
 let run: KilledRun;
 let said: string;

@@ -7,7 +7,7 @@ import { untilSeen } from "../../../lab/until";
 import { installPlugins, pluginProcesses, pluginsAlive } from "../../support/plugins";
 import { assertOk, runLab } from "../support/labs";
 
-// `--plugins real` with stand-ins of the three plugins on PATH: all that the installed ones have to find their way to is found, the
+// `--plugins real` with the real Kubernetes plugin and stand-ins of the other two on PATH: all that the installed ones have to find their way to is found, the
 // Image Factory that the stack names, the charts, the machines by their own addresses, and the folder that commands run in.
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-plugins-"));
@@ -19,11 +19,23 @@ const able = process.platform === "linux" && process.getuid?.() === 0;
 (able ? test : test.skip)(
   "a stack that makes its cluster comes up, stays and goes with plugins that the engine finds on PATH",
   async () => {
-    const { helm, talosctl } = await provideTools({ only: ["helm", "talosctl"] });
+    const {
+      helm,
+      talosctl,
+      "pulumi-resource-kubernetes": plugin,
+    } = await provideTools({
+      only: ["helm", "talosctl", "pulumi-resource-kubernetes"],
+    });
     const charts = await serveCharts({ dir: path.join(folder, "charts"), helm });
+    const installed = installPlugins(folder, ["command", "talos"]);
     const environment = {
-      ...installPlugins(folder, ["command", "kubernetes", "talos"]),
-      ...{ PLUGIN_HELM: helm, PLUGIN_TALOSCTL: talosctl, TALOS_GPU_CHARTS: charts.addressOf("") },
+      ...installed,
+      PATH: [path.dirname(plugin), installed["PATH"]].join(path.delimiter),
+      ...{
+        PLUGIN_TALOSCTL: talosctl,
+        TALOS_GPU_CHARTS: charts.addressOf(""),
+        HELM_CACHE_HOME: path.join(folder, "helm"),
+      },
     };
     const stack = path.join(__dirname, "../stacks/Pulumi.plugins.yaml");
     const run = await runLab(["--stack", stack, "--updates", "2", "--plugins", "real"], environment);
@@ -33,7 +45,7 @@ const able = process.platform === "linux" && process.getuid?.() === 0;
     expect(run.report.machines["gpu"]).toMatchObject({ reboots: 1, allocatable: { "nvidia.com/gpu": "1" } });
     expect(run.report.left).toEqual([]);
     const processes = pluginProcesses(folder);
-    expect(new Set(processes.map(({ name }) => name))).toEqual(new Set(["command", "kubernetes", "talos"]));
+    expect(new Set(processes.map(({ name }) => name))).toEqual(new Set(["command", "talos"]));
     // The folder of the program's main file, from which talos-gpu/bin/program.js is found.
     expect(new Set(processes.map(({ folder }) => path.basename(folder)))).toEqual(new Set(["stacks"]));
     const ended = (alive: readonly unknown[]): boolean => alive.length === 0;

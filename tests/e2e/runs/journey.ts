@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { homeWithoutLogs } from "../../../lab/engine/cli";
+import { homeWithoutLogs, pluginsIn } from "../../../lab/engine/cli";
 import { installLanguageHost } from "../../../lab/language-host";
 import { makeCheckout } from "../../../lab/language-host/checkout";
 import { parseOptions } from "../../../lab/options";
@@ -57,15 +57,11 @@ async function run(session: Session, planned: string): Promise<Journey> {
     PATH: [host, path.dirname(lab.tools.pulumi), inLab["PATH"]].join(path.delimiter),
     KUBECONFIG: lab.controlPlane.adminKubeconfig,
     TALOSCONFIG: session.dir("talosconfig"),
-    PULUMI_HOME: await homeWithoutLogs(session.dir("home")),
+    ...(await pluginsIn(await homeWithoutLogs(session.dir("home")), plugins)),
     PULUMI_BACKEND_URL: `file://${session.dir()}`,
     PULUMI_CONFIG_PASSPHRASE: "of the lab",
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_SKIP_CONFIRMATIONS: "true", // nobody is there to answer
-    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
-    PULUMI_DEBUG_PROVIDERS: Object.entries(plugins)
-      .map(([name, port]) => `${name}:${port}`)
-      .join(","),
     NO_COLOR: "1",
   };
   const shell = (command: string): Promise<Omit<Step, "reboots" | "seconds">> =>

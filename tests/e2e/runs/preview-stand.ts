@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import { clusterOf, readStackFile, stackNameOf } from "../../../stacks/stack-file";
+import { planCluster } from "../../../components/recipe";
 import { serveCharts } from "../../../lab/charts/repository";
 import { makeExistingCluster } from "../../../lab/cluster/existing-cluster";
 import { startControlPlane } from "../../../lab/controlplane";
@@ -13,7 +14,6 @@ import { startFactory } from "../../../lab/factory";
 import { installLanguageHost, standInHosts } from "../../../lab/language-host";
 import { makeCheckout } from "../../../lab/language-host/checkout";
 import { CommandProvider } from "../../../lab/providers/command";
-import { KubernetesProvider } from "../../../lab/providers/kubernetes";
 import { serveProvider } from "../../../lab/providers/serve";
 import { TalosProvider } from "../../../lab/providers/talos";
 import { provideLanguages, provideTools } from "../../../lab/tools";
@@ -56,7 +56,9 @@ const nowhere = "127.0.0.1:1";
 /** Brings it up; whatever it starts ends with `close`. */
 export async function openPreviewStand(): Promise<PreviewStand> {
   const languages = await provideLanguages();
-  const tools = await provideTools({ only: ["pulumi", "talosctl", "helm", "controlplane"] });
+  const tools = await provideTools({
+    only: ["pulumi", "pulumi-resource-kubernetes", "talosctl", "helm", "controlplane"],
+  });
   const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-previews-"));
   const at = (...parts: string[]): string => path.join(dir, ...parts);
   const [controlPlane, factory, charts, checkout, owner, host, generators] = await Promise.all([
@@ -69,16 +71,6 @@ export async function openPreviewStand(): Promise<PreviewStand> {
     standInHosts(at("generators"), ["nodejs", "python", "go"], path.join(languages, "generate-sdk")),
   ]);
   const served = {
-    kubernetes: await serveProvider(
-      () =>
-        new KubernetesProvider({
-          helm: tools.helm,
-          charts: (repository, chart, version) => {
-            charts.offer(chart, version);
-            return [chart, "--repo", charts.addressOf(repository), ...(version === "" ? [] : ["--version", version])];
-          },
-        }),
-    ),
     command: await serveProvider(() => new CommandProvider({ directory: checkout })),
     talos: await serveProvider(
       () =>
@@ -90,7 +82,10 @@ export async function openPreviewStand(): Promise<PreviewStand> {
         }),
     ),
   };
-  const plugins = Object.fromEntries(Object.entries(served).map(([name, { port }]) => [name, port]));
+  const plugins = {
+    kubernetes: tools["pulumi-resource-kubernetes"],
+    ...Object.fromEntries(Object.entries(served).map(([name, { port }]) => [name, port])),
+  };
   const credentials = {
     talosconfig: owner.talosconfig(nowhere),
     machineSecrets: fs.readFileSync(owner.secrets, "utf8"),
@@ -101,6 +96,7 @@ export async function openPreviewStand(): Promise<PreviewStand> {
   const environment = {
     ...inherited(),
     PATH: [host, path.dirname(tools.talosctl), process.env["PATH"]].join(path.delimiter),
+    TALOS_GPU_CHARTS: charts.addressOf(""),
     TALOS_GPU_FACTORY: factory.url,
   };
   fs.writeFileSync(at("pulumi"), measured(tools.pulumi, at("cpu")), { mode: 0o755 });
@@ -142,7 +138,9 @@ export async function openPreviewStand(): Promise<PreviewStand> {
     stack: (nameOrFile) => {
       const stack = stackNameOf(nameOrFile);
       const said = readStackFile(nameOrFile);
-      clusterOf(said); // a file that is no stack at all is a mistake of the test
+      // A file that is no stack at all is a mistake of the test.
+      const { chart, version, repository } = planCluster(clusterOf(said)).kubernetes.release;
+      charts.offer(chart, version, repository);
       fs.rmSync(path.join(checkout, "stacks", `Pulumi.${stack}.yaml`), { force: true }); // written anew, with credentials
       const config = Object.fromEntries(Object.entries(said).map(([key, value]) => [`talos-gpu:${key}`, value]));
       return project({ name: "talos-gpu", stack, config });

@@ -1,5 +1,5 @@
 import * as https from "node:https";
-import { readKubeconfig } from "../../../lab/providers/kubernetes/kubeconfig";
+import { readKubeconfig } from "../../../lab/kubernetes/kubeconfig";
 
 /** An object of the Kubernetes API, as it comes. */
 

@@ -5,7 +5,7 @@ import { guarded } from "../../../components/kubernetes/guard";
 import { OWNER } from "../../../components/kubernetes/guard/live";
 import { volume } from "../../../components/workloads/volume";
 import type { LabEngine } from "../../../lab/engine";
-import { Cluster } from "../../../lab/providers/kubernetes/cluster";
+import { Cluster } from "../../../lab/kubernetes/cluster";
 import { openTestLab, type TestLab } from "./lab";
 
 // Two stacks of one program on one cluster: what a guarded stack makes, no other one takes over.
@@ -84,7 +84,7 @@ describe("two stacks that would make the same namespace", () => {
 
   test("what was deleted by hand comes back with --refresh", async () => {
     const gone = { apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", metadata: { name: "nvidia" } };
-    await cluster.delete(gone, undefined, signal);
+    await cluster.delete(gone, signal);
     expect(await one!.up({ refresh: true })).toMatchObject({ result: "succeeded" });
     expect((await read("RuntimeClass", "nvidia")).metadata?.annotations?.[OWNER]).toMatch(/^trial\/one\//);
   });

@@ -1,10 +1,8 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { readFileSync } from "node:fs";
-import * as path from "node:path";
 import { gpuRelease } from "../../../components/kubernetes/release";
-import { chartFolder } from "../../../lab/charts";
-import { Cluster } from "../../../lab/providers/kubernetes/cluster";
+import { Cluster } from "../../../lab/kubernetes/cluster";
 import { planOf } from "../../support/plans";
 import { openTestLab, type TestLab } from "./lab";
 
@@ -39,9 +37,7 @@ async function program(): Promise<Record<string, unknown>> {
 }
 
 test("a DaemonSet whose service account goes with time slicing does not go on asking for it", async () => {
-  const { repository, chart, version, namespace, name } = sliced;
-  const folder = await chartFolder(path.join(lab.dir, "charts"), "nvidia-device-plugin", version);
-  lab.charts.set(`${repository} ${chart} ${version}`, folder);
+  const { namespace, name } = sliced;
   const engine = await lab.engine("sliced", program);
   const account = async (): Promise<string[]> => {
     const key = { apiVersion: "apps/v1", kind: "DaemonSet", metadata: { name, namespace } };

@@ -27,9 +27,7 @@ const context = (): CallContext => ({
   name: "say",
   oldInputs: {},
   oldOutputs: {},
-  secretInputs: [],
   ignoreChanges: [],
-  randomSeed: new Uint8Array(),
   signal: abort.signal,
   log: (_severity, message) => lines.push(message),
 });

@@ -5,7 +5,6 @@ import * as path from "node:path";
 import { LabEngine } from "../../../lab/engine";
 import {
   containsUnknown,
-  InitializationError,
   type LabProvider,
   type Properties,
   secret,
@@ -48,7 +47,6 @@ class Toy implements LabProvider {
       made: preview ? UNKNOWN : `by ${String(this.config["color"])}`,
       token: preview ? UNKNOWN : secret("generated-token"),
     };
-    if (inputs["broken"] && !preview) throw new InitializationError("not ready", "id", outputs, ["it waits for rain"]);
     return { id: preview ? "" : "id", outputs };
   }
 
@@ -161,27 +159,6 @@ test("unknowns reach the preview, secrets stay secret, timeouts arrive", async (
   const state = await engine.stateText();
   expect(state).not.toContain("hunter22");
   expect(state).not.toContain("generated-token");
-});
-
-test("a resource that is not ready stays in the state and is gone over again", async () => {
-  const seen: Properties[] = [];
-  let broken = true;
-  const engine = await engineFor(
-    "broken",
-    () => new Toy(seen),
-    () => {
-      const provider = new ToyProvider("red", "red");
-      return { made: new Thing("thing", { broken }, { provider }).made };
-    },
-  );
-  const first = await engine.up();
-  expect(first.result).toBe("failed");
-  expect(first.diagnostics.join("\n")).toContain("it waits for rain");
-  broken = false;
-  const second = await engine.up();
-  expect(second).toMatchObject({ result: "succeeded", changes: { update: 1, create: 0 } });
-  expect(await engine.destroy()).toMatchObject({ result: "succeeded", changes: { delete: 3 } });
-  expect(seen).toContainEqual({ deleted: true });
 });
 
 test("cancelling aborts what a provider has under way", async () => {

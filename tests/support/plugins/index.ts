@@ -5,7 +5,7 @@ import { isRunning } from "../processes";
 const repository = path.join(__dirname, "../../..");
 
 /** Provider plugins that there is a stand-in of: one of the lab's own providers, as a program. */
-export type PluginName = "command" | "kubernetes" | "talos";
+export type PluginName = "command" | "talos";
 
 /** A plugin's process: its id, and the folder that the engine started it in. */
 export interface PluginProcess {

@@ -1,9 +1,8 @@
 import * as http from "node:http";
 import * as https from "node:https";
-import { createInterface } from "node:readline";
 import { createSecureContext } from "node:tls";
 import type { Access } from "./kubeconfig";
-import { limit } from "../../session/limit";
+import { limit } from "../session/limit";
 
 /** Any object of the Kubernetes API. */
 export interface KubernetesObject {
@@ -71,8 +70,8 @@ export class Api {
       : new http.Agent({ keepAlive: true });
   }
 
-  /** Sends a request; returns the answer and the warnings that came with it. Errors: `ApiError`, or unreachable. */
-  async request(request: Request): Promise<{ object: KubernetesObject; warnings: string[] }> {
+  /** Sends a request; returns the answer. Errors: `ApiError`, or unreachable. */
+  async request(request: Request): Promise<KubernetesObject> {
     const within = limit(requestMilliseconds, request.signal);
     const chunks: Buffer[] = [];
     let response: http.IncomingMessage;
@@ -86,24 +85,7 @@ export class Api {
     const code = response.statusCode ?? 0;
     if (code >= 300)
       throw new ApiError(code, String(object["reason"] ?? ""), String(object["message"] ?? http.STATUS_CODES[code]));
-    const warnings = [response.headers["warning"] ?? []].flat().map((line) => /"(.*)"/.exec(line)?.[1] ?? line);
-    return { object, warnings };
-  }
-
-  /** Events of a collection until the server or the signal ends it. Errors: as `request`. */
-  async *watch(
-    path: string,
-    query: Readonly<Record<string, string | undefined>>,
-    signal: AbortSignal,
-  ): AsyncGenerator<{ type: string; object: KubernetesObject }> {
-    const response = await this.send({ method: "GET", path, query: { ...query, watch: "true" }, signal });
-    const code = response.statusCode ?? 0;
-    if (code >= 300) {
-      response.resume();
-      throw new ApiError(code, "", `watch ${path}: ${http.STATUS_CODES[code]}`);
-    }
-    for await (const line of createInterface({ input: response }))
-      if (line !== "") yield JSON.parse(line) as { type: string; object: KubernetesObject };
+    return object;
   }
 
   /** Frees the connections. */

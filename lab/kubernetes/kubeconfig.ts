@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { isMap } from "../values";
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** How to reach and authenticate to one API server. */
 export interface Access {
@@ -15,30 +17,23 @@ export interface Access {
   readonly key?: string;
   /** Bearer token. */
   readonly token?: string;
-  /** The kubeconfig's own text, for programs that want a file. */
-  readonly text: string;
 }
 
 /**
- * Reads a kubeconfig: contents (YAML or JSON) or the path of a file, as pulumi-kubernetes takes both
- * (provider/pkg/provider/kubeconfig.go). Credentials by certificate or token; `exec` and `auth-provider` plugins are
- * refused, since a lab's cluster has none and somebody else's cluster is not to be reached from here.
+ * Reads a kubeconfig: contents (YAML or JSON) or the path of a file, with a certificate or a token in it.
  *
  * Read by hand rather than by `@kubernetes/client-node`, which is an ES module and does not load everywhere this does.
  *
  * Error: what is missing, naming the entry.
  */
-export function readKubeconfig(contentsOrPath: string, context?: string): Access {
+export function readKubeconfig(contentsOrPath: string): Access {
   const content = isPath(contentsOrPath) ? readFileSync(contentsOrPath, "utf8") : contentsOrPath;
   const config: unknown = parse(content);
   if (!isMap(config)) throw new Error("kubeconfig: neither YAML or JSON with a map inside, nor the path of a file");
-  const chosen = context ?? text(config["current-context"]);
+  const chosen = text(config["current-context"]);
   const { cluster: clusterName, user: userName, namespace } = named(config["contexts"], chosen, "context", "context");
   const cluster = named(config["clusters"], text(clusterName), "cluster", "cluster");
   const user = userName === undefined ? {} : named(config["users"], text(userName), "user", "user");
-  for (const plugin of ["exec", "auth-provider"])
-    if (user[plugin] !== undefined)
-      throw new Error(`kubeconfig: user ${text(userName)} authenticates by ${plugin}, which the lab does not run`);
   if (typeof cluster["server"] !== "string") throw new Error(`kubeconfig: cluster ${text(clusterName)} has no server`);
   return {
     server: cluster["server"].replace(/\/$/, ""),
@@ -47,7 +42,6 @@ export function readKubeconfig(contentsOrPath: string, context?: string): Access
     ...present("cert", pem(user, "client-certificate")),
     ...present("key", pem(user, "client-key")),
     ...present("token", typeof user["token"] === "string" ? user["token"] : undefined),
-    text: content,
   };
 }
 
