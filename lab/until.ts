@@ -33,7 +33,7 @@ export async function until<Seen>(
     const took = (performance.now() - begin) / 1000;
     if (holds(seen)) return { seen, holds: true, seconds: took };
     if (took > seconds) return { seen, holds: false, seconds: took };
-    await pause(every, undefined, signal === undefined ? {} : { signal });
+    await pause(every, undefined, signal === undefined ? {} : { signal }).catch(() => signal?.throwIfAborted());
   }
 }
 

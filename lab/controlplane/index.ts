@@ -1,7 +1,12 @@
-import * as fs from "node:fs/promises";
+import { execFile } from "node:child_process";
+import * as fs from "node:fs";
+import * as https from "node:https";
+import * as net from "node:net";
 import * as path from "node:path";
-
-import { describe, type Ended, type GuardOptions, spawnGuarded } from "../session/process";
+import { promisify } from "node:util";
+import { parse } from "yaml";
+import { type Component, startComponent } from "./component";
+import { type ComponentName, configurations, fileOf, flagsOf, type Layout, serverOf } from "./configuration";
 
 /** A Kubernetes control plane that runs on this machine. */
 export interface ControlPlane {
@@ -15,13 +20,9 @@ export interface ControlPlane {
   caKey: string;
   /** Path of the socket at which its API server asks for a way to an address in the cluster's network: `CONNECT address:port`. */
   nodes: string;
-  /** Process id of the parent of all components. */
-  pid: number;
-  /** Resolves when it has ended, wanted or not. */
-  ended: Promise<Ended>;
   /**
-   * Has another controller manager follow the running one, which works until the other does. Its garbage collector learns of the kinds
-   * that there are when it starts, and then every 30 s (kubernetes, cmd/kube-controller-manager/app/core.go, `syncPeriod`).
+   * Restarts the controller manager. Its garbage collector learns of the kinds that there are when it starts, and then every 30 s
+   * (kubernetes, cmd/kube-controller-manager/app/core.go, `syncPeriod`).
    */
   restartControllers(): Promise<void>;
   /** Stops every component and removes the folder. May be called again. */
@@ -30,52 +31,101 @@ export interface ControlPlane {
 
 /** How to start a control plane. */
 export interface ControlPlaneOptions {
-  /** Folder for keys, data and logs. Must be empty or not exist; removed at the end. */
+  /** Folder for keys, data and logs. Must not exist, for it is removed at the end. */
   dir: string;
   /** Path of the `controlplane` binary, see `provideTools`. */
   binary: string;
-  /** Stops it. */
+  /** Ends the start. */
   signal?: AbortSignal;
-  /** Receives what it says on standard error. The components' own logs are in `<dir>/logs`. */
-  onLog?: (line: string) => void;
 }
 
-/** What `controlplane up` prints (lab/controlplane/up.go, `report`). */
-interface Report {
-  server: string;
-  ca: { cert: string; key: string };
-  adminKubeconfig: string;
-  nodes: string;
-  pid: number;
-}
+/** What the controller manager says once its garbage collector knows every kind that there is (kubernetes, pkg/controller/garbagecollector). */
+const collects = "Proceeding to collect garbage";
 
 /**
- * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler, and resolves once pods are admitted.
- * They end with this process, however it ends.
+ * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler with keys that kubeadm makes, and resolves once pods are
+ * admitted. They end with this process, however it ends.
  */
-export async function startControlPlane({ binary, dir: folder, ...guard }: ControlPlaneOptions): Promise<ControlPlane> {
-  const dir = path.resolve(folder);
-  let told: (line: string) => void = () => {};
-  const options: GuardOptions = { name: "control plane", ...guard, onLine: (line) => told(line) };
-  const child = await spawnGuarded<Report>(binary, ["up", "--dir", dir], options);
-  const { server, ca, adminKubeconfig, nodes, pid } = child.ready;
-  const { ended } = child;
-  const restart = async (): Promise<void> => {
-    const line = new Promise<string>((resolve) => (told = resolve));
-    child.write("restart\n");
-    const answer = await Promise.race([line, ended]);
-    if (typeof answer !== "string") throw new Error(`the control plane ended (${describe(answer)}): ${answer.tail}`);
-  };
-  let answered: Promise<void> = Promise.resolve();
-  const restartControllers = (): Promise<void> => {
-    const answer = answered.then(restart);
-    answered = answer.catch(() => {});
-    return answer;
+export async function startControlPlane({ binary, dir, signal }: ControlPlaneOptions): Promise<ControlPlane> {
+  signal?.throwIfAborted();
+  const folder = path.resolve(dir);
+  fs.mkdirSync(path.dirname(folder), { recursive: true });
+  fs.mkdirSync(folder, { mode: 0o700 });
+  const layout: Layout = { folder, server: await freePort(), etcd: await freePort(), peer: await freePort() };
+  const components: Component[] = [];
+  const start = (name: ComponentName): Component => {
+    const component = startComponent(binary, name, flagsOf(name, layout), fileOf(layout, `${name}.log`));
+    components.unshift(component);
+    return component;
   };
   const stop = async (): Promise<void> => {
-    await child.stop();
-    // It removes the folder itself, unless it had to be killed.
-    await fs.rm(dir, { recursive: true, force: true });
+    // The last started first, so that none sees its server go.
+    for (const component of components) await component.stop();
+    await fs.promises.rm(folder, { recursive: true, force: true });
   };
-  return { server, adminKubeconfig, caCert: ca.cert, caKey: ca.key, nodes, pid, ended, restartControllers, stop };
+  const adminKubeconfig = fileOf(layout, "super-admin.conf");
+  let controllers: Component;
+  try {
+    for (const [file, text] of Object.entries(configurations(layout)))
+      fs.writeFileSync(fileOf(layout, file), text, { mode: 0o600 });
+    const make = (...what: string[]): Promise<unknown> =>
+      promisify(execFile)(binary, ["kubeadm", "init", "phase", ...what, "--config", fileOf(layout, "kubeadm.yaml")]);
+    await make("certs", "all");
+    await make("kubeconfig", "all", "--kubeconfig-dir", folder);
+    const answers = asks(adminKubeconfig);
+    await start("etcd").until(() => listens(layout.etcd), signal);
+    await start("kube-apiserver").until(() => answers("/readyz"), signal);
+    start("kube-scheduler");
+    controllers = start("kube-controller-manager");
+    // The controllers make the account without which no pod is admitted.
+    await controllers.until(() => answers("/api/v1/namespaces/default/serviceaccounts/default"), signal);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    ...{ server: serverOf(layout), adminKubeconfig, stop, nodes: fileOf(layout, "nodes.sock") },
+    ...{ caCert: fileOf(layout, "pki/ca.crt"), caKey: fileOf(layout, "pki/ca.key") },
+    restartControllers: async () => {
+      await controllers.stop();
+      controllers = start("kube-controller-manager");
+      await controllers.until(() => controllers.log().includes(collects), signal);
+    },
+  };
+}
+
+/** Asks an API server as its administrator whether there is something at a path. */
+function asks(kubeconfig: string): (path: string) => Promise<boolean> {
+  const { clusters, users } = parse(fs.readFileSync(kubeconfig, "utf8")) as {
+    clusters: [{ cluster: { server: string; "certificate-authority-data": string } }];
+    users: [{ user: { "client-certificate-data": string; "client-key-data": string } }];
+  };
+  const [{ cluster }, { user }] = [clusters[0], users[0]];
+  const pem = (text: string): Buffer => Buffer.from(text, "base64");
+  const [ca, cert, key] = [
+    pem(cluster["certificate-authority-data"]),
+    pem(user["client-certificate-data"]),
+    pem(user["client-key-data"]),
+  ];
+  return (where) =>
+    new Promise((resolve) => {
+      const request = https.get(new URL(cluster.server + where), { ca, cert, key, agent: false }, (response) => {
+        response.resume().once("close", () => resolve(response.statusCode === 200));
+      });
+      request.once("error", () => resolve(false));
+    });
+}
+
+const listens = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = net.connect(port, "127.0.0.1", () => resolve(socket.destroy() && true));
+    socket.once("error", () => resolve(false));
+  });
+
+/** A port of 127.0.0.1 where nobody listens, below those that systems give to outgoing connections (Linux: from 32768 on). */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    if (!(await listens(port))) return port;
+  }
 }

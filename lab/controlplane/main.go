@@ -1,8 +1,5 @@
-// Command controlplane is a Kubernetes control plane in one binary.
-//
-// `controlplane up --dir DIR` starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler as children of
-// itself, prints one JSON line once the cluster can be used, and stays until its standard input closes.
-// `controlplane <component> [flags]` is that component, unchanged.
+// Command controlplane is what a Kubernetes control plane is made of, in one binary: `controlplane <component> [flags]` is that
+// component, unchanged. index.ts beside this file starts them. kubeadm makes their keys.
 package main
 
 import (
@@ -17,6 +14,7 @@ import (
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubeadm "k8s.io/kubernetes/cmd/kubeadm/app/cmd"
 )
 
 // components are the entry points of the real programs. Each parses os.Args as if started under its own name.
@@ -25,31 +23,25 @@ var components = map[string]func() int{
 	"kube-apiserver":          func() int { return cli.Run(apiserver.NewAPIServerCommand()) },
 	"kube-controller-manager": func() int { return cli.Run(controllermanager.NewControllerManagerCommand()) },
 	"kube-scheduler":          func() int { return cli.Run(scheduler.NewSchedulerCommand()) },
+	"kubeadm":                 func() int { return cli.Run(kubeadm.NewKubeadmCommand(os.Stdin, os.Stdout, os.Stderr)) },
 }
-
-const usage = `usage: controlplane up --dir DIR
-       controlplane etcd | kube-apiserver | kube-controller-manager | kube-scheduler [flags]`
 
 func main() {
 	arguments := os.Args[1:]
-	if len(arguments) > 0 && arguments[0] == "up" {
-		os.Exit(runUp(arguments[1:]))
-	}
-	if len(arguments) > 0 && arguments[0] == childCommand {
+	if len(arguments) > 0 && arguments[0] == "child" {
 		go exitWithParent()
 		arguments = arguments[1:]
 	}
-	if len(arguments) > 0 && components[arguments[0]] != nil {
-		os.Args = arguments
-		os.Exit(components[arguments[0]]())
+	if len(arguments) == 0 || components[arguments[0]] == nil {
+		fmt.Fprintln(os.Stderr, "usage: controlplane [child] etcd | kube-apiserver | kube-controller-manager | kube-scheduler | kubeadm [flags]")
+		os.Exit(2)
 	}
-	fmt.Fprintln(os.Stderr, usage)
-	os.Exit(2)
+	os.Args = arguments
+	os.Exit(components[arguments[0]]())
 }
 
-// exitWithParent ends the process once its standard input closes. The kernel closes the pipe when the parent goes, in
-// whichever way it goes, so a killed `up` leaves nothing running, on Linux and macOS alike (prctl's PDEATHSIG is Linux'
-// alone). Nothing is saved on the way out: the folder of a lab's cluster is thrown away with it.
+// exitWithParent ends a child once its standard input closes. The kernel closes the pipe when the parent goes, in whichever way it
+// goes, so a killed lab leaves nothing running, on Linux and macOS alike. A lab's cluster is thrown away with it: nothing is saved.
 func exitWithParent() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)

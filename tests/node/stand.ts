@@ -45,7 +45,7 @@ export async function openStand(name = "node"): Promise<Stand> {
 function kubeconfigIn(folder: string): string {
   const found = fs
     .readdirSync(path.join(folder, "controlplane"), { recursive: true, encoding: "utf8" })
-    .find((name) => /admin.*kubeconfig$/.test(name));
+    .find((name) => name === "super-admin.conf");
   if (found === undefined) throw new Error(`no administrator's kubeconfig in ${folder}/controlplane`);
   return path.join(folder, "controlplane", found);
 }
