@@ -13,8 +13,8 @@ const root = path.dirname(__dirname);
 const long = [
   "e2e/(?!secrets\\.)",
   "node/",
-  "lab/(controlplane|engine|machines|providers)/",
-  "lab/(go|kubelet|omni)\\.",
+  "lab/(controlplane|engine|providers)/",
+  "lab/go\\.",
   "sdk/(languages|packed)\\.",
 ].map((pattern) => `/tests/${pattern}`);
 
