@@ -17,54 +17,6 @@ export interface Extension {
   readonly description: string;
 }
 
-/** Versions of extensions by the Talos release from which they hold. Source: siderolabs/extensions, vars.yaml at the tags. */
-const versions: Record<string, readonly (readonly [from: string, version: string])[]> = {
-  "iscsi-tools": [
-    ["1.8.0", "v0.1.6"],
-    ["1.10.0", "v0.2.0"],
-  ],
-  "util-linux-tools": [
-    ["1.9.0", "2.40.2"],
-    ["1.9.3", "2.40.4"],
-    ["1.11.0", "2.41.1"],
-    ["1.12.0", "2.41.2"],
-    ["1.12.7", "2.41.4"],
-    ["1.13.7", "2.42.2"],
-  ],
-  "qemu-guest-agent": [
-    ["1.9.0", "9.1.2"],
-    ["1.9.2", "9.2.0"],
-    ["1.10.0", "9.2.3"],
-    ["1.10.4", "10.0.2"],
-    ["1.12.0", "10.1.3"],
-    ["1.12.1", "10.2.0"],
-    ["1.13.0", "10.2.2"],
-    ["1.13.1", "11.0.0"],
-    ["1.13.4", "11.0.1"],
-    ["1.13.7", "11.0.2"],
-    ["1.14.0-rc.1", "11.1.0"],
-  ],
-  "intel-ucode": [
-    ["1.9.0", "20241112"],
-    ["1.9.4", "20250211"],
-    ["1.10.4", "20250512"],
-    ["1.10.7", "20250812"],
-    ["1.10.8", "20251111"],
-    ["1.11.0", "20250812"],
-    ["1.12.0", "20251111"],
-    ["1.12.4", "20260210"],
-    ["1.12.6", "20260227"],
-    ["1.12.8", "20260512"],
-    ["1.13.0", "20260227"],
-    ["1.13.3", "20260512"],
-    ["1.13.9", "20260812"],
-  ],
-  "nvidia-gdrdrv-device": [
-    ["1.12.0", "v2.5.1"],
-    ["1.13.0", "v2.5.2"],
-  ],
-};
-
 /** Names that were renamed since; the Factory still takes the old ones (internal/profile/profile.go). */
 const aliases: Record<string, string> = {
   "siderolabs/v4l-uvc": "siderolabs/v4l-uvc-drivers",
@@ -132,14 +84,13 @@ export function findExtension(extensions: readonly Extension[], name: string): E
   return extensions.find((each) => each.name === name) ?? extensions.find((each) => each.name === aliases[name]);
 }
 
-/** Kernel modules belong to one build of Talos; the toolkit brings the libraries of one driver. Else: its own version. */
+/** Kernel modules belong to one build of Talos; the toolkit brings the libraries of one driver. */
 function tag(name: string, talosVersion: string, drivers: DriverRow | undefined): string {
   const driver = name.endsWith("-production") ? drivers?.production : drivers?.lts;
   if (/^(nvidia-open-gpu-kernel-modules|nonfree-kmod-nvidia)-/.test(name)) return `${driver}-${talosVersion}`;
   if (name.startsWith("nvidia-container-toolkit-")) return `${driver}-v${drivers?.toolkit}`;
   if (name.startsWith("nvidia-fabricmanager-")) return `${driver}`;
-  const known = versions[name]?.filter(([from]) => semver.gte(talosVersion, from)).at(-1)?.[1];
-  return known ?? talosVersion; // a version that the lab does not know, and that nothing in it reads
+  return talosVersion; // others have versions of their own, which nothing in a lab reads
 }
 
 const extension = (name: string, version: string): Extension => {

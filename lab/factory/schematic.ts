@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, Scalar, visit } from "yaml";
+import { Document, isScalar, parseDocument, Scalar, visit } from "yaml";
 
 // A schematic as the Image Factory reads, orders and names it.
-// Source: siderolabs/image-factory v1.3, pkg/schematic/schematic.go (fields and their order) and its tests (IDs, messages).
+// Source: siderolabs/image-factory v1.3, pkg/schematic/schematic.go (fields and their order) and its tests (IDs).
 
 /** A schematic that the Factory refuses; the message is the body of its answer. */
 export class InvalidSchematic extends Error {}
@@ -17,75 +17,32 @@ export interface Schematic {
   readonly extensions: readonly string[];
 }
 
-type Kind =
-  | { is: "string" | "boolean" | "any" }
-  | { is: "integer"; most: number }
-  | { is: "choice"; of: readonly string[]; zero: string }
-  | { is: "list"; of: Kind }
-  | { is: "struct"; name: string; fields: Record<string, Kind>; always?: readonly string[] };
+type Kind = "string" | "boolean" | "byte" | "uint" | "bootloader" | "any" | readonly [Kind] | { [field: string]: Kind };
 
-const text: Kind = { is: "string" };
-
-/** Fields in the order in which they are written. `always`: written even when empty; the others only with a value. */
+/** Fields in the order in which they are written. With a `!` they are written even when they are empty, the others only with a value. */
 const schematic: Kind = {
-  is: "struct",
-  name: "schematic.Schematic",
-  always: ["customization"],
-  fields: {
-    owner: text,
-    overlay: {
-      is: "struct",
-      name: "schematic.Overlay",
-      always: ["image", "name"],
-      fields: { image: text, name: text, options: { is: "any" } },
-    },
-    customization: {
-      is: "struct",
-      name: "schematic.Customization",
-      fields: {
-        embeddedMachineConfiguration: text,
-        extraKernelArgs: { is: "list", of: text },
-        meta: {
-          is: "list",
-          of: {
-            is: "struct",
-            name: "schematic.MetaValue",
-            always: ["key", "value"],
-            fields: { key: { is: "integer", most: 255 }, value: text },
-          },
-        },
-        systemExtensions: {
-          is: "struct",
-          name: "schematic.SystemExtensions",
-          fields: { officialExtensions: { is: "list", of: text } },
-        },
-        bootloader: { is: "choice", of: ["none", "dual-boot", "sd-boot", "grub"], zero: "none" },
-        secureboot: {
-          is: "struct",
-          name: "schematic.SecureBootCustomization",
-          fields: { enrollKeys: text, includeWellKnownCertificates: { is: "boolean" } },
-        },
-        diskImage: {
-          is: "struct",
-          name: "schematic.DiskImageCustomization",
-          fields: { sectorSize: { is: "integer", most: Number.MAX_SAFE_INTEGER } },
-        },
-      },
-    },
+  owner: "string",
+  overlay: { "image!": "string", "name!": "string", options: "any" },
+  "customization!": {
+    embeddedMachineConfiguration: "string",
+    extraKernelArgs: ["string"],
+    meta: [{ "key!": "byte", "value!": "string" }],
+    systemExtensions: { officialExtensions: ["string"] },
+    bootloader: "bootloader",
+    secureboot: { enrollKeys: "string", includeWellKnownCertificates: "boolean" },
+    diskImage: { sectorSize: "uint" },
   },
 };
 
+const bootloaders: unknown[] = ["none", "dual-boot", "sd-boot", "grub"];
+
 /** Reads a schematic (YAML, of which JSON is a part). Names of extensions are not looked up: any will do here. */
 export function readSchematic(body: string): Schematic {
-  const lines = new LineCounter();
-  const document = parseDocument(body, { lineCounter: lines });
+  const document = parseDocument(body);
   const [broken] = document.errors;
   if (broken) throw new InvalidSchematic(`yaml: ${broken.message.split("\n")[0]}`);
   if (document.contents === null) throw new InvalidSchematic("EOF");
-  const found: string[] = [];
-  const decode = new Decoder(document, found, lines);
-  const value = decode.value(schematic, document.contents) as Record<string, any>;
-  if (found.length > 0) throw new InvalidSchematic(`yaml: construct errors: ${found.join("; ")}`);
+  const value = read(schematic, document.toJS(), "schematic") as Record<string, any>;
   if (value["owner"]) throw new InvalidSchematic("owner field is only supported in Enterprise edition");
   const canonical = write(value);
   return {
@@ -95,80 +52,44 @@ export function readSchematic(body: string): Schematic {
   };
 }
 
-/** Turns nodes into values that hold just what is to be written, and collects what does not fit. */
-class Decoder {
-  constructor(
-    private readonly document: Document.Parsed,
-    private readonly found: string[],
-    private readonly lines: LineCounter,
-  ) {}
-
-  value(kind: Kind, node: unknown): unknown {
-    if (isAlias(node)) return this.value(kind, node.resolve(this.document));
-    if (isScalar(node) && node.value === null) return undefined;
-    if (kind.is === "any") return (node as { toJSON(): unknown }).toJSON();
-    if (kind.is === "struct") return this.struct(kind, node);
-    if (kind.is === "list") return this.list(kind.of, node);
-    return this.scalar(kind, node);
+/** Just what is to be written of a value. */
+function read(kind: Kind, value: unknown, type: string): unknown {
+  const refuse = (): never => {
+    throw new InvalidSchematic(`yaml: construct errors: cannot construct ${JSON.stringify(value)} into ${type}`);
+  };
+  if (kind === "any") return value;
+  if (typeof kind === "string") {
+    const isObject = typeof value === "object" && value !== null;
+    const whole = (most: number): boolean => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most;
+    const fits = {
+      string: !isObject,
+      boolean: typeof value === "boolean",
+      byte: whole(255),
+      uint: whole(Number.MAX_SAFE_INTEGER),
+      bootloader: bootloaders.includes(value),
+    }[kind];
+    if (value === null || value === undefined) return kind === "string" ? "" : undefined;
+    if (!fits) refuse();
+    return kind === "string" && typeof value !== "string" ? JSON.stringify(value) : value;
   }
-
-  private struct(kind: Extract<Kind, { is: "struct" }>, node: unknown): unknown {
-    if (!isMap(node)) return this.misfit(node, kind.name);
-    const given = new Map<string, unknown>();
-    for (const { key, value } of node.items) {
-      const name = isScalar(key) ? String(key.value) : String(key);
-      const field = kind.fields[name];
-      if (field) given.set(name, this.value(field, value));
-      else this.found.push(`line ${this.line(key)}: field ${name} not found in type ${kind.name}`);
-    }
-    const values = Object.entries(kind.fields).map(([name, field]) => [name, given.get(name) ?? zero(field)] as const);
-    if (kind.name !== "schematic.Schematic" && values.every(([, value]) => isEmpty(value))) return undefined;
-    return Object.fromEntries(values.filter(([name, value]) => kind.always?.includes(name) || !isEmpty(value)));
+  if (Array.isArray(kind)) {
+    if (value !== null && !Array.isArray(value)) refuse();
+    return ((value ?? []) as unknown[]).map((item) => read(kind[0] as Kind, item, type));
   }
-
-  private list(of: Kind, node: unknown): unknown {
-    if (!isSeq(node)) return this.misfit(node, "[]string");
-    return node.items.map((item) => this.value(of, item) ?? zero(of));
-  }
-
-  private scalar(kind: Kind, node: unknown): unknown {
-    if (!isScalar(node)) return this.misfit(node, kind.is === "boolean" ? "bool" : "string");
-    if (kind.is === "string") return typeof node.value === "string" ? node.value : (node.source ?? String(node.value));
-    if (kind.is === "boolean") return typeof node.value === "boolean" ? node.value : this.misfit(node, "bool");
-    if (kind.is === "choice") {
-      return kind.of.includes(String(node.value)) ? node.value : this.misfit(node, "imageropts.BootloaderKind");
-    }
-    const most = kind.is === "integer" ? kind.most : 0;
-    const whole = Number.isInteger(node.value) && (node.value as number) >= 0 && (node.value as number) <= most;
-    return whole ? node.value : this.misfit(node, most === 255 ? "uint8" : "uint");
-  }
-
-  private misfit(node: unknown, type: string): undefined {
-    this.found.push(`line ${this.line(node)}: cannot construct ${String(node).trim()} into ${type}`);
-    return undefined;
-  }
-
-  private line(node: unknown): number {
-    const at = (node as { range?: [number, number, number] }).range?.[0] ?? 0;
-    return this.lines.linePos(at).line || 1;
-  }
-}
-
-function zero(kind: Kind): unknown {
-  if (kind.is === "string") return "";
-  if (kind.is === "boolean") return false;
-  if (kind.is === "integer") return 0;
-  if (kind.is === "struct" && kind.name === "schematic.Customization") return {};
-  return undefined;
+  if (typeof value !== "object" || Array.isArray(value)) refuse();
+  const given = (value ?? {}) as Record<string, unknown>;
+  const fields = Object.entries(kind).map(([field, of]) => [field.replace("!", ""), of, field.endsWith("!")] as const);
+  const unknown = Object.keys(given).find((key) => !fields.some(([field]) => field === key));
+  if (unknown !== undefined)
+    throw new InvalidSchematic(`yaml: construct errors: field ${unknown} not found in type ${type}`);
+  const values = fields.map(([field, of, always]) => [field, read(of, given[field] ?? null, field), always] as const);
+  const isEmptyStruct = type !== "schematic" && values.every(([, one]) => isEmpty(one));
+  const written = values.filter(([, one, always]) => !isEmptyStruct && (always || !isEmpty(one)));
+  return Object.fromEntries(written.map(([field, one]) => [field, one ?? {}]));
 }
 
 const isEmpty = (value: unknown): boolean =>
-  value === undefined ||
-  value === "" ||
-  value === false ||
-  value === 0 ||
-  value === "none" ||
-  (Array.isArray(value) && value.length === 0) ||
+  [undefined, null, "", false, 0, "none"].includes(value as never) ||
   (typeof value === "object" && Object.keys(value as object).length === 0);
 
 /** Four spaces of indent, lists indented below their key, quotes only where needed: what Go's YAML library writes. */

@@ -79,14 +79,11 @@ describe("canonical schematics", () => {
   });
 
   test.each([
-    ["something:", "yaml: construct errors: line 1: field something not found in type schematic.Schematic"],
-    [
-      "customization:\n  extensions: []",
-      "yaml: construct errors: line 2: field extensions not found in type schematic.Customization",
-    ],
-    ["customization: {extraKernelArgs: foo}", "cannot construct foo into []string"],
-    ["customization: {meta: [{key: 256, value: x}]}", "cannot construct 256 into uint8"],
-    ["customization: {bootloader: lilo}", "cannot construct lilo into imageropts.BootloaderKind"],
+    ["something:", "yaml: construct errors: field something not found"],
+    ["customization:\n  extensions: []", "yaml: construct errors: field extensions not found"],
+    ["customization: {extraKernelArgs: foo}", 'cannot construct "foo"'],
+    ["customization: {meta: [{key: 256, value: x}]}", "cannot construct 256"],
+    ["customization: {bootloader: lilo}", 'cannot construct "lilo"'],
     ["owner: alice", "owner field is only supported in Enterprise edition"],
     ["", "EOF"],
     ["customization: [", "yaml: "],
@@ -128,7 +125,7 @@ describe("over HTTP", () => {
     expect([refused.status, refused.headers.get("content-type"), await refused.text()]).toEqual([
       400,
       "text/plain; charset=utf-8",
-      "yaml: construct errors: line 1: field something not found in type schematic.Schematic\n",
+      "yaml: construct errors: field something not found in type schematic\n",
     ]);
   });
 
@@ -145,10 +142,6 @@ describe("over HTTP", () => {
     ["v1.11.5", "nonfree-kmod-nvidia-production", "570.172.08-v1.11.5"],
     ["v1.13.9", "nvidia-container-toolkit-lts", "580.178.04-v1.19.1"],
     ["v1.13.9", "nvidia-fabricmanager-production", "595.91.07"],
-    ["v1.12.6", "nvidia-gdrdrv-device", "v2.5.1"],
-    ["v1.12.6", "iscsi-tools", "v0.2.0"],
-    ["v1.12.5", "intel-ucode", "20260210"],
-    ["v1.11.5", "intel-ucode", "20250812"],
   ])("Talos %s has %s:%s", async (talos, name, tag) => {
     const list = (await (await get(`/version/${talos}/extensions/official`)).json()) as Record<string, string>[];
     expect(list).toContainEqual({

@@ -51,7 +51,7 @@ describe("Schematic", () => {
     const broken = bench
       .provider()
       .create(types.schematic, { schematic: "extensions: []" }, false, "", 0, bench.context());
-    await expect(broken).rejects.toThrow("400: yaml: construct errors: line 1: field extensions not found");
+    await expect(broken).rejects.toThrow("400: yaml: construct errors: field extensions not found");
   });
 });
 
