@@ -8,9 +8,3 @@ export function bundle(entry: string): Promise<string>;
 
 /** A text, such as a stack trace, with positions in the sources instead of those in a bundle. */
 export function inSources(text: string): string;
-
-/** Folder of what is kept for further runs, beside the packages. */
-export const cache: string;
-
-/** Milliseconds for which it is kept: a day. */
-export const kept: number;

@@ -138,4 +138,4 @@ function mapOf(file) {
   }
 }
 
-module.exports = { bundle, inSources, cache, kept };
+module.exports = { bundle, inSources };

@@ -6,7 +6,6 @@ import * as semver from "semver";
 import { parse, stringify } from "yaml";
 import { findRelease } from "../../components/recipe";
 import type { ClusterSpec, MachineSpec } from "../../components/recipe/spec/index";
-import { keptSecrets } from "./kept-secrets";
 
 const run = promisify(execFile);
 
@@ -49,8 +48,8 @@ export async function makeExistingCluster(dir: string, talosctl: string, spec: C
   const file = (name: string): string => path.join(dir, name);
   const clusterName = spec.clusterName ?? "lab";
   const secrets = file("secrets.yaml");
-  const bundle = await keptSecrets(talosctl, minor(spec.talosVersion));
-  await fs.writeFile(secrets, bundle, { mode: 0o600 });
+  await run(talosctl, ["gen", "secrets", "--output-file", secrets, "--talos-version", minor(spec.talosVersion)]);
+  const bundle = await fs.readFile(secrets, "utf8");
   const os = (parse(bundle) as { certs: { os: { crt: string; key: string } } }).certs.os;
   await fs.writeFile(file("talos-ca.crt"), Buffer.from(os.crt, "base64"), { mode: 0o600 });
   await fs.writeFile(file("talos-ca.key"), Buffer.from(os.key, "base64"), { mode: 0o600 });

@@ -13,29 +13,12 @@ import { until } from "../until";
 /** Kinds whose objects the cluster itself makes and drops all the time. */
 const passingKinds = new Set(["Event", "APIService", "ComponentStatus", "CSINode"]);
 
-/** A look again, at what some kinds have, with the others as they were: a whole one asks for sixty lists. */
-export interface Again {
-  kinds: ReadonlySet<string>;
-  /** As it was seen last. */
-  seen: Standing;
-}
-
-/** Looks at everything, or of the objects at those of some kinds. */
-export async function lookAround(lab: Lab, again?: Again): Promise<Standing> {
+/** Looks at everything that a stack can change. */
+export async function lookAround(lab: Lab): Promise<Standing> {
   const processes = processesOf(lab.session.workspace.dir); // first: later on there are those that look
-  const others = again?.seen.objects.filter((line) => !again.kinds.has(kindOf(line))) ?? [];
-  const [objects, nodes, machines] = await Promise.all([objectsOf(lab, again?.kinds), nodesOf(lab), machinesOf(lab)]);
-  return { objects: [...others, ...objects].sort(), nodes, machines, omni: omniOf(lab), processes };
+  const [objects, nodes, machines] = await Promise.all([objectsOf(lab), nodesOf(lab), machinesOf(lab)]);
+  return { objects: objects.sort(), nodes, machines, omni: omniOf(lab), processes };
 }
-
-/** Kinds of which something has come or gone. */
-export function changedKinds(before: Standing, after: Standing): ReadonlySet<string> {
-  const [was, is] = [before, after].map(({ objects }) => new Set(objects));
-  const changed = [...was!, ...is!].filter((line) => !(was!.has(line) && is!.has(line)));
-  return new Set(changed.map(kindOf));
-}
-
-const kindOf = (line: string): string => line.slice(0, line.indexOf(" "));
 
 /** A resource as the API server's discovery lists it, with its group, version and kind. */
 interface Listed {
@@ -54,8 +37,8 @@ const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
 /** Lists at a time: the API server answers each within milliseconds. */
 const atATime = 4;
 
-/** Every listable object of every kind that the API server has, definitions of charts included; or of some kinds. */
-async function objectsOf({ controlPlane, session }: Lab, kinds?: ReadonlySet<string>): Promise<string[]> {
+/** Every listable object of every kind that the API server has, definitions of charts included. */
+async function objectsOf({ controlPlane, session }: Lab): Promise<string[]> {
   const cluster = Cluster.of(controlPlane.adminKubeconfig);
   const { signal } = session;
   const discover = async (path: string): Promise<{ path: string; kind: string }[]> => {
@@ -70,8 +53,7 @@ async function objectsOf({ controlPlane, session }: Lab, kinds?: ReadonlySet<str
     );
   };
   try {
-    const all = (await Promise.all(["/api", "/apis"].map(discover))).flat();
-    const waiting = all.filter(({ kind }) => kinds?.has(kind) ?? true);
+    const waiting = (await Promise.all(["/api", "/apis"].map(discover))).flat();
     const found: string[] = [];
     const one = async (): Promise<void> => {
       for (let next = waiting.pop(); next !== undefined; next = waiting.pop())

@@ -1,6 +1,6 @@
 import { planCluster } from "../../components/recipe";
 import { leftovers, type Leftovers } from "./leftovers";
-import { type Again, changedKinds, lookAround } from "./look-around";
+import { lookAround } from "./look-around";
 import { Failed, type Phase } from "../phases";
 import type { Running } from "./running";
 import type { Standing } from "./standing";
@@ -51,19 +51,12 @@ const settleSeconds = 90;
 
 /** What the destroy left, once nothing of it goes by itself any more. */
 export async function whatIsLeft(lab: Running, up: Standing): Promise<Leftovers> {
-  let seen: Standing | undefined;
-  const look = async (again?: Again): Promise<Leftovers> => {
-    seen = await lookAround(lab, again);
-    return leftovers(planCluster(lab.spec), lab.before, up, seen, lab.earlier);
-  };
-  const lookAgain = async (): Promise<Leftovers> => {
-    if (seen === undefined) return look();
-    const found = await look({ seen, kinds: changedKinds(lab.before, seen) });
-    return found.left.length > 0 ? found : look(); // whatever came meanwhile
-  };
-  const looked = (): Promise<Leftovers> =>
-    // A machine that Omni reboots just now does not answer.
-    lookAgain().catch((error: Error) => ({ left: [`not to be looked at: ${error.message}`], stays: [] }));
-  const patience = { seconds: settleSeconds, every: 500, signal: lab.session.signal };
-  return (await until(patience, looked, ({ left }) => left.length === 0)).seen;
+  const look = (): Promise<Leftovers> =>
+    lookAround(lab).then(
+      (now) => leftovers(planCluster(lab.spec), lab.before, up, now, lab.earlier),
+      // A machine that Omni reboots just now does not answer.
+      (error: Error) => ({ left: [`not to be looked at: ${error.message}`], stays: [] }),
+    );
+  const patience = { seconds: settleSeconds, every: 1_000, signal: lab.session.signal };
+  return (await until(patience, look, ({ left }) => left.length === 0)).seen;
 }

@@ -1,24 +1,10 @@
 import { spawn } from "node:child_process";
 import * as readline from "node:readline";
 
-/** How a child process ended. */
-export interface Ended {
-  /** Exit status, or null when a signal ended it. */
-  code: number | null;
-  /** The signal that ended it, or null. */
-  signal: NodeJS.Signals | null;
-  /** Whether `stop` was asked for before. A child that ends otherwise has failed. */
-  wanted: boolean;
-  /** The last lines of its standard error. */
-  tail: string;
-}
-
 /** What to start and how to look after it. */
 export interface GuardOptions {
   /** What messages call the child, e.g. `control plane`. */
   name: string;
-  /** Its working directory. Default: ours. */
-  cwd?: string;
   /** Its environment. Default: ours. */
   env?: NodeJS.ProcessEnv;
   /** Stops the child, whether it is ready or not. */
@@ -42,7 +28,7 @@ export interface Guarded<Ready> {
   /** Writes to its standard input. */
   write(text: string): void;
   /** Resolves when the process has ended, for whatever reason. Never rejects. */
-  ended: Promise<Ended>;
+  ended: Promise<void>;
   /** Closes its standard input and sends SIGTERM, SIGKILL after the limit. Resolves when it is gone; may be called again. */
   stop(): Promise<void>;
 }
@@ -63,104 +49,57 @@ const TAIL_LINES = 40;
 export async function spawnGuarded<Ready>(
   command: string,
   args: readonly string[],
-  options: GuardOptions,
+  { name, env = process.env, signal, onLog, onLine, startLimit = 120_000, stopLimit = 10_000 }: GuardOptions,
 ): Promise<Guarded<Ready>> {
-  options.signal?.throwIfAborted();
-  const child = spawn(command, args, {
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    env: options.env ?? process.env,
-    stdio: ["pipe", "pipe", "pipe"],
-    detached: true,
-  });
+  signal?.throwIfAborted();
+  const child = spawn(command, args, { env, stdio: ["pipe", "pipe", "pipe"], detached: true });
   // A child that is already gone makes writing to its input an error; its exit is what counts.
   child.stdin.on("error", () => {});
-
   const tail: string[] = [];
   readline.createInterface({ input: child.stderr }).on("line", (line) => {
-    tail.push(line);
-    if (tail.length > TAIL_LINES) tail.shift();
-    options.onLog?.(line);
+    if (tail.push(line) > TAIL_LINES) tail.shift();
+    onLog?.(line);
   });
-
-  let wanted = false;
-  let failure: Error | undefined;
-  const ended = new Promise<Ended>((resolve) => {
-    child.on("error", (error) => {
-      failure = error;
-      // "exit" does not come for a process that never was.
-      if (child.pid === undefined) resolve({ code: null, signal: null, wanted, tail: "" });
-    });
-    child.on("close", (code, signal) => resolve({ code, signal, wanted, tail: tail.join("\n") }));
+  let end: string | undefined;
+  const ended = new Promise<void>((resolve) => {
+    child.once("error", (error) => resolve(void (end = `cannot be started (${error.message})`)));
+    child.once("close", (code, by) => resolve(void (end ??= `ended (${by ?? `exit status ${code}`})`)));
   });
-
-  let stopping: Promise<void> | undefined;
-  const stop = (): Promise<void> => (stopping ??= endChild());
-  async function endChild(): Promise<void> {
-    wanted = true;
+  const stop = async (): Promise<void> => {
     child.stdin.end();
     child.kill("SIGTERM");
-    const kill = setTimeout(() => child.kill("SIGKILL"), options.stopLimit ?? 10_000);
+    const kill = setTimeout(() => child.kill("SIGKILL"), stopLimit);
     await ended;
     clearTimeout(kill);
-  }
-
+  };
   const abort = (): void => void stop();
-  options.signal?.addEventListener("abort", abort, { once: true });
-  void ended.then(() => options.signal?.removeEventListener("abort", abort));
+  signal?.addEventListener("abort", abort, { once: true });
+  void ended.then(() => signal?.removeEventListener("abort", abort));
 
-  const firstLine = new Promise<string>((resolve) => {
-    let seen = false;
-    readline.createInterface({ input: child.stdout }).on("line", (line) => {
-      if (seen) return options.onLine?.(line);
-      seen = true;
+  const first = new Promise<string>((resolve) => {
+    let take = (line: string): void => {
+      take = onLine ?? (() => {});
       resolve(line);
-    });
+    };
+    readline.createInterface({ input: child.stdout }).on("line", (line) => take(line));
   });
-
-  const limit = options.startLimit ?? 120_000;
   let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<"late">((resolve) => (timer = setTimeout(() => resolve("late"), limit)));
-  const outcome = await Promise.race([firstLine, tooLate, ended]);
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, startLimit)));
+  const line = await Promise.race([first, late, ended]);
   clearTimeout(timer);
-  if (options.signal?.aborted === true) {
-    await stop();
-    throw options.signal.reason;
-  }
-
-  if (typeof outcome === "object") {
-    if (failure !== undefined) {
-      throw new Error(
-        `${options.name}: ${command} cannot be started (${failure.message}), and nothing runs without it; ` +
-          "see that the file exists and may be executed",
-        { cause: failure },
-      );
-    }
-    throw new Error(
-      `${options.name}: ended (${describe(outcome)}) before it was ready, and nothing runs without it; ` +
-        `its last words say what to mend:\n${outcome.tail || "(it said nothing)"}`,
-    );
-  }
-  if (outcome === "late") {
-    await stop();
-    throw new Error(
-      `${options.name}: not ready after ${limit / 1000} s, and what waits for it cannot go on; ` +
-        `see whether the machine is overloaded, and its last words:\n${tail.join("\n") || "(it said nothing)"}`,
-    );
-  }
-  const ready = parse<Ready>(outcome);
-  if (ready === undefined || child.pid === undefined) {
-    await stop();
-    throw new Error(
-      `${options.name}: its first line is not JSON, so its address is unknown: ${JSON.stringify(outcome)}; ` +
-        `see that ${command} is the program that is meant`,
-    );
-  }
-  return { pid: child.pid, ready, write: (text) => void child.stdin.write(text), ended, stop };
-}
-
-/** In words, how a process ended. */
-export function describe(ended: Pick<Ended, "code" | "signal">): string {
-  return ended.signal === null ? `exit status ${ended.code}` : `signal ${ended.signal}`;
+  const ready = typeof line === "string" ? parse<Ready>(line) : undefined;
+  if (ready !== undefined && signal?.aborted !== true)
+    return { pid: child.pid!, ready, write: (text) => void child.stdin.write(text), ended, stop };
+  const what =
+    typeof line === "string"
+      ? `its first line is not JSON: ${JSON.stringify(line)}`
+      : (end ?? `not ready after ${startLimit / 1000} s`);
+  await stop();
+  signal?.throwIfAborted();
+  throw new Error(
+    `${name}: ${what}, and nothing runs without it; see that ${command} is the program that is meant and may be run, and its ` +
+      `last words:\n${tail.join("\n") || "(it said nothing)"}`,
+  );
 }
 
 function parse<T>(line: string): T | undefined {
