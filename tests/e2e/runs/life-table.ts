@@ -75,8 +75,6 @@ export const lives: Record<string, Life> = {
         onlyIf: true,
         inPlace: true,
       },
-      { name: "a kernel argument", edit: (said) => (machine(said, "gpu-1")["kernelArgs"] = ["pcie_aspm=off"]) },
-      { name: "a containerd part", edit: (said) => (machine(said, "gpu-1")["containerd"] = { baseRuntimeSpec: true }) },
       {
         name: "a sysctl of all",
         edit: (said) => (said["patches"] = ["machine: {sysctls: {vm.swappiness: '10'}}"]),
@@ -119,7 +117,6 @@ export const lives: Record<string, Life> = {
         edit: (said) => (said["sharing"] = { timeSlicing: { replicas: 4 } }),
         then: [{ name: "its count", edit: (said) => (said["sharing"].timeSlicing.replicas = 8) }],
       },
-      { name: "label", edit: (said) => (machine(said, "gpu-1")["labels"].slot = "Y") },
       { name: "taint", edit: (said) => (machine(said, "gpu-1")["taints"] = { gpu: "yes:NoSchedule" }) },
       {
         name: "chart release",
