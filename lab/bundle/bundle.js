@@ -1,10 +1,9 @@
 // Bundles a program of this repository into one JavaScript file and keeps it by content. tsx would transpile, resolve and
 // load hundreds of files anew in every process. Plain JavaScript, since it runs before anything is there that reads TypeScript.
-const { createHash } = require("node:crypto");
+const { createHash, randomUUID } = require("node:crypto");
 const fs = require("node:fs");
 const { SourceMap } = require("node:module");
 const path = require("node:path");
-const { put } = require("./put");
 
 const repository = path.resolve(__dirname, "../..");
 /** Beside the packages, so that the bundle finds those that stay outside of it. */
@@ -86,6 +85,14 @@ async function make(entry, name) {
   const sources = Object.keys(metafile.inputs).filter((input) => !input.includes("node_modules/"));
   const inputs = sources.map((input) => [input, hashOf(fs.readFileSync(path.join(repository, input)))]);
   return { made: circumstances(), file, inputs: Object.fromEntries(inputs) };
+}
+
+/** Writes a file whole: another process may be making the same one. */
+function put(file, content) {
+  fs.mkdirSync(cache, { recursive: true });
+  const draft = `${file}.${randomUUID()}`;
+  fs.writeFileSync(draft, content);
+  fs.renameSync(draft, file);
 }
 
 /** Files are found from the folder of the source that names them, not from that of the bundle. */
