@@ -38,7 +38,7 @@ for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15, SIGHUP: 
     endAll();
     process.exit(128 + number);
   });
-// Whoever reads has gone: there is nobody to tell anything.
+// The reader has gone: there is nobody to tell anything.
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", () => {
     endAll();

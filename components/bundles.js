@@ -1,4 +1,4 @@
-// Bundles the programs of this package, each with all that it needs, since whoever runs one has installed nothing for it.
+// Bundles the programs of this package, each with all that it needs, since its user has installed nothing for it.
 const { buildSync } = require("esbuild");
 const path = require("node:path");
 

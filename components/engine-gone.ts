@@ -25,7 +25,7 @@ export function engineOf(argv: readonly string[], { ofProgram, asStarted }: Sour
   return given.find((argument) => /^[^-/].*:\d+$/.test(argument));
 }
 
-/** Milliseconds after which a connection that was lost is made anew. */
+/** Milliseconds after which a lost connection is made again. */
 const again = 1000;
 
 /**

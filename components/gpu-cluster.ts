@@ -28,7 +28,7 @@ export interface GpuClusterArgs extends StackSpec, Credentials {}
 
 /**
  * Talos machines with NVIDIA cards, made GPU nodes and kept so: image, configuration, upgrade and node of each machine,
- * what exposes the GPUs in Kubernetes, a smoke test on every GPU machine, and the workloads. Whoever uses
+ * what exposes the GPUs in Kubernetes, a smoke test on every GPU machine, and the workloads. What uses
  * `runtimeClassName` or `gpuResourceName` waits for all of it. Destroying it takes away what runs in Kubernetes. It neither
  * wipes nor downgrades a machine; Omni alone brings a machine's earlier image back, by itself, when our part of the machine
  * goes. The kernel modules stay in a machine's configuration with the image, whose boot would not end without them. Pass the

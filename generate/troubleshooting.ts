@@ -62,7 +62,7 @@ to go on. It does not touch objects of other owners.
 
 **Cause.** Pulumi was killed while it wrote the state to a file. The state is whole. \`STACK.json.attrs\` beside it, where Pulumi's file backend keeps a checksum, is empty or cut off.
 
-**Remedy.** \`rm .pulumi/stacks/PROJECT/STACK.json.attrs\`, then \`pulumi up\`. Pulumi writes that file anew. With \`?metadata=skip\` at the end of the backend's URL (\`file:///PATH?metadata=skip\`) it never writes one.
+**Remedy.** \`rm .pulumi/stacks/PROJECT/STACK.json.attrs\`, then \`pulumi up\`. Pulumi writes that file again. With \`?metadata=skip\` at the end of the backend's URL (\`file:///PATH?metadata=skip\`) it never writes one.
 
 ### error: EOF, or error: unexpected end of JSON input
 
@@ -76,13 +76,13 @@ to go on. It does not touch objects of other owners.
 
 **Remedy.** \`cp STACK.json.bak STACK.json\` in that folder brings back the state of a moment before; then \`pulumi up\`.
 
-### is to be made anew …, or was left by an update that was killed …, after a kill
+### is to be replaced …, or was left by an update that was killed …, after a kill
 
 **Cause.** Pulumi lost track of a namespace that holds something, or of a volume claim. So the package does not delete it.
 
 **Remedy.** Take it into the stack: \`pulumi refresh --import-pending-creates 'URN' --import-pending-creates 'NAMESPACE/NAME' --yes\`, with the URN from the warning of pending operations, then \`pulumi up\`.
 
-### is to be made anew …, and holds …, after an edit or --replace; or: holds …, and would be deleted once … is there
+### is to be replaced …, and holds …, after an edit or --replace; or: holds …, and would be deleted once … is there
 
 **Cause.** The stack now says another \`storageClass\` or another namespace for a workload that has data. Kubernetes changes neither of
 a volume, so Pulumi would delete the volume and make an empty one. The preview refuses that; an update without a preview ends before
@@ -90,7 +90,7 @@ it touches a machine.
 
 **Remedy.** Put the field back. To give the data up, take the workload out of the stack for one update, then add it again.
 
-### is to be made anew …; … it has no volume yet, so nothing is lost: …
+### is to be replaced …; … it has no volume yet, so nothing is lost: …
 
 **Cause.** The stack now says another \`storageClass\` for a workload whose claim never got a volume, as after a mistyped class. A pod may
 use the new claim before Pulumi deletes the old one, which has the same name, so the update is refused here too.
@@ -179,7 +179,7 @@ what the update will look at, and for each machine what a reboot depends on. The
 | took a label or a taint off a node | puts it back |
 | deleted the DaemonSet of the release | Helm upgrades the release to the version that it has, which makes the DaemonSet again |
 | staged a configuration for the next boot of a machine | owned: stages the stack's own, without a reboot; adopted: keeps what its owner staged, and reboots a GPU machine once to bring it |
-| brought another image onto a machine, or installed it anew | brings the stack's configuration and image, with one reboot; stops before that if the machine would lose something that the stack does not list |
+| brought another image onto a machine, or installed it again | brings the stack's configuration and image, with one reboot; stops before that if the machine would lose something that the stack does not list |
 
 The word may stay in the file: only a change of it has an effect. With 100 machines it adds 0.2 s to the 3.1 s of CPU in which the program
 registers them (mean of four). In addition, a program looks at each machine, as in any update of

@@ -12,7 +12,7 @@ export function certificateProblem(pem: string, now: Date): string | undefined {
   try {
     certificate = new X509Certificate(pem);
   } catch {
-    return undefined; // whoever is to take it will say so
+    return undefined; // its reader will say so
   }
   const { validFrom, validTo } = certificate;
   if (new Date(validTo) < now) return `expired on ${day(validTo)}`;
@@ -95,7 +95,7 @@ interface Kubeconfig {
   users?: { name: string; user?: { "client-certificate-data"?: string } }[];
 }
 
-/** What is no YAML, whoever is to take it will say so. */
+/** Undefined of a text that is no YAML: its reader will say so. */
 function read(text: string | undefined): object {
   try {
     const value: unknown = parse(text ?? "");

@@ -35,7 +35,7 @@ export class LimitReached extends Error {
     /** What was missing at the last look. */
     public readonly missing: string,
   ) {
-    super(`waited ${formatDuration(limit)} for ${what}, in vain (last: ${missing})`);
+    super(`waited ${formatDuration(limit)} for ${what} (last: ${missing})`);
   }
 }
 

@@ -85,7 +85,7 @@ export const credentials: Readonly<Record<Credential, Described>> = {
   },
 };
 
-/** Their names. */
+/** Names of all credentials. */
 export const credentialNames = Object.keys(credentials) as Credential[];
 
 const isOmnis = (name: Credential): boolean => name.startsWith("omni");

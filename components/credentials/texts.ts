@@ -194,7 +194,7 @@ const anyTalosconfig = z.object({ context: z.string(), contexts: z.record(z.stri
 /** A kubeconfig as far as every client needs it. */
 const anyKubeconfig = z.object({ clusters: z.array(z.looseObject({ name: z.string() })).min(1) });
 
-/** What the text of each credential must be, whoever uses it; of an owned machine the package itself reads the talosconfig. */
+/** What the text of each credential must be, by any use; of an owned machine the package itself reads the talosconfig. */
 export const credentialTexts = {
   talosconfig: ruleBy((text) => currentOf(read(anyTalosconfig, text, "talosconfig", "`talosctl config`"))),
   clientTalosconfig: ruleBy(talosClientOf),

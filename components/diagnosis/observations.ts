@@ -1,5 +1,5 @@
 /**
- * What was seen of a system that does not become ready: the ground of a diagnosis. Plain data, made by whoever looks;
+ * What was seen of a system that does not become ready: the ground of a diagnosis. Plain data, made by those who look;
  * whatever could not be looked at stays out.
  */
 export interface Observations {
@@ -196,7 +196,7 @@ export interface Message {
   text: string;
 }
 
-/** Every message of the observations, whoever said it. */
+/** Every message of the observations, from every source. */
 export function messagesOf(seen: Observations): Message[] {
   type Eventful = { namespace: string; name: string; events?: string[]; node?: string };
   const of = (kind: string, { namespace, name, events, node }: Eventful): Message[] =>

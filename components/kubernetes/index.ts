@@ -115,7 +115,7 @@ export function gpuStack(
 }
 
 /**
- * A value that resolves only after the gate, and makes whoever uses it depend on the gate. A preview knows it already: it
+ * A value that resolves only after the gate, and makes its users depend on the gate. A preview knows it already: it
  * hangs on the URNs of the gate's resources, not on what their provider will say.
  */
 export function afterGate<T>(gate: Gate, value: T): pulumi.Output<T> {

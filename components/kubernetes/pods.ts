@@ -88,7 +88,7 @@ export function namedByPulumi(owner: string, ...words: string[]): string {
 export const ownedName = (owner: string, beginning: string): string => `${beginning}-${shortHash(owner, 6)}`;
 
 /**
- * Annotation of a Job that the next update makes anew unless it succeeded: a failed Job never runs again, so it would fail
+ * Annotation of a Job that the next update replaces unless it succeeded: a failed Job never runs again, so it would fail
  * every later update too (pulumi-kubernetes, provider/pkg/provider/provider.go, Diff).
  */
 export const anewUnlessDone = { "pulumi.com/replaceUnready": "true" };

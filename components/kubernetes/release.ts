@@ -64,7 +64,7 @@ const keepsWhatTheChartDrops = ({ chart }: ReleaseRecipe): boolean => chart === 
 
 /**
  * Values that bring kinds of objects of their own. Helm installs those (a chart's crds folder) with a release and never with an
- * upgrade of it (helm, pkg/action/upgrade.go), so a release that gets or loses them is made anew. The device plugin's chart has
+ * upgrade of it (helm, pkg/action/upgrade.go), so a release that gets or loses them is replaced. The device plugin's chart has
  * them of Node Feature Discovery, for itself (`nfd`) and for GPU feature discovery (`gfd`), whose pods end without them.
  */
 const bringsKinds = ({ chart }: ReleaseRecipe): string[] =>

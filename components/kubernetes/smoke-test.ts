@@ -56,7 +56,7 @@ export function smokeTest(
         namespace: recipe.namespace,
         labels: labels("gpu-smoke-test"),
         annotations: {
-          // The gate waits for the tests of all machines, says what keeps them from passing, and makes a failed one anew: its
+          // The gate waits for the tests of all machines, says what keeps them from passing, and replaces a failed one: its
           // fields are then the gate's, too.
           "pulumi.com/patchForce": "true",
           "pulumi.com/waitFor": "jsonpath={.metadata.uid}",

@@ -27,7 +27,7 @@ export interface Tests {
 const PATIENCE = 1 / 10;
 
 /**
- * The gate: our program, which waits for the smoke tests of all machines. It runs again when a test is made anew. A machine whose
+ * The gate: our program, which waits for the smoke tests of all machines. It runs again when a test is replaced. A machine whose
  * units are all in use is not tested, and the update warns of it.
  */
 export function testsPassed(

@@ -39,7 +39,7 @@ export interface GpuMachineArgs extends MachineSpec, Credentials {
   upgrade?: UpgradeSpec;
   /** Limits of the waits. */
   timeouts?: TimeoutsSpec;
-  /** Another text than before, or none any more, makes the next update look at the machine anew. Default none. */
+  /** Another text than before, or none any more, makes the next update look at the machine again. Default none. */
   lookAgain?: string;
   /** Image Factory. Default `https://factory.talos.dev`. */
   factoryUrl?: string;

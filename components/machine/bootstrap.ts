@@ -12,7 +12,7 @@ const LIMIT = "30m";
  * Bootstraps etcd on a control plane that has got its configuration, and fetches the cluster's kubeconfig from it. Etcd is
  * bootstrapped once in the life of a stack, whichever control plane comes first later: a machine with data of etcd refuses it for
  * ever, and one without would begin a second etcd (talos v1.13.9, internal/app/machined/internal/server/v1alpha1, Bootstrap). The
- * kubeconfig is fetched anew for another `clusterEndpoint`; the provider itself does that only before its certificate ends
+ * kubeconfig is fetched again for another `clusterEndpoint`; the provider itself does that only before its certificate ends
  * (terraform-provider-talos v0.11.0, pkg/talos/talos_cluster_kubeconfig_resource.go, ModifyPlan).
  *
  * @param cluster Name of the cluster's component, which what does it is named after, whichever machine it is done on.
@@ -25,7 +25,7 @@ export function bootstrapCluster(
   configured: Configured,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Output<string> {
-  // The machine itself: whoever forwards to it is not up before.
+  // The machine itself: what forwards to it is not up before.
   const target = { node: address, endpoint: address, clientConfiguration: access.client().configuration };
   const once = {
     customTimeouts: { create: LIMIT },
@@ -50,7 +50,7 @@ export function bootstrapCluster(
 }
 
 /**
- * The kubeconfig for whoever makes a provider from it. It comes once the machine is a node of its cluster: Pulumi's Kubernetes
+ * The kubeconfig to make a provider from. It comes once the machine is a node of its cluster: Pulumi's Kubernetes
  * provider asks for the API's schema once, as it is configured, and takes a cluster that does not answer then for unreachable
  * until the update ends (pulumi-kubernetes, provider/pkg/provider/provider.go, Configure: clusterUnreachable).
  *

@@ -19,7 +19,7 @@ interface Schema {
 
 /**
  * The components as programs in YAML, Python and Go get them, by the schema that came with the package. Left to itself, Pulumi's host
- * makes that schema anew whenever it is asked for it, which takes it three seconds, and leaves out what docstrings' tags say
+ * makes that schema again for each question, which takes it three seconds, and leaves out what docstrings' tags say
  * (pulumi/pulumi, sdk/nodejs/provider/experimental/provider.ts, `ComponentProvider`).
  *
  * @param text the schema: `sdk/schema.json`.

@@ -18,7 +18,7 @@ export function externalNotes(spec: ClusterSpec, crossing: string[]): string[] {
   const outside = externalOf(spec);
   if (spec.external === undefined || outside === undefined) return [];
   const { read, values: said } = spec.external;
-  const { kind, by = "whoever installs it", release } = outside;
+  const { kind, by = "its installer", release } = outside;
   const known = said !== undefined || read?.values !== undefined;
   const { chart, namespace, values } = release;
   const bare = valueAt(values, "runtimeClassName");

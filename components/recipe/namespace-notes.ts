@@ -1,7 +1,7 @@
 import type { ClusterSpec } from "./spec/index";
 import { namespacesMade, plannedVolumes } from "./stack/workloads/index";
 
-/** Volumes in a namespace that another workload of the stack makes: whoever takes that workload out deletes the namespace with all in it. */
+/** Volumes in a namespace that another workload of the stack makes: taking that workload out deletes the namespace with all in it. */
 export function namespaceNotes(spec: ClusterSpec): string[] {
   const makers = new Map(namespacesMade(spec).map(({ workload, namespace }) => [namespace, workload.field]));
   return plannedVolumes(spec).flatMap(({ field, namespace }) => {

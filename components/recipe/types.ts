@@ -53,7 +53,7 @@ export interface MachineRecipe {
   driverVersion?: string;
   /** Branch of it (`595`), where the very version is assumed: all that can be verified on the machine. */
   driverBranch?: string;
-  /** What the machine must have loaded, whoever's patch declares it; empty without a GPU. */
+  /** What the machine must have loaded, in any patch that declares it; empty without a GPU. */
   kernelModules: KernelModule[];
   sysctls: Record<string, string>;
   /** TOML of the machine's one containerd part; undefined when there is nothing to say. */

@@ -34,7 +34,7 @@ export interface GpuAccess {
   tolerations?: GpuToleration[];
   /**
    * Word for the way in which the cluster offers its GPUs, e.g. `operator on cdi`. It is an annotation of the pods, so that
-   * a server starts anew when the way changes, with devices of the new kind, and is waited for. Default none.
+   * a server starts again when the way changes, with devices of the new kind, and is waited for. Default none.
    */
   exposure?: string;
   /** Seconds until it must be ready, with the pull of its image. Default 1200. */

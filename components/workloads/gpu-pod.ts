@@ -24,7 +24,7 @@ export interface GpuPodArgs extends GpuPodSpec, GpuAccess {
 /**
  * A pod of the user's own with GPUs: what `kubectl run` would make, with the runtime class, the request and the
  * tolerations right. It may run to completion or go on: either way it is ready when Pulumi says so, and its container is
- * started again when it fails. As any bare pod it is not made anew after an eviction: a server belongs in a Deployment that
+ * started again when it fails. As any bare pod it does not come back after an eviction: a server belongs in a Deployment that
  * takes `runtimeClassName` and `gpuResourceName` from the cluster. The namespace must exist; a GpuCluster makes the default
  * one for the pods of its own.
  *

@@ -13,7 +13,7 @@ export interface ServerArgs {
   active: boolean;
   /** Seconds until it must be ready. */
   readyWithin: number;
-  /** A change of it starts the pod anew. Default: none. */
+  /** A change of it starts the pod again. Default: none. */
   exposure?: string | undefined;
   pod: pulumi.Input<k8s.types.input.core.v1.PodSpec>;
 }
@@ -28,7 +28,7 @@ export interface Server {
 
 /**
  * How often a startup probe may fail, for a server whose first start downloads: an hour, or as long as the server may take.
- * A probe that gave up sooner would have the download begin anew; that a server is late is for the Deployment's deadline.
+ * A probe that gave up sooner would have the download begin again; that a server is late is for the Deployment's deadline.
  *
  * @param period Seconds between two probes.
  */
@@ -66,7 +66,7 @@ export function server(name: string, args: ServerArgs, opts: pulumi.CustomResour
   const service = new k8s.core.v1.Service(
     `${name}-service`,
     {
-      // The Deployment's readiness tells; without replicas the Service would be waited for in vain.
+      // The Deployment's readiness tells; without replicas nothing could end the wait for the Service.
       metadata: notWaitedFor,
       spec: { selector: labels(args.name), ports: [{ name: "http", port: args.port, targetPort: "http" }] },
     },

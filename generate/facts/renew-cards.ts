@@ -7,7 +7,7 @@ const published = "https://pci-ids.ucw.cz/v2.2/pci.ids";
 
 const table = path.join(__dirname, "..", "..", "components", "recipe", "facts", "data", "pci-cards.json");
 
-/** Writes the table of cards anew from a list of PCI IDs (a file or a URL); gives one line that says what came of it. */
+/** Writes the table of cards from a list of PCI IDs (a file or a URL); gives one line that says what came of it. */
 export async function renewCards(from = published, file = table): Promise<string> {
   const { version, chips } = pciCards(await textOf(from));
   const source =

@@ -46,7 +46,7 @@ export function fieldsOfStack(): Field[] {
 }
 
 function fieldsOf(declaration: ts.InterfaceDeclaration, checker: ts.TypeChecker, above: string[]): Field[] {
-  // Those of the interfaces that it extends come first, unless it says them anew.
+  // Those of the interfaces that it extends come first, unless it says them itself.
   const inherited = (declaration.heritageClauses ?? [])
     .flatMap(({ types }) => types)
     .flatMap(({ expression }) => declarationOf(expression, checker)?.members ?? []);

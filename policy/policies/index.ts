@@ -121,7 +121,7 @@ const gpuRequests: Policy = {
       const mayAsk = ["containers", "initContainers"].some((list) => mayHave(resource, ...at, list, "*", "resources"));
       if (!sees || isDaemon || asksForGpu(spec) || mayAsk) return [];
       const message =
-        "it sees the cards of its node without asking for any; it would share them with whoever asked; set a limit of nvidia.com/gpu";
+        "it sees the cards of its node without asking for any; it would share them with those that asked; set a limit of nvidia.com/gpu";
       return [{ resource, message }];
     }),
 };

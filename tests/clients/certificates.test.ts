@@ -32,7 +32,7 @@ test.each([
     stringify({ users: [] }),
     now,
   ],
-  ["no YAML at all: whoever takes it says so", "a: [", "\t", now],
+  ["no YAML at all: its reader says so", "a: [", "\t", now],
 ])("nothing is said of credentials %s", (_, talos, kube, at) => {
   expect(certificateFindings(talos, kube, at)).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { troubleshootingPage } from "../../generate/troubleshooting";
 
 const file = path.join(__dirname, "../../docs/troubleshooting.md");
 
-/** `UPDATE_DOCS=1 npx jest tests/generate/troubleshooting` writes the page anew. */
+/** `UPDATE_DOCS=1 npx jest tests/generate/troubleshooting` writes the page. */
 test("docs/troubleshooting.md says what the fixes say", () => {
   const page = troubleshootingPage(fixes);
   if (process.env.UPDATE_DOCS) fs.writeFileSync(file, page);

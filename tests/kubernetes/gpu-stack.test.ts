@@ -63,7 +63,7 @@ test("a release in another namespace comes after the old one has gone: both woul
 test.each([
   ["rtx5070ti", []],
   ["rtx3090", ["values.nfd", "values.gfd"]],
-])("%s: a release that gets kinds of its chart, which no upgrade installs, is made anew", async (stack, paths) => {
+])("%s: a release that gets kinds of its chart, which no upgrade installs, is made again", async (stack, paths) => {
   expect(find(await run(planOf(stack)), types.release).replaceOnChanges).toEqual(paths);
 });
 

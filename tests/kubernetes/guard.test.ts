@@ -35,7 +35,7 @@ describe("an object that Pulumi is about to create", () => {
       live({ kind: "PersistentVolumeClaim", owner: ours, holds: ["volume v"] }),
       ours,
       true,
-      /made anew \(another storageClass, or --replace\).*holds volume v.*put the storageClass back/,
+      /to be replaced \(another storageClass, or --replace\).*holds volume v.*put the storageClass back/,
     ],
     // Pulumi would delete the new one by its name, and a pod may have bound it by then.
     ...[false, true].map((preview): Case => [
@@ -43,7 +43,7 @@ describe("an object that Pulumi is about to create", () => {
       live({ kind: "PersistentVolumeClaim", owner: ours }),
       ours,
       preview,
-      /made anew \(another storageClass, or --replace\).*; it has no volume yet, so nothing is lost: take the workload out .* for one update, then add it again with this class; after a kill/,
+      /to be replaced \(another storageClass, or --replace\).*; it has no volume yet, so nothing is lost: take the workload out .* for one update, then add it again with this class; after a kill/,
     ]),
     ["is what keeps no data, at preview", live({ kind: "ConfigMap", owner: ours, holds: ["x"] }), ours, true, "create"],
     ["is another stack's", live({ owner: ownerText("shop/test", "gpu-namespace", "77") }), ours, false, /shop\/test/],

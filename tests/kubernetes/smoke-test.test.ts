@@ -105,7 +105,7 @@ const long = "gpu-node-of-the-second-rack-in-room";
 test.each([
   ["the part that is cut off", `${long}-1`, `${long}-2`],
   ["`.` and `-`", "gpu-1.a", "gpu-1-a"],
-])("machines whose names differ only in %s have a test each; of other machines none is made anew", async (_, a, b) => {
+])("machines whose names differ only in %s have a test each; of other machines none is made again", async (_, a, b) => {
   const [together, alone] = [await jobsOf(a, b, "gpu-9"), await jobsOf(a, "gpu-9")];
   expect(new Set(Object.values(together)).size).toBe(3);
   for (const name of Object.values(together)) expect(`${name}-12345678`).toMatch(/^[a-z0-9][-a-z0-9]{0,61}[a-z0-9]$/);

@@ -107,7 +107,7 @@ function whyNot({ message }: Error, problem: string | undefined): string {
   if (/x509|tls: |broken pipe|authentication handshake|Unauthenticated/i.test(message)) {
     if (problem !== undefined) return problem;
     if (/unknown authority/i.test(message))
-      return `its certificate is not of the talosconfig's cluster: the talosconfig is of another cluster, or the machine was installed anew and waits in maintenance mode (${lastLine(new Error(message))})`;
+      return `its certificate is not of the talosconfig's cluster: the talosconfig is of another cluster, or the machine was installed again and waits in maintenance mode (${lastLine(new Error(message))})`;
   }
   return message;
 }

@@ -21,7 +21,7 @@ export interface UnnamedFix {
   check?: string;
   /** What to do where a stack of this package has the fix and the failure is seen all the same; absent where somebody must have undone it. */
   inForce?: string;
-  /** What the failure prints, word for word, for who searches for it. `…` stands for what differs. */
+  /** What the failure prints, word for word, for those who search for it. `…` stands for what differs. */
   errors?: string[];
 }
 

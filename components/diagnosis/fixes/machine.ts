@@ -34,7 +34,7 @@ export const machineFixes = {
       hasGpu(plan) && usesContainerCli(plan.spec.talosVersion, factsOf(plan.spec, plan.spec.talosVersion)),
   },
   taintThroughApi: {
-    does: "the stack sets taints through the Kubernetes API; registerWithTaints sets them again when a node registers anew",
+    does: "the stack sets taints through the Kubernetes API; registerWithTaints sets them again when a node registers again",
     symptom: "the node does not have its taint, and pods that do not belong there take the GPU machine",
     cause:
       "a worker may not change its own taints: NodeRestriction refuses machine.nodeTaints on a node that is registered already, and with it every label that Talos sets in the same update",

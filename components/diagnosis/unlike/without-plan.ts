@@ -44,7 +44,7 @@ function unlikeGpuNode(node: ObservedNode, seen: Observations, namespace: string
   ];
 }
 
-/** RuntimeClasses that pods name, and that are gone: such pods run on until they are to be made anew. */
+/** RuntimeClasses that pods name, and that are gone: such pods run on until they are to be replaced. */
 function missingRuntimeClasses({ pods = [], runtimeClasses }: Observations): Difference[] {
   if (runtimeClasses === undefined) return [];
   const named = pods.flatMap(({ runtimeClass }) => runtimeClass ?? []).filter((name) => /nvidia/.test(name));

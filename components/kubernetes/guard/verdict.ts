@@ -7,7 +7,7 @@ export type Verdict<T> = { take: T[]; say?: string } | { refuse: string };
 
 const nothing = { take: [] };
 
-/** Kinds that keep what nobody can make anew. */
+/** Kinds that keep what nobody can restore. */
 type Keeper = "Namespace" | "PersistentVolumeClaim";
 
 /** Whether an object's end is the end of data. */
@@ -27,7 +27,7 @@ const remedies: Record<Keeper, string> = {
 
 const nameOfBoth = "Pulumi would delete the old one by its name once the new one is there, and so the new one";
 
-/** What remains to who changes a claim that no pod has used. */
+/** How to change a claim that no pod has used. */
 const emptyClaim =
   "it has no volume yet, so nothing is lost: take the workload out of the stack for one update, then add it again with this class; ";
 
@@ -57,7 +57,7 @@ export function verdictOnObject(
     const isClaim = live.kind === "PersistentVolumeClaim";
     if (preview && !isClaim && !(keepsData(live) && live.holds.length > 0)) return nothing;
     if (!isClaim && live.holds.length === 0)
-      return { take: [live], say: `${title}: left by an update that was killed; it is made anew` };
+      return { take: [live], say: `${title}: left by an update that was killed; it is made again` };
     // Pulumi tells its hook the same of both: a replacement, and a creation after a kill.
     const [lost, remedy] =
       live.holds.length > 0
@@ -68,7 +68,7 @@ export function verdictOnObject(
         : [`; ${nameOfBoth}; `, emptyClaim];
     return {
       refuse:
-        `${title}: is to be made anew${keepsData(live) ? reasons[live.kind] : ""}, or was left by an update that was killed${lost}` +
+        `${title}: is to be replaced${keepsData(live) ? reasons[live.kind] : ""}, or was left by an update that was killed${lost}` +
         `${remedy}after a kill, take it into the stack's state: ${pendingCreate}`,
     };
   }
@@ -146,7 +146,7 @@ export function verdictOnRelease(
     return preview ? nothing : { take: [...records], say };
   }
   if (step.takesOver && isChart) {
-    const say = `${title}: is taken over; Helm's ${records.length} records of it go, its objects stay, and pods are made anew where these values change them`;
+    const say = `${title}: is taken over; Helm's ${records.length} records of it go, its objects stay, and pods are replaced where these values change them`;
     return { take: preview ? [] : [...records], say };
   }
   // The stack's own release, too, stands there at preview that the update replaces for other values: it goes only in the update.

@@ -24,7 +24,7 @@ export interface ProgramUse {
   /**
    * Whether the verb has no use for what its last run said. That comes by environment, where a text over 128 KiB keeps every
    * later run from starting (Linux, execve: MAX_ARG_STRLEN), and a line for each of a thousand machines is longer. Default: it
-   * has, as whoever takes something away must know what was added.
+   * has, since it must know what was added to take it away.
    */
   forgets?: boolean;
 }

@@ -16,7 +16,7 @@ export function fileOf(name: string): string | undefined {
   return path === undefined || path === "" ? undefined : fs.readFileSync(path, "utf8");
 }
 
-/** The same; undefined also where the file cannot be read, which whoever is to read it says. */
+/** The same; undefined also where the file cannot be read, which its reader says. */
 export function readable(name: string): string | undefined {
   try {
     return fileOf(name);

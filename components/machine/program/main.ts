@@ -20,7 +20,7 @@ async function main(name: string | undefined): Promise<void> {
   const report = (line: string): void => {
     process.stderr.write(`${withoutLong(redact(line, given.secrets))}\n`);
   };
-  // Whoever read it is gone; what was begun is brought to its end all the same.
+  // Its reader is gone; what was begun is brought to its end all the same.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const isAwaited = pulumiAbove();
   const { means, close } = meansOf(given, { report, isAwaited, touches: () => void (isTouched = true) });

@@ -8,7 +8,7 @@ import type { Report } from "./progress";
 import { TalosMachine } from "../../clients/talos/talos-machine";
 import { Talosctl } from "../../clients/talos/talosctl";
 
-/** What a verb works with: whoever can be asked with the credentials that the program was given. */
+/** What a verb works with: clients with the credentials that the program was given. */
 export interface Means {
   /** Content of the talosconfig that was given; undefined where talosctl finds one by itself. */
   talosconfig: string | undefined;

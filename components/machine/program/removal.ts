@@ -33,7 +33,7 @@ const configurationPart: RemovedPart = {
 };
 
 /**
- * Asks for what a removal needs to see, and asks again for four minutes. Whoever is asked may be gone for good: Pulumi keeps the
+ * Asks for what a removal needs to see, and asks again for four minutes. What is asked may be gone for good: Pulumi keeps the
  * resource until its removal succeeds, so the message says how a stack forgets it.
  *
  * @throws Failure where there is no answer, or a refusal.

@@ -170,7 +170,7 @@ async function bringMachine(task: z.infer<typeof upgradeTask>, means: Means): Pr
 }
 
 async function waitForOmnisWork(task: z.infer<typeof omniWaitTask>, means: Means): Promise<unknown> {
-  await means.clientVersion(); // without talosctl the machine would be waited for in vain
+  await means.clientVersion(); // without talosctl nothing could end the wait for the machine
   const work = {
     omni: means.omni,
     machine: means.machine(task.address),

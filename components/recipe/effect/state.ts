@@ -41,7 +41,7 @@ export interface Changeable {
   kernelArgs?: string[];
   /** Minor release whose features a generated configuration uses. */
   contract?: string;
-  /** The stack's word by which the machine is looked at anew. */
+  /** The stack's word by which the machine is looked at again. */
   lookAgain?: string;
   clusterName?: string;
   clusterEndpoint?: string;

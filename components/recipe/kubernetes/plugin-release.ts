@@ -6,7 +6,7 @@ import { discoveryTolerations, pluginDiscovers } from "./discovery";
 import { mergeValues, repositoryOf, type ChartInput } from "./values";
 import { isMapping } from "../mapping";
 
-/** Device list strategies in a value of the chart, which takes them as one text; whoever writes a list is understood too. */
+/** Device list strategies in a value of the chart, which takes them as one text; a list is understood too. */
 export function strategiesIn(value: unknown): string[] {
   const list: unknown[] = Array.isArray(value) ? value : [value];
   return list.filter((item) => typeof item === "string").flatMap((item) => item.split(",").map((word) => word.trim()));

@@ -49,7 +49,7 @@ export function mergeConfiguration(live: string, patches: string[], previous?: A
     return applier;
   };
   const count = configuration.parts.length;
-  // What is no longer ours goes first: afterwards it could not be told from what the patches bring anew at the same place.
+  // What is no longer ours goes first: afterwards it could not be told from what the patches now bring to the same place.
   const kept = new Set(appliedTo(readConfiguration(live)).additions.map(identityOf));
   undo(
     configuration,

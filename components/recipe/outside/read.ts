@@ -19,7 +19,7 @@ import { mergeAsHelm } from "./merge";
 /** A release of one of NVIDIA's charts that something else than a stack installs, as its files say it. */
 export interface OutsideRelease {
   chart: ChartName;
-  /** Who reads the file: Flux, Argo CD, or whoever takes a file of values. */
+  /** Who reads the file: Flux, Argo CD, or anything that takes a file of values. */
   by: "Flux" | "Argo CD" | "values";
   /** Name of the release; undefined where the files do not tell it. */
   name?: string;

@@ -16,7 +16,7 @@ const octal: ScalarTag = {
   tag: "tag:yaml.org,2002:int",
   test: /^[-+]?0[0-7_]+$/,
   resolve: (text) => parseInt(text.replaceAll("_", ""), 8),
-  // Written as an octal number again, as YAML 1.2 has it: `0o644` is a file's mode to whoever reads it, and 420 is not.
+  // Written as an octal number again, as YAML 1.2 has it: a reader knows `0o644` for a file's mode, and 420 not.
   format: "OCT",
   stringify: ({ value }) => `0o${(value as number).toString(8)}`,
 };

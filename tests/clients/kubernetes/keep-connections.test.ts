@@ -2,7 +2,7 @@ import * as https from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { keepConnections } from "../../../components/clients/kubernetes/keep-connections";
 
-/** What the client asks of a kubeconfig for every request: an agent, made anew each time. */
+/** What the client asks of a kubeconfig for every request: an agent, made again each time. */
 function requests(agent: () => https.Agent): () => Promise<https.Agent> {
   const applySecurityAuthentication = async (context: { setAgent(agent: https.Agent): void }): Promise<void> =>
     context.setAgent(agent());

@@ -17,7 +17,7 @@ export interface LifeEdit {
   onlyIf?: boolean;
   /** Whether no machine may reboot, whatever the preview says. */
   quiet?: boolean;
-  /** Whether nothing may be made, or made anew. */
+  /** Whether nothing may be made, or made again. */
   inPlace?: boolean;
   /** Edits on top of it, before it is taken back. */
   then?: LifeEdit[];
@@ -162,7 +162,7 @@ export const lives: Record<string, Life> = {
             name: "another class for its volume",
             edit: (said) => (said["workloads"].ollama = { storageClass: "fast" }),
             refused: {
-              preview: /PersistentVolumeClaim ollama\/ollama-models: is to be made anew \(another storageClass/,
+              preview: /PersistentVolumeClaim ollama\/ollama-models: is to be replaced \(another storageClass/,
               update:
                 /workloads\.ollama\.storageClass: is fast, and claim ollama\/ollama-models was made with that of the cluster/,
             },

@@ -110,7 +110,7 @@ describe("two stacks that would make the same namespace", () => {
       const refused = await one![verb]();
       storageClass = "slow";
       expect(refused.result).toBe("failed");
-      expect(errors(refused).join("\n")).toMatch(/PersistentVolumeClaim gpu-operator\/data: is to be made anew /);
+      expect(errors(refused).join("\n")).toMatch(/PersistentVolumeClaim gpu-operator\/data: is to be replaced /);
       expect(await uid("PersistentVolumeClaim", "data", "gpu-operator")).toBe(before);
       expect(await one!.preview()).toMatchObject({ changes: { create: 0, update: 0, replace: 0, delete: 0 } });
     },
@@ -123,7 +123,7 @@ describe("two stacks that would make the same namespace", () => {
       const refused = await one![verb]({ replace: [urn("core/v1:Namespace", "gpu-namespace")] });
       expect(refused.result).toBe("failed");
       expect(errors(refused).join("\n")).toMatch(
-        /Namespace gpu-operator: is to be made anew \(--replace\), .*holds .*ConfigMap s/,
+        /Namespace gpu-operator: is to be replaced \(--replace\), .*holds .*ConfigMap s/,
       );
       expect(await uid("Namespace", "gpu-operator")).toBe(before);
       expect(await one!.preview()).toMatchObject({ changes: { create: 0, update: 0, replace: 0, delete: 0 } });

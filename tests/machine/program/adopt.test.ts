@@ -103,7 +103,7 @@ describe("adopt", () => {
     expect(machine.persistent).not.toContain("conf.d");
   });
 
-  test("with nobody left to take the answer, it stages the configuration of before, and the next run begins anew", async () => {
+  test("with nobody left to take the answer, it stages the configuration of before, and the next run begins again", async () => {
     const { machine, bench } = setup();
     // Released without a reboot: ours is active still, and no longer in what is staged.
     machine.active = "type: worker\nmodules: nvidia\n";

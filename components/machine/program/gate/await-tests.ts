@@ -15,7 +15,7 @@ type Finding = Failure["findings"][number];
  * Waits for the smoke test of every machine. A test takes a free unit and never another pod's: where pods that run have all
  * units for as long as `patience`, it is given up as untested, with the pods' names. That is no failure: what runs there
  * shows that the machine gives its cards to pods, and an update of a cluster in use would never end otherwise. A test that an earlier
- * run left failed or given up is made anew.
+ * run left failed or given up is replaced.
  *
  * @throws Failure with every test that failed, or did not pass within the limit: what its pods say, what the node offers,
  *   who has it, and how the device plugin is.
@@ -42,7 +42,7 @@ export async function awaitTests(
     told.set(machine, line);
   };
 
-  /** Tests that an earlier run left failed or given up, until they are made anew. */
+  /** Tests that an earlier run left failed or given up, until they are replaced. */
   const earlier = new Map<string, V1Job>();
   for (const job of await cluster.jobs(namespace)) {
     const name = job.metadata?.name ?? "";

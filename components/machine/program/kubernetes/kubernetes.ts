@@ -44,7 +44,7 @@ export class KubernetesCluster extends KubernetesApi implements Cluster, Tainted
   }
 
   async evict({ namespace, name, uid }: PodState): Promise<{ refused?: string }> {
-    // The UID keeps a pod of the same name, made anew by a StatefulSet meanwhile, from being evicted in its place.
+    // The UID keeps a pod of the same name, made again by a StatefulSet meanwhile, from being evicted in its place.
     const body = { metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
     const gone = { 404: {}, 409: {} };
     try {

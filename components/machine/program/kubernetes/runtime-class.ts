@@ -86,7 +86,7 @@ const wrongHandler = (field: string, name: string, handler: string): Failure =>
       field,
       problem: `RuntimeClass ${name} has the handler ${handler}, and is not this stack's`,
       why: "on Talos only the handler nvidia leads to NVIDIA's runtime: the smoke test and the workloads would not start, or see no card",
-      remedy: `whoever made it writes \`handler: nvidia\`; a handler cannot be edited, so delete the class first: kubectl delete runtimeclass ${name} (running pods stay)`,
+      remedy: `its maker writes \`handler: nvidia\`; a handler cannot be edited, so delete the class first: kubectl delete runtimeclass ${name} (running pods stay)`,
     },
   ]);
 

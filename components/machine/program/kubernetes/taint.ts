@@ -41,7 +41,7 @@ const taintsPart: RemovedPart = { ending: "-taints", why: LEFT };
 
 /**
  * Puts the stack's taints onto the node and leaves all others there. To Kubernetes the taints of a node are one list, so
- * whoever applies a list takes away what others added meanwhile; here it is read, merged by key and effect, and written
+ * an applied list takes away what others added meanwhile; here it is read, merged by key and effect, and written
  * only onto the version that was read.
  *
  * A taint that is there as wanted already is not ours, unless the node's annotation says so: `untaint` will leave it. One of the same

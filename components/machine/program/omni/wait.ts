@@ -28,7 +28,7 @@ export interface OmniBench {
  * machineconfig/status.go), so the limit is that of two reboots. Changes nothing; may be run again at any time.
  *
  * @throws Failure at the limit, with everything that is still missing; or when the machine's boot has ended in a pause
- *   twice, since it then begins anew again and again.
+ *   twice, since it then begins again and again.
  */
 export async function waitForOmni(task: OmniWaitTask, bench: OmniBench): Promise<UpgradeResult> {
   const { omni, machine, clock, report } = bench;

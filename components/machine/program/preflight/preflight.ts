@@ -36,7 +36,7 @@ export interface Surroundings {
   machineAt: (address: string) => Machine;
   /** Content of the talosconfig, for its context's name; undefined where it is not known. */
   talosconfig: string | undefined;
-  /** Credentials that are not in force: whoever asks with them is refused. */
+  /** Credentials that are not in force: a question with them is refused. */
   expired: Findings;
   omni: Omni;
   clock: Clock;
@@ -177,7 +177,7 @@ async function volumesOf(task: PreflightTask, cluster: AskedCluster, report: Rep
     return await lostVolumes(task, cluster);
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
-    report(`whether the update would make volumes anew cannot be told (${lastLine(error)})`);
+    report(`whether the update would replace volumes cannot be told (${lastLine(error)})`);
     return [];
   }
 }

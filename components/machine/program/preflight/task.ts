@@ -35,7 +35,7 @@ export const preflightTask = z.strictObject({
   kubernetes: z.boolean(),
   /** Namespaces that the stack makes. */
   namespaces: z.array(z.string()),
-  /** Volumes of its workloads, which no update may make anew. */
+  /** Volumes of its workloads, which no update may replace. */
   volumes: z.array(
     z.strictObject({
       field: z.string(),

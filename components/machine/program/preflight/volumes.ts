@@ -5,7 +5,7 @@ import { ifDataMayGo, type PreflightTask } from "./task";
 type Volume = PreflightTask["volumes"][number];
 
 /**
- * Volumes that the update would make anew, and their data lost: neither the class of a claim changes (kubernetes,
+ * Volumes that the update would replace, with the loss of their data: neither the class of a claim changes (kubernetes,
  * pkg/apis/core/validation, ValidatePersistentVolumeClaimUpdate) nor its namespace, so Pulumi deletes it and makes another one.
  * The preview says it too; an update without one does not see that.
  */
@@ -30,7 +30,7 @@ function another({ field, name, namespace, storageClass }: Volume, { givenClass,
     problem: `is ${storageClass ?? "left to the cluster"}, and claim ${namespace}/${name} was made with ${
       givenClass ?? `that of the cluster, ${has}`
     }`,
-    why: "Kubernetes does not change the class of a claim, so the claim would be deleted with its data, and made anew",
+    why: "Kubernetes does not change the class of a claim, so the claim would be deleted with its data, and another one made",
     remedy: `${givenClass === undefined ? "leave storageClass out" : `write ${givenClass}`}; ${ifDataMayGo}`,
   };
 }

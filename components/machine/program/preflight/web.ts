@@ -9,7 +9,7 @@ export type Answer =
   /** Only others can tell: they go through a proxy, or trust more certificates than Node does. */
   | { unknown: string };
 
-/** An answer in a few words, for who reads of it. */
+/** An answer in a few words, for its reader. */
 export function wordsOf(answer: Answer): string {
   if ("status" in answer) return `it answers ${answer.status}`;
   return "silent" in answer ? answer.silent : answer.unknown;

@@ -17,7 +17,7 @@ export interface BootGuardOptions {
 
 /**
  * Sees to it that nobody waits for a machine that boots again and again: Talos pauses where its configuration does not let
- * it go on, and then begins anew (talos, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go,
+ * it go on, and then begins again (talos, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go,
  * pauseOnFailure). The first pause is told and waited for, since who corrects the configuration in it gets a machine that
  * boots; unless the wait ends before the pause does. A boot that waits for a driver which no module brings is told at once: nothing
  * corrects that by itself.

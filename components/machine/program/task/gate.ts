@@ -14,7 +14,7 @@ export const gateTask = z.strictObject({
       machine: z.string().min(1),
       /** Name of its Job. */
       job: z.string().min(1),
-      /** Identity of the Job. Only its change matters: a Job made anew makes the program run again. */
+      /** Identity of the Job. Only its change matters: a replaced Job makes the program run again. */
       uid: z.string().optional(),
       /** GPU resource that it requests one unit of. */
       resource: z.string().min(1),

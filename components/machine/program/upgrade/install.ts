@@ -113,7 +113,7 @@ export interface Rebooting {
  * an upgrade only then: before, a boot that fails takes it back (talos v1.13.0, controllers/runtime/
  * drop_upgrade_fallback.go). One that does not get ready is left to the phases that look at what it lacks.
  *
- * @returns whether the machine took it on: one whose boot is paused may begin anew by itself before that, and one may lose its power.
+ * @returns whether the machine took it on: one whose boot is paused may begin again by itself before that, and one may lose its power.
  */
 export async function reboot(rebooting: Rebooting): Promise<boolean> {
   const { task, machine, clock, report, guard, start, bootId, limit, settling, poll } = rebooting;

@@ -25,13 +25,13 @@ export function holding(pod: PodState, refused: string | undefined): { reason: s
   if (finalizers.length > 0) {
     return {
       reason: `it is being deleted, and waits for ${finalizers.join(", ")}`,
-      decides: `whoever put the finalizer there decides: look at \`kubectl -n ${pod.namespace} get pod ${pod.name} -o yaml\``,
+      decides: `the one who put the finalizer there decides: look at \`kubectl -n ${pod.namespace} get pod ${pod.name} -o yaml\``,
     };
   }
   const grace = pod.grace === undefined ? "" : `, and may take ${pod.grace} s`;
   return {
     reason: `it is still terminating${grace}`,
-    decides: `whoever owns the pod decides how long it takes: raise timeouts.drain above its grace period, or end it`,
+    decides: `the pod's owner decides how long it takes: raise timeouts.drain above its grace period, or end it`,
   };
 }
 
@@ -46,11 +46,11 @@ export function unanswered(last: string): { reason: string; decides: string } {
 /** Who decides on a refusal, by the API's words (kubernetes v1.36 pkg/registry/core/pod/storage/eviction.go, and the admission plugin NamespaceLifecycle). */
 function whoDecides(namespace: string, refused: string): string {
   if (/more than one PodDisruptionBudget/.test(refused))
-    return `whoever owns the disruption budgets of the namespace ${namespace} decides: Kubernetes evicts no pod that several disruption budgets select, so the owner must change them until only one selects it (\`kubectl -n ${namespace} get pdb\`)`;
+    return `the owner of the disruption budgets in the namespace ${namespace} decides: Kubernetes evicts no pod that several disruption budgets select, so the owner must change them until only one selects it (\`kubectl -n ${namespace} get pdb\`)`;
   if (/namespace \S+ is being terminated/.test(refused))
-    return `whoever deletes the namespace ${namespace} decides: its pods go with it; \`kubectl get namespace ${namespace} -o yaml\` says what it waits for`;
+    return `the one who deletes the namespace ${namespace} decides: its pods go with it; \`kubectl get namespace ${namespace} -o yaml\` says what it waits for`;
   const budget = /disruption budget (\S+)/.exec(refused)?.[1];
   return budget === undefined
-    ? `whoever owns the namespace ${namespace} decides`
-    : `whoever owns the disruption budget ${namespace}/${budget} decides: the owner must add replicas on other nodes, or relax the budget`;
+    ? `the owner of the namespace ${namespace} decides`
+    : `the owner of the disruption budget ${namespace}/${budget} decides: the owner must add replicas on other nodes, or relax the budget`;
 }

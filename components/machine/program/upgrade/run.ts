@@ -200,7 +200,7 @@ export class UpgradeRun {
   /**
    * The phase of a reboot.
    *
-   * @param isDone whether nothing is left to reboot for, where the machine began anew by itself before it was asked.
+   * @param isDone whether nothing is left to reboot for, where the machine began again by itself before it was asked.
    */
   private async rebootBy(
     doing: string,

@@ -30,15 +30,18 @@ test.each([
   ["v1.13.9", "1.12", true],
   ["v1.12.6", "v1.13.9", false],
   ["v1.12", "1.12", false],
-])("secrets of %s, asked for of %s: made anew: %s (talosMachineFeaturesVersionPlanModifier)", async (was, is, anew) => {
-  const diff = (ignoreChanges: string[]) => {
-    const context = bench.context({ ignoreChanges });
-    return bench.provider().diff(types.secrets, "id", { talosVersion: was }, { talosVersion: is }, context);
-  };
-  expect(await diff([])).toMatchObject({ changes: true, replaces: anew ? ["talosVersion"] : [] });
-  // Which is why the product says so of them: without it, a stack that goes back a release loses its cluster.
-  expect(await diff(["talosVersion"])).toEqual({ changes: false, replaces: [] });
-});
+])(
+  "secrets of %s, asked for of %s: made again: %s (talosMachineFeaturesVersionPlanModifier)",
+  async (was, is, anew) => {
+    const diff = (ignoreChanges: string[]) => {
+      const context = bench.context({ ignoreChanges });
+      return bench.provider().diff(types.secrets, "id", { talosVersion: was }, { talosVersion: is }, context);
+    };
+    expect(await diff([])).toMatchObject({ changes: true, replaces: anew ? ["talosVersion"] : [] });
+    // Which is why the product says so of them: without it, a stack that goes back a release loses its cluster.
+    expect(await diff(["talosVersion"])).toEqual({ changes: false, replaces: [] });
+  },
+);
 
 // pkg/tfbridge/rawstate.go, turnaroundCheck; pulumi-talos#208. Each resource has limits of its own (Schema, timeouts.Opts).
 test.each([

@@ -212,7 +212,7 @@ test("a test that failed is told with its pods' words, without waiting for the l
 test.each<[string, (cluster: Cluster) => void]>([
   ["failed", (cluster) => void (cluster.conditions = [{ type: "Failed", status: "True", message: "deadline" }])],
   ["given up", (cluster) => void (cluster.suspend_ = true)],
-])("a test that an earlier run left %s is made anew, once the old one is gone", async (_how, arrange) => {
+])("a test that an earlier run left %s is made again, once the old one is gone", async (_how, arrange) => {
   const cluster = new Cluster();
   arrange(cluster);
   const { clock, run } = gate(cluster);

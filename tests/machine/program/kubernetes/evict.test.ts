@@ -116,19 +116,19 @@ test.each([
     "that more than one disruption budget selects",
     budgets,
     "This pod has more than one PodDisruptionBudget",
-    "whoever owns the disruption budgets of the namespace default decides",
+    "the owner of the disruption budgets in the namespace default decides",
   ],
   [
     "whose namespace is being deleted",
     dying,
     "because it is being terminated",
-    "whoever deletes the namespace default decides",
+    "the one who deletes the namespace default decides",
   ],
   [
     "whose disruption budget has no room",
     room,
     "it would violate the pod's disruption budget",
-    "whoever owns the disruption budget default/db decides",
+    "the owner of the disruption budget default/db decides",
   ],
 ])("a pod %s keeps no other from going, and is told in its own words", async (_, answer, words, decides) => {
   api.answer = answer;

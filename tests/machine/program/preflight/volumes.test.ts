@@ -49,17 +49,17 @@ test.each<[string, PreflightTask["volumes"][number], BoundClaim, RegExp]>([
 
 test.each<[string, Partial<Stand>, RegExp]>([
   [
-    "a volume that would be made anew for another class",
+    "a volume that would be replaced for another class",
     { volumes: [{ ...models, storageClass: "fast" }], claims: [claim({ givenClass: "slow" })] },
     /^workloads\.ollama\.storageClass: is fast, and claim ollama\/ollama-models was made with slow$/,
   ],
   [
-    "a volume that would be made anew, as a class is said that was the cluster's",
+    "a volume that would be replaced, as a class is said that was the cluster's",
     { volumes: [{ ...models, storageClass: "slow" }], claims: [claim()] },
     /storageClass: is slow, and .* was made with that of the cluster, slow$/,
   ],
   [
-    "a volume that would be made anew, as its class is left to the cluster",
+    "a volume that would be replaced, as its class is left to the cluster",
     { volumes: [models], claims: [claim({ givenClass: "slow" })] },
     /storageClass: is left to the cluster, and .* was made with slow$/,
   ],

@@ -20,11 +20,11 @@ test.each([
   [
     "Cannot evict pod as it would violate the pod's disruption budget. The disruption budget web needs 1 healthy pods and has 1 currently",
     {},
-    "whoever owns the disruption budget default/web decides",
+    "the owner of the disruption budget default/web decides",
   ],
-  ["admission webhook denied the request", {}, "whoever owns the namespace default decides"],
-  [undefined, { finalizers: ["example.com/hold"] }, "whoever put the finalizer there decides"],
-  [undefined, { grace: 3600 }, "whoever owns the pod decides how long it takes: raise timeouts.drain"],
+  ["admission webhook denied the request", {}, "the owner of the namespace default decides"],
+  [undefined, { finalizers: ["example.com/hold"] }, "the one who put the finalizer there decides"],
+  [undefined, { grace: 3600 }, "the pod's owner decides how long it takes: raise timeouts.drain"],
 ])("who decides on a pod that does not go: %s", (refused, more, decides) => {
   expect(holding(pod("web", more), refused).decides).toContain(decides);
 });
@@ -39,7 +39,7 @@ test("pods are told of before they are evicted, each once; those that do not go 
   const findings = message.split("\n");
   expect(findings).toHaveLength(2);
   expect(findings[0]).toMatch(
-    /pod default\/db did not go within 5m: .*whoever owns the disruption budget default\/db-1 decides/,
+    /pod default\/db did not go within 5m: .*the owner of the disruption budget default\/db-1 decides/,
   );
   expect(findings[1]).toMatch(/pod default\/web .*default\/web-1 decides.*kubectl uncordon gpu-1/);
 });
