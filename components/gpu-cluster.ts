@@ -85,7 +85,8 @@ export class GpuCluster extends pulumi.ComponentResource {
     const fleet = new Fleet(name, plan, { access, schematics, after: exposure }, child);
     const inCluster = clusterOptions(name, plan, fleet, child);
     const ofCluster = plan.spec.bootstrap ? { ...secrets, kubeconfig: fleet.kubeconfig } : secrets;
-    const again = plan.spec.lookAgain === undefined ? undefined : new LookAgain(name, plan.spec.lookAgain, ofCluster);
+    const again =
+      plan.spec.reconcileToken === undefined ? undefined : new LookAgain(name, plan.spec.reconcileToken, ofCluster);
     const gate = gpuStack(name, plan, { ...fleet.stages, exposure, secrets: ofCluster, again }, inCluster);
     this.runtimeClassName = afterGate(gate, plan.kubernetes.runtimeClass.name);
     this.gpuResourceName = afterGate(gate, plan.kubernetes.resourceName);

@@ -143,7 +143,7 @@ const back = `# Back to an earlier image or release
 **An update failed on a machine.** It finishes the machines that it is working on, starts no other, and prints the state of each. Fix the
 cause that the message names, then \`pulumi up\`: it continues from what it finds. If Talos could not boot the new image, its boot loader has already gone back to the old one,
 and the message says \`Talos rolled back\`. A drained node stays cordoned until an upgrade of its machine succeeds. If you reverse the failed
-edit instead, change \`lookAgain\` in the same edit: Pulumi compares with the last update that succeeded, so otherwise it finds nothing to
+edit instead, change \`reconcileToken\` in the same edit: Pulumi compares with the last update that succeeded, so otherwise it finds nothing to
 do for the machine. To use the node before that, run
 \`kubectl uncordon NODE && kubectl annotate node NODE talos-gpu/cordoned-by-\`.
 
@@ -165,10 +165,10 @@ An update trusts the state of the update before, so it does not see what somebod
 
     npm run doctor -- --kubeconfig FILE --talosconfig FILE --stack NAME
 
-**Remedy.** Change the word \`lookAgain\` in the stack's file, for example to today's date, and bring the stack up. The preview names
+**Remedy.** Change the text of \`reconcileToken\` in the stack's file, for example to today's date, and bring the stack up. The preview names
 what the update will look at, and for each machine what a reboot depends on. The update leaves alone what is as planned.
 
-    talos-gpu:lookAgain: "2026-11-22"
+    talos-gpu:reconcileToken: "2026-11-22"
 
     pulumi preview
     pulumi up

@@ -69,7 +69,7 @@ export function renderReport(report: DoctorReport, colour: boolean): string {
 
 /** One way for whatever somebody did by hand. */
 const remedy =
-  'to put right what is unlike the plan: change the word lookAgain in the stack\'s file (e.g. "2026-11-22"), then pulumi preview and pulumi up';
+  'to put right what is unlike the plan: change the text of reconcileToken in the stack\'s file (e.g. "2026-11-22"), then pulumi preview and pulumi up';
 
 function verdict({ status, differences, findings, unseen }: DoctorReport, well: (text: string) => string): string {
   if (status === 0) return well("✔ nothing found: the cluster offers what it should");

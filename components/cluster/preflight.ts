@@ -38,8 +38,8 @@ export function preflight(
     ...(bootstrap ? [] : (["talosconfig", "kubeconfig"] as const)),
     ...(withOmni ? (["omniEndpoint", "omniServiceAccountKey"] as const) : []),
   ];
-  // A machine may reboot by `lookAgain`, too.
-  const use = { verb: "preflight", task, needs, secrets, limit: LIMIT, lookAgain: plan.spec.lookAgain };
+  // A machine may reboot by `reconcileToken`, too.
+  const use = { verb: "preflight", task, needs, secrets, limit: LIMIT, reconcileToken: plan.spec.reconcileToken };
   return runProgram(`${name}-preflight`, use, opts);
 }
 

@@ -10,7 +10,7 @@ import { isRead } from "./pods";
 const LIMIT = "10m";
 
 /**
- * What the stack's word `lookAgain` does to its objects. Pulumi trusts its state: an object that somebody deleted by hand is
+ * What the stack's word `reconcileToken` does to its objects. Pulumi trusts its state: an object that somebody deleted by hand is
  * "the same" to it, and to update one that is gone is an error of its provider (pulumi-kubernetes, provider/pkg/await/await.go,
  * Update). So our program looks at every object when the word is another one, and puts back what is gone or changed, by the
  * same field manager and the same text as Pulumi: what it puts back is Pulumi's.
@@ -62,10 +62,10 @@ export class Step {
     const task = pulumi
       .all(objects)
       .apply((all) => JSON.stringify({ manager: MANAGER, objects: all } satisfies PutBackTask));
-    const { secrets, said: lookAgain } = this;
+    const { secrets, said: reconcileToken } = this;
     return runProgram(
       this.name,
-      { verb: "put-back", task, needs: ["kubeconfig"], secrets, limit: LIMIT, lookAgain, forgets: true },
+      { verb: "put-back", task, needs: ["kubeconfig"], secrets, limit: LIMIT, reconcileToken, forgets: true },
       { ...(parent && { parent }), ...(dependsOn && { dependsOn }) },
     );
   }

@@ -9,7 +9,7 @@ import { outlasting } from "./timeouts";
  * operator starts afterwards is what the gate waits for.
  *
  * @param limit Seconds until the chart's objects are ready.
- * @param lookAgain Another text than before makes Helm upgrade the release to what it is, which puts back what of its objects
+ * @param reconcileToken Another text than before makes Helm upgrade the release to what it is, which puts back what of its objects
  *   is gone (helm, pkg/kube/client.go, Update: "creating" what it does not find). Helm keeps it as the revision's description.
  */
 export function gpuRelease(
@@ -17,7 +17,7 @@ export function gpuRelease(
   recipe: ReleaseRecipe,
   limit: number,
   opts: pulumi.CustomResourceOptions,
-  lookAgain?: string,
+  reconcileToken?: string,
 ): k8s.helm.v3.Release {
   return new k8s.helm.v3.Release(
     `${name}-release`,
@@ -33,7 +33,7 @@ export function gpuRelease(
       ...(keepsWhatTheChartDrops(recipe) ? { forceUpdate: true } : {}),
       // A failed release stays, to be looked at; the next update goes on from it.
       atomic: false,
-      ...(lookAgain === undefined ? {} : { description: `lookAgain: ${lookAgain}` }),
+      ...(reconcileToken === undefined ? {} : { description: `reconcileToken: ${reconcileToken}` }),
     },
     // A chart's objects of the whole cluster, such as ClusterRoles, cannot belong to the old release and the new one at once.
     pulumi.mergeOptions(opts, {

@@ -57,7 +57,7 @@ export function testsPassed(
     needs: ["kubeconfig"] as const,
     secrets,
     limit: outlasting(limit).create,
-    lookAgain: again?.said,
+    reconcileToken: again?.said,
     forgets: true,
   };
   const dependsOn = [...smokeTests, ...(again?.after ? [again.after] : [])];

@@ -72,7 +72,7 @@ const ofTheCluster = Object.keys({
   sharing: true,
   upgrade: true,
   timeouts: true,
-  lookAgain: true,
+  reconcileToken: true,
   factoryUrl: true,
 } satisfies Record<Exclude<keyof GpuMachineArgs, keyof MachineSpec | (typeof ofTheResource)[number]>, true> &
   Partial<Record<keyof ClusterSpec, true>>);

@@ -40,7 +40,7 @@ export interface GpuMachineArgs extends MachineSpec, Credentials {
   /** Limits of the waits. */
   timeouts?: TimeoutsSpec;
   /** Another text than before, or none any more, makes the next update look at the machine again. Default none. */
-  lookAgain?: string;
+  reconcileToken?: string;
   /** Image Factory. Default `https://factory.talos.dev`. */
   factoryUrl?: string;
 }

@@ -32,7 +32,7 @@ export function configureMachine(
 
 /** Pulumi holds the whole configuration. One `ConfigurationApply` per machine: a second one would overwrite the first. */
 function own(name: string, machine: PlannedMachine, access: Access, opts: pulumi.CustomResourceOptions): Configured {
-  const { address, role, installs, patches, lookAgain } = machine;
+  const { address, role, installs, patches, reconcileToken } = machine;
   const given = required(machine);
   const client = access.client();
   const generated = talos.machine.getConfigurationOutput(
@@ -59,7 +59,7 @@ function own(name: string, machine: PlannedMachine, access: Access, opts: pulumi
       clientConfiguration: client.configuration,
       machineConfigurationInput: configuration,
       // Here rather than in what is generated: patches are not secret, so a preview shows what changes.
-      configPatches: notedOn(patches, lookAgain),
+      configPatches: notedOn(patches, reconcileToken),
       // In maintenance mode nothing is staged: the first configuration applies, and installs. Later ones are staged where
       // they would reboot, for the upgrade program to do that in order (terraform-provider-talos v0.11.0,
       // pkg/talos/talos_machine_configuration_apply_resource.go, handleRebootPrevention).
@@ -81,21 +81,23 @@ function own(name: string, machine: PlannedMachine, access: Access, opts: pulumi
  * The provider sends a configuration again only where an input of it has changed, and never asks what the machine has. A comment
  * changes nothing for Talos.
  */
-function notedOn(patches: string[], lookAgain: string | undefined): string[] {
-  if (lookAgain === undefined) return patches;
-  return patches.map((patch, index) => (index < patches.length - 1 ? patch : `# lookAgain: ${lookAgain}\n${patch}`));
+function notedOn(patches: string[], reconcileToken: string | undefined): string[] {
+  if (reconcileToken === undefined) return patches;
+  return patches.map((patch, index) =>
+    index < patches.length - 1 ? patch : `# reconcileToken: ${reconcileToken}\n${patch}`,
+  );
 }
 
 /** Somebody else holds the configuration: the program merges our part in, and takes it out again on delete. */
 function adopt(
   name: string,
-  { name: machine, address, patches, lookAgain }: PlannedMachine,
+  { name: machine, address, patches, reconcileToken }: PlannedMachine,
   { secrets }: Access,
   opts: pulumi.CustomResourceOptions,
 ): Configured {
   const task = JSON.stringify({ machine, address, patches } satisfies AdoptTask);
   const needs = ["talosconfig"] as const;
-  const use = { verb: "adopt", deleteVerb: "release", task, needs, secrets, limit: LIMIT, lookAgain };
+  const use = { verb: "adopt", deleteVerb: "release", task, needs, secrets, limit: LIMIT, reconcileToken };
   return { hash: hashOf(patches), by: runProgram(name, use, opts) };
 }
 
@@ -108,9 +110,9 @@ function giveToOmni(
 ): Configured {
   const given = omniTaskOf(machine);
   const needs = ["omniEndpoint", "omniServiceAccountKey"] as const;
-  const { lookAgain } = machine;
+  const { reconcileToken } = machine;
   const task = JSON.stringify(given);
-  const use = { verb: "omni-apply", deleteVerb: "omni-release", task, needs, secrets, limit: LIMIT, lookAgain };
+  const use = { verb: "omni-apply", deleteVerb: "omni-release", task, needs, secrets, limit: LIMIT, reconcileToken };
   return { hash: hashOf([JSON.stringify(given.resources)]), by: runProgram(name, use, opts) };
 }
 

@@ -54,7 +54,7 @@ export function patchNode(
  */
 function labelled(
   name: string,
-  { name: node, nodeLabels: labels, lookAgain }: PlannedMachine,
+  { name: node, nodeLabels: labels, reconcileToken }: PlannedMachine,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Resource {
   const manager = `talos-gpu-${shortHash([pulumi.getProject(), pulumi.getStack(), name].join("/"), 12)}`;
@@ -62,7 +62,7 @@ function labelled(
     "pulumi.com/patchForce": "true",
     "pulumi.com/patchFieldManager": manager,
     // The provider applies labels again only where an input has changed.
-    ...(lookAgain === undefined ? {} : { "talos-gpu/look-again": lookAgain }),
+    ...(reconcileToken === undefined ? {} : { "talos-gpu/reconcile-token": reconcileToken }),
   };
   // The end of the one that was replaced would give up the fields of the new one, which has the same manager.
   const first = { ...opts, deleteBeforeReplace: true };
@@ -72,7 +72,7 @@ function labelled(
 /**
  * Not by NodePatch: the taints of a node are one list to server-side apply, so that applying ours would take everybody
  * else's away. The program merges by key and effect, and takes away on delete what it added. It looks when the stack's
- * taints or its `lookAgain` change, not at every update: a taint that somebody takes away by hand stays away until then.
+ * taints or its `reconcileToken` change, not at every update: a taint that somebody takes away by hand stays away until then.
  */
 function tainted(
   name: string,
@@ -82,11 +82,11 @@ function tainted(
 ): pulumi.Resource {
   const { taints = [] } = taintsOf(machine);
   const task = JSON.stringify({ machine: machine.name, taints } satisfies TaintTask);
-  const { lookAgain } = machine;
+  const { reconcileToken } = machine;
   const needs = ["talosconfig", "kubeconfig"] as const;
   return runProgram(
     name,
-    { verb: "taint", deleteVerb: "untaint", task, needs, secrets, limit: LIMIT, lookAgain },
+    { verb: "taint", deleteVerb: "untaint", task, needs, secrets, limit: LIMIT, reconcileToken },
     opts,
   );
 }

@@ -50,7 +50,7 @@ export function awaitOmni(
       needs: ["talosconfig", "kubeconfig", "omniEndpoint", "omniServiceAccountKey"],
       secrets,
       limit,
-      lookAgain: machine.lookAgain,
+      reconcileToken: machine.reconcileToken,
     },
     { ...opts, dependsOn: given.by },
   );

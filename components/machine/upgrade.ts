@@ -87,7 +87,7 @@ export function upgradeMachine(
       needs: ["talosconfig", "kubeconfig"],
       secrets,
       limit: limitOf(timeouts),
-      lookAgain: machine.lookAgain,
+      reconcileToken: machine.reconcileToken,
     },
     { ...opts, dependsOn: by },
   );

@@ -20,7 +20,7 @@ const stepsOf = (edits: LifeEdit[]): string[] =>
       : [name, ...stepsOf(then), `${name}, taken back`, ...(stays === undefined ? [] : [`${name}, after the refusal`])],
   );
 
-const handSteps = ["deleted by hand, --refresh", "deleted by hand, lookAgain", "--replace of everything"];
+const handSteps = ["deleted by hand, --refresh", "deleted by hand, reconcileToken", "--replace of everything"];
 
 /** What a reader sees of a run. */
 function tableOf(steps: LifeStep[]): string {

@@ -13,8 +13,8 @@ const outputs: NonNullable<RunOptions["outputs"]> = (resource) =>
 /** Of nobody. */
 const omni = { omniEndpoint: "https://frank.omni.example", omniServiceAccountKey: "key" };
 
-const built = (stack: string, lookAgain?: string): Promise<Run> =>
-  build(arguments_(stack, { ...omni, ...(lookAgain === undefined ? {} : { lookAgain }) }), { outputs });
+const built = (stack: string, reconcileToken?: string): Promise<Run> =>
+  build(arguments_(stack, { ...omni, ...(reconcileToken === undefined ? {} : { reconcileToken }) }), { outputs });
 
 const inputsOf = (run: Run): Record<string, string> =>
   Object.fromEntries(run.resources.map(({ name, type, inputs }) => [`${type} ${name}`, JSON.stringify(inputs)]));
@@ -76,7 +76,7 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
 });
 
 test("somebody else's object that is only read bears no mark of ours, and is not put back", async () => {
-  const run = await build(arguments_("velaryon", { lookAgain: "one", monitoring: { serviceMonitor: true } }), {
+  const run = await build(arguments_("velaryon", { reconcileToken: "one", monitoring: { serviceMonitor: true } }), {
     outputs,
   });
   expect(run.reads.map(({ id }) => id)).toEqual(["servicemonitors.monitoring.coreos.com"]);

@@ -78,7 +78,7 @@ test.each<[string, Parameters<typeof foretold>, RegExp | undefined]>([
       "cp-1",
       controlPlane("v1.34.0", "rebootsIfChanged"),
       isUp,
-      { ...controlPlane("v1.33.1", "rebootsIfChanged"), mayRebootIfChanged: { lookAgain: "upgraded by hand" } },
+      { ...controlPlane("v1.33.1", "rebootsIfChanged"), mayRebootIfChanged: { reconcileToken: "upgraded by hand" } },
     ],
     undefined,
   ],

@@ -18,7 +18,7 @@ export interface ProgramUse {
   /** Limit of one run, a Go duration. */
   limit: string;
   /** Text whose change makes it run again. Default none. */
-  lookAgain?: string | undefined;
+  reconcileToken?: string | undefined;
   /** Values whose change replaces the resource. Default none. */
   triggers?: string[];
   /**
@@ -41,7 +41,7 @@ export function runProgram(name: string, use: ProgramUse, opts: pulumi.CustomRes
       ...(use.triggers === undefined ? {} : { triggers: use.triggers }),
       stdin: use.task,
       environment: {
-        ...(use.lookAgain === undefined ? {} : { TALOS_GPU_LOOK_AGAIN: use.lookAgain }), // the program itself has no use for it
+        ...(use.reconcileToken === undefined ? {} : { TALOS_GPU_RECONCILE_TOKEN: use.reconcileToken }), // the program itself has no use for it
         ...Object.fromEntries(
           use.needs.flatMap((name) => {
             const secret = use.secrets[name];

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { foreignCredentials } from "../../clients/certificates";
 import { CallError, Failure, redact } from "../../clients/failure";
-import { meansOf, takeCredentials } from "./means";
+import { clientsOf, takeCredentials } from "./clients";
 import { endWithPulumi, pulumiAbove } from "./orphan";
 import { verbs } from "./verbs";
 
@@ -23,7 +23,7 @@ async function main(name: string | undefined): Promise<void> {
   // Its reader is gone; what was begun is brought to its end all the same.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const isAwaited = pulumiAbove();
-  const { means, close } = meansOf(given, { report, isAwaited, touches: () => void (isTouched = true) });
+  const { clients, close } = clientsOf(given, { report, isAwaited, touches: () => void (isTouched = true) });
   endWith(close);
 
   try {
@@ -38,7 +38,7 @@ async function main(name: string | undefined): Promise<void> {
         process.exit(1);
       },
     );
-    process.stdout.write(`${JSON.stringify(await verb.run(input, means))}\n`);
+    process.stdout.write(`${JSON.stringify(await verb.run(input, clients))}\n`);
   } catch (error) {
     report(describe(error, fieldOf(name, input)));
     process.exitCode = 1;

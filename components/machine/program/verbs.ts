@@ -13,7 +13,7 @@ import type { KubernetesCluster } from "./kubernetes/kubernetes";
 import { putBack } from "./kubernetes/put-back";
 import { awaitFree } from "./kubernetes/runtime-class";
 import { dropTaints, ownTaints, taint, untaint } from "./kubernetes/taint";
-import type { Means } from "./means";
+import type { Clients } from "./clients";
 import { applyToOmni, releaseFromOmni } from "./omni/apply";
 import { waitForOmni } from "./omni/wait";
 import { RealAskedCluster } from "../../clients/kubernetes/asked-cluster";
@@ -42,9 +42,9 @@ type Credential = "talosconfig" | "kubeconfig";
 interface Doing<Task extends z.ZodObject> {
   /** Credentials that have to be in force before it begins. Default none: it says itself what is wrong with them. */
   needs?: Credential[];
-  /** Whether it may end where Pulumi is gone, as long as it has not said that it changes something (`Means.touches`). Default false. */
+  /** Whether it may end where Pulumi is gone, as long as it has not said that it changes something (`Clients.touches`). Default false. */
   mayEnd?: boolean;
-  run: (task: z.infer<Task>, means: Means) => Promise<unknown>;
+  run: (task: z.infer<Task>, clients: Clients) => Promise<unknown>;
 }
 
 /** A verb of the program. */
@@ -52,7 +52,7 @@ export interface Verb {
   /** Whether it may end where Pulumi is gone, before it changes something. */
   mayEnd: boolean;
   /** @param input its task as JSON. @returns its answer. */
-  run: (input: string, means: Means) => Promise<unknown>;
+  run: (input: string, clients: Clients) => Promise<unknown>;
 }
 
 const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguration };
@@ -76,9 +76,9 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
   [
     "put-back",
     verb(putBackTask, {
-      run: async (task, means) => {
-        const access = accessOf(means, "the program looks for the stack's objects");
-        return putBack(task, new LiveObjects(access, means.secrets), means.report);
+      run: async (task, clients) => {
+        const access = accessOf(clients, "the program looks for the stack's objects");
+        return putBack(task, new LiveObjects(access, clients.secrets), clients.report);
       },
     }),
   ],
@@ -86,17 +86,20 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
     "gate",
     verb(gateTask, {
       mayEnd: true,
-      run: async (task, means) => {
-        const access = accessOf(means, "the program sees whether the smoke tests passed");
-        return awaitTests(task, new GateCluster(access, means.secrets), systemClock, means.report);
+      run: async (task, clients) => {
+        const access = accessOf(clients, "the program sees whether the smoke tests passed");
+        return awaitTests(task, new GateCluster(access, clients.secrets), systemClock, clients.report);
       },
     }),
   ],
-  ["omni-apply", verb(omniTask, { run: (task, means) => applyToOmni(task, means.omni, means.reportOf(task.machine)) })],
+  [
+    "omni-apply",
+    verb(omniTask, { run: (task, clients) => applyToOmni(task, clients.omni, clients.reportOf(task.machine)) }),
+  ],
   [
     "omni-release",
     verb(omniTask, {
-      run: (task, means) => releaseFromOmni(task, means.omni, systemClock, means.reportOf(task.machine)),
+      run: (task, clients) => releaseFromOmni(task, clients.omni, systemClock, clients.reportOf(task.machine)),
     }),
   ],
   ["omni-wait", verb(omniWaitTask, { needs: ["talosconfig"], mayEnd: true, run: waitForOmnisWork })],
@@ -105,17 +108,17 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
 function verb<Task extends z.ZodObject>(type: Task, { needs = [], mayEnd = false, run }: Doing<Task>): Verb {
   return {
     mayEnd,
-    run: async (input, means) => {
+    run: async (input, clients) => {
       const task = readTask(type, input);
-      const expired = expiredOf(needs, means);
+      const expired = expiredOf(needs, clients);
       if (expired.length > 0) throw new Failure(expired);
-      return run(task, means);
+      return run(task, clients);
     },
   };
 }
 
 /** What is wrong with credentials whose time is over, or has not come. */
-function expiredOf(needs: Credential[], { talosconfig, kubeconfig }: Means): Failure["findings"] {
+function expiredOf(needs: Credential[], { talosconfig, kubeconfig }: Clients): Failure["findings"] {
   return certificateFindings(
     needs.includes("talosconfig") ? (talosconfig ?? readable("TALOSCONFIG")) : undefined,
     needs.includes("kubeconfig") ? kubeconfig : undefined,
@@ -124,11 +127,11 @@ function expiredOf(needs: Credential[], { talosconfig, kubeconfig }: Means): Fai
 }
 
 /** Credentials that are not in force are told with all else that is missing. */
-async function askFirst(task: z.infer<typeof preflightTask>, means: Means): Promise<unknown> {
+async function askFirst(task: z.infer<typeof preflightTask>, clients: Clients): Promise<unknown> {
   const { env } = process;
-  const { omni, report } = means;
-  const access = means.access();
-  await means.clientVersion(); // without talosctl no machine would answer, and a machine that does not answer is let pass
+  const { omni, report } = clients;
+  const access = clients.access();
+  await clients.clientVersion(); // without talosctl no machine would answer, and a machine that does not answer is let pass
   const needs: Credential[] = [
     ...(task.machines.length > 0 ? ["talosconfig" as const] : []),
     ...(task.kubernetes ? ["kubeconfig" as const] : []),
@@ -138,47 +141,47 @@ async function askFirst(task: z.infer<typeof preflightTask>, means: Means): Prom
       web: new RealWeb(systemClock, env),
       places: placesOf(env),
       omni,
-      machineAt: means.machine,
-      node: async (name: string) => means.cluster()?.node(name),
+      machineAt: clients.machine,
+      node: async (name: string) => clients.cluster()?.node(name),
       clock: systemClock,
       report,
     },
-    cluster: task.kubernetes && access ? new RealAskedCluster(access, means.secrets) : undefined,
-    talosconfig: means.talosconfig ?? readable("TALOSCONFIG"),
-    expired: expiredOf(needs, means),
+    cluster: task.kubernetes && access ? new RealAskedCluster(access, clients.secrets) : undefined,
+    talosconfig: clients.talosconfig ?? readable("TALOSCONFIG"),
+    expired: expiredOf(needs, clients),
   };
   return preflight(task, around, previousAnswer(preflightResult));
 }
 
-async function bringMachine(task: z.infer<typeof upgradeTask>, means: Means): Promise<unknown> {
-  const { machine } = means;
-  const cluster = means.cluster();
-  const access = means.access();
+async function bringMachine(task: z.infer<typeof upgradeTask>, clients: Clients): Promise<unknown> {
+  const { machine } = clients;
+  const cluster = clients.cluster();
+  const access = clients.access();
   const bench = {
     machine: machine(task.address),
     others: new Map(task.otherControlPlanes.map((address) => [address, machine(address)])),
     cluster,
-    clientVersion: await means.clientVersion(),
-    nodes: access && (() => new RealAskedCluster(access, means.secrets).nodes()),
+    clientVersion: await clients.clientVersion(),
+    nodes: access && (() => new RealAskedCluster(access, clients.secrets).nodes()),
     clock: systemClock,
-    report: means.reportOf(task.machine),
-    touches: means.touches,
+    report: clients.reportOf(task.machine),
+    touches: clients.touches,
   };
   const previous = previousAnswer(upgradeResult);
   const answer = await upgrade(task, bench, previous);
-  return withoutOldTaints(answer, task, previous?.taints, cluster, means);
+  return withoutOldTaints(answer, task, previous?.taints, cluster, clients);
 }
 
-async function waitForOmnisWork(task: z.infer<typeof omniWaitTask>, means: Means): Promise<unknown> {
-  await means.clientVersion(); // without talosctl nothing could end the wait for the machine
+async function waitForOmnisWork(task: z.infer<typeof omniWaitTask>, clients: Clients): Promise<unknown> {
+  await clients.clientVersion(); // without talosctl nothing could end the wait for the machine
   const work = {
-    omni: means.omni,
-    machine: means.machine(task.address),
+    omni: clients.omni,
+    machine: clients.machine(task.address),
     clock: systemClock,
-    report: means.reportOf(task.machine),
+    report: clients.reportOf(task.machine),
   };
   const answer = await waitForOmni(task, work);
-  return withoutOldTaints(answer, task, previousAnswer(upgradeResult)?.taints, means.cluster(), means);
+  return withoutOldTaints(answer, task, previousAnswer(upgradeResult)?.taints, clients.cluster(), clients);
 }
 
 /** The answer of a machine that is done, once its node is rid of the taints that the stack no longer wants. */
@@ -187,7 +190,7 @@ async function withoutOldTaints(
   task: Parameters<typeof dropTaints>[0],
   before: Parameters<typeof dropTaints>[1],
   cluster: KubernetesCluster | undefined,
-  { reportOf }: Means,
+  { reportOf }: Clients,
 ): Promise<object> {
   await dropTaints(task, before, cluster, systemClock, reportOf(task.machine));
   return { ...answer, taints: task.taints && (await ownTaints(task, before, cluster, systemClock)) };
@@ -205,16 +208,16 @@ function configurationBy(act: typeof adopt | typeof release): Doing<typeof adopt
 }
 
 function taintsBy(act: typeof taint | typeof untaint): Doing<typeof taintTask>["run"] {
-  return async (task, means) => {
-    const cluster = means.cluster();
+  return async (task, clients) => {
+    const cluster = clients.cluster();
     const previous = previousAnswer(taintResult);
-    if (cluster !== undefined) return act(task, previous, cluster, systemClock, means.reportOf(task.machine));
+    if (cluster !== undefined) return act(task, previous, cluster, systemClock, clients.reportOf(task.machine));
     const why = "a worker may not change its own taints, so they go through the Kubernetes API";
     throw withoutKubeconfig(`machines.${task.machine}.taints`, "there is no kubeconfig", why);
   };
 }
 
-async function waitUntilFree(task: z.infer<typeof freeTask>, { cluster, report }: Means): Promise<unknown> {
+async function waitUntilFree(task: z.infer<typeof freeTask>, { cluster, report }: Clients): Promise<unknown> {
   const kubernetes = cluster();
   if (kubernetes !== undefined) return awaitFree(task, kubernetes, systemClock, report);
   report(`no kubeconfig: whether RuntimeClass ${task.runtimeClass} is an operator's is not looked at`);
@@ -222,7 +225,7 @@ async function waitUntilFree(task: z.infer<typeof freeTask>, { cluster, report }
 }
 
 /** @param why what goes through the Kubernetes API. */
-function accessOf({ access }: Means, why: string): KubeConfig {
+function accessOf({ access }: Clients, why: string): KubeConfig {
   const config = access();
   if (config === undefined) throw withoutKubeconfig("kubeconfig", "there is none", `${why} through the Kubernetes API`);
   return config;

@@ -150,7 +150,7 @@ function conditionOf(before: MachineState, after: MachineState, boot: Change[], 
     const who = after.configuration === "owned" ? "what Talos generates" : "somebody else";
     return `${who} does not say the same already: ${reasons(boot)}`;
   }
-  if (perhaps.some(({ field }) => field === "lookAgain"))
+  if (perhaps.some(({ field }) => field === "reconcileToken"))
     return `it is not as the last update has left it: ${reasons(perhaps)}`;
   if (perhaps.length > 0) return `Talos generates another configuration for it: ${reasons(perhaps)}`;
   if (before.address !== after.address) return `another machine answers at ${after.address}`;

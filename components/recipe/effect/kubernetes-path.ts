@@ -15,10 +15,10 @@ export function kubernetesPathFault(before: MachineState, after: MachineState): 
   const [from, to] = [semver.parse(was.kubernetesVersion), semver.parse(is.kubernetesVersion)];
   if (from === null || to === null || was.role !== "controlplane" || is.role !== "controlplane") return undefined;
   // Somebody upgraded Kubernetes without the stack, which catches up: what the last update left is no longer there.
-  if (before.mayRebootIfChanged?.lookAgain !== after.mayRebootIfChanged?.lookAgain) return undefined;
+  if (before.mayRebootIfChanged?.reconcileToken !== after.mayRebootIfChanged?.reconcileToken) return undefined;
   const minors = minorsBetween(from.version, to.version);
   if (minors === 0 || minors === 1) return undefined;
-  const unless = `if the cluster runs v${to.version} already, change lookAgain in the same update`;
+  const unless = `if the cluster runs v${to.version} already, change reconcileToken in the same update`;
   return minors < 0
     ? {
         problem: `v${from.version} → v${to.version} goes back to an earlier minor release of Kubernetes`,

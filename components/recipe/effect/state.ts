@@ -42,7 +42,7 @@ export interface Changeable {
   /** Minor release whose features a generated configuration uses. */
   contract?: string;
   /** The stack's word by which the machine is looked at again. */
-  lookAgain?: string;
+  reconcileToken?: string;
   clusterName?: string;
   clusterEndpoint?: string;
   kubernetesVersion?: string;
@@ -70,7 +70,7 @@ export function machineState(machine: PlannedMachine): MachineState {
   const contract = machine.configuration === "owned" ? contractMinor(machine) : undefined;
   const perhaps = {
     ...(contract === undefined ? {} : { contract }),
-    ...(machine.lookAgain === undefined ? {} : { lookAgain: machine.lookAgain }),
+    ...(machine.reconcileToken === undefined ? {} : { reconcileToken: machine.reconcileToken }),
   };
   return {
     address: machine.address,

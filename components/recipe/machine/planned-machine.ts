@@ -10,7 +10,7 @@ export interface PlannedMachine
   extends
     MachineRecipe,
     Pick<MachineSpec, "runningVersion" | "drop">,
-    Pick<ClusterSpec, "clusterName" | "clusterEndpoint" | "kubernetesVersion" | "lookAgain"> {
+    Pick<ClusterSpec, "clusterName" | "clusterEndpoint" | "kubernetesVersion" | "reconcileToken"> {
   /** Release whose features its generated configuration uses. */
   contract: string;
   /** Whether its node is drained before it reboots. */
@@ -29,9 +29,9 @@ export function upgradeTimeouts({ pull, drain, reboot, verify }: TimeoutsSpec = 
 
 /** The machines of a plan, in its order. */
 export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
-  const { clusterName, clusterEndpoint, kubernetesVersion, lookAgain } = spec;
+  const { clusterName, clusterEndpoint, kubernetesVersion, reconcileToken } = spec;
   const ofCluster = {
-    ...defined({ clusterName, clusterEndpoint, kubernetesVersion, lookAgain }),
+    ...defined({ clusterName, clusterEndpoint, kubernetesVersion, reconcileToken }),
     drain: spec.upgrade?.drain !== false,
     timeouts: upgradeTimeouts(spec.timeouts),
     installs: spec.bootstrap === true,

@@ -127,7 +127,7 @@ export interface ClusterOptionsSpec {
    * @example `2026-11-22`
    * @causes a look at every machine, and the reboot of one that runs another image or has another configuration staged
    */
-  lookAgain?: string;
+  reconcileToken?: string;
   /**
    * Machines that are away (`mayBeAway`): an update leaves them as the last one left them.
    * @default those that the program of the stacks finds so

@@ -198,7 +198,7 @@ export const specSchema = z.strictObject({
     })
     .optional(),
   timeouts: timeouts.optional(),
-  lookAgain: ruled(rules.oneLine).optional(),
+  reconcileToken: ruled(rules.oneLine).optional(),
   away: z.array(text).optional(),
   factoryUrl: ruled(rules.serverUrl).optional(),
   smokeTestImage: image.optional(),

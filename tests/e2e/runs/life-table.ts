@@ -32,7 +32,7 @@ export interface Life {
   edits: LifeEdit[];
   /** Options of the lab, besides its stack. Default none. */
   options?: string[];
-  /** Whether somebody then deletes by hand, and `--refresh`, `lookAgain` and `--replace` follow. */
+  /** Whether somebody then deletes by hand, and `--refresh`, `reconcileToken` and `--replace` follow. */
   byHand?: boolean;
 }
 

@@ -83,9 +83,9 @@ class Run {
     await this.mended("deleted by hand, --refresh", ["RuntimeClass", "Job"], () =>
       this.update("deleted by hand, --refresh", quietly, { refresh: true }),
     );
-    await this.mended("deleted by hand, lookAgain", ["RuntimeClass", "Job", "DaemonSet", "label"], async () => {
-      await this.become({ said: { ...this.said, lookAgain: "by-hand" }, kubeconfig: this.kubeconfig });
-      await this.update("deleted by hand, lookAgain", quietly);
+    await this.mended("deleted by hand, reconcileToken", ["RuntimeClass", "Job", "DaemonSet", "label"], async () => {
+      await this.become({ said: { ...this.said, reconcileToken: "by-hand" }, kubeconfig: this.kubeconfig });
+      await this.update("deleted by hand, reconcileToken", quietly);
     });
     await this.update("--replace of everything", quietly, { replace: await replaceable(lab.engine) });
   }

@@ -158,9 +158,9 @@ test.each([
   expect(Object.values(effectsOf(before, after)).map(({ reboots }) => reboots)).toEqual([word]);
 });
 
-describe("lookAgain", () => {
-  const said = (stack: string, lookAgain?: string): Plan =>
-    planned({ ...(stackSpec(stack) as Said), ...(lookAgain === undefined ? {} : { lookAgain }) });
+describe("reconcileToken", () => {
+  const said = (stack: string, reconcileToken?: string): Plan =>
+    planned({ ...(stackSpec(stack) as Said), ...(reconcileToken === undefined ? {} : { reconcileToken }) });
 
   test.each(["rtx5070ti", "velaryon", "frank"])("%s reboots only if it is not as it was left", (stack) => {
     for (const [before, after] of [
@@ -171,13 +171,13 @@ describe("lookAgain", () => {
       const [effect] = Object.values(effectsOf(said(stack, before), said(stack, after)));
       expect(effect).toMatchObject({
         reboots: "only if",
-        because: `it is not as the last update has left it: lookAgain: ${before ?? "(none)"} → ${after ?? "(none)"}`,
+        because: `it is not as the last update has left it: reconcileToken: ${before ?? "(none)"} → ${after ?? "(none)"}`,
       });
     }
   });
 
   test("with a change that reboots anyway the word is yes", () => {
-    const stack = { ...(stackSpec("rtx5070ti") as Said), lookAgain: "one", talosVersion: "v1.12.7" };
+    const stack = { ...(stackSpec("rtx5070ti") as Said), reconcileToken: "one", talosVersion: "v1.12.7" };
     expect(effectsOf(said("rtx5070ti"), planned(stack))["k8s-worker4"]!.reboots).toBe("yes");
   });
 });

@@ -25,7 +25,7 @@ export async function warnOfCordons(
       if (!isCordonedByUs(await node(machine))) return;
       report(
         `warning: ${machine}: an earlier update failed here: node ${machine} is still cordoned, and the machine may be half upgraded. ` +
-          "If you reversed that update's edit, also change `lookAgain`; otherwise nothing upgrades or uncordons it.",
+          "If you reversed that update's edit, also change `reconcileToken`; otherwise nothing upgrades or uncordons it.",
       );
     } catch (error) {
       if (!(error instanceof CallError)) throw error;

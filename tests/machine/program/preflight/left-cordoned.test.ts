@@ -19,7 +19,7 @@ describe("what an update that failed has left cordoned", () => {
     const { outcome, lines } = await ask(changes, before);
     expect(outcome).toMatchObject({ machines: {} });
     const warning = expect.stringMatching(
-      /^warning: gpu-1: an earlier update failed .*node gpu-1 is still cordoned.*change `lookAgain`/,
+      /^warning: gpu-1: an earlier update failed .*node gpu-1 is still cordoned.*change `reconcileToken`/,
     ) as string;
     expect(lines.filter((line) => line.startsWith("warning"))).toEqual(told ? [warning] : []);
   });

@@ -9,7 +9,7 @@ import { TalosMachine } from "../../clients/talos/talos-machine";
 import { Talosctl } from "../../clients/talos/talosctl";
 
 /** What a verb works with: clients with the credentials that the program was given. */
-export interface Means {
+export interface Clients {
   /** Content of the talosconfig that was given; undefined where talosctl finds one by itself. */
   talosconfig: string | undefined;
   /** Content of the kubeconfig; undefined where nothing names one. */
@@ -56,11 +56,11 @@ export function takeCredentials(): Given {
   };
 }
 
-/** The means, and what ends their children and removes their files; it may be called again. */
-export function meansOf(
+/** The clients, and what ends their children and removes their files; it may be called again. */
+export function clientsOf(
   given: Given,
-  { report, isAwaited, touches }: Pick<Means, "report" | "isAwaited" | "touches">,
-): { means: Means; close: () => void } {
+  { report, isAwaited, touches }: Pick<Clients, "report" | "isAwaited" | "touches">,
+): { clients: Clients; close: () => void } {
   const { talosconfig, kubeconfig, omni, secrets } = given;
   const files = new SecretFiles();
   const talosctl = new Talosctl({
@@ -78,7 +78,7 @@ export function meansOf(
     secrets,
   });
   const access = (): KubeConfig | undefined => kubeconfigOf(kubeconfig);
-  const means: Means = {
+  const clients: Clients = {
     talosconfig,
     kubeconfig,
     secrets,
@@ -100,7 +100,7 @@ export function meansOf(
     omnictl.stop();
     files.close();
   };
-  return { means, close };
+  return { clients, close };
 }
 
 function kubeconfigOf(content: string | undefined): KubeConfig | undefined {
