@@ -35,25 +35,26 @@ export function gpuWorkloads(
     readyWithin: clusterLimits(plan.spec.timeouts).workload,
   };
   // With mixed MIG a workload may want devices of another size than the cluster's default.
-  const of = <T extends { migProfile?: string }>(workload: T): T & GpuAccess => ({
+  const withGpuAccess = <T extends { migProfile?: string }>(workload: T): T & GpuAccess => ({
     ...workload,
     ...common,
     gpuResourceName: pulumi
       .output(access.gpuResourceName)
       .apply((resource) => workloadResource(plan.spec.sharing, workload.migProfile, resource)),
   });
-  const endpoints = serve(name, plan, { of, common, opts });
-  const withAccess = Object.entries(plan.spec.workloads?.pods ?? {}).map(
-    ([pod, spec]): [string, GpuPodSpec & GpuAccess] => [pod, of(spec)],
-  );
-  gpuPods(name, withAccess, opts);
+  const endpoints = serve(name, plan, { withGpuAccess, common, opts });
+  const pods = Object.entries(plan.spec.workloads?.pods ?? {}).map(([pod, spec]): [string, GpuPodSpec & GpuAccess] => [
+    pod,
+    withGpuAccess(spec),
+  ]);
+  gpuPods(name, pods, opts);
   return pulumi.all(endpoints);
 }
 
 /** What the servers are made of. */
 interface Surroundings {
   /** A workload's spec with its access to the GPUs. */
-  of: <T extends { migProfile?: string }>(workload: T) => T & GpuAccess;
+  withGpuAccess: <T extends { migProfile?: string }>(workload: T) => T & GpuAccess;
   common: GpuAccess;
   opts: pulumi.ComponentResourceOptions;
 }
@@ -69,9 +70,11 @@ type Endpoints = Record<string, pulumi.Output<string>>;
 
 /** The component of every kind of server, in the order in which they need each other. One that is missing does not compile. */
 const makers: { [W in ServerKind]: Maker<W> } = {
-  ollama: (name, said, { of, opts }) => new Ollama(name, of(said), opts),
-  comfyui: (name, said, { of, cudaVersion, opts }) => new ComfyUi(name, { ...of(said), cudaVersion }, opts),
-  vllm: (name, said, { of, cudaVersion, opts }) => new Vllm(name, { ...of(said), cudaVersion }, opts),
+  ollama: (name, said, { withGpuAccess, opts }) => new Ollama(name, withGpuAccess(said), opts),
+  comfyui: (name, said, { withGpuAccess, cudaVersion, opts }) =>
+    new ComfyUi(name, { ...withGpuAccess(said), cudaVersion }, opts),
+  vllm: (name, said, { withGpuAccess, cudaVersion, opts }) =>
+    new Vllm(name, { ...withGpuAccess(said), cudaVersion }, opts),
   litellm: (name, said, { common: { tolerations = [], readyWithin = 1200 }, spec, endpoints, opts }) => {
     const routed = { models: spec.ollama?.models ?? [], ollamaUrl: endpoints["ollama"] ?? "" };
     return new LiteLlm(name, { ...said, ...routed, tolerations, readyWithin }, opts);
