@@ -1,4 +1,5 @@
-import { NODE, openStand, whyNotReal, type Stand } from "./stand";
+import { rows } from "./failures";
+import { openStand, whyNotReal, type Stand } from "./stand";
 
 /** The machine program, as it is shipped, against Talos itself in a virtual machine: what an emulation was found wrong about before. */
 const reasons = whyNotReal().join("; ");
@@ -6,32 +7,13 @@ if (reasons !== "") console.warn(`real Talos: skipped: ${reasons}`);
 const real = reasons === "" ? describe : describe.skip;
 
 const minutes = (count: number): number => count * 60_000;
-const patches = [
-  "machine:\n  kernel:\n    modules:\n      - name: nvidia\n        parameters:\n          - NVreg_PreserveVideoMemoryAllocations=1\n      - name: nvidia_uvm\n      - name: nvidia_drm\n      - name: nvidia_modeset\n",
-  "machine:\n  sysctls:\n    net.core.bpf_jit_harden: '1'\n",
-];
-
 real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   let stand: Stand;
   let owned: string;
-  const adoption = (): object => ({ machine: NODE, address: stand.machine.address, patches });
-  const installed = (): number => stand.machine.console().split("upgrade completed successfully").length - 1;
-  /** Keys of META: 0x06 (6) names the image to fall back to, as long as an upgrade is not confirmed. */
-  const waits = async (): Promise<boolean> => / 0x06 /.test(await stand.talosctl("get", "metakeys"));
-  const gpuTask = (more = {}): object =>
-    stand.upgradeTo(stand.schematics.gpu, {
-      extensionServices: [
-        { name: "ext-nvidia-persistenced", state: "Running" },
-        { name: "ext-nvidia-cdi-gen", state: "Finished" },
-      ],
-      ...more,
-    });
-
+  /** What Pulumi hands to the next run of `adopt` and to `release`. */
+  let adopted: { PULUMI_COMMAND_STDOUT: string };
   beforeAll(async () => {
     stand = await openStand();
-    const stage = async (): Promise<boolean> =>
-      /stage: running/.test(await stand.talosctl("get", "machinestatus", "-o", "yaml"));
-    await stand.until("the machine runs", 15, stage);
   }, minutes(30));
   afterAll(() => stand?.close(), minutes(2));
 
@@ -39,7 +21,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
     "adopt adds our keys, and leaves every other line as it was",
     async () => {
       owned = await stand.configuration();
-      const { code, answer } = await stand.start("adopt", adoption()).ended;
+      const { code, answer } = await stand.start("adopt", stand.adoption()).ended;
       expect([code, answer["changed"]]).toEqual([0, true]);
       const lines = (text: string): string[] =>
         text
@@ -48,8 +30,10 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
           .filter((line) => line !== "");
       const now = lines(await stand.configuration());
       expect(lines(owned).filter((line) => !now.includes(line))).toEqual([]);
-      const again = await stand.start("adopt", adoption(), { PULUMI_COMMAND_STDOUT: JSON.stringify(answer) }).ended;
+      adopted = { PULUMI_COMMAND_STDOUT: JSON.stringify(answer) };
+      const again = await stand.start("adopt", stand.adoption(), adopted).ended;
       expect(again.answer["hash"]).toBe(answer["hash"]);
+      await stand.machine.save("adopted");
     },
     minutes(5),
   );
@@ -58,7 +42,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
     "a registry that does not answer ends the upgrade before anything is changed",
     async () => {
       const before = await stand.bootId();
-      const task = gpuTask({
+      const task = stand.gpuTask({
         installerImage: "factory.talos.dev/silent/installer:v1.13.0",
         timeouts: { pull: "1m", drain: "1m", reboot: "5m", verify: "1m" },
       });
@@ -67,7 +51,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
       expect(said).toContain("installer");
       expect(seconds).toBeLessThan(150);
       expect(await stand.bootId()).toBe(before);
-      expect(installed()).toBe(0);
+      expect(stand.installed()).toBe(0);
     },
     minutes(5),
   );
@@ -75,18 +59,21 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   test(
     "killed between install and reboot, it installs once, and the image that ran is still there to fall back to",
     async () => {
-      const { child, ended } = stand.start("upgrade", gpuTask());
+      const { child, ended } = stand.start("upgrade", stand.gpuTask());
       await stand.until("the installer is done", 15, () =>
-        Promise.resolve(installed() === 1 || child.exitCode !== null),
+        Promise.resolve(stand.installed() === 1 || child.exitCode !== null),
       );
       child.kill("SIGKILL");
       await ended;
-      // Talos reboots where its client asks for that, which a killed one does not.
-      expect([installed(), await waits()]).toEqual([1, true]);
+      // Talos reboots where its client asks for that, which a killed one does not; and reads META at boot alone.
+      expect([stand.installed(), await stand.unconfirmed()]).toEqual([1, false]);
+      await stand.machine.save("installed");
       const before = await stand.bootId();
-      const { code, answer } = await stand.start("upgrade", gpuTask()).ended;
+      const again = stand.start("upgrade", stand.gpuTask());
+      await stand.until("the new image boots, unconfirmed", 15, stand.unconfirmed);
+      const { code, answer } = await again.ended;
       expect([code, answer["rebooted"], answer["schematicId"]]).toEqual([0, true, stand.schematics.gpu]);
-      expect(installed()).toBe(1);
+      expect([stand.installed(), await stand.unconfirmed()]).toEqual([1, false]);
       expect(await stand.bootId()).not.toBe(before);
       expect(await stand.talosctl("read", "/proc/driver/nvidia/version")).toContain("Open Kernel Module");
     },
@@ -97,7 +84,7 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
     "run again, it finds what it wants, and reboots nothing",
     async () => {
       const before = await stand.bootId();
-      const { code, answer } = await stand.start("upgrade", gpuTask()).ended;
+      const { code, answer } = await stand.start("upgrade", stand.gpuTask()).ended;
       expect([code, answer["rebooted"]]).toEqual([0, false]);
       expect(await stand.bootId()).toBe(before);
     },
@@ -107,11 +94,33 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   test(
     "release gives back what was there",
     async () => {
-      const { code } = await stand.start("release", adoption()).ended;
+      const { code } = await stand.start("release", stand.adoption(), adopted).ended;
       expect(code).toBe(0);
       const words = (text: string): string => text.replace(/\s+/g, " ").trim();
       expect(words(await stand.configuration())).toBe(words(owned));
     },
     minutes(5),
+  );
+
+  test.each(rows)(
+    "$name",
+    async ({ from, given, run, code, says, within, untouched, then }) => {
+      await stand.restore(from);
+      const state = async (): Promise<unknown[]> => [
+        await stand.bootId(),
+        await stand.configuration(),
+        stand.installed(),
+      ];
+      await stand.until("it answers", 2, async () => (await stand.bootId()) !== "");
+      await given?.(stand);
+      const before = await state();
+      const ended = await run(stand);
+      for (const words of says) expect(ended.said).toMatch(words);
+      expect(ended.code).toBe(code);
+      expect(ended.seconds).toBeLessThan(within);
+      if (untouched) expect(await state()).toEqual(before);
+      await then?.(stand);
+    },
+    minutes(45),
   );
 });
