@@ -92,7 +92,14 @@ export function gpuStack(
   const leftIfAway = ({ name: machine }: MachineRecipe, of: pulumi.CustomResourceOptions) =>
     plan.spec.away?.includes(machine) ? { ...of, ignoreChanges: ["*"] } : of;
   const test = (machine: MachineRecipe, after: pulumi.CustomResourceOptions): k8s.batch.v1.Job =>
-    smokeTest(ownedName(name, names.get(machine.name)!), recipe, machine, limits.gate, priority, leftIfAway(machine, after));
+    smokeTest(
+      ownedName(name, names.get(machine.name)!),
+      recipe,
+      machine,
+      limits.gate,
+      priority,
+      leftIfAway(machine, after),
+    );
   const gateOf = (machines: MachineRecipe[], smokeTests: k8s.batch.v1.Job[], mustPass: boolean) => {
     const looked = again && { said: again.said, after: (mustPass ? early : late)?.putBack(released) };
     const what = { recipe, machines, smokeTests, limit: limits.gate, secrets, mustPass, again: looked };
