@@ -1,5 +1,6 @@
 import { differences } from "../../components/diagnosis/unlike/index";
 import { systemOf } from "../../components/diagnosis/rules/system";
+import { withoutAway } from "../../components/diagnosis/away";
 import { diagnose } from "../../components/diagnosis";
 import { type Plan } from "../../components/recipe/index";
 import type { Looking } from "../reach/access";
@@ -16,14 +17,23 @@ export async function examine(looking: Looking, plan: Plan | undefined, within: 
   const addresses = plan && Object.fromEntries(plan.machines.map(({ name, address }) => [name, address]));
   const { observations, unseen, leftOut } = await observe(looking, addresses, within);
   const foreign = plan && foreignCluster(plan, observations);
+  const present = plan && foreign === undefined ? withoutAway(plan, observations) : undefined;
   // Held against somebody else's cluster, everything is unlike the plan and nothing is told by it.
-  const judged = foreign === undefined ? observations : {};
+  const judged = foreign === undefined ? (present?.seen ?? observations) : {};
+  const expected = present?.plan ?? plan;
+  const away = present?.away ?? [];
+  const ofAway = (line: string): boolean => away.some((name) => line.startsWith(`machine ${name} `));
   return reportOf({
-    system: systemOf(judged, plan),
+    system: systemOf(judged, expected),
     planned: plan !== undefined,
-    differences: differences(judged, plan),
-    findings: diagnose(judged, plan),
-    unseen: [...unseen, ...(foreign === undefined ? [] : [foreign])],
-    notes: [...looking.leftOut, ...leftOut, ...remarks(judged, plan)],
+    differences: differences(judged, expected),
+    findings: diagnose(judged, expected),
+    unseen: [...unseen.filter((line) => !ofAway(line)), ...(foreign === undefined ? [] : [foreign])],
+    notes: [
+      ...looking.leftOut,
+      ...leftOut,
+      ...away.map((name) => `machine ${name} is away, as its mayBeAway allows; nothing of it was judged`),
+      ...remarks(judged, expected),
+    ],
   });
 }

@@ -1,0 +1,45 @@
+import type { Plan } from "../recipe/types";
+import type { Observations } from "./observations";
+
+/** A plan and what was seen, without the machines that are away as the stack allows. */
+export interface Present {
+  plan: Plan;
+  seen: Observations;
+  /** Names of those that are away. */
+  away: string[];
+}
+
+/**
+ * Leaves out the machines that may be away (`mayBeAway`) and are: nothing of their Talos API was seen, and Kubernetes has no ready
+ * node of theirs. Pods that a DaemonSet wants on their nodes are not wanted. Pure.
+ */
+export function withoutAway(plan: Plan, seen: Observations): Present {
+  const { machines = [], nodes } = seen;
+  const isReady = (name: string): boolean => nodes?.find((node) => node.name === name)?.ready === true;
+  const answered = (name: string): boolean =>
+    machines.find((machine) => machine.name === name)?.talosVersion !== undefined;
+  const away = plan.machines
+    .map(({ name }) => name)
+    .filter((name) => plan.spec.machines[name]?.mayBeAway === true && nodes !== undefined)
+    .filter((name) => !isReady(name) && !answered(name));
+  if (away.length === 0) return { plan, seen, away };
+  const there = ({ name }: { name: string }): boolean => !away.includes(name);
+  const still = away.filter((name) => nodes!.some((node) => node.name === name)).length;
+  return {
+    plan: { ...plan, machines: plan.machines.filter(there) },
+    seen: {
+      ...seen,
+      machines: machines.filter(there),
+      nodes: nodes!.filter(there),
+      ...(seen.daemonSets === undefined
+        ? {}
+        : {
+            daemonSets: seen.daemonSets.map((set) => ({ ...set, desired: Math.max(set.ready, set.desired - still) })),
+          }),
+      ...(seen.pods === undefined
+        ? {}
+        : { pods: seen.pods.filter(({ node }) => node === undefined || !away.includes(node)) }),
+    },
+    away,
+  };
+}
