@@ -179,6 +179,9 @@ async function run(session: Session, stack: string): Promise<KilledRun> {
     // What the destroy took away is still in the configuration that runs. An update that has staged it again, and is stopped before
     // Pulumi knows, could not tell it from somebody's (`adopt.ts`).
     await stand.reboot("gpu");
+    // The image of the first round stays, and what else the configuration lacks is taken live: without another image no phase reboots.
+    const { machines } = stand.lab.config as { machines: { gpu: object } };
+    await stand.edit({ machines: { gpu: { ...machines.gpu, kernelArgs: ["panic=10"] } } });
     await round(stand, "SIGINT", cases);
   } catch (error) {
     console.error(error);
