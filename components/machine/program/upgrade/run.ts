@@ -215,7 +215,7 @@ export class UpgradeRun {
       if (await this.bootOnce((limit) => start(before, limit), limits.reboot)) return;
       const now = await this.observed();
       if (isDone(now)) return;
-      bench.report("reboot: the machine began anew before it took the request on; it is asked again");
+      bench.report("reboot: the machine began again before it took the request on; it is asked once more");
       await this.bootOnce((limit) => start(now, limit), end - bench.clock.now());
     });
   }

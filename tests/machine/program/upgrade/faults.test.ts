@@ -121,7 +121,7 @@ describe("faults", () => {
       return Promise.reject(new CallError("unreachable", "EOF"));
     };
     expect(await run()).toMatchObject({ rebooted: true, talosVersion: "v1.12.6" });
-    expect(lines).toContain("reboot: the machine began anew before it took the request on; it is asked again");
+    expect(lines).toContain("reboot: the machine began again before it took the request on; it is asked once more");
   });
 
   test("a connection that always drops is given up after three tries", async () => {
