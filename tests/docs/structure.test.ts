@@ -76,7 +76,7 @@ function inCircles(graph: ReadonlyMap<string, readonly string[]>): string[] {
 const own = new Map([...imports].filter(([file]) => !file.startsWith("sdk/")));
 
 test("no files import each other in a circle", () => {
-  expect(imports.size).toBeGreaterThan(1000);
+  expect(imports.size).toBeGreaterThan(900);
   expect(inCircles(own)).toEqual([]);
 });
 

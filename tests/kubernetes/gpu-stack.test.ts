@@ -120,7 +120,7 @@ test("without privilegedNamespace the namespace stays, its labels go", async () 
   expect(await labels(["privilegedNamespace"])).toEqual({});
 });
 
-test("what comes afterGate the gate depends on it, and the gate on every smoke test; it is known at preview", async () => {
+test("what comes behind the gate depends on it, and the gate on every smoke test; it is known at preview", async () => {
   const { core } = await import("@pulumi/kubernetes");
   const machines = {
     "gpu-1": { address: "192.0.2.1", role: "worker", configuration: "adopted", gpus: [{ model: "H100 NVL" }] },
