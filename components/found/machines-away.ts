@@ -29,17 +29,17 @@ export async function withAway(
 ): Promise<{ away?: string[] }> {
   if (away !== undefined || bootstrap === true) return {};
   const able = machinesOf(stack);
+  if (able.length === 0) return {};
+  const nodeOf = (name: string) => ({ apiVersion: "v1", kind: "Node", name });
+  const ready = await askCluster(
+    kubeconfig,
+    (objects) => Promise.all(able.map(async ([name]) => readyOf(await objects.read(nodeOf(name))))),
+    open,
+    environment,
+  );
+  if (ready === undefined) return {};
   const missed = await Promise.all(
-    able.map(async ([name, { address }]) => {
-      const key = { apiVersion: "v1", kind: "Node", name };
-      const isReady = await askCluster(
-        kubeconfig,
-        async (objects) => readyOf(await objects.read(key)),
-        open,
-        environment,
-      );
-      return isReady === false && !(await answers(address)) ? [name] : [];
-    }),
+    able.map(async ([name, { address }], index) => (ready[index] || (await answers(address)) ? [] : [name])),
   );
   return missed.flat().length === 0 ? {} : { away: missed.flat().sort() };
 }
