@@ -114,10 +114,14 @@ export class GpuCluster extends pulumi.ComponentResource {
   }
 
   /**
-   * The arguments with what the files of `external` say, with whether somebody else made the RuntimeClass `nvidia` of the cluster (only
-   * asked for a device plugin of the stack's), with which machines that may be away are, and with what the Image Factory says of Talos releases that the tables do not have, the stack's and those of
-   * machines and pools; as they are, when the tables have them. Await it before `plan` and the constructor, where a program
-   * can: without it the drivers of such a release are assumed. Never fails; a Factory that does not answer costs half a minute at the most.
+   * The arguments with what others know. Await it before `plan` and the constructor, where a program can. Never fails; a Factory that
+   * does not answer costs half a minute at the most. It adds:
+   *
+   * - what the files of `external` say;
+   * - whether somebody else made the RuntimeClass `nvidia` of the cluster, where the stack brings a device plugin;
+   * - which of the machines that may be away are away;
+   * - what the Image Factory says of the Talos releases, of the stack, of machines and of pools, that the tables do not have. Without
+   *   it the drivers of such a release are assumed.
    */
   public static async withFacts<T extends AskedStack & NamingFiles & MakingClass & MayMiss>(args: T): Promise<T> {
     const [facts, there, away] = await Promise.all([askFactory(args), withClassThere(args), withAway(args)]);

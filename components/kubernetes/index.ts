@@ -88,18 +88,12 @@ export function gpuStack(
   }
   const priority = testPriority(name, of(early, released)).metadata.name;
   const names = smokeTestNames(gpuMachines.map((machine) => machine.name));
-  // Its test waits for the machine, as all of it does.
-  const leftIfAway = ({ name: machine }: MachineRecipe, of: pulumi.CustomResourceOptions) =>
-    plan.spec.away?.includes(machine) ? { ...of, ignoreChanges: ["*"] } : of;
-  const test = (machine: MachineRecipe, after: pulumi.CustomResourceOptions): k8s.batch.v1.Job =>
-    smokeTest(
-      ownedName(name, names.get(machine.name)!),
-      recipe,
-      machine,
-      limits.gate,
-      priority,
-      leftIfAway(machine, after),
-    );
+  const isAway = ({ name: machine }: MachineRecipe): boolean => plan.spec.away?.includes(machine) === true;
+  const test = (machine: MachineRecipe, after: pulumi.CustomResourceOptions): k8s.batch.v1.Job => {
+    // The test of a machine that is away waits for it, as all of it does.
+    const options = isAway(machine) ? { ...after, ignoreChanges: ["*"] } : after;
+    return smokeTest(ownedName(name, names.get(machine.name)!), recipe, machine, limits.gate, priority, options);
+  };
   const gateOf = (machines: MachineRecipe[], smokeTests: k8s.batch.v1.Job[], mustPass: boolean) => {
     const looked = again && { said: again.said, after: (mustPass ? early : late)?.putBack(released) };
     const what = { recipe, machines, smokeTests, limit: limits.gate, secrets, mustPass, again: looked };
