@@ -1,5 +1,5 @@
 import type { GpuPodSpec } from "../../components/recipe/index";
-import { isMapping } from "../../components/recipe/mapping";
+import { isMapping, valueAt } from "../../components/recipe/mapping";
 import { plainText } from "../import/patch";
 
 /** Kinds that have pods, and where. */
@@ -14,9 +14,9 @@ const podsAt: Record<string, string[]> = {
 /** The containers of an object that ask for a GPU: of a pod, of what makes pods, and of a chart with bjw-s' common library. */
 export function containersOf(object: Record<string, unknown>): GpuPodSpec[] {
   const at = podsAt[String(object["kind"])];
-  const lists = at === undefined ? commonLibrary(object) : [inner(object, [...at, "spec", "containers"])];
+  const lists = at === undefined ? commonLibrary(object) : [valueAt(object, ...at, "spec", "containers")];
   return lists.flatMap(itemsOf).flatMap((container): GpuPodSpec[] => {
-    const asked = Object.keys(recordOf(inner(container, ["resources", "limits"])));
+    const asked = Object.keys(recordOf(valueAt(container, "resources", "limits")));
     if (!asked.some((key) => key.startsWith("nvidia.com/"))) return [];
     return [{ image: imageOf(container["image"]) || "busybox", gpus: 1, env: envOf(container["env"]) }];
   });
@@ -25,13 +25,13 @@ export function containersOf(object: Record<string, unknown>): GpuPodSpec[] {
 /** `controllers.<name>.containers` of a HelmRelease's values (bjw-s-labs/helm-charts, charts/library/common/values.yaml). */
 function commonLibrary(object: Record<string, unknown>): unknown[] {
   if (object["kind"] !== "HelmRelease") return [];
-  const controllers = itemsOf(inner(object, ["spec", "values", "controllers"]));
+  const controllers = itemsOf(valueAt(object, "spec", "values", "controllers"));
   return controllers.map(({ containers }) => containers);
 }
 
 /** A text, or a repository with its tag. */
 function imageOf(said: unknown): string {
-  const [repository, tag] = ["repository", "tag"].map((key) => plainText(inner(said, [key])));
+  const [repository, tag] = ["repository", "tag"].map((key) => plainText(valueAt(said, key)));
   return plainText(said) || (repository && tag ? `${repository}:${tag}` : (repository ?? ""));
 }
 
@@ -45,9 +45,6 @@ function envOf(said: unknown): Record<string, string> {
       ]);
   return Object.fromEntries(pairs.map(([name, value]) => [name, plainText(value)]));
 }
-
-const inner = (from: unknown, keys: string[]): unknown =>
-  keys.reduce<unknown>((found, key) => (isMapping(found) ? found[key] : undefined), from);
 
 const recordOf = (value: unknown): Record<string, unknown> => (isMapping(value) ? value : {});
 

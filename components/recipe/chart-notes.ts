@@ -1,8 +1,8 @@
 import * as semver from "semver";
 import { judgesOf, judgeValues } from "./facts/chart";
 import { eraOf } from "./facts/talos-release";
-import { valueAt } from "./machine/user-patches";
 import type { ClusterSpec, MachineSpec } from "./spec/index";
+import { valueAt } from "./mapping";
 
 /** Which releases of a chart judge the values of one that is not in the tables, and what a release is known for. */
 export function chartNotes(spec: ClusterSpec): string[] {

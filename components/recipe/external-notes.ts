@@ -1,8 +1,8 @@
 import { externalOf } from "./outside/external";
 import { eraOf } from "./facts/talos-release";
-import { valueAt } from "./machine/user-patches";
 import { envOf } from "./kubernetes/values";
 import type { ClusterSpec } from "./spec/index";
+import { valueAt } from "./mapping";
 
 /** A note about a release of the stack's as one about what is outside. */
 export function externalNote({ external }: ClusterSpec, note: string): string {

@@ -2,3 +2,11 @@
 export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** The value at a path of keys, through lists too; undefined where there is none. */
+export const valueAt = (from: unknown, ...path: string[]): unknown =>
+  path.reduce<unknown>(
+    (inner, key) =>
+      Array.isArray(inner) ? (inner as unknown[])[Number(key)] : isMapping(inner) ? inner[key] : undefined,
+    from,
+  );

@@ -1,6 +1,5 @@
-import { isMapping } from "../mapping";
+import { isMapping, valueAt } from "../mapping";
 import { absolutePath } from "../rules";
-import { valueAt } from "../machine/user-patches";
 import type { ClusterSpec } from "../spec/index";
 import type { Complaint } from "./check";
 

@@ -2,8 +2,7 @@ import type { Check } from "./check";
 import { containerdPart, parseToml } from "../machine/containerd/containerd";
 import { containerdKeys, containerdOf } from "../facts/containerd-schema";
 import { containerdFlaws } from "../machine/containerd/flaws";
-import { valueAt } from "../machine/user-patches";
-import { isMapping } from "../mapping";
+import { isMapping, valueAt } from "../mapping";
 
 /** What a machine adds to containerd's configuration can be merged, and has keys that containerd knows. */
 export const containerdToml: Check = {

@@ -3,7 +3,7 @@ import { strategiesIn } from "../kubernetes/plugin-release";
 import { envOf } from "../kubernetes/values";
 import type { Plan } from "../types";
 import { parseToml } from "../machine/containerd/containerd";
-import { valueAt } from "../machine/user-patches";
+import { valueAt } from "../mapping";
 
 /** Whether a pod gets its card without NVIDIA's runtime: the operator of Talos ≥ 1.13 hands out by CDI unless it is told otherwise. */
 function byCdi({ kubernetes: { mode, release } }: Plan): boolean {

@@ -1,8 +1,8 @@
 import * as semver from "semver";
 import type { Check, CheckContext, Complaint } from "./check";
 import { didYouMean } from "../rules/suggest";
-import { valueAt } from "../machine/user-patches";
 import { envOf } from "../kubernetes/values";
+import { valueAt } from "../mapping";
 
 const strategies = ["envvar", "volume-mounts", "cdi-annotations", "cdi-cri"];
 

@@ -1,11 +1,11 @@
 import * as semver from "semver";
 import { strategiesIn } from "../kubernetes/plugin-release";
 import { ownValuesOf, type OwnValues } from "../outside/external";
-import { valueAt } from "../machine/user-patches";
 import { describeTaint, tolerates } from "../machine/taints";
 import type { PodToleration } from "../types";
 import { migManagerRelease } from "../kubernetes/mig-manager";
 import type { Check, CheckContext, Complaint } from "./check";
+import { valueAt } from "../mapping";
 
 /** A value that Talos needs and the chart does not have by itself. */
 interface Needed {

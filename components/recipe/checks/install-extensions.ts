@@ -1,5 +1,5 @@
 import { allPatches, type Check } from "./check";
-import { valueAt } from "../machine/user-patches";
+import { valueAt } from "../mapping";
 
 /** No patch names extensions where Talos ≥ 1.10 ignores them. */
 export const installExtensions: Check = {

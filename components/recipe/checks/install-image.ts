@@ -1,5 +1,5 @@
 import { allPatches, type Check } from "./check";
-import { valueAt } from "../machine/user-patches";
+import { valueAt } from "../mapping";
 
 /** No patch sets the installer image, which this package sets. */
 export const installImage: Check = {

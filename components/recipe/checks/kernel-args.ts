@@ -1,5 +1,6 @@
-import { asText, valueAt } from "../machine/user-patches";
+import { asText } from "../machine/user-patches";
 import { allPatches, type Check, type CheckContext, type Complaint } from "./check";
+import { valueAt } from "../mapping";
 
 /** A parameter of one of NVIDIA's modules, as a module that is built in would take it. */
 const nvidiaParameter = /^"?(nvidia(?:[_-]\w+)?)\.(.+)$/s;

@@ -1,6 +1,6 @@
 import type { Check, CheckContext, CheckedMachine } from "./check";
-import { valueAt } from "../machine/user-patches";
 import { objectName, shown } from "../rules";
+import { valueAt } from "../mapping";
 
 /** Longest value of the label `kubernetes.io/hostname`, which the kubelet sets to the node's name. */
 const longest = 63;

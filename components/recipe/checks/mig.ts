@@ -5,7 +5,7 @@ import { migProfile } from "../rules";
 import { didYouMean } from "../rules/suggest";
 import { compareDotted } from "../facts/version";
 import type { MigGeometry } from "../facts/data/mig";
-import { valueAt } from "../machine/user-patches";
+import { valueAt } from "../mapping";
 
 /** A card has the MIG profile, its driver can split it, and the operator's MIG manager does. */
 export const mig: Check = {

@@ -1,6 +1,5 @@
 import { allPatches, type Check, type CheckContext, type CheckedMachine, type Complaint } from "./check";
-import { valueAt } from "../machine/user-patches";
-import { isMapping } from "../mapping";
+import { isMapping, valueAt } from "../mapping";
 import { ofKubelet } from "./placement";
 import { labelValue, qualifiedName, shown } from "../rules";
 

@@ -1,5 +1,5 @@
 import { allPatches, type Check } from "./check";
-import { valueAt } from "../machine/user-patches";
+import { valueAt } from "../mapping";
 
 /** Fields that Omni keeps for itself; machine.install.extensions and .image have checks of their own. */
 const forbidden = [

@@ -1,6 +1,6 @@
 import { envOf } from "../kubernetes/values";
-import { valueAt } from "../machine/user-patches";
 import type { Check, Complaint } from "./check";
+import { valueAt } from "../mapping";
 
 /** What a program of NVIDIA's takes of a variable. */
 interface Variable {

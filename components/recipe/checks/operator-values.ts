@@ -1,6 +1,6 @@
 import type { Check, Complaint } from "./check";
 import { migManagerHangs, migManagerRelease } from "../kubernetes/mig-manager";
-import { valueAt } from "../machine/user-patches";
+import { valueAt } from "../mapping";
 
 /**
  * Folders that Talos ≥ 1.13 has or where one can be made. Which of them it is makes no difference: the validator finds the link

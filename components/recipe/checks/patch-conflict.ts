@@ -1,8 +1,9 @@
 import { documentConflicts } from "../facts/data/document-conflicts";
-import { valueAt, type UserPatch } from "../machine/user-patches";
+import { type UserPatch } from "../machine/user-patches";
 import { mainDocument } from "../merge/documents";
 import { intoOwnDocuments, wantedOf } from "../merge/wanted";
 import { allPatches, type Check, type CheckedMachine, type Complaint } from "./check";
+import { valueAt } from "../mapping";
 
 /** What containerd's part of old is called among the documents of Talos 1.14. */
 const reserved = "customization";

@@ -1,5 +1,5 @@
-import { valueAt } from "../machine/user-patches";
 import { allPatches, type Check, type Complaint } from "./check";
+import { valueAt } from "../mapping";
 
 /** A host name without its domain, which is no part of the node's name (talos, controllers/k8s/nodename.go). */
 const shortName = (name: string): string => name.split(".")[0]!.toLowerCase();

@@ -1,5 +1,4 @@
-import { isMapping } from "../mapping";
-import { valueAt } from "../machine/user-patches";
+import { isMapping, valueAt } from "../mapping";
 import { valueOfDocument } from "../rules/yaml";
 import { allPatches, type Check } from "./check";
 

@@ -1,6 +1,6 @@
 import { parse } from "yaml";
-import { isMapping } from "../mapping";
-import { asText, valueAt } from "../machine/user-patches";
+import { isMapping, valueAt } from "../mapping";
+import { asText } from "../machine/user-patches";
 import type { Check, Complaint } from "./check";
 import { shapeFlaws } from "./object-shapes";
 import { pluginConfigPlaces } from "../machine/own-sharing";

@@ -1,7 +1,7 @@
 import type { Check, CheckContext, Complaint } from "./check";
 import { strategiesIn } from "../kubernetes/plugin-release";
 import { envOf } from "../kubernetes/values";
-import { valueAt } from "../machine/user-patches";
+import { valueAt } from "../mapping";
 
 /** Paths of the device plugin are those of Talos' release. */
 export const pluginPaths: Check = {

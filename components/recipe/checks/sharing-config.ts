@@ -1,6 +1,6 @@
-import { valueAt } from "../machine/user-patches";
 import type { Check, Complaint } from "./check";
 import { pluginConfigPlaces } from "../machine/own-sharing";
+import { valueAt } from "../mapping";
 
 /** Sharing is said once: by the stack, or by the device plugin's own configuration. */
 export const sharingConfigCheck: Check = {

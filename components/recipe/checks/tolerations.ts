@@ -4,8 +4,7 @@ import { ownValuesOf } from "../outside/external";
 import { taintsWithPatches } from "../machine/patch-taints";
 import { controlPlaneTaint, describeTaint, tolerates } from "../machine/taints";
 import type { NodeTaint, PodToleration } from "../types";
-import { valueAt } from "../machine/user-patches";
-import { isMapping } from "../mapping";
+import { isMapping, valueAt } from "../mapping";
 
 /** Lists of what runs on every GPU machine, by their path in the stack. */
 const ofEachMachine = [

@@ -1,7 +1,7 @@
 import { labelledByHand } from "../chart-notes";
-import { valueAt } from "../machine/user-patches";
 import { profileName } from "../facts/sharing";
 import type { Check, CheckContext, Complaint } from "./check";
+import { valueAt } from "../mapping";
 
 /** A value with which the chart installs, or fails, and no GPU is ever offered. */
 interface Barren {

@@ -1,8 +1,8 @@
 import { withControlPlane } from "../machine/taints";
-import { valueAt } from "../machine/user-patches";
 import type { DevicePluginSpec, GpuOperatorSpec } from "../spec/index";
 import type { PodToleration } from "../types";
 import type { ChartInput } from "./values";
+import { valueAt } from "../mapping";
 
 /**
  * Node Feature Discovery on machines with taints. Its worker runs on each of them. Its master, which writes the labels and takes

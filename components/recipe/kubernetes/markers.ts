@@ -1,6 +1,6 @@
 import type { ClusterSpec } from "../spec/index";
 import type { Era, Marker, Mode } from "../types";
-import { valueAt } from "../machine/user-patches";
+import { valueAt } from "../mapping";
 
 /**
  * What the operator's validator writes for a driver of the host; its operands read the file as environment.

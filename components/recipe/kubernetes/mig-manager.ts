@@ -1,7 +1,7 @@
 import * as semver from "semver";
 import type { GpuOperatorSpec, SharingSpec } from "../spec/index";
-import { valueAt } from "../machine/user-patches";
 import type { ChartInput } from "./values";
+import { valueAt } from "../mapping";
 
 /**
  * Last MIG manager that splits cards on Talos. Those from v0.13 on ask systemd over D-Bus before anything else; on Talos the

@@ -1,10 +1,9 @@
 import * as semver from "semver";
 import type { ClusterSpec, DevicePluginSpec } from "../spec/index";
 import type { Era, PodToleration, ReleaseRecipe } from "../types";
-import { valueAt } from "../machine/user-patches";
 import { discoveryTolerations, pluginDiscovers } from "./discovery";
 import { mergeValues, repositoryOf, type ChartInput } from "./values";
-import { isMapping } from "../mapping";
+import { isMapping, valueAt } from "../mapping";
 
 /** Device list strategies in a value of the chart, which takes them as one text; a list is understood too. */
 export function strategiesIn(value: unknown): string[] {

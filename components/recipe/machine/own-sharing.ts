@@ -1,7 +1,6 @@
 import { parse } from "yaml";
-import { valueAt } from "./user-patches";
 import { asRelease } from "../outside/external";
-import { isMapping } from "../mapping";
+import { isMapping, valueAt } from "../mapping";
 import type { Sharing } from "../facts/sharing";
 import { remember } from "../memory";
 import type { ClusterSpec, MachineSpec } from "../spec/index";

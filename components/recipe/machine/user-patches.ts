@@ -3,7 +3,7 @@ import { remember } from "../memory";
 import { talosDocuments, valueOfDocument } from "../rules/yaml";
 import { parseTaint } from "./taints";
 import type { NodeTaint } from "../types";
-import { isMapping } from "../mapping";
+import { isMapping, valueAt } from "../mapping";
 
 /** A file that a patch writes. */
 export interface PatchFile {
@@ -140,11 +140,6 @@ function taintOfArgument(text: string): NodeTaint | undefined {
 /** A taint of `registerWithTaints` in the kubelet's configuration. */
 const asTaint = ({ key, value, effect }: Record<string, unknown>): NodeTaint | undefined =>
   parseTaint(asText(key), `${asText(value)}:${asText(effect)}`);
-
-/** The value at a path of keys; undefined where there is none. */
-export function valueAt(value: unknown, ...path: string[]): unknown {
-  return path.reduce<unknown>((current, key) => (isMapping(current) ? current[key] : undefined), value);
-}
 
 /** The mapping at a path of keys; empty where there is none. */
 function recordAt(value: unknown, ...path: string[]): Record<string, unknown> {

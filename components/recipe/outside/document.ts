@@ -1,5 +1,5 @@
 import { isNode, LineCounter, parseAllDocuments, parseDocument, visit, type Document } from "yaml";
-import { isMapping } from "../mapping";
+import { isMapping, valueAt } from "../mapping";
 
 /** A file of somebody's: its name, as messages tell it, and its text. */
 export interface OutsideFile {
@@ -33,14 +33,6 @@ export interface Values {
 
 /** Values of which there are none. */
 export const none: Values = { values: {}, places: {} };
-
-/** What is at a path, through lists too. */
-export const valueAt = (data: unknown, ...path: string[]): unknown =>
-  path.reduce<unknown>(
-    (inner, key) =>
-      Array.isArray(inner) ? (inner as unknown[])[Number(key)] : isMapping(inner) ? inner[key] : undefined,
-    data,
-  );
 
 /** The documents of a file that are mappings; what is no YAML is told in `flaws`. */
 export function documentsOf({ name: file, text }: OutsideFile, flaws: Flaw[]): Doc[] {

@@ -6,7 +6,6 @@ import {
   none,
   placeOf,
   textAt,
-  valueAt,
   valuesAt,
   type Doc,
   type Flaw,
@@ -15,6 +14,7 @@ import {
   type Values,
 } from "./document";
 import { mergeAsHelm } from "./merge";
+import { valueAt } from "../mapping";
 
 /** A release of one of NVIDIA's charts that something else than a stack installs, as its files say it. */
 export interface OutsideRelease {
