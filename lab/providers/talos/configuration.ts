@@ -2,7 +2,6 @@ import type { Properties } from "../provider";
 import { secret } from "../values";
 import { readBundle, writeBundle } from "./secrets-bundle";
 import type { RunLimits, Talosctl } from "./talosctl";
-import { type ClientConfiguration, writeTalosconfig } from "./talosconfig";
 
 // Functions that make configurations. Source: terraform-provider-talos v0.11.0, pkg/talos/util.go (generate) and the data
 // sources; the provider is built on Talos v1.13.0, whatever release it makes a configuration for (issue #235 there).
@@ -53,24 +52,6 @@ export async function machineConfiguration(
     machineSecrets,
     machineConfiguration: secret(printed(stdout)),
   };
-}
-
-/** Answers the function `talos:client/getConfiguration:getConfiguration`: a talosconfig, made of its arguments. */
-export function clientConfiguration(args: Properties): Properties {
-  const {
-    clusterName,
-    clientConfiguration: client,
-    endpoints,
-    nodes,
-  } = args as {
-    clusterName: string;
-    clientConfiguration: ClientConfiguration;
-    endpoints?: string[];
-    nodes?: string[];
-  };
-  if (client === undefined) throw new Error("clientConfiguration: missing; it is required");
-  if (!clusterName) throw new Error("clusterName: empty; the talosconfig's context is named after it");
-  return { ...args, id: clusterName, talosConfig: secret(writeTalosconfig(clusterName, client, { endpoints, nodes })) };
 }
 
 /** A whole configuration with patches merged into it, in their order. */

@@ -27,16 +27,6 @@ async function register(tools: Tools, inputs: Properties, signal: AbortSignal): 
   return ((await ask(tools, "/schematics", signal, init)) as { id: string }).id;
 }
 
-/** `talos:imageFactory/getExtensionsVersions:getExtensionsVersions`: what one of the filters lets through. */
-export async function extensionsVersions(tools: Tools, args: Properties, signal: AbortSignal): Promise<Properties> {
-  const found = await ask(tools, `/version/${String(args["talosVersion"])}/extensions/official`, signal);
-  const exact = (args["exactFilters"] as { names?: string[] } | undefined)?.names ?? [];
-  const parts = (args["filters"] as { names?: string[] } | undefined)?.names ?? [];
-  const fits = ({ name }: { name: string }): boolean =>
-    exact.length + parts.length === 0 || exact.includes(name) || parts.some((part) => name.includes(part));
-  return { ...args, id: "extensions_info", extensionsInfos: (found as { name: string }[]).filter(fits) };
-}
-
 async function ask(tools: Tools, path: string, signal: AbortSignal, init: RequestInit = {}): Promise<unknown> {
   const within = limit(30_000, signal);
   try {

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { bootstrap, kubeconfig } from "./cluster";
-import { clientConfiguration, machineConfiguration } from "./configuration";
+import { machineConfiguration } from "./configuration";
 import { configurationApply } from "./configuration-apply";
-import { extensionsVersions, schematic } from "./image-factory";
+import { schematic } from "./image-factory";
 import type { Tools } from "./machine";
 import type { Resource } from "./resource";
 import type { Clock } from "./retry";
@@ -41,12 +41,8 @@ const resources: Record<string, Resource> = {
 type Call = (tools: Tools, args: Properties, context: CallContext) => Promise<Properties>;
 
 const functions: Record<string, Call> = {
-  "talos:client/getConfiguration:getConfiguration": (_tools, args) =>
-    Promise.resolve(hidden(clientConfiguration(args))),
   "talos:machine/getConfiguration:getConfiguration": async ({ talosctl }, args, { signal }) =>
     machineConfiguration(talosctl, args, { signal }),
-  "talos:imageFactory/getExtensionsVersions:getExtensionsVersions": (tools, args, { signal }) =>
-    extensionsVersions(tools, args, signal),
 };
 
 /**

@@ -1,4 +1,3 @@
-import type { Properties } from "../../../../lab/providers/serve";
 import { Bench, types } from "./fixture";
 
 const bench = new Bench();
@@ -52,31 +51,5 @@ describe("Schematic", () => {
       .provider()
       .create(types.schematic, { schematic: "extensions: []" }, false, "", 0, bench.context());
     await expect(broken).rejects.toThrow("400: yaml: construct errors: field extensions not found");
-  });
-});
-
-describe("getExtensionsVersions", () => {
-  const ask = async (args: Properties): Promise<string[]> => {
-    const result = await bench
-      .provider()
-      .invoke(
-        "talos:imageFactory/getExtensionsVersions:getExtensionsVersions",
-        { talosVersion: "v1.12.6", ...args },
-        bench.context(),
-      );
-    return (result["extensionsInfos"] as { name: string }[]).map(({ name }) => name);
-  };
-
-  test("gives all, or what a filter lets through", async () => {
-    expect((await ask({})).length).toBeGreaterThan(40);
-    expect(await ask({ exactFilters: { names: ["siderolabs/zfs", "zfs"] } })).toEqual(["siderolabs/zfs"]);
-    expect(await ask({ filters: { names: ["container-toolkit"] } })).toEqual([
-      "siderolabs/nvidia-container-toolkit-lts",
-      "siderolabs/nvidia-container-toolkit-production",
-    ]);
-  });
-
-  test("an unknown release is an error", async () => {
-    await expect(ask({ talosVersion: "v1.99.0" })).rejects.toThrow("404: version 1.99.0 is not available");
   });
 });

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { readdirSync } from "node:fs";
-import { parse, parseAllDocuments } from "yaml";
+import { parseAllDocuments } from "yaml";
 import type { Properties } from "../../../../lab/providers/serve";
 import { Bench, client, open, talosctl, TestClock, types } from "./fixture";
 
@@ -109,20 +109,6 @@ withTalosctl("with talosctl", () => {
     await expect(generate({ configPatches: ["machine: {sysctlz: {}}"] })).rejects.toThrow("sysctlz");
     await expect(generate({ machineType: "gpu" })).rejects.toThrow("neither controlplane nor worker");
     await expect(generate({ clusterEndpoint: "10.0.0.1" })).rejects.toThrow("for the cluster endpoint URL");
-  });
-
-  test("a client configuration is a talosconfig that talosctl takes", async () => {
-    const { clientConfiguration } = (await made()).values;
-    const result = await bench
-      .provider()
-      .invoke(
-        "talos:client/getConfiguration:getConfiguration",
-        { clusterName: "one", clientConfiguration, endpoints: ["127.0.0.1:1"], nodes: ["10.0.0.1"] },
-        bench.context(),
-      );
-    const { values, secrets: marks } = open(result);
-    expect(marks.sort()).toEqual(["clientConfiguration.clientKey", "talosConfig"]);
-    expect(parse(values.talosConfig).contexts.one).toMatchObject({ endpoints: ["127.0.0.1:1"], nodes: ["10.0.0.1"] });
   });
 
   test("a patch that Talos does not know fails in the preview, before any machine is asked", async () => {
