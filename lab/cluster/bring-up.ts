@@ -16,11 +16,11 @@ import { KubernetesView } from "./kubernetes-view";
 import { isReady } from "./node";
 import { startMachines, type LabMachine, type Machines } from "../machines";
 import { startOmni, type LabOmni } from "../omni";
-import { foreignResources } from "../omni/foreign";
+import { foreignResources } from "./foreign";
 import type { LabOptions } from "../options";
 import type { Phase, Say } from "../phases";
 import type { Session } from "../session/session";
-import { whyNoRealNode } from "../node/able";
+import { whyNoRealNode } from "../real-node/able";
 import { provideNodePrograms, provideTools, type Tools } from "../tools";
 import { narrateTools, type OnToolEvent } from "../tools/events";
 

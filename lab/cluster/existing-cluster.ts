@@ -6,6 +6,7 @@ import * as semver from "semver";
 import { parse, stringify } from "yaml";
 import { findRelease } from "../../components/recipe";
 import type { ClusterSpec, MachineSpec } from "../../components/recipe/spec/index";
+import { foreignPatch } from "./foreign";
 
 const run = promisify(execFile);
 
@@ -24,19 +25,6 @@ export interface ExistingCluster {
   /** Talos client configuration for an endpoint. */
   talosconfig(endpoint: string): string;
 }
-
-/**
- * What somebody else had put on a machine that is not ours alone before us; it must be there unchanged afterwards. A registry mirror and
- * a file are what home clusters usually have.
- */
-export const foreignPatch = stringify({
-  machine: {
-    files: [
-      { path: "/var/lib/site/motd", op: "create", permissions: 0o644, content: "kept by the site's own tooling\n" },
-    ],
-    sysctls: { "vm.max_map_count": "262144" },
-  },
-});
 
 /**
  * Makes the keys and configurations of a cluster with the real talosctl, as its owner once did.

@@ -83,7 +83,7 @@ test("no files import each other in a circle", () => {
 /** Every folder of these rooms; a folder that another one lies in stands for all that is in it. */
 const folders = new Set(
   [...own.keys()]
-    .filter((file) => /^(components|cli|generate)\//.test(file))
+    .filter((file) => /^(components|cli|generate|lab)\//.test(file))
     .flatMap((file) => file.split("/").map((_, depth, names) => names.slice(0, depth).join("/")))
     .filter((folder) => folder !== ""),
 );

@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { whyNoRealNode } from "../../../lab/node/able";
+import { whyNoRealNode } from "../../../lab/real-node/able";
 import { readOr } from "../../support/processes";
 
 /** Why no test has a real node here: it is not asked for, or cannot be. Empty: they have. */

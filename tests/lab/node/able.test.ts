@@ -1,4 +1,4 @@
-import { hiddenOnANode, mayAdminister } from "../../../lab/node/able";
+import { hiddenOnANode, mayAdminister } from "../../../lab/real-node/able";
 
 test.each([
   ["root of a computer", "CapPrm:\t000001ffffffffff\nCapEff:\t000001ffffffffff\n", true],

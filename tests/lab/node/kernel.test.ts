@@ -1,5 +1,5 @@
-import { mayAdminister } from "../../../lab/node/able";
-import { type InNamespaces, whatIsRefused } from "../../../lab/node/kernel";
+import { mayAdminister } from "../../../lab/real-node/able";
+import { type InNamespaces, whatIsRefused } from "../../../lab/real-node/kernel";
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 

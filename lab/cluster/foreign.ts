@@ -1,6 +1,19 @@
+import { stringify } from "yaml";
 import { configPatchType, extensionsType, omniLabel } from "../../components/recipe";
-import { foreignPatch } from "../cluster/existing-cluster";
-import type { Resource } from "./resources";
+import type { Resource } from "../omni/resources";
+
+/**
+ * What somebody else had put on a machine that is not ours alone before us; it must be there unchanged afterwards. A registry mirror and
+ * a file are what home clusters usually have.
+ */
+export const foreignPatch = stringify({
+  machine: {
+    files: [
+      { path: "/var/lib/site/motd", op: "create", permissions: 0o644, content: "kept by the site's own tooling\n" },
+    ],
+    sysctls: { "vm.max_map_count": "262144" },
+  },
+});
 
 /** Machine of another stack: what is said of it is no concern of ours. An ID of RFC 9562's documentation examples. */
 const otherMachine = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";

@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
-import { whyNoRealNode } from "../node/able";
-import { provideTalos, whyNoMachine } from "../talos";
-import { provideLanguages, provideNodePrograms, provideTools } from "./index";
-import { narrateTools } from "./events";
+import { whyNoRealNode } from "./real-node/able";
+import { provideTalos, whyNoMachine } from "./talos";
+import { provideLanguages, provideNodePrograms, provideTools } from "./tools";
+import { narrateTools } from "./tools/events";
 
 // `npm run tools`: provides every tool and prints the paths as one JSON object, progress on standard error. With `--node`, the
 // programs of a real node instead; with `--look` beside it, nothing is built, and the status says whether this computer can run one. With `--talos v1.13.0`, images of real
