@@ -12,14 +12,15 @@ import { valuesSchema } from "./schema";
 
 /** What a release of the operator's chart brings. Source: the real chart's values.yaml and Chart.yaml, reduced to their facts. */
 interface OperatorData {
-  chart: "gpu-operator";
   /** Without a `v`. */
   version: string;
   /** Release of Node Feature Discovery that it brings as a subchart. */
   nodeFeatureDiscovery: string;
   /** Default values. */
-  values: Record<string, unknown>;
+  values: Values;
 }
+
+type Values = Record<string, unknown>;
 
 /** Releases of the operator's chart whose values are known. */
 export const operatorReleases = (): string[] => data.map(({ version }) => version);
@@ -94,6 +95,22 @@ function definitionsOf(release: string): [file: string, text: string][] {
 /** Helm reads YAML 1.1, where a plain `off` is a boolean: such strings need quotes. */
 const yaml11 = (value: unknown): string => stringify(value, { version: "1.1", aliasDuplicateObjects: false });
 
-const data: readonly OperatorData[] = readdirSync(path.join(__dirname, "data"))
-  .filter((file) => file.endsWith(".json"))
-  .map((file) => JSON.parse(readFileSync(path.join(__dirname, "data", file), "utf8")) as OperatorData);
+/** The releases, oldest first. The file has the values of the first one, and what each later one changed (RFC 7386). */
+function releasesIn(file: string): OperatorData[] {
+  let values: Values = {};
+  const { releases } = JSON.parse(readFileSync(file, "utf8")) as { releases: OperatorData[] };
+  return releases.map((release) => ({ ...release, values: (values = patched(values, release.values)) }));
+}
+
+const isMapping = (value: unknown): value is Values =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function patched(values: Values, changes: Values): Values {
+  const all = { ...values };
+  for (const [key, value] of Object.entries(changes))
+    if (value === null) delete all[key];
+    else all[key] = isMapping(value) ? patched(isMapping(all[key]) ? all[key] : {}, value) : value;
+  return all;
+}
+
+const data = releasesIn(path.join(__dirname, "data/gpu-operator.json"));

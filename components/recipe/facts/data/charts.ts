@@ -3,16 +3,9 @@
  * path has no effect, and Helm says nothing about it.
  * Source: values.yaml and templates of NVIDIA/gpu-operator and NVIDIA/k8s-device-plugin at the named releases.
  */
-import gpuOperatorV25_3_4 from "./charts/gpu-operator-v25.3.4.json";
-import gpuOperatorV25_10_1 from "./charts/gpu-operator-v25.10.1.json";
-import gpuOperatorV26_3_1 from "./charts/gpu-operator-v26.3.1.json";
-import gpuOperatorV26_3_3 from "./charts/gpu-operator-v26.3.3.json";
-import gpuOperatorV26_7_0 from "./charts/gpu-operator-v26.7.0.json";
+import gpuOperator from "./charts/gpu-operator.json";
 import nodeFeatureDiscovery from "./charts/node-feature-discovery.json";
-import devicePluginV0_17_4 from "./charts/nvidia-device-plugin-v0.17.4.json";
-import devicePluginV0_18_2 from "./charts/nvidia-device-plugin-v0.18.2.json";
-import devicePluginV0_19_3 from "./charts/nvidia-device-plugin-v0.19.3.json";
-import devicePluginV0_20_0 from "./charts/nvidia-device-plugin-v0.20.0.json";
+import devicePlugin from "./charts/nvidia-device-plugin.json";
 
 /** One release of a chart. */
 export interface ChartValues {
@@ -24,18 +17,24 @@ export interface ChartValues {
   paths: Record<string, string>;
 }
 
+/** Releases of a chart, oldest first: the paths of the first one, and what each later one changed. `null`: it has the path no longer. */
+interface ChartFile {
+  chart: string;
+  subcharts: string[];
+  releases: { version: string; paths: Record<string, string | null> }[];
+}
+
+const releasesOf = ({ chart, subcharts, releases }: ChartFile): ChartValues[] => {
+  let paths: Record<string, string | null> = {};
+  return releases.map(({ version, paths: changed }) => {
+    paths = { ...paths, ...changed };
+    const known = Object.entries(paths).filter((entry): entry is [string, string] => entry[1] !== null);
+    return { chart, version, subcharts, paths: Object.fromEntries(known.sort(([a], [b]) => (a < b ? -1 : 1))) };
+  });
+};
+
 /** Oldest first within a chart. */
-export const charts: ChartValues[] = [
-  gpuOperatorV25_3_4,
-  gpuOperatorV25_10_1,
-  gpuOperatorV26_3_1,
-  gpuOperatorV26_3_3,
-  gpuOperatorV26_7_0,
-  devicePluginV0_17_4,
-  devicePluginV0_18_2,
-  devicePluginV0_19_3,
-  devicePluginV0_20_0,
-];
+export const charts: ChartValues[] = [gpuOperator as ChartFile, devicePlugin as ChartFile].flatMap(releasesOf);
 
 /**
  * Values of Node Feature Discovery, which both charts bring: what any of the releases knows that they bring, or that came after.
