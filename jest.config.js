@@ -9,7 +9,7 @@ module.exports = {
   testEnvironment: "<rootDir>/tests/support/environment.js",
   // @pulumi/pulumi keeps its store on `global`; jest's clean-up of globals would break it between test files.
   testEnvironmentOptions: { globalsCleanup: "off" },
-  roots: ["<rootDir>/tests"],
+  roots: ["<rootDir>/tests", "<rootDir>/lab/tests"],
   testMatch: ["**/*.test.ts"],
   transform: {
     "^.+\\.ts$": [

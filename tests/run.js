@@ -7,16 +7,16 @@ const path = require("node:path");
 
 const root = path.dirname(__dirname);
 /**
- * What --fast leaves out, below tests/: labs, and what starts the lab's own programs. One whole lab stays: the secrets' test brings a
+ * What --fast leaves out: labs, and what starts the lab's own programs. One whole lab stays: the secrets' test brings a
  * stack up, updates it twice and takes it away.
  */
 const long = [
-  "e2e/(?!secrets\\.)",
-  "node/",
-  "lab/(controlplane|engine|providers)/",
-  "lab/go\\.",
-  "sdk/(languages|packed)\\.",
-].map((pattern) => `/tests/${pattern}`);
+  "/tests/e2e/(?!secrets\\.)",
+  "/tests/node/",
+  "/lab/tests/(controlplane|engine|providers)/",
+  "/lab/tests/go\\.",
+  "/tests/sdk/(languages|packed)\\.",
+];
 
 const all = process.argv.slice(2);
 const fast = all.includes("--fast");
@@ -34,9 +34,11 @@ buildIfStale();
 const ignored = (fast ? long : []).flatMap((pattern) => ["--testPathIgnorePatterns", pattern]);
 const status = run("jest/bin/jest", [...own, ...ignored], true);
 if (fast) {
-  const files = fs
-    .readdirSync(__dirname, { recursive: true })
-    .map((file) => `/tests/${file.replaceAll(path.sep, "/")}`)
+  const files = ["tests", "lab/tests"]
+    .flatMap((folder) =>
+      fs.readdirSync(path.join(root, folder), { recursive: true }).map((file) => path.join(folder, file)),
+    )
+    .map((file) => `/${file.replaceAll(path.sep, "/")}`)
     .filter((file) => file.endsWith(".test.ts") && long.some((pattern) => new RegExp(pattern).test(file)));
   const names = files.map((file) => `\n  ${file.slice(1)}`).sort();
   console.error(

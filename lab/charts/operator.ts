@@ -28,7 +28,7 @@ export const operatorReleases = (): string[] => data.map(({ version }) => versio
 /**
  * Writes the emulated chart of the GPU Operator, for no registry here has the real one: the real values and their defaults,
  * where a value that the real chart does not have is an error, by the chart's schema; templates of the lab's own, which make
- * the real chart's objects (tests/lab/charts/operator-facts.test.ts compares them); the real Node Feature Discovery as its
+ * the real chart's objects (lab/tests/charts/operator-facts.test.ts compares them); the real Node Feature Discovery as its
  * subchart.
  *
  * @param version any release; the nearest known one is written under its name

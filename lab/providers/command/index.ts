@@ -164,7 +164,7 @@ const notEmulated = ["assetPaths", "archivePaths"];
 
 const goTypes = { string: "string", boolean: "bool", list: "[]string", map: "map[string]string" };
 
-/** In the real one's words, asked by tests/lab/providers/rules/installed.test.ts. */
+/** In the real one's words, asked by lab/tests/providers/rules/installed.test.ts. */
 function ofOtherType(property: string, type: string, value: unknown): CheckFailure {
   const got = typeof value === "number" ? "float64" : typeof value === "boolean" ? "bool" : typeof value;
   return { property, reason: `Field '${property}' on 'local.CommandInputs' must be a '${type}'; got '${got}' instead` };

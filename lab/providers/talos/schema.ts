@@ -5,7 +5,7 @@ import { containsUnknown, isMap, secret, UNKNOWN } from "../values";
 // What the real provider asks of a resource's arguments before anything else: pulumi-talos v0.8.1 (schema.json),
 // terraform-provider-talos v0.11.0 (each resource's Schema and ValidateConfig), pulumi-terraform-bridge v3.129.0
 // (pkg/pf/tfbridge/provider_check.go). An argument that is not of the schema is passed over (pkg/convert/object.go). The texts are the
-// real one's, asked by tests/lab/providers/rules/installed.test.ts.
+// real one's, asked by lab/tests/providers/rules/installed.test.ts.
 
 /** Arguments of one resource. */
 interface Arguments {

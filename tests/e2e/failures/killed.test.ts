@@ -3,7 +3,7 @@ import type { KilledRun } from "../runs/killed";
 import { runApart } from "../support/apart";
 
 // Pulumi's engine, its file backend and its locks are the real ones, and so are Kubernetes and its provider, which adopts nothing
-// (tests/lab/engine/creation.test.ts).
+// (lab/tests/engine/creation.test.ts).
 
 let run: KilledRun;
 let said: string;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 /**
  * The commands that every SIGKILL needs. What Pulumi writes beside the state is half written only where the kill comes at that very
- * moment; tests/lab/engine makes it so.
+ * moment; lab/tests/engine makes it so.
  */
 const always = (commands: string[]): string[] => commands.filter((command) => command !== "rm STACK.json.attrs");
 

@@ -1,0 +1,58 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import { bundle } from "../bundle/bundle";
+
+const run = promisify(execFile);
+let dir: string;
+
+beforeAll(() => {
+  dir = realpathSync(mkdtempSync(path.join(tmpdir(), "talos-gpu-bundle-")));
+});
+
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** A program of two files below `dir`. */
+function program(name: string, part: string): string {
+  const file = path.join(dir, name);
+  writeFileSync(path.join(dir, "part.ts"), part);
+  // As a program's main file begins that a shell starts, too.
+  writeFileSync(
+    file,
+    `#!/usr/bin/env node\nimport { part } from "./part";\nconsole.log(part(), __dirname, process.argv.slice(2).join());`,
+  );
+  return file;
+}
+
+test("a bundle runs as its sources would: with their folders, its own arguments, and errors at their own lines", async () => {
+  const runner = path.resolve("lab/bundle/run.js");
+  const file = program("speaks.ts", `export const part = (): string => "spoken";`);
+  expect((await run(process.execPath, [runner, file, "--one", "two"])).stdout).toBe(`spoken ${dir} --one,two\n`);
+  program("speaks.ts", `export const part = (): string => {\n\n  throw new Error("mine");\n};`);
+  await expect(run(process.execPath, [runner, file])).rejects.toThrow(/mine[^]*part\.ts:3:/);
+});
+
+test("a run of the tests that fails tells the lines of its sources, too", async () => {
+  const file = path.join(dir, "fails.ts");
+  const from = path.resolve("tests/e2e/runs/program");
+  writeFileSync(
+    file,
+    `import { asProgram } from ${JSON.stringify(from)};\nasProgram(async () => {\n  throw new Error("mine");\n});\n`,
+  );
+  const failed = run(process.execPath, [path.resolve("lab/bundle/run.js"), file]);
+  await expect(failed).rejects.toThrow(/Error: mine[^]*fails\.ts:3:/);
+}, 60_000);
+
+test("it is kept while its sources stay what they are, and made again when one of them changes", async () => {
+  const file = program("changes.ts", `export const part = (): number => 1;`);
+  const first = await bundle(file);
+  const made = statSync(first).ino;
+  expect(await bundle(file)).toBe(first);
+  expect(statSync(first).ino).toBe(made);
+  program("changes.ts", `export const part = (): number => 2;`);
+  const second = await bundle(file);
+  expect(second).not.toBe(first);
+  expect((await run(process.execPath, [second])).stdout).toMatch(/^2 /);
+});

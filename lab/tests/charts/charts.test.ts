@@ -1,0 +1,132 @@
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import * as path from "node:path";
+import { parse } from "yaml";
+import { charts } from "../../../components/recipe/facts/data/charts";
+import { chartFolder, chartVersions, type LabChart } from "../../charts";
+import { valuesSchema } from "../../charts/schema";
+import { dir, folder, render, run, withHelm } from "./render";
+
+const all = (["gpu-operator", "nvidia-device-plugin"] as const).flatMap((chart) =>
+  chartVersions(chart).map((version) => [chart, version] as const),
+);
+
+test("has the releases whose values are known, but for the plugin's that the Go proxy does not have", () => {
+  expect([
+    ...all.map(([chart, version]) => `${chart} ${version.replace(/^v/, "")}`),
+    "nvidia-device-plugin 0.20.0",
+  ]).toEqual(charts.map((chart) => `${chart.chart} ${chart.version}`));
+});
+
+test.each<[LabChart, string, string, RegExp]>([
+  ["gpu-operator", "25.10.1", "gpu-operator-v25.10.1", /^appVersion: v25\.10\.1$/m],
+  ["nvidia-device-plugin", "v0.17.4", "nvidia-device-plugin-0.17.4", /^appVersion: "0\.17\.4"$/m],
+  // Not there: the nearest one under its name.
+  ["nvidia-device-plugin", "0.20.0", "nvidia-device-plugin-0.20.0", /^appVersion: "0\.20\.0"$/m],
+  ["gpu-operator", "v26.3.2", "gpu-operator-v26.3.2", /^appVersion: v26\.3\.2$/m],
+])("%s %s becomes %s", async (chart, version, name, says) => {
+  const made = await folder(chart, version);
+  expect(path.basename(made)).toBe(name);
+  expect(readFileSync(path.join(made, "Chart.yaml"), "utf8")).toMatch(says);
+});
+
+test("what is no release is an error that says what there is", () =>
+  expect(chartFolder(dir, "gpu-operator", "newest")).rejects.toThrow(/is no release.*v25\.3\.4, v25\.10\.1/));
+
+test("is written once, whole, however many ask for it at a time", async () => {
+  const apart = mkdtempSync(path.join(dir, "apart-"));
+  const asked = Array.from({ length: 5 }, () => chartFolder(apart, "gpu-operator", "v26.3.3"));
+  expect(new Set(await Promise.all(asked))).toEqual(new Set([path.join(apart, "gpu-operator-v26.3.3")]));
+  expect(readdirSync(apart)).toEqual(["gpu-operator-v26.3.3"]);
+  expect(readdirSync(path.join(apart, "gpu-operator-v26.3.3")).sort()).toEqual(
+    ["Chart.yaml", "charts", "crds", "facts.json", "templates", "values.schema.json", "values.yaml"].sort(),
+  );
+});
+
+// What judges the recipe's table of values: the chart itself, as NVIDIA tagged it.
+test.each(chartVersions("nvidia-device-plugin"))(
+  "the recipe knows every value of the real plugin chart %s",
+  async (version) => {
+    const made = await folder("nvidia-device-plugin", version);
+    const facts = charts.find((each) => each.chart === "nvidia-device-plugin" && each.version === version)!;
+    const known = Object.keys(facts.paths);
+    const isKnown = (wanted: string): boolean =>
+      facts.subcharts.includes(wanted.split(".")[0]!) ||
+      known.some((each) => each === wanted || each.startsWith(`${wanted}.`) || wanted.startsWith(`${each}.`));
+    const defaults = leaves(parse(readFileSync(path.join(made, "values.yaml"), "utf8")) as object);
+    const templates = readdirSync(path.join(made, "templates")).map((file) =>
+      readFileSync(path.join(made, "templates", file), "utf8"),
+    );
+    const read = [...templates.join("\n").matchAll(/\.Values\.([A-Za-z.]+)/g)].map(([, name]) => name!);
+    expect([...defaults, ...read].filter((name) => !isKnown(name))).toEqual([]);
+    // And none that the chart does not have.
+    const has = new Set([...defaults, ...read]);
+    const unknown = known.filter(
+      (name) => ![...has].some((each) => each === name || each.startsWith(`${name}.`) || name.startsWith(`${each}.`)),
+    );
+    expect(unknown).toEqual([]);
+  },
+);
+
+test("the schema closes sections and leaves what is taken as a whole open", () => {
+  const schema = valuesSchema({
+    subcharts: ["nfd"],
+    paths: {
+      "a.b": "string",
+      "a.c.d": "array",
+      affinity: "any",
+      "affinity.deep.er": "array",
+      "nfd.enabled": "boolean",
+    },
+  });
+  expect(schema).toMatchObject({
+    additionalProperties: false,
+    properties: {
+      a: {
+        additionalProperties: false,
+        properties: { b: {}, c: { additionalProperties: false, properties: { d: {} } } },
+      },
+      affinity: {},
+      nfd: {},
+      global: {},
+    },
+  });
+  expect((schema["properties"] as any).affinity).toEqual({});
+});
+
+withHelm("with Helm", () => {
+  test.each(all)("%s %s is a chart without a finding, and its defaults render", async (chart, version) => {
+    const lint = await run(["lint", "--namespace", "gpu", await folder(chart, version)]);
+    expect([lint.code, lint.out]).toEqual([0, expect.stringContaining("0 chart(s) failed")]);
+    const rendered = await render(chart, version);
+    expect([rendered.code, rendered.error]).toEqual([0, ""]);
+    expect(rendered.objects).not.toEqual([]);
+    for (const object of rendered.objects) expect(object).toMatchObject({ apiVersion: expect.any(String) });
+  });
+
+  test.each(["devicePlugin", "toolkit", "driver", "dcgmExporter", "gfd"])(
+    "refuses %s.nodeSelector",
+    async (section) => {
+      const { code, error } = await render("gpu-operator", "v25.10.1", { [section]: { nodeSelector: { gpu: "yes" } } });
+      expect(code).not.toBe(0);
+      expect(error).toContain(`at '/${section}': additional properties 'nodeSelector' not allowed`);
+    },
+  );
+
+  test.each([
+    ["v25.10.1", { daemonsets: { nodeSelector: {} } }, "at '/daemonsets'"],
+    ["v26.7.0", { cdi: { default: true } }, "at '/cdi'"],
+    ["v25.10.1", { nodeSelector: {} }, "additional properties 'nodeSelector' not allowed"],
+  ])("refuses what gpu-operator %s does not have: %j", async (version, values, message) => {
+    const { code, error } = await render("gpu-operator", version, values);
+    expect([code !== 0, error]).toEqual([true, expect.stringContaining(message)]);
+  });
+});
+
+/** Paths of what a mapping says at its ends. */
+function leaves(values: object, at = ""): string[] {
+  return Object.entries(values).flatMap(([key, value]) =>
+    typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
+      ? leaves(value as object, `${at}${key}.`)
+      : [`${at}${key}`],
+  );
+}

@@ -1,0 +1,110 @@
+import { planCluster } from "../../../components/recipe";
+import { validStack } from "../../../tests/recipe/stacks";
+import { named, render, type Rendered, withHelm } from "./render";
+
+// The real chart, out of the plugin's Go module: what is asserted here is what the recipe and the lab's kubelet count on.
+withHelm("nvidia-device-plugin", () => {
+  const plugin = (rendered: Rendered): any =>
+    named(rendered, "DaemonSet", "it-nvidia-device-plugin")["spec"].template.spec;
+  const environment = (rendered: Rendered): Record<string, string> => {
+    const container = plugin(rendered).containers.find((each: any) => each.name === "nvidia-device-plugin-ctr");
+    return Object.fromEntries(container.env.map(({ name, value }: any) => [name, value]));
+  };
+
+  test("defaults: three ways to find a GPU node, two tolerations, no runtime class", async () => {
+    const rendered = await render("nvidia-device-plugin", "0.17.4");
+    const spec = plugin(rendered);
+    const terms = spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms;
+    expect(terms.map((term: any) => term.matchExpressions[0].key)).toEqual([
+      "feature.node.kubernetes.io/pci-10de.present",
+      "feature.node.kubernetes.io/cpu-model.vendor_id",
+      "nvidia.com/gpu.present",
+    ]);
+    expect(spec.tolerations.map((each: any) => each.key)).toEqual(["CriticalAddonsOnly", "nvidia.com/gpu"]);
+    expect(spec).not.toHaveProperty("runtimeClassName");
+    expect(spec.priorityClassName).toBe("system-node-critical");
+    expect(spec.containers[0].image).toBe("nvcr.io/nvidia/k8s-device-plugin:v0.17.4");
+    expect(environment(rendered)).not.toHaveProperty("DEVICE_LIST_STRATEGY");
+    const daemon = named(rendered, "DaemonSet", "it-nvidia-device-plugin-mps-control-daemon");
+    expect(daemon["spec"].template.spec.nodeSelector).toEqual({ "nvidia.com/mps.capable": "true" });
+  });
+
+  test("values reach the pod", async () => {
+    const rendered = await render("nvidia-device-plugin", "0.18.2", {
+      runtimeClassName: "nvidia",
+      affinity: null,
+      nodeSelector: { gpu: "yes" },
+      deviceListStrategy: "volume-mounts",
+      failOnInitError: false,
+      gdrcopyEnabled: true,
+      nvidiaDriverRoot: "/usr/local",
+    });
+    const spec = plugin(rendered);
+    expect(spec).toMatchObject({ runtimeClassName: "nvidia", nodeSelector: { gpu: "yes" } });
+    expect(spec).not.toHaveProperty("affinity");
+    expect(environment(rendered)).toMatchObject({
+      DEVICE_LIST_STRATEGY: "volume-mounts",
+      FAIL_ON_INIT_ERROR: "false",
+      GDRCOPY_ENABLED: "true",
+      NVIDIA_DRIVER_ROOT: "/usr/local",
+    });
+    expect(spec.containers[0].securityContext).toEqual({ capabilities: { add: ["SYS_ADMIN"] } });
+    expect(spec.volumes).toContainEqual({ name: "driver-root", hostPath: { path: "/usr/local", type: "Directory" } });
+  });
+
+  test("configurations: of its own, or somebody else's", async () => {
+    const own = await render("nvidia-device-plugin", "0.17.4", { config: { map: { default: "version: v1\n" } } });
+    expect(named(own, "ConfigMap", "it-nvidia-device-plugin-configs")["data"]).toEqual({ default: "version: v1" });
+    expect(plugin(own).containers.map((each: any) => each.name)).toEqual([
+      "nvidia-device-plugin-sidecar",
+      "nvidia-device-plugin-ctr",
+    ]);
+    const other = await render("nvidia-device-plugin", "0.17.4", { config: { name: "shared", default: "a" } });
+    expect(plugin(other).volumes).toContainEqual({ name: "available-configs", configMap: { name: "shared" } });
+    expect(other.objects.some((object) => object.kind === "ConfigMap")).toBe(false);
+    named(other, "ServiceAccount", "it-nvidia-device-plugin-service-account");
+  });
+
+  /** Containers that ask for MIG monitors and may not: the toolkit refuses them (real.md of the design; gpu-operator#322). */
+  const refused = (rendered: Rendered): string[] =>
+    rendered.objects
+      .filter(({ kind }) => kind === "DaemonSet")
+      .flatMap((object) => object["spec"].template.spec.containers)
+      .filter((each: any) => each.env.some(({ name }: any) => name === "NVIDIA_MIG_MONITOR_DEVICES"))
+      .filter(({ securityContext: it }: any) => !it.privileged && !it.capabilities?.add?.includes("SYS_ADMIN"))
+      .map(({ name }: any) => name);
+
+  test("a configuration without a MIG strategy asks for MIG monitors, hardened or not; with our values nothing does", async () => {
+    const { release } = planCluster(validStack("rtx3090-timeslicing")).kubernetes;
+    const hardened = {
+      ...release.values,
+      securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+    };
+    const without = { ...hardened, migStrategy: null };
+    expect(refused(await render("nvidia-device-plugin", release.version, without))).toEqual([
+      "nvidia-device-plugin-ctr",
+    ]);
+    expect(refused(await render("nvidia-device-plugin", release.version, hardened))).toEqual([]);
+  });
+
+  test("a list of strategies fails in the template", async () => {
+    const { code, error } = await render("nvidia-device-plugin", "0.18.2", { deviceListStrategy: ["envvar"] });
+    expect([code !== 0, error]).toEqual([true, expect.stringContaining("expected string; got []interface {}")]);
+  });
+
+  test.each([
+    [{}, "default", "Running in the 'default' namespace is not recommended"],
+    [{ namespace: "gpu" }, "gpu", "no longer supported"],
+    [{ config: { name: "a", map: { b: "" } } }, "gpu", "Only one of 'config.name' or 'config.map'"],
+    [{ config: { map: { a: "x", b: "y" } } }, "gpu", "A default config must be provided"],
+  ])("refuses %j in namespace %s", async (values, namespace, message) => {
+    const { code, error } = await render("nvidia-device-plugin", "0.17.4", values, namespace);
+    expect([code !== 0, error]).toEqual([true, expect.stringContaining(message)]);
+  });
+
+  test("runs in namespace default when told so, and discovers features when asked to", async () => {
+    const values = { allowDefaultNamespace: true, gfd: { enabled: true } };
+    const rendered = await render("nvidia-device-plugin", "0.19.3", values, "default");
+    named(rendered, "DaemonSet", "it-nvidia-device-plugin-gpu-feature-discovery");
+  });
+});

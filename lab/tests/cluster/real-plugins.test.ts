@@ -1,0 +1,91 @@
+import * as fs from "node:fs";
+import * as net from "node:net";
+import * as os from "node:os";
+import * as path from "node:path";
+import { assertInstalled, neededPlugins } from "../../cluster/installed-plugins";
+import { leadAddresses } from "../../cluster/led-addresses";
+import { parseOptions } from "../../options";
+import { repository } from "../../../stacks/stack-file";
+
+// `npm run lab -- --plugins real` as far as it goes where no plugin is installed: what is missing is named, one on PATH is found,
+// and a machine's own address leads to the lab.
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-plugins-"));
+afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+/** A `pulumi` that lists these plugins. */
+function pulumiWith(name: string, plugins: object[]): string {
+  const file = path.join(folder, name);
+  fs.writeFileSync(file, `#!/bin/sh\ncat <<'END'\n${JSON.stringify(plugins)}\nEND\n`, { mode: 0o755 });
+  return file;
+}
+
+const needed = neededPlugins(repository);
+
+test("the plugins of the stacks are those of their packages", () => {
+  expect(needed.map(({ name }) => name)).toEqual(["kubernetes", "command", "talos"]);
+  for (const { version } of needed) expect(version).toMatch(/^v?\d+\.\d+\.\d+/);
+});
+
+test("what is missing is named, with the command that installs it", async () => {
+  const [kubernetes, command] = needed;
+  const listed = [
+    { name: "kubernetes", kind: "resource", version: kubernetes!.version.replace(/^v/, "") },
+    { name: "command", kind: "resource", version: "0.0.1" },
+    { name: "talos", kind: "language", version: "1.0.0" },
+  ];
+  const found = assertInstalled(pulumiWith("some", listed), needed, { PATH: "/usr/bin:/bin" });
+  await expect(found).rejects.toThrow(
+    `--plugins: command ${command!.version}, talos ${needed[2]!.version} not installed, and the stack's resources are theirs; pulumi plugin install resource command ${command!.version}; `,
+  );
+});
+
+test("one on PATH is taken, as the engine takes it", async () => {
+  const bin = fs.mkdtempSync(path.join(folder, "bin-"));
+  for (const { name } of needed) fs.writeFileSync(path.join(bin, `pulumi-resource-${name}`), "", { mode: 0o755 });
+  await assertInstalled(pulumiWith("none", []), needed, { PATH: `${bin}:/usr/bin:/bin` });
+  fs.chmodSync(path.join(bin, "pulumi-resource-talos"), 0o644);
+  await expect(assertInstalled(pulumiWith("none", []), needed, { PATH: `${bin}:/usr/bin:/bin` })).rejects.toThrow(
+    "talos",
+  );
+});
+
+test("real plugins take real charts", () => {
+  expect(parseOptions(["--plugins", "real"])).toMatchObject({ plugins: "real", charts: "real", host: "pulumi" });
+  expect(parseOptions([])).toMatchObject({ plugins: "lab", charts: "lab" });
+  expect(() => parseOptions(["--plugins", "real", "--charts", "lab"])).toThrow(/^--charts: with lab /);
+});
+
+test.each([
+  ["--plugins", "real"],
+  ["--host", "pulumi"],
+])("nothing can be left out with %s %s: it would be left in, in silence", (...more) => {
+  expect(() => parseOptions(["--without", "nodeSelector", ...more])).toThrow(/^--without: .*leaves nothing out/);
+});
+
+test("a machine's own address leads to where it answers, in maintenance mode first", async () => {
+  const answer = (text: string): Promise<net.Server> =>
+    new Promise((resolve) => {
+      const server = net.createServer((socket) => void socket.end(text)).listen(0, "127.0.0.1", () => resolve(server));
+    });
+  const at = (server: net.Server): string => `127.0.0.1:${(server.address() as net.AddressInfo).port}`;
+  const [maintenance, api] = await Promise.all([answer("maintenance"), answer("api")]);
+  const free = await answer("");
+  const { port } = free.address() as net.AddressInfo;
+  await new Promise((resolve) => free.close(resolve));
+  const close = await leadAddresses({ "127.0.0.2": [at(maintenance), at(api)] }, port);
+  const asked = (): Promise<string> =>
+    new Promise((resolve, reject) => {
+      let text = "";
+      const socket = net.connect(port, "127.0.0.2");
+      socket.on("data", (data) => (text += data.toString()));
+      socket.on("end", () => resolve(text));
+      socket.on("error", reject);
+    });
+  expect(await asked()).toBe("maintenance");
+  await new Promise((resolve) => maintenance.close(resolve));
+  expect(await asked()).toBe("api");
+  await close();
+  await expect(asked()).rejects.toThrow("ECONNREFUSED");
+  api.close();
+});

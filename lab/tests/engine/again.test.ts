@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { registerSchematics } from "../../../components/machine";
+import { schematicOf } from "../../../components/recipe/machine/schematic";
+import { LabEngine } from "../../engine";
+import { startFactory } from "../../factory";
+import { serveProvider } from "../../providers/serve";
+import { TalosProvider } from "../../providers/talos";
+import { builtTool } from "../built-tool";
+
+// Pulumi's own engine asks the error hook, which has the provider try again.
+
+const pulumi = builtTool("pulumi");
+
+(pulumi === undefined ? test.skip : test)(
+  "an Image Factory that is busy ends no update",
+  async () => {
+    const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-again-"));
+    const factory = await startFactory();
+    const options = {
+      talosctl: "none",
+      factory: factory.url,
+      machineApi: "",
+      maintenance: {},
+      tempDir: dir,
+      timeScale: 1,
+    };
+    const served = await serveProvider(() => new TalosProvider(options));
+    const { yaml, id } = schematicOf({ extensions: ["siderolabs/iscsi-tools"], kernelArgs: [] });
+    const engine = await LabEngine.open({
+      ...{ pulumi: pulumi!, dir: path.join(dir, "engine"), project: "trial", stack: "again", secrets: {} },
+      plugins: { talos: served.port },
+      program: async () => ({ ...registerSchematics("a", [{ name: "m", schematic: yaml, schematicId: id }], {}) }),
+    });
+    try {
+      factory.failNext("POST /schematics", 2);
+      const { result, diagnostics } = await engine.up();
+      expect([result, diagnostics.filter((line) => line.startsWith("error"))]).toEqual(["succeeded", []]);
+      expect(diagnostics.join("\n")).toContain("a-m-schematic: the Image Factory did not take the schematic");
+      expect(factory.requests()["POST /schematics"]).toBe(3);
+    } finally {
+      await Promise.all([served.close(), factory.close()]);
+      await rm(dir, { recursive: true, force: true });
+    }
+  },
+  120_000,
+);

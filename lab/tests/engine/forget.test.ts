@@ -1,0 +1,61 @@
+import { execFile } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import { CommandProvider } from "../../providers/command";
+import { serveProvider } from "../../providers/serve";
+import { builtTool } from "../built-tool";
+import { bareEnvironment } from "./bare-environment";
+
+// The page on troubleshooting says how a stack forgets a machine that is gone for good; the real CLI is the judge.
+
+const pulumi = builtTool("pulumi");
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "forget-test-"));
+afterAll(() => fs.rmSync(folder, { recursive: true }));
+
+const provider = { urn: "urn:pulumi:a::p::pulumi:providers:command::default", id: "1" };
+const machine = "urn:pulumi:a::p::talos-gpu:index:GpuMachine::gpu-1";
+const configuration = "urn:pulumi:a::p::talos-gpu:index:GpuMachine$command:local:Command::gpu-1-configuration";
+const command = { create: "true", delete: "echo 'machines.gpu-1: no answer' >&2; exit 1" };
+const resources = [
+  { urn: "urn:pulumi:a::p::pulumi:pulumi:Stack::p-a", custom: false, type: "pulumi:pulumi:Stack" },
+  { ...provider, custom: true, type: "pulumi:providers:command" },
+  { urn: machine, custom: false, type: "talos-gpu:index:GpuMachine" },
+  {
+    ...{ urn: configuration, custom: true, id: "2", type: "command:local:Command", parent: machine },
+    ...{
+      provider: `${provider.urn}::${provider.id}`,
+      inputs: command,
+      outputs: { ...command, stdout: "", stderr: "" },
+    },
+  },
+];
+
+(pulumi === undefined ? test.skip : test)(
+  "a machine whose part cannot be taken out leaves the stack by the commands of the page",
+  async () => {
+    const served = await serveProvider(() => new CommandProvider({ directory: folder }));
+    const env = bareEnvironment(folder, { PULUMI_DEBUG_PROVIDERS: `command:${served.port}` });
+    const run = (...args: string[]): Promise<string> =>
+      promisify(execFile)(pulumi!, args, { cwd: folder, env }).then(({ stdout }) => stdout);
+    try {
+      fs.writeFileSync(path.join(folder, "Pulumi.yaml"), "name: p\nruntime: yaml\n");
+      await run("stack", "init", "a");
+      const state = JSON.parse(await run("stack", "export")) as { deployment: object };
+      const file = path.join(folder, "state.json");
+      fs.writeFileSync(file, JSON.stringify({ ...state, deployment: { ...state.deployment, resources } }));
+      await run("stack", "import", "--file", file);
+      await expect(run("destroy", "--yes", "--skip-preview")).rejects.toMatchObject({
+        stdout: expect.stringContaining("machines.gpu-1: no answer"),
+      });
+      expect(await run("stack", "--show-urns")).toContain(configuration);
+      await run("state", "delete", configuration, "--yes");
+      await run("destroy", "--yes", "--skip-preview");
+      expect(await run("stack", "--show-urns")).not.toContain("gpu-1");
+    } finally {
+      await served.close();
+    }
+  },
+  120_000,
+);

@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { LabEngine, type Program } from "../../engine";
+import { serveCharts } from "../../charts/repository";
+import { startControlPlane } from "../../controlplane";
+import { CommandProvider } from "../../providers/command";
+import { serveProvider } from "../../providers/serve";
+import { provideTools } from "../../tools";
+
+/** A control plane, the providers and what it takes to run programs against them. */
+export interface TestLab {
+  readonly dir: string;
+  readonly kubeconfig: string;
+  /** A stack of its own on the same cluster. */
+  engine(name: string, program: Program, secrets?: Record<string, string>): Promise<LabEngine>;
+  close(): Promise<void>;
+}
+
+/** Starts the control plane and the providers; builds the binaries when the cache does not have them. */
+export async function openTestLab(): Promise<TestLab> {
+  const tools = await provideTools({ only: ["pulumi", "pulumi-resource-kubernetes", "controlplane", "helm"] });
+  const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-engine-"));
+  const cluster = await startControlPlane({ dir: path.join(dir, "controlplane"), binary: tools.controlplane });
+  const charts = await serveCharts({ dir: path.join(dir, "charts"), helm: tools.helm });
+  const served = await serveProvider(() => new CommandProvider({ directory: dir }));
+  const plugins = { command: served.port, kubernetes: tools["pulumi-resource-kubernetes"] };
+  return {
+    dir,
+    kubeconfig: cluster.adminKubeconfig,
+    engine: (name, program, secrets = {}) =>
+      LabEngine.open({
+        ...{
+          pulumi: tools.pulumi,
+          dir: path.join(dir, name),
+          project: "trial",
+          stack: name,
+          program,
+          secrets,
+          plugins,
+          environment: { TALOS_GPU_CHARTS: charts.addressOf("") },
+        },
+      }),
+    close: async () => {
+      await Promise.all([served.close(), cluster.stop(), charts.close()]);
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import { foretoldBy, unforetold } from "../run/foretold";
+
+test("the words of a preview are found among what the engine says", () => {
+  const said = [
+    "info home-gpu-1 (talos-gpu:index:GpuMachine): reboots: yes: talosVersion: v1.12.6 → v1.12.7",
+    "warning home (talos-gpu:index:GpuCluster): reboots: yes",
+    "info home-gpu-1-upgrade (command:local:Command): reboot: upgrading",
+  ];
+  expect(foretoldBy(said, "home")).toEqual({ "gpu-1": "reboots: yes: talosVersion: v1.12.6 → v1.12.7" });
+});
+
+test.each([
+  ["reboots: yes: a", 1, 0],
+  ["reboots: yes: a", 0, 1],
+  ["reboots: no: a", 0, 0],
+  ["reboots: no: a", 1, 1],
+  ["reboots: only if a", 0, 0],
+  ["reboots: only if a", 2, 0],
+  [undefined, 0, 0],
+  [undefined, 1, 1],
+])("%j and %d reboots: %d wrong", (said, reboots, wrong) => {
+  expect(unforetold(said === undefined ? {} : { m: said }, { m: reboots })).toHaveLength(wrong);
+});

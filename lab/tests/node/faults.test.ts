@@ -1,0 +1,40 @@
+import { lacks } from "../../node/faults/judge";
+import { type Fault, faults } from "../../node/faults/table";
+
+const fault: Fault = {
+  id: "x",
+  title: "x",
+  make: () => Promise.reject(new Error("never made here")),
+  unlike: [/^node gpu: offers 0/],
+  known: ["driverRoot"],
+  also: ["driverLibraries"],
+};
+const difference = { about: "node gpu", problem: "offers 0 of nvidia.com/gpu", lastWords: ["no library"] };
+const finding = (fix: string): never => ({ fix }) as never;
+
+test.each<[string, unknown[], string[], string[]]>([
+  ["all of it", [difference], ["driverRoot"], []],
+  ["what may be named besides", [difference], ["driverRoot", "driverLibraries"], []],
+  ["no cause", [difference], [], ["does not name driverRoot"]],
+  ["another cause", [difference], ["driverRoot", "mps"], ["names mps, which it is not"]],
+  ["nothing unlike", [], ["driverRoot"], ["nothing says /^node gpu: offers 0/"]],
+])("a doctor that says %s of a fault", (_what, differences, fixes, missing) => {
+  expect(lacks(fault, { differences: differences as never, findings: fixes.map(finding) })).toEqual(missing);
+});
+
+test("the ten faults are there, each with a line that must be said", () => {
+  const ten = [
+    "plugin-deleted",
+    "plugin-crashing",
+    "handler",
+    "runtime-class",
+    "nvml",
+    "driver-root",
+    "taint",
+    "label",
+    "staged",
+    "card-gone",
+  ];
+  expect(faults.map(({ id }) => id)).toEqual(expect.arrayContaining(ten));
+  expect(faults.filter(({ unlike }) => unlike.length === 0)).toEqual([]);
+});

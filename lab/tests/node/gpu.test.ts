@@ -1,0 +1,94 @@
+import { findingsOf } from "../../../components/recipe";
+import { parseOptions } from "../../options";
+import { asGpus, parseCards } from "../../node/gpu/card";
+import { chosenCases } from "../../node/gpu/cases";
+import { stackOf, type Shape } from "../../node/gpu/shape";
+import { renderCases } from "../../node/gpu/table";
+
+/** As nvidia-smi 580.159.04 prints it, without header and units. */
+const [facts, settings] = [
+  ["NVIDIA H100 80GB HBM3, 580.159.04, 81559, 700.00, 200.00, 700.00"],
+  ["700.00, Enabled, Default, Disabled, Disabled, Enabled"],
+];
+
+test("what nvidia-smi prints is a card, whose settings are kept to compare", () => {
+  const cards = parseCards(facts, settings);
+  expect(cards).toEqual([
+    {
+      name: "NVIDIA H100 80GB HBM3",
+      driver: "580.159.04",
+      memoryMiB: 81559,
+      powerW: 700,
+      minPowerW: 200,
+      maxPowerW: 700,
+      settings: {
+        "power.limit": "700.00",
+        persistence_mode: "Enabled",
+        compute_mode: "Default",
+        "mig.mode.current": "Disabled",
+        "mig.mode.pending": "Disabled",
+        "ecc.mode.current": "Enabled",
+      },
+    },
+  ]);
+  expect(asGpus([...cards, ...cards])).toEqual([{ model: "H100 80GB HBM3", count: 2 }]);
+});
+
+test("a card that no table has is named", () => {
+  const cards = parseCards(["NVIDIA Z999, 999.1, 1, 1, 1, 1"], settings);
+  expect(() => asGpus(cards)).toThrow(/--gpu: the tables have no NVIDIA Z999/);
+});
+
+test.each<[Shape, string[]]>([
+  [{}, []],
+  [{ slices: 4 }, []],
+  [{ slices: 2 }, []],
+  [{ envvar: true }, []],
+  [{ watts: 700 }, []],
+  [{ markers: true }, []],
+  [{ mps: 4 }, ["sharing.mps"]],
+])("the stack of %j has the mistakes %j", (shape, fields) => {
+  const gpus = asGpus(parseCards(facts, settings));
+  expect(findingsOf(stackOf(gpus, shape)).map(({ field }) => field)).toEqual(fields);
+});
+
+test("cases are chosen by name, and an unknown one is refused with those that there are", () => {
+  expect(chosenCases(["mps", "allocatable"]).map(({ id }) => id)).toEqual(["allocatable", "mps"]);
+  expect(() => chosenCases(["all the rest"])).toThrow(/there is no case all the rest.*allocatable, smoke/);
+  const ids = chosenCases(["all"]).map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("a card's cases need a real node, and --gpu means all of them", () => {
+  expect(parseOptions(["--node", "real", "--gpu"])).toMatchObject({
+    cases: ["all"],
+    gpu: true,
+    mayChangeTheCard: false,
+  });
+  expect(parseOptions(["--node", "real"])).toMatchObject({ cases: [], gpu: false });
+  expect(() => parseOptions(["--gpu"])).toThrow(/^--gpu: cases of a card need a real node/);
+});
+
+test("a run is a table of Markdown: what did not hold stands out, and what was not tried is said", () => {
+  const rows = [
+    { id: "a", title: "first", held: true, seen: "1 of nvidia.com/gpu", seconds: 12.4 },
+    { id: "b", title: "second", held: false, seen: "a | b\nc", seconds: 1 },
+    { id: "c", title: "third", held: undefined, seen: "no card", seconds: 0 },
+  ];
+  const text = renderCases({
+    ok: false,
+    date: "2026-11-22T14:00:00Z",
+    versions: { kubelet: "v1.36.3" },
+    models: ["H100"],
+    rows,
+  });
+  expect(text.split("\n")).toEqual([
+    "2026-11-22. no card: a stand-in of the driver for H100. kubelet v1.36.3.",
+    "",
+    "| case | outcome | what was seen | s |",
+    "|---|---|---|---|",
+    "| first | held | 1 of nvidia.com/gpu | 12 |",
+    "| second | **did not hold** | a \\| b c | 1 |",
+    "| third | not tried | no card | 0 |",
+  ]);
+});

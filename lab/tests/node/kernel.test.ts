@@ -1,0 +1,42 @@
+import { mayAdminister } from "../../real-node/able";
+import { type InNamespaces, whatIsRefused } from "../../real-node/kernel";
+import { spawnSync } from "node:child_process";
+import * as fs from "node:fs";
+
+/** The trials by this shell, each program of `broken` failing with a word. */
+const without =
+  (...broken: string[]): InNamespaces =>
+  (script) => {
+    const stubs = ["mount", "ip", "mknod", "mkdir", "rmdir", "cc"].map(
+      (name) => `${name}() { ${broken.includes(name) ? `echo "${name} may not" >&2; return 1` : ":"}; }`,
+    );
+    // What was not really made cannot be written or run.
+    const rest = script.replace("echo > $T/null", ":").replace("&& $T/a", "");
+    return spawnSync("sh", ["-c", [...stubs, rest].join("\n")], { encoding: "utf8" });
+  };
+
+test.each<[string[], string[]]>([
+  [[], []],
+  [["ip"], ["there are no network cables (veth): ip may not", "there are no bridges: ip may not"]],
+  [["mknod"], ["no device may be made: mknod may not"]],
+  [["cc"], ["the C compiler makes no static program (Debian: libc6-dev): cc may not"]],
+])("where %j fail, a real node's reasons are %j", (broken, reasons) => {
+  expect(whatIsRefused(without(...broken))).toEqual(reasons);
+});
+
+test("where namespaces may not be made, that is the one reason", () => {
+  const refused: InNamespaces = () => ({ status: 1, stdout: "", stderr: "unshare failed: Operation not permitted\n" });
+  expect(whatIsRefused(refused)).toEqual(["namespaces may not be made: unshare failed: Operation not permitted"]);
+});
+
+const may = process.platform === "linux" && mayAdminister(fs.readFileSync("/proc/self/status", "utf8"));
+(may ? test : test.skip)("trying leaves no mount, link and control group", () => {
+  const traces = (): unknown[] => [
+    fs.readFileSync("/proc/self/mountinfo", "utf8"),
+    fs.readdirSync("/sys/class/net"),
+    fs.readdirSync("/sys/fs/cgroup"),
+  ];
+  const before = traces();
+  whatIsRefused();
+  expect(traces()).toEqual(before);
+});

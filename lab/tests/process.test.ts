@@ -1,0 +1,70 @@
+import { type GuardOptions, type Guarded, spawnGuarded } from "../session/process";
+
+/** Starts a Node program that ends when its input does, unless its script says otherwise. */
+function start<T = unknown>(script: string, options: Partial<GuardOptions> = {}): Promise<Guarded<T>> {
+  return spawnGuarded<T>(process.execPath, ["-e", script], { name: "emulator", ...options });
+}
+
+const ready = 'console.log(JSON.stringify({ port: 50000 })); process.stdin.resume().on("end", () => process.exit(0));';
+
+describe("a guarded child", () => {
+  test("is ready with its first line, and stopped for good", async () => {
+    const child = await start<{ port: number }>(ready);
+    expect(child.ready).toEqual({ port: 50000 });
+    await Promise.all([child.stop(), child.stop()]);
+    expect(() => process.kill(child.pid, 0)).toThrow("ESRCH");
+  });
+
+  test("passes on its later lines and its log", async () => {
+    const log: string[] = [];
+    const script = `console.error("listening"); ${ready} console.log("second");`;
+    let onLine: (line: string) => void = () => {};
+    const second = new Promise<string>((resolve) => (onLine = resolve));
+    const child = await start(script, { onLine: (line) => onLine(line), onLog: (line) => log.push(line) });
+    expect(await second).toBe("second");
+    await child.stop();
+    expect(log).toEqual(["listening"]);
+  });
+
+  test("that ignores the end of its input and SIGTERM is killed", async () => {
+    const script = `process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); console.log("{}");`;
+    const child = await start(script, { stopLimit: 100 });
+    await child.stop();
+    expect(() => process.kill(child.pid, 0)).toThrow("ESRCH");
+  });
+
+  test("that ends before it is ready is an error with its last words", async () => {
+    const script = 'for (let i = 0; i < 50; i++) console.error("line " + i); process.exitCode = 3;';
+    const error = await start(script).catch(String);
+    expect(error).toContain("emulator: ended (exit status 3), and nothing runs without it;");
+    expect(error).toMatch(/words:\nline 10\n[^]*line 49$/);
+  });
+
+  test.each<[string, string, Partial<GuardOptions>, string]>([
+    [
+      "says something else first",
+      ready.replace("JSON.stringify({ port: 50000 })", '"hello"'),
+      {},
+      'its first line is not JSON: "hello"',
+    ],
+    ["says nothing in time", "setInterval(() => {}, 1000)", { startLimit: 100 }, "emulator: not ready after 0.1 s"],
+  ])("that %s is stopped", async (_what, script, options, message) => {
+    await expect(start(script, options)).rejects.toThrow(message);
+  });
+
+  test("that does not exist is named", async () => {
+    await expect(spawnGuarded("/nowhere/machines", [], { name: "machines" })).rejects.toThrow(
+      /^machines: cannot be started \(spawn \/nowhere\/machines ENOENT\), and nothing runs without it; see/,
+    );
+  });
+
+  test("is stopped by its signal, before and after it is ready", async () => {
+    const stop = new AbortController();
+    const child = await start(ready, { signal: stop.signal });
+    const starting = start("process.stdin.resume()", { signal: stop.signal });
+    stop.abort(new Error("stopped by the user"));
+    await expect(starting).rejects.toThrow("stopped by the user");
+    await child.ended;
+    await expect(start(ready, { signal: stop.signal })).rejects.toThrow("stopped by the user");
+  });
+});

@@ -1,0 +1,156 @@
+import { X509Certificate } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { parseAllDocuments } from "yaml";
+import type { Properties } from "../../../providers/serve";
+import { Bench, client, open, talosctl, TestClock, types } from "./fixture";
+
+const bench = new Bench();
+beforeAll(() => bench.start());
+afterAll(() => bench.stop());
+
+/** The first document of a configuration: `machine` and `cluster`. */
+const first = (configuration: string): any => parseAllDocuments(configuration)[0]?.toJS();
+
+const withTalosctl = talosctl ? describe : describe.skip;
+
+test("Bootstrap asks once; the Kubeconfig is fetched to standard output", async () => {
+  const config = JSON.stringify({
+    "current-context": "a",
+    contexts: [{ name: "a", context: { cluster: "one", user: "u" } }],
+    clusters: [{ name: "one", cluster: { server: "https://10.0.0.1:6443", "certificate-authority-data": "CA" } }],
+    users: [{ name: "u", user: { "client-certificate-data": "CRT", "client-key-data": "KEY" } }],
+  });
+  const { calls, ...tool } = bench.fake(
+    "cluster",
+    `if (args[0] === "kubeconfig") process.stdout.write(${JSON.stringify(config)});`,
+  );
+  const inputs = { node: "10.0.0.1", endpoint: "10.0.0.9", clientConfiguration: client };
+  await bench.provider(tool).create(types.bootstrap, inputs, false, "", 0, bench.context());
+  const made = await bench.provider(tool).create(types.kubeconfig, inputs, false, "", 0, bench.context());
+  expect(made.id).toBe("one");
+  expect(open(made.outputs).values).toMatchObject({ kubeconfigRaw: config, certificateRenewalDuration: "720h" });
+  expect(calls().map(({ args }) => args[0])).toEqual(["bootstrap", "kubeconfig"]);
+  expect(calls()[1]!.args).toEqual(expect.arrayContaining(["10.0.0.9", "10.0.0.1", "-", "--merge=false"]));
+});
+
+test("what the lab does not have is an error that says so", async () => {
+  await expect(bench.provider().create("talos:x/y:Z", {}, false, "", 0, bench.context())).rejects.toThrow("has only");
+  await expect(bench.provider().invoke("talos:cluster/getHealth:getHealth", {}, bench.context())).rejects.toThrow(
+    "has only",
+  );
+});
+
+withTalosctl("with talosctl", () => {
+  const made = async (): Promise<any> =>
+    open((await bench.provider().create(types.secrets, {}, false, "", 0, bench.context())).outputs);
+
+  test("Secrets: a bundle and a client certificate that fits it; keys and tokens are secret", async () => {
+    const { values, secrets: marks } = await made();
+    const { machineSecrets, clientConfiguration, talosVersion } = values;
+    expect(talosVersion).toBe("v1.13");
+    expect(marks).toEqual(
+      expect.arrayContaining([
+        "clientConfiguration.clientKey",
+        "machineSecrets.certs.os.key",
+        "machineSecrets.trustdinfo.token",
+      ]),
+    );
+    expect(marks.filter((mark: string) => mark.endsWith(".cert"))).toEqual([]);
+    const pem = (base64: string): X509Certificate => new X509Certificate(Buffer.from(base64, "base64"));
+    expect(pem(clientConfiguration.clientCertificate).checkIssued(pem(machineSecrets.certs.os.cert))).toBe(true);
+    expect(clientConfiguration.caCertificate).toBe(machineSecrets.certs.os.cert);
+    expect(readdirSync(bench.dir).filter((name) => name.startsWith("talos-gpu-"))).toEqual([]);
+  });
+
+  test("Secrets keep everything but a client certificate that is about to end", async () => {
+    const clock = new TestClock();
+    const it = bench.provider({ clock });
+    const { values } = await made();
+    const validTo = Date.parse(
+      new X509Certificate(Buffer.from(values.clientConfiguration.clientCertificate, "base64")).validTo,
+    );
+    const known = bench.context({ oldOutputs: values });
+    expect(await it.diff(types.secrets, "id", {}, {}, known)).toEqual({ changes: false, replaces: [] });
+    const same = open(
+      (await it.update(types.secrets, "id", {}, { talosVersion: "v1.12" }, false, 0, known)).outputs,
+    ).values;
+    expect(same).toEqual({ ...values, talosVersion: "v1.12" });
+    clock.forward(validTo - clock.now() - 20 * 24 * 3_600_000);
+    expect(await it.diff(types.secrets, "id", {}, {}, known)).toMatchObject({ changes: true });
+    const renewed = open((await it.update(types.secrets, "id", {}, {}, false, 0, known)).outputs).values;
+    expect(renewed.machineSecrets).toEqual(values.machineSecrets);
+    expect(renewed.clientConfiguration.clientKey).not.toBe(values.clientConfiguration.clientKey);
+  });
+
+  test("getConfiguration: the provider's own image and disk unless patched; patches merge in their order", async () => {
+    const { machineSecrets } = (await made()).values;
+    const args = {
+      clusterName: "one",
+      clusterEndpoint: "https://10.0.0.1:6443",
+      machineType: "worker",
+      machineSecrets,
+      talosVersion: "v1.12.6",
+      kubernetesVersion: "v1.34.1",
+    };
+    const generate = async (more: Properties = {}): Promise<any> =>
+      open(await bench.provider().invoke(types.getConfiguration, { ...args, ...more }, bench.context()));
+    const { values, secrets: marks } = await generate();
+    const plain = first(values.machineConfiguration);
+    expect(plain.machine.install).toMatchObject({ image: "ghcr.io/siderolabs/installer:v1.13.0", disk: "/dev/sda" });
+    expect(plain.machine.kubelet.image).toBe("ghcr.io/siderolabs/kubelet:v1.34.1");
+    expect(plain.cluster).toMatchObject({
+      id: machineSecrets.cluster.id,
+      controlPlane: { endpoint: args.clusterEndpoint },
+    });
+    expect(marks).toEqual(expect.arrayContaining(["machineConfiguration", "machineSecrets.trustdinfo.token"]));
+    const patches = ["machine: {sysctls: {a: '1'}}", "machine: {sysctls: {a: '2', b: '3'}}"];
+    const patched = first((await generate({ configPatches: patches })).values.machineConfiguration);
+    expect(patched.machine.sysctls).toEqual({ a: "2", b: "3" });
+    await expect(generate({ configPatches: ["machine: {sysctlz: {}}"] })).rejects.toThrow("sysctlz");
+    await expect(generate({ machineType: "gpu" })).rejects.toThrow("neither controlplane nor worker");
+    await expect(generate({ clusterEndpoint: "10.0.0.1" })).rejects.toThrow("for the cluster endpoint URL");
+  });
+
+  test("a patch that Talos does not know fails in the preview, before any machine is asked", async () => {
+    const { machineSecrets, clientConfiguration } = (await made()).values;
+    const cluster = {
+      clusterName: "one",
+      clusterEndpoint: "https://10.0.0.1:6443",
+      machineType: "worker",
+      machineSecrets,
+    };
+    const { machineConfiguration } = open(
+      await bench.provider().invoke(types.getConfiguration, cluster, bench.context()),
+    ).values;
+    const preview = (patch: string): Promise<{ outputs: Properties }> =>
+      bench.provider({ machineApi: "127.0.0.1:1" }).create(
+        types.apply,
+        {
+          node: "10.0.0.1",
+          clientConfiguration,
+          machineConfigurationInput: machineConfiguration,
+          configPatches: [patch],
+        },
+        true,
+        "",
+        0,
+        bench.context(),
+      );
+    const good = open((await preview("machine: {nodeLabels: {nvidia.com/gpu.present: 'true'}}")).outputs).values;
+    expect(first(good.machineConfiguration).machine.nodeLabels).toEqual({ "nvidia.com/gpu.present": "true" });
+    await expect(preview("apiVersion: v1alpha1\nkind: KernelModuleConfig\nname: nvidia\n")).rejects.toThrow(
+      "not registered",
+    );
+  });
+
+  test("an unreachable machine is tried until the limit", async () => {
+    const { clientConfiguration } = (await made()).values;
+    const inputs = { node: "10.0.0.1", clientConfiguration, timeouts: { create: "1s" } };
+    const unreachable = bench
+      .provider({ machineApi: "127.0.0.1:1" })
+      .create(types.bootstrap, inputs, false, "", 0, bench.context());
+    await expect(unreachable).rejects.toThrow(
+      /bootstrapping etcd \(machine 10.0.0.1\): gave up after 1 s: .*Unavailable/,
+    );
+  });
+});

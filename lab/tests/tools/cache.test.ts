@@ -1,0 +1,82 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+
+import { cacheFolder, cacheKey, forgetOldVersions } from "../../tools/cache";
+import type { ToolDefinition } from "../../tools/definition";
+import { Sandbox } from "./fixture";
+
+const toolchain = { version: "go1.26.8", os: "linux", arch: "amd64" };
+
+describe("the cache of built tools", () => {
+  let sandbox: Sandbox;
+  let tool: ToolDefinition;
+  beforeEach(() => {
+    sandbox = new Sandbox();
+    tool = sandbox.tool();
+  });
+  afterEach(() => sandbox.remove());
+
+  test.each([
+    ["a source", "module/main.go", "package main\n"],
+    ["a source in a package below", "module/internal/deep/deep.go", "package deep\n"],
+    ["the pins", "module/go.mod", "module example.test/tool\n\ngo 1.26.1\n"],
+    ["the checksums", "module/go.sum", "example.test/other v1.0.0 h1:x=\n"],
+    ["a file that may be embedded", "module/data/rules.json", "{}"],
+  ])("a change of %s gives another key", async (_what, name, content) => {
+    const before = await cacheKey(tool, toolchain);
+    sandbox.write(name, content);
+    expect(await cacheKey(tool, toolchain)).not.toBe(before);
+  });
+
+  test.each([
+    ["TypeScript", "module/index.ts", "export {};\n"],
+    ["a Go test", "module/main_test.go", "package main\n"],
+    ["test data", "module/testdata/input.json", "{}"],
+    ["prose", "module/README.md", "# Tool\n"],
+  ])("%s beside the sources changes nothing", async (_what, name, content) => {
+    const before = await cacheKey(tool, toolchain);
+    sandbox.write(name, content);
+    expect(await cacheKey(tool, toolchain)).toBe(before);
+  });
+
+  test("the key depends on stamps, toolchain and platform, and on nothing of the place or time", async () => {
+    const other = new Sandbox();
+    const keys = await Promise.all([
+      cacheKey(tool, toolchain),
+      cacheKey({ ...tool, stamps: ["main.version=v3.1.3"] }, toolchain),
+      cacheKey(tool, { ...toolchain, version: "go1.27.0" }),
+      cacheKey(tool, { ...toolchain, os: "darwin" }),
+      cacheKey(tool, { ...toolchain, arch: "arm64" }),
+    ]);
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(await cacheKey(other.tool(), toolchain)).toBe(keys[0]);
+    expect(keys[0]).toMatch(/^[0-9a-f]{16}$/);
+    other.remove();
+  });
+
+  test.each([
+    [{ XDG_CACHE_HOME: "/caches", HOME: "/home/arya" }, "/caches/talos-gpu/tools"],
+    [{ HOME: "/home/arya" }, "/home/arya/.cache/talos-gpu/tools"],
+    [{ XDG_CACHE_HOME: "relative", HOME: "/home/arya" }, "/home/arya/.cache/talos-gpu/tools"],
+  ])("with %j it is %s", (env, expected) => {
+    expect(cacheFolder(env)).toBe(expected);
+  });
+
+  test("keeps the twelve versions used last, other tools, and what another process is just making", async () => {
+    const cache = path.join(sandbox.folder, "cache");
+    const keys = [..."0123456789abcd"].map((digit) => digit.repeat(16));
+    for (const [age, key] of keys.entries()) {
+      sandbox.write(`cache/helm-${key}/helm`, "binary");
+      const used = new Date(Date.now() - age * 60_000);
+      fs.utimesSync(path.join(cache, `helm-${key}`), used, used);
+    }
+    sandbox.write("cache/pulumi-0000000000000000/pulumi", "binary");
+    fs.utimesSync(sandbox.write("cache/helm-123.unfinished", "half a binary"), 0, 0);
+    sandbox.write("cache/helm-124.unfinished", "half a binary");
+
+    await forgetOldVersions(cache, tool);
+
+    const kept = keys.slice(0, 12).map((key) => `helm-${key}`);
+    expect(fs.readdirSync(cache)).toEqual([...kept, "helm-124.unfinished", "pulumi-0000000000000000"].sort());
+  });
+});

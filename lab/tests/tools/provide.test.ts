@@ -1,0 +1,99 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import * as path from "node:path";
+
+import type { ToolDefinition } from "../../tools/definition";
+import { provide as provideAll, type ProvideOptions } from "../../tools/provide";
+import { Sandbox } from "./fixture";
+
+const provide = async (tool: ToolDefinition, options: ProvideOptions): Promise<string> =>
+  (await provideAll([tool], options))[tool.name]!;
+
+describe("providing a tool", () => {
+  let sandbox: Sandbox;
+  let options: ProvideOptions;
+  beforeEach(() => {
+    sandbox = new Sandbox();
+    sandbox.script("old/helm", "echo v2.17.0");
+    options = { env: sandbox.env("old"), onEvent: (event) => sandbox.events.push(event) };
+  });
+  afterEach(() => sandbox.remove());
+
+  test("takes it from PATH when it fits", async () => {
+    const file = sandbox.script("bin/helm", "echo v3.22.0");
+    expect(await provide(sandbox.tool(), { ...options, env: sandbox.env("bin") })).toBe(file);
+    expect(sandbox.events).toEqual([{ tool: "helm", state: "found", detail: `${file} 3.22.0` }]);
+    expect(sandbox.cached()).toEqual([]);
+  });
+
+  test("builds it once, stamped, and says why", async () => {
+    const tool = sandbox.tool();
+    const binary = await provide(tool, options);
+    // println writes to standard error.
+    expect(spawnSync(binary, { encoding: "utf8" }).stderr).toBe("v3.1.2\n");
+    expect(sandbox.states()).toEqual(["building", "built"]);
+    expect(sandbox.events[0]?.detail).toContain("old/helm (2.17.0) is not 3.x");
+    expect(sandbox.cached()).toEqual([path.basename(path.dirname(binary))]);
+
+    sandbox.events.length = 0;
+    expect(await provide(tool, options)).toBe(binary);
+    expect(sandbox.states()).toEqual(["cached"]);
+  });
+
+  test("two labs side by side build once", async () => {
+    const tool = sandbox.tool();
+    const [one, two] = await Promise.all([provide(tool, options), provide(tool, options)]);
+    expect(one).toBe(two);
+    expect(sandbox.events.filter(({ state }) => state === "built")).toHaveLength(1);
+    expect(sandbox.events.filter(({ state }) => state === "cached")).toHaveLength(1);
+    expect(sandbox.events.map(({ detail }) => detail)).toContain(`waiting for process ${process.pid}, which builds it`);
+  });
+
+  test("a build that fails shows the end of its output, and can be run again", async () => {
+    const broken = `package main\n\nfunc main() {\n${"\tmissing()\n".repeat(3)}}\n`;
+    const error = await provide(sandbox.tool(broken), options).catch(String);
+    expect(error).toMatch(
+      /helm: `go build` ended with exit status 1, and the lab cannot run without helm; mend[^]*main\.go:4:2: undefined: missing/,
+    );
+    expect(sandbox.states()).toEqual(["building", "failed"]);
+    expect(sandbox.cached()).toEqual([]);
+
+    expect(await provide(sandbox.tool(), options)).toContain("/helm");
+  });
+
+  test("without Go, the error says what to install", async () => {
+    const env = { ...options.env, PATH: path.join(sandbox.folder, "old") };
+    await expect(provide(sandbox.tool(), { ...options, env })).rejects.toThrow(
+      "helm: there is no `go` on PATH, and the lab builds helm from source; " +
+        "install Go 1.26.0 or newer (https://go.dev/dl), or put helm 3.x on PATH",
+    );
+    expect(sandbox.states()).toEqual(["failed"]);
+  });
+
+  test.each([
+    ["it is from before toolchains", `echo '{"GOVERSION":"go1.20.14","GOOS":"linux","GOARCH":"amd64"}'`, "go1.20.14"],
+    [
+      "it may not fetch one",
+      "echo 'go: go.mod requires go >= 1.26.0 (running go 1.24.1)' >&2; exit 1",
+      "running go 1.24.1",
+    ],
+  ])("a Go that is too old is named: %s", async (_why, body, found) => {
+    sandbox.script("go-bin/go", body);
+    const error = await provide(sandbox.tool(), { ...options, env: sandbox.env("go-bin") }).catch(String);
+    expect(error).toContain("helm: Go is too old (");
+    expect(error).toContain(found);
+    expect(error).toContain("and its sources need Go 1.26.0; install Go 1.26.0 or newer");
+  });
+
+  test("on abort, Go ends, and nothing half-made stays", async () => {
+    // With a cache of its own, Go compiles the standard library first: some seconds.
+    const tool = sandbox.tool('package main\n\nimport _ "net/http"\n\nfunc main() {}\n');
+    const env = { ...options.env, GOCACHE: path.join(sandbox.folder, "go-cache") };
+    const stop = new AbortController();
+    const onEvent: ProvideOptions["onEvent"] = ({ state }) => {
+      if (state === "building") setTimeout(() => stop.abort(new Error("stopped by the user")), 300);
+    };
+    await expect(provide(tool, { env, onEvent, signal: stop.signal })).rejects.toThrow("stopped by the user");
+    expect(sandbox.cached()).toEqual([]);
+    expect(execFileSync("ps", ["-axww", "-o", "command"], { encoding: "utf8" })).not.toContain(sandbox.folder);
+  });
+});

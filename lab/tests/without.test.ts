@@ -1,0 +1,112 @@
+import { parse } from "yaml";
+import { type FixId, fixes, fixIds } from "../../components/diagnosis";
+import { planCluster, type Plan } from "../../components/recipe";
+import { leaveOut } from "../without";
+import { validStack } from "../../tests/recipe/stacks";
+import { differences } from "../../tests/recipe/differences";
+
+const planOf = (name: string): Plan => planCluster(validStack(name));
+const used = (name: string): FixId[] => fixes.filter((fix) => fix.usedBy(planOf(name))).map((fix) => fix.id);
+
+const everywhere: FixId[] = ["nodeSelector", "schematic", "driverBranches"];
+
+test.each([
+  [
+    "rtx5070ti",
+    [
+      "validationMarkers",
+      "operatorValidatorLabel",
+      "modelsPull",
+      "cudaImage",
+      "privilegedNamespace",
+      "kernelModules",
+      "deviceListStrategy",
+    ],
+  ],
+  [
+    "aarhus-h100",
+    ["cudaImage", "kernelModules", "runtimeClass", "bpfJitHarden", "gpuPresentLabel", "deviceListStrategy"],
+  ],
+  [
+    "velaryon",
+    [
+      "cudaImage",
+      "privilegedNamespace",
+      "kernelModules",
+      "runtimeClass",
+      "bpfJitHarden",
+      "gpuPresentLabel",
+      "deviceListStrategy",
+      "tolerations",
+      "taintThroughApi",
+    ],
+  ],
+  ["modern", ["privilegedNamespace", "kernelModules", "tolerations", "taintThroughApi"]],
+])("%s needs %j", (name, ids) => expect(used(name).sort()).toEqual([...ids, ...everywhere].sort()));
+
+test("each fix is told with symptom, cause and source", () => {
+  expect(fixes.map((fix) => fix.id)).toEqual([...fixIds]);
+  for (const fix of fixes)
+    for (const part of ["does", "symptom", "cause", "source"] as const) expect(fix[part]).toMatch(/\S/);
+});
+
+/** What leaving a fix out may change in a plan: paths of its values. */
+const touched: Record<FixId, RegExp> = {
+  validationMarkers:
+    /^(kubernetes\.markers|machines\.\d+\.nodeLabels\.(nvidia\.com\/gpu\.deploy\.operator-validator|talos-gpu\/validation-markers)$)/,
+  operatorValidatorLabel: /^machines\.\d+\.nodeLabels\.nvidia\.com\/gpu\.deploy\.operator-validator$/,
+  nodeSelector: /^kubernetes\.(nodeSelector|release\.values\.nodeSelector)\./,
+  driverBranches: /^machines\.\d+\.(extensions|schematic|schematicId|installerImage|driverVersion|patches)\b/,
+  schematic: /^machines\.\d+\.(schematic|schematicId|installerImage)$/,
+  cudaImage: /^kubernetes\.smokeTestImage$/,
+  modelsPull: /^spec\.workloads\.ollama\.pullBy$/,
+  privilegedNamespace: /^kubernetes\.namespaceLabels\./,
+  kernelModules: /^machines\.\d+\.(kernelModules|patches)\b/,
+  runtimeClass: /^kubernetes\.runtimeClass\.owner$/,
+  bpfJitHarden: /^machines\.\d+\.(sysctls|patches)\b/,
+  gpuPresentLabel: /^machines\.\d+\.nodeLabels\.nvidia\.com\/gpu\.present$/,
+  deviceListStrategy: /^kubernetes\.release\.values\.(deviceListStrategy|devicePlugin\.env\.\d+\.value)$/,
+  tolerations: /^kubernetes\.(tolerations|release\.values\.([\w-]+\.)*tolerations)\b/,
+  taintThroughApi: /^machines\.\d+\.(nodeTaints|patches)\b/,
+  perMachinePatch: /^machines\.\d+\.patches\b/,
+  migManager: /^kubernetes\.(markers\.\d+\.content|release\.values\.migManager\.)/,
+};
+
+const cases = ["rtx5070ti", "aarhus-h100", "velaryon", "frank", "omni", "mig"].flatMap((name) =>
+  used(name).map((fix) => [name, fix] as const),
+);
+
+test("each fix is one that some of these stacks need", () => {
+  const needed = cases.map(([, fix]) => fix);
+  expect(fixIds.filter((fix) => !needed.includes(fix))).toEqual([]);
+});
+
+test.each(cases)("%s without %s: just that is gone", (name, fix) => {
+  const plan = planOf(name);
+  const paths = differences(plan, leaveOut([fix], plan));
+  expect(paths).not.toEqual([]);
+  expect(paths.filter((path) => !touched[fix].test(path))).toEqual([]);
+  expect(plan).toEqual(planOf(name)); // the given plan stays as it is
+});
+
+test("patches lose just what is left out", () => {
+  const own = (fix: FixId, name: string): any =>
+    parse(leaveOut([fix], planOf(name)).machines[0]!.patches.at(-1)!).machine;
+  expect(own("kernelModules", "rtx5070ti")).not.toHaveProperty("kernel");
+  expect(own("bpfJitHarden", "rtx5070ti")).not.toHaveProperty("sysctls");
+  expect(own("bpfJitHarden", "rtx5070ti")).toHaveProperty("kernel.modules");
+  expect(own("taintThroughApi", "velaryon").nodeTaints).toEqual({ gpu: "true:NoSchedule" });
+  expect(leaveOut(["perMachinePatch"], planOf("omni")).machines[0]!.patches).toHaveLength(
+    planOf("omni").machines[0]!.patches.length + 1,
+  );
+});
+
+test("driverBranches left out: modules of lts, toolkit of production", () => {
+  const [machine] = leaveOut(["driverBranches"], planOf("rtx5070ti")).machines;
+  expect(machine?.extensions).toEqual([
+    "siderolabs/nvidia-container-toolkit-production",
+    "siderolabs/nvidia-open-gpu-kernel-modules-lts",
+  ]);
+  expect(machine?.installerImage).toContain(machine?.schematicId);
+  expect(machine?.patches.join()).toContain(machine?.installerImage);
+});
