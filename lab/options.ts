@@ -44,6 +44,8 @@ export interface LabOptions {
    * C compiler.
    */
   node: "emulated" | "real";
+  /** `real`: the machines are virtual ones that run Talos itself, which needs QEMU. */
+  machines: "emulated" | "real";
   /** Names of cases to try with the real node in place of a stack; empty: none. */
   cases: string[];
   /** The real node takes this computer's driver and cards, and no stand-in. */
@@ -52,6 +54,8 @@ export interface LabOptions {
   mayChangeTheCard: boolean;
   /** File for the cases' table, as Markdown. */
   table?: string;
+  /** Folder for the consoles of real machines; they are not kept without it. */
+  consoles?: string;
   /** Lab seconds per second. */
   timeScale: number;
   /** Something to print instead of a run. */
@@ -83,6 +87,9 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
                       Feature Discovery out of their Go modules, an emulated GPU Operator)
   --node real         the first machine with cards is a real node: kubelet, containerd, NVIDIA's toolkit and device plugin, with
                       a stand-in of the driver (needs Linux, root, a C compiler, iproute2; default: emulated)
+  --machines real     virtual machines that run Talos itself, of the release nearest to the stack's that is built here, without
+                      root (needs QEMU; minutes for each boot; default: emulated)
+  --consoles FOLDER   with --machines real: keeps there what each machine's console said
   --gpu               with --node real: this computer's cards and driver in place of the stand-in, and every case of a card: a
                       table of what held. It resets no card, and changes no setting of one
   --cases NAMES       with --node real: only these cases, by name with commas between, or all; without --gpu on the stand-in
@@ -90,7 +97,7 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
                       cases may set another power limit, and set it back
   --table FILE        the cases' table as Markdown, beside what is printed
   --time-scale N      lab seconds per second (default 80: a minute of a machine's reboot takes three quarters of a second;
-                      with --node real 60, as its programs take the time that they take)
+                      with --node real 60, as its programs take the time that they take; with --machines real 1)
   --help
 `;
 
@@ -120,6 +127,8 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       plugins: { type: "string", default: "lab" },
       charts: { type: "string" },
       node: { type: "string", default: "emulated" },
+      machines: { type: "string", default: "emulated" },
+      consoles: { type: "string" },
       gpu: { type: "boolean", default: false },
       cases: { type: "string" },
       "may-change-the-card": { type: "boolean", default: false },
@@ -146,6 +155,13 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       `--node: ${values.node} is unknown; it decides what the first GPU machine's node is; take emulated or real`,
     );
   }
+  if (values.machines !== "emulated" && values.machines !== "real")
+    throw new Error(
+      `--machines: ${values.machines} is unknown; it decides what the stack's machines are; take emulated or real`,
+    );
+  if (values.machines === "real") refuseBesideReal(values);
+  else if (values.consoles !== undefined)
+    throw new Error("--consoles: emulated machines have no console; add --machines real, or leave it out");
   const cases = (values.cases ?? (values.gpu ? "all" : "")).split(",").filter((name) => name !== "");
   if (cases.length > 0 && values.node !== "real")
     throw new Error(
@@ -187,13 +203,35 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     plugins: values.plugins,
     charts,
     node: values.node,
+    machines: values.machines,
+    ...(values.consoles === undefined ? {} : { consoles: values.consoles }),
     cases,
     gpu: values.gpu,
     mayChangeTheCard: values["may-change-the-card"],
     ...(values.table === undefined ? {} : { table: values.table }),
-    timeScale: wholeNumber("--time-scale", values["time-scale"] ?? String(usualTimeScale[values.node]), 1, 1000),
+    timeScale: wholeNumber(
+      "--time-scale",
+      values["time-scale"] ?? String(values.machines === "real" ? 1 : usualTimeScale[values.node]),
+      1,
+      1000,
+    ),
     ...(show === undefined ? {} : { show }),
   };
+}
+
+/** Options that are about what is emulated on emulated machines, and why each has no place beside real ones. */
+const emulatedAlone = {
+  node: ["emulated", "Talos starts the node of a real machine"],
+  plugins: ["lab", "the installed Talos provider asks each machine at its own address"],
+  image: [undefined, "real machines begin with the plain image"],
+  "omni-members": [false, "no Omni manages real machines"],
+  "time-scale": [undefined, "a virtual machine takes the time that it takes"],
+} as const;
+
+function refuseBesideReal(values: Partial<Record<keyof typeof emulatedAlone, string | boolean>>): void {
+  for (const [option, [usual, why]] of Object.entries(emulatedAlone))
+    if (values[option as keyof typeof emulatedAlone] !== usual)
+      throw new Error(`--${option}: ${why}; leave it or --machines real out`);
 }
 
 function fixesOf(given: readonly string[]): FixId[] {
