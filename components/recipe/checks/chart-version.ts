@@ -37,13 +37,11 @@ export const chartVersion: Check = {
       const { chart, takes, why, example } = lines[field];
       const version = semver.parse(text);
       if (version && text === text.trim() && takes(version)) return [];
-      return [
-        {
-          field: `${field}.version`,
-          problem: `"${text}" is not a release of the chart${version ? ` ${chart} that runs here` : ""}`,
-          why: version ? why : "the same stack would install something else tomorrow, and its values cannot be checked",
-          remedy: `write one exact release, e.g. \`${example}\``,
-        },
-      ];
+      return {
+        field: `${field}.version`,
+        problem: `"${text}" is not a release of the chart${version ? ` ${chart} that runs here` : ""}`,
+        why: version ? why : "the same stack would install something else tomorrow, and its values cannot be checked",
+        remedy: `write one exact release, e.g. \`${example}\``,
+      };
     }),
 };

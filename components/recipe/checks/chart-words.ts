@@ -1,7 +1,7 @@
 import { isMapping, valueAt } from "../mapping";
 import { absolutePath } from "../rules";
 import type { ClusterSpec } from "../spec/index";
-import type { Complaint } from "./check";
+import type { Found } from "./check";
 
 /** What a value of a chart may be. */
 interface Taken {
@@ -70,7 +70,7 @@ const table: Taken[] = [
 ];
 
 /** Values whose word is wrong. `external`: of somebody else's release, whose namespace and RuntimeClass are not the stack's. */
-export function wrongWords(spec: ClusterSpec, of: Taken["of"], external = false): Complaint[] {
+export function wrongWords(spec: ClusterSpec, of: Taken["of"], external = false): Found {
   const values = spec[of]?.values;
   const wrong = [...table, ...(external ? [] : elsewhere(spec))].filter(({ of: chart, path, takes, nullIsDefault }) => {
     const said = valueAt(values, ...path.split("."));

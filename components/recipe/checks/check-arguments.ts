@@ -53,7 +53,7 @@ export function inputFindings(field: string, value: unknown, rule: Rule, require
   const finding = (problem: string, why: string, remedy: string): Finding[] => [
     { check: "shape", field, problem, why, remedy },
   ];
-  if (value === undefined || value === null) {
+  if (value === undefined || value === null)
     return required
       ? finding(
           "is missing",
@@ -61,7 +61,6 @@ export function inputFindings(field: string, value: unknown, rule: Rule, require
           "pass it, usually an output of the resource that it comes from",
         )
       : [];
-  }
   if (typeof value !== "string")
     return finding(
       `is ${Array.isArray(value) ? "a list" : typeof value} but must be text`,

@@ -1,4 +1,4 @@
-import { checkContext } from "./check";
+import { checkContext, complaintsIn } from "./check";
 import { external } from "./external";
 import { checks } from "./index";
 import { machineRelease } from "./machine-release";
@@ -25,7 +25,7 @@ export function checkCluster(spec: ClusterSpec, basis: PlanBasis = planBasis(spe
 function findingsAsOne(basis: PlanBasis): Finding[] {
   const context = checkContext(basis);
   const findings = checks.flatMap((check) =>
-    check.find(context).map((complaint) => ({ check: check.id, ...complaint })),
+    complaintsIn(check.find(context)).map((complaint) => ({ check: check.id, ...complaint })),
   );
   if (ownValuesOf(basis.plan.spec) === undefined) return findings;
   const outside = externalOf(basis.plan.spec);

@@ -26,13 +26,22 @@ export interface CheckedMachine extends MachineFacts {
 /** What a check says; its name is put on by `checkCluster`. */
 export type Complaint = Omit<Finding, "check">;
 
+/** Complaints of a check, in whatever nesting: `false` and `undefined` are none. */
+export type Found = Complaint | false | undefined | readonly Found[];
+
+/** The complaints, one after the other. */
+export function complaintsIn(found: Found): Complaint[] {
+  if (Array.isArray(found)) return (found as readonly Found[]).flatMap(complaintsIn);
+  return found === undefined || found === false ? [] : [found as Complaint];
+}
+
 /** One rule of the domain. */
 export interface Check {
   /** Name, e.g. `driver-branches`. */
   id: string;
   /** Where the rule stands: repository and file, documentation or issue. */
   source: string;
-  find(context: CheckContext): Complaint[];
+  find(context: CheckContext): Found;
 }
 
 /** Lays out a plan for the checks. */

@@ -22,33 +22,25 @@ export const containerdToml: Check = {
       const server = containerdKeys("cri.ServerConfig", containerd.minor);
       const oldPlugin = grpc !== undefined && (!isMapping(grpc) || Object.keys(grpc).some((key) => !server.has(key)));
       return [
-        ...(error === undefined
-          ? []
-          : [
-              {
-                field,
-                problem: `is not TOML: ${error}`,
-                why: "Talos cannot merge it: CRI does not start and the machine does not finish its boot",
-                remedy: "correct it",
-              },
-            ]),
+        error !== undefined && {
+          field,
+          problem: `is not TOML: ${error}`,
+          why: "Talos cannot merge it: CRI does not start and the machine does not finish its boot",
+          remedy: "correct it",
+        },
         ...clashes.map((key) => ({
           field,
           problem: `sets ${key} to something else than the options beside it`,
           why: "one of the two would be lost in silence",
           remedy: "say it once, by the option or in extra",
         })),
-        ...(oldPlugin
-          ? [
-              {
-                field,
-                problem: 'sets plugins."io.containerd.grpc.v1.cri", which is the name of containerd 1',
-                why: "containerd 2 (Talos ≥ 1.8) ignores it",
-                remedy:
-                  'write plugins."io.containerd.cri.v1.runtime" (runtimes, CDI) or plugins."io.containerd.cri.v1.images" (images)',
-              },
-            ]
-          : []),
+        oldPlugin && {
+          field,
+          problem: 'sets plugins."io.containerd.grpc.v1.cri", which is the name of containerd 1',
+          why: "containerd 2 (Talos ≥ 1.8) ignores it",
+          remedy:
+            'write plugins."io.containerd.cri.v1.runtime" (runtimes, CDI) or plugins."io.containerd.cri.v1.images" (images)',
+        },
         ...containerdFlaws(table, containerd).map((flaw) => ({ field, ...flaw })),
       ];
     });

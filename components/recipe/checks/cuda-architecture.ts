@@ -20,13 +20,11 @@ export const cudaArchitecture: Check = {
         .flatMap((machine) => machine.cards.map((card) => ({ machine, card })))
         .find(({ card }) => compareDotted(cuda, architectureOf(card).firstCuda) < 0);
       if (!young) return [];
-      return [
-        {
-          field: `${request.field}.image`,
-          problem: `its CUDA ${cuda} does not know the ${young.card.model} (${young.card.architecture}) of ${young.machine.name} yet`,
-          why: "the image holds no code for the card: no kernel image is available for execution on the device",
-          remedy: `take an image of CUDA ${architectureOf(young.card).firstCuda} or newer`,
-        },
-      ];
+      return {
+        field: `${request.field}.image`,
+        problem: `its CUDA ${cuda} does not know the ${young.card.model} (${young.card.architecture}) of ${young.machine.name} yet`,
+        why: "the image holds no code for the card: no kernel image is available for execution on the device",
+        remedy: `take an image of CUDA ${architectureOf(young.card).firstCuda} or newer`,
+      };
     }),
 };

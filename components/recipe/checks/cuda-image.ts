@@ -15,7 +15,7 @@ export const cudaImage: Check = {
     const images = [
       ...gpuRequests(spec).flatMap((request) =>
         request.image
-          ? [{ field: `${request.field}.image`, image: request.image, gpuMachines: machinesFor(request, context) }]
+          ? { field: `${request.field}.image`, image: request.image, gpuMachines: machinesFor(request, context) }
           : [],
       ),
       { field: "smokeTestImage", image: plan.kubernetes.smokeTestImage, gpuMachines: context.gpuMachines },
@@ -26,28 +26,23 @@ export const cudaImage: Check = {
       if (!cuda || !floor) return [];
       // Of data-center cards a note tells (cuda-notes.ts).
       const old = gpuMachines.find((machine) => newerCuda(image, machine) && !isForwardCompatible(machine));
-      if (old) {
-        return [
-          {
-            field,
-            problem: `its CUDA ${cuda} needs driver ${floor}, but ${old.name} runs ${old.driverVersion}`,
-            why: "CUDA fails to initialize: the driver is insufficient for the runtime",
-            remedy: `take an image of CUDA ${majorOf(cuda) - 1}, or ${spec.driver?.branch ? "another driver.branch or " : ""}a newer Talos release`,
-          },
-        ];
-      }
+      if (old)
+        return {
+          field,
+          problem: `its CUDA ${cuda} needs driver ${floor}, but ${old.name} runs ${old.driverVersion}`,
+          why: "CUDA fails to initialize: the driver is insufficient for the runtime",
+          remedy: `take an image of CUDA ${majorOf(cuda) - 1}, or ${spec.driver?.branch ? "another driver.branch or " : ""}a newer Talos release`,
+        };
       const dropped = gpuMachines
         .flatMap((machine) => machine.cards.map((card) => ({ machine, card })))
         .find(({ card }) => compareDotted(majorOf(cuda).toString(), majorOf(lastCudaOf(card) ?? "99").toString()) > 0);
       if (!dropped) return [];
-      return [
-        {
-          field,
-          problem: `its CUDA ${cuda} no longer knows the ${dropped.card.model} (${dropped.card.architecture}) of ${dropped.machine.name}`,
-          why: "the image holds no code for the card: no kernel image is available for execution on the device",
-          remedy: `take an image of CUDA ${lastCudaOf(dropped.card)} or older`,
-        },
-      ];
+      return {
+        field,
+        problem: `its CUDA ${cuda} no longer knows the ${dropped.card.model} (${dropped.card.architecture}) of ${dropped.machine.name}`,
+        why: "the image holds no code for the card: no kernel image is available for execution on the device",
+        remedy: `take an image of CUDA ${lastCudaOf(dropped.card)} or older`,
+      };
     });
   },
 };

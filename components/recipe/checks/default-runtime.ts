@@ -34,29 +34,24 @@ export const defaultRuntime: Check = {
         ) === "nvidia";
       if (!spec?.nvidiaDefaultRuntime && !inExtra) return [];
       const field = `${machine.field}.containerd.${spec?.nvidiaDefaultRuntime ? "nvidiaDefaultRuntime" : "extra"}`;
-      if (machine.gpuCount === 0) {
-        return [
-          {
-            field,
-            problem: "makes nvidia the default runtime of a machine without a GPU",
-            why: "the handler comes with NVIDIA's toolkit: without it no pod of the machine starts",
-            remedy: "leave it out, or name the machine's cards under gpus",
-          },
-        ];
-      }
-      if (plan.era === "legacy") return [];
-      return [
-        {
+      if (machine.gpuCount === 0)
+        return {
           field,
-          problem: "makes nvidia the default runtime on Talos ≥ 1.13",
-          why: "devices come by CDI annotations there, and a runtime that adds cards by itself on top gives them to pods that request none",
-          remedy: byCdi(plan)
-            ? "leave it out: pods that request nvidia.com/gpu get their card by CDI, without runtimeClassName"
-            : "leave it out, and give every pod that gets a card `runtimeClassName: nvidia`, or have the device plugin hand cards out by CDI, to pods of any runtime: " +
-              (plan.kubernetes.mode === "devicePlugin"
-                ? "deviceListStrategy: cdi-cri and nvidiaDriverRoot: / in its values, with 0.17.4 or newer"
-                : "leave cdi.enabled and DEVICE_LIST_STRATEGY out of the operator's values"),
-        },
-      ];
+          problem: "makes nvidia the default runtime of a machine without a GPU",
+          why: "the handler comes with NVIDIA's toolkit: without it no pod of the machine starts",
+          remedy: "leave it out, or name the machine's cards under gpus",
+        };
+      if (plan.era === "legacy") return [];
+      return {
+        field,
+        problem: "makes nvidia the default runtime on Talos ≥ 1.13",
+        why: "devices come by CDI annotations there, and a runtime that adds cards by itself on top gives them to pods that request none",
+        remedy: byCdi(plan)
+          ? "leave it out: pods that request nvidia.com/gpu get their card by CDI, without runtimeClassName"
+          : "leave it out, and give every pod that gets a card `runtimeClassName: nvidia`, or have the device plugin hand cards out by CDI, to pods of any runtime: " +
+            (plan.kubernetes.mode === "devicePlugin"
+              ? "deviceListStrategy: cdi-cri and nvidiaDriverRoot: / in its values, with 0.17.4 or newer"
+              : "leave cdi.enabled and DEVICE_LIST_STRATEGY out of the operator's values"),
+      };
     }),
 };

@@ -13,16 +13,14 @@ export const driverTooNew: Check = {
       const card = driver ? machine.cards.find((candidate) => majorOf(driver) > last(candidate)) : undefined;
       if (!driver || !card || !release) return [];
       const other = machine.branch === "lts" ? "production" : "lts";
-      return [
-        {
-          field: spec.driver?.branch ? "driver.branch" : "talosVersion",
-          problem: `the ${machine.branch} driver of Talos ${spec.talosVersion} is ${driver}, but the ${card.model} of ${machine.name} (${card.architecture}) runs up to ${last(card)}`,
-          why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
-          remedy:
-            majorOf(release.drivers[other]) <= last(card)
-              ? `take driver.branch ${other} (${release.drivers[other]})`
-              : "stay on an older Talos release",
-        },
-      ];
+      return {
+        field: spec.driver?.branch ? "driver.branch" : "talosVersion",
+        problem: `the ${machine.branch} driver of Talos ${spec.talosVersion} is ${driver}, but the ${card.model} of ${machine.name} (${card.architecture}) runs up to ${last(card)}`,
+        why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
+        remedy:
+          majorOf(release.drivers[other]) <= last(card)
+            ? `take driver.branch ${other} (${release.drivers[other]})`
+            : "stay on an older Talos release",
+      };
     }),
 };

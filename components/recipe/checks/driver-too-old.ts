@@ -17,13 +17,11 @@ export const driverTooOld: Check = {
       const otherFits = machine.cards.every(
         (candidate) => compareDotted(release.drivers[other], minDriverOf(candidate)) >= 0,
       );
-      return [
-        {
-          field: spec.driver?.branch ? "driver.branch" : "talosVersion",
-          problem: `the ${machine.branch} driver of Talos ${spec.talosVersion} is ${driver}, but the ${card.model} of ${machine.name} needs ${minDriverOf(card)}`,
-          why: "the driver does not know the card: the modules load and nvidia-smi finds no devices",
-          remedy: otherFits ? `take driver.branch ${other} (${release.drivers[other]})` : "take a newer Talos release",
-        },
-      ];
+      return {
+        field: spec.driver?.branch ? "driver.branch" : "talosVersion",
+        problem: `the ${machine.branch} driver of Talos ${spec.talosVersion} is ${driver}, but the ${card.model} of ${machine.name} needs ${minDriverOf(card)}`,
+        why: "the driver does not know the card: the modules load and nvidia-smi finds no devices",
+        remedy: otherFits ? `take driver.branch ${other} (${release.drivers[other]})` : "take a newer Talos release",
+      };
     }),
 };

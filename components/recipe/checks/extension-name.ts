@@ -16,16 +16,13 @@ export const extensionName: Check = {
       (machine.spec.extensions ?? []).flatMap((name, index) => {
         const field = `${machine.field}.extensions[${index}]`;
         const suffixed = Object.hasOwn(unsuffixedNames, name) ? unsuffixedNames[name] : undefined;
-        if (suffixed) {
-          return [
-            {
-              field,
-              problem: `${shown(name)} does not say which branch`,
-              why: "the Image Factory silently takes it for the lts branch, which may be older or newer than the rest of the driver",
-              remedy: `write ${suffixed.join(" or ")}, or leave it out: NVIDIA's extensions follow from the card and driver.branch`,
-            },
-          ];
-        }
+        if (suffixed)
+          return {
+            field,
+            problem: `${shown(name)} does not say which branch`,
+            why: "the Image Factory silently takes it for the lts branch, which may be older or newer than the rest of the driver",
+            remedy: `write ${suffixed.join(" or ")}, or leave it out: NVIDIA's extensions follow from the card and driver.branch`,
+          };
         if (minorsWith(name).length > 0 || release?.extensions?.includes(name)) return [];
         const known = release ? [...extensionsOf(release.minor.minor)].map(withoutPrefix) : [];
         const meant = closest(withoutPrefix(name), known);
@@ -36,14 +33,12 @@ export const extensionName: Check = {
           : meant === undefined
             ? "one of your own needs an Image Factory of your own that lists it (factoryUrl);"
             : `did you mean "siderolabs/${meant}"?`;
-        return [
-          {
-            field,
-            problem: `there is no official extension ${shown(name)} in any Talos release`,
-            why: "the Image Factory takes any name into a schematic and fails only when the machine pulls the image",
-            remedy: `${advice} names are listed at /version/<release>/extensions/official of the Factory`,
-          },
-        ];
+        return {
+          field,
+          problem: `there is no official extension ${shown(name)} in any Talos release`,
+          why: "the Image Factory takes any name into a schematic and fails only when the machine pulls the image",
+          remedy: `${advice} names are listed at /version/<release>/extensions/official of the Factory`,
+        };
       }),
     ),
 };

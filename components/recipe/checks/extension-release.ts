@@ -14,14 +14,12 @@ export const extensionRelease: Check = {
         if (minors.length === 0 || available.has(name)) return [];
         const last = minors.at(-1) ?? 0;
         const range = last < release.minor.minor ? `up to Talos 1.${last}` : `from Talos 1.${minors[0]} on`;
-        return [
-          {
-            field: `${machine.field}.extensions[${index}]`,
-            problem: `${name} is not part of Talos ${spec.talosVersion}`,
-            why: "the machine could not pull its image, in the middle of the upgrade",
-            remedy: `leave it out, or take another release: it is there ${range}`,
-          },
-        ];
+        return {
+          field: `${machine.field}.extensions[${index}]`,
+          problem: `${name} is not part of Talos ${spec.talosVersion}`,
+          why: "the machine could not pull its image, in the middle of the upgrade",
+          remedy: `leave it out, or take another release: it is there ${range}`,
+        };
       }),
     );
   },

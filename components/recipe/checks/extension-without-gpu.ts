@@ -11,14 +11,12 @@ export const extensionWithoutGpu: Check = {
       .flatMap((machine) =>
         (machine.spec.extensions ?? []).flatMap((name, index) =>
           soundsLikeNvidia(name)
-            ? [
-                {
-                  field: `${machine.field}.extensions[${index}]`,
-                  problem: `${name} on a machine without a GPU`,
-                  why: "its services wait for a card for ever: the machine reboots every 70 minutes and rolls back",
-                  remedy: "leave it out, or name the machine's cards under gpus",
-                },
-              ]
+            ? {
+                field: `${machine.field}.extensions[${index}]`,
+                problem: `${name} on a machine without a GPU`,
+                why: "its services wait for a card for ever: the machine reboots every 70 minutes and rolls back",
+                remedy: "leave it out, or name the machine's cards under gpus",
+              }
             : [],
         ),
       ),

@@ -4,7 +4,7 @@ import { ownValuesOf, type OwnValues } from "../outside/external";
 import { describeTaint, tolerates } from "../machine/taints";
 import type { PodToleration } from "../types";
 import { migManagerRelease } from "../kubernetes/mig-manager";
-import type { Check, CheckContext, Complaint } from "./check";
+import type { Check, CheckContext, Found } from "./check";
 import { valueAt } from "../mapping";
 
 /** A value that Talos needs and the chart does not have by itself. */
@@ -75,22 +75,22 @@ export const external: Check = {
     const { kind, field, values } = own;
     const said = context.plan.spec.external;
     if (said !== undefined && said.kind === undefined && said.read?.kind === undefined)
-      return [...unread(context), ...unsaid(context)];
+      return [unread(context), unsaid(context)];
     const lacks = (kind === "gpuOperator" ? ofOperator : ofPlugin).filter(
       ({ path, met, when }) => (when?.(context) ?? true) && !met(valueAt(values, ...path.split("."))),
     );
     return [
-      ...unread(context),
-      ...beside(context, own),
-      ...(values === undefined ? [] : lacks).map(({ path, problem, why, remedy }) => ({
-        ...{ field: `${field}.values.${path}`, problem, why, remedy },
-      })),
-      ...(values === undefined ? [] : outOfSome(context, own)),
+      unread(context),
+      beside(context, own),
+      values !== undefined && [
+        ...lacks.map(({ path, problem, why, remedy }) => ({ field: `${field}.values.${path}`, problem, why, remedy })),
+        outOfSome(context, own),
+      ],
     ];
   },
 };
 
-function unread({ plan }: CheckContext): Complaint[] {
+function unread({ plan }: CheckContext): Found {
   return (plan.spec.external?.read?.unread ?? []).map((what) => ({
     field: "external.files",
     problem: what,
@@ -99,65 +99,54 @@ function unread({ plan }: CheckContext): Complaint[] {
   }));
 }
 
-function unsaid({ plan }: CheckContext): Complaint[] {
+function unsaid({ plan }: CheckContext): Found {
   const { files = [], read } = plan.spec.external ?? {};
   if ((read?.unread ?? []).length > 0) return [];
-  return [
-    {
-      field: "external.kind",
-      problem: files.length > 0 && read === undefined ? "is not said, and nobody read the files" : "is missing",
-      why: "operator and plugin want other labels of a node, and other values",
-      remedy:
-        files.length > 0
-          ? "write gpuOperator or devicePlugin; a TypeScript program reads files by `await GpuCluster.withFacts(args)`"
-          : "write gpuOperator or devicePlugin, or name the files that install it",
-    },
-  ];
+  return {
+    field: "external.kind",
+    problem: files.length > 0 && read === undefined ? "is not said, and nobody read the files" : "is missing",
+    why: "operator and plugin want other labels of a node, and other values",
+    remedy:
+      files.length > 0
+        ? "write gpuOperator or devicePlugin; a TypeScript program reads files by `await GpuCluster.withFacts(args)`"
+        : "write gpuOperator or devicePlugin, or name the files that install it",
+  };
 }
 
 /** What a stack says for a release of its own, which nobody outside reads. */
-function beside({ plan }: CheckContext, { kind, field }: OwnValues): Complaint[] {
+function beside({ plan }: CheckContext, { kind, field }: OwnValues): Found {
   const { sharing, monitoring } = plan.spec;
   const operator = kind === "gpuOperator";
   const words = field === "external" ? "external" : `${field}.takeOver`;
   return [
-    ...(sharing === undefined
-      ? []
-      : [
-          {
-            field: "sharing",
-            problem: `is there beside ${words}`,
-            why: "how cards are shared or split is in the values of the release, under which the stack merges none of its own",
-            remedy: `leave it out, and say it there (the device plugin's configuration${operator ? `; MIG: mig.strategy, migManager.version ${migManagerRelease}, and the label nvidia.com/mig.config under machines.<name>.labels` : ""})${field === "external" ? "; another resource than nvidia.com/gpu is said by external.resourceName" : ""}`,
-          },
-        ]),
-    ...(operator && monitoring?.serviceMonitor
-      ? [
-          {
-            field: "monitoring.serviceMonitor",
-            problem: `is there beside ${words}`,
-            why: "the operator's own exporter makes the ServiceMonitor, by the values of its release, under which the stack merges none of its own",
-            remedy: "leave it out, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` there",
-          },
-        ]
-      : []),
+    sharing !== undefined && {
+      field: "sharing",
+      problem: `is there beside ${words}`,
+      why: "how cards are shared or split is in the values of the release, under which the stack merges none of its own",
+      remedy: `leave it out, and say it there (the device plugin's configuration${operator ? `; MIG: mig.strategy, migManager.version ${migManagerRelease}, and the label nvidia.com/mig.config under machines.<name>.labels` : ""})${field === "external" ? "; another resource than nvidia.com/gpu is said by external.resourceName" : ""}`,
+    },
+    operator &&
+      monitoring?.serviceMonitor && {
+        field: "monitoring.serviceMonitor",
+        problem: `is there beside ${words}`,
+        why: "the operator's own exporter makes the ServiceMonitor, by the values of its release, under which the stack merges none of its own",
+        remedy: "leave it out, and write `dcgmExporter: { serviceMonitor: { enabled: true } }` there",
+      },
   ];
 }
 
 /** Without a list of its own, a chart tolerates NVIDIA's taint alone. A list that is there is judged as ours are. */
-function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValues): Complaint[] {
+function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValues): Found {
   const path = kind === "gpuOperator" ? ["daemonsets", "tolerations"] : ["tolerations"];
   if (valueAt(spec[kind]?.values, ...path) !== undefined) return [];
   const missing = gpuMachines
     .flatMap(({ name, recipe }) => recipe.nodeTaints.map((taint) => ({ name, taint })))
     .find(({ taint }) => taint.effect !== "PreferNoSchedule" && !tolerated.some((entry) => tolerates(entry, taint)));
   if (missing === undefined) return [];
-  return [
-    {
-      field: `${field}.values.${path.join(".")}`,
-      problem: `is not said, and the chart does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
-      why: "NVIDIA's pods would not be placed there, and the node would offer no GPU",
-      remedy: "list the taint there, and those that the chart tolerates by itself (`helm show values`)",
-    },
-  ];
+  return {
+    field: `${field}.values.${path.join(".")}`,
+    problem: `is not said, and the chart does not tolerate ${describeTaint(missing.taint)} of ${missing.name}`,
+    why: "NVIDIA's pods would not be placed there, and the node would offer no GPU",
+    remedy: "list the taint there, and those that the chart tolerates by itself (`helm show values`)",
+  };
 }

@@ -11,24 +11,19 @@ export const fabricmanagerBranch: Check = {
     gpuMachines.flatMap((machine) => {
       const manager = machine.extensions.map(nvidiaExtension).find((extension) => extension?.kind === "fabricmanager");
       if (!manager) return [];
-      if (hasNoSwitch(machine.uses)) {
-        return [
-          {
-            field: `${machine.field}.extensions`,
-            problem: `brings the fabric manager, and there is no NVSwitch beside the ${machine.cards.map(({ model }) => model).join(", ")}`,
-            why: "without one it ends at once with NV_WARN_NOTHING_TO_DO, Talos starts it again and again, and the update would wait for it in vain",
-            remedy: `leave siderolabs/nvidia-fabricmanager-${manager.branch ?? machine.branch} out`,
-          },
-        ];
-      }
-      if (manager.branch === machine.branch) return [];
-      return [
-        {
+      if (hasNoSwitch(machine.uses))
+        return {
           field: `${machine.field}.extensions`,
-          problem: `the fabric manager is of branch ${manager.branch ?? "?"}, the kernel modules of ${machine.branch}`,
-          why: "it refuses to run with a driver of another version, and without it no CUDA context can be made on an NVSwitch system",
-          remedy: `take siderolabs/nvidia-fabricmanager-${machine.branch}`,
-        },
-      ];
+          problem: `brings the fabric manager, and there is no NVSwitch beside the ${machine.cards.map(({ model }) => model).join(", ")}`,
+          why: "without one it ends at once with NV_WARN_NOTHING_TO_DO, Talos starts it again and again, and the update would wait for it in vain",
+          remedy: `leave siderolabs/nvidia-fabricmanager-${manager.branch ?? machine.branch} out`,
+        };
+      if (manager.branch === machine.branch) return [];
+      return {
+        field: `${machine.field}.extensions`,
+        problem: `the fabric manager is of branch ${manager.branch ?? "?"}, the kernel modules of ${machine.branch}`,
+        why: "it refuses to run with a driver of another version, and without it no CUDA context can be made on an NVSwitch system",
+        remedy: `take siderolabs/nvidia-fabricmanager-${machine.branch}`,
+      };
     }),
 };

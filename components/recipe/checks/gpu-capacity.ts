@@ -1,4 +1,4 @@
-import type { Check, CheckContext, Complaint } from "./check";
+import type { Check, CheckContext, Complaint, Found } from "./check";
 import { gpuRequests, type GpuRequest } from "../stack/workloads";
 import { machinesFor, offers, resourceOf } from "./placement";
 
@@ -19,7 +19,7 @@ export const gpuCapacity: Check = {
   },
 };
 
-function capacityOf(resource: string, requests: GpuRequest[], context: CheckContext): Complaint[] {
+function capacityOf(resource: string, requests: GpuRequest[], context: CheckContext): Found {
   const placed = requests.map((request) => ({ request, machines: machinesFor(request, context) }));
   // A single request that is too large, or fits nowhere, has a check of its own.
   if (placed.some(({ request, machines }) => !machines.some((machine) => offers(machine, resource) >= request.gpus)))

@@ -7,12 +7,10 @@ export const gpuMachine: Check = {
   find: ({ gpuMachines }) =>
     gpuMachines.length > 0
       ? []
-      : [
-          {
-            field: "machines",
-            problem: "no machine has a GPU",
-            why: "everything would be installed, nothing would ever offer a GPU, and no gate could be passed",
-            remedy: "name the cards of at least one machine, e.g. `gpus: [{ model: RTX 4090 }]`",
-          },
-        ],
+      : {
+          field: "machines",
+          problem: "no machine has a GPU",
+          why: "everything would be installed, nothing would ever offer a GPU, and no gate could be passed",
+          remedy: "name the cards of at least one machine, e.g. `gpus: [{ model: RTX 4090 }]`",
+        },
 };

@@ -1,5 +1,5 @@
 import { isTooOld, knownModels } from "../facts/card";
-import type { Check, Complaint } from "./check";
+import type { Check, Complaint, Found } from "./check";
 import { GpuArchitecture } from "../spec/index";
 import { closestOnes } from "../rules/suggest";
 
@@ -10,20 +10,18 @@ export const gpuModel: Check = {
     "recipe/facts/data/cards.ts and pci-cards.json (the PCI ID project's list of NVIDIA's cards); NVIDIA, legacy GPUs (470); NVIDIA vGPU user guide; siderolabs/extensions, nvidia-gpu",
   find: ({ machines }) =>
     machines.flatMap((machine) =>
-      machine.uses.flatMap((use, index): Complaint[] => {
+      machine.uses.flatMap((use, index): Found => {
         const said = machine.spec.gpus?.[index]?.architecture;
         const other = use.card === undefined || use.card.described ? unlike(use.model) : undefined;
-        if (other !== undefined) return [{ field: `${use.field}.model`, ...other }];
+        if (other !== undefined) return { field: `${use.field}.model`, ...other };
         if (!use.card) return [unknown(use.field, use.model)];
         if (said === undefined || said === use.card.architecture) return [];
-        return [
-          {
-            field: `${use.field}.architecture`,
-            problem: `is ${said}, but the ${use.card.model} is of ${use.card.architecture}`,
-            why: "the stack chooses kernel modules and driver by the architecture; those for another architecture do not find the card",
-            remedy: "leave architecture out: it describes cards that are in no table",
-          },
-        ];
+        return {
+          field: `${use.field}.architecture`,
+          problem: `is ${said}, but the ${use.card.model} is of ${use.card.architecture}`,
+          why: "the stack chooses kernel modules and driver by the architecture; those for another architecture do not find the card",
+          remedy: "leave architecture out: it describes cards that are in no table",
+        };
       }),
     ),
 };

@@ -11,13 +11,11 @@ export const kernelModulesOnce: Check = {
       const branches = new Set(modules.map((name) => nvidiaExtension(name)?.branch));
       // Two branches are the business of driver-branches.
       if (modules.length < 2 || branches.size > 1) return [];
-      return [
-        {
-          field: `${machine.field}.extensions`,
-          problem: `names ${modules.join(" and ")}`,
-          why: "both bring a module called nvidia, and only one can be in the kernel",
-          remedy: "keep one, or leave both out: the flavour follows from the card",
-        },
-      ];
+      return {
+        field: `${machine.field}.extensions`,
+        problem: `names ${modules.join(" and ")}`,
+        why: "both bring a module called nvidia, and only one can be in the kernel",
+        remedy: "keep one, or leave both out: the flavour follows from the card",
+      };
     }),
 };

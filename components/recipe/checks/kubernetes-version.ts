@@ -9,25 +9,20 @@ export const kubernetesVersion: Check = {
     if (spec.kubernetesVersion === undefined) return [];
     const field = "kubernetesVersion";
     const version = semver.parse(spec.kubernetesVersion);
-    if (!version || !/^v?\d/.test(spec.kubernetesVersion) || spec.kubernetesVersion !== spec.kubernetesVersion.trim()) {
-      return [
-        {
-          field,
-          problem: `"${spec.kubernetesVersion}" is not a version`,
-          why: "the machine configuration names its images",
-          remedy: "write one like `v1.35.0`",
-        },
-      ];
-    }
+    if (!version || !/^v?\d/.test(spec.kubernetesVersion) || spec.kubernetesVersion !== spec.kubernetesVersion.trim())
+      return {
+        field,
+        problem: `"${spec.kubernetesVersion}" is not a version`,
+        why: "the machine configuration names its images",
+        remedy: "write one like `v1.35.0`",
+      };
     const range = release?.minor.kubernetes;
     if (!range || (version.major === 1 && range.from <= version.minor && version.minor <= range.to)) return [];
-    return [
-      {
-        field,
-        problem: `Kubernetes ${version.major}.${version.minor} does not run on Talos 1.${release.minor.minor} (it takes 1.${range.from} to 1.${range.to})`,
-        why: "Talos refuses the configuration, or the kubelet it starts is untested there",
-        remedy: `take a release from 1.${range.from} to 1.${range.to}`,
-      },
-    ];
+    return {
+      field,
+      problem: `Kubernetes ${version.major}.${version.minor} does not run on Talos 1.${release.minor.minor} (it takes 1.${range.from} to 1.${range.to})`,
+      why: "Talos refuses the configuration, or the kubelet it starts is untested there",
+      remedy: `take a release from 1.${range.from} to 1.${range.to}`,
+    };
   },
 };

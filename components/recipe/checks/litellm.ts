@@ -7,9 +7,12 @@ export const liteLlm: Check = {
   find: ({ spec }) => {
     const { litellm, ollama } = spec.workloads ?? {};
     if (litellm === undefined || litellm.active === false) return [];
-    const complaint = (problem: string, remedy: string) => [
-      { field: "workloads.litellm", problem, why: "it would have no model to route to", remedy },
-    ];
+    const complaint = (problem: string, remedy: string) => ({
+      field: "workloads.litellm",
+      problem,
+      why: "it would have no model to route to",
+      remedy,
+    });
     if (ollama === undefined || ollama.active === false)
       return complaint("is there, but ollama does not run", "add workloads.ollama, or make litellm `active: false`");
     return (ollama.models ?? []).length === 0

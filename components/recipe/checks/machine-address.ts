@@ -11,19 +11,17 @@ export const machineAddress: Check = {
       const { address } = machine.spec;
       const field = `${machine.field}.address`;
       const fault = addressRule(address);
-      if (fault) return [{ field, ...fault }];
+      if (fault) return { field, ...fault };
       const one = canonicalAddress(address);
       const other = first.get(one);
       first.set(one, other ?? machine.name);
       if (other === undefined) return [];
-      return [
-        {
-          field,
-          problem: `${address} is the address of ${other} too`,
-          why: "both would configure, upgrade and reboot one machine, at the same time",
-          remedy: "give each machine its own address",
-        },
-      ];
+      return {
+        field,
+        problem: `${address} is the address of ${other} too`,
+        why: "both would configure, upgrade and reboot one machine, at the same time",
+        remedy: "give each machine its own address",
+      };
     });
   },
 };

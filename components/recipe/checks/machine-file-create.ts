@@ -11,28 +11,23 @@ export const machineFileCreate: Check = {
     allPatches(context).flatMap(({ patch }) =>
       patch.files.flatMap((file) => {
         const isFree = file.path.startsWith("/var/") || file.path === customizationPath || manifests.test(file.path);
-        if (file.op === "create" && !isFree) {
-          return [
-            {
-              field: patch.field,
-              problem: `op: create of ${file.path}, which is outside /var`,
-              why: 'Talos fails the boot with "create operation not allowed outside of /var", pauses for 35 minutes, reboots, and fails again',
-              remedy:
-                file.path === "/etc/nvidia-container-runtime/config.toml"
-                  ? "leave it out: the toolkit's extension brings its own configuration, and no-cgroups is not needed"
-                  : "write it under /var, or overwrite a file that is there already (op: overwrite)",
-            },
-          ];
-        }
-        if (["create", "overwrite", "append"].includes(file.op)) return [];
-        return [
-          {
+        if (file.op === "create" && !isFree)
+          return {
             field: patch.field,
-            problem: `"${file.op}" is not an operation for ${file.path || "a file"}`,
-            why: 'Talos fails the boot with "unknown operation for file", pauses for 35 minutes, reboots, and fails again',
-            remedy: "write op: create, overwrite or append",
-          },
-        ];
+            problem: `op: create of ${file.path}, which is outside /var`,
+            why: 'Talos fails the boot with "create operation not allowed outside of /var", pauses for 35 minutes, reboots, and fails again',
+            remedy:
+              file.path === "/etc/nvidia-container-runtime/config.toml"
+                ? "leave it out: the toolkit's extension brings its own configuration, and no-cgroups is not needed"
+                : "write it under /var, or overwrite a file that is there already (op: overwrite)",
+          };
+        if (["create", "overwrite", "append"].includes(file.op)) return [];
+        return {
+          field: patch.field,
+          problem: `"${file.op}" is not an operation for ${file.path || "a file"}`,
+          why: 'Talos fails the boot with "unknown operation for file", pauses for 35 minutes, reboots, and fails again',
+          remedy: "write op: create, overwrite or append",
+        };
       }),
     ),
 };

@@ -14,25 +14,21 @@ export const machineName: Check = {
     context.machines.flatMap((machine) => {
       const { field, name } = machine;
       if (objectName(name) !== undefined || name.length > longest)
-        return [
-          {
-            field,
-            problem: `${shown(name)} cannot be the name of a node`,
-            why: "a machine's key is its node's name; labels and the smoke test would look for a node that is not there",
-            remedy: `use lower-case letters, digits, \`-\` and \`.\`, at most ${longest} of them, exactly as \`kubectl get nodes\` prints it`,
-          },
-        ];
+        return {
+          field,
+          problem: `${shown(name)} cannot be the name of a node`,
+          why: "a machine's key is its node's name; labels and the smoke test would look for a node that is not there",
+          remedy: `use lower-case letters, digits, \`-\` and \`.\`, at most ${longest} of them, exactly as \`kubectl get nodes\` prints it`,
+        };
       if (machine.spec.configuration !== "owned" || !name.includes(".") || registersWithDomain(machine, context))
         return [];
       const short = name.split(".")[0]!;
-      return [
-        {
-          field,
-          problem: `${shown(name)} has a domain, and Talos calls the node ${short}`,
-          why: "the stack names the host of an owned machine by the machine's key, and Talos leaves the domain out of the node's name, so the update would wait for a node that never comes",
-          remedy: `call the machine ${short}, or add a patch with \`machine: {kubelet: {registerWithFQDN: true}}\``,
-        },
-      ];
+      return {
+        field,
+        problem: `${shown(name)} has a domain, and Talos calls the node ${short}`,
+        why: "the stack names the host of an owned machine by the machine's key, and Talos leaves the domain out of the node's name, so the update would wait for a node that never comes",
+        remedy: `call the machine ${short}, or add a patch with \`machine: {kubelet: {registerWithFQDN: true}}\``,
+      };
     }),
 };
 

@@ -12,13 +12,11 @@ export const machineRelease: Check = {
       const own = machine.spec.talosVersion;
       if (own === undefined || !parseTalosVersion(own) || !parseTalosVersion(spec.talosVersion)) return [];
       if (eraOf(own) === plan.era) return [];
-      return [
-        {
-          field: `${machine.field}.talosVersion`,
-          problem: `is ${own} in a cluster of ${spec.talosVersion}`,
-          why: "from Talos 1.13 on, pods get their GPUs in another way, and the cluster has only one GPU Operator or device plugin for all machines",
-          remedy: "take a release on the same side of 1.13, or bring all machines over it together (docs/migration.md)",
-        },
-      ];
+      return {
+        field: `${machine.field}.talosVersion`,
+        problem: `is ${own} in a cluster of ${spec.talosVersion}`,
+        why: "from Talos 1.13 on, pods get their GPUs in another way, and the cluster has only one GPU Operator or device plugin for all machines",
+        remedy: "take a release on the same side of 1.13, or bring all machines over it together (docs/migration.md)",
+      };
     }),
 };

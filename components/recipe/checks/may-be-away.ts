@@ -20,17 +20,15 @@ export const mayBeAway: Check = {
       ...(spec.away ?? []).flatMap((name, index) =>
         able.some((machine) => machine.name === name)
           ? []
-          : [
-              {
-                field: `away[${index}]`,
-                problem: `${JSON.stringify(name)} is not a machine that may be away`,
-                why: "an update leaves alone what it names, and nobody would see that a machine is missed",
-                remedy: `${didYouMean(
-                  name,
-                  able.map((machine) => machine.name),
-                )}set machines.<name>.mayBeAway: true, or take it out`,
-              },
-            ],
+          : {
+              field: `away[${index}]`,
+              problem: `${JSON.stringify(name)} is not a machine that may be away`,
+              why: "an update leaves alone what it names, and nobody would see that a machine is missed",
+              remedy: `${didYouMean(
+                name,
+                able.map((machine) => machine.name),
+              )}set machines.<name>.mayBeAway: true, or take it out`,
+            },
       ),
     ];
   },

@@ -17,7 +17,7 @@ export const mig: Check = {
     const profile = profileName(wanted.profile);
     if (!splits(wanted.profile)) return [];
     const fault = profile === "balanced" ? undefined : migProfile(wanted.profile);
-    if (fault) return [{ field: "sharing.mig.profile", ...fault }];
+    if (fault) return { field: "sharing.mig.profile", ...fault };
     const complaints: Complaint[] = [];
     if (spec.devicePlugin && !spec.gpuOperator) {
       complaints.push({

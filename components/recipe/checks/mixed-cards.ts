@@ -14,13 +14,11 @@ export const mixedCards: Check = {
         ({ card, other }) => !flavoursOf(card).some((flavour) => flavoursOf(other).includes(flavour)),
       );
       if (!pair) return [];
-      return [
-        {
-          field: `${machine.field}.gpus`,
-          problem: `no driver runs ${pair.card.model} and ${pair.other.model} together`,
-          why: "one needs the proprietary kernel modules and the other the open ones, and a machine loads one of them",
-          remedy: "put the cards into different machines",
-        },
-      ];
+      return {
+        field: `${machine.field}.gpus`,
+        problem: `no driver runs ${pair.card.model} and ${pair.other.model} together`,
+        why: "one needs the proprietary kernel modules and the other the open ones, and a machine loads one of them",
+        remedy: "put the cards into different machines",
+      };
     }),
 };

@@ -24,13 +24,11 @@ export const moduleFlavour: Check = {
           : card.flavours !== undefined
             ? "NVIDIA supports this card with the open modules only"
             : "the proprietary modules load but find no devices: NVIDIA drives this architecture with the open ones only";
-      return [
-        {
-          field: spec.driver?.flavour === machine.flavour ? "driver.flavour" : `${machine.field}.extensions`,
-          problem: `${machine.flavour} kernel modules for the ${card.model} (${card.architecture}) of ${machine.name}`,
-          why: reason,
-          remedy: `leave driver.flavour out, or take ${needed}`,
-        },
-      ];
+      return {
+        field: spec.driver?.flavour === machine.flavour ? "driver.flavour" : `${machine.field}.extensions`,
+        problem: `${machine.flavour} kernel modules for the ${card.model} (${card.architecture}) of ${machine.name}`,
+        why: reason,
+        remedy: `leave driver.flavour out, or take ${needed}`,
+      };
     }),
 };

@@ -8,13 +8,11 @@ export const monitoring: Check = {
   find: ({ spec }) => {
     const exporter = spec.gpuOperator?.values?.dcgmExporter as unknown;
     if (!spec.monitoring || !isMapping(exporter) || exporter.enabled !== false) return [];
-    return [
-      {
-        field: "monitoring",
-        problem: "but gpuOperator.values.dcgmExporter.enabled is false",
-        why: "nothing would export the metrics that the ServiceMonitor and the dashboard are for",
-        remedy: "leave that value out, or monitoring",
-      },
-    ];
+    return {
+      field: "monitoring",
+      problem: "but gpuOperator.values.dcgmExporter.enabled is false",
+      why: "nothing would export the metrics that the ServiceMonitor and the dashboard are for",
+      remedy: "leave that value out, or monitoring",
+    };
   },
 };

@@ -1,7 +1,7 @@
-import { allPatches, type Check, type CheckContext, type CheckedMachine, type Complaint } from "./check";
+import { allPatches, type Check, type CheckContext, type CheckedMachine } from "./check";
 import { isMapping, valueAt } from "../mapping";
 import { ofKubelet } from "./placement";
-import { labelValue, qualifiedName, shown } from "../rules";
+import { labelValue, qualifiedName, shown, type Fault } from "../rules";
 
 /**
  * What a label turns off when it is not "true"; the operator itself fills in an empty one. Parts that nothing waits for,
@@ -17,56 +17,29 @@ function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boo
   return parts.some((part) => key === `nvidia.com/gpu.deploy.${part}`) && text !== "true" && text !== "";
 }
 
-function labelComplaint(machine: CheckedMachine, key: string, text: string, context: CheckContext): Complaint[] {
-  const field = `${machine.field}.labels.${key}`;
-  const fault = qualifiedName(key) ?? labelValue(text);
-  if (fault) return [{ field, ...fault, problem: `${key}: ${shown(text)} is not a label (${fault.problem})` }];
-  return against(machine, key, text, context).map((complaint) => ({ field, ...complaint }));
-}
-
-function against(
-  machine: CheckedMachine,
-  key: string,
-  text: string,
-  context: CheckContext,
-): Omit<Complaint, "field">[] {
-  const told = ofOthers(machine, key, text, context);
-  if (told !== undefined) return [told];
-  const off = machine.gpuCount > 0 && turnedOff(context, key, text);
-  const ours = Object.hasOwn(machine.recipe.nodeLabels, key) ? machine.recipe.nodeLabels[key] : undefined;
-  if (!off && (ours === undefined || ours === text)) return [];
-  return [
-    {
-      problem: `${key}: "${text}" ${off ? "turns the GPU off" : `conflicts with the value that the stack sets, "${ours}"`}`,
-      why: "NVIDIA's pods are placed by this label, so the node would offer no GPU",
-      remedy: "leave it out",
-    },
-  ];
-}
-
-/** Labels that somebody else reads or writes, with a value that they do not know. */
-function ofOthers(
-  machine: CheckedMachine,
-  key: string,
-  text: string,
-  context: CheckContext,
-): Omit<Complaint, "field"> | undefined {
-  const possible =
-    key === "kubernetes.io/hostname" ? [machine.name] : Object.hasOwn(ofKubelet, key) ? ofKubelet[key] : undefined;
-  if (possible !== undefined && !possible.includes(text)) {
+/** What is wrong with a label that a machine or a patch of it says, for the check to put its field beside. */
+function labelFault(machine: CheckedMachine, key: string, text: string, context: CheckContext): Fault | undefined {
+  const byKubelet = key === "kubernetes.io/hostname" ? [machine.name] : Object.hasOwn(ofKubelet, key) && ofKubelet[key];
+  if (byKubelet && !byKubelet.includes(text))
     return {
       problem: `${key}: "${text}" is not the value that the kubelet sets`,
       why: "the kubelet sets this label itself, so pods that select this value would find no node",
       remedy: "leave it out",
     };
-  }
-  const configurations = pluginConfigurations(context);
-  if (key !== "nvidia.com/device-plugin.config" || configurations.length === 0 || configurations.includes(text))
-    return undefined;
+  const configurations = key === "nvidia.com/device-plugin.config" ? pluginConfigurations(context) : [];
+  if (configurations.length > 0 && !configurations.includes(text))
+    return {
+      problem: `${key}: "${text}" names no configuration of the device plugin (there are: ${configurations.join(", ")})`,
+      why: "the plugin waits for one of that name, and the node offers no GPU",
+      remedy: "name one of them, or leave it out: the default one follows",
+    };
+  const off = machine.gpuCount > 0 && turnedOff(context, key, text);
+  const ours = Object.hasOwn(machine.recipe.nodeLabels, key) ? machine.recipe.nodeLabels[key] : undefined;
+  if (!off && (ours === undefined || ours === text)) return undefined;
   return {
-    problem: `${key}: "${text}" names no configuration of the device plugin (there are: ${configurations.join(", ")})`,
-    why: "the plugin waits for one of that name, and the node offers no GPU",
-    remedy: "name one of them, or leave it out: the default one follows",
+    problem: `${key}: "${text}" ${off ? "turns the GPU off" : `conflicts with the value that the stack sets, "${ours}"`}`,
+    why: "NVIDIA's pods are placed by this label, so the node would offer no GPU",
+    remedy: "leave it out",
   };
 }
 
@@ -85,13 +58,19 @@ export const nodeLabels: Check = {
   id: "node-labels",
   source: "Kubernetes, labels; gpu-operator, controllers/state_manager.go (a label of the user is kept)",
   find: (context) => [
-    ...context.machines.flatMap((machine) =>
-      Object.entries(machine.spec.labels ?? {}).flatMap(([key, text]) => labelComplaint(machine, key, text, context)),
+    context.machines.map((machine) =>
+      Object.entries(machine.spec.labels ?? {}).map(([key, text]) => {
+        const field = `${machine.field}.labels.${key}`;
+        const form = qualifiedName(key) ?? labelValue(text);
+        if (form) return { field, ...form, problem: `${key}: ${shown(text)} is not a label (${form.problem})` };
+        const fault = labelFault(machine, key, text, context);
+        return fault && { field, ...fault };
+      }),
     ),
-    ...allPatches(context).flatMap(({ patch, machines }) =>
-      [...patch.nodeLabels, ...patch.kubeletLabels].flatMap(([key, text]) => {
-        const [complaint] = machines.flatMap((machine) => against(machine, key, text, context));
-        return complaint === undefined ? [] : [{ field: patch.field, ...complaint }];
+    allPatches(context).map(({ patch, machines }) =>
+      [...patch.nodeLabels, ...patch.kubeletLabels].map(([key, text]) => {
+        const [fault] = machines.flatMap((machine) => labelFault(machine, key, text, context) ?? []);
+        return fault && { field: patch.field, ...fault };
       }),
     ),
   ],

@@ -1,4 +1,4 @@
-import type { Check, CheckedMachine, Complaint } from "./check";
+import type { Check, CheckedMachine, Complaint, Found } from "./check";
 import { shown } from "../rules";
 import { parseTalosVersion } from "../facts/version";
 
@@ -43,11 +43,14 @@ export const omniMachine: Check = {
   },
 };
 
-function uuidComplaints({ name, field, spec }: CheckedMachine, machines: CheckedMachine[]): Complaint[] {
-  const complaint = (problem: string, why: string, remedy: string): Complaint[] => [
-    { field: `${field}.uuid`, problem, why, remedy },
-  ];
-  if (spec.configuration !== "omni") {
+function uuidComplaints({ name, field, spec }: CheckedMachine, machines: CheckedMachine[]): Found {
+  const complaint = (problem: string, why: string, remedy: string): Found => ({
+    field: `${field}.uuid`,
+    problem,
+    why,
+    remedy,
+  });
+  if (spec.configuration !== "omni")
     return spec.uuid === undefined
       ? []
       : complaint(
@@ -55,18 +58,15 @@ function uuidComplaints({ name, field, spec }: CheckedMachine, machines: Checked
           "only Omni knows machines by it, so it would be ignored",
           "leave it out, or make the machine `configuration: omni`",
         );
-  }
   const find = "take the ID from `omnictl get machines`, e.g. `ce4d0d52-6c10-bdc9-746c-88aedd67681b`";
-  if (spec.uuid === undefined) {
+  if (spec.uuid === undefined)
     return complaint(
       `is missing, but ${name} is Omni's`,
       "Omni identifies a machine by its UUID; without it, the patch would apply to the whole cluster",
       find,
     );
-  }
-  if (!uuidForm.test(spec.uuid)) {
+  if (!uuidForm.test(spec.uuid))
     return complaint(`"${spec.uuid}" is not a UUID in lower case`, "Omni would find no machine by this label", find);
-  }
   const other = machines.find((machine) => machine.name !== name && machine.spec.uuid === spec.uuid);
   return other === undefined || other.name > name
     ? []

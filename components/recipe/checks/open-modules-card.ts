@@ -16,13 +16,11 @@ export const openModulesCard: Check = {
           openModulesRefuse(candidate, driver),
       );
       if (!card) return [];
-      return [
-        {
-          field: spec.driver?.flavour === "open" ? "driver.flavour" : `${machine.field}.extensions`,
-          problem: `open kernel modules of driver ${driver} for the ${card.model} of ${machine.name}`,
-          why: "before driver 545 they take GeForce and workstation cards only with NVreg_OpenRmEnableUnsupportedGpus=1: they load, and find no devices",
-          remedy: "leave driver.flavour out (proprietary follows), or take driver.branch production",
-        },
-      ];
+      return {
+        field: spec.driver?.flavour === "open" ? "driver.flavour" : `${machine.field}.extensions`,
+        problem: `open kernel modules of driver ${driver} for the ${card.model} of ${machine.name}`,
+        why: "before driver 545 they take GeForce and workstation cards only with NVreg_OpenRmEnableUnsupportedGpus=1: they load, and find no devices",
+        remedy: "leave driver.flavour out (proprietary follows), or take driver.branch production",
+      };
     }),
 };

@@ -1,5 +1,5 @@
 import { envOf } from "../kubernetes/values";
-import type { Check, Complaint } from "./check";
+import type { Check, Found } from "./check";
 import { valueAt } from "../mapping";
 
 /** What a program of NVIDIA's takes of a variable. */
@@ -49,18 +49,16 @@ export const operandEnv: Check = {
   source:
     "k8s-device-plugin v0.20.0, cmd/nvidia-device-plugin/main.go (flags, validateFlags), cmd/gpu-feature-discovery/main.go; gpu-operator v26.7.0, controllers/object_controls.go (TransformDevicePlugin)",
   find: ({ spec }) =>
-    Object.entries(operands).flatMap(([operand, variables]): Complaint[] =>
+    Object.entries(operands).flatMap(([operand, variables]): Found =>
       Object.entries(variables).flatMap(([name, { takes, is }]) => {
         const said = envOf(valueAt(spec.gpuOperator?.values, operand, "env"), name);
         if (said === undefined || takes.includes(said)) return [];
-        return [
-          {
-            field: `gpuOperator.values.${operand}.env`,
-            problem: `${name} is "${said.slice(0, 60)}", and must be ${is}`,
-            why: "the program ends with it at each start, and the node offers no GPU, or has no labels of its cards",
-            remedy: "write that, or leave the variable out",
-          },
-        ];
+        return {
+          field: `gpuOperator.values.${operand}.env`,
+          problem: `${name} is "${said.slice(0, 60)}", and must be ${is}`,
+          why: "the program ends with it at each start, and the node offers no GPU, or has no labels of its cards",
+          remedy: "write that, or leave the variable out",
+        };
       }),
     ),
 };

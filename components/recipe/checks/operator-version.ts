@@ -12,24 +12,19 @@ export const operatorVersion: Check = {
     const version = semver.parse(spec.gpuOperator?.version ?? "");
     if (!version) return [];
     const field = "gpuOperator.version";
-    if (version.version === "26.3.0") {
-      return [
-        {
-          field,
-          problem: "v26.3.0 does not run on Talos",
-          why: "it reads the release of the operating system as a number, and Talos' begins with a v: the operator crashes",
-          remedy: "take v26.3.1 or newer, e.g. v26.3.3",
-        },
-      ];
-    }
-    if (plan.era === "legacy" || semver.gte(version, oldestForCdi)) return [];
-    return [
-      {
+    if (version.version === "26.3.0")
+      return {
         field,
-        problem: `v${version.version} is older than v${oldestForCdi}, and Talos ${spec.talosVersion} needs that`,
-        why: "older operators look for driver and libraries where Talos ≥ 1.13 does not have them, and their pods wait for ever",
-        remedy: `take v${oldestForCdi} or newer, e.g. v26.3.3`,
-      },
-    ];
+        problem: "v26.3.0 does not run on Talos",
+        why: "it reads the release of the operating system as a number, and Talos' begins with a v: the operator crashes",
+        remedy: "take v26.3.1 or newer, e.g. v26.3.3",
+      };
+    if (plan.era === "legacy" || semver.gte(version, oldestForCdi)) return [];
+    return {
+      field,
+      problem: `v${version.version} is older than v${oldestForCdi}, and Talos ${spec.talosVersion} needs that`,
+      why: "older operators look for driver and libraries where Talos ≥ 1.13 does not have them, and their pods wait for ever",
+      remedy: `take v${oldestForCdi} or newer, e.g. v26.3.3`,
+    };
   },
 };

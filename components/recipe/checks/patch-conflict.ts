@@ -2,7 +2,7 @@ import { documentConflicts } from "../facts/data/document-conflicts";
 import { type UserPatch } from "../machine/user-patches";
 import { mainDocument } from "../merge/documents";
 import { intoOwnDocuments, wantedOf } from "../merge/wanted";
-import { allPatches, type Check, type CheckedMachine, type Complaint } from "./check";
+import { allPatches, type Check, type CheckedMachine, type Found } from "./check";
 import { valueAt } from "../mapping";
 
 /** What containerd's part of old is called among the documents of Talos 1.14. */
@@ -19,7 +19,7 @@ export const patchConflict: Check = {
   ],
 };
 
-function reservedNames({ field, documents }: UserPatch): Complaint[] {
+function reservedNames({ field, documents }: UserPatch): Found {
   return documents
     .filter((document) => document.get("kind") === "CRICustomizationConfig" && document.get("name") === reserved)
     .map(() => ({
@@ -31,7 +31,7 @@ function reservedNames({ field, documents }: UserPatch): Complaint[] {
 }
 
 /** A field of a patch beside a document of a patch. Of an adopted machine's, `adopt` moves those that have a place there. */
-function conflicts(machine: CheckedMachine, patches: UserPatch[]): Complaint[] {
+function conflicts(machine: CheckedMachine, patches: UserPatch[]): Found {
   const wanted = wantedOf(patches.filter(({ flaw }) => flaw === undefined).map(({ text }) => text));
   if (machine.spec.configuration === "adopted") intoOwnDocuments(wanted, (kind) => wanted.has(kind));
   const main = wanted.get(mainDocument);
@@ -40,14 +40,12 @@ function conflicts(machine: CheckedMachine, patches: UserPatch[]): Complaint[] {
       const fields = Object.hasOwn(documentConflicts, kind) ? documentConflicts[kind]! : [];
       const beside = fields.filter((field) => isSet(valueAt(main, ...field.split("."))));
       if (beside.length === 0) return [];
-      return [
-        {
-          field: patch.field,
-          problem: `has a ${kind}, and ${beside.join(", ")} is set by a patch of ${machine.name} as well`,
-          why: "Talos takes one of the two, and refuses a configuration with both",
-          remedy: `say it in the ${kind} alone, or leave that out`,
-        },
-      ];
+      return {
+        field: patch.field,
+        problem: `has a ${kind}, and ${beside.join(", ")} is set by a patch of ${machine.name} as well`,
+        why: "Talos takes one of the two, and refuses a configuration with both",
+        remedy: `say it in the ${kind} alone, or leave that out`,
+      };
     }),
   );
 }

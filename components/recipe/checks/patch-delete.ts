@@ -23,13 +23,11 @@ export const patchDelete: Check = {
     allPatches(context).flatMap(({ patch, machines }) => {
       const adopted = machines.filter((machine) => machine.spec.configuration === "adopted");
       if (adopted.length === 0 || !patch.documents.some(deletes)) return [];
-      return [
-        {
-          field: patch.field,
-          problem: `deletes ($patch), and ${adopted[0]?.name} is adopted`,
-          why: "this package only merges into a configuration of somebody else's: it could not bring back what a patch deleted",
-          remedy: "delete it where the configuration is made",
-        },
-      ];
+      return {
+        field: patch.field,
+        problem: `deletes ($patch), and ${adopted[0]?.name} is adopted`,
+        why: "this package only merges into a configuration of somebody else's: it could not bring back what a patch deleted",
+        remedy: "delete it where the configuration is made",
+      };
     }),
 };

@@ -8,24 +8,19 @@ export const patchFormat: Check = {
     allPatches(context).flatMap(({ patch }) => {
       const { flaw, field } = patch;
       if (!flaw) return [];
-      if (flaw.kind === "json6902") {
-        return [
-          {
-            field,
-            problem: "is a JSON patch (RFC 6902)",
-            why: "Talos does not take it for configurations of several documents, and it cannot be merged by key",
-            remedy:
-              "write a strategic-merge patch: the part of the configuration itself, e.g. `machine: { sysctls: { … } }`",
-          },
-        ];
-      }
-      return [
-        {
+      if (flaw.kind === "json6902")
+        return {
           field,
-          problem: flaw.kind === "yaml" ? `is not YAML: ${flaw.detail}` : `is ${flaw.detail}, not a mapping`,
-          why: "Talos cannot merge it",
-          remedy: "write the part of the machine configuration that shall change, as YAML",
-        },
-      ];
+          problem: "is a JSON patch (RFC 6902)",
+          why: "Talos does not take it for configurations of several documents, and it cannot be merged by key",
+          remedy:
+            "write a strategic-merge patch: the part of the configuration itself, e.g. `machine: { sysctls: { … } }`",
+        };
+      return {
+        field,
+        problem: flaw.kind === "yaml" ? `is not YAML: ${flaw.detail}` : `is ${flaw.detail}, not a mapping`,
+        why: "Talos cannot merge it",
+        remedy: "write the part of the machine configuration that shall change, as YAML",
+      };
     }),
 };

@@ -23,16 +23,13 @@ export const patchNodeLabels: Check = {
       const refused = patch.kubeletLabels.find(
         ([key, value]) => isForbidden(key) || (qualifiedName(key) ?? labelValue(value)) !== undefined,
       );
-      if (refused !== undefined) {
-        return [
-          {
-            field: patch.field,
-            problem: `node-labels has ${shown(refused.join("="))}, which the kubelet does not take`,
-            why: "the kubelet stops as it starts, and the machine does not become a node",
-            remedy: "write it under machines.<name>.labels, which go through the Kubernetes API",
-          },
-        ];
-      }
+      if (refused !== undefined)
+        return {
+          field: patch.field,
+          problem: `node-labels has ${shown(refused.join("="))}, which the kubelet does not take`,
+          why: "the kubelet stops as it starts, and the machine does not become a node",
+          remedy: "write it under machines.<name>.labels, which go through the Kubernetes API",
+        };
       if (!machines.some((machine) => machine.spec.role === "worker")) return [];
       return patch.nodeLabels
         .filter(([key]) => isForbidden(key))

@@ -8,13 +8,11 @@ export const patchNodeTaints: Check = {
     allPatches(context).flatMap(({ patch, machines }) => {
       const workers = machines.filter((machine) => machine.spec.role === "worker").map((machine) => machine.name);
       if (workers.length === 0 || !patch.taintsNode) return [];
-      return [
-        {
-          field: patch.field,
-          problem: `sets taints on ${workers.length === 1 ? `the worker ${workers[0]}` : "workers"}`,
-          why: "a worker may not change its own taints: Kubernetes refuses the update, and with it every label that Talos sets in the same one",
-          remedy: "write them under machines.<name>.taints, which go through the Kubernetes API",
-        },
-      ];
+      return {
+        field: patch.field,
+        problem: `sets taints on ${workers.length === 1 ? `the worker ${workers[0]}` : "workers"}`,
+        why: "a worker may not change its own taints: Kubernetes refuses the update, and with it every label that Talos sets in the same one",
+        remedy: "write them under machines.<name>.taints, which go through the Kubernetes API",
+      };
     }),
 };

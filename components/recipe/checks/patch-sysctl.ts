@@ -11,14 +11,12 @@ export const patchSysctl: Check = {
           (candidate) => candidate.recipe.sysctls[key] !== undefined && candidate.recipe.sysctls[key] !== value,
         );
         if (!machine) return [];
-        return [
-          {
-            field: patch.field,
-            problem: `sets ${key} to ${value}, but ${machine.name} needs ${machine.recipe.sysctls[key]}`,
-            why: "the package sets this key and overrides your value; with your value, no GPU container would start",
-            remedy: "leave it out",
-          },
-        ];
+        return {
+          field: patch.field,
+          problem: `sets ${key} to ${value}, but ${machine.name} needs ${machine.recipe.sysctls[key]}`,
+          why: "the package sets this key and overrides your value; with your value, no GPU container would start",
+          remedy: "leave it out",
+        };
       }),
     ),
 };

@@ -1,6 +1,6 @@
 import { namesSecret, secretIn } from "../rules";
 import { fieldOf } from "../stack/plain-data";
-import type { Check, Complaint } from "./check";
+import type { Check, Found } from "./check";
 
 /** What stands for a value that is not there, or names a file that holds it. */
 const noValue = /^(?:|none|empty|dummy|unused|changeme|true|false|\/.*|\$\(.*\))$/i;
@@ -15,21 +15,19 @@ export const plainSecret: Check = {
   find: ({ spec }) => [...texts(spec, [])].flatMap(([path, text]) => complaint(path, text)),
 };
 
-function complaint(path: PropertyKey[], text: string): Complaint[] {
+function complaint(path: PropertyKey[], text: string): Found {
   const isVariable = path.at(-2) === "env" && namesSecret(String(path.at(-1)));
   const kind = secretIn(text) ?? (isVariable && !noValue.test(text) ? "a secret" : undefined);
   if (kind === undefined) return [];
   const field = fieldOf(path);
   if (toldElsewhere.test(field)) return [];
-  return [
-    {
-      field,
-      problem: `holds ${kind}`,
-      why: "it would be kept in plain text, in the stack file, in Pulumi's state and in the cluster's objects",
-      remedy:
-        "remove it and replace it by a new one, as others may have read it; keep it in a Kubernetes Secret that the container reads (for vLLM: workloads.vllm.huggingFaceToken; else define the pod in a program of your own, with the outputs runtimeClassName and gpuResourceName)",
-    },
-  ];
+  return {
+    field,
+    problem: `holds ${kind}`,
+    why: "it would be kept in plain text, in the stack file, in Pulumi's state and in the cluster's objects",
+    remedy:
+      "remove it and replace it by a new one, as others may have read it; keep it in a Kubernetes Secret that the container reads (for vLLM: workloads.vllm.huggingFaceToken; else define the pod in a program of your own, with the outputs runtimeClassName and gpuResourceName)",
+  };
 }
 
 /** Every text of a value with its path. */

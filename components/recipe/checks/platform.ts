@@ -10,13 +10,11 @@ export const platform: Check = {
     machines.flatMap((machine) => {
       const name = machine.spec.platform;
       if (name === undefined || platforms.includes(name)) return [];
-      return [
-        {
-          field: `${machine.field}.platform`,
-          problem: `"${name}" is not a platform of the Image Factory`,
-          why: "there is no installer image of that name, and one of another platform would not find the machine's network and metadata",
-          remedy: `${didYouMean(name, platforms)}one of ${platforms.join(", ")}`,
-        },
-      ];
+      return {
+        field: `${machine.field}.platform`,
+        problem: `"${name}" is not a platform of the Image Factory`,
+        why: "there is no installer image of that name, and one of another platform would not find the machine's network and metadata",
+        remedy: `${didYouMean(name, platforms)}one of ${platforms.join(", ")}`,
+      };
     }),
 };

@@ -1,7 +1,7 @@
 import { parse } from "yaml";
 import { isMapping, valueAt } from "../mapping";
 import { asText } from "../machine/user-patches";
-import type { Check, Complaint } from "./check";
+import type { Check, Found } from "./check";
 import { shapeFlaws } from "./object-shapes";
 import { pluginConfigPlaces } from "../machine/own-sharing";
 import { pluginConfiguration } from "./plugin-shape";
@@ -12,7 +12,7 @@ export const pluginConfig: Check = {
   source:
     "k8s-device-plugin v0.19.3, api/config/v1/config.go (parseConfigFrom), replicas.go (UnmarshalJSON), cmd/config-manager; deployments/helm/nvidia-device-plugin/templates/validation.yml",
   find: ({ spec }) =>
-    pluginConfigPlaces.flatMap(({ field, section, texts }): Complaint[] => {
+    pluginConfigPlaces.flatMap(({ field, section, texts }): Found => {
       const config = valueAt(spec[field]?.values, ...section);
       const path = `${field}.values.${section.join(".")}`;
       const all = valueAt(config, texts);
@@ -25,53 +25,44 @@ export const pluginConfig: Check = {
           const flaw = flawOf(text);
           if (flaw === undefined) return [];
           const why = "the device plugin ends with it, or drops it in silence";
-          return [
-            {
-              field: `${path}.${texts}.${name}`,
-              problem: flaw,
-              why,
-              remedy: "see the plugin's README, Configuration Option Details",
-            },
-          ];
+          return {
+            field: `${path}.${texts}.${name}`,
+            problem: flaw,
+            why,
+            remedy: "see the plugin's README, Configuration Option Details",
+          };
         }),
-        ...misread(path, config),
-        ...(chosen === "" || names.includes(chosen)
-          ? []
-          : [
-              {
-                field: `${path}.default`,
-                problem: `names "${chosen}", which is not a configuration (there are: ${names.join(", ")})`,
-                why: "the plugin waits for it, and the node offers no GPU",
-                remedy: `name one of ${path}.${texts}`,
-              },
-            ]),
-        ...(texts === "map" && asText(valueAt(config, "name")) !== "" && Object.keys(all).length > 0
-          ? [
-              {
-                field: `${path}.name`,
-                problem: "stands beside map",
-                why: "the chart accepts `name` or `map`, and fails if both are set",
-                remedy: "leave one out",
-              },
-            ]
-          : []),
+        misread(path, config),
+        chosen !== "" &&
+          !names.includes(chosen) && {
+            field: `${path}.default`,
+            problem: `names "${chosen}", which is not a configuration (there are: ${names.join(", ")})`,
+            why: "the plugin waits for it, and the node offers no GPU",
+            remedy: `name one of ${path}.${texts}`,
+          },
+        texts === "map" &&
+          asText(valueAt(config, "name")) !== "" &&
+          Object.keys(all).length > 0 && {
+            field: `${path}.name`,
+            problem: "stands beside map",
+            why: "the chart accepts `name` or `map`, and fails if both are set",
+            remedy: "leave one out",
+          },
       ];
     }),
 };
 
 /** Names that the templates print without quotes (`value: {{ .Values.config.default }}`), so that YAML reads something else than a text. */
-function misread(path: string, config: unknown): Complaint[] {
+function misread(path: string, config: unknown): Found {
   return ["default", "name"].flatMap((key) => {
     const name = valueAt(config, key);
     if (name === undefined || name === null || name === "" || isText(asText(name))) return [];
-    return [
-      {
-        field: `${path}.${key}`,
-        problem: `is ${JSON.stringify(name)}, which YAML does not read as a text`,
-        why: "the chart prints it without quotes, and Kubernetes refuses the object",
-        remedy: "give the configuration a name that begins with a letter, e.g. `any`",
-      },
-    ];
+    return {
+      field: `${path}.${key}`,
+      problem: `is ${JSON.stringify(name)}, which YAML does not read as a text`,
+      why: "the chart prints it without quotes, and Kubernetes refuses the object",
+      remedy: "give the configuration a name that begins with a letter, e.g. `any`",
+    };
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Check, CheckContext, Complaint } from "./check";
+import type { Check, CheckContext, Found } from "./check";
 import { strategiesIn } from "../kubernetes/plugin-release";
 import { envOf } from "../kubernetes/values";
 import { valueAt } from "../mapping";
@@ -20,12 +20,12 @@ export const pluginPaths: Check = {
         why: "Talos ≥ 1.13 has the libraries under /usr/local/lib: NVML fails to load and the node offers no GPU",
         remedy: "leave it out",
       }));
-    return [...glibc, ...driverRoot(context)];
+    return [glibc, driverRoot(context)];
   },
 };
 
 /** With a CDI strategy the standalone plugin writes paths of devices below the driver root into its specification. */
-function driverRoot({ spec }: CheckContext): Complaint[] {
+function driverRoot({ spec }: CheckContext): Found {
   const values = spec.devicePlugin?.values;
   const root = valueAt(values, "nvidiaDriverRoot");
   const devices = valueAt(values, "nvidiaDevRoot");
@@ -34,21 +34,17 @@ function driverRoot({ spec }: CheckContext): Complaint[] {
   const field = "devicePlugin.values.nvidiaDriverRoot";
   const remedy = 'write "/", or write deviceListStrategy: envvar, which needs no driver root';
   if (typeof root !== "string")
-    return [
-      {
-        field,
-        problem: `is ${JSON.stringify(root)} with ${cdi.join(",")}`,
-        why: "the plugin ends with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
-        remedy,
-      },
-    ];
-  if (!/^\/usr\/local(\/|$)/.test(root)) return []; // Nobody has seen what another root does.
-  return [
-    {
+    return {
       field,
-      problem: `is ${root} with ${cdi.join(",")}`,
-      why: `the specification would name ${root.replace(/\/$/, "")}/dev/nvidia-uvm, which Talos has not: the node offers GPUs, and every pod that gets one fails`,
+      problem: `is ${JSON.stringify(root)} with ${cdi.join(",")}`,
+      why: "the plugin ends with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
       remedy,
-    },
-  ];
+    };
+  if (!/^\/usr\/local(\/|$)/.test(root)) return []; // Nobody has seen what another root does.
+  return {
+    field,
+    problem: `is ${root} with ${cdi.join(",")}`,
+    why: `the specification would name ${root.replace(/\/$/, "")}/dev/nvidia-uvm, which Talos has not: the node offers GPUs, and every pod that gets one fails`,
+    remedy,
+  };
 }

@@ -11,15 +11,13 @@ export const podNodeSelector: Check = {
     return gpuRequests(spec).flatMap(({ field, nodeSelector }) => {
       const wrong = unmet(nodeSelector ?? {}, gpuMachines);
       if (!wrong) return [];
-      return [
-        {
-          field: `${field}.nodeSelector.${wrong[0]}`,
-          problem: `no GPU machine of the stack has ${wrong[0]}=${wrong[1]}`,
-          why: "the pod fits no node and stays Pending for ever",
-          remedy:
-            "leave it out (GPU pods are placed by nvidia.com/gpu.present), or label a machine under machines.<name>.labels",
-        },
-      ];
+      return {
+        field: `${field}.nodeSelector.${wrong[0]}`,
+        problem: `no GPU machine of the stack has ${wrong[0]}=${wrong[1]}`,
+        why: "the pod fits no node and stays Pending for ever",
+        remedy:
+          "leave it out (GPU pods are placed by nvidia.com/gpu.present), or label a machine under machines.<name>.labels",
+      };
     });
   },
 };

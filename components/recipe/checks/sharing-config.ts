@@ -1,4 +1,4 @@
-import type { Check, Complaint } from "./check";
+import type { Check, Found } from "./check";
 import { pluginConfigPlaces } from "../machine/own-sharing";
 import { valueAt } from "../mapping";
 
@@ -9,7 +9,7 @@ export const sharingConfigCheck: Check = {
     "k8s-device-plugin v0.17.4 to v0.19.3, deployments/helm/nvidia-device-plugin/templates/validation.yml (config.name beside config.map); gpu-operator, templates/plugin_config.yaml",
   find: ({ spec }) => {
     if (!spec.sharing?.timeSlicing) return [];
-    return pluginConfigPlaces.flatMap(({ field, section, texts }): Complaint[] => {
+    return pluginConfigPlaces.flatMap(({ field, section, texts }): Found => {
       const config = valueAt(spec[field]?.values, ...section);
       const said = ([key, value]: readonly [string, unknown]): boolean =>
         value !== undefined && value !== null && key !== "";

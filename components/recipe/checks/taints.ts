@@ -16,28 +16,22 @@ export const taints: Check = {
       Object.entries(machine.spec.taints ?? {}).flatMap(([key, text]) => {
         const field = `${machine.field}.taints.${key}`;
         const taint = parseTaint(key, text);
-        if (!taint) {
-          return [
-            {
-              field,
-              problem: `${shown(text)} is not a value and an effect`,
-              why: "the taint could not be set, and pods that do not belong there would take the GPU machine",
-              remedy: `write \`value:Effect\` or \`:Effect\`, with one of ${taintEffects.join(", ")}`,
-            },
-          ];
-        }
-        if (ofKubernetes.test(key)) {
-          return [
-            {
-              field,
-              problem: `${key} is Kubernetes' own`,
-              why: "Kubernetes' controllers add and remove it by what they see of the node, so it would not stay",
-              remedy: "write another taint, e.g. `nvidia.com/gpu`",
-            },
-          ];
-        }
+        if (!taint)
+          return {
+            field,
+            problem: `${shown(text)} is not a value and an effect`,
+            why: "the taint could not be set, and pods that do not belong there would take the GPU machine",
+            remedy: `write \`value:Effect\` or \`:Effect\`, with one of ${taintEffects.join(", ")}`,
+          };
+        if (ofKubernetes.test(key))
+          return {
+            field,
+            problem: `${key} is Kubernetes' own`,
+            why: "Kubernetes' controllers add and remove it by what they see of the node, so it would not stay",
+            remedy: "write another taint, e.g. `nvidia.com/gpu`",
+          };
         const fault = qualifiedName(key) ?? labelValue(taint.value ?? "");
-        return fault ? [{ field, ...fault }] : [];
+        return fault ? { field, ...fault } : [];
       }),
     ),
 };

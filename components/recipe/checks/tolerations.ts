@@ -1,4 +1,4 @@
-import { allPatches, type Check, type CheckContext, type Complaint } from "./check";
+import { allPatches, type Check, type CheckContext, type Found } from "./check";
 import { operatorDiscovers, pluginDiscovers } from "../kubernetes/discovery";
 import { ownValuesOf } from "../outside/external";
 import { taintsWithPatches } from "../machine/patch-taints";
@@ -36,28 +36,26 @@ export const tolerations: Check = {
 };
 
 /** A list that keeps a pod off a GPU machine. */
-function outOfSome({ spec, gpuMachines, plan }: CheckContext, path: string[]): Complaint[] {
+function outOfSome({ spec, gpuMachines, plan }: CheckContext, path: string[]): Found {
   const entries = listAt(spec, path);
   // Of control planes only what the stack says: whether Talos taints them is for their owner's configuration.
   const missing = gpuMachines
     .flatMap((machine) => taintsWithPatches(spec, machine.spec).map((taint) => ({ machine: machine.name, taint })))
     .find(({ taint }) => entries !== undefined && keepsOut(entries, taint));
   if (missing === undefined) return [];
-  return [
-    {
-      field: path.join("."),
-      problem: `does not tolerate ${describeTaint(missing.taint)} of ${missing.machine}`,
-      why: "the list takes the place of ours, so NVIDIA's pods would not be placed there and the node would offer no GPU",
-      remedy: leaveOut(plan),
-    },
-  ];
+  return {
+    field: path.join("."),
+    problem: `does not tolerate ${describeTaint(missing.taint)} of ${missing.machine}`,
+    why: "the list takes the place of ours, so NVIDIA's pods would not be placed there and the node would offer no GPU",
+    remedy: leaveOut(plan),
+  };
 }
 
 /**
  * A list that keeps a pod off every machine of a cluster that the stack makes. Of another cluster there may be nodes that the stack
  * does not name.
  */
-function outOfAll(context: CheckContext, path: string[]): Complaint[] {
+function outOfAll(context: CheckContext, path: string[]): Found {
   const { spec, machines, plan } = context;
   const entries = listAt(spec, path);
   if (entries === undefined || spec.bootstrap !== true) return [];
@@ -71,14 +69,12 @@ function outOfAll(context: CheckContext, path: string[]): Complaint[] {
     return { name, taint: taints.find((taint) => keepsOut(entries, taint)) };
   });
   if (!kept.every(({ taint }) => taint !== undefined)) return [];
-  return [
-    {
-      field: path.join("."),
-      problem: `tolerates the taints of no machine: ${kept.map(({ name, taint }) => `${name} has ${describeTaint(taint!)}`).join(", ")}`,
-      why: "this list replaces the stack's own, so the pod would stay Pending on every machine of the cluster that this stack makes, and Helm would wait for it until the update fails",
-      remedy: leaveOut(plan),
-    },
-  ];
+  return {
+    field: path.join("."),
+    problem: `tolerates the taints of no machine: ${kept.map(({ name, taint }) => `${name} has ${describeTaint(taint!)}`).join(", ")}`,
+    why: "this list replaces the stack's own, so the pod would stay Pending on every machine of the cluster that this stack makes, and Helm would wait for it until the update fails",
+    remedy: leaveOut(plan),
+  };
 }
 
 /** The list at a path of the stack; undefined where there is none. */

@@ -1,4 +1,4 @@
-import type { Check, Complaint } from "./check";
+import type { Check, Found } from "./check";
 import { shown } from "../rules";
 import { didYouMean } from "../rules/suggest";
 
@@ -8,10 +8,13 @@ export const upgradeFirst: Check = {
   source: "components/recipe/machine/order.ts: control planes come first in any case, and a smoke test runs on a GPU",
   find: ({ spec, machines }) => {
     const first = spec.upgrade?.first ?? [];
-    return first.flatMap((name, index): Complaint[] => {
-      const complain = (problem: string, why: string, remedy: string): Complaint[] => [
-        { field: `upgrade.first[${index}]`, problem: `${shown(name)} ${problem}`, why, remedy },
-      ];
+    return first.flatMap((name, index): Found => {
+      const complain = (problem: string, why: string, remedy: string): Found => ({
+        field: `upgrade.first[${index}]`,
+        problem: `${shown(name)} ${problem}`,
+        why,
+        remedy,
+      });
       const machine = machines.find((one) => one.name === name);
       if (machine === undefined) {
         const workers = machines.filter(({ spec: { role }, gpuCount }) => role === "worker" && gpuCount > 0);

@@ -15,28 +15,23 @@ export const upgradeStep: Check = {
       const field = `${machine.field}.runningVersion`;
       const running = parseTalosVersion(text);
       if (!running)
-        return [
-          {
-            field,
-            problem: `"${text}" is not a release of Talos`,
-            why: "the step to the wanted release cannot be told",
-            remedy: "write what `talosctl version` prints, or leave it out",
-          },
-        ];
-      if (running.text !== text) {
-        return [
-          {
-            field,
-            problem: `"${text}" lacks the leading v`,
-            why: "machines report their release with the v, so a preview would announce an upgrade to the release that already runs",
-            remedy: `write ${running.text}`,
-          },
-        ];
-      }
+        return {
+          field,
+          problem: `"${text}" is not a release of Talos`,
+          why: "the step to the wanted release cannot be told",
+          remedy: "write what `talosctl version` prints, or leave it out",
+        };
+      if (running.text !== text)
+        return {
+          field,
+          problem: `"${text}" lacks the leading v`,
+          why: "machines report their release with the v, so a preview would announce an upgrade to the release that already runs",
+          remedy: `write ${running.text}`,
+        };
       const fault = upgradePathFault(running.text, target.text);
       // Patch releases of a cluster of Omni's are Omni's to change, in either direction; our program does not do it.
       const isOmnis = machine.spec.configuration === "omni" && running.minor === target.minor;
-      return fault && !isOmnis ? [{ field, ...fault }] : [];
+      return fault && !isOmnis ? { field, ...fault } : [];
     });
   },
 };

@@ -1,6 +1,6 @@
 import { labelledByHand } from "../chart-notes";
 import { profileName } from "../facts/sharing";
-import type { Check, CheckContext, Complaint } from "./check";
+import type { Check, CheckContext, Found } from "./check";
 import { valueAt } from "../mapping";
 
 /** A value with which the chart installs, or fails, and no GPU is ever offered. */
@@ -84,7 +84,7 @@ const pluginRows: Barren[] = [
 
 const same = (found: unknown, is: unknown): boolean => found === is || String(found) === String(is);
 
-function barren(context: CheckContext, field: "gpuOperator" | "devicePlugin", rows: Barren[]): Complaint[] {
+function barren(context: CheckContext, field: "gpuOperator" | "devicePlugin", rows: Barren[]): Found {
   const values = context.spec[field]?.values;
   return rows
     .filter(({ path, is, when }) => same(valueAt(values, ...path.split(".")), is) && (when?.(context) ?? true))

@@ -1,4 +1,4 @@
-import type { Check, CheckContext, Complaint } from "./check";
+import type { Check, CheckContext, Found } from "./check";
 import { machinesFor, offers, resourceOf } from "./placement";
 import { gpuRequests, type Workload, workloadsOfKind } from "../stack/workloads";
 import { compareDotted } from "../facts/version";
@@ -15,12 +15,12 @@ export const vllm: Check = {
   find: (context) => workloadsOfKind(context.spec, "vllm").flatMap((server) => ofServer(server, context)),
 };
 
-function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Complaint[] {
+function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Found {
   const { spec } = context;
   const { args = [], gpus = 1, huggingFaceToken, namespace } = said;
-  const complaints: (Complaint | false)[] = [
+  const complaints: Found[] = [
     parallelism(field, args, gpus),
-    ...ours(field, args),
+    ours(field, args),
     memoryUse(field, args),
     gpus > 1 &&
       spec.sharing?.mig !== undefined && {
@@ -51,11 +51,11 @@ function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Com
       remedy: "take ollama for this card",
     },
   );
-  return complaints.filter((complaint) => complaint !== false);
+  return complaints;
 }
 
 /** GPUs that the arguments ask for must be those that the pod gets. */
-function parallelism(field: string, args: string[], gpus: number): Complaint | false {
+function parallelism(field: string, args: string[], gpus: number): Found {
   const { uses } = vllmSplit(args, gpus);
   return (
     uses !== gpus && {
@@ -69,7 +69,7 @@ function parallelism(field: string, args: string[], gpus: number): Complaint | f
 }
 
 /** Source: vllm, config/cache.py (gpu_memory_utilization: greater than 0, at most 1). */
-function memoryUse(field: string, args: string[]): Complaint | false {
+function memoryUse(field: string, args: string[]): Found {
   const said = valueOfFlag(args, "--gpu-memory-utilization");
   return (
     said !== undefined &&
@@ -83,29 +83,23 @@ function memoryUse(field: string, args: string[]): Complaint | false {
 }
 
 /** Arguments that the workload sets itself, and secrets. */
-function ours(field: string, args: string[]): Complaint[] {
-  return args.flatMap((arg): Complaint[] => {
+function ours(field: string, args: string[]): Found {
+  return args.flatMap((arg): Found => {
     const flag = withDashes(arg).split("=")[0] ?? "";
-    if (["--model", "--port", "--host"].includes(flag)) {
-      return [
-        {
-          field: `${field}.args`,
-          problem: `sets ${flag}`,
-          why: "the workload sets it itself: its Service and its probes go by it",
-          remedy: flag === "--model" ? `write the model to ${field}.model` : "leave it out",
-        },
-      ];
-    }
-    if (flag === "--api-key" || flag === "--hf-token" || /\bhf_[A-Za-z0-9]{20}/.test(arg)) {
-      return [
-        {
-          field: `${field}.args`,
-          problem: "holds a secret",
-          why: "arguments are kept in plain text, in the stack file, in Pulumi's state and in the pod",
-          remedy: `take it out; a token for models comes from a Kubernetes Secret (${field}.huggingFaceToken)`,
-        },
-      ];
-    }
+    if (["--model", "--port", "--host"].includes(flag))
+      return {
+        field: `${field}.args`,
+        problem: `sets ${flag}`,
+        why: "the workload sets it itself: its Service and its probes go by it",
+        remedy: flag === "--model" ? `write the model to ${field}.model` : "leave it out",
+      };
+    if (flag === "--api-key" || flag === "--hf-token" || /\bhf_[A-Za-z0-9]{20}/.test(arg))
+      return {
+        field: `${field}.args`,
+        problem: "holds a secret",
+        why: "arguments are kept in plain text, in the stack file, in Pulumi's state and in the pod",
+        remedy: `take it out; a token for models comes from a Kubernetes Secret (${field}.huggingFaceToken)`,
+      };
     return [];
   });
 }

@@ -29,7 +29,7 @@ export const workloadNamespaces: Check = {
         : other && `${namespace} is made by ${other} as well`;
       if (problem === undefined) return [];
       const why = "the workload creates and deletes its namespace itself, so the update would fail with AlreadyExists";
-      return [{ field, problem, why, remedy: "take a namespace of its own, or leave it out" }];
+      return { field, problem, why, remedy: "take a namespace of its own, or leave it out" };
     });
   },
 };
