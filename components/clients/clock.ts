@@ -1,5 +1,5 @@
 import { formatDuration } from "../recipe/rules/duration";
-import { isTransient, lastLine } from "./failure";
+import { Failure, isTransient, lastLine, type Problem } from "./failure";
 
 /** Time, so that a test can hold it. */
 export interface Clock {
@@ -60,4 +60,23 @@ export async function waitFor<T>(clock: Clock, wait: Wait<T>): Promise<T> {
     await clock.sleep(Math.max(0, Math.min(wait.poll, end - clock.now())));
   } while (clock.now() < end);
   throw new LimitReached(wait.what, wait.limit, missing);
+}
+
+/**
+ * Waits likewise for what a person has to know of.
+ *
+ * @param late what it means that the limit was reached; `within` is such as `within 5m (last: not ready)`.
+ * @throws Failure at the limit.
+ */
+export async function waitOrFail<T>(
+  clock: Clock,
+  wait: Omit<Wait<T>, "what">,
+  late: (within: string) => Problem,
+): Promise<T> {
+  try {
+    return await waitFor(clock, { what: "it", ...wait });
+  } catch (error) {
+    if (!(error instanceof LimitReached)) throw error;
+    throw new Failure([late(`within ${formatDuration(wait.limit)} (last: ${error.missing})`)]);
+  }
 }

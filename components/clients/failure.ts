@@ -28,9 +28,12 @@ export function isTransient(error: unknown): boolean {
   return error instanceof CallError && (error.problem === "unreachable" || error.problem === "busy");
 }
 
-/** Why the program stops. Holds every finding, so that one run tells all of them. */
+/** What is wrong, why it matters and how to fix it. */
+export type Problem = Omit<Finding, "check">;
+
+/** Why the program stops. Holds every problem, so that one run tells all of them. */
 export class Failure extends Error {
-  constructor(public readonly findings: Omit<Finding, "check">[]) {
+  constructor(public readonly findings: Problem[]) {
     super(findings.map(({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`).join("\n"));
   }
 }

@@ -1,4 +1,4 @@
-import type { Workbench } from "../../../components/machine/program/upgrade/install";
+import type { Workbench } from "../../../components/machine/program/upgrade/run";
 import type { UpgradeTask } from "../../../components/machine/program/task";
 import { upgrade } from "../../../components/machine/program/upgrade/upgrade";
 import { FakeClock, FakeCluster, FakeMachine, task } from "./fakes";

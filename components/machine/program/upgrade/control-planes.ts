@@ -1,12 +1,8 @@
 import { isIPv6 } from "node:net";
-import { type Failure, isTransient, lastLine } from "../../../clients/failure";
+import { isTransient, lastLine, type Problem } from "../../../clients/failure";
 import type { EtcdMember, Machine } from "../../../clients/machine";
 import type { UpgradeTask } from "../task";
-import type { Workbench } from "./install";
-
-type Findings = ConstructorParameters<typeof Failure>[0];
-
-type Bench = Pick<Workbench, "machine" | "others" | "report">;
+import type { Run } from "./run";
 
 const LOSES = "an upgrade may lose the quorum";
 const TWO_DOWN = "two control planes down at a time may lose etcd's quorum";
@@ -21,16 +17,16 @@ const REPAIR = "repair etcd (`talosctl etcd status`) and run again";
  * @param paused whether its boot is paused. Talos then most often has not come to etcd, and a member that is down costs no
  *   quorum by a reboot; where it is up all the same, as on a boot that waits for a driver, it is asked as ever.
  */
-export async function checkControlPlanes(task: UpgradeTask, bench: Bench, paused: boolean): Promise<Findings> {
-  if (task.role !== "controlplane") return [];
-  const down = paused && (await bench.machine.services())["etcd"] !== "Running";
-  const own = down ? [] : await checkMembers(task, bench);
-  return [...own, ...(await checkOthers(task, bench))];
+export async function checkControlPlanes(run: Run, paused: boolean): Promise<Problem[]> {
+  if (run.task.role !== "controlplane") return [];
+  const down = paused && (await run.machine.services())["etcd"] !== "Running";
+  const own = down ? [] : await checkMembers(run);
+  return [...own, ...(await checkOthers(run))];
 }
 
 /** What the machine's own etcd says, and the members that it knows and the stack does not. */
-async function checkMembers(task: UpgradeTask, bench: Bench): Promise<Findings> {
-  const { machine } = bench;
+async function checkMembers(run: Run): Promise<Problem[]> {
+  const { task, machine } = run;
   const finding = findingOf(task);
   const members = await machine.etcdMembers();
   const two = finding(
@@ -53,15 +49,13 @@ async function checkMembers(task: UpgradeTask, bench: Bench): Promise<Findings> 
     ...learners,
     ...problems.map((problem) => finding(`its etcd member complains: ${problem}`, LOSES, REPAIR)),
   ];
-  for (const member of await strangersAmong(members, task, bench)) {
-    findings.push(...(await checkStranger(member, task, bench)));
-  }
+  for (const member of await strangersAmong(members, run)) findings.push(...(await checkStranger(member, run)));
   return findings;
 }
 
 /** Control planes of the stack. */
-async function checkOthers(task: UpgradeTask, { others }: Bench): Promise<Findings> {
-  const findings: Findings = [];
+async function checkOthers({ task, others }: Run): Promise<Problem[]> {
+  const findings: Problem[] = [];
   for (const [address, other] of others) {
     try {
       findings.push(...(await healthOf(address, other, task)));
@@ -75,7 +69,7 @@ async function checkOthers(task: UpgradeTask, { others }: Bench): Promise<Findin
 }
 
 /** Stage and etcd of another control plane. @throws CallError where it does not say its stage. */
-async function healthOf(address: string, other: Machine, task: UpgradeTask): Promise<Findings> {
+async function healthOf(address: string, other: Machine, task: UpgradeTask): Promise<Problem[]> {
   const finding = findingOf(task);
   const { stage } = await other.status();
   const problems = await other.etcdProblems().catch((error: unknown) => {
@@ -95,12 +89,8 @@ async function healthOf(address: string, other: Machine, task: UpgradeTask): Pro
  * the stack has for it (`cluster.etcd.advertisedSubnets`), so where an address is not the stack's, the machines are asked which
  * member is theirs.
  */
-async function strangersAmong(
-  members: EtcdMember[],
-  { address }: UpgradeTask,
-  { machine, others }: Bench,
-): Promise<EtcdMember[]> {
-  const known = new Set([address, ...others.keys()].map(canonical));
+async function strangersAmong(members: EtcdMember[], { task, machine, others }: Run): Promise<EtcdMember[]> {
+  const known = new Set([task.address, ...others.keys()].map(canonical));
   const left = members.filter((member) => !addressesOf(member).some((its) => known.has(its)));
   if (left.length === 0) return [];
   const ours = new Set<string | undefined>();
@@ -112,7 +102,7 @@ async function strangersAmong(
  * A member that is not in the stack counts for the quorum as well. Asked with the stack's credentials; where these are refused,
  * or nothing says where it is, its health is unknown, which is told and stops nothing.
  */
-async function checkStranger(member: EtcdMember, task: UpgradeTask, { machine, report }: Bench): Promise<Findings> {
+async function checkStranger(member: EtcdMember, { task, machine, report }: Run): Promise<Problem[]> {
   const who = `etcd member ${member.hostname || member.id}, not in the stack`;
   const addresses = addressesOf(member);
   if (addresses.length === 0) {
@@ -139,7 +129,7 @@ async function checkStranger(member: EtcdMember, task: UpgradeTask, { machine, r
 
 const findingOf =
   ({ machine }: UpgradeTask) =>
-  (problem: string, why: string, remedy: string): Findings[number] => ({
+  (problem: string, why: string, remedy: string): Problem => ({
     field: `machines.${machine}`,
     problem,
     why,

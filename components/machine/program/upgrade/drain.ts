@@ -1,29 +1,29 @@
+import type { UpgradeLimits } from "../../../recipe/effect/upgrade-phases";
 import { formatDuration } from "../../../recipe/rules/duration";
-import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
+import { LimitReached, waitFor, waitOrFail } from "../../../clients/clock";
 import { CallError, Failure, isTransient } from "../../../clients/failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
-import type { Cluster, Machine, PodState } from "../../../clients/machine";
-import type { Report } from "../progress";
+import type { Cluster, PodState } from "../../../clients/machine";
 import { bringsOf, CORDONED_BY, uncordonCommand } from "../kubernetes/cordon-mark";
+import type { UpgradeTask } from "../task";
+import { type Run, upTo } from "./run";
 
 /** Milliseconds that volumes have to be detached once no pod is left: those of pods that stay, of a DaemonSet say, never are. */
 const DETACHING = 120_000;
 
-/** What a drain needs. */
-export interface Draining {
-  cluster: Cluster;
-  clock: Clock;
-  /** Node name. */
-  node: string;
-  /** Schematic that the update brings. */
-  brings: string;
-  /** Milliseconds. */
-  limit: number;
-  /** Milliseconds. */
-  poll: number;
-  /** Told of pods with which more goes than a process. */
-  report?: Report;
+/** Evicts the node's pods, where the stack wants it. */
+export async function drain(run: Run): Promise<void> {
+  const { task, cluster, limits, report } = run;
+  if (!task.drain || cluster === undefined) return;
+  report(await run.phases.run("drain", `evicting pods, ${upTo(limits.drain)}`, () => evictPods({ ...run, cluster })));
 }
+
+/** What an eviction needs. */
+type Evicting = Pick<Run, "clock" | "poll" | "report"> & {
+  cluster: Cluster;
+  task: Pick<UpgradeTask, "machine" | "schematicId">;
+  limits: Pick<UpgradeLimits, "drain">;
+};
 
 /**
  * Cordons the node unless somebody else has, and evicts its pods. Pods of DaemonSets and mirrors of static pods stay, as
@@ -34,7 +34,9 @@ export interface Draining {
  * @returns one line on what was done.
  * @throws Failure when pods are left at the limit; it names them and the node that stays cordoned.
  */
-export async function drain({ cluster, clock, node, brings, limit, poll, report }: Draining): Promise<string> {
+export async function evictPods({ cluster, clock, task, limits, poll, report }: Evicting): Promise<string> {
+  const { machine: node, schematicId: brings } = task;
+  const limit = limits.drain;
   /** Whether somebody else cordoned it; undefined before it was looked at. */
   let foreign: boolean | undefined;
   const refusals = new Map<string, string>();
@@ -77,7 +79,7 @@ export async function drain({ cluster, clock, node, brings, limit, poll, report 
         for (const pod of left) {
           // An answer may take seconds, and there may be many pods.
           if (clock.now() >= end) break;
-          if (!told.has(pod.uid)) for (const cost of costOf(pod)) report?.(`drain: ${cost}`);
+          if (!told.has(pod.uid)) for (const cost of costOf(pod)) report(`drain: ${cost}`);
           told.add(pod.uid);
           // What goes already is not told again: in a namespace that is being deleted the API refuses that for ever.
           const { refused } = pod.terminating ? {} : await cluster.evict(pod);
@@ -125,10 +127,10 @@ export async function drain({ cluster, clock, node, brings, limit, poll, report 
  * Whether nothing of Kubernetes runs on the machine, and its API does not answer: a control plane whose own boot is paused serves no API
  * that could be asked for a drain, and has nothing to drain.
  */
-export async function runsNothing(machine: Machine, { cluster, node }: Draining): Promise<boolean> {
+export async function runsNothing({ machine, cluster, task }: Run): Promise<boolean> {
   const { cri, kubelet } = await machine.services();
-  if (cri === "Running" || kubelet === "Running") return false;
-  return cluster.node(node).then(
+  if (cluster === undefined || cri === "Running" || kubelet === "Running") return false;
+  return cluster.node(task.machine).then(
     () => false,
     (error: unknown) => {
       if (!isTransient(error)) throw error;
@@ -137,37 +139,31 @@ export async function runsNothing(machine: Machine, { cluster, node }: Draining)
   );
 }
 
-/** Makes the node schedulable again if this program cordoned it, once it is ready. */
-export async function uncordon({ cluster, clock, node, limit, poll }: Draining): Promise<string> {
-  try {
-    return await waitFor(clock, {
-      what: `node ${node} to be ready`,
-      limit,
-      poll,
-      look: async () => {
-        const state = await cluster.node(node);
-        if (state === undefined) return { done: `node ${node} is not in Kubernetes` };
-        if (state.annotations[CORDONED_BY] === undefined) {
-          return {
-            done: `node ${node} ${state.unschedulable ? "stays cordoned, since somebody else cordoned it" : "is not cordoned"}`,
-          };
-        }
-        if (!state.ready) return { not: "not ready" };
-        await cluster.uncordon(node, CORDONED_BY);
-        return { done: `node ${node} takes pods again` };
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof LimitReached)) throw error;
-    throw new Failure([
-      {
-        field: `machines.${node}`,
-        problem: `its node was not ready within ${formatDuration(limit)} after the reboot (last: ${error.missing})`,
-        why: "pods would not start there; it is left cordoned",
-        remedy: `look at \`kubectl describe node ${node}\`, then run again`,
-      },
-    ]);
-  }
+/** Makes the node schedulable again, once it is ready, if an earlier run or this one cordoned it. */
+export async function uncordon({ cluster, clock, task, limits, poll, report, phases }: Run): Promise<void> {
+  if (cluster === undefined) return;
+  const { machine: node } = task;
+  const limit = limits.verify;
+  const look = async (): Promise<{ done: string } | { not: string }> => {
+    const state = await cluster.node(node);
+    if (state === undefined) return { done: `node ${node} is not in Kubernetes` };
+    if (state.annotations[CORDONED_BY] === undefined) {
+      const is = state.unschedulable ? "stays cordoned, since somebody else cordoned it" : "is not cordoned";
+      return { done: `node ${node} ${is}` };
+    }
+    if (!state.ready) return { not: "not ready" };
+    await cluster.uncordon(node, CORDONED_BY);
+    return { done: `node ${node} takes pods again` };
+  };
+  const done = await phases.run("uncordon", `waiting ${upTo(limit)} for the node`, () =>
+    waitOrFail(clock, { limit, poll, look }, (within) => ({
+      field: `machines.${node}`,
+      problem: `its node was not ready after the reboot ${within}`,
+      why: "pods would not start there; it is left cordoned",
+      remedy: `look at \`kubectl describe node ${node}\`, then run again`,
+    })),
+  );
+  report(done);
 }
 
 function mustGo(pod: PodState): boolean {

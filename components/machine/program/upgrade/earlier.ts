@@ -1,10 +1,8 @@
-import { formatDuration } from "../../../recipe/rules/duration";
-import { LimitReached, waitFor } from "../../../clients/clock";
-import { Failure, isTransient } from "../../../clients/failure";
+import { waitOrFail } from "../../../clients/clock";
+import { isTransient } from "../../../clients/failure";
 import type { Cluster, NodeState } from "../../../clients/machine";
-import type { UpgradeTask } from "../task";
-import type { Draining } from "./drain";
 import { bringsOf, CORDONED_BY, isCordonedByUs } from "../kubernetes/cordon-mark";
+import { type Run, upTo } from "./run";
 
 /** What an earlier run that was cut off has left: its cordon, or a machine that is seen to be down. */
 export interface EarlierRun {
@@ -19,18 +17,15 @@ export interface EarlierRun {
  * Asks once what an earlier run left. A control plane may be the one that serves Kubernetes, so no answer from there counts
  * as a machine that may be down.
  */
-export async function earlierRun(
-  { machine, role }: Pick<UpgradeTask, "machine" | "role">,
-  cluster: Cluster | undefined,
-): Promise<EarlierRun> {
+export async function earlierRun({ task, cluster }: Run): Promise<EarlierRun> {
   if (cluster === undefined) return { cordoned: false, maybeDown: false, brings: [] };
   try {
-    const node = await lookAt(machine, cluster);
+    const node = await lookAt(task.machine, cluster);
     const cordoned = isCordonedByUs(node);
     return { cordoned, maybeDown: cordoned || node?.ready === false, brings: bringsOf(node) };
   } catch (error) {
     if (!isTransient(error)) throw error;
-    return { cordoned: undefined, maybeDown: role === "controlplane", brings: [] };
+    return { cordoned: undefined, maybeDown: task.role === "controlplane", brings: [] };
   }
 }
 
@@ -43,28 +38,21 @@ async function lookAt(name: string, cluster: Cluster): Promise<NodeState | undef
 }
 
 /**
- * Waits until Kubernetes says whether the node is cordoned by us: an API server that boots with the machine answers a while after
- * the machine does.
- *
- * @throws Failure at the limit.
+ * Waits until Kubernetes says whether an earlier run left the node cordoned, where it did not say so before the machine was reached: an
+ * API server that boots with the machine answers a while after the machine does.
  */
-export async function awaitCordonWord({ cluster, clock, node, limit, poll }: Draining): Promise<boolean> {
-  try {
-    return await waitFor(clock, {
-      what: `Kubernetes to say whether node ${node} is cordoned`,
-      limit,
-      poll,
-      look: async () => ({ done: isCordonedByUs(await lookAt(node, cluster)) }),
-    });
-  } catch (error) {
-    if (!(error instanceof LimitReached)) throw error;
-    throw new Failure([
-      {
-        field: `machines.${node}`,
-        problem: `whether an earlier run left its node cordoned is not known: Kubernetes did not answer within ${formatDuration(limit)} (last: ${error.missing})`,
-        why: "the machine is as it shall be, but a node that stays cordoned takes no pods",
-        remedy: `see that \`kubectl get node ${node}\` answers, then run again`,
-      },
-    ]);
-  }
+export async function isStillCordoned({ cluster, clock, task, limits, poll, phases }: Run): Promise<boolean> {
+  if (cluster === undefined) return false;
+  const { machine: node } = task;
+  const limit = limits.verify;
+  const look = async () => ({ done: isCordonedByUs(await lookAt(node, cluster)) });
+  const says = `waiting ${upTo(limit)} for Kubernetes to say whether the node is cordoned`;
+  return phases.run("compare", says, () =>
+    waitOrFail(clock, { limit, poll, look }, (within) => ({
+      field: `machines.${node}`,
+      problem: `whether an earlier run left its node cordoned is not known: Kubernetes did not answer ${within}`,
+      why: "the machine is as it shall be, but a node that stays cordoned takes no pods",
+      remedy: `see that \`kubectl get node ${node}\` answers, then run again`,
+    })),
+  );
 }

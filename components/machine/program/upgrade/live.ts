@@ -1,5 +1,12 @@
 import { CallError, lastLine } from "../../../clients/failure";
-import type { Workbench } from "./install";
+import { patiently, type Run, type Workbench } from "./run";
+
+/** Has Talos take the staged configuration as it runs; false where Talos wants a boot for it. */
+export function apply(run: Run): Promise<boolean> {
+  return run.phases.run("apply", "the staged configuration, without a reboot if Talos can", () =>
+    patiently(run, () => applyLive(run)),
+  );
+}
 
 /**
  * Puts the staged configuration into effect without a reboot, where Talos can: it refuses what needs a boot, such as

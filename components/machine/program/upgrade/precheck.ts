@@ -1,94 +1,24 @@
 import { upgradePathFault } from "../../../recipe/effect/upgrade-path";
-import type { Way } from "../../../recipe/effect/way";
-import { formatDuration } from "../../../recipe/rules/duration";
-import type { BootGuard } from "../seen/boot-guard";
-import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
-import { CallError, Failure, lastLine } from "../../../clients/failure";
-import type { Machine, MachineStatus } from "../../../clients/machine";
+import { LimitReached, waitFor } from "../../../clients/clock";
+import { CallError, Failure, lastLine, type Problem } from "../../../clients/failure";
 import type { AskedNode } from "../../../clients/kubernetes/asked-cluster";
 import { checkClient } from "../../../clients/talos/client-fits";
 import { checkImage } from "../seen/image";
 import { anotherNode } from "../seen/same-cluster";
 import type { UpgradeTask } from "../task";
+import { type Compared, runsImage } from "./compare";
 import { checkControlPlanes } from "./control-planes";
-import type { Workbench } from "./install";
-import { type Observed, runsImage } from "./verify";
+import { patiently, type Run } from "./run";
 import { isSameImage } from "./waiting-image";
 
-type Findings = ConstructorParameters<typeof Failure>[0];
-
-/** What a machine was found to be. */
-export interface Compared {
-  before: Observed;
-  way: Way;
-  /** Whether its boot is paused. */
-  paused: boolean;
-  /** Image that is installed and waits for its next boot. */
-  waiting: string | undefined;
-}
-
-/** What the wait for a machine needs. */
-export interface Reaching {
-  machine: Machine;
-  clock: Clock;
-  task: Pick<UpgradeTask, "machine" | "address" | "installs">;
-  guard: BootGuard;
-  /** Milliseconds. */
-  limit: number;
-  /** Milliseconds. */
-  poll: number;
-}
-
-/**
- * Waits until the machine answers and its stage is `running`. A machine that is in the middle of an upgrade or a boot, as
- * after a run that was killed, gets the time to finish; one whose boot is paused, since it cannot go on, does not.
- *
- * @returns why the boot is paused, if it is.
- */
-export async function reach({ machine, clock, task, guard, limit, poll }: Reaching): Promise<{ paused?: string }> {
-  try {
-    return await waitFor<{ paused?: string }>(clock, {
-      what: `machine ${task.machine} (${task.address}) to answer and run`,
-      limit,
-      poll,
-      look: async () => {
-        const { stage, unmet } = await machine.status().catch(unlessInstalling(task));
-        if (stage === "running") return { done: {} };
-        const paused = await guard.paused();
-        if (paused !== undefined) return { done: { paused } };
-        return { not: `stage ${stage}${unmet.length > 0 ? `: ${unmet.join(", ")}` : ""}` };
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof LimitReached)) throw error;
-    throw new Failure([
-      {
-        field: `machines.${task.machine}.address`,
-        problem: `the machine at ${task.address} was not up within ${formatDuration(limit)} (last: ${error.missing})`,
-        why: "nothing was changed on it",
-        remedy: `check the address, the endpoints of the talosconfig and \`talosctl -n ${task.address} dmesg\`, then run again`,
-      },
-    ]);
-  }
-}
-
-/** A machine that leaves maintenance mode still shows the certificate that it made for itself there, which nobody knows. */
-function unlessInstalling({ installs }: Reaching["task"]): (error: unknown) => MachineStatus {
-  return (error) => {
-    if (installs && error instanceof CallError && /unknown authority/.test(error.message))
-      return { stage: "maintenance", ready: false, unmet: [] };
-    throw error;
-  };
-}
-
 /** Whether Talos supports going from one release to the other in one step. */
-function checkPath(machine: string, running: string, wanted: string): Findings {
+function checkPath(machine: string, running: string, wanted: string): Problem[] {
   const fault = upgradePathFault(running, wanted);
   return fault === undefined ? [] : [{ field: `machines.${machine}.talosVersion`, ...fault }];
 }
 
 /** Refuses to install over an image that waits for its boot and is not the wanted one, and to reboot into it. */
-function checkWaiting({ machine, address, installerImage }: UpgradeTask, waiting: string | undefined): Findings {
+function checkWaiting({ machine, address, installerImage }: UpgradeTask, waiting: string | undefined): Problem[] {
   if (waiting === undefined || isSameImage(waiting, installerImage)) return [];
   return [
     {
@@ -104,13 +34,8 @@ function checkWaiting({ machine, address, installerImage }: UpgradeTask, waiting
 const NODES = 60_000;
 
 /** Whether the machine is the node of its name, which is the one that is drained. */
-async function checkNode(
-  task: UpgradeTask,
-  { machine, nodes, clock, report }: Workbench,
-  paused: boolean,
-): Promise<Findings> {
+async function checkNode({ task, machine, nodes, clock, poll, report }: Run, paused: boolean): Promise<Problem[]> {
   if (nodes === undefined) return [];
-  const poll = task.pollSeconds * 1_000;
   const what = "the nodes of the cluster";
   const listed = await waitFor(clock, {
     ...{ what, limit: paused ? poll : NODES, poll }, // the API server may wait for this very boot
@@ -128,29 +53,37 @@ async function checkNode(
  *
  * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
  */
-export async function precheck(
-  task: UpgradeTask,
-  bench: Workbench,
+export async function precheck(run: Run, compared: Compared, brought: string | undefined): Promise<void> {
+  await run.phases.run("precheck", "talosctl, upgrade path, etcd, credentials, what the machine would lose", () =>
+    patiently(run, async () => {
+      const found = await problemsOf(run, compared, brought);
+      if (found.length > 0) throw new Failure(found);
+    }),
+  );
+}
+
+async function problemsOf(
+  run: Run,
   { before, paused, waiting }: Compared,
   brought: string | undefined,
-): Promise<void> {
-  const findings = [
-    ...checkClient(bench.clientVersion, before.talosVersion, task.talosVersion),
+): Promise<Problem[]> {
+  const { task, machine, cluster, clientVersion } = run;
+  return [
+    ...checkClient(clientVersion, before.talosVersion, task.talosVersion),
     ...checkPath(task.machine, before.talosVersion, task.talosVersion),
-    ...(await checkControlPlanes(task, bench, paused)),
-    ...(await checkNode(task, bench, paused)),
+    ...(await checkControlPlanes(run, paused)),
+    ...(await checkNode(run, paused)),
     ...checkWaiting(task, waiting),
     ...(runsImage(before, task)
       ? []
-      : await checkImage({ ...task, gpu: task.modules.length > 0 }, bench.machine, before.schematicId, brought)),
+      : await checkImage({ ...task, gpu: task.modules.length > 0 }, machine, before.schematicId, brought)),
+    ...(task.drain && cluster === undefined ? [withoutCredentials] : []),
   ];
-  if (task.drain && bench.cluster === undefined) {
-    findings.push({
-      field: "talos-gpu:kubeconfig",
-      problem: "the machine must reboot, and there are no credentials to drain it with",
-      why: "its pods would be cut off",
-      remedy: "give the kubeconfig (stack configuration or KUBECONFIG), or set upgrade.drain: false",
-    });
-  }
-  if (findings.length > 0) throw new Failure(findings);
 }
+
+const withoutCredentials: Problem = {
+  field: "talos-gpu:kubeconfig",
+  problem: "the machine must reboot, and there are no credentials to drain it with",
+  why: "its pods would be cut off",
+  remedy: "give the kubeconfig (stack configuration or KUBECONFIG), or set upgrade.drain: false",
+};

@@ -1,13 +1,20 @@
-import type { UpgradeResult, UpgradeTask } from "../task";
-import type { Workbench } from "./install";
+import { loadedDriver } from "../../../clients/talos/driver";
 import { uncordonCommand } from "../kubernetes/cordon-mark";
-import type { Compared } from "./precheck";
-import { UpgradeRun } from "./run";
+import type { UpgradeResult, UpgradeTask } from "../task";
 import { STAYS_CORDONED } from "../task/upgrade";
+import { compare, type Compared, observe, type Observed } from "./compare";
+import { uncordon } from "./drain";
+import { earlierRun, isStillCordoned } from "./earlier";
+import { apply } from "./live";
+import { precheck } from "./precheck";
+import { join, reach } from "./reach";
+import { leavePause, rebootInto } from "./reboot";
+import { patiently, type Run, runOf, type Workbench } from "./run";
+import { driverIsRight, verify } from "./verify";
 
 /**
- * Brings the machine to the wanted image and configuration, with one reboot or none; a boot that is paused is ended by another one. May be killed at any moment and run
- * again: every step looks at the machine first, and the cordon carries our mark.
+ * Brings the machine to the wanted image and configuration, with one reboot or none; a boot that is paused is ended by another one. May be
+ * killed at any moment and run again: every step looks at the machine first, and the cordon carries our mark.
  *
  * @param previous answer of the last update of this machine that ended well; undefined on the first.
  * @throws Failure with everything that is wrong.
@@ -17,44 +24,56 @@ export async function upgrade(
   bench: Workbench,
   previous?: Pick<UpgradeResult, "schematicId">,
 ): Promise<UpgradeResult> {
-  const run = new UpgradeRun(task, bench);
+  const run = runOf(task, bench);
   try {
-    return await bring(run, bench, previous);
+    return await bring(run, previous);
   } catch (error) {
-    const { cordoned } = await run.earlier().catch(() => ({ cordoned: false }));
+    const { cordoned } = await earlierRun(run).catch(() => ({ cordoned: false }));
     if (cordoned) bench.report(`node ${task.machine} ${STAYS_CORDONED}; \`${uncordonCommand(task.machine)}\` gives up`);
     throw error;
   }
 }
 
-async function bring(
-  run: UpgradeRun,
-  bench: Workbench,
-  previous: Pick<UpgradeResult, "schematicId"> | undefined,
-): Promise<UpgradeResult> {
-  const earlier = await run.earlier();
-  const reached = await run.reach(earlier);
-  await run.join();
+async function bring(run: Run, previous: Pick<UpgradeResult, "schematicId"> | undefined): Promise<UpgradeResult> {
+  const earlier = await earlierRun(run);
+  const reached = await reach(run, earlier.maybeDown);
+  await join(run);
   const broughtBy = ({ before: { schematicId } }: Compared): string | undefined =>
     [previous?.schematicId, ...earlier.brings].find((id) => id === schematicId);
-  let compared = await run.compare(reached);
+  let compared = await compare(run, reached);
   const { paused } = compared;
   if (paused) {
-    await run.precheck(compared, broughtBy(compared));
-    await run.leavePause(compared.before);
-    compared = await run.compare(undefined);
+    await precheck(run, compared, broughtBy(compared));
+    await leavePause(run, compared.before);
+    compared = await compare(run, undefined);
   }
   const { before, way } = compared;
-  if (!paused && way === "none" && earlier.cordoned !== true && (await run.driverIsRight())) {
-    if (earlier.cordoned === false || !(await run.isCordoned())) {
-      bench.report("equal: runs the wanted image and configuration, nothing to do");
-      return run.result(false, before);
+  if (!paused && way === "none" && earlier.cordoned !== true && (await driverIsRight(run))) {
+    if (earlier.cordoned === false || !(await isStillCordoned(run))) {
+      run.report("equal: runs the wanted image and configuration, nothing to do");
+      return resultOf(run, false, before);
     }
   }
-  if (way !== "none") await run.precheck(compared, broughtBy(compared));
-  const reboots = way === "reboot" || (way === "live" && !(await run.applied()));
-  const after = reboots ? await run.reboot(compared) : undefined;
-  await run.verify();
-  await run.uncordon();
-  return run.result(paused || reboots, after);
+  if (way !== "none") await precheck(run, compared, broughtBy(compared));
+  const reboots = way === "reboot" || (way === "live" && !(await apply(run)));
+  const after = reboots ? await rebootInto(run, compared) : undefined;
+  await verify(run);
+  await uncordon(run);
+  return resultOf(run, paused || reboots, after);
+}
+
+/** What the machine is in the end. */
+async function resultOf(run: Run, rebooted: boolean, seen?: Observed): Promise<UpgradeResult> {
+  const { task, machine, phases } = run;
+  const { talosVersion, schematicId = "" } = seen ?? (await observe(run));
+  const driver = task.driverVersion === undefined ? undefined : await patiently(run, () => loadedDriver(machine));
+  return {
+    machine: task.machine,
+    talosVersion,
+    schematicId,
+    driverVersion: driver ?? null,
+    bootId: await patiently(run, () => machine.bootId()),
+    rebooted,
+    phases: phases.done,
+  };
 }

@@ -6,7 +6,7 @@ import * as path from "node:path";
 import { bundle } from "../../../../components/bundles";
 import { client } from "../../../../components/clients/kubernetes/client";
 import { KubernetesCluster } from "../../../../components/machine/program/kubernetes/kubernetes";
-import { drain } from "../../../../components/machine/program/upgrade/drain";
+import { evictPods } from "../../../../components/machine/program/upgrade/drain";
 import { FakeClock, pod } from "../fakes";
 import { failure } from "../setup";
 
@@ -109,7 +109,10 @@ beforeEach(() => (api = new FakeApi()));
 afterEach(() => api.close());
 
 const drained = async (clock = new FakeClock(), cluster?: KubernetesCluster): Promise<string> =>
-  drain({ cluster: cluster ?? (await api.cluster()), clock, node: "n", brings: "s", limit: 60_000, poll: 10_000 });
+  evictPods({
+    ...{ cluster: cluster ?? (await api.cluster()), clock, poll: 10_000, report: () => {} },
+    ...{ task: { machine: "n", schematicId: "s" }, limits: { drain: 60_000 } },
+  });
 
 test.each([
   [

@@ -1,4 +1,4 @@
-import type { Workbench } from "../../../../components/machine/program/upgrade/install";
+import type { Workbench } from "../../../../components/machine/program/upgrade/run";
 import { upgrade } from "../../../../components/machine/program/upgrade/upgrade";
 import { Killed, pod, schematics } from "../fakes";
 import { failure, setup, STAGED } from "../setup";

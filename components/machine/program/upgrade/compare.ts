@@ -1,0 +1,76 @@
+import * as semver from "semver";
+import { type Way, wayOf } from "../../../recipe/effect/way";
+import { isMoreThanInstallation, isStaged } from "../../../clients/talos/configuration-text";
+import type { UpgradeTask } from "../task";
+import { reach } from "./reach";
+import { patiently, type Run } from "./run";
+import { isSameImage, waitingImage } from "./waiting-image";
+
+/** What a machine runs. */
+export interface Observed {
+  talosVersion: string;
+  schematicId: string | undefined;
+  /** Whether the next boot brings another configuration. */
+  staged: boolean;
+  /** Whether of that configuration more differs than what an installer alone reads. */
+  stagedForBoot: boolean;
+}
+
+/** Asks a machine what it runs. */
+export function observe(run: Run): Promise<Observed> {
+  const { machine } = run;
+  return patiently(run, async () => {
+    const configurations = await machine.configurations();
+    const staged = isStaged(configurations);
+    return {
+      talosVersion: await machine.version(),
+      schematicId: await machine.schematic(),
+      staged,
+      stagedForBoot: staged && isMoreThanInstallation(configurations),
+    };
+  });
+}
+
+/** Whether the machine runs the wanted image: release and schematic, since either alone may be right by chance. */
+export function runsImage({ talosVersion, schematicId }: Observed, task: UpgradeTask): boolean {
+  return semver.eq(talosVersion, task.talosVersion) && schematicId === task.schematicId;
+}
+
+/** What a machine was found to be. */
+export interface Compared {
+  before: Observed;
+  /** How it comes to what it shall run. */
+  way: Way;
+  /** Whether its boot is paused. */
+  paused: boolean;
+  /** Image that is installed and waits for its next boot. */
+  waiting: string | undefined;
+}
+
+/**
+ * What the machine runs and what waits for its boot, how it comes to what it shall run, and whether its boot is paused still.
+ *
+ * @param paused why its boot is paused, if it is.
+ */
+export async function compare(run: Run, paused: string | undefined): Promise<Compared> {
+  const { task, machine, guard, report } = run;
+  const wanted = `wanted ${task.talosVersion}, schematic ${task.schematicId.slice(0, 12)}`;
+  const before = await run.phases.run("compare", wanted, () => observe(run));
+  if (paused !== undefined) {
+    if (!before.staged) {
+      if ((await patiently(run, () => guard.paused())) !== undefined) throw await guard.failure(paused);
+      // The machine's own reboot came in between, with a configuration that was corrected meanwhile.
+      return compare(run, await reach(run, true));
+    }
+    report(`reach: ${paused}; a corrected configuration is staged, so the program reboots the machine into it`);
+  }
+  const way = wayOf({
+    image: !runsImage(before, task),
+    configuration: before.staged,
+    gpu: task.modules.length > 0 && before.stagedForBoot,
+  });
+  const waiting = await patiently(run, () => waitingImage(machine, before.talosVersion));
+  if (way === "none" && waiting !== undefined && !isSameImage(waiting, task.installerImage))
+    report(`warning: ${task.machine}: ${waiting} is installed there, so the next boot brings another image`);
+  return { before, way, paused: paused !== undefined, waiting };
+}

@@ -1,0 +1,190 @@
+import * as semver from "semver";
+import { formatDuration } from "../../../recipe/rules/duration";
+import { LimitReached, waitFor } from "../../../clients/clock";
+import { CallError, Failure, isTransient, lastLine } from "../../../clients/failure";
+import type { UpgradeTask } from "../task";
+import { type Compared, observe, type Observed, runsImage } from "./compare";
+import { drain, runsNothing } from "./drain";
+import { pull } from "./pull";
+import { patiently, type Run, upTo } from "./run";
+import { apiOf, isSameImage, waitingImage } from "./waiting-image";
+
+/** Times that the reboot is asked for when the connection drops and the machine is seen to have gone on as before. */
+const STARTS = 3;
+
+/**
+ * Ends a paused boot by a reboot into the corrected configuration that waits. Nothing is installed in the pause: Talos counts the boot as
+ * failed, and takes back at its end an upgrade that it has not confirmed, also one that was installed just now (seen on Talos v1.13.0;
+ * talos v1.13.0, internal/app/machined/main.go, handle, and revert.go).
+ */
+export async function leavePause(run: Run, before: Observed): Promise<void> {
+  const { task, machine, report } = run;
+  const takesBack = await patiently(run, () => machine.isUnconfirmed());
+  if (await patiently(run, () => runsNothing(run)))
+    report("drain: none, since nothing of Kubernetes runs on the machine, and its API does not answer");
+  else await drain(run);
+  const back = takesBack ? "; Talos has not confirmed the upgrade, and may take it back" : "";
+  const start = (): Promise<void> => machine.reboot();
+  await rebootBy(run, `rebooting into the corrected configuration${back}`, before, start, ({ staged }) => !staged);
+  const after = await observe(run);
+  if (after.staged) throw stillStaged(task);
+  if (before.talosVersion !== after.talosVersion || before.schematicId !== after.schematicId)
+    report(`reboot: Talos took the upgrade back whose boot had failed, and runs ${after.talosVersion} of before`);
+}
+
+/**
+ * One boot into the wanted image and configuration: the installer pulled and the node drained before it.
+ *
+ * @returns what the machine runs then.
+ */
+export async function rebootInto(run: Run, { before, waiting }: Compared): Promise<Observed> {
+  const { task, machine, guard } = run;
+  const api = apiOf(before.talosVersion);
+  const isInstalled = isSameImage(waiting, task.installerImage);
+  const isRun = runsImage(before, task);
+  if (!isRun && !isInstalled) await pull(run);
+  await drain(run);
+  const doing = isRun
+    ? "rebooting once, to activate the staged configuration"
+    : isInstalled
+      ? "rebooting once, into the image that is installed already"
+      : `upgrading through the ${api} API`;
+  const start = async (now: Observed, limit: number): Promise<void> => {
+    const installs =
+      !runsImage(now, task) && !isSameImage(await waitingImage(machine, now.talosVersion), task.installerImage);
+    return installs ? machine.upgrade(task.installerImage, api, limit) : machine.reboot();
+  };
+  await rebootBy(run, doing, before, start, (now) => runsImage(now, task) && !now.staged);
+  const after = await observe(run);
+  if (!runsImage(after, task)) throw imageFailure(task, before, after, guard.problem);
+  if (after.staged) throw stillStaged(task);
+  return after;
+}
+
+/**
+ * The phase of a reboot.
+ *
+ * @param isDone whether nothing is left to reboot for, where the machine began again by itself before it was asked.
+ */
+async function rebootBy(
+  run: Run,
+  doing: string,
+  before: Observed,
+  start: (now: Observed, limit: number) => Promise<void>,
+  isDone: (now: Observed) => boolean,
+): Promise<void> {
+  const { clock, report, limits } = run;
+  await run.phases.run("reboot", `${doing}; waiting ${upTo(limits.reboot)} for a new boot id`, async () => {
+    const end = clock.now() + limits.reboot;
+    if (await bootOnce(run, (limit) => start(before, limit), limits.reboot)) return;
+    const now = await observe(run);
+    if (isDone(now)) return;
+    report("reboot: the machine began again before it took the request on; it is asked once more");
+    await bootOnce(run, (limit) => start(now, limit), end - clock.now());
+  });
+}
+
+/**
+ * Starts the reboot and waits until the machine runs after it and is ready. Talos tells neither whether it went well nor when, and confirms
+ * an upgrade only then: before, a boot that fails takes it back (talos v1.13.0, controllers/runtime/
+ * drop_upgrade_fallback.go). One that does not get ready is left to the phases that look at what it lacks.
+ *
+ * @param start asks for it, within so many milliseconds.
+ * @returns whether the machine took it on: one whose boot is paused may begin again by itself before that, and one may lose its power.
+ */
+async function bootOnce(run: Run, start: (limit: number) => Promise<void>, limit: number): Promise<boolean> {
+  const { task, machine, clock, report, guard, poll, limits } = run;
+  const bootId = await patiently(run, () => machine.bootId());
+  const end = clock.now() + limit;
+  let drops = 0;
+  let accepted = false;
+  let runsSince: number | undefined;
+  try {
+    return await waitFor(clock, {
+      what: `machine ${task.machine} to run after the reboot`,
+      limit,
+      poll,
+      look: async () => {
+        if ((await machine.bootId()) !== bootId) {
+          const { stage, ready, unmet } = await machine.status();
+          const lacks = unmet.length > 0 ? `: ${unmet.join(", ")}` : "";
+          if (stage === "running") {
+            runsSince ??= clock.now();
+            if (ready) return { done: accepted };
+            if (clock.now() + poll < Math.min(runsSince + limits.verify, end)) return { not: `not ready${lacks}` };
+            report(
+              `warning: ${task.machine}: it runs and is not ready${lacks}; Talos confirms an upgrade only then, and a boot that fails before takes it back`,
+            );
+            return { done: accepted };
+          }
+          const stopped = await guard.look(end - clock.now());
+          return { not: stopped ?? `booted, stage ${stage}${lacks}` };
+        }
+        if (accepted) return { not: "the boot id has not changed" };
+        const { stage } = await machine.status();
+        // A paused boot gives way to a reboot or an upgrade (talos, internal/app/machined/pkg/runtime/sequencer.go).
+        if (stage !== "running" && (await guard.paused()) === undefined) return { not: `stage ${stage}` };
+        if (drops >= STARTS)
+          throw new CallError("refused", `the connection dropped ${STARTS} times while it was asked`);
+        try {
+          await start(Math.max(end - clock.now(), poll));
+          accepted = true;
+        } catch (error) {
+          if (!isTransient(error)) throw error;
+          if ((error as CallError).problem === "unreachable") drops++;
+          report(`reboot: the machine has not accepted the request yet (${lastLine(error)}); checking the machine`);
+        }
+        return { not: "the boot id has not changed" };
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
+    throw new Failure([
+      {
+        field: `machines.${task.machine}`,
+        problem:
+          error instanceof LimitReached
+            ? `it did not run within ${formatDuration(limit)} after the reboot was asked for (last: ${error.missing})`
+            : `it was not rebooted: ${error.message}`,
+        why: "whether it runs the wanted image is not known; its node stays cordoned if it was drained",
+        remedy: `look at \`talosctl -n ${task.address} dmesg\`, repair the cause and run again: the program goes on from what it finds`,
+      },
+    ]);
+  }
+}
+
+/**
+ * Says what is wrong when the machine came back with another image than the wanted one.
+ *
+ * @param paused why a boot of the new image did not go on, if that was seen.
+ */
+function imageFailure(task: UpgradeTask, before: Observed, after: Observed, paused?: string): Failure {
+  const rolledBack = semver.eq(after.talosVersion, before.talosVersion) && after.schematicId === before.schematicId;
+  const now = `${after.talosVersion}, schematic ${after.schematicId ?? "none"}`;
+  return new Failure([
+    {
+      field: `machines.${task.machine}`,
+      problem: rolledBack
+        ? `Talos rolled back: after the reboot it runs the old image (${now})`
+        : `after the reboot it runs another image (${now}) than ${task.talosVersion}, schematic ${task.schematicId}`,
+      why: rolledBack
+        ? paused === undefined
+          ? "the new image did not boot, so the boot loader went back to the other one"
+          : `the boot of the new image failed (${paused}), and Talos then takes back what it has not confirmed`
+        : "somebody else changes the machine, or the installer image is not what its name says",
+      remedy: `look at \`talosctl -n ${task.address} dmesg\` and the console of that boot, and run again when the cause is gone; its node stays cordoned until then if it was drained`,
+    },
+  ]);
+}
+
+/** The reboot came, and the configuration that it was for is not the active one. */
+function stillStaged(task: UpgradeTask): Failure {
+  return new Failure([
+    {
+      field: `machines.${task.machine}`,
+      problem: "after the reboot the staged configuration is not the active one",
+      why: "somebody else staged a configuration meanwhile, or Talos refused it at boot",
+      remedy: `compare the two that \`talosctl -n ${task.address} get machineconfig -o yaml\` shows, then run again`,
+    },
+  ]);
+}
