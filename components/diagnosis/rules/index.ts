@@ -3,25 +3,12 @@ import { type CauseId, causes, evidenceOf } from "../causes/index";
 import { fixes, type Fix } from "../fixes/index";
 import type { Observations } from "../observations";
 import type { Plan } from "../../recipe/types";
-import { bpfJitHarden } from "./bpf-jit-harden";
-import { cudaImage } from "./cuda-image";
-import { deviceListStrategy } from "./device-list-strategy";
-import { driverBranches } from "./driver-branches";
-import { gpuPresentLabel } from "./gpu-present-label";
-import { kernelModules } from "./kernel-modules";
-import { migManager } from "./mig-manager";
-import { modelsPull } from "./models-pull";
-import { nodeSelector } from "./node-selector";
-import { operatorValidatorLabel } from "./operator-validator-label";
-import { perMachinePatch } from "./per-machine-patch";
-import { privilegedNamespace } from "./privileged-namespace";
 import { type Evidence, followsFrom, lineOf } from "../evidence";
+import { kubernetesRules } from "./kubernetes";
+import { machineRules } from "./machine";
 import type { Rule } from "./rule";
-import { runtimeClass } from "./runtime-class";
-import { schematic } from "./schematic";
 import { systemOf } from "./system";
-import { taintThroughApi, tolerations } from "./taints";
-import { validationMarkers } from "./validation-markers";
+import { workloadRules } from "./workloads";
 
 /** What is wrong with a running system, and what to do. */
 export interface Diagnosis {
@@ -34,26 +21,8 @@ export interface Diagnosis {
   evidence: string[];
 }
 
-/** One per fix, from the machine up; each in a file of its own. */
-const rules: Record<FixId, Rule> = {
-  perMachinePatch,
-  schematic,
-  kernelModules,
-  driverBranches,
-  privilegedNamespace,
-  runtimeClass,
-  nodeSelector,
-  gpuPresentLabel,
-  bpfJitHarden,
-  deviceListStrategy,
-  tolerations,
-  taintThroughApi,
-  validationMarkers,
-  operatorValidatorLabel,
-  migManager,
-  cudaImage,
-  modelsPull,
-};
+/** One per fix, from the machine up. */
+const rules: Record<FixId, Rule> = { ...machineRules, ...kubernetesRules, ...workloadRules };
 
 /**
  * Names what is wrong with a system: the causes, not what follows from them. Pure; empty when nothing known explains it.
@@ -62,11 +31,11 @@ const rules: Record<FixId, Rule> = {
  */
 export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
   const system = systemOf(seen, plan);
-  const found = Object.values(rules)
-    .map((rule) => ({ ...rule, evidence: rule.sign(seen, system) }))
+  const found = (Object.entries(rules) as [FixId, Rule][])
+    .map(([fix, { sign, causes: follow = [] }]) => ({ fix, follow, evidence: sign(seen, system) }))
     .filter((rule) => rule.evidence.length > 0);
   const reasonsOf = (fix: FixId): Evidence[] =>
-    found.filter(({ causes }) => causes.includes(fix)).flatMap(({ evidence }) => evidence);
+    found.filter(({ follow }) => follow.includes(fix)).flatMap(({ evidence }) => evidence);
   const ofFixes = found.flatMap(({ fix: id, evidence }) => {
     const own = notFrom(reasonsOf(id), evidence);
     const fix = fixes.find((candidate) => candidate.id === id);

@@ -3,14 +3,13 @@ import type { Observations } from "../observations";
 import type { Evidence } from "../evidence";
 import type { System } from "./system";
 
-/** Finds what was seen that speaks for a missing fix, empty when nothing does. */
-export type Sign = (seen: Observations, system: System) => Evidence[];
-
-/** One failure: its signs, and the failures that only follow from it. */
+/** The failure that the lack of a fix is: its signs, and the failures that only follow from it. */
 export interface Rule {
-  /** Fix whose lack it is. */
-  fix: FixId;
-  sign: Sign;
-  /** Fixes whose signs are seen too when this one lacks, and which are then not told, of the same machine. */
-  causes: FixId[];
+  /** Finds what was seen that speaks for it, empty when nothing does. */
+  sign: (seen: Observations, system: System) => Evidence[];
+  /** Fixes whose signs are seen too when this one lacks, and which are then not told, of the same machine. Default none. */
+  causes?: readonly FixId[];
 }
+
+/** Some of the rules, by the fix whose lack each sees. */
+export type Rules = Partial<Record<FixId, Rule>>;
