@@ -1,85 +1,36 @@
-import { diagnose, type Observations } from "../../components/diagnosis";
-import { planCluster } from "../../components/recipe/index";
-import { validStack } from "../recipe/stacks";
-import { found, noDriver, operator, planOf, stuck } from "./stuck";
+import { diagnose } from "../../components/diagnosis";
+import { causeIds } from "../../components/diagnosis/causes/index";
+import { fixIds } from "../../components/diagnosis/fix-ids";
+import { systemOf } from "../../components/diagnosis/rules/system";
+import { type CauseRow, plansOf, seenIn, table, toldOf } from "./cases";
 
-describe("causes, not consequences", () => {
-  test("without a driver pods wait like without markers", () => {
-    expect(found({ ...stuck, machines: noDriver ?? [] }, planOf("rtx5070ti"))).toEqual(["kernelModules"]);
-  });
+const rows = table<CauseRow[]>("causes");
+const texts = Object.entries(table<Record<string, string[]>>("texts"));
 
-  test("pods that are refused write no markers", () => {
-    const refused: Observations = {
-      ...stuck,
-      events: [
-        {
-          namespace: operator,
-          object: "DaemonSet/nvidia-validation-markers",
-          message: 'violates PodSecurity "baseline:latest"',
-        },
-      ],
-    };
-    expect(found(refused, planOf("rtx5070ti"))).toEqual(["privilegedNamespace"]);
-  });
-
-  test("two causes are both named", () => {
-    const seen: Observations = {
-      machines: noDriver ?? [],
-      events: [{ namespace: operator, object: "ReplicaSet/x", message: 'violates PodSecurity "baseline:latest"' }],
-    };
-    expect(found(seen, planOf("rtx5070ti"))).toEqual(["kernelModules", "privilegedNamespace"]);
-  });
+test.each(rows.map((row) => [row.name, row] as const))("what is named of %s", (_, row) => {
+  for (const plan of plansOf(row)) {
+    expect(toldOf(row, plan)).toEqual(row.told);
+    if (row.remedy !== undefined) expect(diagnose(seenIn(row), plan)[0]?.remedy).toContain(row.remedy);
+  }
 });
 
-describe("no false alarm", () => {
-  test.each(["rtx5070ti", "aarhus-h100", "modern"])("%s: nothing seen, nothing said", (name) =>
-    expect(diagnose({}, planCluster(validStack(name)))).toEqual([]),
-  );
+test.each(texts.flatMap(([cause, said]) => said.map((text) => [cause, text])))("%s: %s", (cause, message) => {
+  const events = [{ namespace: "gpu", object: "Pod/x", message: message }];
+  expect(diagnose({ events }).map(({ fix }) => fix)).toEqual([cause]);
+});
 
-  test("pods that wait a moment while the markers are kept", () => {
-    const seen: Observations = {
-      ...stuck,
-      daemonSets: [{ namespace: operator, name: "nvidia-validation-markers", desired: 1, ready: 1 }],
-      nodes: [{ name: "k8s-worker4", labels: { "nvidia.com/gpu.deploy.operator-validator": "false" } }],
-    };
-    expect(found(seen, planCluster(validStack("rtx5070ti")))).toEqual([]);
-  });
+test("every known cause has a text, and each fix a row of what is seen without it", () => {
+  const named = rows.flatMap(({ told }) => told.flatMap((one) => (typeof one === "string" ? one : Object.keys(one))));
+  expect(causeIds.filter((id) => !texts.some(([cause]) => cause === id))).toEqual([]);
+  expect(fixIds.filter((id) => !named.includes(id))).toEqual([]);
+});
 
-  test("waiting on Talos 1.13 is not for markers", () => {
-    const pods = (stuck.pods ?? []).map((pod) => ({ ...pod, namespace: "gpu-operator" }));
-    expect(found({ pods }, planCluster(validStack("modern")))).toEqual([]);
-  });
-
-  test("a machine that runs another image has no driver for another reason", () => {
-    expect(
-      found(
-        { machines: [{ name: "k8s-worker4", schematicId: "376567988ad3", modules: [] }] },
-        planCluster(validStack("rtx5070ti")),
-      ),
-    ).toEqual([]);
-  });
-
-  test("a machine without a GPU needs none", () => {
-    expect(found({ machines: [{ name: "mini-1", modules: [] }] }, planCluster(validStack("frank")))).toEqual([]);
-  });
-
-  test("somebody else's namespace", () => {
-    expect(
-      found(
-        { events: [{ namespace: "media", object: "ReplicaSet/x", message: 'violates PodSecurity "baseline:latest"' }] },
-        planCluster(validStack("rtx5070ti")),
-      ),
-    ).toEqual([]);
-  });
-
-  test("a RuntimeClass that is there by now", () => {
-    const seen: Observations = {
-      events: [{ object: "Pod/x", message: 'RuntimeClass "nvidia" not found' }],
-      runtimeClasses: [{ name: "nvidia", handler: "nvidia" }],
-    };
-    expect(found(seen, planCluster(validStack("aarhus-h100")))).toEqual([]);
-  });
-
-  test("a RuntimeClass that the stack has not come to yet", () =>
-    expect(found({ runtimeClasses: [] }, planCluster(validStack("aarhus-h100")))).toEqual([]));
+test.each([
+  ["alone it is of NVIDIA's manifest without Helm", [], { mode: "devicePlugin", namespace: "kube-system" }],
+  ["beside the operator it is the operator's", ["gpu-operator"], { mode: "operator", namespace: "gpu" }],
+  ["beside an operand that only the operator has, too", ["nvidia-operator-validator"], { mode: "operator" }],
+])("nvidia-device-plugin-daemonset: %s", (_, others, system) => {
+  const set = (where: string, name: string) => ({ namespace: where, name, desired: 1, ready: 1 });
+  const daemonSets = [set("kube-system", "nvidia-device-plugin-daemonset"), ...others.map((name) => set("gpu", name))];
+  expect(systemOf({ daemonSets })).toMatchObject(system);
 });
