@@ -39,6 +39,6 @@ export const chartValues: Check = {
                 kind === "boolean" ? "write it without quotes" : "write it in the shape that `helm show values` has",
             },
       );
-      return [...told, ...wrongWords(spec, field, ownValuesOf(plan.spec) !== undefined)];
+      return [told, wrongWords(spec, field, ownValuesOf(plan.spec) !== undefined)];
     }),
 };
