@@ -44,8 +44,8 @@ type imageService struct {
 }
 
 func (s *imageService) Pull(request *machine.ImageServicePullRequest, stream grpc.ServerStreamingServer[machine.ImageServicePullResponse]) error {
-	if err := s.m.Pull(stream.Context(), request.GetImageRef()); err != nil {
-		return status.Error(codes.Internal, err.Error())
+	if err := s.m.PullPatiently(stream.Context(), request.GetImageRef()); err != nil {
+		return err
 	}
 
 	return stream.Send(&machine.ImageServicePullResponse{Response: &machine.ImageServicePullResponse_Name{Name: request.GetImageRef()}})

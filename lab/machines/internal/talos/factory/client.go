@@ -3,6 +3,7 @@ package factory
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,6 +21,9 @@ var aliases = map[string]string{
 	"siderolabs/nvidia-open-gpu-kernel-modules": "siderolabs/nvidia-open-gpu-kernel-modules-lts",
 	"siderolabs/nvidia-container-toolkit":       "siderolabs/nvidia-container-toolkit-lts",
 }
+
+// ErrNotFound is what the Factory does not know.
+var ErrNotFound = errors.New("404 Not Found")
 
 // Client asks the Image Factory over HTTP.
 type Client struct {
@@ -121,6 +125,10 @@ func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, err
+	}
+
+	if response.StatusCode == http.StatusNotFound {
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, strings.TrimSpace(string(body)))
 	}
 
 	if response.StatusCode != http.StatusOK {

@@ -11,13 +11,15 @@ import (
 // Lab time that things take. They are typical of a server with a fast disk and network; what matters to the lab is that
 // each has its share.
 const (
-	pullTime     = 90 * time.Second
-	installTime  = 60 * time.Second
-	stopTime     = 30 * time.Second // pods and services go down
-	firmwareTime = 80 * time.Second // API unreachable: shutdown, firmware, kernel
-	earlyTime    = 10 * time.Second // machined and apid are up
-	servicesTime = 30 * time.Second // cri, kubelet, etcd, extension services
-	readyTime    = 20 * time.Second // from running to ready: some 40 s on Talos v1.13.0 under emulation
+	pullTime      = 90 * time.Second
+	pullTimeout   = 20 * time.Minute // talos v1.13.0 internal/pkg/containers/image/image.go, PullTimeout
+	pullAgainTime = 15 * time.Second
+	installTime   = 60 * time.Second
+	stopTime      = 30 * time.Second // pods and services go down
+	firmwareTime  = 80 * time.Second // API unreachable: shutdown, firmware, kernel
+	earlyTime     = 10 * time.Second // machined and apid are up
+	servicesTime  = 30 * time.Second // cri, kubelet, etcd, extension services
+	readyTime     = 20 * time.Second // from running to ready: some 40 s on Talos v1.13.0 under emulation
 )
 
 // failurePause is how long a boot whose userSetup failed waits for a corrected configuration. Every release says 35

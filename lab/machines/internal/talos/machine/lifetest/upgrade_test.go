@@ -142,6 +142,24 @@ func TestABusyMachineRefuses(t *testing.T) {
 	}
 }
 
+// Seen on Talos v1.13.0: an image that is not there is told at once, anything else only by the console, since Talos tries again.
+func TestAPullThatFails(t *testing.T) {
+	l := start(t, "v1.13.0", false, configuration())
+	l.until(t, "running", up)
+
+	if err := l.PullPatiently(t.Context(), installer(strings.Repeat("0", 64), "v1.13.0")); status.Code(err) != codes.NotFound {
+		t.Fatalf("%v", err)
+	}
+
+	if err := l.Fault("pull-error", 2); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := l.PullPatiently(t.Context(), installer(l.plain, "v1.13.0")); err != nil || !l.said("retrying error: failed to pull image") {
+		t.Fatalf("%v\n%s", err, l.Log())
+	}
+}
+
 // talosctl falls back to the old calls where the new ones are not implemented.
 func TestTheNewCallsBeginWith113(t *testing.T) {
 	for version, want := range map[string]codes.Code{"v1.12.6": codes.Unimplemented, "v1.13.0": codes.OK} {
