@@ -12,12 +12,18 @@ export function consoleLines(log: string): string[] {
 }
 
 /**
- * Lines that say why a boot does not go on: a task at which Talos pauses before it reboots, with the error below it. Source: talos,
- * internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, pauseOnFailure.
+ * Lines that say why a boot does not go on: a task at which Talos pauses before it reboots, with its error in the lines below: one, or a count
+ * of errors and then each. Source: talos, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, pauseOnFailure.
  */
 export function bootErrorsOf(lines: readonly string[]): string[] {
-  const telling = /failed, rebooting in \d+ minutes|EtcFileSpecs.*already exists/;
-  return [...new Set(lines.filter((line) => telling.test(line)).map((line) => line.trim()))];
+  const telling = lines.flatMap((line, at) => {
+    if (!/failed, rebooting in \d+ minutes/.test(line)) return [];
+    const below = lines.slice(at + 1);
+    if (!/^\d+ errors? occurred:$/.test(below[0] ?? "")) return [line, ...below.slice(0, 1)];
+    const end = below.findIndex((each, index) => index > 0 && !each.startsWith("* "));
+    return [line, ...below.slice(1, end < 0 ? undefined : end)];
+  });
+  return [...new Set(telling)];
 }
 
 /**

@@ -13,10 +13,15 @@ test("lines of a console that say why the boot does not go on, each once, withou
     "1 error occurred:",
     conflict,
     at(failed),
+    'create operation not allowed outside of /var: "/etc/lab.conf"',
     "token: abcdef.0123456789",
   ];
   const lines = consoleLines(log.join("\n"));
-  expect(bootErrorsOf(lines)).toEqual([failed, conflict.trim()]);
+  expect(bootErrorsOf(lines)).toEqual([
+    failed,
+    conflict.trim(),
+    'create operation not allowed outside of /var: "/etc/lab.conf"',
+  ]);
   expect(lines).toContain("Linux version 6.18");
   expect(lines.join()).not.toContain("abcdef");
 });

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
@@ -56,7 +57,12 @@ func (m *Machine) userSetup(ctx context.Context) error {
 		return nil
 	}
 
-	m.Event("writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues, error: %v", err)
+	m.Event("writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues, error:")
+
+	for line := range strings.Lines(strings.TrimSpace(err.Error())) { // each is a line of the console (seen on Talos v1.13.0)
+		m.Event("%s", strings.TrimRight(strings.ReplaceAll(line, "\t", " "), "\n"))
+	}
+
 	m.setStage(runtime.MachineStageBooting, false, runtime.UnmetCondition{Name: "services", Reason: "kubelet not running"})
 
 	if m.env.Clock.Sleep(ctx, failurePause(version)) != nil { // it gives way

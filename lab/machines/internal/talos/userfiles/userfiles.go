@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hashicorp/go-multierror"
+
 	"talos-gpu/lab/machines/internal/talos/containerd"
 )
 
@@ -23,14 +25,14 @@ type File struct {
 // Write carries out the items in order below root. The content of /etc/cri/conf.d/20-customization.part is given to
 // inject, which returns an error when the merged containerd configuration can't be rendered.
 func Write(root string, files []File, inject func(content string) error) error {
-	var problems []error
+	var problems *multierror.Error
 
 	injected := false
 
 	for _, file := range files {
 		content, err := prepare(root, file)
 		if err != nil {
-			problems = append(problems, err)
+			problems = multierror.Append(problems, err)
 
 			continue
 		}
@@ -39,7 +41,7 @@ func Write(root string, files []File, inject func(content string) error) error {
 			// The part is a resource that is created, never changed: a second item fails even with the same content, and
 			// the first one's stays in effect.
 			if injected {
-				problems = append(problems, errors.New("resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists"))
+				problems = multierror.Append(problems, errors.New("resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists"))
 
 				continue
 			}
@@ -48,7 +50,7 @@ func Write(root string, files []File, inject func(content string) error) error {
 
 			// Only the item's own content counts: `append` to this path is no append.
 			if err := inject(file.Content); err != nil {
-				problems = append(problems, fmt.Errorf("error waiting for file %q to be updated: %w", "cri/conf.d/cri.toml", err))
+				problems = multierror.Append(problems, fmt.Errorf("error waiting for file %q to be updated: %w", "cri/conf.d/cri.toml", err))
 			}
 
 			continue
@@ -63,11 +65,11 @@ func Write(root string, files []File, inject func(content string) error) error {
 
 		// Outside of /var Talos bind-mounts over the read-only original; here the original is a file of ours.
 		if err := put(filepath.Join(root, file.Path), content, file.Permissions); err != nil {
-			problems = append(problems, err)
+			problems = multierror.Append(problems, err)
 		}
 	}
 
-	return errors.Join(problems...)
+	return problems.ErrorOrNil()
 }
 
 func prepare(root string, file File) (string, error) {
