@@ -58,7 +58,7 @@ export function convert(
   const drivers = new Set(chosen.flatMap(({ image }) => JSON.stringify(driverOf(image)) ?? []));
   const driver = drivers.size === 1 ? chosen.map(({ image }) => driverOf(image)).find(Boolean) : undefined;
   const version = versionOf(config.talosVersion);
-  // Arguments of an image take effect with a UKI alone (checks/kernel-args.ts).
+  // Arguments of an image take effect with a UKI alone (checks/images.ts).
   const noUki = Number(/^v1\.(\d+)/.exec(version.is ?? "")?.[1] ?? Infinity) < 10;
   return {
     spec: {

@@ -1,7 +1,7 @@
 import { checkContext, complaintsIn } from "./check";
 import { external } from "./external";
 import { checks } from "./index";
-import { machineRelease } from "./machine-release";
+
 import { externalOf, ownValuesOf, type External } from "../outside/external";
 import { planBasis, type PlanBasis } from "../plan";
 import { groupsApart, isWithin } from "../machine/apart";
@@ -17,7 +17,7 @@ export function checkCluster(spec: ClusterSpec, basis: PlanBasis = planBasis(spe
   const groups = groupsApart(spec);
   const apart = groups.flatMap(({ machines }) => Object.keys(machines));
   return [
-    ...findingsAsOne(basis).filter(({ check, field }) => check === machineRelease.id || !isOf(apart, field)),
+    ...findingsAsOne(basis).filter(({ check, field }) => check === "machine-release" || !isOf(apart, field)),
     ...groups.flatMap(findingsOfGroup),
   ];
 }
@@ -29,11 +29,10 @@ function findingsAsOne(basis: PlanBasis): Finding[] {
   );
   if (ownValuesOf(basis.plan.spec) === undefined) return findings;
   const outside = externalOf(basis.plan.spec);
+  const renamed = findings.map((finding) => (outside === undefined ? finding : asExternal(finding, outside)));
   // Of a value that both ask about, the check of somebody's own values knows that the chart's value follows where one is left out.
-  const told = new Set(findings.flatMap(({ check, field }) => (check === external.id ? [field] : [])));
-  return findings
-    .map((finding) => (outside === undefined ? finding : asExternal(finding, outside)))
-    .filter(({ check, field }) => check === external.id || !told.has(field));
+  const told = new Set(renamed.flatMap(({ check, field }) => (check === external.id ? [field] : [])));
+  return renamed.filter(({ check, field }) => check === external.id || !told.has(field));
 }
 
 /** A finding about a release of the stack's as one about what is outside, with the line of the value. */

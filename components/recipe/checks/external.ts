@@ -4,62 +4,56 @@ import { ownValuesOf, type OwnValues } from "../outside/external";
 import { describeTaint, tolerates } from "../machine/taints";
 import type { PodToleration } from "../types";
 import { migManagerRelease } from "../kubernetes/mig-manager";
+import type { ExternalKind } from "../spec/index";
 import type { Check, CheckContext, Found } from "./check";
+import { wrongValues, type WrongValue } from "./values";
 import { valueAt } from "../mapping";
 
-/** A value that Talos needs and the chart does not have by itself. */
-interface Needed {
-  path: string;
-  /** Whether it is said so that it works. */
-  met: (value: unknown) => boolean;
-  when?: (context: CheckContext) => boolean;
-  problem: string;
-  why: string;
-  remedy: string;
-}
+const isUnlessFalse = (value: unknown): boolean => value !== false;
 
-const isFalse = (value: unknown): boolean => value === false;
-const versionOf = ({ spec }: CheckContext): semver.SemVer | null => semver.parse(spec.gpuOperator?.version ?? "");
-
-/** Sources: values.yaml of gpu-operator (driver, toolkit: on; cdi: on from v25.10.0); k8s-device-plugin, see plugin-paths.ts. */
-const ofOperator: Needed[] = [
-  {
-    path: "driver.enabled",
-    met: isFalse,
-    problem: "is not false, and the chart's own value is true",
-    why: "the operator would install NVIDIA's driver, for which there is no image for Talos: its pod never starts, and everything waits for it",
-    remedy: "write `driver: { enabled: false }`",
-  },
-  {
-    path: "toolkit.enabled",
-    met: isFalse,
-    problem: "is not false, and the chart's own value is true",
-    why: "the operator's toolkit edits containerd's configuration on the host, which Talos has read-only; the toolkit is in the image already",
-    remedy: "write `toolkit: { enabled: false }`",
-  },
-  {
-    path: "cdi.enabled",
-    met: isFalse,
-    when: (context) => context.plan.era === "legacy" && semver.gte(versionOf(context) ?? "0.0.0", "25.10.0"),
-    problem: "is not false on Talos ≤ 1.12, and the chart's own value is true",
-    why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc: containers get the card without its libraries",
-    remedy: "write `cdi: { enabled: false }`, until the machines run Talos 1.13",
-  },
-];
-
-const ofPlugin: Needed[] = [
-  {
-    path: "nvidiaDriverRoot",
-    met: (root) => root === "/",
-    when: ({ spec, plan }) =>
-      plan.era === "cdi" &&
-      valueAt(spec.devicePlugin?.values, "nvidiaDriverRoot") === undefined &&
-      strategiesIn(valueAt(spec.devicePlugin?.values, "deviceListStrategy")).some((word) => word.startsWith("cdi-")),
-    problem: "is not said, and deviceListStrategy asks for CDI",
-    why: "the plugin ends with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
-    remedy: "write `nvidiaDriverRoot: /`",
-  },
-];
+/**
+ * Values that Talos needs and the chart does not have by itself. Sources: values.yaml of gpu-operator (driver, toolkit: on; cdi: on
+ * from v25.10.0); k8s-device-plugin, see plugin.ts.
+ */
+const needed: Record<ExternalKind, WrongValue[]> = {
+  gpuOperator: [
+    {
+      at: "gpuOperator.values.driver.enabled",
+      is: isUnlessFalse,
+      problem: "is not false, and the chart's own value is true",
+      why: "the operator would install NVIDIA's driver, for which there is no image for Talos: its pod never starts, and everything waits for it",
+      remedy: "write `driver: { enabled: false }`",
+    },
+    {
+      at: "gpuOperator.values.toolkit.enabled",
+      is: isUnlessFalse,
+      problem: "is not false, and the chart's own value is true",
+      why: "the operator's toolkit edits containerd's configuration on the host, which Talos has read-only; the toolkit is in the image already",
+      remedy: "write `toolkit: { enabled: false }`",
+    },
+    {
+      at: "gpuOperator.values.cdi.enabled",
+      is: isUnlessFalse,
+      when: ({ spec, plan }) =>
+        plan.era === "legacy" && semver.gte(semver.parse(spec.gpuOperator?.version) ?? "0.0.0", "25.10.0"),
+      problem: "is not false on Talos ≤ 1.12, and the chart's own value is true",
+      why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc: containers get the card without its libraries",
+      remedy: "write `cdi: { enabled: false }`, until the machines run Talos 1.13",
+    },
+  ],
+  devicePlugin: [
+    {
+      at: "devicePlugin.values.nvidiaDriverRoot",
+      is: (root) => root === undefined,
+      when: ({ spec, plan }) =>
+        plan.era === "cdi" &&
+        strategiesIn(spec.devicePlugin?.values?.["deviceListStrategy"]).some((word) => word.startsWith("cdi-")),
+      problem: "is not said, and deviceListStrategy asks for CDI",
+      why: "the plugin ends with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
+      remedy: "write `nvidiaDriverRoot: /`",
+    },
+  ],
+};
 
 /** What each chart tolerates by itself on the machines (values.yaml, daemonsets.tolerations and tolerations). */
 const tolerated: Partial<PodToleration>[] = [{ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }];
@@ -72,20 +66,14 @@ export const external: Check = {
   find: (context) => {
     const own = ownValuesOf(context.plan.spec);
     if (own === undefined) return [];
-    const { kind, field, values } = own;
+    const { kind, values } = own;
     const said = context.plan.spec.external;
     if (said !== undefined && said.kind === undefined && said.read?.kind === undefined)
       return [unread(context), unsaid(context)];
-    const lacks = (kind === "gpuOperator" ? ofOperator : ofPlugin).filter(
-      ({ path, met, when }) => (when?.(context) ?? true) && !met(valueAt(values, ...path.split("."))),
-    );
     return [
       unread(context),
       beside(context, own),
-      values !== undefined && [
-        ...lacks.map(({ path, problem, why, remedy }) => ({ field: `${field}.values.${path}`, problem, why, remedy })),
-        outOfSome(context, own),
-      ],
+      values !== undefined && [wrongValues(context, needed[kind]), outOfSome(context, own)],
     ];
   },
 };

@@ -1,30 +1,260 @@
-import type { Check } from "./check";
+import { mayHaveMig, migOf } from "../facts/card";
+import type { MigGeometry } from "../facts/data/mig";
+import { canSplit, instancesOf, profileName, splits } from "../facts/sharing";
+import { compareDotted } from "../facts/version";
+import { pluginConfigPlaces, sharingOf } from "../machine/own-sharing";
+import { valueAt } from "../mapping";
+import { migProfile } from "../rules";
+import { didYouMean } from "../rules/suggest";
+import { type GpuRequest, gpuRequests } from "../stack/workloads";
+import type { Check, CheckContext, Complaint, Found } from "./check";
+import { machinesFor, mayMatch, offers, resourceOf } from "./placement";
 
-/**
- * Sharing has numbers that the device plugin takes, and is not by MPS: its control daemon is started with an environment of its pipe's
- * folders alone, and so without PATH, and nvidia-cuda-mps-control then looks for its server in /bin and /usr/bin.
- */
-export const sharing: Check = {
-  id: "sharing",
-  source:
-    'k8s-device-plugin v0.20.0, api/config/v1/replicas.go, README "Shared Access to GPUs", cmd/mps-control-daemon/mps/daemon.go (Start); device plugin 0.18.2 and 0.19.3 on an H100',
-  find: ({ spec }) => {
-    const { timeSlicing, mps } = spec.sharing ?? {};
-    return [
-      timeSlicing !== undefined &&
-        timeSlicing.replicas < 2 && {
-          field: "sharing.timeSlicing.replicas",
-          problem: `is ${timeSlicing.replicas}`,
-          why: "the device plugin refuses its configuration, and the node offers no GPU",
-          remedy: "write 2 or more, or leave timeSlicing out",
+/** How cards are shared, and whether all requests fit. */
+export const sharingChecks: Check[] = [
+  /**
+   * Sharing has numbers that the device plugin takes, and is not by MPS: its control daemon is started with an environment of its pipe's
+   * folders alone, and so without PATH, and nvidia-cuda-mps-control then looks for its server in /bin and /usr/bin.
+   */
+  {
+    id: "sharing",
+    source:
+      'k8s-device-plugin v0.20.0, api/config/v1/replicas.go, README "Shared Access to GPUs", cmd/mps-control-daemon/mps/daemon.go (Start); device plugin 0.18.2 and 0.19.3 on an H100',
+    find: ({ spec }) => {
+      const { timeSlicing, mps } = spec.sharing ?? {};
+      return [
+        timeSlicing !== undefined &&
+          timeSlicing.replicas < 2 && {
+            field: "sharing.timeSlicing.replicas",
+            problem: `is ${timeSlicing.replicas}`,
+            why: "the device plugin refuses its configuration, and the node offers no GPU",
+            remedy: "write 2 or more, or leave timeSlicing out",
+          },
+        mps !== undefined && {
+          field: "sharing.mps",
+          problem: "does not work on Talos with any release of the device plugin that we know",
+          why: "the plugin starts nvidia-cuda-mps-control without PATH, which then does not find its server in Talos' /usr/local/bin: the node offers units, and every program on them ends with CUDA error 805",
+          remedy:
+            "share by timeSlicing; the plugin has to be mended (NVIDIA/k8s-device-plugin#1614, docs/upstream/mps-server-path.md)",
         },
-      mps !== undefined && {
-        field: "sharing.mps",
-        problem: "does not work on Talos with any release of the device plugin that we know",
-        why: "the plugin starts nvidia-cuda-mps-control without PATH, which then does not find its server in Talos' /usr/local/bin: the node offers units, and every program on them ends with CUDA error 805",
-        remedy:
-          "share by timeSlicing; the plugin has to be mended (NVIDIA/k8s-device-plugin#1614, docs/upstream/mps-server-path.md)",
-      },
-    ].filter((complaint) => complaint !== false);
+      ].filter((complaint) => complaint !== false);
+    },
   },
-};
+  /** Sharing is said once: by the stack, or by the device plugin's own configuration. */
+  {
+    id: "sharing-config",
+    source:
+      "k8s-device-plugin v0.17.4 to v0.19.3, deployments/helm/nvidia-device-plugin/templates/validation.yml (config.name beside config.map); gpu-operator, templates/plugin_config.yaml",
+    find: ({ spec }) => {
+      if (!spec.sharing?.timeSlicing) return [];
+      return pluginConfigPlaces.flatMap(({ field, section, texts }): Found => {
+        const config = valueAt(spec[field]?.values, ...section);
+        const said = ([key, value]: readonly [string, unknown]): boolean =>
+          value !== undefined && value !== null && key !== "";
+        const rivals = [
+          ["name", valueAt(config, "name")],
+          ["default", valueAt(config, "default") === "default" ? undefined : valueAt(config, "default")],
+          [`${texts}.default`, valueAt(config, texts, "default")],
+        ] as const;
+        return rivals.filter(said).map(([key]) => ({
+          field: `${field}.values.${[...section, key].join(".")}`,
+          problem: "names a configuration of the device plugin beside sharing",
+          why: "the plugin uses one configuration per node: the chart refuses two, or your configuration replaces the one made from `sharing`, and the node offers another number of GPUs",
+          remedy: "leave it out, or leave sharing out and say it all in your configuration",
+        }));
+      });
+    },
+  },
+  /** A card has the MIG profile, its driver can split it, and the operator's MIG manager does. */
+  {
+    id: "mig",
+    source: "NVIDIA MIG user guide, supported profiles; NVIDIA/mig-parted, config-default.yaml",
+    find: ({ spec, gpuMachines }) => {
+      const wanted = spec.sharing?.mig;
+      if (!wanted) return [];
+      const profile = profileName(wanted.profile);
+      if (!splits(wanted.profile)) return [];
+      const fault = profile === "balanced" ? undefined : migProfile(wanted.profile);
+      if (fault) return { field: "sharing.mig.profile", ...fault };
+      const complaints: Complaint[] = [];
+      if (spec.devicePlugin && !spec.gpuOperator) {
+        complaints.push({
+          field: "sharing.mig",
+          problem: "with the standalone plugin",
+          why: "nothing would partition the cards: the MIG manager belongs to the GPU Operator, and Talos has no shell in which you could do it by hand",
+          remedy: "take gpuOperator, or leave mig out",
+        });
+      }
+      if (profile === "balanced" && wanted.strategy === "single") {
+        complaints.push({
+          field: "sharing.mig.strategy",
+          problem: "single with all-balanced",
+          why: "all-balanced makes MIG devices of several sizes, and the strategy single offers them only if all have the same size",
+          remedy: "write mixed, or one profile for all",
+        });
+      }
+      const unlisted = (geometry: MigGeometry): readonly string[] =>
+        // A configuration of the user's own names what it names.
+        valueAt(spec.gpuOperator?.values, "migManager", "config", "name") ? [] : (geometry.unlisted ?? []);
+      const withMig = gpuMachines.filter(canSplit);
+      // Machines whose cards are all without MIG keep them whole, as long as there is one to split.
+      for (const machine of withMig.length > 0 ? withMig : gpuMachines) {
+        for (const { card, field } of machine.uses) {
+          if (!card) continue;
+          const geometry = migOf(card);
+          if (!geometry && mayHaveMig(card)) continue; // its profiles are not known here, and a note says so
+          if (!geometry) {
+            complaints.push({
+              field: "sharing.mig",
+              problem: `the ${card.model} of ${machine.name} has no MIG`,
+              why: "the MIG manager would fail on it, and take its GPUs out of service while it tries",
+              remedy: `leave mig out, or ${field} out of the stack`,
+            });
+          } else if (profile === "balanced" ? !geometry.balanced : unlisted(geometry).includes(profile)) {
+            complaints.push({
+              field: "sharing.mig.profile",
+              problem: `all-${profile} does nothing on the ${card.model} of ${machine.name}`,
+              why: "the MIG manager's configuration names other cards: it reports success and splits none of these",
+              remedy: `write one of ${Object.keys(geometry.profiles)
+                .filter((name) => !unlisted(geometry).includes(name))
+                .join(", ")}`,
+            });
+          } else if (Object.keys(instancesOf(geometry, wanted.profile)).length === 0) {
+            const profiles = Object.keys(geometry.profiles);
+            complaints.push({
+              field: "sharing.mig.profile",
+              problem: `the ${card.model} of ${machine.name} has no profile ${profile}`,
+              why: "the MIG manager would set nvidia.com/mig.config.state=failed, and the node would offer whole cards or none",
+              remedy: `${didYouMean(profile, profiles)}one of ${[...profiles, ...(geometry.balanced ? ["all-balanced"] : [])].join(", ")}`,
+            });
+          } else if (machine.driverVersion && compareDotted(machine.driverVersion, geometry.minDriver) < 0) {
+            complaints.push({
+              field: "sharing.mig",
+              problem: `MIG on the ${card.model} needs driver ${geometry.minDriver}, but ${machine.name} runs ${machine.driverVersion}`,
+              why: "the driver cannot partition the card",
+              remedy: "take another driver.branch or a newer Talos release",
+            });
+          }
+        }
+      }
+      return complaints;
+    },
+  },
+  /** Each request fits onto one machine. */
+  {
+    id: "gpu-requests",
+    source: "Kubernetes: a pod's extended resources come from one node; k8s-device-plugin, MIG strategy mixed",
+    find: (context) => {
+      const { spec, gpuMachines } = context;
+      if (gpuMachines.length === 0) return [];
+      const offered = [...new Set(gpuMachines.flatMap((machine) => Object.keys(machine.recipe.allocatable)))].sort();
+      return gpuRequests(spec).flatMap((request): Found => {
+        const { field, gpus, migProfile } = request;
+        const resource = resourceOf(request, context);
+        if (migProfile !== undefined && spec.sharing?.mig?.strategy !== "mixed")
+          return {
+            field: `${field}.migProfile`,
+            problem: `${migProfile}, but the cards are not partitioned with the strategy mixed`,
+            why: `only the strategy mixed gives MIG devices resource names of their own; the pod would request ${resource} instead`,
+            remedy: "leave it out, or set sharing.mig.strategy to mixed",
+          };
+        if (migProfile !== undefined && !offered.includes(resource)) {
+          const profiles = offered.map((name) => name.replace(/^nvidia\.com\/mig-/, ""));
+          return {
+            field: `${field}.migProfile`,
+            problem: `no machine has MIG devices ${migProfile}`,
+            why: "the pod would stay Pending for ever",
+            remedy: `${didYouMean(migProfile, profiles)}one of ${profiles.join(", ")}, or another sharing.mig.profile`,
+          };
+        }
+        const fitting = gpuMachines.filter((machine) => mayMatch(machine, request.nodeSelector ?? {}));
+        if (fitting.length === 0) return []; // pod-node-selector tells
+        const most = fitting.reduce((largest, machine) => Math.max(largest, offers(machine, resource)), 0);
+        if (gpus <= most) return [];
+        const where =
+          fitting.length === gpuMachines.length
+            ? "no machine has"
+            : `${fitting.map(({ name }) => name).join(", ")}, where nodeSelector sends it, has no`;
+        return {
+          field: `${field}.gpus`,
+          problem: `${gpus} of ${resource}, but ${where} more than ${most}`,
+          why: "a pod gets its GPUs from one machine, so this one stays Pending for ever",
+          remedy: most === 0 ? "send it to another machine, or request another resource" : `request at most ${most}`,
+        };
+      });
+    },
+  },
+  /** All that runs at the same time finds its GPUs. */
+  {
+    id: "gpu-capacity",
+    source: "Kubernetes: extended resources are not overcommitted, and a pod gets them from one node",
+    find: (context) => {
+      if (context.gpuMachines.length === 0) return [];
+      const active = gpuRequests(context.spec).filter((request) => request.active);
+      return [...new Set(active.map((request) => resourceOf(request, context)))].flatMap((resource) =>
+        capacityOf(
+          resource,
+          active.filter((request) => resourceOf(request, context) === resource),
+          context,
+        ),
+      );
+    },
+  },
+  /** A pod requests one slice of a shared card. */
+  {
+    id: "sharing-requests",
+    source: "k8s-device-plugin, README, failRequestsGreaterThanOne",
+    find: ({ spec }) => {
+      if (!sharingOf(spec)?.refusesSeveral) return [];
+      return gpuRequests(spec)
+        .filter((request) => request.gpus > 1)
+        .map((request) => ({
+          field: `${request.field}.gpus`,
+          problem: `${request.gpus} slices of shared cards`,
+          why: "two slices are no more of a card than one: the kubelet refuses the pod with UnexpectedAdmissionError",
+          remedy: spec.sharing?.timeSlicing
+            ? "request 1, or set sharing.timeSlicing.failRequestsGreaterThanOne: false"
+            : "request 1, or leave failRequestsGreaterThanOne out of your configuration",
+        }));
+    },
+  },
+];
+
+function capacityOf(resource: string, requests: GpuRequest[], context: CheckContext): Found {
+  const placed = requests.map((request) => ({ request, machines: machinesFor(request, context) }));
+  // A single request that is too large, or fits nowhere, has a check of its own.
+  if (placed.some(({ request, machines }) => !machines.some((machine) => offers(machine, resource) >= request.gpus)))
+    return [];
+  const everywhere = context.gpuMachines.reduce((sum, machine) => sum + offers(machine, resource), 0);
+  const wanted = requests.reduce((sum, request) => sum + request.gpus, 0);
+  if (wanted > everywhere) return [tooMany(resource, requests, wanted, `the machines have ${everywhere}`)];
+  const groups = new Map(placed.map(({ machines }) => [machines.map(({ name }) => name).join(" "), machines]));
+  for (const [names, machines] of groups) {
+    const own = placed.filter((one) => one.machines.every((machine) => machines.includes(machine)));
+    const sum = own.reduce((total, { request }) => total + request.gpus, 0);
+    const has = machines.reduce((total, machine) => total + offers(machine, resource), 0);
+    const pinned = own.map(({ request }) => request);
+    if (sum > has)
+      return [tooMany(resource, pinned, sum, `${names.replaceAll(" ", ", ")}, where alone they fit, has ${has}`)];
+  }
+  // A pod gets its GPUs from one node: what is left there may be too little for another.
+  for (const least of new Set(requests.map((request) => request.gpus))) {
+    const large = requests.filter((request) => request.gpus >= least);
+    const places = context.gpuMachines.reduce((sum, machine) => sum + Math.floor(offers(machine, resource) / least), 0);
+    const total = large.reduce((sum, request) => sum + request.gpus, 0);
+    if (large.length > places)
+      return [tooMany(resource, large, total, `the machines have place for ${places} pods of ${least} or more each`)];
+  }
+  return [];
+}
+
+function tooMany(resource: string, requests: GpuRequest[], total: number, but: string): Complaint {
+  const names = requests.map((request) => request.field.replace(/^workloads\.(pods\.)?/, ""));
+  const listed = names.length > 8 ? `${names.slice(0, 8).join(", ")} and ${names.length - 8} more` : names.join(", ");
+  return {
+    field: "workloads",
+    problem: `${listed} request ${total} of ${resource} at the same time, and ${but}`,
+    why: "the pod that is scheduled last stays Pending forever; which pod that is can change with every reboot",
+    remedy: "set `active: false` where they take turns, or share the cards (sharing.timeSlicing)",
+  };
+}

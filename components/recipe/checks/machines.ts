@@ -1,0 +1,233 @@
+import { platforms } from "../facts/data/platforms";
+import { parseTalosVersion } from "../facts/version";
+import { valueAt } from "../mapping";
+import { canonicalAddress, machineAddress as addressRule, objectName, shown } from "../rules";
+import { didYouMean } from "../rules/suggest";
+import type { Check, CheckContext, CheckedMachine, Complaint, Found } from "./check";
+
+/** What a machine is: whose, where, and by what name. */
+export const machineChecks: Check[] = [
+  /** A stack with an owned machine says what its whole configuration needs. */
+  {
+    id: "owned-machine",
+    source:
+      "pulumi-talos v0.8.1, talos:machine/getConfiguration (required: clusterName, clusterEndpoint, machineSecrets)",
+    find: ({ spec, machines }) => {
+      const owned = machines.filter((machine) => machine.spec.configuration === "owned").map((machine) => machine.name);
+      if (owned.length === 0) return [];
+      const needed = { clusterName: "home", clusterEndpoint: "https://10.0.10.10:6443", kubernetesVersion: "v1.35.0" };
+      return Object.entries(needed)
+        .filter(([field]) => spec[field as keyof typeof needed] === undefined)
+        .map(([field, example]) => ({
+          field,
+          problem: `is missing, but ${owned.join(", ")} ${owned.length === 1 ? "is" : "are"} owned`,
+          why: "the whole configuration of an owned machine is made here, and it names this",
+          remedy: `add it, e.g. \`${example}\`, or make the machine \`configuration: adopted\``,
+        }));
+    },
+  },
+  /** A machine of Omni's has what Omni knows it by, and nothing that Omni keeps to itself. */
+  {
+    id: "omni-machine",
+    source:
+      "siderolabs/omni, client/pkg/omni/resources/omni/labels.go (cluster, cluster-machine); internal/backend/grpc/router/talos_backend.go (reading files from Talos 1.12 on); kernel_args.go",
+    find: ({ spec, machines }) => {
+      const managed = machines.filter((machine) => machine.spec.configuration === "omni");
+      const first = managed[0];
+      return [
+        ...machines.flatMap((machine) => uuidComplaints(machine, machines)),
+        ...(first && spec.clusterName === undefined ? [clusterMissing(first)] : []),
+        ...(first && spec.clusterName !== undefined && !clusterForm.test(spec.clusterName)
+          ? [clusterMisnamed(spec.clusterName)]
+          : []),
+        ...(first && (parseTalosVersion(spec.talosVersion)?.minor ?? 12) < 12 ? [tooOld(first)] : []),
+        ...managed.flatMap((machine) =>
+          decidedByOmni
+            .filter((field) => machine.spec[field] !== undefined)
+            .map((field) => ({
+              field: `${machine.field}.${field}`,
+              problem: `is set, but ${machine.name} is Omni's`,
+              why: "Omni makes the image from what the machine was booted with and from its own KernelArgs, so this would be lost",
+              remedy:
+                field === "kernelArgs"
+                  ? `leave it out, and give Omni a KernelArgs resource with the machine's ID`
+                  : "leave it out",
+            })),
+        ),
+      ];
+    },
+  },
+  /** A stack that makes its cluster has owned machines, and a control plane to begin on. */
+  {
+    id: "bootstrap",
+    source: "siderolabs/docs, getting-started: secrets, configurations, `talosctl bootstrap` on one control plane",
+    find: ({ spec, machines }) => {
+      if (!spec.bootstrap) return [];
+      const found: Complaint[] = machines
+        .filter((machine) => machine.spec.configuration !== "owned")
+        .map((machine) => ({
+          field: `${machine.field}.configuration`,
+          problem: `is ${machine.spec.configuration}, in a stack that bootstraps its cluster`,
+          why: "a machine in maintenance mode has no configuration that could be added to, and needs a whole one",
+          remedy: "make it `configuration: owned`, or leave bootstrap out when the machine runs already",
+        }));
+      if (!machines.some((machine) => machine.spec.role === "controlplane")) {
+        found.push({
+          field: "bootstrap",
+          problem: "there is no control plane to bootstrap the cluster on",
+          why: "etcd and the Kubernetes API run on control planes",
+          remedy: "give a machine `role: controlplane`, or leave bootstrap out when the cluster is there already",
+        });
+      }
+      return found;
+    },
+  },
+  /** A machine's name can be the name of a node, and is the one that Talos gives it. */
+  {
+    id: "machine-name",
+    source:
+      "Kubernetes, node names are RFC 1123 subdomains; pkg/kubelet/kubelet_node_status.go (label kubernetes.io/hostname); talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go",
+    find: (context) =>
+      context.machines.flatMap((machine) => {
+        const { field, name } = machine;
+        if (objectName(name) !== undefined || name.length > longest)
+          return {
+            field,
+            problem: `${shown(name)} cannot be the name of a node`,
+            why: "a machine's key is its node's name; labels and the smoke test would look for a node that is not there",
+            remedy: `use lower-case letters, digits, \`-\` and \`.\`, at most ${longest} of them, exactly as \`kubectl get nodes\` prints it`,
+          };
+        if (machine.spec.configuration !== "owned" || !name.includes(".") || registersWithDomain(machine, context))
+          return [];
+        const short = name.split(".")[0]!;
+        return {
+          field,
+          problem: `${shown(name)} has a domain, and Talos calls the node ${short}`,
+          why: "the stack names the host of an owned machine by the machine's key, and Talos leaves the domain out of the node's name, so the update would wait for a node that never comes",
+          remedy: `call the machine ${short}, or add a patch with \`machine: {kubelet: {registerWithFQDN: true}}\``,
+        };
+      }),
+  },
+  /** Each machine has an address of its own. */
+  {
+    id: "machine-address",
+    source:
+      "talosctl, --nodes: one Talos API per address; RFC 1123, RFC 4291, IANA's special-purpose address registries",
+    find: ({ machines }) => {
+      const first = new Map<string, string>();
+      return machines.flatMap((machine) => {
+        const { address } = machine.spec;
+        const field = `${machine.field}.address`;
+        const fault = addressRule(address);
+        if (fault) return { field, ...fault };
+        const one = canonicalAddress(address);
+        const other = first.get(one);
+        first.set(one, other ?? machine.name);
+        if (other === undefined) return [];
+        return {
+          field,
+          problem: `${address} is the address of ${other} too`,
+          why: "both would configure, upgrade and reboot one machine, at the same time",
+          remedy: "give each machine its own address",
+        };
+      });
+    },
+  },
+  /** A platform is one of the Image Factory. */
+  {
+    id: "platform",
+    source: "talos, pkg/machinery/platforms; image-factory, docs/api.md",
+    find: ({ machines }) =>
+      machines.flatMap((machine) => {
+        const name = machine.spec.platform;
+        if (name === undefined || platforms.includes(name)) return [];
+        return {
+          field: `${machine.field}.platform`,
+          problem: `"${name}" is not a platform of the Image Factory`,
+          why: "there is no installer image of that name, and one of another platform would not find the machine's network and metadata",
+          remedy: `${didYouMean(name, platforms)}one of ${platforms.join(", ")}`,
+        };
+      }),
+  },
+];
+
+/** A UUID as Omni writes it: the machine's SMBIOS UUID in lower case. */
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** A cluster's name in Omni. Source: siderolabs/omni, client/pkg/omni/resources/omni/cluster.go (ClusterValidator, validateID). */
+const clusterForm = /^[\p{L}\p{Nd}_-]+$/u;
+
+/** What Omni decides, and a stack would say in vain. */
+const decidedByOmni = ["platform", "secureBoot", "kernelArgs", "overlay"] as const;
+
+function uuidComplaints({ name, field, spec }: CheckedMachine, machines: CheckedMachine[]): Found {
+  const complaint = (problem: string, why: string, remedy: string): Found => ({
+    field: `${field}.uuid`,
+    problem,
+    why,
+    remedy,
+  });
+  if (spec.configuration !== "omni")
+    return spec.uuid === undefined
+      ? []
+      : complaint(
+          `is set, but ${name} is ${spec.configuration}`,
+          "only Omni knows machines by it, so it would be ignored",
+          "leave it out, or make the machine `configuration: omni`",
+        );
+  const find = "take the ID from `omnictl get machines`, e.g. `ce4d0d52-6c10-bdc9-746c-88aedd67681b`";
+  if (spec.uuid === undefined)
+    return complaint(
+      `is missing, but ${name} is Omni's`,
+      "Omni identifies a machine by its UUID; without it, the patch would apply to the whole cluster",
+      find,
+    );
+  if (!uuidForm.test(spec.uuid))
+    return complaint(`"${spec.uuid}" is not a UUID in lower case`, "Omni would find no machine by this label", find);
+  const other = machines.find((machine) => machine.name !== name && machine.spec.uuid === spec.uuid);
+  return other === undefined || other.name > name
+    ? []
+    : complaint(
+        `is also that of ${other.name}`,
+        "the patches of two machines would go to one, and its containerd part would be written twice",
+        find,
+      );
+}
+
+function clusterMissing(machine: CheckedMachine): Complaint {
+  return {
+    field: "clusterName",
+    problem: `is missing, but ${machine.name} is Omni's`,
+    why: "a patch belongs to a cluster in Omni, and is labelled with its name",
+    remedy: "add it, e.g. `frank`, as `omnictl get clusters` names it",
+  };
+}
+
+function clusterMisnamed(name: string): Complaint {
+  return {
+    field: "clusterName",
+    problem: `${shown(name)} cannot be a cluster of Omni's`,
+    why: "Omni takes letters, digits, dashes and underscores alone, so there is no cluster that the patches could belong to",
+    remedy: "write it as `omnictl get clusters` names it, e.g. `frank`",
+  };
+}
+
+function tooOld(machine: CheckedMachine): Complaint {
+  return {
+    field: "talosVersion",
+    problem: `is older than v1.12, and ${machine.name} is Omni's`,
+    why: "Omni does not allow reading files of a machine with an older release, so the update could verify neither driver nor configuration",
+    remedy: "take v1.12.0 or newer",
+  };
+}
+
+/** Longest value of the label `kubernetes.io/hostname`, which the kubelet sets to the node's name. */
+const longest = 63;
+
+/** Whether patches make Talos register the node with its domain; the last one that says it counts. */
+function registersWithDomain({ patches }: CheckedMachine, { clusterPatches }: CheckContext): boolean {
+  const said = [...clusterPatches, ...patches].map(({ config }) =>
+    valueAt(config, "machine", "kubelet", "registerWithFQDN"),
+  );
+  return said.findLast((value) => typeof value === "boolean") === true;
+}

@@ -1,0 +1,203 @@
+import { operatorDiscovers, pluginDiscovers } from "../kubernetes/discovery";
+import { taintsWithPatches } from "../machine/patch-taints";
+import { controlPlaneTaint, describeTaint, parseTaint, taintEffects, tolerates } from "../machine/taints";
+import { isMapping, valueAt } from "../mapping";
+import { ownValuesOf } from "../outside/external";
+import { type Fault, labelValue, qualifiedName, shown } from "../rules";
+import type { NodeTaint, PodToleration } from "../types";
+import { allPatches, type Check, type CheckContext, type CheckedMachine, type Found } from "./check";
+import { ofKubelet } from "./placement";
+
+/** Labels and taints of nodes, and what tolerates them. */
+export const nodeChecks: Check[] = [
+  /** Labels are Kubernetes', and none takes away what the stack needs. */
+  {
+    id: "node-labels",
+    source: "Kubernetes, labels; gpu-operator, controllers/state_manager.go (a label of the user is kept)",
+    find: (context) => [
+      context.machines.map((machine) =>
+        Object.entries(machine.spec.labels ?? {}).map(([key, text]) => {
+          const field = `${machine.field}.labels.${key}`;
+          const form = qualifiedName(key) ?? labelValue(text);
+          if (form) return { field, ...form, problem: `${key}: ${shown(text)} is not a label (${form.problem})` };
+          const fault = labelFault(machine, key, text, context);
+          return fault && { field, ...fault };
+        }),
+      ),
+      allPatches(context).map(({ patch, machines }) =>
+        [...patch.nodeLabels, ...patch.kubeletLabels].map(([key, text]) => {
+          const [fault] = machines.flatMap((machine) => labelFault(machine, key, text, context) ?? []);
+          return fault && { field: patch.field, ...fault };
+        }),
+      ),
+    ],
+  },
+  /** Taints are ones that Kubernetes lets somebody set. */
+  {
+    id: "taints",
+    source:
+      "kubernetes v1.34.0, pkg/apis/core/validation/validation.go (ValidateTaintsInNode); talos, machine.nodeTaints (`value:Effect`)",
+    find: ({ machines }) =>
+      machines.flatMap((machine) =>
+        Object.entries(machine.spec.taints ?? {}).flatMap(([key, text]) => {
+          const field = `${machine.field}.taints.${key}`;
+          const taint = parseTaint(key, text);
+          if (!taint)
+            return {
+              field,
+              problem: `${shown(text)} is not a value and an effect`,
+              why: "the taint could not be set, and pods that do not belong there would take the GPU machine",
+              remedy: `write \`value:Effect\` or \`:Effect\`, with one of ${taintEffects.join(", ")}`,
+            };
+          if (ofKubernetes.test(key))
+            return {
+              field,
+              problem: `${key} is Kubernetes' own`,
+              why: "Kubernetes' controllers add and remove it by what they see of the node, so it would not stay",
+              remedy: "write another taint, e.g. `nvidia.com/gpu`",
+            };
+          const fault = qualifiedName(key) ?? labelValue(taint.value ?? "");
+          return fault ? { field, ...fault } : [];
+        }),
+      ),
+  },
+  /** Lists of tolerations in the charts' values leave no machine out. */
+  {
+    id: "tolerations",
+    source:
+      "gpu-operator and k8s-device-plugin charts: a list in values takes the place of the chart's; k8s-device-plugin#1934",
+    find: (context) => [
+      ...ofEachMachine.flatMap((path) => outOfSome(context, path)),
+      ...ofOneMachine(context.spec).flatMap((path) => outOfAll(context, path)),
+    ],
+  },
+];
+
+/**
+ * What a label turns off when it is not "true"; the operator itself fills in an empty one. Parts that nothing waits for,
+ * like dcgm-exporter, may be off (gpu-operator, controllers/state_manager.go; assets/state-*, nodeSelector of each DaemonSet).
+ */
+function turnedOff({ plan, spec }: CheckContext, key: string, text: string): boolean {
+  if (key === "nvidia.com/gpu.present") return text !== "true";
+  if (plan.kubernetes.mode !== "operator") return false;
+  if (key === "nvidia.com/gpu.deploy.operands") return text === "false";
+  const splits = spec.sharing?.mig !== undefined;
+  const needed = ["device-plugin", ...(plan.era === "cdi" ? ["operator-validator"] : [])];
+  const parts = [...needed, ...(splits ? ["mig-manager", "gpu-feature-discovery"] : [])];
+  return parts.some((part) => key === `nvidia.com/gpu.deploy.${part}`) && text !== "true" && text !== "";
+}
+
+/** What is wrong with a label that a machine or a patch of it says, for the check to put its field beside. */
+function labelFault(machine: CheckedMachine, key: string, text: string, context: CheckContext): Fault | undefined {
+  const byKubelet = key === "kubernetes.io/hostname" ? [machine.name] : Object.hasOwn(ofKubelet, key) && ofKubelet[key];
+  if (byKubelet && !byKubelet.includes(text))
+    return {
+      problem: `${key}: "${text}" is not the value that the kubelet sets`,
+      why: "the kubelet sets this label itself, so pods that select this value would find no node",
+      remedy: "leave it out",
+    };
+  const configurations = key === "nvidia.com/device-plugin.config" ? pluginConfigurations(context) : [];
+  if (configurations.length > 0 && !configurations.includes(text))
+    return {
+      problem: `${key}: "${text}" names no configuration of the device plugin (there are: ${configurations.join(", ")})`,
+      why: "the plugin waits for one of that name, and the node offers no GPU",
+      remedy: "name one of them, or leave it out: the default one follows",
+    };
+  const off = machine.gpuCount > 0 && turnedOff(context, key, text);
+  const ours = Object.hasOwn(machine.recipe.nodeLabels, key) ? machine.recipe.nodeLabels[key] : undefined;
+  if (!off && (ours === undefined || ours === text)) return undefined;
+  return {
+    problem: `${key}: "${text}" ${off ? "turns the GPU off" : `conflicts with the value that the stack sets, "${ours}"`}`,
+    why: "NVIDIA's pods are placed by this label, so the node would offer no GPU",
+    remedy: "leave it out",
+  };
+}
+
+/** Names of the device plugin's configurations; none where they are in a ConfigMap of somebody else's. */
+function pluginConfigurations({ plan, spec }: CheckContext): string[] {
+  const values = plan.kubernetes.release.values;
+  const [section, texts] = spec.gpuOperator
+    ? [valueAt(values, "devicePlugin", "config"), "data"]
+    : [valueAt(values, "config"), "map"];
+  const all = valueAt(section, texts);
+  return isMapping(all) ? Object.keys(all) : [];
+}
+
+/** Taints of the node's state. Source: kubernetes v1.34.0, staging/src/k8s.io/api/core/v1/well_known_taints.go; cloud-provider/api. */
+const ofKubernetes =
+  /^(node\.kubernetes\.io\/(not-ready|unreachable|unschedulable|memory-pressure|disk-pressure|network-unavailable|pid-pressure)|node\.cloudprovider\.kubernetes\.io\/(uninitialized|shutdown))$/;
+
+/** Lists of what runs on every GPU machine, by their path in the stack. */
+const ofEachMachine = [
+  ["gpuOperator", "values", "daemonsets", "tolerations"],
+  ["gpuOperator", "values", "node-feature-discovery", "worker", "tolerations"],
+  ["devicePlugin", "values", "tolerations"],
+];
+
+/** Lists of what runs once, on any machine; Helm waits until it runs. */
+const ofOneMachine = ({ gpuOperator, devicePlugin }: CheckContext["spec"]): string[][] => [
+  ["gpuOperator", "values", "operator", "tolerations"],
+  ...["master", "gc"].flatMap((part) => [
+    ...(gpuOperator && operatorDiscovers(gpuOperator)
+      ? [["gpuOperator", "values", "node-feature-discovery", part, "tolerations"]]
+      : []),
+    ...(devicePlugin && pluginDiscovers(devicePlugin) ? [["devicePlugin", "values", "nfd", part, "tolerations"]] : []),
+  ]),
+];
+
+/** A list that keeps a pod off a GPU machine. */
+function outOfSome({ spec, gpuMachines, plan }: CheckContext, path: string[]): Found {
+  const entries = listAt(spec, path);
+  // Of control planes only what the stack says: whether Talos taints them is for their owner's configuration.
+  const missing = gpuMachines
+    .flatMap((machine) => taintsWithPatches(spec, machine.spec).map((taint) => ({ machine: machine.name, taint })))
+    .find(({ taint }) => entries !== undefined && keepsOut(entries, taint));
+  if (missing === undefined) return [];
+  return {
+    field: path.join("."),
+    problem: `does not tolerate ${describeTaint(missing.taint)} of ${missing.machine}`,
+    why: "the list takes the place of ours, so NVIDIA's pods would not be placed there and the node would offer no GPU",
+    remedy: leaveOut(plan),
+  };
+}
+
+/**
+ * A list that keeps a pod off every machine of a cluster that the stack makes. Of another cluster there may be nodes that the stack
+ * does not name.
+ */
+function outOfAll(context: CheckContext, path: string[]): Found {
+  const { spec, machines, plan } = context;
+  const entries = listAt(spec, path);
+  if (entries === undefined || spec.bootstrap !== true) return [];
+  // Talos taints control planes, unless a patch has a say in it (talos v1.13, machinery/config/types/v1alpha1, AllowSchedulingOnControlPlanes).
+  const said = allPatches(context).some(
+    ({ patch }) => patch.text.includes("allowSchedulingOn") || patch.kinds.includes("KubeNodeConfig"),
+  );
+  const given = said ? [] : [controlPlaneTaint];
+  const kept = machines.map(({ name, spec: { role }, recipe }) => {
+    const taints = [...recipe.nodeTaints, ...(role === "controlplane" ? given : [])];
+    return { name, taint: taints.find((taint) => keepsOut(entries, taint)) };
+  });
+  if (!kept.every(({ taint }) => taint !== undefined)) return [];
+  return {
+    field: path.join("."),
+    problem: `tolerates the taints of no machine: ${kept.map(({ name, taint }) => `${name} has ${describeTaint(taint!)}`).join(", ")}`,
+    why: "this list replaces the stack's own, so the pod would stay Pending on every machine of the cluster that this stack makes, and Helm would wait for it until the update fails",
+    remedy: leaveOut(plan),
+  };
+}
+
+/** The list at a path of the stack; undefined where there is none. */
+function listAt(spec: CheckContext["spec"], path: string[]): Partial<PodToleration>[] | undefined {
+  const [chart, ...rest] = path as ["gpuOperator" | "devicePlugin", ...string[]];
+  const list = valueAt({ ...spec[chart] }, ...rest);
+  return Array.isArray(list) ? list.filter(isMapping) : undefined;
+}
+
+const keepsOut = (entries: Partial<PodToleration>[], taint: NodeTaint): boolean =>
+  taint.effect !== "PreferNoSchedule" && !entries.some((entry) => tolerates(entry, taint));
+
+const leaveOut = ({ spec, kubernetes: { tolerations: tolerated } }: CheckContext["plan"]): string =>
+  ownValuesOf(spec)
+    ? "add the taint"
+    : `leave it out (the taints of the stack are tolerated without it: ${tolerated.map(({ key }) => key).join(", ")}), or add the taint`;

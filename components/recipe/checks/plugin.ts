@@ -1,0 +1,242 @@
+import { strategiesIn } from "../kubernetes/plugin-release";
+import { envOf } from "../kubernetes/values";
+import { pluginConfigPlaces } from "../machine/own-sharing";
+import { asText } from "../machine/user-patches";
+import { isMapping, valueAt } from "../mapping";
+import { didYouMean } from "../rules/suggest";
+import type { Plan } from "../types";
+import type { Check, CheckContext, Found } from "./check";
+import { shapeFlaws } from "./object-shapes";
+import { pluginConfiguration } from "./plugin-shape";
+import * as semver from "semver";
+import { parse } from "yaml";
+
+/** The device plugin's own configuration, its paths and its strategy. */
+export const pluginChecks: Check[] = [
+  /** The device plugin's own configuration is one that it reads. */
+  {
+    id: "plugin-config",
+    source:
+      "k8s-device-plugin v0.19.3, api/config/v1/config.go (parseConfigFrom), replicas.go (UnmarshalJSON), cmd/config-manager; deployments/helm/nvidia-device-plugin/templates/validation.yml",
+    find: ({ spec }) =>
+      pluginConfigPlaces.flatMap(({ field, section, texts }): Found => {
+        const config = valueAt(spec[field]?.values, ...section);
+        const path = `${field}.values.${section.join(".")}`;
+        const all = valueAt(config, texts);
+        if (!isMapping(all)) return misread(path, config);
+        const chosen = asText(valueAt(config, "default"));
+        const sharing = spec.sharing?.timeSlicing;
+        const names = [...Object.keys(all), ...(sharing === undefined ? [] : ["default"])];
+        return [
+          ...Object.entries(all).flatMap(([name, text]) => {
+            const flaw = flawOf(text);
+            if (flaw === undefined) return [];
+            const why = "the device plugin ends with it, or drops it in silence";
+            return {
+              field: `${path}.${texts}.${name}`,
+              problem: flaw,
+              why,
+              remedy: "see the plugin's README, Configuration Option Details",
+            };
+          }),
+          misread(path, config),
+          chosen !== "" &&
+            !names.includes(chosen) && {
+              field: `${path}.default`,
+              problem: `names "${chosen}", which is not a configuration (there are: ${names.join(", ")})`,
+              why: "the plugin waits for it, and the node offers no GPU",
+              remedy: `name one of ${path}.${texts}`,
+            },
+          texts === "map" &&
+            asText(valueAt(config, "name")) !== "" &&
+            Object.keys(all).length > 0 && {
+              field: `${path}.name`,
+              problem: "stands beside map",
+              why: "the chart accepts `name` or `map`, and fails if both are set",
+              remedy: "leave one out",
+            },
+        ];
+      }),
+  },
+  /** Paths of the device plugin are those of Talos' release. */
+  {
+    id: "plugin-paths",
+    source:
+      "talos#13346: LD_LIBRARY_PATH and glibc roots of Talos ≤ 1.12 break the plugin on 1.13; " +
+      "k8s-device-plugin v0.19.3, cmd/nvidia-device-plugin/plugin-manager.go, and an H100 with Talos 1.13's files (docs/hardware.md)",
+    find: (context) => {
+      if (context.plan.era === "legacy") return [];
+      const env = valueAt(context.spec.gpuOperator?.values, "devicePlugin", "env");
+      const glibc = ["LD_LIBRARY_PATH", "CONTAINER_DRIVER_ROOT", "DRIVER_ROOT_CTR_PATH", "NVIDIA_DRIVER_ROOT"]
+        .filter((name) => /glibc/.test(envOf(env, name) ?? ""))
+        .map((name) => ({
+          field: "gpuOperator.values.devicePlugin.env",
+          problem: `${name} names a glibc prefix`,
+          why: "Talos ≥ 1.13 has the libraries under /usr/local/lib: NVML fails to load and the node offers no GPU",
+          remedy: "leave it out",
+        }));
+      return [glibc, driverRoot(context)];
+    },
+  },
+  /** The device plugin's strategy is one that its release and Talos' layout take. */
+  {
+    id: "device-list-strategy",
+    source:
+      "k8s-device-plugin, api/config/v1/consts.go at v0.12.0 to v0.20.0; siderolabs/extensions c5480f9 (no CDI before Talos 1.13)",
+    find: ({ spec, plan }) => {
+      const env = envOf(valueAt(spec.gpuOperator?.values, "devicePlugin", "env"), "DEVICE_LIST_STRATEGY");
+      const value = valueAt(spec.devicePlugin?.values, "deviceListStrategy");
+      const field = "devicePlugin.values.deviceListStrategy";
+      return [
+        // The chart puts it into a variable: a list fails in its template (k8s-device-plugin, templates/_helpers.tpl, `contains`).
+        value !== undefined &&
+          value !== null &&
+          typeof value !== "string" && {
+            field,
+            problem: "must be text",
+            why: "the chart's template fails on anything else, and nothing is installed",
+            remedy: `write one of ${strategies.join(", ")}, or several with commas between them`,
+          },
+        strategyFault("gpuOperator.values.devicePlugin.env", env, plan),
+        strategyFault(field, value, plan, spec.devicePlugin?.version),
+      ];
+    },
+  },
+];
+
+/** Names that the templates print without quotes (`value: {{ .Values.config.default }}`), so that YAML reads something else than a text. */
+function misread(path: string, config: unknown): Found {
+  return ["default", "name"].flatMap((key) => {
+    const name = valueAt(config, key);
+    if (name === undefined || name === null || name === "" || isText(asText(name))) return [];
+    return {
+      field: `${path}.${key}`,
+      problem: `is ${JSON.stringify(name)}, which YAML does not read as a text`,
+      why: "the chart prints it without quotes, and Kubernetes refuses the object",
+      remedy: "give the configuration a name that begins with a letter, e.g. `any`",
+    };
+  });
+}
+
+/** Whether these characters are a text: Helm's YAML is 1.1, with the numbers of 1.2. */
+function isText(characters: string): boolean {
+  try {
+    return (["1.1", "1.2"] as const).every((version) => typeof parse(characters, { version }) === "string");
+  } catch {
+    return false;
+  }
+}
+
+const listStrategies = ["envvar", "volume-mounts", "cdi-annotations", "cdi-cri"];
+
+/** Why the plugin does not take a configuration; undefined when it may. */
+function flawOf(text: unknown): string | undefined {
+  if (typeof text !== "string") return undefined; // the chart's own shape is for its values' check
+  let config: unknown;
+  try {
+    config = parse(text);
+  } catch (error) {
+    return `is not YAML: ${((error as Error).message.split("\n")[0] ?? "").replace(/:$/, "")}`;
+  }
+  if (config === null || config === undefined) return undefined;
+  if (!isMapping(config)) return "is not a mapping";
+  const version = config["version"];
+  if (version !== undefined && version !== "" && version !== "v1")
+    return `has the version ${asText(version)}, and the plugin knows v1`;
+  const strategy = valueAt(config, "flags", "migStrategy");
+  if (strategy !== undefined && !["none", "single", "mixed"].includes(strategy as string))
+    return "has a migStrategy other than none, single or mixed";
+  const strategies = [valueAt(config, "flags", "plugin", "deviceListStrategy")].flat();
+  if (strategies.some((one) => one !== undefined && one !== null && !listStrategies.includes(one as string)))
+    return `has a deviceListStrategy that is not one of ${listStrategies.join(", ")}`;
+  const [odd] = shapeFlaws(pluginConfiguration, config);
+  if (odd !== undefined) return `has ${odd[0].slice(1)}, and that ${odd[1]}: ${odd[2]}`;
+  return sharingFlaw(config, "timeSlicing") ?? sharingFlaw(config, "mps");
+}
+
+function sharingFlaw(config: Record<string, unknown>, kind: string): string | undefined {
+  const section = valueAt(config, "sharing", kind);
+  if (!isMapping(section)) return undefined;
+  const resources = section["resources"];
+  if (!Array.isArray(resources) || resources.length === 0) return `has sharing.${kind} without resources`;
+  const odd = resources.find(
+    (resource) => !isMapping(resource) || typeof resource["name"] !== "string" || !(Number(resource["replicas"]) >= 2),
+  ) as unknown;
+  return odd === undefined
+    ? undefined
+    : `has a resource in sharing.${kind} without a name, or with fewer than 2 replicas`;
+}
+
+/** With a CDI strategy the standalone plugin writes paths of devices below the driver root into its specification. */
+function driverRoot({ spec }: CheckContext): Found {
+  const values = spec.devicePlugin?.values;
+  const root = valueAt(values, "nvidiaDriverRoot");
+  const devices = valueAt(values, "nvidiaDevRoot");
+  const cdi = strategiesIn(valueAt(values, "deviceListStrategy")).filter((word) => word.startsWith("cdi-"));
+  if (cdi.length === 0 || root === undefined || root === "/" || devices === "/") return [];
+  const field = "devicePlugin.values.nvidiaDriverRoot";
+  const remedy = 'write "/", or write deviceListStrategy: envvar, which needs no driver root';
+  if (typeof root !== "string")
+    return {
+      field,
+      problem: `is ${JSON.stringify(root)} with ${cdi.join(",")}`,
+      why: "the plugin ends with `open /driver-root/etc/ld.so.cache: no such file or directory`, and the node offers no GPU",
+      remedy,
+    };
+  if (!/^\/usr\/local(\/|$)/.test(root)) return []; // Nobody has seen what another root does.
+  return {
+    field,
+    problem: `is ${root} with ${cdi.join(",")}`,
+    why: `the specification would name ${root.replace(/\/$/, "")}/dev/nvidia-uvm, which Talos has not: the node offers GPUs, and every pod that gets one fails`,
+    remedy,
+  };
+}
+
+const strategies = ["envvar", "volume-mounts", "cdi-annotations", "cdi-cri"];
+
+/** First plugin with a strategy, and with several at once; the operator's releases that run here bring newer ones. */
+const firstWith: Record<string, string> = { "cdi-annotations": "0.14.0", "cdi-cri": "0.15.0" };
+
+const firstWithSeveral = "0.14.0";
+
+/** What the standalone plugin's release does not have yet; undefined when it has it all. */
+function notYet(version: string | undefined, words: string[]): [what: string, since: string] | undefined {
+  const release = semver.parse(version);
+  if (release === null) return undefined;
+  const early = words.find((word) => firstWith[word] !== undefined && semver.lt(release, firstWith[word]));
+  if (early !== undefined) return [early, firstWith[early] ?? ""];
+  return words.length > 1 && semver.lt(release, firstWithSeveral)
+    ? ["several strategies at once", firstWithSeveral]
+    : undefined;
+}
+
+function strategyFault(field: string, value: unknown, { era }: Plan, pluginVersion?: string): Found {
+  if (typeof value !== "string") return undefined;
+  const words = value.split(",").map((word) => word.trim());
+  const wrong = words.filter((word) => !strategies.includes(word));
+  if (wrong.length > 0)
+    return {
+      field,
+      problem: `"${wrong.join(",")}" is no strategy`,
+      why: 'the device plugin stops with "invalid --device-list-strategy option", and the node offers no GPU',
+      remedy: `${didYouMean(wrong[0] ?? "", strategies)}one of ${strategies.join(", ")}`,
+    };
+  const early = notYet(pluginVersion, words);
+  if (early !== undefined)
+    return {
+      field,
+      problem: `the device plugin ${pluginVersion} does not know ${early[0]}`,
+      why: "it ends at each start, and the node offers no GPU",
+      remedy: `take the plugin ${early[1]} or newer, or leave it out`,
+    };
+  const cdi = words.filter((word) => word.startsWith("cdi-"));
+  return (
+    cdi.length > 0 &&
+    era === "legacy" && {
+      field,
+      problem: `${cdi.join(",")} on Talos ≤ 1.12`,
+      why: "the CDI specification would name /usr/lib, but the driver's libraries are under /usr/local/glibc: containers get the card without its libraries",
+      remedy: "leave it out (envvar follows), or take Talos ≥ 1.13",
+    }
+  );
+}
