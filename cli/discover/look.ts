@@ -2,22 +2,17 @@ import type * as k8s from "@kubernetes/client-node";
 import { parse, parseAllDocuments } from "yaml";
 import { customizationPath } from "../../components/recipe/machine/containerd/containerd";
 import { controlPlaneRole } from "../../components/recipe/machine/taints";
-import { SecretFiles } from "../../components/clients/secret-files";
-import { TalosMachine } from "../../components/clients/talos/talos-machine";
-import { Talosctl } from "../../components/clients/talos/talosctl";
-import { endGroup, startGroup } from "../reach/children";
+import type { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { kubernetesApi, type KubernetesApi } from "../reach/kubernetes-api";
+import { askMachines } from "../reach/machines";
 import { reachOf } from "../reach/reach";
 import type { Access, MachineAccess } from "../reach/access";
 import { labelManagers } from "./labels";
 import { releasesOf } from "./releases";
 import type { PciDevice, Seen, SeenMachine } from "./seen";
 
-/** Machines that are asked at a time. */
-const AT_A_TIME = 8;
-
-/** Parts of the limit that one request of Kubernetes, and one call of a machine, has. */
-const [ONE_REQUEST, ONE_CALL] = [0.2, 0.2];
+/** Part of the limit that one request of Kubernetes has. */
+const ONE_REQUEST = 0.2;
 
 /**
  * Looks at a cluster and its machines for what a stack would say of them; changes nothing.
@@ -43,8 +38,8 @@ export async function look(access: Access, within: number, say: (line: string) =
     return { machines, releases, unseen };
   }
   say(`looking at ${machines.length} machines`);
-  const left = 0.95 * within - (performance.now() - start);
-  return { machines: await askMachines(machines, access.machines, left, unseen), releases, unseen };
+  const limit = 0.95 * within - (performance.now() - start);
+  return { machines: await looked(machines, { ...access.machines, limit }, unseen), releases, unseen };
 }
 
 async function listed(api: KubernetesApi, kind: string, unseen: string[]): Promise<k8s.V1Deployment[]> {
@@ -75,50 +70,21 @@ function fromNode({ metadata, spec, status }: k8s.V1Node): SeenMachine {
   };
 }
 
-async function askMachines(
-  machines: SeenMachine[],
-  access: MachineAccess,
-  limit: number,
-  unseen: string[],
-): Promise<SeenMachine[]> {
-  const end = performance.now() + limit;
-  const talosctl = new Talosctl({
-    binary: access.talosctl,
-    talosconfig: access.talosconfig,
-    secrets: access.secrets,
-    processes: { start: startGroup, end: endGroup },
-    most: Math.max(ONE_CALL * limit, 1_000),
+/** The machines with what they tell; each problem is added to `unseen`. */
+async function looked(machines: SeenMachine[], access: MachineAccess, unseen: string[]): Promise<SeenMachine[]> {
+  const told = new Map<string, SeenMachine>();
+  const addresses = machines.map(({ name, address }) => [name, address] as const);
+  const notAsked = await askMachines(addresses, access, async (name, machine) => {
+    const seen = machines.find((one) => one.name === name)!;
+    const answer = await ask(seen, machine, (what, error) =>
+      unseen.push(
+        `machine ${name} (${seen.address}): ${what} could not be looked at: ${access.problem ?? error.message}`,
+      ),
+    );
+    told.set(name, answer);
   });
-  const files = new SecretFiles();
-  const stopping = setTimeout(() => talosctl.stop(), Math.max(limit, 1_000));
-  try {
-    await talosctl.version(); // whether it is there, before each machine says so
-    const waiting = machines.map((machine, index) => ({ machine, index }));
-    const asked: SeenMachine[] = [...machines];
-    const worker = async (): Promise<void> => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) {
-        const { machine, index } = next;
-        if (performance.now() >= end) {
-          unseen.push(`machine ${machine.name} (${machine.address}) was not looked at: the time was over`);
-          continue;
-        }
-        asked[index] = await ask(machine, new TalosMachine(talosctl, machine.address, files), (what, error) =>
-          unseen.push(
-            `machine ${machine.name} (${machine.address}): ${what} could not be looked at: ${access.problem ?? error.message}`,
-          ),
-        );
-      }
-    };
-    await Promise.all(Array.from({ length: AT_A_TIME }, worker));
-    return asked;
-  } catch (error) {
-    unseen.push(`the machines could not be looked at: ${(error as Error).message}`);
-    return machines;
-  } finally {
-    clearTimeout(stopping);
-    talosctl.stop();
-    files.close();
-  }
+  unseen.push(...notAsked);
+  return machines.map((machine) => told.get(machine.name) ?? machine);
 }
 
 /** Each fact by itself: what a role may not read, or a release does not have, leaves the others. */

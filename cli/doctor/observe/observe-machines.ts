@@ -2,15 +2,13 @@ import { isMap, isSeq, parseDocument, type Document } from "yaml";
 import { systemClock, waitFor } from "../../../components/clients/clock";
 import { isStaged } from "../../../components/clients/talos/configuration-text";
 import { isTransient, lastLine } from "../../../components/clients/failure";
-import { SecretFiles } from "../../../components/clients/secret-files";
 import { checkClient } from "../../../components/clients/talos/client-fits";
-import { TalosMachine } from "../../../components/clients/talos/talos-machine";
-import { Talosctl } from "../../../components/clients/talos/talosctl";
+import type { TalosMachine } from "../../../components/clients/talos/talos-machine";
 import { parseDriverVersion, parseModules } from "../../../components/clients/talos/driver";
 import { customizationPath } from "../../../components/recipe/machine/containerd/containerd";
 import type { ObservedMachine } from "../../../components/diagnosis/observations";
 import type { MachineAccess } from "../../reach/access";
-import { endGroup, startGroup } from "../../reach/children";
+import { askMachines } from "../../reach/machines";
 
 /** What was seen of the machines, and what was not, one sentence each. */
 export interface SeenMachines {
@@ -20,14 +18,8 @@ export interface SeenMachines {
   leftOut: string[];
 }
 
-/** Part of the limit for all that one call has. */
-const ONE_CALL = 0.2;
-
 /** Milliseconds between two tries of a machine that does not answer. */
 const POLL = 250;
-
-/** Machines that are asked at a time. */
-const AT_A_TIME = 8;
 
 /**
  * Asks each machine through talosctl; nothing is changed. One that does not answer stays out, with a note.
@@ -35,63 +27,23 @@ const AT_A_TIME = 8;
  * @param addresses Talos API addresses by node name.
  */
 export async function observeMachines(addresses: Record<string, string>, access: MachineAccess): Promise<SeenMachines> {
-  const end = access.limit === undefined ? Infinity : systemClock.now() + access.limit;
-  const talosctl = new Talosctl({
-    binary: access.talosctl,
-    talosconfig: access.talosconfig,
-    secrets: access.secrets,
-    processes: { start: startGroup, end: endGroup },
-    ...(access.limit === undefined ? {} : { most: ONE_CALL * access.limit }),
+  const seen: SeenMachines = { machines: [], unseen: [], leftOut: [] };
+  const notAsked = await askMachines(Object.entries(addresses), access, async (name, talos, version) => {
+    const { machine, failed } = await observePatiently(name, talos, access.patience ?? 0);
+    seen.machines.push(machine);
+    if (failed.length > 0) seen.unseen.push(...unfit(version, machine.talosVersion));
+    for (const { what, error } of failed) {
+      const why = whyNot(error, access.problem);
+      const hidden = what === "configuration" && /PermissionDenied/.test(error.message);
+      const about = what === "release" ? `machine ${name} (${addresses[name]})` : `machine ${name}: ${what}`;
+      seen[hidden ? "leftOut" : "unseen"].push(`${about} could not be looked at: ${why}`);
+    }
   });
-  const files = new SecretFiles();
-  const stopping = access.limit === undefined ? undefined : setTimeout(() => talosctl.stop(), access.limit);
-  try {
-    const version = await clientVersion(talosctl);
-    const seen: SeenMachines = { machines: [], unseen: [], leftOut: [] };
-    const waiting = Object.entries(addresses);
-    const worker = async (): Promise<void> => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) {
-        const [name, address] = next;
-        if (systemClock.now() >= end) {
-          seen.unseen.push(`machine ${name} (${address}) was not looked at: the time was over`);
-          continue;
-        }
-        const machine = new TalosMachine(talosctl, address, files);
-        const found = await observePatiently(name, machine, access.patience ?? 0);
-        seen.machines.push(found.machine);
-        if (found.failed.length > 0) seen.unseen.push(...unfit(version, found.machine.talosVersion));
-        for (const { what, error } of found.failed) {
-          const why = whyNot(error, access.problem);
-          const hidden = what === "configuration" && /PermissionDenied/.test(error.message);
-          const about = what === "release" ? `machine ${name} (${address})` : `machine ${name}: ${what}`;
-          seen[hidden ? "leftOut" : "unseen"].push(`${about} could not be looked at: ${why}`);
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: AT_A_TIME }, worker));
-    seen.unseen = [...new Set(seen.unseen)];
-    seen.machines.sort((a, b) => a.name.localeCompare(b.name));
-    return seen;
-  } catch (error) {
-    return {
-      machines: [],
-      unseen: [`the machines could not be looked at: ${whyNot(error as Error, undefined)}`],
-      leftOut: [],
-    };
-  } finally {
-    clearTimeout(stopping);
-    talosctl.stop();
-    files.close();
-  }
-}
-
-/** @throws Error when what is called talosctl does not say what it is. */
-async function clientVersion(talosctl: Talosctl): Promise<string> {
-  const version = await talosctl.version();
-  if (/^v\d+\.\d+\.\d+/.test(version)) return version;
-  throw new Error(
-    "talosctl: `talosctl version --client --short` prints no version, so this program is not talosctl; install the one of the machines' minor release, or name it by TALOS_GPU_TALOSCTL",
-  );
+  return {
+    ...seen,
+    machines: seen.machines.sort((a, b) => a.name.localeCompare(b.name)),
+    unseen: [...new Set([...seen.unseen, ...notAsked])],
+  };
 }
 
 /** Whether talosctl is too far from a machine that it could not be asked everything of. */
