@@ -90,7 +90,8 @@ describe.each(edits)("$name of $stack", ({ name, stack, edit, reboots }) => {
 
   test("the page in HTML needs nothing else", () => {
     const html = toHtml("plan", pageOf(comparison));
-    expect(html).toContain("<svg ");
+    expect(html).toMatch(/class="order".*<div class="(yes|only-if|no)">\S+<br>.*<span>→<\/span>.*workloads/);
+    expect(html.includes("<svg ")).toBe(comparison.machines.some(({ reboots }) => reboots !== "no"));
     expect(html).not.toMatch(/<script|<link|src=|href=|url\((?!#)|@import/);
   });
 });
