@@ -11,19 +11,6 @@ export interface AskedNode {
   addresses: string[];
 }
 
-/** The cluster of a kubeconfig, as far as something is asked of it before machines are touched. */
-export interface AskedCluster {
-  /** URL of its API. */
-  readonly server: string;
-  /** Certificates (PEM) by which its API is known; undefined where the kubeconfig names none. */
-  readonly authority: string | undefined;
-  nodes(): Promise<AskedNode[]>;
-  /** Annotation of a namespace; undefined where there is no such namespace, or no such annotation. */
-  annotationOf(namespace: string, annotation: string): Promise<string | undefined>;
-  /** Claims whose volume there is, and that bear the annotation. None where their list is forbidden. */
-  boundClaims(annotation: string): Promise<BoundClaim[]>;
-}
-
 /** A claim with a volume, whose data would be lost with it. */
 export interface BoundClaim {
   name: string;
@@ -36,9 +23,14 @@ export interface BoundClaim {
   storageClass: string;
 }
 
+/** The cluster of a kubeconfig, as far as something is asked of it before machines are touched. */
+export type AskedCluster = Pick<RealAskedCluster, keyof RealAskedCluster>;
+
 /** The real one behind its API. */
-export class RealAskedCluster extends KubernetesApi implements AskedCluster {
+export class RealAskedCluster extends KubernetesApi {
+  /** URL of its API. */
   readonly server: string;
+  /** Certificates (PEM) by which its API is known; undefined where the kubeconfig names none. */
   readonly authority: string | undefined;
 
   constructor(config: KubeConfig, secrets: readonly string[]) {
@@ -61,6 +53,7 @@ export class RealAskedCluster extends KubernetesApi implements AskedCluster {
     }));
   }
 
+  /** Annotation of a namespace; undefined where there is no such namespace, or no such annotation. */
   async annotationOf(namespace: string, annotation: string): Promise<string | undefined> {
     const found = await this.call(`Namespace ${namespace}`, () => this.core.readNamespace({ name: namespace }), {
       404: undefined,
@@ -69,6 +62,7 @@ export class RealAskedCluster extends KubernetesApi implements AskedCluster {
     return found?.metadata?.annotations?.[annotation];
   }
 
+  /** Claims whose volume there is, and that bear the annotation. None where their list is forbidden. */
   async boundClaims(annotation: string): Promise<BoundClaim[]> {
     const list = await this.call("claims", () => this.core.listPersistentVolumeClaimForAllNamespaces(), {
       403: undefined,

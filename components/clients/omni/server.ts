@@ -44,28 +44,14 @@ export interface OmniCluster {
   templated: boolean;
 }
 
-/** An Omni, as the verbs see it: through omnictl. Source of its forms: siderolabs/omni, client/pkg/omnictl and client/api/omni/specs. */
-export interface Omni {
-  patches(): Promise<OmniPatch[]>;
-  /** A resource of ours as it is there; undefined when it is not. */
-  resource(type: string, id: string): Promise<OmniContent | undefined>;
-  /** The cluster of this name; undefined when there is none. */
-  cluster(name: string): Promise<OmniCluster | undefined>;
-  /** The resources of a type. */
-  list(type: string): Promise<(OmniContent & { id: string })[]>;
-  /** Creates or updates, in this order. */
-  apply(resources: OmniResource[]): Promise<void>;
-  /** Deletes; one that is not there is no error. */
-  delete(type: string, id: string): Promise<void>;
-  /** State of a machine of a cluster; undefined when Omni has none of that ID in any. */
-  clusterMachine(uuid: string): Promise<OmniMachineState | undefined>;
-  image(uuid: string): Promise<OmniImageState | undefined>;
-  /** Whether Omni has changes for the machine that it has not brought there yet. */
-  pending(uuid: string): Promise<boolean>;
-}
+/** An Omni, as the verbs see it. */
+export type Omni = Pick<OmniServer, keyof OmniServer>;
 
-/** Omni behind omnictl. Credentials come by its environment; resources go in by a file, never by arguments. */
-export class OmniServer implements Omni {
+/**
+ * Omni behind omnictl. Credentials come by its environment; resources go in by a file, never by arguments. Source of its forms:
+ * siderolabs/omni, client/pkg/omnictl and client/api/omni/specs.
+ */
+export class OmniServer {
   constructor(
     private readonly omnictl: Talosctl,
     private readonly files: SecretFiles,
@@ -80,21 +66,25 @@ export class OmniServer implements Omni {
     }));
   }
 
+  /** A resource of ours as it is there; undefined when it is not. */
   async resource(type: string, id: string): Promise<OmniContent | undefined> {
     const [found] = await this.get(type, id);
     return found === undefined ? undefined : { spec: found.spec, labels: found.metadata.labels ?? {} };
   }
 
+  /** The cluster of this name; undefined when there is none. */
   async cluster(name: string): Promise<OmniCluster | undefined> {
     const [found] = await this.get("Clusters.omni.sidero.dev", name);
     return found && { templated: templateAnnotation in (found.metadata.annotations ?? {}) };
   }
 
+  /** The resources of a type. */
   async list(type: string): Promise<(OmniContent & { id: string })[]> {
     const printed = await this.get(type);
     return printed.map(({ metadata: { id, labels = {} }, spec }) => ({ id, labels, spec }));
   }
 
+  /** Creates or updates, in this order. */
   async apply(resources: OmniResource[]): Promise<void> {
     const text = resources.map((resource) => stringify(resource, { lineWidth: 0 })).join("---\n");
     const file = this.files.write("omni.yaml", text);
@@ -105,10 +95,12 @@ export class OmniServer implements Omni {
     }
   }
 
+  /** Deletes; one that is not there is no error. */
   async delete(type: string, id: string): Promise<void> {
     await this.omnictl.run(["delete", type, id], LIMIT);
   }
 
+  /** State of a machine of a cluster; undefined when Omni has none of that ID in any. */
   async clusterMachine(uuid: string): Promise<OmniMachineState | undefined> {
     const [status] = await this.get("ClusterMachineStatuses.omni.sidero.dev", uuid);
     if (status === undefined) return undefined;
@@ -133,6 +125,7 @@ export class OmniServer implements Omni {
     };
   }
 
+  /** Whether Omni has changes for the machine that it has not brought there yet. */
   async pending(uuid: string): Promise<boolean> {
     return (await this.get("MachinePendingUpdates.omni.sidero.dev", uuid)).length > 0;
   }

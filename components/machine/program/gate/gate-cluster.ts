@@ -4,25 +4,10 @@ import { KubernetesApi } from "../../../clients/kubernetes/kubernetes-api";
 import { UNTESTED } from "../task/gate";
 
 /** The cluster as the gate sees it. */
-export interface TestedCluster {
-  /** The Jobs of a namespace that this package made. */
-  jobs(namespace: string): Promise<V1Job[]>;
-  /** Pods that a Job of this name made. */
-  podsOfJob(namespace: string, job: string): Promise<V1Pod[]>;
-  /** A node; undefined when there is none of this name. */
-  node(name: string): Promise<V1Node | undefined>;
-  /** All pods of a node. */
-  podsOn(node: string): Promise<V1Pod[]>;
-  /** Suspends a Job, which takes its pods away, and notes why on it. */
-  suspend(namespace: string, job: string, why: string): Promise<void>;
-  /** Deletes a Job with its pods. It is gone a moment later. */
-  remove(job: V1Job): Promise<void>;
-  /** Makes a Job as this one was made; false while that one is not gone. */
-  makeAnew(job: V1Job): Promise<boolean>;
-}
+export type TestedCluster = Pick<GateCluster, keyof GateCluster>;
 
 /** The real cluster behind its API. */
-export class GateCluster extends KubernetesApi implements TestedCluster {
+export class GateCluster extends KubernetesApi {
   private readonly batch: BatchV1Api;
 
   constructor(config: KubeConfig, secrets: readonly string[]) {
@@ -30,6 +15,7 @@ export class GateCluster extends KubernetesApi implements TestedCluster {
     this.batch = config.makeApiClient(client().BatchV1Api);
   }
 
+  /** The Jobs of a namespace that this package made. */
   async jobs(namespace: string): Promise<V1Job[]> {
     const labelSelector = "app.kubernetes.io/managed-by=talos-gpu";
     const list = await this.call(`Jobs of ${namespace}`, () =>
@@ -38,6 +24,7 @@ export class GateCluster extends KubernetesApi implements TestedCluster {
     return list!.items;
   }
 
+  /** Pods that a Job of this name made. */
   async podsOfJob(namespace: string, job: string): Promise<V1Pod[]> {
     const labelSelector = `batch.kubernetes.io/job-name=${job}`;
     const list = await this.call(`pods of Job ${namespace}/${job}`, () =>
@@ -46,14 +33,17 @@ export class GateCluster extends KubernetesApi implements TestedCluster {
     return list!.items;
   }
 
+  /** A node; undefined when there is none of this name. */
   node(name: string): Promise<V1Node | undefined> {
     return this.readNode(name);
   }
 
+  /** All pods of a node. */
   podsOn(node: string): Promise<V1Pod[]> {
     return this.listPodsOn(node);
   }
 
+  /** Suspends a Job, which takes its pods away, and notes why on it. */
   async suspend(namespace: string, name: string, why: string): Promise<void> {
     const body = { metadata: { annotations: { [UNTESTED]: why } }, spec: { suspend: true } };
     const { PatchStrategy, setHeaderOptions } = client();
@@ -63,6 +53,7 @@ export class GateCluster extends KubernetesApi implements TestedCluster {
     );
   }
 
+  /** Deletes a Job with its pods. It is gone a moment later. */
   async remove({ metadata }: V1Job): Promise<void> {
     const [name, namespace, uid] = [metadata!.name!, metadata!.namespace!, metadata!.uid!];
     const body = { propagationPolicy: "Background", preconditions: { uid } };
@@ -74,6 +65,7 @@ export class GateCluster extends KubernetesApi implements TestedCluster {
     );
   }
 
+  /** Makes a Job as this one was made; false while that one is not gone. */
   async makeAnew({ metadata, spec }: V1Job): Promise<boolean> {
     const { name, namespace, labels = {}, annotations = {} } = metadata!;
     const { [UNTESTED]: _, ...kept } = annotations;

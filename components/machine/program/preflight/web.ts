@@ -21,11 +21,6 @@ export function silence(answer: Answer): string | undefined {
   return "status" in answer && (answer.status === 404 || answer.status === 410) ? wordsOf(answer) : undefined;
 }
 
-/** Asks servers on the web. */
-export interface Web {
-  get(url: string, options?: Asking): Promise<Answer>;
-}
-
 /** How a server is asked. */
 export interface Asking {
   /** Media types. Default: any. */
@@ -47,8 +42,11 @@ const UNKNOWN_NAME = 1;
 /** Milliseconds for one answer. */
 const LIMIT = 20_000;
 
+/** Asks servers on the web. */
+export type Web = Pick<RealWeb, keyof RealWeb>;
+
 /** The web as Node sees it, asked again within bounds. */
-export class RealWeb implements Web {
+export class RealWeb {
   constructor(
     private readonly clock: Clock,
     private readonly environment: NodeJS.ProcessEnv,
