@@ -11,7 +11,7 @@ import { type NamingFiles, withOutside } from "./found/outside-files";
 import { type MayMiss, withAway } from "./found/machines-away";
 import { type MakingClass, withClassThere } from "./found/runtime-class-there";
 import { afterGate, gpuStack, passed } from "./kubernetes";
-import { LookAgain } from "./kubernetes/look-again";
+import { Reconcile } from "./kubernetes/reconcile";
 import { clusterCredentials } from "./machine/cluster-secrets";
 import { registerSchematics } from "./machine/schematic";
 import type { MachineReport } from "./machine/upgrade";
@@ -85,16 +85,15 @@ export class GpuCluster extends pulumi.ComponentResource {
     const fleet = new Fleet(name, plan, { access, schematics, after: exposure }, child);
     const inCluster = clusterOptions(name, plan, fleet, child);
     const ofCluster = plan.spec.bootstrap ? { ...secrets, kubeconfig: fleet.kubeconfig } : secrets;
-    const again =
-      plan.spec.reconcileToken === undefined ? undefined : new LookAgain(name, plan.spec.reconcileToken, ofCluster);
-    const gate = gpuStack(name, plan, { ...fleet.stages, exposure, secrets: ofCluster, again }, inCluster);
+    const reconcile = new Reconcile(name, plan.spec.reconcileToken, ofCluster);
+    const gate = gpuStack(name, plan, { ...fleet.stages, exposure, secrets: ofCluster, reconcile }, inCluster);
     this.runtimeClassName = afterGate(gate, plan.kubernetes.runtimeClass.name);
     this.gpuResourceName = afterGate(gate, plan.kubernetes.resourceName);
     const { runtimeClassName, gpuResourceName } = this;
-    const working = again?.step("workloads");
-    const ofWorkloads = working ? working.with(inCluster) : inCluster;
-    this.endpoints = gpuWorkloads(name, plan, { runtimeClassName, gpuResourceName }, fleet.stages.ahead, ofWorkloads);
-    working?.putBack(child);
+    const working = reconcile.step("workloads");
+    const gpus = { runtimeClassName, gpuResourceName };
+    this.endpoints = gpuWorkloads(name, plan, gpus, fleet.stages.ahead, working.with(inCluster));
+    working.putBack(child);
 
     this.machines = fleet.reports(summary.settled);
     this.gpuReady = passed(gate);

@@ -4,11 +4,11 @@ import * as pulumi from "@pulumi/pulumi";
 import { smokeTestNames } from "../recipe/kubernetes/smoke-test-names";
 import type { MachineRecipe, Plan } from "../recipe/types";
 import type { Secrets } from "../credentials/access";
-import type { LookAgain, Step } from "./look-again";
 import { gpuMonitoring } from "./monitoring";
 import { gpuNamespace } from "./namespace";
 import { keeps, ownedName } from "./pods";
 import { powerLimits } from "./power-limit";
+import { Reconcile } from "./reconcile";
 import { gpuRelease } from "./release";
 import { runtimeClass } from "./runtime-class";
 import { smokeTest, testPriority } from "./smoke-test";
@@ -41,8 +41,8 @@ export interface Surroundings extends Stages {
   exposure?: pulumi.Resource;
   /** The gate looks with the kubeconfig among them; without one, with the file that KUBECONFIG names. */
   secrets?: Secrets;
-  /** Looks at the objects again. Default: only those are touched of which the stack says something new. */
-  again?: LookAgain | undefined;
+  /** Puts objects back. Default: only those are touched of which the stack says something new. */
+  reconcile?: Reconcile;
 }
 
 /**
@@ -54,39 +54,37 @@ export interface Surroundings extends Stages {
 export function gpuStack(
   name: string,
   plan: Plan,
-  { ahead, rest, exposure, secrets = {}, again }: Surroundings,
+  { ahead, rest, exposure, secrets = {}, reconcile = new Reconcile(name, undefined, secrets) }: Surroundings,
   opts: pulumi.CustomResourceOptions,
 ): Gate {
   const recipe = plan.kubernetes;
   const limits = clusterLimits(plan.spec.timeouts);
   const gpuMachines = plan.machines.filter((machine) => machine.gpuCount > 0);
 
-  const preparing = again?.step("prepared");
-  const of = (step: Step | undefined, given: pulumi.CustomResourceOptions) => (step ? step.with(given) : given);
-
-  const namespace = gpuNamespace(name, recipe, of(preparing, { ...opts, dependsOn: ahead }));
-  const within = { ...opts, dependsOn: namespace ?? ahead, ...(exposure && { replaceWith: [exposure] }) };
-  const prepares = of(preparing, within);
+  const preparing = reconcile.step("prepared");
+  const namespace = gpuNamespace(name, recipe, preparing.with({ ...opts, dependsOn: ahead }));
+  const inNamespace = { ...opts, dependsOn: namespace ?? ahead, ...(exposure && { replaceWith: [exposure] }) };
+  const prepares = preparing.with(inNamespace);
   const prepared = [runtimeClass(name, recipe, prepares), ...validationMarkers(name, recipe, prepares)].filter(
     (resource) => resource !== undefined,
   );
-  const back = preparing?.putBack(opts);
+  const back = preparing.putBack(opts);
   const after = { ...keeps(recipe), dependsOn: [...prepared, ...(back ? [back] : [])] };
   // Somebody else's release comes and goes by itself: the gate waits for what it offers.
   const release = recipe.external
     ? undefined
-    : gpuRelease(name, recipe.release, limits.release, pulumi.mergeOptions(within, after), again?.said);
+    : gpuRelease(name, recipe.release, limits.release, pulumi.mergeOptions(inNamespace, after), reconcile.token);
   const released = release
     ? { ...opts, dependsOn: release }
     : pulumi.mergeOptions({ ...opts, dependsOn: namespace ?? ahead }, after);
-  const late = again?.step("released");
-  const early = rest ? again?.step("first") : late;
-  gpuMonitoring(name, plan.spec.monitoring, recipe, of(early, released));
+  const late = reconcile.step("released");
+  const early = rest ? reconcile.step("first") : late;
+  gpuMonitoring(name, plan.spec.monitoring, recipe, early.with(released));
   if (gpuMachines.length === 0) {
-    late?.putBack(released);
+    late.putBack(released);
     return { powerLimits: [], smokeTests: [], tests: undefined };
   }
-  const priority = testPriority(name, of(early, released)).metadata.name;
+  const priority = testPriority(name, early.with(released)).metadata.name;
   const names = smokeTestNames(gpuMachines.map((machine) => machine.name));
   const isAway = ({ name: machine }: MachineRecipe): boolean => plan.spec.away?.includes(machine) === true;
   const test = (machine: MachineRecipe, after: pulumi.CustomResourceOptions): k8s.batch.v1.Job => {
@@ -95,23 +93,24 @@ export function gpuStack(
     return smokeTest(ownedName(name, names.get(machine.name)!), recipe, machine, limits.gate, priority, options);
   };
   const gateOf = (machines: MachineRecipe[], smokeTests: k8s.batch.v1.Job[], mustPass: boolean) => {
-    const looked = again && { said: again.said, after: (mustPass ? early : late)?.putBack(released) };
-    const what = { recipe, machines, smokeTests, limit: limits.gate, secrets, mustPass, again: looked };
+    const putBack = (mustPass ? early : late).putBack(released);
+    const { token: reconcileToken } = reconcile;
+    const what = { recipe, machines, smokeTests, limit: limits.gate, secrets, mustPass, putBack, reconcileToken };
     return testsPassed(mustPass ? `${name}-first` : name, what, opts);
   };
   const first = rest
     ? gpuMachines.filter(({ name: machine }) => plan.spec.upgrade?.first?.includes(machine))
     : gpuMachines;
-  const made = new Map(first.map((machine) => [machine.name, test(machine, of(early, released))]));
+  const made = new Map(first.map((machine) => [machine.name, test(machine, early.with(released))]));
   const others = rest?.(gateOf(first, [...made.values()], true)) ?? new Map<string, never>();
   const smokeTests = gpuMachines.map((machine) => {
     const ready = others.get(machine.name);
     const after = ready === undefined ? released : pulumi.mergeOptions(released, { dependsOn: ready });
-    return made.get(machine.name) ?? test(machine, of(late, after));
+    return made.get(machine.name) ?? test(machine, late.with(after));
   });
   // Its pods are ready on machines with a driver only.
   const everywhere = rest ? pulumi.mergeOptions(released, { dependsOn: [...others.values()].flat() }) : released;
-  const limited = powerLimits(name, recipe, gpuMachines, of(late, everywhere));
+  const limited = powerLimits(name, recipe, gpuMachines, late.with(everywhere));
   return { powerLimits: limited, smokeTests, tests: gateOf(gpuMachines, smokeTests, false) };
 }
 

@@ -19,8 +19,10 @@ export interface Tests {
   secrets: Secrets;
   /** Whether a test that finds no free unit within the limit has failed. Default false: the machine counts as untested. */
   mustPass?: boolean;
-  /** Makes the gate look again when it changes, and what it waits for then. Default: nothing. */
-  again?: { said: string; after: pulumi.Resource | undefined } | undefined;
+  /** Text whose change makes the gate look again. Default none. */
+  reconcileToken?: string | undefined;
+  /** What puts objects back before it looks. Default nothing. */
+  putBack?: pulumi.Resource | undefined;
 }
 
 /** Part of the limit for which a test waits for a unit that other pods have: most of them do not end within an update. */
@@ -32,7 +34,7 @@ const PATIENCE = 1 / 10;
  */
 export function testsPassed(
   name: string,
-  { recipe, machines, smokeTests, limit, secrets, mustPass = false, again }: Tests,
+  { recipe, machines, smokeTests, limit, secrets, mustPass = false, reconcileToken, putBack }: Tests,
   { parent }: pulumi.CustomResourceOptions,
 ): command.local.Command {
   const made = smokeTests.map(({ metadata }) => pulumi.output({ job: metadata.name, uid: metadata.uid }));
@@ -57,10 +59,10 @@ export function testsPassed(
     needs: ["kubeconfig"] as const,
     secrets,
     limit: outlasting(limit).create,
-    reconcileToken: again?.said,
+    reconcileToken,
     forgets: true,
   };
-  const dependsOn = [...smokeTests, ...(again?.after ? [again.after] : [])];
+  const dependsOn = [...smokeTests, ...(putBack ? [putBack] : [])];
   const gate = runProgram(`${name}-gate`, use, { ...(parent && { parent }), dependsOn });
   untested(gate).apply((found) => {
     for (const [machine, why] of Object.entries(found)) {

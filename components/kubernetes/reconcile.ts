@@ -10,24 +10,23 @@ import { isRead } from "./pods";
 const LIMIT = "10m";
 
 /**
- * What the stack's word `reconcileToken` does to its objects. Pulumi trusts its state: an object that somebody deleted by hand is
+ * What a change of the stack's `reconcileToken` does to its objects. Pulumi trusts its state: an object that somebody deleted by hand is
  * "the same" to it, and to update one that is gone is an error of its provider (pulumi-kubernetes, provider/pkg/await/await.go,
- * Update). So our program looks at every object when the word is another one, and puts back what is gone or changed, by the
+ * Update). So our program looks at every object when the token is another one, and puts back what is gone or changed, by the
  * same field manager and the same text as Pulumi: what it puts back is Pulumi's.
  *
- * One look for each step of the chain, so that what a step needs is there before it.
+ * One look for each step of the chain, so that what a step needs is there before it. Without a token nothing is looked at.
  */
-export class LookAgain {
-  /** @param said The stack's word. */
+export class Reconcile {
   constructor(
     private readonly name: string,
-    readonly said: string,
+    readonly token: string | undefined,
     private readonly secrets: Secrets,
   ) {}
 
   /** @param step Its name, e.g. `prepared`. */
   step(step: string): Step {
-    return new Step(`${this.name}-look-again-${step}`, this.said, this.secrets);
+    return new Step(`${this.name}-reconcile-${step}`, this.token, this.secrets);
   }
 }
 
@@ -37,12 +36,13 @@ export class Step {
 
   constructor(
     private readonly name: string,
-    private readonly said: string,
+    private readonly token: string | undefined,
     private readonly secrets: Secrets,
   ) {}
 
   /** Options by which an object belongs to the step. Their transformation comes behind those that change what is made. */
   with(opts: pulumi.CustomResourceOptions): pulumi.CustomResourceOptions {
+    if (this.token === undefined) return opts;
     const note: pulumi.ResourceTransformation = ({ type, resource, props, opts: own }) => {
       if (!isRead(own) && /^kubernetes:/.test(type) && !/^kubernetes:helm\.sh|Patch$/.test(type))
         this.objects.push({ resource, inputs: props });
@@ -51,18 +51,18 @@ export class Step {
     return { ...opts, transformations: [...(opts.transformations ?? []), note] };
   }
 
-  /** Looks at the objects of the step, which are all made by now; nothing where there are none. */
+  /** Puts back the objects that were made so far with the step's options; nothing where there are none. */
   putBack({ parent, dependsOn }: pulumi.CustomResourceOptions): command.local.Command | undefined {
     if (this.objects.length === 0) return undefined;
     const objects = this.objects.map(({ resource, inputs }) => {
       // Names that Pulumi gives are known by the resource alone.
       const { metadata } = resource as unknown as { metadata: pulumi.Output<Record<string, any>> };
-      return pulumi.all([inputs, metadata]).apply(([said, made]) => withName(said, made));
+      return pulumi.all([inputs, metadata]).apply(([planned, made]) => withName(planned, made));
     });
     const task = pulumi
       .all(objects)
       .apply((all) => JSON.stringify({ manager: MANAGER, objects: all } satisfies PutBackTask));
-    const { secrets, said: reconcileToken } = this;
+    const { secrets, token: reconcileToken } = this;
     return runProgram(
       this.name,
       { verb: "put-back", task, needs: ["kubeconfig"], secrets, limit: LIMIT, reconcileToken, forgets: true },

@@ -46,7 +46,7 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
   });
 
   test("every object is looked at, by its name and with its owner's mark", () => {
-    const looks = findAll(one, types.program).filter(({ name }) => name.includes("-look-again-"));
+    const looks = findAll(one, types.program).filter(({ name }) => name.includes("-reconcile-"));
     const looked = looks.flatMap(({ inputs }) => JSON.parse(inputs["stdin"]).objects as any[]);
     const objects = one.resources.filter(isObject);
     expect(looked.map(({ kind }) => kind).sort()).toEqual(objects.map(({ inputs }) => inputs["kind"]).sort());
@@ -62,11 +62,11 @@ describe.each(["rtx5070ti", "velaryon", "frank"])("%s", (stack) => {
 
   test("without the word nothing more is registered", () => {
     const names = (run: Run): string[] => run.resources.map(({ name }) => name);
-    expect(names(one).filter((name) => !name.includes("-look-again-"))).toEqual(names(plain));
+    expect(names(one).filter((name) => !name.includes("-reconcile-"))).toEqual(names(plain));
   });
 
   test("what is needed is put back before whoever needs it", () => {
-    const look = (step: string): Registered => find(one, types.program, `-look-again-${step}`);
+    const look = (step: string): Registered => find(one, types.program, `-reconcile-${step}`);
     const waits = (later: Registered, earlier: Registered): void => expect(waitsFor(one, later)).toContain(earlier.urn);
     waits(find(one, types.release), look("prepared"));
     waits(look("released"), find(one, types.release));
@@ -81,7 +81,7 @@ test("somebody else's object that is only read bears no mark of ours, and is not
   });
   expect(run.reads.map(({ id }) => id)).toEqual(["servicemonitors.monitoring.coreos.com"]);
   const looked = findAll(run, types.program)
-    .filter(({ name }) => name.includes("-look-again-"))
+    .filter(({ name }) => name.includes("-reconcile-"))
     .flatMap(({ inputs }) => putBackTask.parse(JSON.parse(inputs["stdin"])).objects);
   expect(looked.map(({ kind }) => kind)).toContain("ServiceMonitor");
   expect(looked.map(({ kind }) => kind)).not.toContain("CustomResourceDefinition");
