@@ -51,7 +51,7 @@ export function invalidStack(file: string): InvalidStack {
 }
 
 /** A JSON merge patch (RFC 7396): null takes a key away, a list takes the place of a list. */
-function merged(target: unknown, change: unknown): unknown {
+export function merged(target: unknown, change: unknown): unknown {
   if (!isMapping(change)) return change;
   const result: Record<string, unknown> = isMapping(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(change)) {

@@ -58,12 +58,12 @@ const kept = [
   "talos-minor",
 ];
 
-test.each(edits.filter(({ name }) => kept.includes(name)))("the page of $name", ({ name, stack, edit }) => {
-  expectGolden(`edits/${name}`, toMarkdown(pageOf(of(stack, edited({ stack, edit })))));
+test.each(edits.filter(({ name }) => kept.includes(name)))("the page of $name", ({ name, stack, change }) => {
+  expectGolden(`edits/${name}`, toMarkdown(pageOf(of(stack, edited({ stack, change })))));
 });
 
-describe.each(edits)("$name of $stack", ({ name, stack, edit, reboots }) => {
-  const comparison = of(stack, edited({ stack, edit }));
+describe.each(edits)("$name of $stack", ({ name, stack, change, reboots }) => {
+  const comparison = of(stack, edited({ stack, change }));
 
   test("the page names the stack and what changes", () => {
     const page = toMarkdown(pageOf(comparison));

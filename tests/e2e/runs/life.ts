@@ -12,7 +12,8 @@ import { stackNameOf } from "../../../stacks/stack-file";
 import type { Said } from "../../support/edits";
 import { deletedByHand, replaceable } from "./life-by-hand";
 import { type LifeStand, openLifeStand } from "./life-stand";
-import { type LifeEdit, lives } from "./life-table";
+import { merged } from "../../recipe/stacks";
+import { fileOf, type Life, type LifeEdit, lives } from "./life-table";
 import { asProgram } from "./program";
 
 /** What came of an edit, or of taking it back. */
@@ -33,7 +34,7 @@ export interface LifeRun {
   left: string[];
 }
 
-type Expected = Pick<LifeEdit, "onlyIf" | "quiet" | "inPlace">;
+type Expected = Pick<LifeEdit, "onlyIf" | "quiet" | "inPlace"> & Pick<Life, "reboots">;
 
 class Run {
   readonly steps: LifeStep[] = [];
@@ -49,16 +50,15 @@ class Run {
   /** The edit, those on top of it, and back. */
   async through({
     name,
-    edit,
-    kubeconfig = (text) => text,
+    change,
+    kubeconfig = ["", ""],
     stays,
     refused,
     then = [],
     ...expected
   }: LifeEdit): Promise<void> {
     const before = { said: this.said, kubeconfig: this.kubeconfig };
-    const after = { said: structuredClone(this.said), kubeconfig: kubeconfig(this.kubeconfig) };
-    edit(after.said);
+    const after = { said: merged(this.said, change) as Said, kubeconfig: this.kubeconfig.replace(...kubeconfig) };
     await this.become(after);
     if (refused !== undefined) {
       await this.refused(name, refused.preview);
@@ -136,6 +136,9 @@ class Run {
         ...(well ? unforetold(foretold, reboots) : update.diagnostics),
         ...unsure.map(([name, word]) => `${name}: the preview did not know: ${word}`),
         ...loud.map(([name, count]) => `${name}: ${count} reboots for nothing`),
+        ...(isDeepStrictEqual(expected.reboots ?? reboots, reboots)
+          ? []
+          : [`${JSON.stringify(reboots)} reboots, not ${JSON.stringify(expected.reboots)}`]),
         ...(anew ? [`not in place: ${inWords(update.changes)}`] : []),
         ...(well && !sameInBoth ? [`previewed: ${inWords(preview.changes)}; done: ${inWords(update.changes)}`] : []),
         ...(well ? otherThanSame(await engine.preview()) : []),
@@ -145,10 +148,10 @@ class Run {
   }
 
   /** A preview, or an update without one, that has to be refused. */
-  private async refused(edit: string, by: RegExp, verb: "preview" | "up" = "preview"): Promise<void> {
+  private async refused(edit: string, by: string, verb: "preview" | "up" = "preview"): Promise<void> {
     const begin = performance.now();
     const { result, diagnostics } = await this.stand.lab.engine[verb]();
-    const right = result === "failed" && diagnostics.some((line) => by.test(line));
+    const right = result === "failed" && diagnostics.some((line) => new RegExp(by).test(line));
     const wrong = right ? [] : [`${verb} ${result}`, ...diagnostics];
     this.add(begin, { edit, word: "refused", reboots: {}, wrong });
   }
@@ -177,14 +180,13 @@ function otherThanSame({ changes, diagnostics, result }: RunResult): string[] {
 /** @param only Fits the names of the edits to go through, for who looks at one. Default: all. */
 asProgram(async (session, name, only = ""): Promise<LifeRun> => {
   const life = lives[name]!;
-  const stand = await openLifeStand(session, life.stack, life.options);
+  const stand = await openLifeStand(session, fileOf(life.stack), life.options);
   const { lab } = stand;
-  const said = structuredClone(lab.config) as Said;
-  life.first(said);
+  const said = merged(lab.config, life.first ?? {}) as Said;
   await stand.edit(said);
   const run = new Run(stand, said);
   try {
-    await run.update("at first", { onlyIf: true });
+    await run.update("at first", { onlyIf: true, ...(life.reboots && { reboots: life.reboots }) });
     for (const edit of life.edits) if (new RegExp(only).test(edit.name)) await run.through(edit);
     if (life.byHand && new RegExp(only).test("by hand")) await run.byHand();
   } catch (error) {

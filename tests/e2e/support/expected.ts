@@ -1,3 +1,7 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parse } from "yaml";
+
 /** What a stack must come to. */
 interface Expected {
   machines: Record<string, { talosVersion: string; driverVersion: string | null; gpus?: string; taints?: string[] }>;
@@ -6,70 +10,13 @@ interface Expected {
   then?: { stack: string; workloads: string[] };
   /** Where the plan of what `talos-gpu discover` writes of the cluster is another one: what cannot be seen in a cluster. */
   unseen?: string[];
-  /** What the preview by Pulumi's own host foretells of a machine: its program runs in a checkout and a process of its own. Default: in the lab's process. */
-  byHost?: Record<string, RegExp>;
-  /** What the lab says, in this order, beside all else. */
-  says?: RegExp[];
+  /** Patterns of what the preview by Pulumi's own host foretells of a machine: its program runs in a checkout and a process of its own. Default: in the lab's process. */
+  byHost?: Record<string, string>;
+  /** Patterns of what the lab says, in this order, beside all else. */
+  says?: string[];
 }
 
-/** What each stack must come to, as its owner describes it, by the stack's name. */
-export const expected: Readonly<Record<string, Expected>> = {
-  rtx5070ti: {
-    machines: { "k8s-worker4": { talosVersion: "v1.12.6", driverVersion: "570.211.01", gpus: "1" } },
-    workloads: ["comfyui/comfyui", "ollama/ollama"],
-    // ComfyUI gets the card when ollama gives it up.
-    then: { stack: "rtx5070ti-paints", workloads: ["comfyui/comfyui", "ollama/ollama"] },
-    unseen: ["machines.k8s-worker4.configuration", "machines.k8s-worker4.patches"], // whether a stack owns it
-  },
-  "aarhus-h100": {
-    machines: { "aarhus-h100": { talosVersion: "v1.11.5", driverVersion: "570.172.08", gpus: "2" } },
-    workloads: ["gpu-pods/nvidia-test", "vllm/vllm"],
-    // vLLM splits a model over both cards once the test pod is out.
-    then: { stack: "aarhus-h100-serves", workloads: ["vllm/vllm"] },
-  },
-  // Two cards, four slices of each; four pods on them.
-  rtx3090: {
-    machines: { rtx3090: { talosVersion: "v1.10.9", driverVersion: "570.148.08", gpus: "8" } },
-    workloads: ["gpu-pods/gpu-test-1", "gpu-pods/gpu-test-2", "gpu-pods/gpu-test-3", "gpu-pods/gpu-test-4"],
-    // Sharing is in the release's values, the power limit in a DaemonSet of the stack's own, which a label of ours leads to its nodes.
-    unseen: [
-      "kubernetes.release",
-      "kubernetes.sharingConfig",
-      "machines.rtx3090.allocatable",
-      "machines.rtx3090.nodeLabels",
-      "machines.rtx3090.powerLimit",
-    ],
-  },
-  velaryon: {
-    machines: {
-      velaryon: { talosVersion: "v1.11.1", driverVersion: "535.247.01", gpus: "1", taints: ["gpu=true:NoSchedule"] },
-    },
-    workloads: ["nvidia/nvidia-test"],
-    // The program that a preview starts gets to see the state that only the engine has.
-    byHost: { velaryon: /^reboots: only if it does not run Talos v1\.11\.1/ },
-  },
-  // Its machines begin in maintenance mode: the one reboot is that of the installation.
-  modern: {
-    machines: {
-      control: {
-        talosVersion: "v1.13.0",
-        driverVersion: null,
-        taints: ["node-role.kubernetes.io/control-plane:NoSchedule"],
-      },
-      gpu: { talosVersion: "v1.13.0", driverVersion: "595.58.03", gpus: "1" },
-    },
-    workloads: ["ollama/ollama"],
-    unseen: ["control", "gpu"].flatMap((name) => [`machines.${name}.configuration`, `machines.${name}.patches`]),
-  },
-  // Its machine waits for Omni's owner, who adds it to the cluster when its patches and extensions are there.
-  frank: {
-    machines: { "gpu-1": { talosVersion: "v1.12.6", driverVersion: "570.211.01", gpus: "1" } },
-    workloads: ["litellm/litellm", "ollama/ollama"],
-    unseen: ["machines.gpu-1.uuid"], // the lab's hardware has an ID of its own
-    says: [
-      /^✔ Talos machines: .*gpu-1 in maintenance mode, connected to Omni, in no cluster/,
-      /add the machine (\S+) to the cluster frank in Omni/,
-      /the lab, as the owner of frank, adds the machine/,
-    ],
-  },
-};
+/** What each stack must come to, by its name. */
+export const expected = parse(fs.readFileSync(path.join(__dirname, "../stacks/expected.yaml"), "utf8")) as Readonly<
+  Record<string, Expected>
+>;

@@ -24,9 +24,9 @@ function planned(said: Said): Plan {
   return planCluster(parseSpec(said).spec!);
 }
 
-describe.each(edits)("$name of $stack", ({ stack, edit, reboots }) => {
+describe.each(edits)("$name of $stack", ({ stack, change, reboots }) => {
   const before = planOf(stack);
-  const after = planned(edited({ stack, edit }));
+  const after = planned(edited({ stack, change }));
   const effects = effectsOf(before, after);
 
   test("the word", () => {
