@@ -1,91 +1,126 @@
-import { convert } from "../../../cli/import/convert";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parse } from "yaml";
+import { convert, type Imported } from "../../../cli/import/convert";
+import { nvidiaPart } from "../../../cli/import/patch";
+import { renderStack } from "../../../cli/import/render";
 import { readTalconfig } from "../../../cli/import/talconfig";
+import { checkCluster, parseSpec } from "../../../components/recipe/index";
 
-// What a talconfig means to talhelper, where that is not what one would read in it.
+interface Row {
+  name: string;
+  nodes?: object[];
+  text?: string;
+  more?: object;
+  gpu?: string | null;
+  stack?: object;
+  machine?: object;
+  notes?: string[];
+  checks?: string[];
+  throws?: string;
+}
 
-const gpu = { gpu: [{ model: "RTX 3090" }] };
-const nodes = (...list: object[]) =>
-  readTalconfig(JSON.stringify({ nodes: list.map((node, index) => ({ ipAddress: `10.0.0.${index + 1}`, ...node })) }));
-const read = (text: string) =>
-  convert(readTalconfig(`nodes:\n  - hostname: gpu\n    ipAddress: 10.0.0.1\n${text}`), gpu);
+const folder = path.join(__dirname, "../../fixtures/talhelper");
+const rows = parse(fs.readFileSync(path.join(folder, "meaning.yaml"), "utf8"), { merge: true }) as Row[];
 
-test.each(["patches", "nodeLabels", "nodeTaints", "kernelModules", "schematic", "machineSpec", "talosImageURL"])(
-  "%s of null says nothing, in a node as in its role",
-  (field) => {
-    const without = read("").spec;
-    expect(read(`    ${field}:\n`).spec).toEqual(without);
-    expect(read(`worker:\n  ${field}:\n`).spec).toEqual(without);
-  },
-);
+function imported({ nodes = [{}], text, more, gpu = "RTX 3090" }: Row): Imported {
+  const all = nodes.map((node, index) => ({ hostname: "gpu", ipAddress: `10.0.0.${index + 1}`, ...node }));
+  const config = readTalconfig(text ?? JSON.stringify({ talosVersion: "1.11.5", nodes: all, ...more }));
+  return convert(config, gpu === null ? {} : { gpu: [{ model: gpu }] });
+}
 
-test("patches of null for all nodes, and parts of a schematic", () => {
-  expect(read("patches:\ntalosVersion:\nimageFactory:\n").spec).toEqual(read("").spec);
-  const schematic = "    schematic: {customization: {extraKernelArgs: null, systemExtensions: null}}\n";
-  expect(read(schematic).spec).toEqual(read("").spec);
+function checksOf({ spec }: Imported): string[] {
+  const { spec: parsed, findings } = parseSpec(spec);
+  return [...findings, ...(parsed ? checkCluster(parsed) : [])].map(({ check }) => check);
+}
+
+/** Fails unless something says what is wanted of it, and nothing where that is null. */
+function expectSaid(it: unknown, wanted: object): void {
+  for (const [key, value] of Object.entries(wanted)) {
+    const said = (it as Record<string, unknown>)[key];
+    if (value === null) expect([key, said]).toEqual([key, undefined]);
+    else if (Array.isArray(value) || typeof value !== "object") expect([key, said]).toEqual([key, value]);
+    else expectSaid(said, value as object);
+  }
+}
+
+test.each(rows.map((row) => [row.name, row] as const))("%s", (_, row) => {
+  if (row.throws !== undefined) return expect(() => imported(row)).toThrow(new RegExp(row.throws));
+  const made = imported(row);
+  expectSaid(made.spec, row.stack ?? {});
+  expectSaid(made.spec.machines["gpu"], row.machine ?? {});
+  if (row.checks) expect(checksOf(made)).toEqual(row.checks);
+  const { notes = [] } = row;
+  const said = made.notes.map(({ field, problem }) => `${field} ${problem}`);
+  expect(said).toEqual(notes.map((pattern) => expect.stringMatching(pattern)));
+  const file = renderStack(made, "talconfig.yaml"); // in the file as on the terminal
+  for (const { problem } of made.notes) expect(file.replaceAll("\n# ", " ")).toContain(problem);
 });
 
-test.each([
-  ["in a field", "    nodeLabels: {a: , b: 1}\n    nodeTaints: {gpu: NoSchedule, x: 'y:NoExecute'}\n"],
-  [
-    "in a patch",
-    "    patches:\n      - 'machine: {nodeLabels: {a: , b: 1}, nodeTaints: {gpu: NoSchedule, x: \"y:NoExecute\"}}'\n",
-  ],
-])("a label of null is empty, a taint without a colon is the effect: %s", (_, text) => {
-  expect(read(text).spec.machines.gpu).toMatchObject({
-    labels: { a: "", b: "1" },
-    taints: { gpu: ":NoSchedule", x: "y:NoExecute" },
+const talconfig = fs.readFileSync(path.join(folder, "talconfig.yaml"), "utf8");
+
+test("a talconfig's GPU worker becomes a stack that the checks take, once its card is named", () => {
+  const made = convert(readTalconfig(talconfig), { velaryon: [{ model: "RTX 2070 SUPER" }] });
+  expect(checksOf(made)).toEqual([]);
+  const { config } = parse(renderStack(made, "talconfig.yaml")) as { config: Record<string, unknown> };
+  expect(config).toEqual({
+    "talos-gpu:talosVersion": "v1.11.1",
+    "talos-gpu:machines": {
+      velaryon: {
+        ...{ address: "10.4.0.30", role: "worker", configuration: "adopted", gpus: [{ model: "RTX 2070 SUPER" }] },
+        ...{ labels: { role: "gpu", slot: "X" }, taints: { gpu: "true:NoSchedule" } },
+      },
+    },
+    // Told by the ID of the image's schematic.
+    "talos-gpu:driver": { branch: "lts", flavour: "proprietary" },
+    "talos-gpu:devicePlugin": { version: "0.17.4" },
   });
+  expect([made.notes, made.leftOut]).toEqual([[], ["allyrion"]]);
 });
 
-test("labels and taints of the patches for all nodes come last", () => {
-  const { spec } = read(
-    "    nodeLabels: {a: node, b: node}\npatches:\n  - 'machine: {nodeLabels: {a: all}, nodeTaints: {gpu: NoSchedule}}'\n",
-  );
-  expect(spec.machines.gpu).toMatchObject({ labels: { a: "all", b: "node" }, taints: { gpu: ":NoSchedule" } });
-  expect(spec).not.toHaveProperty("patches");
+test("without a card's name the stack says that it is to be filled in, and so do the checks", () => {
+  const made = convert(readTalconfig(talconfig), {});
+  expect(made.notes.map(({ field }) => field)).toContain("machines.velaryon.gpus");
+  expect(renderStack(made, "talconfig.yaml")).toContain("- model: TODO # the card's model, e.g. RTX 3090");
+  expect(checksOf(made)).toContain("gpu-model");
 });
 
-test("labels and taints that talhelper fills in are told", () => {
-  const { spec, notes } = read("    nodeLabels: {a: '{{ .X }}', b: c}\n    nodeTaints: {t: '${T}:NoSchedule'}\n");
-  expect(spec.machines.gpu?.labels).toEqual({ b: "c" });
-  expect(spec.machines.gpu).not.toHaveProperty("taints");
-  expect(notes.map(({ field, problem }) => `${field} ${problem}`)).toEqual(
-    expect.arrayContaining([
-      "machines.gpu.labels.a holds a template of talhelper's",
-      "machines.gpu.taints.t holds a variable of talhelper's",
-    ]),
-  );
-});
-
-test("nodes of different drivers say each its own", () => {
-  const image = (branch: string): object => ({
-    customization: { systemExtensions: { officialExtensions: [`siderolabs/nvidia-container-toolkit-${branch}`] } },
-  });
-  const config = nodes({ hostname: "a", schematic: image("lts") }, { hostname: "b", schematic: image("production") });
-  const { spec } = convert(config, {});
-  expect([spec.driver, spec.machines.a?.driver, spec.machines.b?.driver]).toEqual([
-    undefined,
-    { branch: "lts" },
-    { branch: "production" },
-  ]);
-});
-
-test("names without a branch are those of lts, and the fabric manager's comes along", () => {
-  const officialExtensions = ["siderolabs/nonfree-kmod-nvidia", "siderolabs/nvidia-fabricmanager"];
-  const schematic = { customization: { systemExtensions: { officialExtensions } } };
-  const { spec } = convert(nodes({ hostname: "gpu", schematic }), {});
-  expect(spec.driver).toEqual({ branch: "lts", flavour: "proprietary" });
-  expect(spec.machines.gpu?.extensions).toEqual(["siderolabs/nvidia-fabricmanager-lts"]);
-});
-
-// talhelper, pkg/talos/nodeconfig.go, installerURL: of the node with its role's settings.
-test("the image's URL goes before a schematic, whichever of node and role says it", () => {
-  const talosImageURL = `factory.talos.dev/nocloud-installer/${"2".repeat(64)}`;
-  const customization = { systemExtensions: { officialExtensions: ["siderolabs/zfs"] } };
-  const overlay = { image: "siderolabs/sbc-rockchip", name: "turingrk1" };
-  const config = { ...nodes({ hostname: "gpu", schematic: { customization, overlay } }), worker: { talosImageURL } };
-  const { spec, notes } = convert(config, gpu);
-  expect(spec.machines.gpu).toMatchObject({ platform: "nocloud" });
-  for (const field of ["extensions", "overlay"]) expect(spec.machines.gpu).not.toHaveProperty(field);
-  expect(notes.map(({ problem }) => problem).join()).toContain("what is in schematic 222222222222…");
+describe("of a patch only NVIDIA's part goes over", () => {
+  const nothing = { speaksOfNvidia: false, labels: {}, taints: {}, notes: [], modules: [] };
+  const mixed = `machine:
+  nodeLabels: { a: b }
+  nodeTaints: { c: "d:NoSchedule" }
+  kernel: { modules: [{ name: nvidia-drm, parameters: [modeset=1] }, { name: nvidia }, { name: zfs }] }
+  sysctls: { net.core.bpf_jit_harden: "1", vm.max_map_count: "1" }
+  install: { disk: /dev/sda, image: x }
+`;
+  test.each<[string, string, object]>([
+    [
+      "modules with parameters, labels and taints",
+      mixed,
+      {
+        ...{ ...nothing, speaksOfNvidia: true, labels: { a: "b" }, taints: { c: "d:NoSchedule" } },
+        modules: [{ name: "nvidia_drm", parameters: ["modeset=1"] }],
+      },
+    ],
+    [
+      "of a list of operations that speaks of it nothing, and it is told",
+      '[{"op": "add", "path": "/machine/kernel/modules/-", "value": {"name": "nvidia"}}]',
+      { notes: [{ problem: "is a list of operations (JSON 6902)" }] },
+    ],
+    ["no $patch: delete", "cluster: {apiServer: {admissionControl: [{$patch: delete, name: PodSecurity}]}}", nothing],
+    ["no comment", "# nvidia device plugin\ncluster: {allowSchedulingOnControlPlanes: true}", nothing],
+    ["no operations", '[{"op": "remove", "path": "/cluster/apiServer/admissionControl"}]', nothing],
+    [
+      "no secret",
+      "machine: {env: {KEY: 'ENC[AES256_GCM,data:abc]'}}\nsops: {mac: 'ENC[AES256_GCM,data:def]'}",
+      nothing,
+    ],
+    ["no template", "machine: {env: {ROLE: {{ .MachineConfig.MachineType }}}}", nothing],
+    [
+      "no containerd part of everybody's",
+      "machine: {files: [{op: create, path: /etc/cri/conf.d/20-customization.part, content: 'a = 1'}]}",
+      nothing,
+    ],
+  ])("%s", (_, text, part) => expect(nvidiaPart(text, "patches[0]")).toMatchObject(part));
 });
