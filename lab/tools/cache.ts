@@ -24,10 +24,11 @@ export async function cacheKey(tool: ToolDefinition, toolchain: Toolchain): Prom
   const hash = createHash("sha256");
   // As JSON, so that no two lists read the same.
   hash.update(
-    JSON.stringify([tool.name, tool.package, buildFlags(tool), toolchain, ...(tool.changes ? [tool.changes] : [])]),
+    JSON.stringify([tool.name, tool.package, tool.more, buildFlags(tool), toolchain, tool.modules, tool.changes]),
   );
-  for (const file of await sources(tool.folder)) {
-    const content = await fs.readFile(path.join(tool.folder, file));
+  const { folder } = tool;
+  for (const file of folder === undefined ? [] : await sources(folder)) {
+    const content = await fs.readFile(path.join(folder!, file));
     hash.update(JSON.stringify([file, content.length]));
     hash.update(content);
   }

@@ -1,10 +1,22 @@
 import * as path from "node:path";
 
-import { changes } from "./pulumi-resource-kubernetes/changes";
-import type { NodeToolName, ToolDefinition } from "./definition";
+import { changes } from "./pulumi-resource-kubernetes";
+import type { Modules, NodeToolName, ToolDefinition } from "./definition";
 import { helmRelease, pulumiRelease, talosctlRelease } from "./releases";
 
 const lab = path.resolve(__dirname, "..");
+
+/** Modules of Kubernetes' own repository, which its `go.mod` replaces by folders that are not in its module. */
+const staging =
+  "api apiextensions-apiserver apimachinery apiserver cli-runtime client-go cloud-provider cluster-bootstrap " +
+  "code-generator component-base component-helpers controller-manager cri-api cri-client cri-streaming " +
+  "csi-translation-lib dynamic-resource-allocation endpointslice externaljwt kms kube-aggregator kube-controller-manager " +
+  "kube-proxy kube-scheduler kubectl kubelet metrics mount-utils pod-security-admission sample-apiserver " +
+  "sample-cli-plugin sample-controller streaming";
+const kubernetes: Modules = {
+  require: ["k8s.io/kubernetes v1.36.3", "k8s.io/component-base v0.36.3", "k8s.io/client-go v0.36.3"],
+  replace: staging.split(" ").map((name) => `k8s.io/${name} => k8s.io/${name} v0.36.3`),
+};
 
 /** Kubernetes' release builds stamp both packages (kubernetes/kubernetes, hack/lib/version.sh); v1.36.3 has no commit here. */
 const kubernetesStamps = ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"].flatMap((name) => [
@@ -28,12 +40,23 @@ const helmStamps = [
   ]),
 ];
 
+const pulumi: Modules = {
+  require: ["github.com/pulumi/pulumi/pkg/v3 v3.259.0", "github.com/pulumi/pulumi/sdk/v3 v3.259.0"],
+  replace: ["github.com/atotto/clipboard => github.com/tgummerer/clipboard v0.0.0-20241001131231-d02d263e614e"],
+};
+
 /** Every tool, in the order in which they are built: what a start needs first comes first. */
 export const catalogue: readonly ToolDefinition[] = [
-  { name: "controlplane", folder: path.join(lab, "controlplane"), package: ".", stamps: kubernetesStamps },
+  {
+    name: "controlplane",
+    folder: path.join(lab, "controlplane"),
+    modules: { ...kubernetes, require: [...kubernetes.require, "go.etcd.io/etcd/server/v3 v3.6.8"] },
+    package: ".",
+    stamps: kubernetesStamps,
+  },
   {
     name: "pulumi",
-    folder: path.join(lab, "tools/pulumi"),
+    modules: pulumi,
     package: "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
     // The Automation API refuses a CLI without a version.
     stamps: ["github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v3.259.0"],
@@ -42,7 +65,7 @@ export const catalogue: readonly ToolDefinition[] = [
   },
   {
     name: "talosctl",
-    folder: path.join(lab, "tools/talosctl"),
+    modules: { require: ["github.com/siderolabs/talos v1.13.0", "github.com/siderolabs/talos/pkg/machinery v1.13.0"] },
     package: "github.com/siderolabs/talos/cmd/talosctl",
     // Its version is a file inside the module, embedded (siderolabs/talos, pkg/machinery/gendata/data/tag).
     stamps: [],
@@ -51,7 +74,7 @@ export const catalogue: readonly ToolDefinition[] = [
   },
   {
     name: "helm",
-    folder: path.join(lab, "tools/helm"),
+    modules: { require: ["helm.sh/helm/v3 v3.22.0"] },
     package: "helm.sh/helm/v3/cmd/helm",
     stamps: helmStamps,
     onPath: { range: "3.x", args: ["version", "--short"] },
@@ -59,7 +82,7 @@ export const catalogue: readonly ToolDefinition[] = [
   },
   {
     name: "pulumi-resource-kubernetes",
-    folder: path.join(lab, "tools/pulumi-resource-kubernetes"),
+    modules: { require: [changes.module] },
     package: "github.com/pulumi/pulumi-kubernetes/provider/v4/cmd/pulumi-resource-kubernetes",
     // The version of the SDK in the lock file: the engine warns of an older one.
     stamps: ["github.com/pulumi/pulumi-kubernetes/provider/v4/pkg/version.Version=4.34.2"],
@@ -81,56 +104,86 @@ const linked = {
 export const languageTool: ToolDefinition = {
   name: "languages",
   folder: path.join(lab, "tools/languages"),
+  modules: { ...pulumi, require: [...pulumi.require, "github.com/pulumi/pulumi-yaml v1.38.1"] },
   package: "github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml",
   more: ["./generate-sdk"],
   stamps: ["github.com/pulumi/pulumi-yaml/pkg/version.Version=v1.38.1"],
 };
 
-const toolkit = "github.com/NVIDIA/nvidia-container-toolkit/cmd";
-const toolkitPrograms = ["nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook"].map(
-  (name) => `${toolkit}/${name}`,
-);
-const toolkitOf = (version: string): Pick<ToolDefinition, "c" | "stamps"> => ({
-  c: "lazy",
-  stamps: [`github.com/NVIDIA/nvidia-container-toolkit/internal/info.version=${version}`],
-});
-const plugin = "github.com/NVIDIA/k8s-device-plugin/cmd";
-const discovery = "sigs.k8s.io/node-feature-discovery/cmd";
-const discoveryPrograms = [`${discovery}/nfd-master`, `${discovery}/nfd-gc`];
+/** Programs of one module, for a real node. */
+function nodeTool(
+  name: NodeToolName,
+  [module, version]: [module: string, version: string],
+  [first, ...more]: [string, ...string[]],
+  how: Partial<Pick<ToolDefinition, "c" | "tags" | "stamps">> & { also?: Modules } = {},
+): ToolDefinition {
+  const { also, ...rest } = how;
+  const packageOf = (program: string): string => (program === "" ? module : `${module}/${program}`);
+  return {
+    name,
+    modules: { ...also, require: [...new Set([`${module} ${version}`, ...(also?.require ?? [])])] },
+    package: packageOf(first),
+    more: more.map(packageOf),
+    stamps: [],
+    ...rest,
+  };
+}
+
+const toolkit = "github.com/NVIDIA/nvidia-container-toolkit";
+const toolkitOf = (name: NodeToolName, version: string): ToolDefinition =>
+  nodeTool(
+    name,
+    [toolkit, `v${version}`],
+    ["nvidia-container-runtime", "nvidia-container-runtime-hook", "nvidia-ctk", "nvidia-cdi-hook"].map(
+      (program) => `cmd/${program}`,
+    ) as [string],
+    { c: "lazy", stamps: [`${toolkit}/internal/info.version=${version}`] },
+  );
+const discovery = "sigs.k8s.io/node-feature-discovery";
 /** As its Makefile does: the machine's folders are where its charts mount them. */
-const discoveryOf = (version: string): { stamps: string[] } => ({
-  stamps: [
-    `sigs.k8s.io/node-feature-discovery/pkg/version.version=${version}`,
-    "sigs.k8s.io/node-feature-discovery/pkg/utils/hostpath.pathPrefix=/host-",
-  ],
-});
-const cni = "github.com/containernetworking/plugins/plugins";
-const containerd = "github.com/containerd/containerd/v2/cmd";
+const discoveryOf = (name: NodeToolName, version: string): ToolDefinition =>
+  nodeTool(name, [discovery, version], ["cmd/nfd-worker", "cmd/nfd-master", "cmd/nfd-gc"], {
+    also: { require: [`${discovery}/api/nfd ${version}`] },
+    stamps: [`${discovery}/pkg/version.version=${version}`, `${discovery}/pkg/utils/hostpath.pathPrefix=/host-`],
+  });
+const containerd = "github.com/containerd/containerd/v2";
+const plugin = "github.com/NVIDIA/k8s-device-plugin";
 
 /**
  * The programs of a real node (`--node real`), at the versions of Talos 1.13.4 but for the toolkit's second release. runc without libseccomp, which needs a C
  * library that Go's registry does not have.
  */
 export const nodeCatalogue: readonly ToolDefinition[] = [
-  nodeTool("runc", "github.com/opencontainers/runc", [], { c: "static", tags: ["netgo", "osusergo"] }),
-  nodeTool("cni", `${cni}/main/bridge`, [`${cni}/main/loopback`, `${cni}/ipam/host-local`]),
-  nodeTool("containerd", `${containerd}/containerd`, [`${containerd}/containerd-shim-runc-v2`, `${containerd}/ctr`], {
+  nodeTool("runc", ["github.com/opencontainers/runc", "v1.3.4"], [""], { c: "static", tags: ["netgo", "osusergo"] }),
+  nodeTool(
+    "cni",
+    ["github.com/containernetworking/plugins", "v1.8.0"],
+    ["plugins/main/bridge", "plugins/main/loopback", "plugins/ipam/host-local"],
+  ),
+  nodeTool("containerd", [containerd, "v2.2.3"], ["cmd/containerd", "cmd/containerd-shim-runc-v2", "cmd/ctr"], {
     tags: ["no_btrfs", "no_devmapper", "no_zfs", "no_aufs"],
-    stamps: ["github.com/containerd/containerd/v2/version.Version=2.2.3"],
+    stamps: [`${containerd}/version.Version=2.2.3`],
   }),
-  nodeTool("kubelet", "k8s.io/kubernetes/cmd/kubelet", [], { stamps: kubernetesStamps }),
+  nodeTool("kubelet", ["k8s.io/kubernetes", "v1.36.3"], ["cmd/kubelet"], {
+    also: kubernetes,
+    stamps: kubernetesStamps,
+  }),
   nodeTool(
     "nvidia-device-plugin",
-    `${plugin}/nvidia-device-plugin`,
-    ["config-manager", "mps-control-daemon", "gpu-feature-discovery"].map((name) => `${plugin}/${name}`),
-    { c: "lazy", stamps: ["github.com/NVIDIA/k8s-device-plugin/internal/info.version=0.19.3"] },
+    [plugin, "v0.19.3"],
+    ["cmd/nvidia-device-plugin", "cmd/config-manager", "cmd/mps-control-daemon", "cmd/gpu-feature-discovery"],
+    {
+      c: "lazy",
+      also: { require: [], replace: ["k8s.io/mount-utils => k8s.io/mount-utils v0.36.3"] },
+      stamps: [`${plugin}/internal/info.version=0.19.3`],
+    },
   ),
   // The device plugin's charts bring 0.17.3, the GPU Operator's 0.18: what their manifests call them with differs.
-  nodeTool("node-feature-discovery-v0.17", `${discovery}/nfd-worker`, discoveryPrograms, discoveryOf("v0.17.3")),
-  nodeTool("node-feature-discovery-v0.18", `${discovery}/nfd-worker`, discoveryPrograms, discoveryOf("v0.18.3")),
+  discoveryOf("node-feature-discovery-v0.17", "v0.17.3"),
+  discoveryOf("node-feature-discovery-v0.18", "v0.18.3"),
   // Talos 1.12's and Talos 1.13's: a node takes that of its machine's image, else the nearest.
-  nodeTool("nvidia-toolkit-v1.18", `${toolkit}/nvidia-container-runtime`, toolkitPrograms, toolkitOf("1.18.2")),
-  nodeTool("nvidia-toolkit-v1.19", `${toolkit}/nvidia-container-runtime`, toolkitPrograms, toolkitOf("1.19.1")),
+  toolkitOf("nvidia-toolkit-v1.18", "1.18.2"),
+  toolkitOf("nvidia-toolkit-v1.19", "1.19.1"),
 ];
 
 /**
@@ -157,15 +210,6 @@ export function talosCatalogue(release: string): readonly ToolDefinition[] {
     },
     ...nodeCatalogue.filter(({ name }) => ["containerd", "cni", "kubelet"].includes(name)),
   ];
-}
-
-function nodeTool(
-  name: NodeToolName,
-  first: string,
-  more: readonly string[],
-  how: Partial<Pick<ToolDefinition, "c" | "tags" | "stamps">> = {},
-): ToolDefinition {
-  return { name, folder: path.join(lab, "tools", name), package: first, more, stamps: [], ...how };
 }
 
 /**

@@ -19,8 +19,10 @@ export type TalosToolName = "talos" | "talos-programs";
 /** How a tool is recognised, and how it is built where it is not there. */
 export interface ToolDefinition {
   name: ToolName | NodeToolName | TalosToolName | "languages";
-  /** Folder of its `go.mod`. */
-  folder: string;
+  /** Folder of its own sources: a Go module, or, beside `modules`, what is built as a part of that one. */
+  folder?: string;
+  /** What it is built from; absent: the `go.mod` of its folder says it. */
+  modules?: Modules;
   /** What `go build` is asked for: an import path of a pinned dependency, or the folder's own program. */
   package: string;
   /** Further programs of the same module. With this, also empty, the tool's path is a folder that holds all of them. */
@@ -44,9 +46,22 @@ export interface ToolDefinition {
   release?: Release;
 }
 
+/**
+ * The Go modules that a tool is built from, as a `go.mod` says them. The versions of all others follow from their own `go.mod` files
+ * (https://go.dev/ref/mod#minimal-version-selection), and Go compares what it downloads with its checksum database.
+ */
+export interface Modules {
+  /** `PATH VERSION`. */
+  require: readonly string[];
+  /** `PATH => PATH VERSION`: what the project's own `go.mod` replaces, which holds in that module alone. */
+  replace?: readonly string[];
+  /** Lines of `go.sum` of modules that the checksum database may not know. */
+  sums?: readonly string[];
+}
+
 /** What is changed in one of a tool's modules before it is built. */
 export interface Changes {
-  /** Path of the module. */
+  /** One of its modules: `PATH VERSION`. */
   module: string;
   edits: readonly {
     /** What it is for, and what says so. */

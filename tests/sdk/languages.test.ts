@@ -5,7 +5,9 @@ import * as path from "node:path";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { provideLanguages } from "../../lab/tools";
-import { compileFlags } from "../../lab/tools/catalogue";
+import { compileFlags, languageTool } from "../../lab/tools/catalogue";
+import { oldestGo } from "../../lab/tools/ways/go";
+import { writeModule } from "../../lab/tools/ways/module";
 
 // SDKs by Pulumi's own generators from sdk/schema.json, as `pulumi package gen-sdk` makes them, and the examples on top of them,
 // judged by each language's own compiler.
@@ -72,23 +74,14 @@ test(
   async () => {
     const sdk = await generated("go");
     const module = "example.com/pulumi-talos-gpu/sdk/go/talos-gpu";
-    const pinned = path.join(root, "lab/tools/languages");
-    const [mod, sum] = [
-      fs.readFileSync(path.join(pinned, "go.mod"), "utf8"),
-      fs.readFileSync(path.join(pinned, "go.sum"), "utf8"),
-    ];
-    // The same pins as the generators', of which everything is there.
-    const pins = mod.replace(/^module .*$/m, "module gpu-go").replace(/^tool .*$/m, "");
+    // The same modules as the generators', of which everything is there.
+    const { require, ...modules } = languageTool.modules!;
     const folder = path.join(made, "go-example");
     fs.mkdirSync(folder);
     fs.copyFileSync(path.join(root, "examples/go/main.go"), path.join(folder, "main.go"));
-    fs.writeFileSync(
-      path.join(folder, "go.mod"),
-      `${pins}\nrequire ${module} v0.1.0\nreplace ${module} => ${sdk}/talosgpu\n`,
-    );
-    fs.writeFileSync(path.join(folder, "go.sum"), sum);
-    fs.writeFileSync(path.join(sdk, "talosgpu/go.mod"), pins.replace("module gpu-go", `module ${module}`));
-    fs.writeFileSync(path.join(sdk, "talosgpu/go.sum"), sum);
+    await writeModule(path.join(sdk, "talosgpu"), { ...modules, require }, { name: module, go: oldestGo });
+    const replace = [...(modules.replace ?? []), `${module} => ${sdk}/talosgpu`];
+    await writeModule(folder, { require: [...require, `${module} v0.1.0`], replace }, { name: "gpu-go", go: oldestGo });
     const env = { ...process.env, GOWORK: "off", GOFLAGS: "-mod=mod", CGO_ENABLED: "0" };
     const args = ["build", ...compileFlags, "-buildvcs=false", "-o", path.join(made, "example"), "."];
     expect(await complaints("go", args, { cwd: folder, env })).toBe("");

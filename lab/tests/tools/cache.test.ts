@@ -44,6 +44,7 @@ describe("the cache of built tools", () => {
     const keys = await Promise.all([
       cacheKey(tool, toolchain),
       cacheKey({ ...tool, stamps: ["main.version=v3.1.3"] }, toolchain),
+      cacheKey({ ...tool, modules: { require: ["example.test/other v1.0.0"] } }, toolchain),
       cacheKey(tool, { ...toolchain, version: "go1.27.0" }),
       cacheKey(tool, { ...toolchain, os: "darwin" }),
       cacheKey(tool, { ...toolchain, arch: "arm64" }),

@@ -4,9 +4,10 @@ import * as path from "node:path";
 import * as readline from "node:readline";
 
 import { buildFlags } from "../catalogue";
-import type { ToolDefinition } from "../definition";
-import { changedModule } from "./changed-module";
-import { goEnvironment } from "./go";
+import type { Modules, ToolDefinition } from "../definition";
+import { changedModule, copyFolder } from "./changed-module";
+import { goEnvironment, oldestGo } from "./go";
+import { moduleFolder, writeModule } from "./module";
 
 /** Lines of a failed build's output that its error quotes. */
 const TAIL_LINES = 40;
@@ -30,35 +31,45 @@ export interface BuildOptions {
 export async function build(tool: ToolDefinition, binary: string, options: BuildOptions): Promise<number> {
   const folder = path.dirname(binary);
   const draft = `${folder}.${process.pid}.unfinished`;
-  const changed = `${folder}.${process.pid}.changed.unfinished`;
+  const module = `${folder}.${process.pid}.module.unfinished`;
   // Into a folder that is there, Go writes every program under its own name.
   await fs.mkdir(tool.more ? draft : path.dirname(draft), { recursive: true });
   try {
-    const flags = tool.changes ? await changedModule(tool.folder, tool.changes, changed, options.env) : [];
-    const seconds = await goBuild(tool, flags, draft, options);
+    const cwd = tool.modules ? await ownModule(tool, tool.modules, module, options.env) : tool.folder!;
+    const seconds = await goBuild(tool, cwd, draft, options);
     await fs.mkdir(folder, { recursive: true });
     await fs.rename(draft, binary);
     return seconds;
   } finally {
-    for (const rest of [draft, changed]) await fs.rm(rest, { recursive: true, force: true });
+    for (const rest of [draft, module]) await fs.rm(rest, { recursive: true, force: true });
   }
 }
 
-async function goBuild(
-  tool: ToolDefinition,
-  flags: readonly string[],
-  output: string,
-  options: BuildOptions,
-): Promise<number> {
+/** Makes the Go module that a tool is built in; gives its folder. */
+async function ownModule(tool: ToolDefinition, modules: Modules, at: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const folder = path.join(at, "module");
+  await writeModule(folder, modules, { go: oldestGo });
+  if (tool.folder !== undefined) await copyFolder(tool.folder, folder);
+  if (tool.changes === undefined) return folder;
+  const source = await moduleFolder(tool.changes.module, folder, env);
+  const replace = await changedModule(source, tool.changes, path.join(at, "changed"));
+  await writeModule(folder, { ...modules, replace: [...(modules.replace ?? []), replace] }, { go: oldestGo });
+  return folder;
+}
+
+async function goBuild(tool: ToolDefinition, cwd: string, output: string, options: BuildOptions): Promise<number> {
   const { env, signal, onProgress } = options;
   signal?.throwIfAborted();
   const began = performance.now();
   const seconds = (): number => (performance.now() - began) / 1000;
   // `go build`, never `go mod download`: that fetches more than the build needs, some of which may be refused.
-  const args = ["build", "-v", ...buildFlags(tool), ...flags, "-o", output, tool.package, ...(tool.more ?? [])];
+  const args = ["build", "-v", ...buildFlags(tool), "-o", output, tool.package, ...(tool.more ?? [])];
   const child = spawn("go", args, {
-    cwd: tool.folder,
-    env: { ...goEnvironment(env), ...(tool.c === undefined ? {} : { CGO_ENABLED: "1" }) },
+    cwd,
+    env: {
+      ...goEnvironment(env, tool.modules ? "mod" : "readonly"),
+      ...(tool.c === undefined ? {} : { CGO_ENABLED: "1" }),
+    },
     stdio: ["ignore", "ignore", "pipe"],
     // At SIGINT, Go removes its working folder; at SIGTERM it would leave it.
     ...(signal === undefined ? {} : { signal, killSignal: "SIGINT" }),
@@ -77,7 +88,7 @@ async function goBuild(
   if (ended === "") return seconds();
   throw new Error(
     `${tool.name}: \`go build\` ${ended}, and the lab cannot run without ${tool.name}; mend what its output names ` +
-      `(often no way to the Go proxy, see \`go env GOPROXY\`, or a full disk) and run again, finished packages are kept. ` +
+      `(often no way to the Go proxy or its checksum database, see \`go env GOPROXY\`, or a full disk) and run again, finished packages are kept. ` +
       `Its end:\n${lines.slice(-TAIL_LINES).join("\n")}`,
   );
 }

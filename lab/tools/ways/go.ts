@@ -1,18 +1,26 @@
 import { execFile } from "node:child_process";
-import * as fs from "node:fs/promises";
+import * as fs from "node:fs";
 import * as path from "node:path";
 
 import * as semver from "semver";
 
 import type { ToolDefinition, Toolchain } from "../definition";
 
+/** The lab's largest Go module, which says the oldest Go for all that is built without a module of its own. */
+const ownModule = path.resolve(__dirname, "../../machines");
+
+const goOf = (folder: string): string => /^go\s+(\S+)/m.exec(fs.readFileSync(path.join(folder, "go.mod"), "utf8"))![1]!;
+
+/** The oldest Go that builds the lab's tools. */
+export const oldestGo = goOf(ownModule);
+
 /**
  * The environment of every `go` the lab runs. Whatever the user has set for their own work (cross compilation, a
  * workspace, flags) stays out; caches and proxies are theirs. No C compiler is needed, as in these projects' release builds.
  */
-export function goEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function goEnvironment(env: NodeJS.ProcessEnv, mod: "readonly" | "mod" = "readonly"): NodeJS.ProcessEnv {
   const { GOOS: _os, GOARCH: _arch, ...rest } = env;
-  return { ...rest, CGO_ENABLED: "0", GOWORK: "off", GOFLAGS: "-mod=readonly" };
+  return { ...rest, CGO_ENABLED: "0", GOWORK: "off", GOFLAGS: `-mod=${mod}` };
 }
 
 /**
@@ -22,12 +30,12 @@ export function goEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
  * @throws when there is no Go, or when it is too old and may not fetch a newer one.
  */
 export async function toolchainFor(tool: ToolDefinition, env: NodeJS.ProcessEnv): Promise<Toolchain> {
-  const pins = await fs.readFile(path.join(tool.folder, "go.mod"), "utf8");
-  const wanted = /^go\s+(\S+)/m.exec(pins)![1]!;
+  const folder = tool.modules || tool.folder === undefined ? ownModule : tool.folder;
+  const wanted = goOf(folder);
   const remedy =
     `install Go ${wanted} or newer (https://go.dev/dl)` +
     (tool.onPath === undefined ? "" : `, or put ${tool.name} ${tool.onPath.range} on PATH`);
-  const answer = await goEnv(tool.folder, env);
+  const answer = await goEnv(folder, env);
   if (answer === "missing")
     throw new Error(`${tool.name}: there is no \`go\` on PATH, and the lab builds ${tool.name} from source; ${remedy}`);
   const found = typeof answer === "string" ? answer : answer.version;

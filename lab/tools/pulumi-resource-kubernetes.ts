@@ -1,4 +1,4 @@
-import type { Changes } from "../definition";
+import type { Changes } from "./definition";
 
 const program = "cmd/pulumi-resource-kubernetes";
 
@@ -8,7 +8,7 @@ const program = "cmd/pulumi-resource-kubernetes";
  * whole SDK for Go: the program has a third of its size.
  */
 export const changes: Changes = {
-  module: "github.com/pulumi/pulumi-kubernetes/provider/v4",
+  module: "github.com/pulumi/pulumi-kubernetes/provider/v4 v4.0.0-20260115033456-f47bc2d6f199",
   edits: [
     {
       why: "since v4.29.0 a creation is a POST, which the API server refuses where the object is there (pulumi-kubernetes#4278)",

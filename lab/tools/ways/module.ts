@@ -1,0 +1,35 @@
+import { execFile } from "node:child_process";
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import type { Modules } from "../definition";
+import { goEnvironment } from "./go";
+
+/** Milliseconds that the download of a module may take. */
+const DOWNLOAD_LIMIT = 300_000;
+
+/** Makes a folder the Go module that a tool is built in; beside it may be the tool's own sources. */
+export async function writeModule(
+  folder: string,
+  { require, replace = [], sums = [] }: Modules,
+  { name = "talos-gpu/lab/tool", go }: { name?: string; go: string },
+): Promise<void> {
+  const lines = (word: string, of: readonly string[]): string[] => of.map((each) => `${word} ${each}`);
+  const said = [`module ${name}`, `go ${go}`, ...lines("require", require), ...lines("replace", replace)];
+  await fs.mkdir(folder, { recursive: true });
+  await fs.writeFile(path.join(folder, "go.mod"), said.map((line) => `${line}\n`).join(""));
+  await fs.writeFile(path.join(folder, "go.sum"), sums.map((line) => `${line}\n`).join(""));
+}
+
+/**
+ * The folder of a module in Go's own cache, downloaded where it is not there.
+ *
+ * @param module `PATH VERSION`
+ * @param folder of a Go module; a `go.sum` there may name the module
+ */
+export async function moduleFolder(module: string, folder: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const options = { cwd: folder, env: goEnvironment(env), timeout: DOWNLOAD_LIMIT };
+  const args = ["mod", "download", "-json", module.replace(" ", "@")];
+  const { stdout } = await promisify(execFile)("go", args, options);
+  return (JSON.parse(stdout) as { Dir: string }).Dir;
+}
