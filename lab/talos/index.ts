@@ -6,7 +6,8 @@ import { promisify } from "node:util";
 import { readSchematic } from "../factory";
 import { cacheFolder } from "../tools/cache";
 import { provideTalosPrograms } from "../tools/index";
-import { goEnvironment } from "../tools/ways/go";
+import { talosModules } from "../tools/catalogue";
+import { moduleFolder } from "../tools/ways/module";
 import { withLock } from "../tools/lock";
 import type { OnToolEvent } from "../tools/events";
 import { isThere, provideDebian } from "./debian";
@@ -17,8 +18,8 @@ import { startRegistry, type Registry } from "./registry";
 export { startMachine, trustdAddress, whyNoMachine, type RealMachine } from "./machine";
 export { startRegistry, type Registry } from "./registry";
 
-/** Talos releases that can be built here: those whose module is pinned beside this file. */
-export const releases: readonly string[] = ["v1.13.0"];
+/** Talos releases that can be built here. */
+export const releases: readonly string[] = Object.keys(talosModules);
 
 /** Release of the kubelet that a lab's registry has. */
 export const kubeletRelease = "v1.36.3";
@@ -53,8 +54,8 @@ export async function provideTalos(
 ): Promise<TalosImages> {
   if (!releases.includes(release))
     throw new Error(
-      `--talos: ${release} is none of ${releases.join(", ")}, and only of those the Go module and its pins are here; ` +
-        "give the nearest one, or add its folder to lab/talos",
+      `--talos: ${release} is none of ${releases.join(", ")}, and only of those the Go modules are named; ` +
+        "give the nearest one, or add it to talosModules in lab/tools/catalogue.ts",
     );
   const { signal } = options;
   const tools = await provideTalosPrograms(release, options);
@@ -66,12 +67,11 @@ export async function provideTalos(
     `${release}-${await keyOf(["index.ts", "root.ts"], [debian.root, ...Object.values(tools)])}`,
   );
   const [kernel] = await fs.readdir(path.join(debian.root, "usr/lib/modules"));
-  const source = path.join(__dirname, release);
   const parts: Parts = {
     ...{ debian, tools, kernel: kernel!, work: folder },
     sources: {
-      talos: await moduleFolder(source, "github.com/siderolabs/talos"),
-      machinery: await moduleFolder(source, "github.com/siderolabs/talos/pkg/machinery"),
+      talos: await moduleFolder(`github.com/siderolabs/talos ${release}`, __dirname, process.env),
+      machinery: await moduleFolder(`github.com/siderolabs/talos/pkg/machinery ${release}`, __dirname, process.env),
     },
   };
   const limits = signal === undefined ? {} : { signal };
@@ -179,12 +179,6 @@ async function imager(
     },
   };
   await debian.inside(work, ["imager", "-", "--output", "/work"], JSON.stringify(profile));
-}
-
-/** The folder of a Go module that a folder's go.mod pins. */
-async function moduleFolder(cwd: string, name: string): Promise<string> {
-  const { stdout } = await run("go", ["list", "-m", "-f", "{{.Dir}}", name], { cwd, env: goEnvironment(process.env) });
-  return stdout.trim();
 }
 
 /** A short hash of what the images are made of: what they are made from, and the files that say how. */

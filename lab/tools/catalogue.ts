@@ -186,6 +186,29 @@ export const nodeCatalogue: readonly ToolDefinition[] = [
   toolkitOf("nvidia-toolkit-v1.19", "1.19.1"),
 ];
 
+/** Modules of the Talos releases that are built; what is replaced stands in the `go.mod` of each. */
+export const talosModules: Readonly<Record<string, Modules>> = {
+  "v1.13.0": {
+    require: [
+      "github.com/siderolabs/talos v1.13.0",
+      "github.com/siderolabs/talos/pkg/machinery v1.13.0",
+      "github.com/google/go-containerregistry v0.21.5",
+    ],
+    replace: [
+      "github.com/coredns/coredns => github.com/siderolabs/coredns v1.14.53",
+      "github.com/mdlayher/ethtool => github.com/siderolabs/ethtool v0.4.0-sidero",
+      "github.com/mdlayher/kobject => github.com/smira/kobject v0.0.0-20240304111826-49c8d4613389",
+      "golang.zx2c4.com/wireguard/wgctrl => github.com/siderolabs/wgctrl-go v0.0.0-20251029173431-c4fd5f6a4e72",
+    ],
+    sums: [
+      "github.com/siderolabs/coredns v1.14.53 h1:rwWyicwWFcu+i8OV0WT1u2W46J/iIReqzm+pSvEPPWs=",
+      "github.com/siderolabs/coredns v1.14.53/go.mod h1:KAGRTpTbhrScGMhiLsgnzo30OgiBBut1Y5XTuG1V+BQ=",
+      "github.com/siderolabs/wgctrl-go v0.0.0-20251029173431-c4fd5f6a4e72 h1:Boabco/vhoFVTUlPcLr4B27NnYUq1QMZVgMtPvyaDzk=",
+      "github.com/siderolabs/wgctrl-go v0.0.0-20251029173431-c4fd5f6a4e72/go.mod h1:T97yPqesLiNrOYxkwmhMI0ZIlJDm+p0PMR8eRVeR5tQ=",
+    ],
+  },
+};
+
 /**
  * The programs of a machine that runs real Talos: Talos' own init, machined, and installer, which is the imager by another name,
  * from its Go module, built as its Dockerfile does; what it calls; the kubelet; and the lab's few beside them (`lab/talos`).
@@ -195,7 +218,7 @@ export function talosCatalogue(release: string): readonly ToolDefinition[] {
   return [
     {
       name: "talos",
-      folder: path.join(lab, "talos", release),
+      modules: talosModules[release]!,
       package: `${talos}/internal/app/machined`,
       more: [`${talos}/internal/app/init`, `${talos}/cmd/installer`],
       tags: ["tcell_minimal", "grpcnotrace"],

@@ -25,7 +25,7 @@ export async function writeModule(
  * The folder of a module in Go's own cache, downloaded where it is not there.
  *
  * @param module `PATH VERSION`
- * @param folder of a Go module; a `go.sum` there may name the module
+ * @param folder where Go runs; a `go.sum` there may name the module
  */
 export async function moduleFolder(module: string, folder: string, env: NodeJS.ProcessEnv): Promise<string> {
   const options = { cwd: folder, env: goEnvironment(env), timeout: DOWNLOAD_LIMIT };
