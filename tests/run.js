@@ -50,7 +50,8 @@ process.exit(status);
 /** Some tests run the package as users get it: a build that is older than its sources would fail them for no reason that they name. */
 function buildIfStale() {
   const folder = path.join(root, "components");
-  const built = fs.statSync(path.join(folder, "bin/program.js"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const made = ["components/bin/program.js", "sdk/schema.json"].map((file) => path.join(root, file));
+  const built = Math.min(...made.map((file) => fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
   const sources = fs
     .readdirSync(folder, { recursive: true })
     .filter((file) => file.endsWith(".ts") && !/(^|[/\\])(bin|node_modules)[/\\]/.test(file));

@@ -8,7 +8,7 @@ import { type PackageSchema, withTags } from "./tags";
 
 const components = path.join(root, "components");
 
-/** File of the committed schema. */
+/** File of the package's schema. The build makes it, and the next one. */
 export const schemaFile = path.join(root, "sdk/schema.json");
 
 /** Files that say what a stack may say: to an editor, and to a reader. */
@@ -35,5 +35,5 @@ export async function renderSchema(): Promise<string> {
 if (require.main === module) {
   void renderSchema().then((schema) => fs.writeFileSync(schemaFile, schema));
   fs.writeFileSync(stackSchemaFile, renderStackSchema());
-  fs.writeFileSync(referenceFile, referencePage());
+  if (process.argv.includes("--page")) fs.writeFileSync(referenceFile, referencePage());
 }

@@ -9,7 +9,7 @@ the stack, or come from environment variables, and so does \`omniEndpoint\`, whi
 
 This page is made from the schema and the docstrings of [components/recipe/stack](../components/recipe/stack) (\`npm run schema\`). An editor
 that has the YAML language server shows the same while you write: the first line of a stack file names
-[its schema](../stacks/stack.schema.json).
+its schema, which \`npm ci\` makes in a clone and which comes with the npm package.
 `;
 
 /** The page of every field (Markdown): a section per mapping. */
