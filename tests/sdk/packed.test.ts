@@ -105,16 +105,19 @@ test("publint finds nothing", () => {
 }, 60_000);
 
 test("are-the-types-wrong finds nothing, in any way of resolving", () => {
-  const ran = run(
-    tool("@arethetypeswrong/cli/dist/index.js"),
-    tarball,
-    ...["--format", "ascii", "--no-emoji"],
-    ...[
-      "--exclude-entrypoints", // a program, which no program imports
-      "bin/program.js",
-    ],
-  );
-  expect(ran).toEqual({ status: 0, said: expect.stringContaining("No problems found") as unknown });
+  const judge = `
+    import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+    import { readFileSync } from "node:fs";
+    const excludeEntrypoints = ["./bin/program.js"]; // a program, which no program imports
+    const { types, entrypoints, problems } = await checkPackage(
+      createPackageFromTarballData(readFileSync(process.argv[1])), { excludeEntrypoints });
+    console.log(JSON.stringify({ types: types.kind, entrypoints: Object.keys(entrypoints), problems }));`;
+  const args = ["--input-type=module", "--eval", judge, tarball];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: repository, encoding: "utf8" });
+  expect({ said: JSON.parse(stdout || "{}") as object, stderr }).toEqual({
+    said: { types: "included", entrypoints: [".", "./bin/engine-gone.js", "./package.json"], problems: [] },
+    stderr: "",
+  });
 }, 60_000);
 
 test("Pulumi's host gets what serves it from its folder, and a program the components by its name", () => {
