@@ -1,7 +1,7 @@
 import type { TimeoutsSpec } from "../components/recipe/spec/index";
 
-/** Lab seconds per second where nobody says how many: the programs of a real node take the time that they take. */
-export const usualTimeScale = { emulated: 80, real: 60 };
+/** Lab seconds per second where nobody says how many: what is real takes the time that it takes. */
+export const usualTimeScale = { emulated: 80, node: 60, real: 1 };
 
 /** Limits that a stack has when it says nothing, in minutes; the documentation of `TimeoutsSpec` says the same. */
 const usualMinutes: Record<keyof TimeoutsSpec, number> = {
@@ -53,8 +53,8 @@ const moreWhereANodeIsReal: Record<keyof TimeoutsSpec, number> = {
 export interface LabLimits {
   /** Lab seconds per second. */
   timeScale: number;
-  /** What the nodes are; see `LabOptions`. */
-  node: "emulated" | "real";
+  /** What the machines are; see `LabOptions`. */
+  machines: keyof typeof usualTimeScale;
   /** Whether a fix is left out. Default: none is. */
   leftOut?: boolean;
 }
@@ -63,10 +63,10 @@ export interface LabLimits {
  * A stack's limits on the lab's clock: the machines' share shrinks with the time scale, the real parts' share does not.
  * A failure then shows within seconds instead of minutes.
  */
-export function labTimeouts({ timeScale, node, leftOut = false }: LabLimits): Record<keyof TimeoutsSpec, string> {
+export function labTimeouts({ timeScale, machines, leftOut = false }: LabLimits): Record<keyof TimeoutsSpec, string> {
   const names = Object.keys(usualMinutes) as (keyof TimeoutsSpec)[];
   const realParts = leftOut ? { ...realPartsSeconds, ...whereAFixIsLeftOut } : realPartsSeconds;
-  const more = (name: keyof TimeoutsSpec): number => (node === "real" ? moreWhereANodeIsReal[name] : 0);
+  const more = (name: keyof TimeoutsSpec): number => (machines !== "emulated" ? moreWhereANodeIsReal[name] : 0);
   const limits = names.map((name) => [
     name,
     `${Math.ceil((usualMinutes[name] * 60) / timeScale) + realParts[name] + more(name)}s`,

@@ -25,7 +25,7 @@ async function main(argv: readonly string[]): Promise<number> {
   if (options.cases.length > 0) return tryCases(options);
   const stacks = [options.stack, ...options.then].map((stack) => stackConfiguration(stack, options, options.without));
   // As the preview of a user's own Pulumi would; Pulumi's own host shows it itself.
-  const findings = options.host === "lab" && options.without.length === 0 ? checkCluster(stacks[0]!.spec) : [];
+  const findings = options.pulumi === "lab" && options.without.length === 0 ? checkCluster(stacks[0]!.spec) : [];
   if (findings.length > 0) return refuse(options, findings);
   return inSession(async (session) => {
     const talosReleases = [...new Set(stacks.flatMap(({ spec }) => releasesOf(spec)))];

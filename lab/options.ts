@@ -2,6 +2,12 @@ import { parseArgs } from "node:util";
 import { type FixId, fixIds } from "../components/diagnosis";
 import { usualTimeScale } from "./clock";
 
+/** Options that are one of some words, the first by default. */
+const choices = {
+  pulumi: { of: ["lab", "host", "installed"], decides: "how much of Pulumi is the installed one" },
+  machines: { of: ["emulated", "node", "real"], decides: "what the stack's machines are" },
+} as const;
+
 /** What `npm run lab` was asked to do. */
 export interface LabOptions {
   /** Stack to bring up: its name, or the path of its file. */
@@ -31,21 +37,16 @@ export interface LabOptions {
   /** Print one JSON object on standard output; progress goes to standard error either way. */
   json: boolean;
   /**
-   * `lab`: the stack's program runs in the lab's own process, which is quicker. `pulumi`: in one of its own, in a checkout
-   * of this repository, as Pulumi's Node host starts it.
+   * How much of Pulumi is the installed one. `lab`: the engine; the stack's program runs in the lab's own process, which is quicker.
+   * `host`: the program, too, in a process of its own and in a checkout of this repository, as Pulumi's Node host starts it.
+   * `installed`: the provider plugins, too, and charts come from where the stack says.
    */
-  host: "lab" | "pulumi";
-  /** `lab`: our provider doubles. `real`: the installed provider plugins. */
-  plugins: "lab" | "real";
-  /** `lab`: charts of the lab's own repositories. `real`: from where the stack says. */
-  charts: "lab" | "real";
+  pulumi: (typeof choices.pulumi.of)[number];
   /**
-   * `emulated`: every kubelet. `real`: the first machine with cards has a real node behind its API, which needs Linux, root and a
-   * C compiler.
+   * `emulated`: all machines. `node`: the first machine with cards has a real node behind its API, which needs Linux, root and a C
+   * compiler. `real`: virtual machines that run Talos itself, which need QEMU.
    */
-  node: "emulated" | "real";
-  /** `real`: the machines are virtual ones that run Talos itself, which needs QEMU. */
-  machines: "emulated" | "real";
+  machines: (typeof choices.machines.of)[number];
   /** Names of cases to try with the real node in place of a stack; empty: none. */
   cases: string[];
   /** The real node takes this computer's driver and cards, and no stand-in. */
@@ -80,24 +81,22 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
   --omni-members      machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)
   --keep              leave the cluster running until Ctrl-C, and print KUBECONFIG and TALOSCONFIG
   --json              one JSON object on standard output, progress on standard error
-  --host pulumi       run the program as Pulumi's Node host does: in a process and a checkout of its own (default: lab)
-  --plugins real      the installed provider plugins of Pulumi instead of the lab's own (default: lab), with --charts real;
-                      a stack with owned machines needs an administrator's rights, for the machines' addresses
-  --charts real       charts from their own repositories, over the network (default lab: the real device plugin and Node
-                      Feature Discovery out of their Go modules, an emulated GPU Operator)
-  --node real         the first machine with cards is a real node: kubelet, containerd, NVIDIA's toolkit and device plugin, with
+  --pulumi host       run the program as Pulumi's Node host does: in a process and a checkout of its own (default: lab)
+  --pulumi installed  the same with the installed provider plugins, and with charts from their own repositories, over the
+                      network; a stack with owned machines needs an administrator's rights, for the machines' addresses
+  --machines node     the first machine with cards is a real node: kubelet, containerd, NVIDIA's toolkit and device plugin, with
                       a stand-in of the driver (needs Linux, root, a C compiler, iproute2; default: emulated)
   --machines real     virtual machines that run Talos itself, of the release nearest to the stack's that is built here, without
-                      root (needs QEMU; minutes for each boot; default: emulated)
+                      root (needs QEMU; minutes for each boot)
   --consoles FOLDER   with --machines real: keeps there what each machine's console said
-  --gpu               with --node real: this computer's cards and driver in place of the stand-in, and every case of a card: a
+  --gpu               with --machines node: this computer's cards and driver in place of the stand-in, and every case of a card: a
                       table of what held. It resets no card, and changes no setting of one
-  --cases NAMES       with --node real: only these cases, by name with commas between, or all; without --gpu on the stand-in
+  --cases NAMES       with --machines node: only these cases, by name with commas between, or all; without --gpu on the stand-in
   --may-change-the-card
                       cases may set another power limit, and set it back
   --table FILE        the cases' table as Markdown, beside what is printed
   --time-scale N      lab seconds per second (default 80: a minute of a machine's reboot takes three quarters of a second;
-                      with --node real 60, as its programs take the time that they take; with --machines real 1)
+                      with --machines node 60, as its programs take the time that they take; with --machines real 1)
   --help
 `;
 
@@ -123,11 +122,8 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       "omni-members": { type: "boolean", default: false },
       keep: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
-      host: { type: "string" },
-      plugins: { type: "string", default: "lab" },
-      charts: { type: "string" },
-      node: { type: "string", default: "emulated" },
-      machines: { type: "string", default: "emulated" },
+      pulumi: { type: "string" },
+      machines: { type: "string" },
       consoles: { type: "string" },
       gpu: { type: "boolean", default: false },
       cases: { type: "string" },
@@ -139,51 +135,44 @@ export function parseOptions(argv: readonly string[]): LabOptions {
       help: { type: "boolean", short: "h", default: false },
     },
   });
-  if (values.plugins !== "lab" && values.plugins !== "real") {
-    throw new Error(`--plugins: ${values.plugins} is unknown; it decides which providers run; take lab or real`);
-  }
-  const charts = values.charts ?? values.plugins;
-  if (charts !== "lab" && charts !== "real") {
-    throw new Error(`--charts: ${charts} is unknown; it decides which charts are installed; take lab or real`);
-  }
-  if (charts === "lab" && values.plugins === "real")
-    throw new Error(
-      "--charts: with lab the installed Kubernetes provider would not find them, as it fetches charts from where the stack says; take real",
-    );
-  if (values.node !== "emulated" && values.node !== "real") {
-    throw new Error(
-      `--node: ${values.node} is unknown; it decides what the first GPU machine's node is; take emulated or real`,
-    );
-  }
-  if (values.machines !== "emulated" && values.machines !== "real")
-    throw new Error(
-      `--machines: ${values.machines} is unknown; it decides what the stack's machines are; take emulated or real`,
-    );
-  if (values.machines === "real") refuseBesideReal(values);
-  else if (values.consoles !== undefined)
-    throw new Error("--consoles: emulated machines have no console; add --machines real, or leave it out");
+  const pulumi = choice("pulumi", values.pulumi);
+  const machines = choice("machines", values.machines);
   const cases = (values.cases ?? (values.gpu ? "all" : "")).split(",").filter((name) => name !== "");
-  if (cases.length > 0 && values.node !== "real")
-    throw new Error(
-      `${values.gpu ? "--gpu" : "--cases"}: cases of a card need a real node, and this lab's is emulated; add --node real`,
-    );
-  if (cases.length > 0 && values.plugins === "real")
-    throw new Error(
-      "--cases: its stack is none of a project's folder, which --plugins real needs; leave one of them out",
-    );
-  const host = values.host ?? (values.plugins === "real" ? "pulumi" : "lab");
-  if (host !== "lab" && host !== "pulumi")
-    throw new Error(`--host: ${host} is unknown; it decides what runs the program; take lab or pulumi`);
-  if (host === "lab" && values.plugins === "real")
-    throw new Error("--host: with lab there is no program's folder for --plugins real to run commands in; take pulumi");
-  if (host === "pulumi" && values.without.length > 0)
-    throw new Error(
-      "--without: Pulumi's own way runs the stack's own program, which leaves nothing out; leave --host pulumi and --plugins real out",
-    );
-  if (values.repair && values.then.length > 0)
-    throw new Error("--repair: it is an edit of its own, so --then has no place beside it; leave one of them out");
-  if (values.repair && values.without.length === 0)
-    throw new Error("--repair: it puts left-out fixes in place, and none is left out; give --without FIX");
+  const notReal = (option: string, given: boolean, why: string): [boolean, string] => [
+    machines === "real" && given,
+    `--${option}: ${why}; leave it or --machines real out`,
+  ];
+  const refused: readonly [boolean, string][] = [
+    [
+      cases.length > 0 && machines !== "node",
+      `${values.gpu ? "--gpu" : "--cases"}: cases of a card need a real node, and this lab has none; add --machines node`,
+    ],
+    [
+      cases.length > 0 && pulumi === "installed",
+      "--cases: its stack is none of a project's folder, which --pulumi installed needs; leave one of them out",
+    ],
+    [
+      values.without.length > 0 && pulumi !== "lab",
+      "--without: Pulumi's own way runs the stack's own program, which leaves nothing out; leave --pulumi out",
+    ],
+    [
+      values.repair && values.then.length > 0,
+      "--repair: it is an edit of its own, so --then has no place beside it; leave one of them out",
+    ],
+    [
+      values.repair && values.without.length === 0,
+      "--repair: it puts left-out fixes in place, and none is left out; give --without FIX",
+    ],
+    [
+      values.consoles !== undefined && machines !== "real",
+      "--consoles: emulated machines have no console; add --machines real, or leave it out",
+    ],
+    notReal("pulumi", pulumi === "installed", "the installed Talos provider asks each machine at its own address"),
+    notReal("image", values.image !== undefined, "real machines begin with the plain image"),
+    notReal("omni-members", values["omni-members"], "no Omni manages real machines"),
+    notReal("time-scale", values["time-scale"] !== undefined, "a virtual machine takes the time that it takes"),
+  ];
+  for (const [applies, message] of refused) if (applies) throw new Error(message);
   const show = values.help ? "help" : values["list-fixes"] ? "fixes" : values["list-stacks"] ? "stacks" : undefined;
   return {
     stack: values.stack,
@@ -199,39 +188,28 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     omniMembers: values["omni-members"],
     keep: values.keep,
     json: values.json,
-    host,
-    plugins: values.plugins,
-    charts,
-    node: values.node,
-    machines: values.machines,
+    pulumi,
+    machines,
     ...(values.consoles === undefined ? {} : { consoles: values.consoles }),
     cases,
     gpu: values.gpu,
     mayChangeTheCard: values["may-change-the-card"],
     ...(values.table === undefined ? {} : { table: values.table }),
-    timeScale: wholeNumber(
-      "--time-scale",
-      values["time-scale"] ?? String(values.machines === "real" ? 1 : usualTimeScale[values.node]),
-      1,
-      1000,
-    ),
+    timeScale: wholeNumber("--time-scale", values["time-scale"] ?? String(usualTimeScale[machines]), 1, 1000),
     ...(show === undefined ? {} : { show }),
   };
 }
 
-/** Options that are about what is emulated on emulated machines, and why each has no place beside real ones. */
-const emulatedAlone = {
-  node: ["emulated", "Talos starts the node of a real machine"],
-  plugins: ["lab", "the installed Talos provider asks each machine at its own address"],
-  image: [undefined, "real machines begin with the plain image"],
-  "omni-members": [false, "no Omni manages real machines"],
-  "time-scale": [undefined, "a virtual machine takes the time that it takes"],
-} as const;
-
-function refuseBesideReal(values: Partial<Record<keyof typeof emulatedAlone, string | boolean>>): void {
-  for (const [option, [usual, why]] of Object.entries(emulatedAlone))
-    if (values[option as keyof typeof emulatedAlone] !== usual)
-      throw new Error(`--${option}: ${why}; leave it or --machines real out`);
+/** The word that an option has, or its first one. */
+function choice<Option extends keyof typeof choices>(
+  option: Option,
+  word: string | undefined,
+): (typeof choices)[Option]["of"][number] {
+  const { of, decides } = choices[option];
+  const found = word === undefined ? of[0] : of.find((each) => each === word);
+  if (found === undefined)
+    throw new Error(`--${option}: ${word} is unknown; it decides ${decides}; take ${of[0]}, ${of[1]} or ${of[2]}`);
+  return found;
 }
 
 function fixesOf(given: readonly string[]): FixId[] {

@@ -67,12 +67,15 @@ async function bringTools(lab: Lab, say: Say): Promise<string> {
     narrate(event);
   };
   const { signal } = lab.session;
-  const real = lab.options.node === "real";
+  const real = lab.options.machines === "node";
   const lacks = real ? whyNoRealNode() : [];
   if (lacks.length > 0)
-    throw new Error(`--node real: not on this computer: ${lacks.join("; ")}; leave --node real out for emulated nodes`);
+    throw new Error(
+      `--machines: no real node on this computer: ${lacks.join("; ")}; leave --machines node out for emulated nodes`,
+    );
   lab.tools = await provideTools({ signal, talosReleases: lab.talosReleases, onEvent });
-  if (lab.options.plugins === "real") await assertInstalled(lab.tools.pulumi, neededPlugins(repository), process.env);
+  if (lab.options.pulumi === "installed")
+    await assertInstalled(lab.tools.pulumi, neededPlugins(repository), process.env);
   if (real) lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
   return built === 0 ? "all there" : `${built} built`;
 }
@@ -121,7 +124,7 @@ function assumedDrivers(release: string): string {
 /** The stack's own chart is fetched at once: a lab without a way to it should say so before it begins. */
 async function bringCharts(lab: Lab): Promise<string> {
   const { chart, version } = planCluster(lab.spec).kubernetes.release;
-  if (lab.options.charts === "real") return `${chart} ${version} from its own`;
+  if (lab.options.pulumi === "installed") return `${chart} ${version} from its own`;
   const dir = lab.session.dir("charts");
   lab.charts = await serveCharts({ dir, helm: lab.tools.helm });
   lab.session.onClose(() => lab.charts?.close());
@@ -168,7 +171,7 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
     { signal: session.signal, onLog: (line) => void log.write(`${line}\n`) },
   );
   session.onClose(() => lab.machines.stop());
-  if (lab.options.plugins === "real") session.onClose(await leadAddresses(ownAddresses(lab)));
+  if (lab.options.pulumi === "installed") session.onClose(await leadAddresses(ownAddresses(lab)));
   const names = machines.map(({ name }) => name).join(", ");
   if (existing === undefined) return `${names} in maintenance mode, from a boot medium of ${spec.talosVersion}`;
   fs.writeFileSync(session.dir("talosconfig"), existing.talosconfig(lab.machines.api), { mode: 0o600 });

@@ -61,6 +61,6 @@ export async function assertInstalled(
       `pulumi plugin install resource ${name} ${version}${server === undefined ? "" : ` --server ${server}`}`,
   );
   throw new Error(
-    `--plugins: ${missing.map(({ name, version }) => `${name} ${version}`).join(", ")} not installed, and the stack's resources are theirs; ${commands.join("; ")}`,
+    `--pulumi: ${missing.map(({ name, version }) => `${name} ${version}`).join(", ")} not installed, and the stack's resources are theirs; ${commands.join("; ")}`,
   );
 }

@@ -38,7 +38,7 @@ export async function leadAddresses(
   } catch (error) {
     await close();
     throw new Error(
-      `--plugins: the machines' addresses cannot be led to the lab, and the installed Talos provider connects to nothing else; run as administrator with iproute2, or take a stack without owned machines: ${(error as Error).message}`,
+      `--pulumi: the machines' addresses cannot be led to the lab, and the installed Talos provider connects to nothing else; run as administrator with iproute2, or take a stack without owned machines: ${(error as Error).message}`,
       { cause: error },
     );
   }

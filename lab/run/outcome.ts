@@ -10,7 +10,7 @@ import type { Running } from "./running";
  * server whose probe failed once. Beside them seconds for the calls themselves, and for a real node's containers.
  */
 const settlingSeconds = 300;
-const realPartsSeconds = { emulated: 10, real: 40 };
+const realPartsSeconds = { emulated: 10, node: 40, real: 40 };
 
 /** Milliseconds between two looks: each asks every machine a dozen things. */
 const betweenLooks = 1000;
@@ -23,7 +23,7 @@ export const outcomePhase: Phase<Running> = {
   title: "what came of it",
   run: async (lab, say) => {
     const { report, session, options } = lab;
-    const seconds = settlingSeconds / options.timeScale + realPartsSeconds[options.node];
+    const seconds = settlingSeconds / options.timeScale + realPartsSeconds[options.machines];
     const { seen } = await until(
       { seconds, every: betweenLooks, signal: session.signal },
       () => look(lab),

@@ -21,7 +21,7 @@ export interface StackConfiguration {
  */
 export function stackConfiguration(
   nameOrFile: string,
-  options: Pick<LabOptions, "timeScale" | "node">,
+  options: Pick<LabOptions, "timeScale" | "machines">,
   without: readonly FixId[] = [],
 ): StackConfiguration {
   const config = {

@@ -60,7 +60,7 @@ export async function openEngine(
                   [`${project}:omniServiceAccountKey`]: lab.omni.serviceAccountKey,
                 }),
           },
-    plugins: options.plugins === "real" ? "real" : await servePlugins(lab),
+    plugins: options.pulumi === "installed" ? "real" : await servePlugins(lab),
     environment: await environmentOf(lab),
     checkpoints,
   });
@@ -72,7 +72,7 @@ const mainOf = ({ without }: Lab["options"]): string =>
 
 /** The stack's program: of this process, or a checkout for the language host. */
 async function programOf({ options, session }: Lab, main: string): Promise<Program | string> {
-  if (options.host === "lab") return programFromFile(await bundle(main));
+  if (options.pulumi === "lab") return programFromFile(await bundle(main));
   const checkout = await makeCheckout(session.dir("checkout"));
   // The lab's stack is the file that it was given, with limits of its own.
   fs.rmSync(path.join(programFolder({ options, session }), `Pulumi.${stackNameOf(options.stack)}.yaml`), {
@@ -84,7 +84,7 @@ async function programOf({ options, session }: Lab, main: string): Promise<Progr
 /** Environment of the engine; it finds the language host on PATH. */
 async function environmentOf(lab: Lab): Promise<Record<string, string>> {
   const environment = commandEnvironment(lab);
-  if (lab.options.host === "lab") return environment;
+  if (lab.options.pulumi === "lab") return environment;
   const hosts = await installLanguageHost(lab.session.dir("language-host"), lab.tools.pulumi);
   return { ...environment, PATH: [hosts, environment["PATH"]].join(path.delimiter) };
 }
@@ -98,7 +98,7 @@ export function engineConfig({ config, spec, without, options, factory, charts }
     ...Object.fromEntries(own),
     ...(without.length > 0 ? { "lab:without": without } : {}),
     // Of the installed Talos provider; where the stack names a Factory, its program leads there (TALOS_GPU_FACTORY).
-    ...(options.plugins === "real" ? { "talos:imageFactoryUrl": factory.url } : {}),
+    ...(options.pulumi === "installed" ? { "talos:imageFactoryUrl": factory.url } : {}),
   };
 }
 
@@ -136,7 +136,7 @@ export async function servePlugins(lab: Lab, directory = programFolder(lab)): Pr
  * command plugin runs commands.
  */
 const programFolder = ({ options, session }: Pick<Lab, "options" | "session">): string =>
-  options.host === "lab" ? stacksDir : session.dir("checkout", "stacks");
+  options.pulumi === "lab" ? stacksDir : session.dir("checkout", "stacks");
 
 /** The lab's talosctl and omnictl come first; a user's own credentials stay out. */
 export function commandEnvironment(lab: Lab): Record<string, string> {

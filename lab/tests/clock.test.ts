@@ -4,25 +4,25 @@ import { parseDuration } from "../../components/recipe/rules/duration";
 import { labTimeouts, usualTimeScale } from "../clock";
 import { parseOptions } from "../options";
 
-const machines = path.resolve(__dirname, "../../lab/machines/internal/talos/machine/times.go");
+const times = path.resolve(__dirname, "../../lab/machines/internal/talos/machine/times.go");
 
 /** Seconds that it takes from the end of the reboot's limit until somebody has looked at the machine, on a computer that has other work. */
 const lookSeconds = 5;
 
-describe.each(["emulated", "real"] as const)("the lab's clock, nodes %s", (node) => {
-  const timeScale = usualTimeScale[node];
+describe.each(["emulated", "node"] as const)("the lab's clock, machines %s", (machines) => {
+  const timeScale = usualTimeScale[machines];
 
   test("a reboot's limit is over, and the machine looked at, before it gives up and boots its old image", () => {
-    const [, minutes] = /^const bootTimeout = (\d+) \* time\.Minute$/m.exec(fs.readFileSync(machines, "utf8"))!;
+    const [, minutes] = /^const bootTimeout = (\d+) \* time\.Minute$/m.exec(fs.readFileSync(times, "utf8"))!;
     const givesUp = (Number(minutes) * 60) / timeScale;
     for (const leftOut of [false, true]) {
-      const { reboot } = labTimeouts({ timeScale, node, leftOut });
+      const { reboot } = labTimeouts({ timeScale, machines, leftOut });
       expect(parseDuration(reboot) / 1000 + lookSeconds).toBeLessThanOrEqual(givesUp);
     }
   });
 
   test("is what a lab goes by that is told nothing", () => {
-    expect(parseOptions(["--node", node]).timeScale).toBe(timeScale);
-    expect(parseOptions(["--node", node, "--time-scale", "7"]).timeScale).toBe(7);
+    expect(parseOptions(["--machines", machines]).timeScale).toBe(timeScale);
+    expect(parseOptions(["--machines", machines, "--time-scale", "7"]).timeScale).toBe(7);
   });
 });

@@ -150,7 +150,7 @@ const containerd = "github.com/containerd/containerd/v2";
 const plugin = "github.com/NVIDIA/k8s-device-plugin";
 
 /**
- * The programs of a real node (`--node real`), at the versions of Talos 1.13.4 but for the toolkit's second release. runc without libseccomp, which needs a C
+ * The programs of a real node (`--machines node`), at the versions of Talos 1.13.4 but for the toolkit's second release. runc without libseccomp, which needs a C
  * library that Go's registry does not have.
  */
 export const nodeCatalogue: readonly ToolDefinition[] = [

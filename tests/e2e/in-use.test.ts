@@ -1,6 +1,6 @@
 import * as path from "node:path";
 import { assertOk, runLab } from "./support/labs";
-import { nodeHere } from "./support/real-node";
+import { machinesHere } from "./support/real-node";
 
 test(
   "fewer slices, all of them in use: the smoke test evicts nobody, and the update says who uses them",
@@ -8,7 +8,7 @@ test(
     const [four, two] = ["busy-4", "busy-2"].map((stack) => path.join(__dirname, `stacks/Pulumi.${stack}.yaml`));
     const busy = path.join(__dirname, "manifests/busy.yaml");
     const { status, report, lines } = await runLab([
-      ...["--node", nodeHere(), "--stack", four!, "--then", two!, "--manifest", busy],
+      ...["--machines", machinesHere(), "--stack", four!, "--then", two!, "--manifest", busy],
     ]);
     assertOk({ status, report, lines });
     expect(report.updates.map(({ result }) => result)).toEqual(["succeeded", "succeeded"]);

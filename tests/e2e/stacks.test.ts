@@ -1,18 +1,18 @@
 import * as path from "node:path";
 import { expected } from "./support/expected";
 import { assertOk, expectReady, nothingLeft, runLab } from "./support/labs";
-import { nodeHere } from "./support/real-node";
+import { machinesHere } from "./support/real-node";
 
-const node = nodeHere();
+const kind = machinesHere();
 
 // Some at a time (`maxConcurrency`): most of each is waiting.
 test.concurrent.each(Object.entries(expected))(
-  `%s comes up as previewed, its GPU node ${node}: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the doctor finds nothing; the destroy leaves nothing`,
+  `%s comes up as previewed, machines ${kind}: one reboot per machine, GPUs allocatable, workloads ready; a second update changes nothing and calls no machine; the doctor finds nothing; the destroy leaves nothing`,
   async (stack, { machines, workloads, then, unseen = [], byHost, says = [] }) => {
     const edit = then === undefined ? [] : ["--then", path.join(__dirname, `stacks/Pulumi.${then.stack}.yaml`)];
     const { status, report, lines, folder } = await runLab([
-      ...["--node", node, "--stack", stack, "--preview", "--updates", "2", "--discover"],
-      ...(byHost === undefined ? [] : ["--host", "pulumi"]),
+      ...["--machines", kind, "--stack", stack, "--preview", "--updates", "2", "--discover"],
+      ...(byHost === undefined ? [] : ["--pulumi", "host"]),
       ...edit,
     ]);
     assertOk({ status, report, lines });

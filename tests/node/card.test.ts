@@ -11,7 +11,7 @@ describeReal("the cases of a card, on a stand-in of one", () => {
   let report: CasesReport;
   let folder: string;
   beforeAll(async () => {
-    ({ report, folder } = await runLab<CasesReport>(["--node", "real", "--cases", "all"]));
+    ({ report, folder } = await runLab<CasesReport>(["--machines", "node", "--cases", "all"]));
   }, 30 * 60_000);
 
   const titles = chosenCases(["all"]).map(({ id, title }) => [title, id]);

@@ -25,7 +25,7 @@ export interface Stand {
 /** Brings a stack of `stacks/` up, and keeps it. */
 export async function openStand(name = "node"): Promise<Stand> {
   const stack = path.join(__dirname, `stacks/Pulumi.${name}.yaml`);
-  const lab = startLab(["--node", "real", "--stack", stack, "--keep"]);
+  const lab = startLab(["--machines", "node", "--stack", stack, "--keep"]);
   const folder = await lab.folder();
   await lab.line(/export TALOSCONFIG=/);
   const kubeconfig = kubeconfigIn(folder);

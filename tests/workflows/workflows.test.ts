@@ -64,7 +64,7 @@ test("every stack lives with the published plugins and charts", () => {
     steps!.find(({ run }) => run?.includes("run --silent lab"))?.run ?? "",
   );
   const options = parseOptions(lab![1]!.replace('"$STACK"', "modern").split(" "));
-  expect(options).toMatchObject({ updates: 2, plugins: "real", charts: "real", host: "pulumi" });
+  expect(options).toMatchObject({ updates: 2, pulumi: "installed" });
 });
 
 test("the published plugins judge tests that there are", () => {
@@ -73,7 +73,7 @@ test("the published plugins judge tests that there are", () => {
   for (const each of tests)
     expect({ each, there: fs.existsSync(path.join(repository, each)) }).toEqual({ each, there: true });
   const { env } = steps!.find(({ run }) => run?.includes("npm test"))!;
-  expect(parseOptions(env!["LAB_OPTIONS"]!.split(" "))).toMatchObject({ plugins: "real" });
+  expect(parseOptions(env!["LAB_OPTIONS"]!.split(" "))).toMatchObject({ pulumi: "installed" });
 });
 
 describe("the job of the real node", () => {

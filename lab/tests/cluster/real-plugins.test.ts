@@ -7,7 +7,7 @@ import { leadAddresses } from "../../cluster/led-addresses";
 import { parseOptions } from "../../options";
 import { repository } from "../../../stacks/stack-file";
 
-// `npm run lab -- --plugins real` as far as it goes where no plugin is installed: what is missing is named, one on PATH is found,
+// `npm run lab -- --pulumi installed` as far as it goes where no plugin is installed: what is missing is named, one on PATH is found,
 // and a machine's own address leads to the lab.
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-plugins-"));
@@ -36,7 +36,7 @@ test("what is missing is named, with the command that installs it", async () => 
   ];
   const found = assertInstalled(pulumiWith("some", listed), needed, { PATH: "/usr/bin:/bin" });
   await expect(found).rejects.toThrow(
-    `--plugins: command ${command!.version}, talos ${needed[2]!.version} not installed, and the stack's resources are theirs; pulumi plugin install resource command ${command!.version}; `,
+    `--pulumi: command ${command!.version}, talos ${needed[2]!.version} not installed, and the stack's resources are theirs; pulumi plugin install resource command ${command!.version}; `,
   );
 });
 
@@ -50,15 +50,17 @@ test("one on PATH is taken, as the engine takes it", async () => {
   );
 });
 
-test("real plugins take real charts", () => {
-  expect(parseOptions(["--plugins", "real"])).toMatchObject({ plugins: "real", charts: "real", host: "pulumi" });
-  expect(parseOptions([])).toMatchObject({ plugins: "lab", charts: "lab" });
-  expect(() => parseOptions(["--plugins", "real", "--charts", "lab"])).toThrow(/^--charts: with lab /);
+test("of a word that an option does not have, it says what it decides", () => {
+  expect(parseOptions(["--pulumi", "installed"])).toMatchObject({ pulumi: "installed", machines: "emulated" });
+  expect(parseOptions([])).toMatchObject({ pulumi: "lab", machines: "emulated" });
+  expect(() => parseOptions(["--pulumi", "real"])).toThrow(
+    /^--pulumi: real is unknown; .*take lab, host or installed$/,
+  );
 });
 
 test.each([
-  ["--plugins", "real"],
-  ["--host", "pulumi"],
+  ["--pulumi", "installed"],
+  ["--pulumi", "host"],
 ])("nothing can be left out with %s %s: it would be left in, in silence", (...more) => {
   expect(() => parseOptions(["--without", "nodeSelector", ...more])).toThrow(/^--without: .*leaves nothing out/);
 });

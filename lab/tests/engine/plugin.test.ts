@@ -9,7 +9,7 @@ import { provideTools } from "../../tools";
 import { untilSeen } from "../../until";
 import { installPlugins, pluginsAlive } from "../../../tests/support/plugins";
 
-// What `--plugins real` hangs on, with a plugin that is the lab's own provider as a program: the engine finds it on PATH, starts
+// What `--pulumi installed` hangs on, with a plugin that is the lab's own provider as a program: the engine finds it on PATH, starts
 // it, reads where it listens, and ends it.
 
 jest.setTimeout(300_000);

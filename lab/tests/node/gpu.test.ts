@@ -60,12 +60,12 @@ test("cases are chosen by name, and an unknown one is refused with those that th
 });
 
 test("a card's cases need a real node, and --gpu means all of them", () => {
-  expect(parseOptions(["--node", "real", "--gpu"])).toMatchObject({
+  expect(parseOptions(["--machines", "node", "--gpu"])).toMatchObject({
     cases: ["all"],
     gpu: true,
     mayChangeTheCard: false,
   });
-  expect(parseOptions(["--node", "real"])).toMatchObject({ cases: [], gpu: false });
+  expect(parseOptions(["--machines", "node"])).toMatchObject({ cases: [], gpu: false });
   expect(() => parseOptions(["--gpu"])).toThrow(/^--gpu: cases of a card need a real node/);
 });
 

@@ -37,7 +37,7 @@ test.concurrent.each(cases)(
 test.concurrent(
   "a check refuses a stack that undoes a fix, before any machine is asked; Pulumi's own host tells it without a stack trace",
   async () => {
-    const mixed = ["--stack", own("aarhus-h100-mixed"), "--host", "pulumi"];
+    const mixed = ["--stack", own("aarhus-h100-mixed"), "--pulumi", "host"];
     const { report, lines } = await failsBy("driverBranches", mixed);
     expect(report.updates).toMatchObject([{ result: "failed", machineRequests: 0 }]);
     expect(report.failures[0]?.symptom).toContain(refusal);

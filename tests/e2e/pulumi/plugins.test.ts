@@ -7,7 +7,7 @@ import { untilSeen } from "../../../lab/until";
 import { installPlugins, pluginProcesses, pluginsAlive } from "../../support/plugins";
 import { assertOk, runLab } from "../support/labs";
 
-// `--plugins real` with the real Kubernetes plugin and stand-ins of the other two on PATH: all that the installed ones have to find their way to is found, the
+// `--pulumi installed` with the real Kubernetes plugin and stand-ins of the other two on PATH: all that the installed ones have to find their way to is found, the
 // Image Factory that the stack names, the charts, the machines by their own addresses, and the folder that commands run in.
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-plugins-"));
@@ -38,7 +38,7 @@ const able = process.platform === "linux" && process.getuid?.() === 0;
       },
     };
     const stack = path.join(__dirname, "../stacks/Pulumi.plugins.yaml");
-    const run = await runLab(["--stack", stack, "--updates", "2", "--plugins", "real"], environment);
+    const run = await runLab(["--stack", stack, "--updates", "2", "--pulumi", "installed"], environment);
     await charts.close();
     assertOk(run);
     expect(run.report.updates[1]!.changes).toMatchObject({ create: 0, update: 0, replace: 0, delete: 0 });

@@ -44,7 +44,7 @@ export interface Journey {
 /** A checkout with git's history, a lab's cluster beside it, and commands as somebody types them. */
 async function run(session: Session, planned: string): Promise<Journey> {
   const plan = JSON.parse(planned) as JourneyPlan;
-  const options = parseOptions(["--stack", plan.stack, "--host", "pulumi"]);
+  const options = parseOptions(["--stack", plan.stack, "--pulumi", "host"]);
   const { config, spec } = stackConfiguration(plan.stack, options);
   const lab = await openLab(session, options, spec, config);
   const checkout = await makeCheckout(session.dir("checkout"));

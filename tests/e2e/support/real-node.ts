@@ -17,8 +17,8 @@ export function describeReal(name: string, tests: () => void): void {
   describe.skip(`${name} (skipped: ${reasons})`, tests);
 }
 
-/** `--node` of a lab whose test holds on either: the real one where it can be had, for what is emulated is run by the other labs. */
-export const nodeHere = (): "real" | "emulated" => (whyNotReal().length === 0 ? "real" : "emulated");
+/** `--machines` of a lab whose test holds on either: the real one where it can be had, for what is emulated is run by the other labs. */
+export const machinesHere = (): "node" | "emulated" => (whyNotReal().length === 0 ? "node" : "emulated");
 
 /** What real nodes of a lab, by its folder, may leave on this computer: mounts and control groups. */
 export function traces(lab: string): string[] {

@@ -29,7 +29,7 @@ import (
 // Follow runs a real node for every boot of the machine whose kubelet runs, until ctx ends.
 func Follow(ctx context.Context, config Config, machine host.Machine) error {
 	if os.Geteuid() != 0 {
-		return errors.New("a real node needs root, for namespaces and control groups; run the lab as root, or leave --node real out")
+		return errors.New("a real node needs root, for namespaces and control groups; run the lab as root, or leave --machines node out")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -15,5 +15,5 @@ func Main([]string) (handled bool, code int) { return false, 0 }
 
 // Follow fails here.
 func Follow(context.Context, Config, host.Machine) error {
-	return errors.New("a real node needs Linux; leave --node real out")
+	return errors.New("a real node needs Linux; leave --machines node out")
 }
