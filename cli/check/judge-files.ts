@@ -34,11 +34,16 @@ const ofStacks = new Set([
 /** A field of a stack, in whose place a configuration has its own. */
 const ofStack = /\b(?:machines\.[^.\s]+|machineDefaults)\.moduleParameters\b/;
 
-/** What is wrong with subjects, on each of the releases; each thing once. */
+/**
+ * What is wrong with subjects, on each of the releases; each thing once. A file that names no release is judged for the one that all others
+ * name, if it is one.
+ */
 export function judgeSubjects(subjects: readonly Subject[], releases: readonly string[]): FileFinding[] {
   const found = new Map<string, FileFinding>();
+  const named = new Set(subjects.flatMap(({ spec }) => spec.talosVersion ?? []));
+  const usual = named.size === 1 ? [...named][0]! : newestRelease();
   for (const { spec, pieces, about } of subjects) {
-    const asked = releases.length > 0 ? releases : [spec.talosVersion ?? newestRelease()];
+    const asked = releases.length > 0 ? releases : [spec.talosVersion ?? usual];
     for (const talosVersion of asked) {
       for (const finding of judge({ ...spec, talosVersion }).findings) {
         if (!about.test(finding.field) || ofStacks.has(finding.check) || finding.problem.includes(`"${unnamed}"`))
@@ -89,7 +94,7 @@ function placeOf(
 /** What of a field the file has, too, e.g. `driver.enabled` of `external.values.driver.enabled`. */
 function nameOf(field: string): string {
   const name = /^external\.values\.(.*)$/.exec(field)?.[1] ?? /^workloads\.pods\.pod\.(.*)$/.exec(field)?.[1];
-  const other = /^(?:external\.(\w+)|machines\.[^.]+\.(extensions|kernelArgs|taints|containerd)\b.*)$/.exec(field);
+  const other = /^(?:external\.(\w+)|machines\.\S*?\.(extensions|kernelArgs|taints|containerd)\b.*)$/.exec(field);
   const word = name ?? other?.[1] ?? other?.[2];
   return word === undefined ? "" : `${word}: `;
 }

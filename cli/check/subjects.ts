@@ -1,5 +1,5 @@
 import * as path from "node:path";
-import type { ClusterSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
+import type { ClusterSpec, ExternalSpec, GpuSpec, MachineSpec } from "../../components/recipe/index";
 import { branchedName, nvidiaExtension } from "../../components/recipe/facts/extension";
 import { isMapping } from "../../components/recipe/mapping";
 import { readOutside } from "../../components/recipe/outside/index";
@@ -56,9 +56,18 @@ export function subjectsOf(
   // A patch that a talconfig names was judged with it, on that cluster's release.
   const judged = new Set(subjects.flatMap(({ pieces }) => [...pieces.values()].map(({ file }) => path.resolve(file))));
   const others = files.filter(({ name, text }) => !judged.has(path.resolve(name)) && !isTalconfig(text));
-  const all = [...subjects, ...others.flatMap(ofFile), ...byFolder(others).flatMap(ofCharts)];
+  const charts = byFolder(others).flatMap(ofCharts);
+  const external = charts.length === 1 ? charts[0]!.spec.external! : unknownRelease;
+  const machines = [...subjects, ...others.flatMap(ofFile)].map((subject) => ({
+    ...subject,
+    spec: subject.spec.workloads === undefined ? { ...subject.spec, external } : subject.spec,
+  }));
+  const all = [...machines, ...charts];
   return card === gpu ? all : all.map((subject) => ({ ...subject, spec: withCard(subject.spec, card) }));
 }
+
+/** What offers the cards of machines where no file says it. */
+const unknownRelease: ExternalSpec = { kind: "devicePlugin" };
 
 function withCard(spec: Partial<ClusterSpec>, card: GpuSpec): Partial<ClusterSpec> {
   const machines = Object.entries(spec.machines ?? {}).map(([name, machine]): [string, MachineSpec] => [
@@ -87,16 +96,19 @@ function isPatch(value: Record<string, unknown>): boolean {
   return keys.every((key) => rootKeys.includes(key)) && (isMapping(value["machine"]) || isMapping(value["cluster"]));
 }
 
+/** A text without what SOPS adds at its end, and takes away when it decrypts the file. */
+const withoutSops = (text: string): string => text.replace(/^sops:\n(?:[ -].*\n?|\n)*/m, "");
+
 function ofFile({ name, text }: ReadFile): Subject[] {
   // talhelper makes one dollar of two (`$$patch: delete`).
-  const whole: Piece = { file: name, line: 1, text: text.replaceAll("$$", "$") };
+  const whole: Piece = { file: name, line: 1, text: withoutSops(text.replaceAll("$$", "$")) };
   const values = talosDocuments(whole.text).map(valueOfDocument).filter(isMapping);
-  const machines = machinesOf(text, name);
+  const machines = machinesOf(whole.text, name);
   if (machines.length > 0)
     return machines.map(({ node, talosVersion }) => {
       const own: Partial<MachineSpec> = { role: node.controlPlane ? "controlplane" : "worker" };
       const inner = node.patches![0]!;
-      const piece = { ...whole, line: inner === text ? 1 : lineOfText(text, inner), text: inner };
+      const piece = { ...whole, line: inner === whole.text ? 1 : lineOfText(text, inner), text: inner };
       return ofMachines([{ name: node.hostname, own, pieces: [piece] }], talosVersion);
     });
   if (values.length > 0 && values.every(isPatch))
@@ -143,7 +155,6 @@ function ofMachines(machines: Machine[], version?: string, shared: Piece[] = [])
       ...(version === undefined ? {} : { talosVersion: version.startsWith("v") ? version : `v${version}` }),
       machines: Object.fromEntries(entries),
       ...(shared.length > 0 ? { patches: shared.map(({ text }) => text) } : {}),
-      ...exposure(undefined),
     },
     pieces,
     about: everywhere,
@@ -170,7 +181,7 @@ function ofTalconfig(whole: Piece, environment: NodeJS.ProcessEnv): Subject {
   });
   const pieceOf = (text: string): Piece => {
     const file = patchFiles.get(text);
-    if (file !== undefined) return { file, line: 1, text };
+    if (file !== undefined) return { file, line: 1, text: withoutSops(text) };
     return { file: whole.file, line: lineOfText(whole.text, text), text };
   };
   const machines = config.nodes.map((node): Machine => {

@@ -4,7 +4,7 @@ import { nvidiaPart, type NvidiaPart, taintText, unfilledIn } from "./patch";
 import { imageOf, type ImageContent } from "./image";
 import type { Note } from "./note";
 import type { Schematics } from "./schematics";
-import { type Talconfig, type TalconfigNode, withRole } from "./talconfig";
+import { nodeName, type Talconfig, type TalconfigNode, withRole } from "./talconfig";
 
 /** Model of a card that nobody has named yet. No card is called so: the checks ask for the name. */
 export const unnamed = "TODO";
@@ -41,15 +41,22 @@ export function convert(
   gpus: Record<string, GpuSpec[]>,
   schematics: Schematics = new Map(),
 ): Imported {
-  const names = config.nodes.map(({ hostname }) => hostname);
-  const strangers = Object.keys(gpus).filter((name) => !names.includes(name));
+  const hosts = config.nodes.map(({ hostname }) => hostname);
+  const names = config.nodes.map((own) => nodeName(withRole(config, own), config.patches));
+  const strangers = Object.keys(gpus).filter((name) => !names.includes(name) && !hosts.includes(name));
   if (strangers.length > 0)
     throw new Error(
       `--gpu: there is no node ${strangers.join(", ")} to have the card; take one of ${names.join(", ")}`,
     );
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined)
+    throw new Error(`nodes: two would be the node ${twice}, so one of them would be lost; give each a name of its own`);
 
   const shared = (config.patches ?? []).map((text, index) => nvidiaPart(text, `patches[${index}]`));
-  const nodes = config.nodes.map((own) => readNode(withRole(config, own), gpus[own.hostname], schematics));
+  const nodes = config.nodes.map((own, index) => {
+    const hostname = names[index]!;
+    return readNode({ ...withRole(config, own), hostname }, gpus[hostname] ?? gpus[own.hostname], schematics);
+  });
   const chosen = nodes.filter(isGpuNode);
   if (chosen.length === 0)
     throw new Error(

@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { readOutside } from "../../components/recipe/outside/index";
 import type { ExternalSpec } from "../../components/recipe/index";
+import type { Note } from "./note";
 
 /** The most files of a repository that are read, and the largest, in bytes. */
 const [most, largest] = [10_000, 256 * 1024];
@@ -10,23 +11,35 @@ const [most, largest] = [10_000, 256 * 1024];
 const besides = /^kind: *["']?(OCIRepository|HelmRepository|HelmChart|ConfigMap)\b/m;
 
 /**
- * What Flux or Argo CD installs of NVIDIA's in the repository of a file, by the files that do; undefined where nothing does, or more than
- * one, of which nobody can tell the cluster's.
+ * What Flux or Argo CD installs of NVIDIA's in the repository of a file, by the files that do. Of several releases nobody can tell the
+ * cluster's, which is a note; where they are of one chart, at least that is known.
  *
  * @param file that is imported.
  * @param folder of the stack file, in which paths begin.
  */
-export function outsideOf(file: string, folder: string): ExternalSpec | undefined {
+export function outsideOf(file: string, folder: string): { external?: ExternalSpec; notes: Note[] } {
   const texts = textsOf(rootOf(path.resolve(path.dirname(file))));
-  const owners = [...texts].filter(([name, text]) =>
-    readOutside([{ name, text }]).releases.some(({ by }) => by === "Flux" || by === "Argo CD"),
-  );
+  const owners = [...texts].flatMap(([name, text]) => {
+    const release = readOutside([{ name, text }]).releases.find(({ by }) => by !== "values");
+    return release === undefined ? [] : [{ name, text, chart: release.chart }];
+  });
   const [owner] = owners;
-  if (owner === undefined || owners.length > 1) return undefined;
-  const there = path.dirname(owner[0]);
+  if (owner === undefined) return { notes: [] };
+  const named = (names: string[]): string[] => names.map((one) => path.relative(folder, one));
+  if (owners.length > 1) {
+    const several: Note = {
+      field: "external",
+      problem: `${named(owners.map(({ name }) => name)).join(", ")} install NVIDIA's charts, and nobody can tell from here which of them the cluster has`,
+      why: "a release that the stack installs beside it would hand out the same cards",
+      remedy: "name the files of the cluster's under external.files, in the place of what the stack says of it",
+    };
+    const one = owners.every(({ chart }) => chart === owner.chart);
+    const kind = owner.chart === "gpu-operator" ? "gpuOperator" : "devicePlugin";
+    return { ...(one ? { external: { kind } } : {}), notes: [several] };
+  }
+  const there = path.dirname(owner.name);
   const beside = [...texts].filter(([name, text]) => path.dirname(name) === there && besides.test(text));
-  const files = [...new Map([owner, ...beside]).keys()];
-  return { files: files.map((one) => path.relative(folder, one)) };
+  return { external: { files: named([...new Set([owner.name, ...beside.map(([name]) => name)])]) }, notes: [] };
 }
 
 /** Folder of the repository, or the folder itself where it is in none. */
@@ -37,6 +50,9 @@ function rootOf(folder: string): string {
   }
 }
 
+/** Folders that no cluster is made of. */
+const passedOver = /^(?:\.|(?:node_modules|tests?|examples?|fixtures|_?archived?)$)/;
+
 /** Its YAML files that speak of NVIDIA's charts. */
 function textsOf(root: string): Map<string, string> {
   const texts = new Map<string, string>();
@@ -45,7 +61,7 @@ function textsOf(root: string): Map<string, string> {
   for (let folder = folders.pop(); folder !== undefined && read < most; folder = folders.pop()) {
     for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
       const file = path.join(folder, entry.name);
-      if (entry.isDirectory() && !/^(?:\.|node_modules$)/.test(entry.name)) folders.push(file);
+      if (entry.isDirectory() && !passedOver.test(entry.name)) folders.push(file);
       if (!entry.isFile() || !/\.ya?ml$/.test(entry.name) || fs.statSync(file).size > largest) continue;
       read++;
       const text = fs.readFileSync(file, "utf8");

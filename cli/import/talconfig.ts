@@ -121,3 +121,17 @@ export function withRole(config: Talconfig, own: TalconfigNode): TalconfigNode {
     patches: [...(own.overridePatches ? [] : (role.patches ?? [])), ...(own.patches ?? [])],
   };
 }
+
+/**
+ * Name of the node that Talos makes of a host's: the part before the first dot unless the kubelet registers with all of it, in lower case,
+ * with nothing that a name of Kubernetes cannot have (talos, controllers/k8s/nodename.go, FromHostname; resources/network/hostname_spec.go,
+ * ParseFQDN).
+ *
+ * @param shared patches of all nodes.
+ */
+export function nodeName({ hostname, patches = [] }: TalconfigNode, shared: string[] = []): string {
+  const whole = [...patches, ...shared].some((text) => /^\s*registerWithFQDN: *true\b/m.test(text));
+  const [host = ""] = whole ? [hostname] : hostname.split(".");
+  const name = host.toLowerCase().replaceAll("_", "-");
+  return name.replaceAll(/[^a-z0-9.-]/g, "").replaceAll(/^[-.]+|[-.]+$/g, "");
+}

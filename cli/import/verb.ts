@@ -1,11 +1,12 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { withOutside } from "../../components/found/outside-files";
-import { type Finding, type GpuSpec, judge, renderFinding } from "../../components/recipe/index";
+import { type Finding, type GpuSpec, judge, type MachineSpec, renderFinding } from "../../components/recipe/index";
 import { isWithin } from "../../components/recipe/machine/apart";
 import { editorLine } from "../editor-line";
 import { type Given, type Output, type Verb, valueOf } from "../verb";
 import { convert, type Imported, unknownSchematics } from "./convert";
+import type { Note } from "./note";
 import { outsideOf } from "./outside";
 import { renderStack } from "./render";
 import { askForSchematic, learn } from "./schematics";
@@ -71,13 +72,15 @@ async function importAll(given: Given, output: Output): Promise<number> {
     const asked = unknownSchematics(config, schematics).map((id) => askForSchematic(id, factory));
     for (const found of await Promise.all(asked)) if (found !== undefined) learn(schematics, [found]);
   }
-  const imported = convert(config, cardsOf(given.values["gpu"] ?? []), schematics);
+  const read = convert(config, cardsOf(given.values["gpu"] ?? []), schematics);
   const folder = out === undefined ? process.cwd() : path.dirname(path.resolve(out));
-  const external = outsideOf(files[0]!, folder);
+  const { external, notes: ofOutside } = outsideOf(files[0]!, folder);
   if (external !== undefined) {
-    const { devicePlugin: _, gpuOperator: __, ...rest } = imported.spec;
-    imported.spec = { ...rest, external };
+    const { devicePlugin: _, gpuOperator: __, ...rest } = read.spec;
+    read.spec = { ...rest, external };
   }
+  const imported = withoutFlaws(read, folder);
+  imported.notes.push(...ofOutside);
   imported.notes.unshift(...source.notes.filter(({ field }) => field !== "talosVersion" || talos === undefined));
   const text = `${editorLine(out)}${renderStack(imported, files.map((file) => path.basename(file)).join(", "))}`;
   if (out !== undefined) writeNew(out, text);
@@ -93,6 +96,43 @@ async function importAll(given: Given, output: Output): Promise<number> {
     );
   return left.length > 0 ? 1 : 0;
 }
+
+/**
+ * Takes out of a stack what is its owner's and flawed, so that the rest plans: containerd's part of a machine, and the values of a
+ * release outside.
+ */
+function withoutFlaws(imported: Imported, folder: string): Imported {
+  const { spec, notes } = imported;
+  const { external } = { ...spec, ...withOutside(spec, folder) } as Imported["spec"];
+  const machines = { ...spec.machines };
+  const left: Note[] = [];
+  for (const { field, problem, why, remedy } of judge({ ...spec, external }).findings) {
+    const [machine] = Object.keys(machines).filter((name) => isWithin(field, `machines.${name}.containerd`));
+    const place = machine === undefined ? "external" : `machines.${machine}.containerd`;
+    if (machine === undefined && (!isWithin(field, "external") || external?.read?.kind === undefined)) continue;
+    const member = field.slice(place.length + 1);
+    const files = spec.external?.files?.join(", ");
+    left.push({
+      ...{ field: place, why },
+      problem: `leaves out what its owner has to mend: ${member} ${problem}`,
+      remedy: machine === undefined && files ? `${remedy}; then name it under external.files: ${files}` : remedy,
+    });
+    if (machine !== undefined) machines[machine] = withoutContainerd(machines[machine]!);
+  }
+  const flawed = left.some(({ field }) => field === "external");
+  const { kind, namespace } = external?.read ?? {};
+  return {
+    ...imported,
+    spec: {
+      ...spec,
+      machines,
+      ...(flawed ? { external: { ...(kind && { kind }), ...(namespace === undefined ? {} : { namespace }) } } : {}),
+    },
+    notes: [...notes.filter(({ field }) => !left.some((note) => note.field === field)), ...left],
+  };
+}
+
+const withoutContainerd = ({ containerd: _, ...rest }: MachineSpec): MachineSpec => rest;
 
 /** What is wrong with the stack. What a note has said already, a check need not say again. */
 function foundIn({ spec, notes }: Imported, folder: string): Finding[] {

@@ -128,6 +128,28 @@ test("a talconfig is judged with its patches, on its own release, each of them o
   ]);
 });
 
+test("what says no release is judged for the one of the machines beside it, and by what offers the cards there", async () => {
+  const part =
+    'machine:\n  type: worker\n  install: { image: "factory.talos.dev/installer/x:v1.13.6" }\n  kernel: { modules: [{ name: nvidia }] }\n  files:\n' +
+    "    - op: create\n      path: /etc/cri/conf.d/20-customization.part\n      content: |\n" +
+    '        [plugins."io.containerd.cri.v1.runtime".containerd]\n          default_runtime_name = "nvidia"\n' +
+    "sops:\n  mac: ENC[AES256_GCM,data:a]\n";
+  const remedyOf = async (files: Record<string, string>) => {
+    const { findings } = JSON.parse((await run(written(files), "--json")).result) as { findings: FileFinding[] };
+    expect(findings.flatMap(({ talos }) => talos)).toEqual(findings.map(() => "v1.13.6"));
+    const [{ remedy } = { remedy: "" }] = findings.filter(({ check: id }) => id === "default-runtime");
+    return { remedy, checks: findings.map(({ check: id }) => id) };
+  };
+  const alone = await remedyOf({ "gpu.yaml": part });
+  expect(alone).toEqual({
+    remedy: expect.stringMatching(/runtimeClassName: nvidia.*cdi-cri/),
+    checks: ["default-runtime"],
+  });
+  const beside = await remedyOf({ "gpu.yaml": part, "release.yaml": release("    driverr: {}\n") });
+  expect(beside.remedy).toMatch(/by CDI, without runtimeClassName/);
+  expect(beside.checks).toContain("chart-values");
+});
+
 test("what hangs on the card is told where the card is", async () => {
   const modules = "siderolabs/nvidia-open-gpu-kernel-modules-production";
   const toolkit = "siderolabs/nvidia-container-toolkit-production";

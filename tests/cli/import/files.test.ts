@@ -151,7 +151,7 @@ test("what Flux installs in the repository of a talconfig is the stack's externa
 metadata: { name: nvidia-device-plugin, namespace: gpu }
 spec:
   chartRef: { kind: OCIRepository, name: nvidia-device-plugin }
-  values: { runtimeClassName: nvidia, tolerations: [{ key: gpu, operator: Exists }], gfd: { enabld: true } }
+  values: { runtimeClassName: nvidia, tolerations: [{ key: gpu, operator: Exists }] }
 `;
   const source = `kind: OCIRepository
 metadata: { name: nvidia-device-plugin }
@@ -162,13 +162,49 @@ spec: { url: "oci://ghcr.io/home-operations/charts-mirror/nvidia-device-plugin",
   fs.writeFileSync(path.join(repository, "apps/other/a.yaml"), "kind: ConfigMap\ndata: { a: gpu-operator }\n");
   const out = path.join(repository, "stack.yaml");
   const argv = [path.join(repository, "talos/talconfig.yaml"), "--gpu", "k8s-1=RTX 3060", "--gpu", "k8s-2=RTX 3060"];
-  const { remarks } = await run(...argv, "--out", out);
+  await run(...argv, "--out", out);
   const { config } = parse(fs.readFileSync(out, "utf8")) as { config: Record<string, any> };
-  expect(config["talos-gpu:external"]).toEqual({ files: ["apps/gpu/helmrelease.yaml", "apps/gpu/ocirepository.yaml"] });
+  const files = ["apps/gpu/helmrelease.yaml", "apps/gpu/ocirepository.yaml"];
+  expect(config["talos-gpu:external"]).toEqual({ files });
   expect(config).not.toHaveProperty(["talos-gpu:gpuOperator"]);
-  expect(remarks.filter((line) => line.startsWith("external"))).toEqual([
-    expect.stringMatching(/gfd\.enabld.*no such value/),
+  // What is wrong with it is its owner's to mend: the stack plans without.
+  fs.writeFileSync(
+    path.join(app, "helmrelease.yaml"),
+    `${helmRelease.replace(/ }\n$/, "")}, gfd: { enabld: true } }\n`,
+  );
+  const flawed = await run(...argv);
+  expect(flawed.config["talos-gpu:external"]).toEqual({ kind: "devicePlugin", namespace: "gpu" });
+  expect(flawed.remarks.filter((line) => line.startsWith("external"))).toEqual([
+    expect.stringMatching(/gfd\.enabld .*no such value.*then name it under external\.files: .*helmrelease\.yaml/),
   ]);
   fs.writeFileSync(path.join(app, "second.yaml"), helmRelease);
-  expect((await run(...argv)).config).toHaveProperty(["talos-gpu:gpuOperator"]); // whose cluster's it is cannot be told
+  const several = await run(...argv); // whose cluster's it is cannot be told
+  expect(several.config["talos-gpu:external"]).toEqual({ kind: "devicePlugin" });
+  expect(several.remarks[0]).toMatch(/^external: .*second\.yaml install NVIDIA's charts, and nobody can tell/);
+});
+
+test("a machine of a stack has the name of its node, as Talos makes it of the host's", async () => {
+  const nodes = [
+    { hostname: "Gpu_1.home.arpa", ipAddress: "192.0.2.1" },
+    {
+      hostname: "b.home.arpa",
+      ipAddress: "192.0.2.2",
+      patches: ["machine:\n  kubelet:\n    registerWithFQDN: true\n"],
+    },
+  ];
+  const text = stringify({ talosVersion: "v1.12.6", nodes });
+  const { config } = await run(written(text, "talconfig.yaml"), "--gpu", "gpu-1=L4", "--gpu", "b.home.arpa=L4");
+  expect(Object.keys(config["talos-gpu:machines"] as object)).toEqual(["gpu-1", "b.home.arpa"]);
+});
+
+test("containerd's part of another tool stays there where it is flawed, and the stack plans without", async () => {
+  const content = '[plugins."io.containerd.cri.v1.runtime"]\ndefault_runtime_name = "nvidia"\n';
+  const file = { op: "create", path: "/etc/cri/conf.d/20-customization.part", content };
+  const node = { hostname: "gpu", ipAddress: "192.0.2.1", patches: [stringify({ machine: { files: [file] } })] };
+  const text = stringify({ talosVersion: "v1.13.6", nodes: [node] });
+  const { config, remarks } = await run(written(text, "talconfig.yaml"), "--gpu", "gpu=L4");
+  expect(config["talos-gpu:machines"]).not.toHaveProperty("gpu.containerd");
+  expect(remarks).toEqual([
+    expect.stringMatching(/^machines\.gpu\.containerd: .*default_runtime_name is not a containerd/),
+  ]);
 });
