@@ -33,6 +33,13 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
 }
 
 /**
+ * Talos goes back by itself where its own init came up and the boot then failed. The boot loaders count no boots: one whose kernel does not come
+ * up is begun again and again (talos v1.13.0, bootloader/sdboot/sdboot.go, setup, and grub/encode.go).
+ */
+const onlyByConsole =
+  "Where an image's kernel does not come up, Talos cannot go back by itself: somebody at its console chooses the other entry of the boot menu";
+
+/**
  * One boot into the wanted image and configuration: the installer pulled and the node drained before it.
  *
  * @returns what the machine runs then.
@@ -42,6 +49,7 @@ export async function rebootInto(run: Run, { before, waiting }: Compared): Promi
   const api = apiOf(before.talosVersion);
   const isInstalled = isSameImage(waiting, task.installerImage);
   const isRun = runsImage(before, task);
+  if (!isRun) run.report(`precheck: the image that runs stays beside the new one. ${onlyByConsole}`);
   if (!isRun && !isInstalled) await pull(run);
   await drain(run);
   const doing = isRun
@@ -99,13 +107,18 @@ async function bootOnce(run: Run, start: (limit: number) => Promise<void>, limit
   let drops = 0;
   let accepted = false;
   let runsSince: number | undefined;
+  /** Whether it was gone when it was last asked, after it had taken the reboot on. */
+  let gone = false;
   try {
     return await waitFor(clock, {
       what: `machine ${task.machine} to run after the reboot`,
       limit,
       poll,
       look: async () => {
-        if ((await machine.bootId()) !== bootId) {
+        gone = accepted;
+        const now = await machine.bootId();
+        gone = false;
+        if (now !== bootId) {
           const { stage, ready, unmet } = await machine.status();
           const lacks = unmet.length > 0 ? `: ${unmet.join(", ")}` : "";
           if (stage === "running") {
@@ -147,7 +160,9 @@ async function bootOnce(run: Run, start: (limit: number) => Promise<void>, limit
             ? `it did not run within ${formatDuration(limit)} after the reboot was asked for (last: ${error.missing})`
             : `it was not rebooted: ${error.message}`,
         why: "whether it runs the wanted image is not known; its node stays cordoned if it was drained",
-        remedy: `look at \`talosctl -n ${task.address} dmesg\`, repair the cause and run again: the program goes on from what it finds`,
+        remedy: gone
+          ? `look at its console. ${onlyByConsole}; then \`talosctl -n ${task.address} rollback\` makes that the default again, and run again`
+          : `look at \`talosctl -n ${task.address} dmesg\`, repair the cause and run again: the program goes on from what it finds`,
       },
     ]);
   }
