@@ -183,9 +183,7 @@ function imageFailure(task: UpgradeTask, before: Observed, after: Observed, paus
         ? `Talos rolled back: after the reboot it runs the old image (${now})`
         : `after the reboot it runs another image (${now}) than ${task.talosVersion}, schematic ${task.schematicId}`,
       why: rolledBack
-        ? paused === undefined
-          ? "the new image did not boot, so the boot loader went back to the other one"
-          : `the boot of the new image failed (${paused}), and Talos then takes back what it has not confirmed`
+        ? `the boot of the new image failed${paused === undefined ? "" : ` (${paused})`}, and Talos then takes back what it has not confirmed`
         : "somebody else changes the machine, or the installer image is not what its name says",
       remedy: `look at \`talosctl -n ${task.address} dmesg\` and the console of that boot, and run again when the cause is gone; its node stays cordoned until then if it was drained`,
     },

@@ -94,7 +94,8 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 	}
 }
 
-// brokenSlot is the fault `rollback`: the new slot doesn't boot, and the boot loader goes back to the old one.
+// brokenSlot is the fault `rollback`: the boot of the new slot fails, and Talos goes back to the old one. (No boot loader does that by itself:
+// talos v1.13.0 bootloader/sdboot/sdboot.go and grub/encode.go count no boots.)
 func (m *Machine) brokenSlot(ctx context.Context) {
 	broken := look(m, func(s *state) string {
 		switch {
@@ -104,7 +105,7 @@ func (m *Machine) brokenSlot(ctx context.Context) {
 			// An UKI without a signature that the firmware trusts is not started (UEFI specification, Secure Boot).
 			return "the firmware refuses the new image, which is not signed for Secure Boot"
 		case s.take("rollback"):
-			return "the new slot didn't boot"
+			return "the boot of the new slot failed"
 		}
 
 		return ""

@@ -57,7 +57,7 @@ func (m *Machine) ResetRequests() {
 
 // Faults that a machine can be given.
 var Faults = []string{
-	"rollback",        // the next upgraded slot doesn't boot: the machine comes up with the old image
+	"rollback",        // the boot of the next upgraded slot fails: the machine comes up with the old image
 	"refuse",          // API calls are refused: unavailable
 	"drop-connection", // API calls are carried out, and the connection is lost before the answer
 	"hang",            // API calls are never answered
