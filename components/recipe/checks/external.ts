@@ -6,7 +6,7 @@ import type { PodToleration } from "../types";
 import { migManagerRelease } from "../kubernetes/mig-manager";
 import type { ExternalKind } from "../spec/index";
 import type { Check, CheckContext, Found } from "./check";
-import { wrongValues, type WrongValue } from "./values";
+import { wrongValues, type WrongValue } from "./wrong-values";
 import { valueAt } from "../mapping";
 
 const isUnlessFalse = (value: unknown): boolean => value !== false;

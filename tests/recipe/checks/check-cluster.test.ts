@@ -156,7 +156,7 @@ describe("a stack that is wrong", () => {
   test("lists everything in one error, numbered", () => {
     const { findings, plan } = judge(invalid);
     expect(plan).toBeUndefined(); // its shape is wrong, too
-    expect(findings.map((finding) => finding.check)).toEqual(["shape", "chart-values", "operator-version"]);
+    expect(findings.map((finding) => finding.check)).toEqual(["shape", "operator-version", "chart-values"]);
     const { message } = new InvalidStackError(findings);
     findings.forEach((finding: Finding, index) =>
       expect(message).toContain(
