@@ -90,7 +90,7 @@ class Judge {
       return;
     }
     const flaw = valueFlaw(kind, this.schema.minor, () => root.toJS(this.current) as unknown);
-    if (flaw) this.flaw("", flaw.problem, flaw.remedy);
+    if (flaw) this.flaw("", ...flaw);
     this.structure(root, structure, kind, true);
   }
 
@@ -183,7 +183,7 @@ class Judge {
       isMap(node) && node.has(patchKey)
         ? undefined
         : valueFlaw(field, this.schema.minor, () => node.toJS(this.current) as unknown);
-    if (more !== undefined) return this.flaw(path, more.problem, more.remedy);
+    if (more !== undefined) return this.flaw(path, ...more);
     if (type.startsWith("@") && isMap(node)) this.structure(node, type.slice(1), path);
     else if (type.startsWith("[") && isSeq(node)) {
       node.items.forEach((item, index) => this.value(item, type.slice(1), `${path}[${index}]`, `${field}[]`));

@@ -116,3 +116,31 @@ export function describe(type: TypeText): string {
       return "a text";
   }
 }
+
+/** Whether a text is a number of bytes, with or without a unit. */
+export function isSize(text: string): boolean {
+  return /^\d+(\.\d+)?\s*([kmgtpe]i?b?|b)?$/i.test(text.replaceAll(",", ""));
+}
+
+/** Bytes of a size as far as two of them can be compared; undefined for a share, or where it is none. */
+export function bytesOf(value: unknown): number | undefined {
+  const [, amount, letter = "", binary = ""] = /^(\d+(?:\.\d+)?)\s*(?:([kmgtpe])(i?)b?|b)?$/i.exec(asText(value)) ?? [];
+  if (amount === undefined) return undefined;
+  return Number(amount) * (binary === "" ? 1000 : 1024) ** ("kmgtpe".indexOf(letter.toLowerCase() || " ") + 1);
+}
+
+/** Whether a text is no expression in CEL, as far as it can be told without a parser: quotes and brackets open, or an operator. */
+export function expressionFlaw(text: string): boolean {
+  const bare = text.replace(/"(\\.|[^"\\])*"|'(\\.|[^'\\])*'/g, "x");
+  const isOpen = /["']/.test(bare) || !isBalanced(bare) || /(&&|\|\||[=<>!+*/%-])\s*$/.test(bare) || bare.trim() === "";
+  return isOpen || /(^|[^=!<>])=([^=]|$)|\b(and|or|not)\b|(^|[^&])&([^&]|$)|(^|[^|])\|([^|]|$)/.test(bare);
+}
+
+function isBalanced(bare: string): boolean {
+  let brackets = bare.replace(/[^()[\]{}]/g, "");
+  for (let before = ""; before !== brackets;) {
+    before = brackets;
+    brackets = brackets.replace(/\(\)|\[\]|\{\}/g, "");
+  }
+  return brackets === "";
+}
