@@ -3,19 +3,7 @@ import { isMapping } from "../mapping";
 import { envName, imageReference, labelValue, objectName, qualifiedName, ruleOf, type Rule } from "../rules";
 import { quantityValue } from "../rules/quantity";
 import type { Check } from "./check";
-import {
-  affinity,
-  containerSecurity,
-  type Flaw,
-  listOfTexts,
-  podSecurity,
-  said,
-  service,
-  serviceMonitor,
-  shapeFlaws,
-  updateStrategy,
-  variableSource,
-} from "./object-shapes";
+import { type Flaw, objectFlaws, said } from "./object-shapes";
 
 /** Tag of an image, where it stands apart from its name. */
 const imageTag = ruleOf(
@@ -41,11 +29,19 @@ const interval = ruleOf(
   "write e.g. `30s`",
 );
 
-/** Operators of a toleration. Source: kubernetes v1.36.3, pkg/apis/core/types.go; `Lt` and `Gt` are behind a feature gate. */
-const operators = ["Exists", "Equal", "Lt", "Gt"];
+type Judge = (value: unknown) => Flaw[];
+
+const each = (keys: string[], judge: Judge): Record<string, Judge> =>
+  Object.fromEntries(keys.map((key) => [key, judge]));
+const shaped =
+  (type: string): Judge =>
+  (value) =>
+    objectFlaws(value, type);
+/** An empty list, text or mapping takes the chart's own value away and brings none. */
+const isEmpty = (value: unknown): boolean => value === "" || (Array.isArray(value) && value.length === 0);
 
 /** Values that a chart hands on to Kubernetes as they are, by their last key. */
-const kinds: Record<string, (value: unknown) => Flaw[]> = {
+const kinds: Record<string, Judge> = {
   resources: (value) =>
     entriesOf(value).flatMap(([side, amounts]): Flaw[] => {
       if (side === "claims") return [];
@@ -62,16 +58,16 @@ const kinds: Record<string, (value: unknown) => Flaw[]> = {
       if (typeof name !== "string" || name === "") return [[path, "has no name", "write `name` and `value`"]];
       const fault = envName(name);
       if (fault !== undefined) return [[`${path}.name`, fault.problem, fault.remedy]];
-      return shapeFlaws(variableSource, item, path);
+      return below(path, objectFlaws(item, "@Variable"));
     }),
-  ...each(["args", "extraArgs"], (value) => shapeFlaws(listOfTexts, value)),
-  updateStrategy: (value) => (isMapping(value) ? [...shapeFlaws(updateStrategy, value), ...flawsIn(value, "")] : []),
-  service: (value) => shapeFlaws(service, value),
-  // Both charts print it by `with`, so an empty list, text or mapping takes the chart's own affinity away and brings none.
-  affinity: (value) => (isEmpty(value) ? [] : shapeFlaws(affinity, value)),
-  securityContext: (value) => shapeFlaws(containerSecurity, value),
-  podSecurityContext: (value) => shapeFlaws(podSecurity, value),
-  serviceMonitor: (value) => [...shapeFlaws(serviceMonitor, value), ...flawsIn(value, "")],
+  ...each(["args", "extraArgs"], shaped("[string")),
+  updateStrategy: (value) =>
+    isMapping(value) ? [...objectFlaws(value, "@UpdateStrategy"), ...flawsIn(value, "")] : [],
+  service: shaped("@Service"),
+  affinity: (value) => (isEmpty(value) ? [] : objectFlaws(value, "@Affinity")),
+  securityContext: shaped("@SecurityContext"),
+  podSecurityContext: shaped("@PodSecurityContext"),
+  serviceMonitor: (value) => [...objectFlaws(value, "@ServiceMonitor"), ...flawsIn(value, "")],
   ...each(["nodeSelector", "labels", "podLabels", "additionalLabels"], named(labelValue)),
   ...each(
     ["annotations", "podAnnotations"],
@@ -86,7 +82,7 @@ const kinds: Record<string, (value: unknown) => Flaw[]> = {
     /^\d+%?$/.test(String(value)) || value === null
       ? []
       : [["", `${said(value)} is not a number of pods`, "write e.g. `1` or `25%`"]],
-  ...each(["imagePullPolicy", "pullPolicy"], (value) => oneOf("", value, ["Always", "IfNotPresent", "Never"])),
+  ...each(["imagePullPolicy", "pullPolicy"], shaped("=Always|IfNotPresent|Never|")),
 };
 
 /** Whose content is text of another program, or objects of the user's own. */
@@ -114,10 +110,11 @@ function flawsIn(values: unknown, path: string): Flaw[] {
   return entriesOf(values).flatMap(([key, value]) => {
     if (notOurs.has(key)) return [];
     const at = `${path}.${key}`;
-    const flaws = Object.hasOwn(kinds, key) ? kinds[key]!(value) : undefined;
-    return flaws?.map(([below, ...rest]): Flaw => [`${at}${below}`, ...rest]) ?? flawsIn(value, at);
+    return Object.hasOwn(kinds, key) ? below(at, kinds[key]!(value)) : flawsIn(value, at);
   });
 }
+
+const below = (at: string, flaws: Flaw[]): Flaw[] => flaws.map(([path, ...rest]) => [`${at}${path}`, ...rest]);
 
 /** The plugin's chart wants them as Kubernetes has them, the operator's as names alone (their values.yaml). */
 function pullSecrets(field: "gpuOperator" | "devicePlugin", values: unknown): Flaw[] {
@@ -138,26 +135,21 @@ function pullSecrets(field: "gpuOperator" | "devicePlugin", values: unknown): Fl
   });
 }
 
+/** Source: kubernetes v1.36.3, pkg/apis/core/types.go; the operators `Lt` and `Gt` are behind a feature gate. */
 function tolerationFlaws([path, item]: [string, Record<string, unknown>]): Flaw[] {
-  const { key, operator, effect, value, tolerationSeconds: seconds } = item;
+  const { key, operator, effect, value } = item;
   if (Object.keys(item).length === 0) return [[path, "is not a toleration", "write e.g. `{ operator: Exists }`"]];
   const fault = typeof key === "string" && key !== "" ? qualifiedName(key) : undefined;
-  return [
-    ...(fault === undefined ? [] : [[`${path}.key`, fault.problem, fault.remedy] satisfies Flaw]),
-    ...oneOf(`${path}.operator`, operator, operators),
-    ...oneOf(`${path}.effect`, effect, taintEffects),
+  const flaws: Flaw[] = [
+    ...(fault === undefined ? [] : [[".key", fault.problem, fault.remedy] satisfies Flaw]),
+    ...below(".operator", objectFlaws(operator, "=Exists|Equal|Lt|Gt|")),
+    ...below(".effect", objectFlaws(effect, `=${taintEffects.join("|")}|`)),
     ...(operator === "Exists" && value !== undefined && value !== ""
-      ? [[`${path}.value`, "stands beside operator Exists", "leave it out, or write operator Equal"] satisfies Flaw]
+      ? [[".value", "stands beside operator Exists", "leave it out, or write operator Equal"] satisfies Flaw]
       : []),
-    ...(value === undefined || typeof value === "string" ? [] : [notText(`${path}.value`, value)]),
-    ...(seconds === undefined || typeof seconds === "number"
-      ? []
-      : [[`${path}.tolerationSeconds`, `${said(seconds)} is not a number`, "write it without quotes"] satisfies Flaw]),
+    ...objectFlaws(item, "@Toleration"),
   ];
-}
-
-function each(keys: string[], judge: (value: unknown) => Flaw[]): Record<string, (value: unknown) => Flaw[]> {
-  return Object.fromEntries(keys.map((key) => [key, judge]));
+  return below(path, flaws);
 }
 
 /** A text by a rule; an empty one reads as not set. */
@@ -188,13 +180,7 @@ function amountFlaws(path: string, amount: unknown): Flaw[] {
   return [[path, `${said(amount)} is no amount`, "write e.g. `500m` or `128Mi`"]];
 }
 
-function oneOf(path: string, value: unknown, words: readonly string[]): Flaw[] {
-  return value === "" ? [] : shapeFlaws({ words }, value, path); // an empty one reads as not set
-}
-
 const notText = (path: string, value: unknown): Flaw => [path, `${said(value)} is no text`, "write it in quotes"];
-
-const isEmpty = (value: unknown): boolean => value === "" || (Array.isArray(value) && value.length === 0);
 
 function entriesOf(value: unknown): [string, unknown][] {
   return isMapping(value) ? Object.entries(value) : [];

@@ -6,8 +6,7 @@ import { isMapping, valueAt } from "../mapping";
 import { didYouMean } from "../rules/suggest";
 import type { Plan } from "../types";
 import type { Check, CheckContext, Found } from "./check";
-import { shapeFlaws } from "./object-shapes";
-import { pluginConfiguration } from "./plugin-shape";
+import { objectFlaws } from "./object-shapes";
 import * as semver from "semver";
 import { parse } from "yaml";
 
@@ -127,8 +126,6 @@ function isText(characters: string): boolean {
   }
 }
 
-const listStrategies = ["envvar", "volume-mounts", "cdi-annotations", "cdi-cri"];
-
 /** Why the plugin does not take a configuration; undefined when it may. */
 function flawOf(text: unknown): string | undefined {
   if (typeof text !== "string") return undefined; // the chart's own shape is for its values' check
@@ -146,10 +143,10 @@ function flawOf(text: unknown): string | undefined {
   const strategy = valueAt(config, "flags", "migStrategy");
   if (strategy !== undefined && !["none", "single", "mixed"].includes(strategy as string))
     return "has a migStrategy other than none, single or mixed";
-  const strategies = [valueAt(config, "flags", "plugin", "deviceListStrategy")].flat();
-  if (strategies.some((one) => one !== undefined && one !== null && !listStrategies.includes(one as string)))
-    return `has a deviceListStrategy that is not one of ${listStrategies.join(", ")}`;
-  const [odd] = shapeFlaws(pluginConfiguration, config);
+  const asked = [valueAt(config, "flags", "plugin", "deviceListStrategy")].flat();
+  if (asked.some((one) => one !== undefined && one !== null && !strategies.includes(one as string)))
+    return `has a deviceListStrategy that is not one of ${strategies.join(", ")}`;
+  const [odd] = objectFlaws(config, "@PluginConfiguration");
   if (odd !== undefined) return `has ${odd[0].slice(1)}, and that ${odd[1]}: ${odd[2]}`;
   return sharingFlaw(config, "timeSlicing") ?? sharingFlaw(config, "mps");
 }

@@ -2,7 +2,8 @@ import type { TomlTable } from "smol-toml";
 import { containerdKeys, knownPlugins, structureOfPlugin, type ContainerdRelease } from "../../facts/containerd-schema";
 import type { TypeText } from "../../facts/talos-schema";
 import { closest } from "../../rules/suggest";
-import { isMapping } from "../../mapping";
+import { isMapping, valueAt } from "../../mapping";
+import { shapeFlaws, type ShapeFlaw } from "../../shape";
 
 /** Something in a part of containerd's configuration that it refuses or ignores. */
 export interface ContainerdFlaw {
@@ -19,52 +20,43 @@ const ignored = "containerd ignores it, so it has no effect";
  * that the tables do not have, unless they are near to a known one: it may be newer than what is known of it.
  */
 export function containerdFlaws(table: TomlTable, { minor, isKnown }: ContainerdRelease): ContainerdFlaw[] {
-  const flaws: ContainerdFlaw[] = [];
-  const visit = (value: unknown, type: TypeText, path: string): void => {
-    if (!fits(value, type)) {
-      flaws.push({ problem: `${path} is ${said(value)}`, why: refused, remedy: `write ${describe(type)}` });
-      return;
-    }
-    if (type.startsWith("@") && isMapping(value)) structure(value, type.slice(1), path);
-    else if (type.startsWith("{") && isMapping(value))
-      for (const [key, one] of Object.entries(value)) visit(one, type.slice(1), `${path}.${quoted(key)}`);
-    else if (type.startsWith("[") && Array.isArray(value))
-      value.forEach((one, index) => visit(one, type.slice(1), `${path}[${index}]`));
-  };
-  const structure = (value: Record<string, unknown>, name: string, path: string): void => {
-    const keys = containerdKeys(name, minor, isKnown ? minor : Infinity);
-    for (const [key, one] of Object.entries(value)) {
-      const here = path === "" ? key : `${path}.${quoted(key)}`;
-      const type = keys.get(key);
-      if (type !== undefined) visit(one, type, here);
-      else if (path === "" && key === "plugins") continue;
-      else {
-        const near = closest(key, keys.keys());
-        if (isKnown || near !== undefined)
-          flaws.push({
-            problem: `${here} is not a containerd key`,
-            why: ignored,
-            remedy: near === undefined ? "leave it out" : `did you mean "${near}"?`,
-          });
-      }
-    }
-  };
+  const structureOf = (name: string) => ({
+    keys: containerdKeys(name, minor, isKnown ? minor : Infinity),
+    open: !isKnown,
+  });
+  const ofTable = (value: unknown, structure: string, ...path: string[]): ContainerdFlaw[] =>
+    shapeFlaws(value, `@${structure}`, structureOf, path).map(worded);
   const { plugins, ...rest } = table;
-  structure(rest, structureOfPlugin("")!, "");
-  if (plugins !== undefined && !isMapping(plugins))
-    flaws.push({ problem: `plugins is ${said(plugins)}`, why: refused, remedy: "write tables of plugins" });
-  for (const [id, value] of Object.entries(isMapping(plugins) ? plugins : {})) {
-    const name = structureOfPlugin(id);
-    const path = `plugins.${quoted(id)}`;
-    if (name === undefined) {
-      const near = closest(id, knownPlugins);
-      if (near !== undefined && isNear(id, near))
-        flaws.push({ problem: `${path} names no plugin`, why: ignored, remedy: `did you mean "${near}"?` });
-    } else if (!isMapping(value))
-      flaws.push({ problem: `${path} is ${said(value)}`, why: refused, remedy: "write a table" });
-    else if (id !== "io.containerd.grpc.v1.cri") structure(value, name, path);
-  }
-  return [...flaws, ...meaningFlaws(table)];
+  const ofPlugins = Object.entries(isMapping(plugins) ? plugins : {}).flatMap(([id, value]): ContainerdFlaw[] => {
+    const structure = structureOfPlugin(id);
+    if (structure !== undefined)
+      return id === "io.containerd.grpc.v1.cri" && isMapping(value) ? [] : ofTable(value, structure, "plugins", id);
+    const near = closest(id, knownPlugins);
+    return near !== undefined && isNear(id, near)
+      ? [{ problem: `plugins.${quoted(id)} names no plugin`, why: ignored, remedy: `did you mean "${near}"?` }]
+      : [];
+  });
+  return [
+    ...ofTable(rest, structureOfPlugin("")!),
+    ...shapeFlaws(plugins, "{any", structureOf, ["plugins"]).map(worded),
+    ...ofPlugins,
+    ...meaningFlaws(table),
+  ];
+}
+
+function worded({ path, flaw }: ShapeFlaw): ContainerdFlaw {
+  const at = path
+    .map((part) => (typeof part === "number" ? `[${part}]` : `.${quoted(part)}`))
+    .join("")
+    .slice(1);
+  if (flaw === "missing") return { problem: `${at} is missing`, why: refused, remedy: "add it" };
+  if ("unknown" in flaw)
+    return {
+      problem: `${at} is not a containerd key`,
+      why: ignored,
+      remedy: flaw.near === undefined ? "leave it out" : `did you mean "${flaw.near}"?`,
+    };
+  return { problem: `${at} is ${said(flaw.value)}`, why: refused, remedy: `write ${describe(flaw.type)}` };
 }
 
 /** Talos' own folder of registries (talos v1.13.9, internal/app/machined/pkg/controllers/files/cri_registry_config.go, and hosts.go). */
@@ -72,11 +64,7 @@ const hostsDir = "/etc/cri/conf.d/hosts";
 
 /** What containerd's own validation refuses. Source: containerd v2.2.3, internal/cri/config/config.go, Validate…Config. */
 function meaningFlaws(table: TomlTable): ContainerdFlaw[] {
-  const plugin = (id: string, ...path: string[]): unknown =>
-    path.reduce<unknown>(
-      (value, key) => (isMapping(value) ? value[key] : undefined),
-      isMapping(table["plugins"]) ? table["plugins"][id] : undefined,
-    );
+  const plugin = (id: string, ...path: string[]): unknown => valueAt(table, "plugins", id, ...path);
   const flaws: ContainerdFlaw[] = [];
   const registry = plugin("io.containerd.cri.v1.images", "registry");
   if (
@@ -111,15 +99,6 @@ function meaningFlaws(table: TomlTable): ContainerdFlaw[] {
       });
   }
   return flaws;
-}
-
-function fits(value: unknown, type: TypeText): boolean {
-  if (type === "any") return true;
-  if (type.startsWith("[")) return Array.isArray(value);
-  if (type.startsWith("@") || type.startsWith("{") || type === "object")
-    return isMapping(value) && !(value instanceof Date);
-  if (type === "integer") return typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
-  return typeof value === type;
 }
 
 function said(value: unknown): string {
