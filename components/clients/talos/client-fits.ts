@@ -1,10 +1,10 @@
 import * as semver from "semver";
 import { minorsBetween } from "../../recipe/effect/upgrade-path";
 import { clientAhead, clientBehind } from "../../recipe/facts/data/since";
-import type { Failure } from "../failure";
+import type { Problem } from "../failure";
 
 /** Whether this talosctl can drive a machine of these releases. */
-export function checkClient(client: string, running: string, wanted: string): Failure["findings"] {
+export function checkClient(client: string, running: string, wanted: string): Problem[] {
   const parsed = semver.parse(client);
   if (parsed === null) {
     return [

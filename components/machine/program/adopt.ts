@@ -40,18 +40,13 @@ export interface AdoptBench {
  * @param previous answer of the last run; undefined on the first.
  * @throws Failure with every conflict; the machine is then as it was.
  */
-export async function adopt(
-  task: AdoptTask,
-  previous: AdoptResult | undefined,
-  { machine, merger, report, isAwaited }: AdoptBench,
-): Promise<AdoptResult> {
-  return unlessChanged(task, report, () => adoptOnce(task, previous, { machine, merger, report, isAwaited }));
-}
+export const adopt = (task: AdoptTask, previous: AdoptResult | undefined, bench: AdoptBench): Promise<AdoptResult> =>
+  unlessChanged(task, bench, () => adoptOnce(task, previous, bench));
 
 async function adoptOnce(
   task: AdoptTask,
   previous: AdoptResult | undefined,
-  { machine, merger, report, isAwaited }: Omit<AdoptBench, "clock">,
+  { machine, merger, report, isAwaited }: AdoptBench,
 ): Promise<AdoptResult> {
   const { live, active } = await read(task, machine);
   report(`merge: ${task.patches.length} patches into the configuration of ${task.machine}`);
@@ -84,19 +79,19 @@ async function adoptOnce(
 export async function release(
   task: AdoptTask,
   previous: AdoptResult | undefined,
-  { machine, merger, clock, report }: AdoptBench,
+  bench: AdoptBench,
 ): Promise<{ changed: boolean }> {
   if (previous === undefined) {
-    report("release: the package has added nothing that it knows of");
+    bench.report("release: the package has added nothing that it knows of");
     return { changed: false };
   }
-  return unlessChanged(task, report, () => releaseOnce(task, previous, { machine, merger, clock, report }));
+  return unlessChanged(task, bench, () => releaseOnce(task, previous, bench));
 }
 
 async function releaseOnce(
   task: AdoptTask,
   previous: AdoptResult,
-  { machine, merger, clock, report }: Omit<AdoptBench, "isAwaited">,
+  { machine, merger, clock, report }: AdoptBench,
 ): Promise<{ changed: boolean }> {
   const who = `the machine at ${task.address}`;
   const { live, stay } = await askLast({ clock, machine: task.machine, who }, async () => ({
@@ -129,7 +124,7 @@ class Changed extends Error {}
 const MERGES = 3;
 
 /** Does it again where somebody changed the configuration after it was read: staged as a whole, ours would take their change away. */
-async function unlessChanged<T>({ machine }: AdoptTask, report: Report, once: () => Promise<T>): Promise<T> {
+async function unlessChanged<T>({ machine }: AdoptTask, { report }: AdoptBench, once: () => Promise<T>): Promise<T> {
   for (let merges = 1; merges <= MERGES; merges++) {
     try {
       return await once();

@@ -5,7 +5,7 @@ import { adopt, release, type Merger } from "./adopt";
 import { certificateFindings } from "../../clients/certificates";
 import { systemClock } from "../../clients/clock";
 import { previousAnswer, readable, readTask } from "./environment";
-import { Failure } from "../../clients/failure";
+import { Failure, type Problem } from "../../clients/failure";
 import { awaitTests } from "./gate/await-tests";
 import { GateCluster } from "./gate/gate-cluster";
 import { LiveObjects } from "./kubernetes/applied-objects";
@@ -118,7 +118,7 @@ function verb<Task extends z.ZodObject>(type: Task, { needs = [], mayEnd = false
 }
 
 /** What is wrong with credentials whose time is over, or has not come. */
-function expiredOf(needs: Credential[], { talosconfig, kubeconfig }: Clients): Failure["findings"] {
+function expiredOf(needs: Credential[], { talosconfig, kubeconfig }: Clients): Problem[] {
   return certificateFindings(
     needs.includes("talosconfig") ? (talosconfig ?? readable("TALOSCONFIG")) : undefined,
     needs.includes("kubeconfig") ? kubeconfig : undefined,

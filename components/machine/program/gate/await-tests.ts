@@ -1,7 +1,7 @@
 import type { V1Job, V1Pod } from "@kubernetes/client-node";
 import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
-import { Failure } from "../../../clients/failure";
+import { Failure, type Problem } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { GateResult, GateTask } from "../task";
 import type { TestedCluster } from "./gate-cluster";
@@ -9,8 +9,6 @@ import { isReady, podWords, schedulerWords } from "./pod-words";
 import { allInUse, namesOf, unitsOf } from "./units";
 
 type Test = GateTask["tests"][number];
-type Finding = Failure["findings"][number];
-
 /**
  * Waits for the smoke test of every machine. A test takes a free unit and never another pod's: where pods that run have all
  * units for as long as `patience`, it is given up as untested, with the pods' names. That is no failure: what runs there
@@ -31,7 +29,7 @@ export async function awaitTests(
   /** A test that must pass is never given up: it fails at the limit, with the pods' names. */
   const forAUnit = task.mustPass ? limit : patience;
   const result: GateResult = { passed: [], untested: {} };
-  const failed: Finding[] = [];
+  const failed: Problem[] = [];
   const busySince = new Map<string, number>();
   const passedSince = new Map<string, number>();
   const told = new Map<string, string>();
@@ -110,7 +108,7 @@ export async function awaitTests(
     return { ...unitsOf(resource, node, pods), plugin };
   };
 
-  const explained = async (test: Test, outcome: string): Promise<Finding> => {
+  const explained = async (test: Test, outcome: string): Promise<Problem> => {
     const { machine, job, resource } = test;
     const pods = await cluster.podsOfJob(namespace, job);
     const { allocatable, users, plugin } = await seen(test);

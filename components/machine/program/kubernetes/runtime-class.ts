@@ -1,5 +1,5 @@
 import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
-import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
+import { waitOrFail, type Clock } from "../../../clients/clock";
 import { Failure } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { FreeResult, FreeTask } from "../task";
@@ -37,38 +37,27 @@ export async function awaitFree(
   if (task.theirs !== undefined) return { runtimeClass: await seenClass(task.theirs, runtimeClass, classes, report) };
   const limit = parseDuration(task.limit);
   let told = false;
-  try {
-    return await waitFor(clock, {
-      what: `RuntimeClass ${runtimeClass} to go`,
-      limit,
-      poll: pollSeconds * 1_000,
-      look: async () => {
-        const found = await classes.runtimeClass(runtimeClass);
-        if (found?.policy === undefined) {
-          const owner = found?.annotations[mark.annotation] ?? "";
-          if (found !== undefined && !owner.startsWith(mark.ours)) throw foreign(runtimeClass, owner, found.handler);
-          return { done: { runtimeClass } };
-        }
-        const { policy } = found;
-        if (!told)
-          report(
-            `waiting up to ${formatDuration(limit)} for RuntimeClass ${runtimeClass} of ClusterPolicy ${policy} to go`,
-          );
-        told = true;
-        return { not: `it belongs to ClusterPolicy ${policy}` };
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof LimitReached)) throw error;
-    throw new Failure([
-      {
-        field: "devicePlugin",
-        problem: `RuntimeClass ${runtimeClass} did not go within ${formatDuration(limit)} (last: ${error.missing})`,
-        why: "the GPU Operator and the standalone device plugin would both offer the GPUs",
-        remedy: "uninstall the GPU Operator that is there, or let this stack bring it (gpuOperator), then run again",
-      },
-    ]);
-  }
+  const look = async (): Promise<{ done: FreeResult } | { not: string }> => {
+    const found = await classes.runtimeClass(runtimeClass);
+    if (found?.policy === undefined) {
+      const owner = found?.annotations[mark.annotation] ?? "";
+      if (found !== undefined && !owner.startsWith(mark.ours)) throw foreign(runtimeClass, owner, found.handler);
+      return { done: { runtimeClass } };
+    }
+    const { policy } = found;
+    if (!told)
+      report(
+        `waiting up to ${formatDuration(limit)} for RuntimeClass ${runtimeClass} of ClusterPolicy ${policy} to go`,
+      );
+    told = true;
+    return { not: `it belongs to ClusterPolicy ${policy}` };
+  };
+  return waitOrFail(clock, { limit, poll: pollSeconds * 1_000, look }, (within) => ({
+    field: "devicePlugin",
+    problem: `RuntimeClass ${runtimeClass} did not go ${within}`,
+    why: "the GPU Operator and the standalone device plugin would both offer the GPUs",
+    remedy: "uninstall the GPU Operator that is there, or let this stack bring it (gpuOperator), then run again",
+  }));
 }
 
 async function seenClass(field: string, name: string, classes: RuntimeClasses, report: Report): Promise<string> {

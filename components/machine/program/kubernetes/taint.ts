@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { formatDuration } from "../../../recipe/rules/duration";
-import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
+import { waitOrFail, type Clock } from "../../../clients/clock";
 import { CallError, Failure, lastLine } from "../../../clients/failure";
 import type { Report } from "../progress";
 import { askLast, type RemovedPart } from "../removal";
@@ -180,16 +179,13 @@ async function change(
 }
 
 /** Asks again where Kubernetes does not answer. */
-async function patiently<T>(task: TaintTask, clock: Clock, ask: () => Promise<T>, why = MISSING): Promise<T> {
-  try {
-    const what = `Kubernetes to answer of node ${task.machine}`;
-    return await waitFor(clock, { what, limit: LIMIT, poll: POLL, look: async () => ({ done: await ask() }) });
-  } catch (error) {
-    if (!(error instanceof LimitReached)) throw error;
-    const problem = `Kubernetes did not answer within ${formatDuration(LIMIT)} (last: ${error.missing})`;
-    throw stopped(task, problem, why, `see that \`kubectl get node ${task.machine}\` answers, then run again`);
-  }
-}
+const patiently = <T>(task: TaintTask, clock: Clock, ask: () => Promise<T>, why = MISSING): Promise<T> =>
+  waitOrFail(clock, { limit: LIMIT, poll: POLL, look: async () => ({ done: await ask() }) }, (within) => ({
+    field: fieldOf(task),
+    problem: `Kubernetes did not answer ${within}`,
+    why,
+    remedy: `see that \`kubectl get node ${task.machine}\` answers, then run again`,
+  }));
 
 /** A taint takes the place of the one with its key and effect: Kubernetes allows one of each. */
 function putIn(taints: NodeTaintState[], wanted: NodeTaintState): NodeTaintState[] {
@@ -203,6 +199,7 @@ const sameTaint = (one: NodeTaintState, other: NodeTaintState): boolean =>
 const has = (taints: NodeTaintState[], wanted: NodeTaintState): boolean =>
   taints.some((there) => sameTaint(there, wanted) && (there.value ?? "") === (wanted.value ?? ""));
 
-function stopped({ machine }: TaintTask, problem: string, why: string, remedy: string): Failure {
-  return new Failure([{ field: `machines.${machine}.taints`, problem, why, remedy }]);
-}
+const fieldOf = ({ machine }: TaintTask): string => `machines.${machine}.taints`;
+
+const stopped = (task: TaintTask, problem: string, why: string, remedy: string): Failure =>
+  new Failure([{ field: fieldOf(task), problem, why, remedy }]);

@@ -9,29 +9,21 @@ import {
   rivalPatches,
   templateAnnotation,
 } from "../../../recipe/machine/omni";
-import { Failure } from "../../../clients/failure";
+import type { Problem } from "../../../clients/failure";
 import type { OmniTask } from "../task";
 import type { Omni, OmniCluster, OmniMachineState } from "../../../clients/omni/server";
 
 /** All that would keep `applyToOmni` from giving Omni a machine's part. Changes nothing. */
-export async function checkForOmni(task: OmniTask, omni: Omni): Promise<Failure["findings"]> {
+export async function checkForOmni(task: OmniTask, omni: Omni): Promise<Problem[]> {
   const state = await omni.clusterMachine(task.uuid);
   const cluster = await omni.cluster(task.cluster);
-  const checks = [
-    () => refuseStrangers(task, omni, state, cluster),
-    async () => refuseTemplate(task, cluster),
-    () => refuseRivals(task, omni, state?.machineSet),
-    () => refuseRivalExtensions(task, omni),
-    () => refuseLosses(task, omni),
+  return [
+    ...(await strangers(task, omni, state, cluster)),
+    ...templated(task, cluster),
+    ...(await rivals(task, omni, state?.machineSet)),
+    ...(await rivalExtensions(task, omni)),
+    ...(await lostExtensions(task, omni)),
   ];
-  const found: Failure["findings"] = [];
-  for (const check of checks) {
-    await check().catch((error: unknown) => {
-      if (!(error instanceof Failure)) throw error;
-      found.push(...error.findings);
-    });
-  }
-  return found;
 }
 
 /**
@@ -40,39 +32,26 @@ export async function checkForOmni(task: OmniTask, omni: Omni): Promise<Failure[
  * validations/config_patch.go and extensions_configuration.go: the cluster has to be there, the machine not; its
  * ConfigPatchCleanupController takes none away whose cluster is there), and the machine is then installed with them at once.
  */
-async function refuseStrangers(
+async function strangers(
   task: OmniTask,
   omni: Omni,
   state: OmniMachineState | undefined,
   cluster: OmniCluster | undefined,
-): Promise<void> {
-  const refuse = (field: string, problem: string, remedy: string): Failure =>
-    new Failure([
-      { field, problem, why: "a patch labelled so would reach no machine, and Omni would not say so", remedy },
-    ]);
+): Promise<Problem[]> {
+  const why = "a patch labelled so would reach no machine, and Omni would not say so";
   const field = `machines.${task.machine}.uuid`;
-  if (state?.cluster === task.cluster) return;
+  if (state?.cluster === task.cluster) return [];
   if (state !== undefined) {
-    throw refuse(
-      field,
-      `machine ${task.uuid} is of the cluster ${state.cluster ?? "(none)"}, not ${task.cluster}`,
-      "compare `omnictl get clustermachines` with the stack",
-    );
+    const problem = `machine ${task.uuid} is of the cluster ${state.cluster ?? "(none)"}, not ${task.cluster}`;
+    return [{ field, problem, why, remedy: "compare `omnictl get clustermachines` with the stack" }];
   }
   if ((await omni.image(task.uuid)) === undefined) {
-    throw refuse(
-      field,
-      `Omni knows no machine ${task.uuid}`,
-      "compare `omnictl get machines` with the stack; boot the machine from a medium of Omni's first",
-    );
+    const remedy = "compare `omnictl get machines` with the stack; boot the machine from a medium of Omni's first";
+    return [{ field, problem: `Omni knows no machine ${task.uuid}`, why, remedy }];
   }
-  if (cluster === undefined) {
-    throw refuse(
-      "clusterName",
-      `Omni has no cluster ${task.cluster}`,
-      "compare `omnictl get clusters` with the stack; make the cluster on Omni's page first",
-    );
-  }
+  if (cluster !== undefined) return [];
+  const remedy = "compare `omnictl get clusters` with the stack; make the cluster on Omni's page first";
+  return [{ field: "clusterName", problem: `Omni has no cluster ${task.cluster}`, why, remedy }];
 }
 
 /**
@@ -81,34 +60,32 @@ async function refuseStrangers(
  * Without that label Omni takes no extensions (internal/backend/runtime/omni/validations/extensions_configuration.go), so nothing
  * of ours would survive.
  */
-function refuseTemplate({ machine, cluster: name }: OmniTask, cluster: OmniCluster | undefined): void {
-  if (cluster?.templated !== true) return;
-  throw new Failure([
+function templated({ machine, cluster: name }: OmniTask, cluster: OmniCluster | undefined): Problem[] {
+  if (cluster?.templated !== true) return [];
+  return [
     {
       field: `machines.${machine}.configuration`,
       problem: `the cluster ${name} is kept as a template in Omni (it has the annotation ${templateAnnotation})`,
       why: "each `omnictl cluster template sync` deletes the patches and extensions that the template lacks: it would take the driver from the machine and reboot it",
       remedy: `delete the annotation (\`omnictl edit cluster ${name}\`), and never sync the template again; or write the machine's patches and extensions into the template yourself, and take the machine out of the stack`,
     },
-  ]);
+  ];
 }
 
 /** @param machineSet undefined while the machine is in no cluster: then it may join any set, and each one's patches count. */
-async function refuseRivals(task: OmniTask, omni: Omni, machineSet: string | undefined): Promise<void> {
+async function rivals(task: OmniTask, omni: Omni, machineSet: string | undefined): Promise<Problem[]> {
   if (!task.resources.some((resource) => "data" in resource.spec && resource.spec.data.includes(customizationPath)))
-    return;
+    return [];
   const own = task.resources.map(({ metadata }) => metadata.id);
   const machine = { cluster: task.cluster, uuid: task.uuid, machineSet };
-  const rivals = rivalPatches(await omni.patches(), machine, own).filter(({ id }) => !isOurOmniId(id, task.uuid));
-  if (rivals.length === 0) return;
-  throw new Failure(
-    rivals.map(({ id, scope }) => ({
+  return rivalPatches(await omni.patches(), machine, own)
+    .filter(({ id }) => !isOurOmniId(id, task.uuid))
+    .map(({ id, scope }) => ({
       field: `machines.${task.machine}.containerd`,
       problem: `the patch ${id} in Omni, for ${scope}, writes ${customizationPath} as well`,
       why: "Omni would merge both into one configuration: Talos then fails with EtcFileSpec … already exists, CRI and kubelet do not start, and the machine reboots every 35 minutes",
       remedy: `say what it sets under machines.<name>.containerd of each machine, delete it first (\`omnictl delete ${configPatchType} ${id}\`), and run again`,
-    })),
-  );
+    }));
 }
 
 /**
@@ -117,23 +94,20 @@ async function refuseRivals(task: OmniTask, omni: Omni, machineSet: string | und
  * machine_extensions.go, determineExtensions; frontend/src/views/Machines/components/UpdateExtensionsModal.vue). Lower IDs
  * are refused as well: a list that Omni worked out earlier, in another order, may stay (shouldRecalculateExtensions there).
  */
-async function refuseRivalExtensions(task: OmniTask, omni: Omni): Promise<void> {
-  if (!task.resources.some(({ spec }) => "extensions" in spec)) return;
-  const rivals = (await omni.list(extensionsType)).filter(
+async function rivalExtensions(task: OmniTask, omni: Omni): Promise<Problem[]> {
+  if (!task.resources.some(({ spec }) => "extensions" in spec)) return [];
+  const lists = (await omni.list(extensionsType)).filter(
     ({ id, labels }) =>
       labels[omniLabel.cluster] === task.cluster &&
       labels[omniLabel.clusterMachine] === task.uuid &&
       !isOurOmniId(id, task.uuid),
   );
-  if (rivals.length === 0) return;
-  throw new Failure(
-    rivals.map(({ id, spec }) => ({
-      field: `machines.${task.machine}.extensions`,
-      problem: `${id} in Omni lists extensions for this machine as well (${((spec["extensions"] as string[] | null) ?? []).join(", ") || "none"})`,
-      why: "Omni uses only one list for a machine and would ignore the stack's, so the machine would get no driver",
-      remedy: `say those that it needs under machines.<name>.extensions, delete the list (\`omnictl delete ${extensionsType} ${id}\`; Omni may reboot the machine for it), and run again`,
-    })),
-  );
+  return lists.map(({ id, spec }) => ({
+    field: `machines.${task.machine}.extensions`,
+    problem: `${id} in Omni lists extensions for this machine as well (${((spec["extensions"] as string[] | null) ?? []).join(", ") || "none"})`,
+    why: "Omni uses only one list for a machine and would ignore the stack's, so the machine would get no driver",
+    remedy: `say those that it needs under machines.<name>.extensions, delete the list (\`omnictl delete ${extensionsType} ${id}\`; Omni may reboot the machine for it), and run again`,
+  }));
 }
 
 /**
@@ -142,13 +116,12 @@ async function refuseRivalExtensions(task: OmniTask, omni: Omni): Promise<void> 
  * machine_extensions.go and schematic_configuration.go). A machine that has our list already has lost nothing that was not
  * taken out of the stack on purpose.
  */
-async function refuseLosses(task: OmniTask, omni: Omni): Promise<void> {
+async function lostExtensions(task: OmniTask, omni: Omni): Promise<Problem[]> {
   const wanted = task.resources.flatMap(({ spec }) => ("extensions" in spec ? spec.extensions : []));
-  if (wanted.length === 0 || (await omni.list(extensionsType)).some(({ id }) => isOurOmniId(id, task.uuid))) return;
+  if (wanted.length === 0 || (await omni.list(extensionsType)).some(({ id }) => isOurOmniId(id, task.uuid))) return [];
   const image = await omni.image(task.uuid);
   const extensions = Object.fromEntries((image?.extensions ?? []).map((name) => [name, ""]));
   const gpu = wanted.some(soundsLikeNvidia);
   const next = { extensions: wanted, kernelArgs: [], gpu };
-  const lost = losses(task.machine, { extensions, configuredArgs: [] }, next, { extensions: task.drop ?? [] });
-  if (lost.length > 0) throw new Failure(lost);
+  return losses(task.machine, { extensions, configuredArgs: [] }, next, { extensions: task.drop ?? [] });
 }

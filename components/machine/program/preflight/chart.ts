@@ -1,12 +1,10 @@
 import * as semver from "semver";
 import { parse } from "yaml";
-import type { Failure } from "../../../clients/failure";
+import type { Problem } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { Places } from "./places";
 import type { PreflightTask } from "./task";
 import { silence, type Web, wordsOf } from "./web";
-
-type Findings = Failure["findings"];
 
 /** What is wrong with the chart's repository, as far as it can be told from here. */
 export async function askForChart(
@@ -14,7 +12,7 @@ export async function askForChart(
   web: Web,
   places: Places,
   report: Report,
-): Promise<Findings> {
+): Promise<Problem[]> {
   if (chart === undefined) return [];
   const { name, version, repository } = chart;
   const field = name === "gpu-operator" ? "gpuOperator" : "devicePlugin";
@@ -24,7 +22,7 @@ export async function askForChart(
     return [];
   }
   const why = "machines would reboot first, and what offers their GPUs could not be installed then";
-  const finding = (problem: string, remedy: string): Findings => [{ field, problem, why, remedy }];
+  const finding = (problem: string, remedy: string): Problem[] => [{ field, problem, why, remedy }];
   const elsewhere =
     "where charts come from a mirror, set TALOS_GPU_CHARTS to its address, or to none, which asks nobody";
 

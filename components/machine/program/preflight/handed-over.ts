@@ -1,8 +1,6 @@
 import { handOverFault } from "../../../recipe/effect/hand-over";
-import type { Failure } from "../../../clients/failure";
+import type { Problem } from "../../../clients/failure";
 import type { PreflightTask, Remembered } from "./task";
-
-type Finding = Failure["findings"][number];
 
 /**
  * What an update would give a machine and then take away from it. Pulumi deletes last (pulumi, pkg/resource/deploy/step_generator.go:
@@ -14,7 +12,7 @@ type Finding = Failure["findings"][number];
 export function takenAway(
   { machines, omni }: Pick<PreflightTask, "machines" | "omni">,
   before: Record<string, Remembered>,
-): Finding[] {
+): Problem[] {
   const now = [
     ...machines.map(({ machine, configuration, address }) => ({ machine, owner: configuration, at: address })),
     ...omni.map(({ machine, uuid }) => ({ machine, owner: "omni", at: uuid })),
@@ -37,7 +35,7 @@ export function takenAway(
   });
 }
 
-function renamed(machine: string, owner: string, at: string, leaves: string): Finding {
+function renamed(machine: string, owner: string, at: string, leaves: string): Problem {
   return {
     field: `machines.${machine}.${owner === "omni" ? "uuid" : "address"}`,
     problem: `${at} belongs to ${leaves}, which leaves the stack in the same update`,

@@ -1,4 +1,4 @@
-import type { Failure } from "../../../clients/failure";
+import type { Problem } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { Places } from "./places";
 import { type Web, wordsOf } from "./web";
@@ -24,8 +24,8 @@ export async function askForInstallers(
   web: Web,
   places: Places,
   report: Report,
-): Promise<Failure["findings"]> {
-  const asked = images.map(async (image): Promise<Failure["findings"]> => {
+): Promise<Problem[]> {
+  const asked = images.map(async (image): Promise<Problem[]> => {
     const [, host = "", name = "", tag = ""] = /^([^/]+)\/(.+)[:]([^:/]+)$/.exec(image) ?? [];
     if (host === "") return [];
     const url = `${places.registry(host)}/v2/${name}/manifests/${tag}`;

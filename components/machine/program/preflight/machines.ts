@@ -1,5 +1,5 @@
 import { waitFor, LimitReached, type Clock } from "../../../clients/clock";
-import { CallError, type Failure, lastLine } from "../../../clients/failure";
+import { CallError, lastLine, type Problem } from "../../../clients/failure";
 import { contractFault } from "../../../recipe/effect/contract-fault";
 import { foreignCredentials } from "../../../clients/certificates";
 import type { Machine } from "../../../clients/machine";
@@ -32,8 +32,8 @@ export async function askMachines(
     report: Report;
     nodes: Promise<readonly AskedNode[]>;
   },
-): Promise<Failure["findings"]> {
-  const findings: Failure["findings"] = [];
+): Promise<Problem[]> {
+  const findings: Problem[] = [];
   const bootIds: [AskedMachine, string][] = [];
   const refused = new Set<string>();
   await someAtATime(changedMachines(machines, before), async (next) => {
@@ -79,7 +79,7 @@ export async function askMachines(
 }
 
 /** Whether the release that a machine runs reads the configuration that it gets before its upgrade. */
-async function checkContract({ machine, contract }: AskedMachine, ask: Machine): Promise<Failure["findings"]> {
+async function checkContract({ machine, contract }: AskedMachine, ask: Machine): Promise<Problem[]> {
   const fault = contract === undefined ? undefined : contractFault(await ask.version(), contract);
   return fault === undefined ? [] : [{ field: `machines.${machine}.runningVersion`, ...fault }];
 }

@@ -2,7 +2,7 @@ import { shortHash } from "../../../recipe/short-hash";
 import { parseDuration, formatDuration } from "../../../recipe/rules/duration";
 import { foreignCredentials } from "../../../clients/certificates";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
-import { CallError, Failure, lastLine } from "../../../clients/failure";
+import { CallError, Failure, lastLine, type Problem } from "../../../clients/failure";
 import type { Machine, NodeState } from "../../../clients/machine";
 import { checkForOmni } from "../omni/check";
 import type { Omni } from "../../../clients/omni/server";
@@ -20,8 +20,6 @@ import type { Web } from "./web";
 import { lostVolumes } from "./volumes";
 import { type MachineSide, ofOneCluster } from "../seen/same-cluster";
 
-type Findings = Failure["findings"];
-
 /** Machines that are asked of which cluster they are: one of them answers, as a rule. */
 const WITNESSES = 3;
 
@@ -37,7 +35,7 @@ export interface Surroundings {
   /** Content of the talosconfig, for its context's name; undefined where it is not known. */
   talosconfig: string | undefined;
   /** Credentials that are not in force: a question with them is refused. */
-  expired: Findings;
+  expired: Problem[];
   omni: Omni;
   clock: Clock;
   report: Report;
@@ -88,7 +86,7 @@ export async function preflight(
 
 /** What Kubernetes' part of the questions found. */
 interface KubernetesAnswer {
-  findings: Findings;
+  findings: Problem[];
   /** As in the result. */
   together?: string;
   /** Nodes of the cluster; absent where they could not be had. */
@@ -97,7 +95,7 @@ interface KubernetesAnswer {
 
 const noAnswer: Promise<KubernetesAnswer> = Promise.resolve({ findings: [] });
 
-async function askOmni(machine: PreflightTask["omni"][number], { omni, report }: Surroundings): Promise<Findings> {
+async function askOmni(machine: PreflightTask["omni"][number], { omni, report }: Surroundings): Promise<Problem[]> {
   try {
     return await checkForOmni(machine, omni);
   } catch (error) {
@@ -140,7 +138,7 @@ async function askKubernetes(
   return { findings: [...objects, ...findings], nodes, ...(verdict === "yes" ? { together: pair } : {}) };
 }
 
-function unreachable({ drain }: PreflightTask, { server }: AskedCluster, within: string, report: Report): Findings {
+function unreachable({ drain }: PreflightTask, { server }: AskedCluster, within: string, report: Report): Problem[] {
   if (!drain) {
     report(`Kubernetes at ${server}: no answer within ${within}; no machine is to be drained, so the update goes on`);
     return [];
@@ -157,8 +155,8 @@ function unreachable({ drain }: PreflightTask, { server }: AskedCluster, within:
 }
 
 /** Namespaces that bear the mark of another stack. One without a mark may be this stack's of former days: the preview knows it by the state. */
-async function foreignNamespaces(task: PreflightTask, cluster: AskedCluster): Promise<Findings> {
-  const found: Findings = [];
+async function foreignNamespaces(task: PreflightTask, cluster: AskedCluster): Promise<Problem[]> {
+  const found: Problem[] = [];
   for (const name of task.namespaces) {
     const owner = await cluster.annotationOf(name, task.mark.annotation).catch(() => undefined);
     if (owner === undefined || owner.startsWith(task.mark.ours)) continue;
@@ -172,7 +170,7 @@ async function foreignNamespaces(task: PreflightTask, cluster: AskedCluster): Pr
   return found;
 }
 
-async function volumesOf(task: PreflightTask, cluster: AskedCluster, report: Report): Promise<Findings> {
+async function volumesOf(task: PreflightTask, cluster: AskedCluster, report: Report): Promise<Problem[]> {
   try {
     return await lostVolumes(task, cluster);
   } catch (error) {
@@ -186,7 +184,7 @@ async function foreignKubeconfig(
   task: PreflightTask,
   nodes: AskedNode[],
   around: Surroundings,
-): Promise<{ verdict: ReturnType<typeof ofOneCluster>; findings: Findings }> {
+): Promise<{ verdict: ReturnType<typeof ofOneCluster>; findings: Problem[] }> {
   const { cluster, machineAt, report } = around;
   const seen = await Promise.all(
     task.machines.slice(0, WITNESSES).map(async ({ machine, address }): Promise<MachineSide[]> => {

@@ -1,4 +1,4 @@
-import type { Failure } from "../../../clients/failure";
+import type { Problem } from "../../../clients/failure";
 import type { AskedCluster, BoundClaim } from "../../../clients/kubernetes/asked-cluster";
 import { ifDataMayGo, type PreflightTask } from "./task";
 
@@ -12,7 +12,7 @@ type Volume = PreflightTask["volumes"][number];
 export async function lostVolumes(
   { volumes, mark }: Pick<PreflightTask, "volumes" | "mark">,
   cluster: Pick<AskedCluster, "boundClaims">,
-): Promise<Failure["findings"]> {
+): Promise<Problem[]> {
   if (volumes.length === 0) return [];
   const claims = await cluster.boundClaims(mark.annotation);
   return volumes.flatMap((volume) => {

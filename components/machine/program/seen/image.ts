@@ -1,6 +1,6 @@
 import { losses, type NextImage } from "../../../recipe/machine/losses";
 import { unheardArgs } from "../../../recipe/machine/unheard-args";
-import type { Failure } from "../../../clients/failure";
+import type { Problem } from "../../../clients/failure";
 import type { Machine } from "../../../clients/machine";
 import type { UpgradeTask } from "../task";
 
@@ -16,7 +16,7 @@ export async function checkImage(
   machine: Machine,
   running: string | undefined,
   brought: string | undefined,
-): Promise<Failure["findings"]> {
+): Promise<Problem[]> {
   const { extensions, kernelArgs, overlay } = task.image;
   const takenOver = running === undefined || running !== brought;
   if (!takenOver && kernelArgs.length === 0) return [];

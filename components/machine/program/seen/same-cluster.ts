@@ -1,5 +1,5 @@
 import { parseAllDocuments } from "yaml";
-import type { Failure } from "../../../clients/failure";
+import type { Problem } from "../../../clients/failure";
 import type { AskedNode } from "../../../clients/kubernetes/asked-cluster";
 
 /** What a machine shows of its cluster. */
@@ -48,7 +48,7 @@ export interface NamedMachine {
  * drained, and the other one would reboot with its pods. The boot id tells it. One that is of no node tells nothing, since a
  * machine may be about to join, or its kubelet may not have said yet that it booted. A node that the update renames is let pass.
  */
-export function anotherNode(asked: NamedMachine, bootId: string, nodes: readonly AskedNode[]): Failure["findings"] {
+export function anotherNode(asked: NamedMachine, bootId: string, nodes: readonly AskedNode[]): Problem[] {
   const { machine, address } = asked;
   const other = otherName(machine, bootId, nodes);
   if (other === undefined || oldName(asked, bootId, nodes) !== undefined) return [];
