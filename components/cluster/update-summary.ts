@@ -1,5 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
+import { hooksAreThere } from "../hooks";
 import { resourceNames } from "../machine/create-machine";
 import { STAYS_CORDONED } from "../machine/program/task/upgrade";
 import { describeProgress, UpdateProgress } from "../recipe/effect/progress";
@@ -29,7 +30,7 @@ export class UpdateSummary {
     for (const machine of machines)
       for (const resource of Object.values(resourceNames(`${name}-${machine}`))) this.machineOf.set(resource, machine);
     this.upgrades = new Set(machines.map((machine) => resourceNames(`${name}-${machine}`).upgrade));
-    this.hooks = hooksAreThere() && !pulumi.runtime.isDryRun() ? this.hooksOf(name) : undefined;
+    this.hooks = hooksAreThere("registerErrorHook") && !pulumi.runtime.isDryRun() ? this.hooksOf(name) : undefined;
   }
 
   /** Options with which a component's descendants are looked at. */
@@ -73,9 +74,3 @@ export class UpdateSummary {
 }
 
 const isGate = /-gate$/;
-
-/** The mock monitor of a program's unit test has none, and an older SDK none for errors. */
-function hooksAreThere(): boolean {
-  const { getMonitor } = pulumi.runtime as unknown as { getMonitor?: () => { registerErrorHook?: unknown } };
-  return typeof getMonitor?.()?.registerErrorHook === "function";
-}

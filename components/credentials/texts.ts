@@ -27,33 +27,44 @@ const bundle = z.object({
   }),
 });
 
+/** Secrets in the shape of the Talos provider, whose keys are spelled another way. */
+export interface MachineSecrets {
+  cluster: { id: string; secret: string };
+  secrets: { bootstrapToken: string; secretboxEncryptionSecret: string; aescbcEncryptionSecret?: string };
+  trustdinfo: { token: string };
+  certs: Record<"etcd" | "k8s" | "k8sAggregator" | "os", { cert: string; key: string }> & {
+    k8sServiceaccount: { key: string };
+  };
+}
+
+/** Keys of `talosctl gen secrets` and what the provider calls them. */
+const spelling = [
+  ["bootstraptoken", "bootstrapToken"],
+  ["secretboxencryptionsecret", "secretboxEncryptionSecret"],
+  ["aescbcencryptionsecret", "aescbcEncryptionSecret"],
+  ["k8saggregator", "k8sAggregator"],
+  ["k8sserviceaccount", "k8sServiceaccount"],
+  ["crt", "cert"],
+] as const;
+
+/** The same data with its keys spelled another way; without what is not there. */
+function respelled(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (!isMapping(value)) return value;
+  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined && inner !== null);
+  return Object.fromEntries(entries.map(([key, inner]) => [names.get(key) ?? key, respelled(inner, names)]));
+}
+
 /**
  * Secrets of a cluster from the text of `talosctl gen secrets`.
  *
  * @throws naming what is missing, never its value.
  */
-export function machineSecretsOf(text: string) {
-  const { cluster, secrets, trustdinfo, certs } = read(bundle, text, "machineSecrets", "`talosctl gen secrets`");
-  const certificate = ({ crt, key }: z.infer<typeof pair>): { cert: string; key: string } => ({ cert: crt, key });
-  return {
-    cluster,
-    secrets: {
-      bootstrapToken: secrets.bootstraptoken,
-      secretboxEncryptionSecret: secrets.secretboxencryptionsecret,
-      ...(secrets.aescbcencryptionsecret === undefined
-        ? {}
-        : { aescbcEncryptionSecret: secrets.aescbcencryptionsecret }),
-    },
-    trustdinfo,
-    certs: {
-      etcd: certificate(certs.etcd),
-      k8s: certificate(certs.k8s),
-      k8sAggregator: certificate(certs.k8saggregator),
-      k8sServiceaccount: certs.k8sserviceaccount,
-      os: certificate(certs.os),
-    },
-  };
-}
+export const machineSecretsOf = (text: string): MachineSecrets =>
+  respelled(read(bundle, text, "machineSecrets", "`talosctl gen secrets`"), new Map(spelling)) as MachineSecrets;
+
+/** The opposite: secrets as the provider gives them, as the text that `talosctl gen secrets` writes. */
+export const bundleOf = (secrets: MachineSecrets): string =>
+  stringify(respelled(secrets, new Map(spelling.map(([file, provider]) => [provider, file]))));
 
 /**
  * Patches (YAML) that give a control plane the AES-CBC key of an older cluster; none without such a key. A configuration that is
@@ -63,36 +74,6 @@ export function machineSecretsOf(text: string) {
 export function encryptionPatchesOf({ secrets: { aescbcEncryptionSecret } }: MachineSecrets): string[] {
   return aescbcEncryptionSecret === undefined ? [] : [stringify({ cluster: { aescbcEncryptionSecret } })];
 }
-
-/** The opposite: secrets as the provider gives them, as the text that `talosctl gen secrets` writes. */
-export function bundleOf(secrets: MachineSecrets): string {
-  const { cluster, secrets: encryption, trustdinfo, certs } = secrets;
-  const certificate = ({ cert, key }: { cert: string; key: string }): { crt: string; key: string } => ({
-    crt: cert,
-    key,
-  });
-  return stringify({
-    cluster: { id: cluster.id, secret: cluster.secret },
-    secrets: {
-      bootstraptoken: encryption.bootstrapToken,
-      secretboxencryptionsecret: encryption.secretboxEncryptionSecret,
-      ...(encryption.aescbcEncryptionSecret === undefined
-        ? {}
-        : { aescbcencryptionsecret: encryption.aescbcEncryptionSecret }),
-    },
-    trustdinfo: { token: trustdinfo.token },
-    certs: {
-      etcd: certificate(certs.etcd),
-      k8s: certificate(certs.k8s),
-      k8saggregator: certificate(certs.k8sAggregator),
-      k8sserviceaccount: { key: certs.k8sServiceaccount.key },
-      os: certificate(certs.os),
-    },
-  });
-}
-
-/** Secrets in the shape of the Talos provider. */
-export type MachineSecrets = ReturnType<typeof machineSecretsOf>;
 
 const talosconfig = z.object({
   context: z.string(),

@@ -1,5 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
+import { hooksAreThere } from "../hooks";
 import { describeEffect, effectOf, effectOfLook, machineState, type MachineState, refusalOf } from "../recipe/effect";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 
@@ -30,7 +31,8 @@ export function foretell(
   opts: pulumi.ComponentResourceOptions = {},
 ): Foretelling {
   const state = machineState(machine);
-  if (!pulumi.runtime.isDryRun() || !knowsHooks()) return { state, component: opts, program: (given) => given };
+  if (!pulumi.runtime.isDryRun() || !hooksAreThere("registerResourceHook"))
+    return { state, component: opts, program: (given) => given };
   let told = false;
   const tell = (line: string, about: pulumi.Resource): void => {
     told = true;
@@ -85,12 +87,6 @@ function hook(name: string, act: (args: pulumi.ResourceHookArgs) => void): pulum
 
 function hooked<T extends pulumi.ResourceOptions>(opts: T, before: pulumi.ResourceHook): T {
   return pulumi.mergeOptions(opts, { hooks: { beforeCreate: [before], beforeUpdate: [before] } }) as T;
-}
-
-/** Whether there is an engine that calls back: the SDK's mocks do not. */
-function knowsHooks(): boolean {
-  const monitor = pulumi.runtime.getMonitor() as { registerResourceHook?: unknown } | undefined;
-  return typeof monitor?.registerResourceHook === "function";
 }
 
 /** The state as it was; undefined of a machine that is new. */

@@ -1,6 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import * as pulumi from "@pulumi/pulumi";
 import * as talos from "@pulumiverse/talos";
+import { hooksAreThere } from "../hooks";
 
 /** A schematic and the ID that it must have. */
 export interface SchematicToRegister {
@@ -23,7 +24,7 @@ export function registerSchematic(
   { schematic, schematicId }: SchematicToRegister,
   opts: pulumi.CustomResourceOptions,
 ): pulumi.Output<string> {
-  const again = hooksAreThere() ? { hooks: { onError: [askedAgain(name)] } } : {};
+  const again = hooksAreThere("registerErrorHook") ? { hooks: { onError: [askedAgain(name)] } } : {};
   const options = pulumi.mergeOptions({ replaceOnChanges: ["schematic"], ...again }, opts);
   const registered = new talos.imagefactory.Schematic(name, { schematic }, options);
   // At preview the ID of a new schematic is unknown, and would make everything that follows unknown.
@@ -75,12 +76,6 @@ function askedAgain(name: string): pulumi.ErrorHook {
     return true;
   });
   return new pulumi.ErrorHook(`${name}-again`, decide);
-}
-
-/** The mock monitor of a program's unit test has none. */
-function hooksAreThere(): boolean {
-  const monitor = pulumi.runtime.getMonitor() as { registerErrorHook?: unknown } | undefined;
-  return typeof monitor?.registerErrorHook === "function";
 }
 
 /** @throws when the Factory's ID is not the one that the installer image was named by. */

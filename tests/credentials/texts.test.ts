@@ -1,4 +1,10 @@
-import { encryptionPatchesOf, endpointFor, machineSecretsOf, talosClientOf } from "../../components/credentials/texts";
+import {
+  bundleOf,
+  encryptionPatchesOf,
+  endpointFor,
+  machineSecretsOf,
+  talosClientOf,
+} from "../../components/credentials/texts";
 import { machineSecrets, talosconfig } from "../support/talos";
 
 test("a bundle of talosctl becomes what the provider takes", () => {
@@ -9,6 +15,12 @@ test("a bundle of talosctl becomes what the provider takes", () => {
     trustdinfo: { token: "7f96mj.ns0jpllwd6ye0qv1" },
     certs: { etcd: pair, k8s: pair, k8sAggregator: pair, k8sServiceaccount: { key: "bG9uZy1zZWNyZXQ=" }, os: pair },
   });
+});
+
+test("what the provider gives becomes a bundle that it takes again", () => {
+  const secrets = machineSecretsOf(machineSecrets);
+  expect(machineSecretsOf(bundleOf(secrets))).toEqual(secrets);
+  expect(bundleOf(secrets)).toContain("bootstraptoken: zp8du1.0gn7ja4tmx6qulju");
 });
 
 test("an older bundle keeps its AES-CBC secret", () => {

@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import * as path from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { MANAGER } from "../../clients/kubernetes/manager";
+import { hooksAreThere } from "../../hooks";
 import { packageRoot } from "../../package-root";
 import { isRead } from "../pods";
 import { type ClusterObjects, type LiveObject, type ObjectKey, OWNER, ownerText, sameStack } from "./live";
@@ -26,7 +27,7 @@ export function guarded(
 ): pulumi.ResourceTransformation {
   const stack = `${pulumi.getProject()}/${pulumi.getStack()}`;
   const guard: Guard = { kubeconfig, preview: pulumi.runtime.isDryRun(), owners: new Map(), takeOver };
-  const hook = hooksAreThere() ? [guardHook(name, guard)] : [];
+  const hook = hooksAreThere("registerResourceHook") ? [guardHook(name, guard)] : [];
   return ({ type, name: resource, props, opts }) => {
     if (!type.startsWith("kubernetes:") || type.endsWith("Patch") || isRead(opts)) return undefined;
     const provider = (opts as pulumi.CustomResourceOptions).provider ?? opts.parent?.getProvider(type);
@@ -70,12 +71,6 @@ interface Guard {
  */
 const keepsItsName = (type: string, { deleteBeforeReplace }: pulumi.CustomResourceOptions): boolean =>
   deleteBeforeReplace === undefined && !/:(Job|Namespace|PersistentVolumeClaim)$/.test(type);
-
-/** The mock monitor of a program's unit test has none. */
-function hooksAreThere(): boolean {
-  const { getMonitor } = pulumi.runtime as unknown as { getMonitor?: () => { registerResourceHook?: unknown } };
-  return typeof getMonitor?.()?.registerResourceHook === "function";
-}
 
 function guardHook(name: string, guard: Guard): pulumi.ResourceHook {
   const cluster = untilItSucceeds(() => open(guard.kubeconfig));
