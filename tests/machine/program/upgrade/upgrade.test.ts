@@ -1,159 +1,13 @@
-import type { Workbench } from "../../../../components/machine/program/upgrade/run";
-import { upgrade } from "../../../../components/machine/program/upgrade/upgrade";
+import { CallError } from "../../../../components/clients/failure";
+import { costOf, holding } from "../../../../components/machine/program/upgrade/leaving-pods";
 import { Killed, pod, schematics } from "../fakes";
 import { failure, setup, STAGED } from "../setup";
+import { play, scenarios } from "./scenario";
 
-describe("a machine that differs", () => {
-  test("is upgraded with one reboot, which also activates the staged configuration", async () => {
-    const { machine, cluster, run } = setup();
-    cluster.podList = [
-      pod("app"),
-      pod("daemon", { controller: "DaemonSet" }),
-      pod("static", { mirror: true }),
-      pod("job", { finished: true }),
-    ];
-    const result = await run();
-    expect(machine.calls).toEqual([
-      `pull factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`,
-      "upgrade legacy",
-    ]);
-    expect(machine).toMatchObject({ boots: 2, talosVersion: "v1.12.6", schematicId: schematics.gpu, active: STAGED });
-    expect(cluster.calls.filter((call, index, all) => all.indexOf(call) === index)).toEqual([
-      "cordon",
-      "evict app",
-      "uncordon",
-    ]);
-    expect(cluster.state).toEqual({ unschedulable: false, annotations: {}, ready: true });
-    expect(result).toMatchObject({
-      machine: "gpu-1",
-      talosVersion: "v1.12.6",
-      schematicId: schematics.gpu,
-      driverVersion: "570.211.01",
-      bootId: "boot-2",
-      rebooted: true,
-    });
-    expect(result.phases.map(({ name }) => name)).toEqual([
-      "reach",
-      "compare",
-      "precheck",
-      "pull",
-      "drain",
-      "reboot",
-      "verify",
-      "uncordon",
-    ]);
-    expect(result.phases.find(({ name }) => name === "reboot")!.seconds).toBeGreaterThanOrEqual(160);
-  });
-
-  test("only in its schematic is upgraded all the same", async () => {
-    const { machine, run } = setup({ talosVersion: "v1.12.4" });
-    expect(await run()).toMatchObject({ talosVersion: "v1.12.4", schematicId: schematics.gpu, rebooted: true });
-    expect(machine.boots).toBe(2);
-  });
-
-  describe("only in a staged configuration, and has no NVIDIA module", () => {
-    const plain = { modules: [], driverVersion: undefined, extensionServices: [], schematicId: schematics.plain };
-
-    test("gets it without a reboot and without a drain, where Talos can", async () => {
-      const { machine, cluster, run } = setup(plain);
-      Object.assign(machine, { talosVersion: "v1.12.6" });
-      expect(await run()).toMatchObject({ rebooted: false, bootId: "boot-1", driverVersion: null });
-      expect(machine.calls).toEqual(["activate"]);
-      expect(machine.active).toBe(STAGED);
-      expect(cluster.calls).toEqual([]);
-    });
-
-    test("is rebooted where Talos refuses", async () => {
-      const { machine, run } = setup(plain);
-      Object.assign(machine, { talosVersion: "v1.12.6", needsBoot: true });
-      expect(await run()).toMatchObject({ rebooted: true, bootId: "boot-2" });
-      expect(machine.calls).toEqual(["activate", "reboot"]);
-    });
-
-    test("goes on when the answer was lost, though it is in effect", async () => {
-      const { machine, run } = setup(plain);
-      Object.assign(machine, { talosVersion: "v1.12.6" });
-      machine.fail("activate", "unreachable", 1, true);
-      expect(await run()).toMatchObject({ rebooted: false });
-      expect(machine.active).toBe(STAGED);
-    });
-  });
-
-  test("only in a staged configuration is rebooted once, without an upgrade", async () => {
-    const { machine, run } = setup();
-    Object.assign(machine, { talosVersion: "v1.12.6", schematicId: schematics.gpu });
-    expect(await run()).toMatchObject({ rebooted: true, bootId: "boot-2" });
-    expect(machine.calls).toEqual(["reboot"]);
-  });
-
-  test("goes through the lifecycle API from Talos 1.13 on", async () => {
-    const { machine, run } = setup({ talosVersion: "v1.13.1" });
-    machine.talosVersion = "v1.13.0";
-    await run();
-    expect(machine.calls).toContain("upgrade lifecycle");
-  });
-
-  test("is not drained when the stack says so, and never cordoned", async () => {
-    const { cluster, run } = setup({ drain: false });
-    cluster.podList = [pod("app")];
-    await run();
-    expect(cluster.calls).toEqual([]);
-  });
-});
-
-test("the only node of a cluster is neither cordoned nor drained", async () => {
-  const { cluster, machine, run } = setup();
-  cluster.alone = true;
-  cluster.podList = [pod("app")];
-  await run();
-  expect(machine.boots).toBe(2);
-  expect(cluster.calls).toEqual([]);
-});
-
-describe("a machine that is as wanted", () => {
-  test("is left alone by the next run", async () => {
-    const { machine, cluster, bench, wanted, run } = setup();
-    await run();
-    const calls = [...machine.calls, ...cluster.calls];
-    expect(await upgrade({ ...wanted, configurationHash: "2" }, bench)).toMatchObject({
-      rebooted: false,
-      driverVersion: "570.211.01",
-      bootId: "boot-2",
-    });
-    expect([...machine.calls, ...cluster.calls]).toEqual(calls);
-  });
-
-  test("is verified by the branch of its driver where the very version is assumed", async () => {
-    const { bench, wanted, run } = setup({ driverVersion: "570" });
-    expect(await run()).toMatchObject({ driverVersion: "570.211.01" });
-    expect(await upgrade(wanted, bench)).toMatchObject({ rebooted: false });
-    const other = { ...wanted, driverVersion: "57", configurationHash: "2" };
-    await expect(upgrade(other, bench)).rejects.toThrow("NVIDIA driver 570.211.01 is loaded, not 57");
-  });
-
-  test("but whose driver is not up is verified, and never rebooted for it", async () => {
-    const { machine, run } = setup();
-    await run();
-    machine.driverWorks = false;
-    const message = await failure(run());
-    for (const part of [
-      "kernel modules not loaded: nvidia, nvidia_uvm",
-      "no NVIDIA driver is loaded",
-      "service ext-nvidia-persistenced is Waiting, not Running",
-    ]) {
-      expect(message).toContain(part);
-    }
-    machine.services = () => Promise.resolve({});
-    expect(await failure(run())).toContain("service ext-nvidia-persistenced is not there");
-    expect(machine.boots).toBe(2);
-  });
-
-  test("needs neither credentials for Kubernetes nor a fitting talosctl", async () => {
-    const { bench, wanted, run } = setup();
-    await run();
-    const poor: Workbench = { ...bench, cluster: undefined, clientVersion: "v1.5.0" };
-    expect(await upgrade(wanted, poor)).toMatchObject({ rebooted: false });
-  });
+describe.each(["runs", "faults", "boots"])("%s", (table) => {
+  test.each(scenarios(table).map((scenario) => [scenario.name, scenario] as const))("%s", (_, scenario) =>
+    play(scenario),
+  );
 });
 
 describe("killed and run again", () => {
@@ -196,76 +50,85 @@ describe("killed and run again", () => {
   });
 });
 
-describe("a node cordoned by somebody else", () => {
-  test("is drained and stays cordoned", async () => {
-    const { cluster, run } = setup();
-    cluster.state = { unschedulable: true, annotations: {}, ready: true };
-    cluster.podList = [pod("app")];
-    await run();
-    expect(cluster.state).toMatchObject({ unschedulable: true, annotations: {} });
-    expect(cluster.calls).not.toContain("uncordon");
-  });
+test("an image that is installed and waits for its boot is booted by the next run, and nothing is installed over what runs", async () => {
+  const { machine, run } = setup({ talosVersion: "v1.13.1" });
+  Object.assign(machine, { talosVersion: "v1.13.0", cutOff: true });
+  const wanted = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.13.1`;
+  await machine.upgrade(wanted, "lifecycle").catch(() => undefined); // as a run leaves it that is killed now
+  expect(await run()).toMatchObject({ rebooted: true, talosVersion: "v1.13.1" });
+  expect(machine.calls).toEqual(["upgrade lifecycle", "reboot"]);
+  expect(machine.disk).toContain(`${schematics.plain}:v1.13.0`);
 });
 
-describe("a machine that runs more than the stack lists", () => {
-  const rich = {
-    schematic:
-      "customization:\n    extraKernelArgs:\n        - intel_iommu=on\n    systemExtensions:\n        officialExtensions:\n            - siderolabs/iscsi-tools\n",
-    extensions: { "iscsi-tools": "v0.2.0" },
-    configuredArgs: [],
-    platform: "metal",
-    secureBoot: true,
+test("pulls that a registry fails are not begun again, and what the machine's console says of them is told at once", async () => {
+  const { bench, clock, machine, lines, run } = setup();
+  let toldAt = Infinity;
+  bench.report = (line) => {
+    lines.push(line);
+    if (line.startsWith("pull: Talos tries again")) toldAt = Math.min(toldAt, clock.now());
   };
+  machine.hangingPulls = 99;
+  const why = `failed to pull image "factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6": connection refused`;
+  machine.lines = [why];
+  expect(await failure(run())).toMatch(
+    /it could not pull \S+: waited 10m for .*\(last: failed to pull image .*connection refused\)/,
+  );
+  expect(machine.hangingPulls).toBe(98);
+  const told = `pull: Talos tries again, since it could not pull the installer: ${why}`;
+  expect(lines.filter((line) => line === told)).toHaveLength(1);
+  expect(toldAt).toBeLessThan(60_000);
+});
 
-  test("is left as it is: all of it is named before anything is pulled or drained", async () => {
-    const { machine, cluster, run } = setup();
-    machine.running = rich;
-    const message = await failure(run());
-    expect(message).toContain("machines.gpu-1.extensions: the machine runs siderolabs/iscsi-tools v0.2.0");
-    expect(message).toContain("machines.gpu-1.kernelArgs: the machine's kernel was started with intel_iommu=on");
-    expect(message).toContain("machines.gpu-1.secureBoot: ");
-    expect(machine.calls).toEqual([]);
-    expect(cluster.calls).toEqual([]);
-  });
+test("a machine that loses its power while it installs is asked again, and nobody speaks of a rollback", async () => {
+  const { machine, lines, run } = setup();
+  const upgrade = machine.upgrade.bind(machine);
+  machine.upgrade = () => {
+    machine.upgrade = upgrade;
+    machine.boots++;
+    return Promise.reject(new CallError("unreachable", "EOF"));
+  };
+  expect(await run()).toMatchObject({ rebooted: true, talosVersion: "v1.12.6" });
+  expect(lines).toContain("reboot: the machine began again before it took the request on; it is asked once more");
+});
 
-  test("and boots by GRUB, is left as it is while an argument of the stack would have no effect", async () => {
-    const { machine, wanted, run } = setup();
-    wanted.image.kernelArgs.push("pci=realloc");
-    const commandLine = "BOOT_IMAGE=/A/vmlinuz talos.platform=metal";
-    machine.running = { extensions: {}, configuredArgs: [], platform: "metal", commandLine, bootArgs: [] };
-    expect(await failure(run())).toContain("machines.gpu-1.kernelArgs: the machine boots by GRUB");
-    expect(machine.calls).toEqual([]);
-  });
+test("a paused boot may end by itself as soon as it was seen, with a configuration that was corrected meanwhile", async () => {
+  const { machine, run } = setup();
+  const installed = { talosVersion: "v1.12.6", schematicId: schematics.gpu };
+  Object.assign(machine, { active: "broken", stageName: "booting", unmet: ["services"], ...installed });
+  const seen = ["writeUserFiles failed, rebooting in 35 minutes: already exists"];
+  machine.bootErrors = () => {
+    // Its own reboot: what was staged is in effect.
+    Object.assign(machine, { stageName: "running", unmet: [], active: machine.persistent });
+    machine.boots++;
+    machine.bootErrors = () => Promise.resolve([]);
+    return Promise.resolve(seen);
+  };
+  await run();
+  expect(machine.calls).toEqual([]);
+});
 
-  test.each([
-    ["one that it came without", ["pci=realloc", "iommu=pt"], "console=tty0 iommu=pt", "pci=realloc"],
-    ["one that Talos brings and the stack takes away", ["-selinux"], "console=tty0 selinux=1", "-selinux"],
-    ["a value that the stack takes away", ["-console=tty0"], "console=tty0 console=ttyS0", "-console=tty0"],
-    ["none where it is away", ["-selinux", "-console=tty0"], "console=ttyS0", undefined],
-    ["none where the stack's own takes its place", ["-console", "console=ttyS1"], "console=ttyS1", undefined],
-  ])("says which argument of the stack the kernel does not follow: %s", async (_, args, commandLine, named) => {
-    const { machine, wanted, run, lines } = setup();
-    wanted.image.kernelArgs.push(...args);
-    machine.running = { extensions: {}, configuredArgs: [], platform: "metal", commandLine };
-    expect(await run()).toMatchObject({ rebooted: true });
-    const start = `warning: gpu-1: its kernel was not started as kernelArgs says (${named}): `;
-    const warnings = lines.filter((line) => line.startsWith("warning: "));
-    expect(warnings).toEqual(named === undefined ? [] : [expect.stringContaining(start)]);
-  });
+test.each([
+  [pod("web", { controller: "ReplicaSet" }), []],
+  [pod("shell"), ["has no controller, so nothing recreates it after the eviction"]],
+  [pod("db", { controller: "StatefulSet", localStorage: true }), ["loses what it keeps in an emptyDir"]],
+  [pod("train", { controller: "Job", gpus: 2 }), ["holds 2 GPUs: its computation is interrupted"]],
+  [pod("notebook", { localStorage: true, gpus: 1 }), ["has no controller", "emptyDir", "holds a GPU"]],
+])("what goes with a pod: $name", (one, said) => {
+  const costs = costOf(one);
+  expect(costs).toHaveLength(said.length);
+  said.forEach((part, index) => expect(costs[index]).toContain(part));
+  for (const cost of costs) expect(cost).toContain(`default/${one.name}`);
+});
 
-  test("is upgraded when all of it is listed or dropped", async () => {
-    const { machine, run, wanted } = setup({
-      installerImage: `factory.talos.dev/metal-installer-secureboot/${schematics.gpu}:v1.12.6`,
-      drop: { kernelArgs: ["intel_iommu=on"] },
-    });
-    wanted.image.extensions.push("siderolabs/iscsi-tools");
-    machine.running = rich;
-    expect(await run()).toMatchObject({ rebooted: true });
-  });
-
-  test("may lose what this stack brought and does not list any more", async () => {
-    const { machine, bench, wanted } = setup();
-    machine.running = { ...rich, secureBoot: false };
-    expect(await upgrade(wanted, bench, { schematicId: schematics.plain })).toMatchObject({ rebooted: true });
-  });
+test.each([
+  [
+    "Cannot evict pod as it would violate the pod's disruption budget. The disruption budget web needs 1 healthy pods and has 1 currently",
+    {},
+    "the owner of the disruption budget default/web decides",
+  ],
+  ["admission webhook denied the request", {}, "the owner of the namespace default decides"],
+  [undefined, { finalizers: ["example.com/hold"] }, "the one who put the finalizer there decides"],
+  [undefined, { grace: 3600 }, "the pod's owner decides how long it takes: raise timeouts.drain"],
+])("who decides on a pod that does not go: %s", (refused, more, decides) => {
+  expect(holding(pod("web", more), refused).decides).toContain(decides);
 });
