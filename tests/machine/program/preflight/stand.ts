@@ -1,4 +1,4 @@
-import { CallError, Failure } from "../../../../components/clients/failure";
+import { CallError, type CallProblem, Failure } from "../../../../components/clients/failure";
 import { placesOf } from "../../../../components/machine/program/preflight/places";
 import type { AskedCluster, AskedNode, BoundClaim } from "../../../../components/clients/kubernetes/asked-cluster";
 import { preflight } from "../../../../components/machine/program/preflight/preflight";
@@ -20,13 +20,6 @@ const installer = `factory.talos.dev/metal-installer/${schematics.gpu}:v1.12.6`;
 /** The repository's index. */
 export const index = `entries:\n  gpu-operator:\n  - {version: v25.10.1, urls: [${archive}]}\n  - {version: v25.3.4, urls: [x.tgz]}\n`;
 
-/** Everything is there. */
-export const there: Record<string, Answer> = {
-  [`${repository}/index.yaml`]: { status: 200, body: index },
-  [`${repository}/${archive}`]: { status: 200, body: "" },
-  [`https://factory.talos.dev/v2/metal-installer/${schematics.gpu}/manifests/v1.12.6`]: { status: 307, body: "" },
-};
-
 /** A certificate of that text. */
 export const certificate = (text: string): string =>
   `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`;
@@ -44,12 +37,28 @@ export const brought = (history: string[]) => ({
   histories: [history],
 });
 
+/** Addresses of what is there, by short names. */
+const addresses: Record<string, string> = {
+  index: `${repository}/index.yaml`,
+  archive: `${repository}/${archive}`,
+  image: `https://factory.talos.dev/v2/metal-installer/${schematics.gpu}/manifests/v1.12.6`,
+};
+
+/** Everything is there. */
+const there: Record<string, Answer> = {
+  [addresses["index"]!]: { status: 200, body: index },
+  [addresses["archive"]!]: { status: 200, body: "" },
+  [addresses["image"]!]: { status: 307, body: "" },
+};
+
 /** What is there, and what is asked with. */
 export interface Stand {
+  /** Answers by address, or by its short name. */
   web: Record<string, Answer>;
-  /** Nodes, or why they cannot be had. */
-  nodes: AskedNode[] | CallError;
-  authority: string | undefined;
+  /** Nodes by what differs from the machine's, or why they cannot be had. */
+  nodes: (Partial<AskedNode> | "$ours" | "$strange")[] | [CallProblem, string];
+  /** Text of the kubeconfig's certificate. */
+  authority: string;
   owners: Record<string, string>;
   volumes: PreflightTask["volumes"];
   claims: BoundClaim[];
@@ -63,13 +72,18 @@ export interface Stand {
   state: NodeState | undefined;
   environment: NodeJS.ProcessEnv;
   expired: Failure["findings"];
-  machine: (machine: FakeMachine) => void;
+  /** Fields of the machine, and calls of it that fail. */
+  machine: Partial<FakeMachine>;
+  faults: Record<string, [CallProblem, string]>;
 }
 
 /** Runs it where everything is as it should be but for the changes. @param previous answer of the last run, as it was written. */
 export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
-  const { web: answers = {}, nodes = [node()], authority, owners = {}, environment = {}, drain = true } = changes;
+  const { nodes = [{}], authority, owners = {}, environment = {}, drain = true } = changes;
   const { volumes = [], claims = [], machines = [{}] } = changes;
+  const answers = Object.fromEntries(
+    Object.entries(changes.web ?? {}).map(([name, answer]) => [addresses[name] ?? name, answer]),
+  );
   const task = preflightTask.parse({
     machines: machines.map((differs) => ({
       ...{ machine: "gpu-1", address: "10.0.0.1", configuration: "adopted", gpu: true },
@@ -88,7 +102,9 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
   });
   const clock = new FakeClock();
   const machine = new FakeMachine(clock);
-  changes.machine?.(machine);
+  Object.assign(machine, changes.machine);
+  for (const [call, [problem, message]] of Object.entries(changes.faults ?? {}))
+    Object.assign(machine, { [call]: () => Promise.reject(new CallError(problem, message)) });
   const asked: string[] = [];
   const web: Web = {
     get: async (url) => {
@@ -97,10 +113,13 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
     },
   };
   const cluster: AskedCluster = {
-    ...{ server: "https://10.0.0.9:6443", authority },
+    ...{ server: "https://10.0.0.9:6443", authority: authority && certificate(authority) },
     nodes: async () => {
-      if (nodes instanceof CallError) throw nodes;
-      return nodes;
+      const [problem, message] = nodes;
+      if (typeof message === "string" && !message.startsWith("$")) throw new CallError(problem as CallProblem, message);
+      return (nodes as Exclude<typeof nodes, [CallProblem, string]>).map((one) =>
+        one === "$strange" ? strange : node(one === "$ours" ? {} : one),
+      );
     },
     annotationOf: async (namespace) => owners[namespace],
     boundClaims: async () => claims,
@@ -114,7 +133,7 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
   const last = previous === undefined ? undefined : preflightResult.parse(previous);
   const outcome = await preflight(task, around, last).catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error;
-    return error.findings.map(({ field, problem }) => `${field}: ${problem}`);
+    return error.findings.map(({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`);
   });
   return { outcome, lines, asked, machine };
 }

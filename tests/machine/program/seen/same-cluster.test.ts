@@ -1,5 +1,5 @@
 import { ofOneCluster } from "../../../../components/machine/program/seen/same-cluster";
-import { ask, certificate, node, strange } from "../preflight/stand";
+import { certificate, node, strange } from "../preflight/stand";
 
 describe("talosconfig and kubeconfig", () => {
   const configuration = (ca: string): string =>
@@ -22,23 +22,4 @@ describe("talosconfig and kubeconfig", () => {
     ["no machine answers", [[], { authority: certificate("Qg=="), nodes: [strange] }], "unknown"],
     ["the cluster has no node yet", [[machine], { authority: certificate("Qg=="), nodes: [] }], "unknown"],
   ])("%s", (_, sides, verdict) => expect(ofOneCluster(...sides)).toBe(verdict));
-});
-
-describe("an owned machine, to whose node its configuration gives the name", () => {
-  const machines = [{ configuration: "owned" as const }];
-
-  test("is renamed by the update, which warns that the node of the old name is not drained", async () => {
-    const { outcome, lines } = await ask({ machines, nodes: [node({ name: "talos-abc-123" })] });
-    expect(outcome).toMatchObject({ machines: { "gpu-1": { owned: "10.0.0.1" } } });
-    expect(lines).toContainEqual(
-      expect.stringMatching(/^warning: gpu-1: .* is node talos-abc-123 .*`kubectl drain talos-abc-123 /),
-    );
-  });
-
-  test("is refused where another machine is the node of that name", async () => {
-    const swapped = [node({ bootId: "boot-7", addresses: ["10.0.0.2"] }), node({ name: "gpu-2" })];
-    expect((await ask({ machines, nodes: swapped })).outcome).toEqual([
-      expect.stringMatching(/^machines\.gpu-1\.address: the machine at 10\.0\.0\.1 is node gpu-2/),
-    ]);
-  });
 });
