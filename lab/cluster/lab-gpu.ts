@@ -11,7 +11,6 @@ export function labGpu(gpu: GpuSpec): LabGpu {
   const mig = migOf(card);
   return {
     model: card.model,
-    architecture: card.architecture,
     pciDevice: card.pciDevice,
     ...pciDeviceOf(card),
     count: gpu.count ?? 1,

@@ -5,7 +5,6 @@ import { spawnGuarded } from "../session/process";
 /** A kind of card in an emulated machine, with what the emulation needs to know of it. */
 export interface LabGpu {
   model: string;
-  architecture: string;
   /** Class and vendor of its PCI device as Node Feature Discovery writes it, e.g. `0300_10de`. */
   pciDevice: string;
   /** Device ID, e.g. `2c05`, and the name in the list of PCI IDs. Default: none that a machine could tell. */

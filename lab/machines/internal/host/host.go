@@ -25,8 +25,8 @@ type Machine interface {
 	// Watch signals after each change (several changes may share a signal) until ctx ends; then the channel closes.
 	// The first signal comes at once.
 	Watch(ctx context.Context) <-chan struct{}
-	// RootFS is a folder that stands for the machine's file system. Every boot empties /run and /dev; /proc, /dev and
-	// /run/cdi hold the NVIDIA driver's files while it is up; /var lasts.
+	// RootFS is a folder that stands for the machine's file system. Every boot empties /run, /etc and /proc, which shows the NVIDIA driver
+	// while it is up.
 	RootFS() string
 	// Event records something that happened on the machine, for the lab's report.
 	Event(format string, args ...any)
@@ -66,9 +66,8 @@ type Extension struct {
 
 // GPU is a kind of card in the machine.
 type GPU struct {
-	Model        string `json:"model"`
-	Architecture string `json:"architecture"`
-	PCIDevice    string `json:"pciDevice"` // NFD's class and vendor, e.g. 0300_10de
+	Model     string `json:"model"`
+	PCIDevice string `json:"pciDevice"` // NFD's class and vendor, e.g. 0300_10de
 	// PCIID is its device ID, e.g. 2c05; "" where the tables do not have it. PCIName is what pci.ids calls it.
 	PCIID             string  `json:"pciId"`
 	PCIName           string  `json:"pciName"`
@@ -101,25 +100,19 @@ type Taint struct {
 
 // Snapshot is the state of a machine at one moment. Its maps and slices belong to the caller.
 type Snapshot struct {
-	// Booted says that the boot sequence is complete.
-	Booted bool
 	// BootID changes with every boot.
 	BootID string
 	// TalosVersion that runs, e.g. v1.12.6.
 	TalosVersion string
 	// KubernetesVersion of the kubelet's image in the configuration, e.g. v1.35.0.
 	KubernetesVersion string
-	// SchematicID of the running image.
-	SchematicID string
-	Era         Era
+	Era               Era
 	// Extensions of the running image.
 	Extensions []Extension
 	// Modules that are loaded, as /proc/modules names them (nvidia_uvm).
 	Modules []string
 	// DriverVersion of the loaded NVIDIA kernel modules when they drive the cards; "" when the driver is not up.
 	DriverVersion string
-	// DriverFlavour is "open", "proprietary" or "".
-	DriverFlavour string
 	// LibraryVersion of NVIDIA's user-space libraries, which come with the toolkit extension; "" without it. Different
 	// from DriverVersion: "Driver/library version mismatch".
 	LibraryVersion string
@@ -129,8 +122,6 @@ type Snapshot struct {
 	Sysctls map[string]string
 	// CRIParts are the rendered /etc/cri/conf.d files that took effect, by file name.
 	CRIParts map[string]string
-	// CRIConfig is the containerd configuration merged from the parts (TOML).
-	CRIConfig string
 	// Runtimes are containerd's runtime handlers, e.g. runc, nvidia.
 	Runtimes []string
 	// DefaultRuntime is the handler of pods without a RuntimeClass.

@@ -3,7 +3,6 @@ package spec
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 
@@ -69,7 +68,7 @@ type Node struct {
 	RealDriver bool `json:"realDriver"`
 }
 
-// Load reads and checks a file.
+// Load reads a file.
 func Load(path string) (*Spec, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -81,63 +80,5 @@ func Load(path string) (*Spec, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 
-	if spec.TimeScale == 0 {
-		spec.TimeScale = 60
-	}
-
-	return spec, spec.check()
-}
-
-func (s *Spec) check() error {
-	var problems []error
-
-	wrong := func(field, problem string) {
-		problems = append(problems, fmt.Errorf("%s: %s", field, problem))
-	}
-
-	if s.Dir == "" {
-		wrong("dir", "is missing; the machines need a folder for their file systems")
-	}
-
-	if s.Factory == "" {
-		wrong("factory", "is missing; schematics and extensions are looked up there")
-	}
-
-	if s.TimeScale < 0 {
-		wrong("timeScale", "is negative; give the lab seconds that pass in a second, e.g. 60")
-	}
-
-	if len(s.Machines) == 0 {
-		wrong("machines", "is empty; there is nothing to emulate")
-	}
-
-	addresses := map[string]string{}
-
-	for i, m := range s.Machines {
-		field := fmt.Sprintf("machines[%d]", i)
-
-		for name, value := range map[string]string{
-			"name": m.Name, "address": m.Address, "talosVersion": m.TalosVersion, "schematicId": m.SchematicID,
-		} {
-			if value == "" {
-				wrong(field+"."+name, "is missing")
-			}
-		}
-
-		if m.Config != "" && s.Talos == nil {
-			wrong("talos", "is missing; a configured machine's API needs its cluster's authority")
-		}
-
-		if m.Role != "controlplane" && m.Role != "worker" {
-			wrong(field+".role", fmt.Sprintf("is %q; take controlplane or worker", m.Role))
-		}
-
-		if other := addresses[m.Address]; other != "" {
-			wrong(field+".address", fmt.Sprintf("%s is also the address of %s; requests are routed by address", m.Address, other))
-		}
-
-		addresses[m.Address] = m.Name
-	}
-
-	return errors.Join(problems...)
+	return spec, nil
 }

@@ -23,20 +23,8 @@ import (
 	"talos-gpu/lab/machines/internal/spec"
 )
 
-// Config is the Kubernetes part of the lab's specification.
-type Config struct {
-	// Server is the URL of the API server.
-	Server string `json:"server"`
-	// AdminKubeconfig, CACert and CAKey are paths; the authority signs the kubelets' client certificates.
-	AdminKubeconfig string `json:"adminKubeconfig"`
-	CACert          string `json:"caCert"`
-	CAKey           string `json:"caKey"`
-	// Nodes is the socket at which the API server asks for a way to the kubelets.
-	Nodes string `json:"nodes"`
-}
-
 // Run runs until ctx ends or a part fails. real are the machines whose node is a real one, by name.
-func Run(ctx context.Context, cfg Config, machines []host.Machine, real map[string]spec.Node) error {
+func Run(ctx context.Context, cfg spec.Kubernetes, machines []host.Machine, real map[string]spec.Node) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 

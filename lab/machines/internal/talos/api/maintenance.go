@@ -27,7 +27,7 @@ var maintenanceMethods = []string{
 }
 
 // NewMaintenance makes the API server of a machine in maintenance mode: encrypted by a certificate that nobody knows, open
-// to whoever reaches it.
+// to all who reach it.
 func NewMaintenance(m *core.Machine) *grpc.Server {
 	server := grpc.NewServer(
 		grpc.Creds(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: selfSigned})),
@@ -36,21 +36,17 @@ func NewMaintenance(m *core.Machine) *grpc.Server {
 			if _, err := m.Called(ctx); err != nil {
 				return nil, err
 			}
-
 			if !slices.Contains(maintenanceMethods, info.FullMethod) {
 				return nil, status.Error(codes.PermissionDenied, "not authorized")
 			}
-
 			return handle(ctx, request)
 		}),
 		grpc.StreamInterceptor(func(any, grpc.ServerStream, *grpc.StreamServerInfo, grpc.StreamHandler) error {
 			return status.Error(codes.PermissionDenied, "not authorized")
 		}),
 	)
-
 	machine.RegisterMachineServiceServer(server, &machineService{m: m})
 	storage.RegisterStorageServiceServer(server, &storageService{})
-
 	return server
 }
 
@@ -59,9 +55,7 @@ func selfSigned(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-
 	pair, err := tls.X509KeyPair(authority.CrtPEM, authority.KeyPEM)
-
 	return &pair, err
 }
 
@@ -73,13 +67,4 @@ type storageService struct {
 
 func (*storageService) Disks(context.Context, *emptypb.Empty) (*storage.DisksResponse, error) {
 	return &storage.DisksResponse{Messages: []*storage.Disks{{Disks: []*storage.Disk{{DeviceName: "/dev/sda", Size: 512 << 30, Type: storage.Disk_SSD}}}}}, nil
-}
-
-// Bootstrap etcd of the cluster on this control plane.
-func (s *machineService) Bootstrap(context.Context, *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
-	if err := s.m.Bootstrap(); err != nil {
-		return nil, err
-	}
-
-	return &machine.BootstrapResponse{Messages: []*machine.Bootstrap{{}}}, nil
 }

@@ -29,23 +29,14 @@ func (b *backend) GetConnection(ctx context.Context, _ string) (context.Context,
 	if b.machine == nil {
 		return ctx, nil, status.Errorf(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: dial tcp %s:50000: connect: no route to host\"", b.target)
 	}
-
-	// Whoever knows the cluster's authority does not trust the certificate of a machine in maintenance mode.
-	if b.machine.InMaintenance() {
-		return ctx, nil, status.Error(codes.Unavailable, "connection error: desc = \"transport: authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority\"")
-	}
-
 	lost, err := b.machine.Called(ctx)
 	if err != nil {
 		return ctx, nil, err
 	}
-
 	if lost {
 		loseAnswer(ctx)
 	}
-
 	conn, err := b.machine.Conn()
-
 	return outgoing(ctx, b.viaEndpoint), conn, err
 }
 
@@ -59,19 +50,15 @@ func (b *backend) AppendInfo(streaming bool, response []byte) ([]byte, error) {
 	if err != nil || streaming {
 		return append(response, info...), err
 	}
-
 	number, kind, n := protowire.ConsumeTag(response)
 	if n < 0 || number != messagesField || kind != protowire.BytesType {
 		return nil, errors.New("answer is not a list of messages")
 	}
-
 	message, rest := protowire.ConsumeBytes(response[n:])
 	if rest < 0 {
 		return nil, protowire.ParseError(rest)
 	}
-
 	complete := append(append([]byte(nil), message...), info...)
-
 	return protowire.AppendBytes(protowire.AppendTag(nil, messagesField, protowire.BytesType), complete), nil
 }
 
@@ -81,6 +68,5 @@ func (b *backend) BuildError(streaming bool, err error) ([]byte, error) {
 	if streaming {
 		return proto.Marshal(message)
 	}
-
 	return proto.Marshal(&common.EmptyResponse{Messages: []*common.Empty{message}})
 }

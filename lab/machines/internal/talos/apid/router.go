@@ -10,9 +10,7 @@ import (
 	"github.com/siderolabs/grpc-proxy/proxy"
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
 	"talos-gpu/lab/machines/internal/talos/api"
 	"talos-gpu/lab/machines/internal/talos/machine"
@@ -28,50 +26,31 @@ type Router struct {
 // control plane where the stack has one.
 func NewRouter(machines []*machine.Machine) *Router {
 	router := &Router{machines: map[string]*machine.Machine{}, endpoint: machines[0]}
-
 	for i := len(machines) - 1; i >= 0; i-- {
 		m := machines[i]
 		router.machines[m.Address()], router.machines[m.Key()] = m, m
-
 		if m.Role() == "controlplane" {
 			router.endpoint = m
 		}
 	}
-
 	return router
 }
 
-// manyServices are those whose calls may go to several nodes at a time (director.go).
-var manyServices = []string{"/machine.MachineService/", "/cluster.ClusterService/", "/inspect.InspectService/", "/storage.StorageService/", "/time.TimeService/"}
-
-// Direct is the proxy's director.
-func (r *Router) Direct(ctx context.Context, method string) (proxy.Mode, []proxy.Backend, error) {
+// Direct is the proxy's director: a call for `nodes` is for several, one for `node` has its answer as it is.
+func (r *Router) Direct(ctx context.Context, _ string) (proxy.Mode, []proxy.Backend, error) {
 	incoming, _ := metadata.FromIncomingContext(ctx)
-
 	if nodes := incoming.Get("nodes"); len(nodes) > 0 {
-		for _, service := range manyServices {
-			if strings.HasPrefix(method, service) {
-				return proxy.One2Many, r.backends(nodes), nil
-			}
-		}
-
-		return proxy.One2One, nil, status.Errorf(codes.InvalidArgument, "one-2-many proxying is not supported for method %s", method)
+		return proxy.One2Many, r.backends(nodes), nil
 	}
-
-	switch node := incoming.Get("node"); len(node) {
-	case 0:
-		return proxy.One2One, []proxy.Backend{&backend{target: r.endpoint.Address(), machine: r.endpoint, viaEndpoint: true}}, nil
-	case 1:
-		return proxy.One2One, r.backends(node), nil
-	default:
-		return proxy.One2One, nil, status.Error(codes.InvalidArgument, "node metadata must be single-valued")
+	if node := incoming.Get("node"); len(node) > 0 {
+		return proxy.One2One, r.backends(node[:1]), nil
 	}
+	return proxy.One2One, []proxy.Backend{&backend{target: r.endpoint.Address(), machine: r.endpoint, viaEndpoint: true}}, nil
 }
 
 // streamed says that a call answers with a stream: how answers of several nodes are put together depends on it.
 func streamed(method string) bool {
 	name := method[strings.LastIndex(method, "/")+1:]
-
 	return slices.ContainsFunc(machineapi.MachineService_ServiceDesc.Streams, func(stream grpc.StreamDesc) bool {
 		return strings.HasPrefix(method, "/machine.MachineService/") && stream.StreamName == name
 	})
@@ -82,21 +61,17 @@ func (r *Router) backends(nodes []string) []proxy.Backend {
 	for _, node := range nodes {
 		list = append(list, &backend{target: node, machine: r.machines[node]})
 	}
-
 	return list
 }
 
 func outgoing(ctx context.Context, viaEndpoint bool) context.Context {
 	incoming, _ := metadata.FromIncomingContext(ctx)
 	out := incoming.Copy()
-
 	for _, own := range []string{":authority", "nodes", "node", api.ViaEndpoint} {
 		delete(out, own)
 	}
-
 	if viaEndpoint {
 		out.Set(api.ViaEndpoint, "true")
 	}
-
 	return metadata.NewOutgoingContext(ctx, out)
 }

@@ -1,7 +1,6 @@
 package apid
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	stdx509 "crypto/x509"
@@ -9,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,22 +26,25 @@ import (
 // every machine's address, and has signed the clients'. Without a PKI it is the one of the first control plane that has got
 // a configuration; before, nobody is let in.
 func New(pki *spec.PKI, machines []*machine.Machine) (*grpc.Server, error) {
-	authority := func() *x509.PEMEncodedCertificateAndKey { return authorityOf(machines) }
-
+	var given *x509.PEMEncodedCertificateAndKey
 	if pki != nil {
-		given, err := read(*pki)
-		if err != nil {
-			return nil, err
+		certificate, noCertificate := os.ReadFile(pki.CACert)
+		key, noKey := os.ReadFile(pki.CAKey)
+		if err := errors.Join(noCertificate, noKey); err != nil {
+			return nil, fmt.Errorf("talos: %w", err)
 		}
-
-		authority = func() *x509.PEMEncodedCertificateAndKey { return given }
+		given = &x509.PEMEncodedCertificateAndKey{Crt: certificate, Key: key}
 	}
-
-	transport, err := transport(authority, machines)
-	if err != nil {
-		return nil, err
-	}
-
+	transport := &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		authority := given
+		for i := 0; authority == nil && i < len(machines); i++ {
+			authority = machines[i].Authority()
+		}
+		if authority == nil {
+			return nil, errors.New("no machine has a configuration yet")
+		}
+		return certified(authority, machines)
+	}}
 	return grpc.NewServer(
 		grpc.Creds(credentials.NewTLS(transport)),
 		grpc.ForceServerCodecV2(proxy.Codec()),
@@ -53,76 +54,12 @@ func New(pki *spec.PKI, machines []*machine.Machine) (*grpc.Server, error) {
 	), nil
 }
 
-func read(pki spec.PKI) (*x509.PEMEncodedCertificateAndKey, error) {
-	certificate, err := os.ReadFile(pki.CACert)
-	if err != nil {
-		return nil, fmt.Errorf("talos.caCert: %w", err)
-	}
-
-	key, err := os.ReadFile(pki.CAKey)
-	if err != nil {
-		return nil, fmt.Errorf("talos.caKey: %w", err)
-	}
-
-	return &x509.PEMEncodedCertificateAndKey{Crt: certificate, Key: key}, nil
-}
-
-func authorityOf(machines []*machine.Machine) *x509.PEMEncodedCertificateAndKey {
-	for _, m := range machines {
-		if authority := m.Authority(); authority != nil {
-			return authority
-		}
-	}
-
-	return nil
-}
-
-// transport makes its certificates once there is an authority, and anew when there is another one.
-func transport(authority func() *x509.PEMEncodedCertificateAndKey, machines []*machine.Machine) (*tls.Config, error) {
-	var (
-		mu    sync.Mutex
-		by    []byte
-		ready *tls.Config
-	)
-
-	current := func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		mu.Lock()
-		defer mu.Unlock()
-
-		ca := authority()
-		if ca == nil {
-			return nil, errors.New("no machine has a configuration yet")
-		}
-
-		if ready == nil || !bytes.Equal(by, ca.Crt) {
-			made, err := certified(ca, machines)
-			if err != nil {
-				return nil, err
-			}
-
-			by, ready = ca.Crt, made
-		}
-
-		return ready, nil
-	}
-
-	if authority() != nil { // what is wrong with a given one is told at once
-		if _, err := current(nil); err != nil {
-			return nil, err
-		}
-	}
-
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: current}, nil
-}
-
 func certified(authority *x509.PEMEncodedCertificateAndKey, machines []*machine.Machine) (*tls.Config, error) {
 	ca, err := x509.NewCertificateAuthorityFromCertificateAndKey(authority)
 	if err != nil {
 		return nil, fmt.Errorf("talos.caCert, talos.caKey: %w", err)
 	}
-
 	addresses, names := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, []string{"localhost"}
-
 	for _, m := range machines {
 		if ip := net.ParseIP(m.Address()); ip != nil {
 			addresses = append(addresses, ip)
@@ -130,7 +67,6 @@ func certified(authority *x509.PEMEncodedCertificateAndKey, machines []*machine.
 			names = append(names, m.Address())
 		}
 	}
-
 	pair, err := x509.NewKeyPair(ca,
 		x509.CommonName("apid"),
 		x509.IPAddresses(addresses),
@@ -142,10 +78,8 @@ func certified(authority *x509.PEMEncodedCertificateAndKey, machines []*machine.
 	if err != nil {
 		return nil, fmt.Errorf("server certificate: %w", err)
 	}
-
 	pool := stdx509.NewCertPool()
 	pool.AppendCertsFromPEM(authority.Crt)
-
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS12,
 		Certificates: []tls.Certificate{*pair.Certificate},
@@ -158,14 +92,12 @@ func certified(authority *x509.PEMEncodedCertificateAndKey, machines []*machine.
 type lossKey struct{}
 
 // lossy lets a call be carried out and its answer be lost, where a machine has that fault.
-func lossy(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+func lossy(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 	lost := &atomic.Bool{}
-
 	err := handle(server, &lossyStream{ServerStream: stream, ctx: context.WithValue(stream.Context(), lossKey{}, lost), lost: lost})
 	if lost.Load() {
 		return errLost
 	}
-
 	return err
 }
 
@@ -189,6 +121,5 @@ func (s *lossyStream) SendMsg(message any) error {
 	if s.lost.Load() {
 		return errLost
 	}
-
 	return s.ServerStream.SendMsg(message)
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/siderolabs/talos/pkg/machinery/config/merge"
@@ -21,8 +20,6 @@ const (
 	CustomizationPath = Folder + "/20-customization.part"
 	// ConfigPath is the merged configuration.
 	ConfigPath = Folder + "/cri.toml"
-
-	runtimePlugin = "io.containerd.cri.v1.runtime"
 )
 
 // BasePart is Talos' own part (talos hack/cri-plugin.part at v1.9.6, v1.11.5, v1.12.6, v1.13.0). Images and NRI settings
@@ -40,7 +37,6 @@ func BasePart(cdi bool) string {
   cdi_spec_dirs = ["/run/cdi"]
 `
 	}
-
 	return base + `
 [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
   base_runtime_spec = "/etc/cri/conf.d/base-spec.json"
@@ -65,28 +61,19 @@ const NvidiaPart = `[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.
 // of later parts win, and a change of type is an error (talos v1.13.0 internal/pkg/toml/merge.go, with machinery's own
 // merge).
 func Merge(parts map[string]string) (string, error) {
-	merged := map[string]any{}
-	out := &bytes.Buffer{}
-
+	merged, out := map[string]any{}, &bytes.Buffer{}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		path := Folder + "/" + name
-		partial := map[string]any{}
-
+		path, partial := Folder+"/"+name, map[string]any{}
 		if err := toml.Unmarshal([]byte(parts[name]), &partial); err != nil {
 			return "", fmt.Errorf("error decoding %q: %w", path, err)
 		}
-
 		if err := merge.Merge(merged, partial); err != nil {
 			return "", fmt.Errorf("error merging %q: %w", path, err)
 		}
-
 		fmt.Fprintf(out, "## %s (sha256:%x)\n", path, sha256.Sum256([]byte(parts[name])))
 	}
-
 	out.WriteByte('\n')
-
 	err := toml.NewEncoder(out).SetIndentTables(true).Encode(merged)
-
 	return out.String(), err
 }
 
@@ -110,33 +97,22 @@ func Read(config string) (Effective, error) {
 			} `toml:"containerd"`
 		} `toml:"plugins"`
 	}
-
-	if err := toml.NewDecoder(strings.NewReader(config)).Decode(&document); err != nil {
+	if err := toml.Unmarshal([]byte(config), &document); err != nil {
 		return Effective{}, err
 	}
-
 	effective := Effective{Runtimes: []string{"runc"}, Default: "runc"}
 	if document.Version != 3 {
 		return effective, nil
 	}
-
-	plugin := document.Plugins[runtimePlugin].Containerd
-
-	for name := range plugin.Runtimes {
-		if !slices.Contains(effective.Runtimes, name) {
-			effective.Runtimes = append(effective.Runtimes, name)
-		}
-	}
-
+	plugin := document.Plugins["io.containerd.cri.v1.runtime"].Containerd
+	effective.Runtimes = append(effective.Runtimes, slices.Collect(maps.Keys(plugin.Runtimes))...)
 	slices.Sort(effective.Runtimes)
-
+	effective.Runtimes = slices.Compact(effective.Runtimes)
 	if plugin.DefaultRuntimeName != "" {
 		effective.Default = plugin.DefaultRuntimeName
 	}
-
-	if !slices.Contains(effective.Runtimes, effective.Default) {
+	if !slices.Contains(effective.Runtimes, effective.Default) { // seen on Talos v1.13.0
 		return effective, errors.New(`invalid plugin config: no corresponding runtime configured in "containerd.runtimes" for "containerd.default_runtime_name = \"` + effective.Default + `\""`)
 	}
-
 	return effective, nil
 }

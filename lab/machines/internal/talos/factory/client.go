@@ -39,75 +39,56 @@ func NewClient(url string) *Client {
 // Resolve finds out what is in an installer image. Its errors are those that a machine meets when it pulls the image:
 // the Factory builds images when they are asked for, so that is where an unknown schematic or extension shows.
 func (c *Client) Resolve(ctx context.Context, installer Installer) (Image, error) {
-	schematic, err := c.schematic(ctx, installer.SchematicID)
+	image := Image{Installer: installer, Schematic: "customization: {}\n"}
+	if installer.SchematicID != EmptySchematic {
+		body, err := c.get(ctx, "/schematics/"+installer.SchematicID)
+		if err != nil {
+			return Image{}, err
+		}
+		image.Schematic = string(body)
+	}
+	// As far as an installer carries it (image-factory pkg/schematic/schematic.go).
+	var document struct {
+		Customization struct {
+			ExtraKernelArgs  []string `yaml:"extraKernelArgs"`
+			SystemExtensions struct {
+				OfficialExtensions []string `yaml:"officialExtensions"`
+			} `yaml:"systemExtensions"`
+		} `yaml:"customization"`
+	}
+	if err := yaml.Unmarshal([]byte(image.Schematic), &document); err != nil {
+		return Image{}, fmt.Errorf("schematic: %w", err)
+	}
+	image.kernelArgs = document.Customization.ExtraKernelArgs
+	wanted := document.Customization.SystemExtensions.OfficialExtensions
+	if len(wanted) == 0 {
+		return image, nil
+	}
+	var available []struct{ Name, Ref string }
+	body, err := c.get(ctx, "/version/"+installer.Version+"/extensions/official")
+	if err == nil {
+		err = json.Unmarshal(body, &available)
+	}
 	if err != nil {
-		return Image{}, err
+		return Image{}, fmt.Errorf("extensions of %s: %w", installer.Version, err)
 	}
-
-	image := Image{Installer: installer, Schematic: schematic}
-
-	wanted, err := officialExtensions(schematic)
-	if err != nil || len(wanted) == 0 {
-		return image, err
+	references := map[string]string{}
+	for _, item := range available {
+		references[item.Name] = item.Ref
 	}
-
-	available, err := c.extensions(ctx, installer.Version)
-	if err != nil {
-		return Image{}, err
-	}
-
 	for _, name := range wanted {
 		if alias := aliases[name]; alias != "" {
 			name = alias
 		}
-
-		reference, ok := available[name]
+		reference, ok := references[name]
 		if !ok {
 			return Image{}, fmt.Errorf("400 Bad Request: official extension %q is not available for Talos version %s", name, installer.Version)
 		}
-
 		image.Extensions = append(image.Extensions, host.Extension{
-			Name:      name[strings.LastIndex(name, "/")+1:],
-			Version:   reference[strings.LastIndex(reference, ":")+1:],
-			Reference: reference,
+			Name: name[strings.LastIndex(name, "/")+1:], Version: reference[strings.LastIndex(reference, ":")+1:], Reference: reference,
 		})
 	}
-
 	return image, nil
-}
-
-func (c *Client) schematic(ctx context.Context, id string) (string, error) {
-	if id == EmptySchematic {
-		return "customization: {}\n", nil
-	}
-
-	body, err := c.get(ctx, "/schematics/"+id)
-
-	return string(body), err
-}
-
-// extensions of a Talos release: name to image reference.
-func (c *Client) extensions(ctx context.Context, version string) (map[string]string, error) {
-	body, err := c.get(ctx, "/version/"+version+"/extensions/official")
-	if err != nil {
-		return nil, err
-	}
-
-	var list []struct {
-		Name string `json:"name"`
-		Ref  string `json:"ref"`
-	}
-
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, fmt.Errorf("extensions of %s: %w", version, err)
-	}
-
-	byName := map[string]string{}
-	for _, item := range list {
-		byName[item.Name] = item.Ref
-	}
-
-	return byName, nil
 }
 
 func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
@@ -115,55 +96,18 @@ func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close() //nolint:errcheck
-
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
+	said := strings.TrimSpace(string(body))
+	switch {
+	case err == nil && response.StatusCode == http.StatusNotFound:
+		err = fmt.Errorf("%w: %s", ErrNotFound, said)
+	case err == nil && response.StatusCode != http.StatusOK:
+		err = fmt.Errorf("%s: %s", response.Status, said)
 	}
-
-	if response.StatusCode == http.StatusNotFound {
-		return nil, fmt.Errorf("%w: %s", ErrNotFound, strings.TrimSpace(string(body)))
-	}
-
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", response.Status, strings.TrimSpace(string(body)))
-	}
-
-	return body, nil
-}
-
-// customization of a schematic, as far as an installer carries it (image-factory pkg/schematic/schematic.go).
-type customization struct {
-	Customization struct {
-		ExtraKernelArgs  []string `yaml:"extraKernelArgs"`
-		SystemExtensions struct {
-			OfficialExtensions []string `yaml:"officialExtensions"`
-		} `yaml:"systemExtensions"`
-	} `yaml:"customization"`
-}
-
-// officialExtensions reads a schematic's list.
-func officialExtensions(schematic string) ([]string, error) {
-	var document customization
-	if err := yaml.Unmarshal([]byte(schematic), &document); err != nil {
-		return nil, fmt.Errorf("schematic: %w", err)
-	}
-
-	return document.Customization.SystemExtensions.OfficialExtensions, nil
-}
-
-// kernelArgs that the image's schematic adds.
-func (i Image) kernelArgs() []string {
-	var document customization
-	if err := yaml.Unmarshal([]byte(i.Schematic), &document); err != nil {
-		return nil
-	}
-
-	return document.Customization.ExtraKernelArgs
+	return body, err
 }

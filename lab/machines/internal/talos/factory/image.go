@@ -27,6 +27,8 @@ type Image struct {
 	// Schematic is its YAML as the Factory gives it.
 	Schematic  string
 	Extensions []host.Extension
+	// kernelArgs that its schematic adds.
+	kernelArgs []string
 }
 
 var (
@@ -41,31 +43,25 @@ func ParseInstaller(reference string) (Installer, error) {
 	if !found || registry == "" {
 		return Installer{}, fmt.Errorf("%q is no image reference", reference)
 	}
-
 	path, version, found := strings.Cut(rest, ":")
 	if !found {
 		return Installer{}, fmt.Errorf("image %q has no tag", reference)
 	}
-
 	version, _, _ = strings.Cut(version, "@")
 	if !versionTag.MatchString(version) {
 		return Installer{}, fmt.Errorf("image %q: tag %q is no Talos version", reference, version)
 	}
-
 	if path == "siderolabs/installer" {
 		return Installer{Platform: "metal", SchematicID: EmptySchematic, Version: version}, nil
 	}
-
 	parts := factoryPath.FindStringSubmatch(path)
 	if parts == nil {
 		return Installer{}, fmt.Errorf("%q is no installer image", reference)
 	}
-
 	installer := Installer{Platform: "metal", SecureBoot: parts[2] != "", SchematicID: parts[3], Version: version}
 	if parts[1] != "" {
 		installer.Platform = parts[1]
 	}
-
 	return installer, nil
 }
 
@@ -76,10 +72,8 @@ func (i Image) CommandLine() string {
 		"talos.platform=" + i.Platform, "console=tty0", "init_on_alloc=1", "slab_nomerge=", "pti=on", "consoleblank=0",
 		"nvme_core.io_timeout=4294967295", "printk.devkmsg=on", "selinux=1", "module.sig_enforce=1", "proc_mem.force_override=never",
 	}
-
 	if i.SecureBoot {
 		args = append(args, "lockdown=confidentiality")
 	}
-
-	return strings.Join(append(args, i.kernelArgs()...), " ")
+	return strings.Join(append(args, i.kernelArgs...), " ")
 }

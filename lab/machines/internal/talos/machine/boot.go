@@ -10,90 +10,126 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
+	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/nvidia"
 	"talos-gpu/lab/machines/internal/talos/configuration"
-	"talos-gpu/lab/machines/internal/talos/factory"
+	"talos-gpu/lab/machines/internal/talos/containerd"
+	"talos-gpu/lab/machines/internal/talos/release"
 	"talos-gpu/lab/machines/internal/talos/userfiles"
 )
+
+// Lab time that things take. They are typical of a server with a fast disk and network; what matters to the lab is that
+// each has its share.
+const (
+	pullTime      = 90 * time.Second
+	pullTimeout   = 20 * time.Minute // talos v1.13.0 internal/pkg/containers/image/image.go, PullTimeout
+	pullAgainTime = 15 * time.Second
+	installTime   = 60 * time.Second
+	stopTime      = 30 * time.Second // pods and services go down
+	firmwareTime  = 80 * time.Second // API unreachable: shutdown, firmware, kernel
+	earlyTime     = 10 * time.Second // machined and apid are up
+	servicesTime  = 30 * time.Second // cri, kubelet, etcd, extension services
+	readyTime     = 20 * time.Second // from running to ready: some 40 s on Talos v1.13.0 under emulation
+)
+
+// bootTimeout is how long all services have to come up (talos v1.13.0 constants.BootTimeout).
+const bootTimeout = 70 * time.Minute
+
+// failurePause is how long a boot whose userSetup failed waits for a corrected configuration. Every release says 35
+// minutes (constants.FailurePauseTimeout); those before v1.12.9 and v1.13.0 to v1.13.4 wait 5 (talos
+// v1alpha1_sequencer_tasks.go, pauseOnFailure, at each tag; seen on Talos v1.13.0).
+func failurePause(version string) time.Duration {
+	minor, patch := release.Parse(version)
+	if minor < 12 || minor == 12 && patch < 9 || minor == 13 && patch < 5 {
+		return 5 * time.Minute
+	}
+	return 35 * time.Minute
+}
 
 // bootSequence is Talos' boot sequence, of the phases that matter here (talos v1.13.0
 // internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer.go, Boot).
 func (m *Machine) bootSequence(ctx context.Context, first bool) error {
 	m.applyLive() // controllers run beside the sequence: modules, sysctls, node labels
-
-	err := m.sequence("", "boot",
-		m.phase("", "userSetup", "writeUserFiles", func() error { return m.userSetup(ctx) }),
-		m.phase("", "startEverything", "startAllServices", func() error { return m.startServices(ctx, first) }),
-	)
-	if err != nil {
+	if err := m.userSetup(ctx); err != nil {
 		return err
 	}
-
-	m.update(func(s *state) { s.boot.complete = true })
-
+	if err := m.startServices(ctx, first); err != nil {
+		return err
+	}
 	if !first {
 		m.setStage(runtime.MachineStageRunning, false, runtime.UnmetCondition{Name: "nodeReady", Reason: "node is not ready"})
-		m.uncordon(ctx)
-
 		if err := m.env.Clock.Sleep(ctx, readyTime); err != nil {
 			return nil //nolint:nilerr // the machine goes down, and its boot was over
 		}
 	}
-
 	// Confirmed only now (seen on Talos v1.13.0: META tag 6 was there until the machine was running and ready).
 	m.update(func(s *state) { s.slots.Confirm() })
 	m.setStage(runtime.MachineStageRunning, true)
-
 	return nil
 }
 
 // userSetup writes machine.files. A failure pauses the boot: the API is up, so that a corrected configuration can be
-// applied, which reboots; nothing else has started (talos v1.13.0 v1alpha1_sequencer_tasks.go, pauseOnFailure).
+// applied, which reboots; nothing else has started (seen on Talos v1.13.0; v1alpha1_sequencer_tasks.go, pauseOnFailure).
 func (m *Machine) userSetup(ctx context.Context) error {
-	active, version := look(m, func(s *state) config.Provider { return s.active }), look(m, func(s *state) string { return s.slots.Running().Version })
-
-	err := m.writeUserFiles(active)
+	err := m.writeUserFiles(m.active())
 	if err == nil {
 		return nil
 	}
-
 	m.Event("writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues, error:")
-
 	for line := range strings.Lines(strings.TrimSpace(err.Error())) { // each is a line of the console (seen on Talos v1.13.0)
 		m.Event("%s", strings.TrimRight(strings.ReplaceAll(line, "\t", " "), "\n"))
 	}
-
 	m.setStage(runtime.MachineStageBooting, false, runtime.UnmetCondition{Name: "services", Reason: "kubelet not running"})
-
-	if m.env.Clock.Sleep(ctx, failurePause(version)) != nil { // it gives way
+	if m.env.Clock.Sleep(ctx, failurePause(m.running().Version)) != nil { // it gives way
 		return fmt.Errorf("%w: task writeUserFiles: failed, %w", errPaused, err)
 	}
-
 	return fmt.Errorf("error running phase in boot sequence: task writeUserFiles: failed, %w", err)
 }
 
+// writeUserFiles begins with the parts that an image and its extensions bring.
 func (m *Machine) writeUserFiles(active config.Provider) error {
-	parts := m.imageParts()
-
+	image := m.running()
+	parts := map[string]string{"00-base.part": containerd.BasePart(release.Era(image.Version) == host.EraCDI)}
+	for _, extension := range image.Extensions {
+		if strings.HasPrefix(extension.Name, "nvidia-container-toolkit-") {
+			parts["10-nvidia-container-runtime.part"] = containerd.NvidiaPart
+		}
+	}
 	files, err := configuration.UserFiles(active)
 	if err != nil {
 		return err
 	}
-
 	if err := m.renderCRI(parts); err != nil {
 		return err
 	}
-
 	return userfiles.Write(m.root, files, func(content string) error {
 		parts["20-customization.part"] = content
-
-		// The file itself, as it can be read there (talos v1.12.6 controllers/files/etcfile.go).
-		if err := nvidia.WriteFile(m.root, "/etc/cri/conf.d/20-customization.part", content); err != nil {
-			return err
-		}
-
-		return m.renderCRI(parts)
+		// The file itself can be read there (talos v1.12.6 controllers/files/etcfile.go).
+		return errors.Join(nvidia.WriteFile(m.root, containerd.CustomizationPath, content), m.renderCRI(parts))
 	})
+}
+
+// cri is containerd's configuration as it took effect.
+type cri struct {
+	parts     map[string]string
+	effective containerd.Effective
+	// problem is why containerd refuses to start.
+	problem error
+}
+
+// renderCRI merges the parts. When they can't be merged, what was rendered before stays.
+func (m *Machine) renderCRI(parts map[string]string) error {
+	merged, err := containerd.Merge(parts)
+	if err != nil {
+		return err
+	}
+	rendered := cri{parts: map[string]string{}}
+	for name, content := range parts {
+		rendered.parts[name] = content
+	}
+	rendered.effective, rendered.problem = containerd.Read(merged)
+	m.update(func(s *state) { s.boot.cri = rendered })
+	return nvidia.WriteFile(m.root, containerd.ConfigPath, merged)
 }
 
 // startServices starts what a machine runs, and waits until all of it is up: an NVIDIA service that waits for a module
@@ -109,79 +145,41 @@ func (m *Machine) startServices(ctx context.Context, first bool) error {
 				return err
 			}
 		}
-
 		m.update(func(s *state) { s.boot.kubelet = true; s.boot.services = m.services(s, true) })
 		m.setStage(runtime.MachineStageBooting, true)
 	}
-
 	go m.joinEtcd(ctx)
-
 	limited, cancel := context.WithTimeout(ctx, m.env.Clock.Real(bootTimeout))
 	defer cancel()
-
 	err := m.await(limited, func(s *state) bool { return s.boot.kubelet && len(notUp(s.boot.services)) == 0 })
-	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+	if err != nil && ctx.Err() == nil {
 		waiting := look(m, func(s *state) []string { return notUp(s.boot.services) })
-
 		return fmt.Errorf("error running phase in boot sequence: task startAllServices: failed, not up within %s: %v", bootTimeout, waiting)
 	}
-
 	return err
 }
 
 // applyLive does what the controllers do whenever the active configuration changes: sysctls and modules. A module is
 // loaded, never unloaded (talos v1.13.0 controllers/runtime/kernel_module_spec.go).
 func (m *Machine) applyLive() {
-	active, image, before := look(m, func(s *state) config.Provider { return s.active }),
-		look(m, func(s *state) factory.Image { return s.slots.Running() }),
-		look(m, func(s *state) boot { return s.boot })
-
+	active, before := m.active(), look(m, func(s *state) boot { return s.boot })
 	declared := append(configuration.KernelModules(active), before.driver.Modules...)
-	driver := nvidia.Load(image.Extensions, declared, m.spec.GPUs)
-
+	driver := nvidia.Load(m.running().Extensions, declared, m.spec.GPUs)
 	if len(driver.Modules) != len(before.driver.Modules) || before.sysctls == nil {
 		for _, message := range driver.Messages {
 			m.Event("kernel: %s", message)
 		}
-
 		if err := nvidia.WriteFiles(m.root, driver, m.spec.GPUs); err != nil {
 			m.Event("%v", err)
 		}
 	}
-
 	m.update(func(s *state) {
-		s.boot.driver = driver
-		s.boot.modules = driver.Modules
-		s.boot.sysctls = active.Machine().Sysctls()
-
-		if s.boot.sysctls == nil {
-			s.boot.sysctls = map[string]string{}
+		s.boot.driver, s.boot.sysctls = driver, map[string]string{}
+		for key, value := range active.Machine().Sysctls() {
+			s.boot.sysctls[key] = value
 		}
-
 		if s.boot.kubelet {
 			s.boot.services = m.services(s, true)
 		}
 	})
-
-	for key, value := range active.Machine().Sysctls() {
-		if err := nvidia.WriteFile(m.root, "/proc/sys/"+sysctlPath(key), value+"\n"); err != nil {
-			m.Event("%v", err)
-		}
-	}
-}
-
-// uncordon after a boot, where Talos itself had cordoned (talos v1.13.0 controllers/k8s/node_cordoned_spec.go).
-func (m *Machine) uncordon(ctx context.Context) {
-	if m.env.Nodes == nil {
-		return
-	}
-
-	go func() {
-		limited, cancel := context.WithTimeout(ctx, m.env.Clock.Real(5*time.Minute))
-		defer cancel()
-
-		if err := m.env.Nodes.Uncordon(limited, m.Name()); err != nil && ctx.Err() == nil {
-			m.Event("uncordon: %v", err)
-		}
-	}()
 }

@@ -20,7 +20,6 @@ func NewEtcd(stands bool) *Etcd {
 	if stands {
 		etcd.bootstrap()
 	}
-
 	return etcd
 }
 
@@ -29,7 +28,6 @@ func (e *Etcd) Stands() bool {
 	if e == nil {
 		return true
 	}
-
 	select {
 	case <-e.stands:
 		return true
@@ -39,10 +37,8 @@ func (e *Etcd) Stands() bool {
 }
 
 // bootstrap says whether this call was the one that did it.
-func (e *Etcd) bootstrap() bool {
-	first := false
+func (e *Etcd) bootstrap() (first bool) {
 	e.once.Do(func() { first = true; close(e.stands) })
-
 	return first
 }
 
@@ -51,7 +47,6 @@ func (m *Machine) joinEtcd(ctx context.Context) {
 	if m.env.Etcd.Stands() {
 		return
 	}
-
 	select {
 	case <-ctx.Done():
 	case <-m.env.Etcd.stands:
@@ -66,18 +61,13 @@ func (m *Machine) joinEtcd(ctx context.Context) {
 // Bootstrap etcd (talos v1.13.0 v1alpha1_server.go, Bootstrap).
 func (m *Machine) Bootstrap() error {
 	m.Event("bootstrap request received")
-
-	if !look(m, func(s *state) bool { return s.boot.kubelet && s.boot.cri.problem == nil }) {
+	switch {
+	case !look(m, func(s *state) bool { return s.boot.kubelet && s.boot.cri.problem == nil }):
 		return status.Error(codes.FailedPrecondition, "bootstrap is not available yet")
-	}
-
-	if m.spec.Role != "controlplane" {
+	case m.spec.Role != "controlplane":
 		return status.Error(codes.Unimplemented, "bootstrap is only available on control plane nodes")
-	}
-
-	if m.env.Etcd == nil || !m.env.Etcd.bootstrap() {
+	case m.env.Etcd == nil || !m.env.Etcd.bootstrap():
 		return status.Error(codes.AlreadyExists, "etcd data directory is not empty")
 	}
-
 	return nil
 }

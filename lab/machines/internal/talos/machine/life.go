@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
 	"talos-gpu/lab/machines/internal/nvidia"
@@ -19,7 +19,6 @@ import (
 
 // shutdown is why a machine goes down.
 type shutdown struct {
-	actor string
 	// upgrade is the image to install on the way (the old upgrade API does it after it has stopped everything).
 	upgrade *factory.Image
 	// skipStop: a reboot in mode force doesn't stop the services in order.
@@ -31,12 +30,10 @@ func (m *Machine) Run(ctx context.Context) {
 	for first := true; ctx.Err() == nil; first = false {
 		life, end := context.WithCancel(ctx)
 		m.powerOn(ctx, end, first)
-
 		sequence := m.bootSequence
-		if look(m, func(s *state) bool { return s.unconfigured }) {
+		if m.InMaintenance() {
 			sequence = m.maintenanceSequence
 		}
-
 		switch err := sequence(life, first); {
 		case err == nil:
 			<-life.Done()
@@ -46,7 +43,6 @@ func (m *Machine) Run(ctx context.Context) {
 		case errors.Is(err, errPaused) && ctx.Err() == nil:
 			m.fatal(err) // a paused boot that gives way to a reboot counts as failed (seen on Talos v1.13.0)
 		}
-
 		m.powerOff(ctx)
 		end()
 	}
@@ -58,36 +54,30 @@ func (m *Machine) powerOn(ctx context.Context, end context.CancelFunc, first boo
 		m.sleep(ctx, firmwareTime)
 		m.brokenSlot(ctx)
 	}
-
-	image := look(m, func(s *state) factory.Image { return s.slots.Boot() })
-
-	for _, volatile := range []string{"run", "dev", "etc", "proc", "sys"} {
+	for _, volatile := range []string{"run", "etc", "proc"} {
 		if err := os.RemoveAll(filepath.Join(m.root, volatile)); err != nil {
 			m.Event("%v", err)
 		}
 	}
-
-	id := uuid.NewString()
-	api, began := newServer(), m.env.Clock.Now()
-
+	id, api, began := uuid.NewString(), newServer(), m.env.Clock.Now()
 	m.update(func(s *state) {
+		s.slots.Boot()
 		s.next = nil
 		s.active = s.persistent // what was staged takes effect
-		s.boot = boot{id: id, host: configuration.HostnameOf(s.active, m.spec.Name), began: began, end: end, stage: runtime.MachineStageBooting, api: api}
-
+		s.boot = boot{id: id, host: configuration.HostnameOf(s.active, m.spec.Name), began: began, end: end, stage: runtime.MachineStageBooting, api: api, services: earlyServices()}
 		if !first {
 			s.reboots++
 		}
 	})
-
-	if err := m.baseFiles(image, id); err != nil {
-		m.Event("%v", err)
+	image := m.running()
+	for path, content := range map[string]string{
+		"/proc/sys/kernel/random/boot_id": id + "\n", "/proc/cmdline": image.CommandLine() + "\n", "/proc/modules": "",
+	} {
+		if err := nvidia.WriteFile(m.root, path, content); err != nil {
+			m.Event("%v", err)
+		}
 	}
-
-	m.update(func(s *state) { s.boot.services = earlyServices() })
 	api.start(m)
-	m.publishStatus()
-
 	if !first {
 		m.Event("booted Talos %s, schematic %s, boot id %s", image.Version, image.SchematicID, id)
 		m.sleep(ctx, earlyTime)
@@ -107,107 +97,40 @@ func (m *Machine) brokenSlot(ctx context.Context) {
 		case s.take("rollback"):
 			return "the boot of the new slot failed"
 		}
-
 		return ""
 	})
 	if broken == "" {
 		return
 	}
-
 	m.Event("%s: reverting to the previous image", broken)
 	m.update(func(s *state) { s.slots.Revert(); s.reboots++ })
 	m.sleep(ctx, firmwareTime)
 }
 
-// baseFiles are the files of an image that somebody reads.
-func (m *Machine) baseFiles(image factory.Image, bootID string) error {
-	for path, content := range map[string]string{
-		"/proc/sys/kernel/random/boot_id": bootID + "\n",
-		"/proc/cmdline":                   image.CommandLine() + "\n",
-		"/proc/modules":                   "",
-		"/proc/version":                   "Linux version (talos@buildkitsandbox) SMP\n",
-		"/etc/os-release":                 fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%s\nPRETTY_NAME=\"Talos (%s)\"\n", image.Version, image.Version),
-		"/etc/hostname":                   m.Name() + "\n",
-	} {
-		if err := nvidia.WriteFile(m.root, path, content); err != nil {
-			return err
-		}
-	}
-
-	for _, folder := range []string{"run", "dev", "var"} {
-		if err := os.MkdirAll(filepath.Join(m.root, folder), 0o755); err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
-// powerOff stops what runs, in the order of the sequence that the machine goes down by.
+// powerOff stops what runs, in the order of the sequence that the machine goes down by. The old upgrade API drains the node first, as the
+// program of a stack has done before it asks; that is not emulated.
 func (m *Machine) powerOff(ctx context.Context) {
 	next := look(m, func(s *state) *shutdown { return s.next })
 	if next == nil { // a failed boot
 		next = &shutdown{skipStop: true}
 	}
-
-	name, stage := "reboot", runtime.MachineStageRebooting
+	stage := runtime.MachineStageRebooting
 	if next.upgrade != nil {
-		name, stage = "upgrade", runtime.MachineStageUpgrading
+		stage = runtime.MachineStageUpgrading
 	}
-
 	m.setStage(stage, false)
-
 	if !next.skipStop {
-		steps := []func() error{}
-
+		m.update(func(s *state) { s.boot.kubelet = false })
+		m.sleep(ctx, stopTime)
 		if next.upgrade != nil {
-			steps = append(steps, m.phase(next.actor, "drain", "cordonAndDrainNode", func() error { return m.drain(ctx) }))
-		}
-
-		steps = append(steps, m.phase(next.actor, "cleanup", "stopAllPods", func() error {
-			m.update(func(s *state) { s.boot.kubelet = false; s.boot.complete = false })
-
-			return m.env.Clock.Sleep(ctx, stopTime)
-		}))
-
-		if next.upgrade != nil {
-			steps = append(steps, m.phase(next.actor, "upgrade", "upgrade", func() error { return m.install(ctx, *next.upgrade, func(string) {}) }))
-		}
-
-		steps = append(steps, m.phase(next.actor, "stopEverything", "stopAllServices", func() error {
-			m.update(func(s *state) { s.boot.services = nil })
-
-			return nil
-		}))
-
-		if err := m.sequence(next.actor, name, steps...); err != nil {
-			m.Event("%s sequence failed: %v", name, err)
+			m.install(ctx, *next.upgrade)
 		}
 	}
-
-	m.update(func(s *state) { s.boot.kubelet, s.boot.complete = false, false })
-
-	if api := look(m, func(s *state) *server { return s.boot.api }); api != nil {
-		api.stop()
-	}
-
-	m.update(func(s *state) { s.boot.api = nil; s.boot.driver = nvidia.Driver{}; s.boot.modules = nil })
-}
-
-// drain as the old upgrade sequence does it. Where it fails, the upgrade goes on after the timeout (talos#9882).
-func (m *Machine) drain(ctx context.Context) error {
-	if m.env.Nodes == nil {
-		return nil
-	}
-
-	limited, cancel := context.WithTimeout(ctx, m.env.Clock.Real(5*time.Minute))
-	defer cancel()
-
-	if err := m.env.Nodes.Drain(limited, m.Name()); err != nil {
-		m.Event("drain: %v", err)
-	}
-
-	return nil
+	api := look(m, func(s *state) *server { return s.boot.api })
+	m.update(func(s *state) {
+		s.boot.kubelet, s.boot.services, s.boot.api, s.boot.driver = false, nil, nil, nvidia.Driver{}
+	})
+	api.stop()
 }
 
 // errPaused is the end of a boot that came to a pause.
@@ -218,7 +141,6 @@ var errPaused = errors.New("the boot was paused")
 func (m *Machine) fatal(err error) {
 	m.Event("boot sequence failed: %v", err)
 	m.setStage(runtime.MachineStageRebooting, false)
-
 	if look(m, func(s *state) bool { return s.slots.Revert() }) {
 		m.Event("reverting failed upgrade")
 	}
@@ -228,25 +150,40 @@ func (m *Machine) sleep(ctx context.Context, lab time.Duration) {
 	_ = m.env.Clock.Sleep(ctx, lab) //nolint:errcheck // the caller's loop sees that ctx has ended
 }
 
-// setStage changes the machine's status and tells who follows the events.
 func (m *Machine) setStage(stage runtime.MachineStage, ready bool, unmet ...runtime.UnmetCondition) {
 	m.update(func(s *state) { s.boot.stage, s.boot.ready, s.boot.unmet = stage, ready, unmet })
-	m.publishStatus()
-}
-
-func (m *Machine) publishStatus() {
-	now := look(m, func(s *state) boot { return s.boot })
-	status := &machine.MachineStatusEvent_MachineStatus{Ready: now.ready}
-
-	for _, condition := range now.unmet {
-		status.UnmetConditions = append(status.UnmetConditions, &machine.MachineStatusEvent_MachineStatus_UnmetCondition{Name: condition.Name, Reason: condition.Reason})
-	}
-
-	// the stages have the same numbers in both (talos v1.13.0 controllers/runtime/machine_status_publisher.go)
-	m.publish("", &machine.MachineStatusEvent{Stage: machine.MachineStatusEvent_MachineStage(now.stage), Status: status})
 }
 
 // AwaitPower waits until the machine's first boot has come as far as it gets without lab time.
 func (m *Machine) AwaitPower(ctx context.Context) error {
 	return m.await(ctx, func(s *state) bool { return s.boot.kubelet || s.unconfigured || len(s.boot.unmet) > 0 })
+}
+
+// Entry is a line of a machine's history.
+type Entry struct {
+	// At is when, in lab seconds.
+	At   float64 `json:"at"`
+	What string  `json:"what"`
+}
+
+// Event records something in the machine's history.
+func (m *Machine) Event(format string, args ...any) {
+	entry := Entry{At: m.env.Clock.Now(), What: fmt.Sprintf(format, args...)}
+	log.Printf("%s: %s", m.spec.Name, entry.What)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.s.events = append(m.s.events, entry)
+}
+
+// BootLog is the part of the history that is of this boot, as lines with the lab's seconds in front: the kernel's ring buffer and machined's
+// log are in memory, and go with it.
+func (m *Machine) BootLog() (lines []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, entry := range m.s.events {
+		if entry.At >= m.s.boot.began {
+			lines = append(lines, fmt.Sprintf("[%10.3f] [talos] %s\n", entry.At, entry.What))
+		}
+	}
+	return lines
 }

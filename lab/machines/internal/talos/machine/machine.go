@@ -1,4 +1,5 @@
-// Package machine is one emulated Talos machine: its slots, its configuration, its boots, and what runs on it.
+// Package machine is one emulated Talos machine: its slots, its configuration, its boots, and what runs on it. It has what kills, fleets
+// and a stack without one of its fixes need. What real Talos does was seen by `tests/talos` (v1.13.0, docs/conformance.md).
 package machine
 
 import (
@@ -31,24 +32,12 @@ type Environment struct {
 	Dir string
 	// Cluster lists the machines of the cluster.
 	Cluster []spec.Machine
-	// Nodes cordons and drains; nil without Kubernetes.
-	Nodes Nodes
-	// Serve makes the API server of a boot.
-	Serve func(*Machine) *grpc.Server
-	// ServeMaintenance makes the API server of a machine without a configuration.
-	ServeMaintenance func(*Machine) *grpc.Server
+	// Serve makes the API server of a boot, ServeMaintenance that of a machine without a configuration.
+	Serve, ServeMaintenance func(*Machine) *grpc.Server
 	// Etcd of the cluster; nil: it stands.
 	Etcd *Etcd
-	// AdminKubeconfig makes what is given to who asks a control plane for it; nil without Kubernetes.
+	// AdminKubeconfig makes what a control plane gives to who asks for it; nil without Kubernetes.
 	AdminKubeconfig func() ([]byte, error)
-}
-
-// Nodes is what a machine does to its node through the Kubernetes API.
-type Nodes interface {
-	// Drain cordons a node, remembers that Talos did, and evicts its pods.
-	Drain(ctx context.Context, node string) error
-	// Uncordon undoes Drain's cordon, if it was Drain's.
-	Uncordon(ctx context.Context, node string) error
 }
 
 // Machine is one machine. Its methods may be called from anywhere.
@@ -89,7 +78,7 @@ type state struct {
 	faults                      map[string]int
 }
 
-// boot is what a boot starts anew.
+// boot is what begins with each boot.
 type boot struct {
 	id string
 	// host is the name that the machine has until the next boot.
@@ -97,14 +86,13 @@ type boot struct {
 	// began is when, in lab seconds.
 	began float64
 	stage runtime.MachineStage
-	// complete: the boot sequence is done. ready: and every condition is met.
-	complete, ready bool
-	unmet           []runtime.UnmetCondition
-	kubelet         bool
+	// ready: the boot sequence is done, and every condition is met.
+	ready   bool
+	unmet   []runtime.UnmetCondition
+	kubelet bool
 	// applied: a configuration was handed over in this boot.
 	applied  bool
 	driver   nvidia.Driver
-	modules  []string
 	sysctls  map[string]string
 	cri      cri
 	services []resources.Service
@@ -116,20 +104,14 @@ type boot struct {
 // New makes a machine that is off: installed, or with a boot medium alone where it has no configuration.
 func New(ctx context.Context, description spec.Machine, env Environment) (*Machine, error) {
 	installer := factory.Installer{Platform: description.Platform, SecureBoot: description.SecureBoot, SchematicID: description.SchematicID, Version: description.TalosVersion}
-	if installer.Platform == "" {
-		installer.Platform = "metal"
-	}
-
 	image, err := env.Factory.Resolve(ctx, installer)
 	if err != nil {
 		return nil, fmt.Errorf("machines.%s: image of schematic %s, Talos %s: %w", description.Name, description.SchematicID, description.TalosVersion, err)
 	}
-
 	provider, err := firstConfiguration(description.Config)
 	if err != nil {
 		return nil, fmt.Errorf("machines.%s.config: %w", description.Name, err)
 	}
-
 	m := &Machine{
 		spec: description, env: env,
 		root:    filepath.Join(env.Dir, "machines", description.Name, "root"),
@@ -140,15 +122,12 @@ func New(ctx context.Context, description spec.Machine, env Environment) (*Machi
 			boot: boot{host: configuration.HostnameOf(provider, description.Name), end: func() {}},
 		},
 	}
-
 	if m.s.unconfigured {
 		if m.maintenance, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 			return nil, err
 		}
-
 		m.maintenanceAt = m.maintenance.Addr().String()
 	}
-
 	return m, os.MkdirAll(m.root, 0o755)
 }
 
@@ -156,7 +135,6 @@ func New(ctx context.Context, description spec.Machine, env Environment) (*Machi
 func (m *Machine) update(change func(s *state)) {
 	m.publishing.Lock()
 	defer m.publishing.Unlock()
-
 	m.mu.Lock()
 	change(&m.s)
 	view := m.view()
@@ -164,12 +142,10 @@ func (m *Machine) update(change func(s *state)) {
 	close(m.changed)
 	m.changed = make(chan struct{})
 	m.mu.Unlock()
-
 	if api == nil {
 		return
 	}
-
-	if err := api.resources.Sync(context.Background(), view); err != nil {
+	if err := api.resources.Show(context.Background(), view); err != nil {
 		log.Printf("%s: resources: %v", m.spec.Name, err)
 	}
 }
@@ -178,8 +154,16 @@ func (m *Machine) update(change func(s *state)) {
 func look[T any](m *Machine, read func(s *state) T) T {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-
 	return read(&m.s)
+}
+
+func (m *Machine) active() config.Provider {
+	return look(m, func(s *state) config.Provider { return s.active })
+}
+
+// running is the image that was booted last.
+func (m *Machine) running() factory.Image {
+	return look(m, func(s *state) factory.Image { return s.slots.Running() })
 }
 
 // await waits until a condition holds.
@@ -188,11 +172,9 @@ func (m *Machine) await(ctx context.Context, met func(s *state) bool) error {
 		m.mu.Lock()
 		ok, changed := met(&m.s), m.changed
 		m.mu.Unlock()
-
 		if ok {
 			return nil
 		}
-
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -20,25 +20,17 @@ import (
 	"talos-gpu/lab/machines/internal/talos/factory"
 )
 
-// toInstall is the mode of a machine that Talos is yet to be installed on: the validation asks for a disk.
-type toInstall struct{}
-
-func (toInstall) String() string        { return "metal" }
-func (toInstall) RequiresInstall() bool { return true }
-func (toInstall) InContainer() bool     { return false }
-
 // firstConfiguration of a machine: the file's, or one that says nothing.
 func firstConfiguration(path string) (config.Provider, error) {
 	if path == "" {
 		return nothing(), nil
 	}
-
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-
-	return configuration.Load(data)
+	provider, _, err := configuration.Load(data, configuration.Mode{})
+	return provider, err
 }
 
 func nothing() config.Provider {
@@ -53,21 +45,15 @@ func nothing() config.Provider {
 func (m *Machine) maintenanceSequence(ctx context.Context, _ bool) error {
 	m.setStage(runtime.MachineStageMaintenance, false)
 	m.Event("this machine is reachable in maintenance mode at %s", m.MaintenanceAddress())
-
 	if err := m.serveMaintenance(ctx); err != nil {
 		return err
 	}
-
 	m.setStage(runtime.MachineStageInstalling, false)
-
-	if err := m.sequence("", "install", m.phase("", "install", "install", func() error { return m.installFirst(ctx) })); err != nil {
+	if err := m.installFirst(ctx); err != nil {
 		m.update(func(s *state) { s.unconfigured, s.active, s.persistent = true, nothing(), nothing() })
-
 		return fmt.Errorf("install: %w", err)
 	}
-
 	_, err := m.goDown(&shutdown{skipStop: true})
-
 	return err
 }
 
@@ -78,73 +64,54 @@ func (m *Machine) serveMaintenance(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-
 		m.maintenance = listener
 	}
-
 	server := m.env.ServeMaintenance(m)
 	go server.Serve(m.maintenance) //nolint:errcheck // ends with Stop
-
 	err := m.await(ctx, func(s *state) bool { return !s.unconfigured })
-
 	server.GracefulStop() // the answer to who brought the configuration goes out first
 	m.maintenance = nil
-
 	return err
 }
 
 func (m *Machine) installFirst(ctx context.Context) error {
-	reference := look(m, func(s *state) string { return s.active.Machine().Install().Image() })
-
+	reference := m.active().Machine().Install().Image()
 	if err := m.Pull(ctx, reference); err != nil {
 		return err
 	}
-
 	image, err := m.pulled(reference)
 	if err != nil {
 		return err
 	}
-
 	if err := m.env.Clock.Sleep(ctx, installTime); err != nil {
 		return err
 	}
-
 	m.Event("installed Talos %s, schematic %s", image.Version, image.SchematicID)
 	m.update(func(s *state) {
 		s.slots.Install(image, false)
 		s.slots.Confirm() // there is nothing to fall back to
 		s.images = map[string]factory.Image{}
 	})
-
 	return nil
 }
 
 // applyFirst is apply-config to a machine in maintenance mode: every mode but `staged` applies at once, and starts the
 // installation (talos v1.13.0 v1alpha1_server.go, ApplyConfiguration, inMaintenance).
 func (m *Machine) applyFirst(request *machine.ApplyConfigurationRequest) (*machine.ApplyConfiguration, error) {
-	wanted, err := configuration.LoadFor(request.GetData(), toInstall{})
+	wanted, _, err := configuration.Load(request.GetData(), configuration.Mode{ToInstall: true})
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-
-	if err := configuration.Supported(wanted, m.Snapshot().TalosVersion); err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
-	}
-
 	answer := &machine.ApplyConfiguration{Mode: machine.ApplyConfigurationRequest_NO_REBOOT, ModeDetails: "Applied configuration without a reboot"}
-
 	switch {
 	case request.GetMode() == machine.ApplyConfigurationRequest_STAGED:
 		return nil, status.Error(codes.Unimplemented, "the lab's machines have no staged configuration in maintenance mode")
 	case request.GetDryRun():
 		answer.ModeDetails = "Dry run summary:\n" + answer.ModeDetails + " (skipped in dry-run).\n"
-
 		return answer, nil
 	}
-
 	m.Event("apply config request: mode %s(no_reboot), in maintenance mode", strings.ToLower(request.GetMode().String()))
 	m.update(func(s *state) { s.unconfigured, s.active, s.persistent, s.boot.applied = false, wanted, wanted, true })
-
 	return answer, nil
 }
 
@@ -159,21 +126,12 @@ func (m *Machine) InMaintenance() bool {
 
 // Authority of the machine API, which a control plane's configuration holds; nil on a worker, and before there is one.
 func (m *Machine) Authority() *x509.PEMEncodedCertificateAndKey {
-	active := look(m, func(s *state) config.Provider {
-		if s.unconfigured {
-			return nil
-		}
-
-		return s.active
-	})
-	if active == nil || active.Machine().Security() == nil {
+	security := m.active().Machine().Security()
+	if m.InMaintenance() || security == nil {
 		return nil
 	}
-
-	authority := active.Machine().Security().IssuingCA()
-	if authority == nil || len(authority.Key) == 0 {
-		return nil
+	if authority := security.IssuingCA(); authority != nil && len(authority.Key) > 0 {
+		return authority
 	}
-
-	return authority
+	return nil
 }

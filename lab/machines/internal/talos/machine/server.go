@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
-	"talos-gpu/lab/machines/internal/talos/events"
 	"talos-gpu/lab/machines/internal/talos/resources"
 )
 
@@ -20,7 +19,6 @@ type server struct {
 	grpc      *grpc.Server
 	listener  *bufconn.Listener
 	conn      *grpc.ClientConn
-	events    *events.Stream
 	resources *resources.State
 }
 
@@ -29,9 +27,7 @@ func newServer() *server {
 	if err != nil {
 		panic(err) // resource types of the library that can't be registered: nothing that a user could mend
 	}
-
-	api := &server{listener: bufconn.Listen(1 << 20), events: events.NewStream(), resources: st}
-
+	api := &server{listener: bufconn.Listen(1 << 20), resources: st}
 	api.conn, err = grpc.NewClient("passthrough:///machine",
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return api.listener.DialContext(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -40,7 +36,6 @@ func newServer() *server {
 	if err != nil {
 		panic(err) // a constant target
 	}
-
 	return api
 }
 
@@ -56,34 +51,20 @@ func (api *server) stop() {
 	api.listener.Close() //nolint:errcheck
 }
 
-// Conn is the connection to the machine's API, or the error that who dials it meets.
+// Conn is the connection to the machine's API, or the error of a dial. A client that knows the cluster's authority does not trust the
+// certificate of a machine in maintenance mode.
 func (m *Machine) Conn() (*grpc.ClientConn, error) {
-	api := look(m, func(s *state) *server { return s.boot.api })
-	if api == nil {
+	api, unconfigured := look(m, func(s *state) *server { return s.boot.api }), look(m, func(s *state) bool { return s.unconfigured })
+	switch {
+	case api == nil:
 		return nil, status.Errorf(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: dial tcp %s:50000: connect: connection refused\"", m.spec.Address)
-	}
-
-	if look(m, func(s *state) bool { return s.unconfigured }) {
+	case unconfigured:
 		return nil, status.Error(codes.Unavailable, "connection error: desc = \"transport: authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority\"")
 	}
-
 	return api.conn, nil
 }
 
-// Events of the running boot; nil while the machine is off.
-func (m *Machine) Events() *events.Stream {
-	if api := look(m, func(s *state) *server { return s.boot.api }); api != nil {
-		return api.events
-	}
-
-	return nil
-}
-
-// Resources of the running boot; nil while the machine is off.
+// Resources of the running boot.
 func (m *Machine) Resources() *resources.State {
-	if api := look(m, func(s *state) *server { return s.boot.api }); api != nil {
-		return api.resources
-	}
-
-	return nil
+	return look(m, func(s *state) *resources.State { return s.boot.api.resources })
 }

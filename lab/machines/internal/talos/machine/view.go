@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
 
@@ -38,24 +37,25 @@ func (m *Machine) Clock() host.Clock { return m.env.Clock }
 // Environment that the machine shares with the others.
 func (m *Machine) Environment() Environment { return m.env }
 
+// Platform of the running image.
+func (m *Machine) Platform() string { return m.running().Platform }
+
+// HasStreamingAPI says that the running release has ImageService and LifecycleService (talos v1.13.0
+// internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go, Register; absent at v1.12.11).
+func (m *Machine) HasStreamingAPI() bool { return release.Minor(m.running().Version) >= 13 }
+
 // Watch signals changes; see host.Machine.
 func (m *Machine) Watch(ctx context.Context) <-chan struct{} {
 	out := make(chan struct{}, 1)
-
 	go func() {
 		defer close(out)
-
 		for {
 			// Before the signal: a change after it, which the receiver may not see, is then another signal.
-			m.mu.Lock()
-			changed := m.changed
-			m.mu.Unlock()
-
+			changed := look(m, func(*state) chan struct{} { return m.changed })
 			select {
 			case out <- struct{}{}:
 			default:
 			}
-
 			select {
 			case <-ctx.Done():
 				return
@@ -63,7 +63,6 @@ func (m *Machine) Watch(ctx context.Context) <-chan struct{} {
 			}
 		}
 	}()
-
 	return out
 }
 
@@ -71,28 +70,24 @@ func (m *Machine) Watch(ctx context.Context) <-chan struct{} {
 func (m *Machine) Snapshot() host.Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-
 	return m.snapshot()
 }
 
 // snapshot needs the lock.
 func (m *Machine) snapshot() host.Snapshot {
 	image, now := m.s.slots.Running(), m.s.boot
-
-	shot := host.Snapshot{
-		Booted:             now.complete,
+	return host.Snapshot{
 		BootID:             now.id,
 		TalosVersion:       image.Version,
 		KubernetesVersion:  configuration.KubernetesVersion(m.s.active),
-		SchematicID:        image.SchematicID,
 		Era:                release.Era(image.Version),
 		Extensions:         slices.Clone(image.Extensions),
-		Modules:            slices.Clone(now.modules),
+		Modules:            slices.Clone(now.driver.Modules),
+		DriverVersion:      now.driver.Version,
 		LibraryVersion:     now.driver.LibraryVersion,
 		GPUs:               slices.Clone(m.spec.GPUs),
 		Sysctls:            maps.Clone(now.sysctls),
 		CRIParts:           maps.Clone(now.cri.parts),
-		CRIConfig:          now.cri.config,
 		Runtimes:           slices.Clone(now.cri.effective.Runtimes),
 		DefaultRuntime:     now.cri.effective.Default,
 		KubeletRunning:     now.kubelet && m.env.Etcd.Stands(), // before, there is no Kubernetes API to join
@@ -102,60 +97,55 @@ func (m *Machine) snapshot() host.Snapshot {
 		RegisterWithTaints: configuration.RegisterWithTaints(m.s.active),
 		Config:             m.s.active,
 	}
-
-	if now.driver.Up {
-		shot.DriverVersion = now.driver.ModuleVersion
-		shot.DriverFlavour = now.driver.Flavour
-	}
-
-	return shot
 }
 
 // OnDisk is the configuration that the next boot begins with, which nobody can read from Talos 1.13 on (seen on Talos v1.13.0: STATE is mounted
 // where no path leads).
 func (m *Machine) OnDisk() ([]byte, error) {
-	if release.Minor(m.Snapshot().TalosVersion) >= 13 {
+	if m.HasStreamingAPI() {
 		return nil, os.ErrNotExist
 	}
-
 	return look(m, func(s *state) config.Provider { return s.persistent }).Bytes()
 }
 
 // view is what the resources show. It needs the lock.
 func (m *Machine) view() resources.View {
 	image, now := m.s.slots.Running(), m.s.boot
-
-	view := resources.View{
-		Snapshot: m.snapshot(),
-		Name:     now.host, Address: m.spec.Address, Role: m.spec.Role,
-		Platform: image.Platform, SecureBoot: m.spec.SecureBoot, Schematic: image.Schematic,
-		Persistent: m.s.persistent, Applied: now.applied, Unconfirmed: m.s.slots.Unconfirmed(),
-		Stage: now.stage, Ready: now.ready, Unmet: now.unmet, Services: now.services,
+	return resources.View{
+		Snapshot: m.snapshot(), Name: now.host, Platform: image.Platform, SecureBoot: m.spec.SecureBoot, SchematicID: image.SchematicID, Schematic: image.Schematic,
+		Persistent: m.s.persistent, Applied: now.applied, Unconfirmed: m.s.slots.Unconfirmed(), Stage: now.stage, Ready: now.ready, Unmet: now.unmet,
 	}
+}
 
-	for _, member := range m.env.Cluster {
-		view.Members = append(view.Members, resources.Member{Name: member.Name, Address: member.Address, Role: member.Role})
+// Report is what the control endpoint shows of a machine.
+type Report struct {
+	Address       string   `json:"address"`
+	TalosVersion  string   `json:"talosVersion"`
+	SchematicID   string   `json:"schematicId"`
+	DriverVersion *string  `json:"driverVersion"`
+	Reboots       int      `json:"reboots"`
+	Upgrades      int      `json:"upgrades"`
+	Requests      int      `json:"requests"`
+	Stage         string   `json:"stage"`
+	Ready         bool     `json:"ready"`
+	BootID        string   `json:"bootId"`
+	Modules       []string `json:"modules"`
+	Events        []Entry  `json:"events"`
+}
+
+// Report the machine's state.
+func (m *Machine) Report() Report {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	image, now := m.s.slots.Running(), m.s.boot
+	report := Report{
+		Address: m.spec.Address, TalosVersion: image.Version, SchematicID: image.SchematicID,
+		Reboots: m.s.reboots, Upgrades: m.s.upgrades, Requests: m.s.requests,
+		Stage: now.stage.String(), Ready: now.ready, BootID: now.id,
+		Modules: append([]string{}, now.driver.Modules...), Events: append([]Entry{}, m.s.events...),
 	}
-
-	return view
-}
-
-// Services that the machine runs or wants to run.
-func (m *Machine) Services() []resources.Service {
-	return look(m, func(s *state) []resources.Service { return slices.Clone(s.boot.services) })
-}
-
-// sysctlPath is where the kernel shows a sysctl: net.core.bpf_jit_harden is net/core/bpf_jit_harden.
-func sysctlPath(key string) string {
-	return strings.ReplaceAll(key, ".", "/")
-}
-
-// HasStreamingAPI says that the running release has ImageService and LifecycleService.
-func (m *Machine) HasStreamingAPI() bool {
-	return release.StreamingAPI(m.Snapshot().TalosVersion)
-}
-
-// Platform of the running image.
-func (m *Machine) Platform() string {
-	return look(m, func(s *state) string { return s.slots.Running().Platform })
+	if version := now.driver.Version; version != "" {
+		report.DriverVersion = &version
+	}
+	return report
 }

@@ -13,9 +13,7 @@ type Pair[T any] struct {
 }
 
 // New is a machine that runs an image.
-func New[T any](running T) *Pair[T] {
-	return &Pair[T]{running: running, next: running}
-}
+func New[T any](running T) *Pair[T] { return &Pair[T]{running: running, next: running} }
 
 // Running is the image that was booted last.
 func (p *Pair[T]) Running() T { return p.running }
@@ -30,16 +28,12 @@ func (p *Pair[T]) Install(image T, keepsRunning bool) {
 	if keepsRunning {
 		previous = p.running
 	}
-
-	p.previous = &previous
-	p.next = image
+	p.previous, p.next = &previous, image
 }
 
 // Boot starts the default image.
 func (p *Pair[T]) Boot() T {
-	p.running = p.next
-	p.unconfirmed = p.previous != nil
-
+	p.running, p.unconfirmed = p.next, p.previous != nil
 	return p.running
 }
 
@@ -61,9 +55,6 @@ func (p *Pair[T]) Revert() bool {
 	if p.previous == nil {
 		return false
 	}
-
-	p.next = *p.previous
-	p.previous = nil
-
+	p.next, p.previous = *p.previous, nil
 	return true
 }

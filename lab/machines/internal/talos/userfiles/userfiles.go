@@ -26,97 +26,61 @@ type File struct {
 // inject, which returns an error when the merged containerd configuration can't be rendered.
 func Write(root string, files []File, inject func(content string) error) error {
 	var problems *multierror.Error
-
 	injected := false
-
 	for _, file := range files {
 		content, err := prepare(root, file)
-		if err != nil {
-			problems = multierror.Append(problems, err)
-
-			continue
-		}
-
-		if file.Path == containerd.CustomizationPath {
+		switch {
+		case err != nil:
+		case file.Path == containerd.CustomizationPath && injected:
 			// The part is a resource that is created, never changed: a second item fails even with the same content, and
-			// the first one's stays in effect.
-			if injected {
-				problems = multierror.Append(problems, errors.New("resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists"))
-
-				continue
-			}
-
+			// the first one's stays in effect (seen on Talos v1.13.0).
+			err = errors.New("resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists")
+		case file.Path == containerd.CustomizationPath:
 			injected = true
-
 			// Only the item's own content counts: `append` to this path is no append.
-			if err := inject(file.Content); err != nil {
-				problems = multierror.Append(problems, fmt.Errorf("error waiting for file %q to be updated: %w", "cri/conf.d/cri.toml", err))
+			if err = inject(file.Content); err != nil {
+				err = fmt.Errorf("error waiting for file %q to be updated: %w", "cri/conf.d/cri.toml", err)
 			}
-
-			continue
-		}
-
-		inVar := strings.HasPrefix(file.Path, "/var/")
-
-		// The one failure that ends the phase at once: the items after it are not written.
-		if file.Op == "create" && !inVar && filepath.Dir(file.Path) != "/etc/kubernetes/manifests" {
+		case file.Op == "create" && !strings.HasPrefix(file.Path, "/var/") && filepath.Dir(file.Path) != "/etc/kubernetes/manifests":
+			// The one failure that ends the phase at once: the items after it are not written.
 			return fmt.Errorf("create operation not allowed outside of /var: %q", file.Path)
+		default:
+			// Outside of /var Talos bind-mounts over the read-only original; here the original is a file of ours.
+			err = put(filepath.Join(root, file.Path), content, file.Permissions)
 		}
-
-		// Outside of /var Talos bind-mounts over the read-only original; here the original is a file of ours.
-		if err := put(filepath.Join(root, file.Path), content, file.Permissions); err != nil {
+		if err != nil {
 			problems = multierror.Append(problems, err)
 		}
 	}
-
 	return problems.ErrorOrNil()
 }
 
 func prepare(root string, file File) (string, error) {
-	switch file.Op {
-	case "create":
+	path := filepath.Join(root, file.Path)
+	info, err := os.Stat(path)
+	switch {
+	case file.Op == "create":
 		return file.Content, nil
-	case "overwrite":
-		return file.Content, existsAndIsFile(root, file.Path)
-	case "append":
-		if err := existsAndIsFile(root, file.Path); err != nil {
-			return "", err
-		}
-
-		old, err := os.ReadFile(filepath.Join(root, file.Path))
-
-		return string(old) + "\n" + file.Content, err
-	default:
+	case file.Op != "overwrite" && file.Op != "append":
 		return "", fmt.Errorf("unknown operation for file %q: %q", file.Path, file.Op)
+	case err != nil:
+		return "", fmt.Errorf("file must exist: %q", file.Path)
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("invalid mode: %q", info.Mode().String())
+	case file.Op == "overwrite":
+		return file.Content, nil
 	}
-}
-
-func existsAndIsFile(root, path string) error {
-	info, err := os.Stat(filepath.Join(root, path))
-	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("file must exist: %q", path)
-	}
-
-	if err != nil {
-		return err
-	}
-
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("invalid mode: %q", info.Mode().String())
-	}
-
-	return nil
+	old, err := os.ReadFile(path)
+	return string(old) + "\n" + file.Content, err
 }
 
 func put(path, content string, mode os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-
 	if mode == 0 {
 		mode = 0o644
 	}
-
 	// The lab must be able to write the file again whatever its mode is.
 	return os.WriteFile(path, []byte(content), mode|0o600)
 }

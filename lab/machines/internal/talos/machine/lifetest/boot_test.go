@@ -1,8 +1,6 @@
 package lifetest_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +15,7 @@ func TestABootLoadsTheDriver(t *testing.T) {
 	l.until(t, "running", up)
 
 	shot := l.Snapshot()
-	if shot.DriverVersion != "570.211.01" || shot.LibraryVersion != "570.211.01" || shot.DriverFlavour != "open" || len(shot.Modules) != 4 {
+	if shot.DriverVersion != "570.211.01" || shot.LibraryVersion != "570.211.01" || len(shot.Modules) != 4 {
 		t.Fatalf("%+v", shot)
 	}
 
@@ -29,19 +27,6 @@ func TestABootLoadsTheDriver(t *testing.T) {
 		shot.NodeAnnotations["extensions.talos.dev/schematic"] != l.gpu {
 		t.Fatalf("%+v %+v", shot.NodeLabels, shot.NodeAnnotations)
 	}
-
-	if _, err := os.Stat(filepath.Join(l.RootFS(), "run/cdi/nvidia.yaml")); err == nil {
-		t.Fatal("there is a CDI specification before Talos 1.13")
-	}
-}
-
-func TestTheCDIEra(t *testing.T) {
-	l := start(t, "v1.13.0", true, configuration(modules))
-	l.until(t, "running", up)
-
-	if _, err := os.Stat(filepath.Join(l.RootFS(), "run/cdi/nvidia.yaml")); err != nil || l.Snapshot().Era != "cdi" {
-		t.Fatalf("era %s: %v", l.Snapshot().Era, err)
-	}
 }
 
 // A module that nobody declares: the persistence daemon waits for it, the boot never ends, and a machine that was
@@ -51,7 +36,7 @@ func TestUndeclaredModulesUndoTheUpgrade(t *testing.T) {
 	l.until(t, "running", up)
 
 	image := installer(l.gpu, "v1.12.6")
-	if _, err := l.UpgradeAndReboot(t.Context(), image, false); err != nil {
+	if _, err := l.UpgradeAndReboot(t.Context(), image); err != nil {
 		t.Fatal(err)
 	}
 
@@ -82,7 +67,7 @@ func TestTwoItemsForThePartLoopUntilCorrected(t *testing.T) {
 
 	report := l.until(t, "a second try", func(r machine.Report) bool { return r.Reboots >= 1 && r.Stage == "booting" && !r.Ready })
 	if l.Snapshot().KubeletRunning || !l.said("20-customization.part@undefined) already exists") {
-		t.Fatalf("%+v\n%s", report, l.Log())
+		t.Fatalf("%+v\n%s", report, l.history())
 	}
 
 	answer, err := l.Apply(&api.ApplyConfigurationRequest{Data: configuration(modules), Mode: api.ApplyConfigurationRequest_AUTO})

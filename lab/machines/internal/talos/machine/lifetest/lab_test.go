@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-
 	"talos-gpu/lab/machines/internal/clock"
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/spec"
@@ -123,7 +121,7 @@ func start(t *testing.T, version string, gpuImage bool, config []byte) *lab {
 
 	description := spec.Machine{
 		Name: "w1", Address: "10.0.0.2", Role: "worker", TalosVersion: version, SchematicID: factory.EmptySchematic, Platform: "metal", Config: path,
-		GPUs: []host.GPU{{Model: "RTX 5070 Ti", Architecture: "Blackwell", PCIDevice: "0300_10de", Count: 1}},
+		GPUs: []host.GPU{{Model: "RTX 5070 Ti", PCIDevice: "0300_10de", Count: 1}},
 	}
 	if gpuImage {
 		description.SchematicID = gpu
@@ -131,7 +129,7 @@ func start(t *testing.T, version string, gpuImage bool, config []byte) *lab {
 
 	m, err := machine.New(t.Context(), description, machine.Environment{
 		Clock: clock.New(fast), Factory: factory.NewClient(url), Dir: dir, Cluster: []spec.Machine{description},
-		Serve:            func(m *machine.Machine) *grpc.Server { return api.New(m) },
+		Serve:            api.New,
 		ServeMaintenance: api.NewMaintenance,
 	})
 	if err != nil {
@@ -165,7 +163,7 @@ func (l *lab) until(t *testing.T, what string, met func(machine.Report) bool) ma
 		}
 	}
 
-	t.Fatalf("waited for: %s\n%+v\n%s", what, l.Report(), strings.Join(l.Log(), ""))
+	t.Fatalf("waited for: %s\n%+v\n%s", what, l.Report(), l.history())
 
 	return machine.Report{}
 }
@@ -176,4 +174,12 @@ func installer(schematic, version string) string {
 
 func up(report machine.Report) bool { return report.Stage == "running" && report.Ready }
 
-func (l *lab) said(text string) bool { return strings.Contains(strings.Join(l.Log(), ""), text) }
+func (l *lab) history() (text string) {
+	for _, entry := range l.Report().Events {
+		text += entry.What + "\n"
+	}
+
+	return text
+}
+
+func (l *lab) said(text string) bool { return strings.Contains(l.history(), text) }

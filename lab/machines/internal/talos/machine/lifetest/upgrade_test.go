@@ -20,7 +20,7 @@ func TestARolledBackUpgradeRunsTheOldImage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, err := l.UpgradeAndReboot(t.Context(), installer(l.plain, "v1.12.7"), false); err != nil {
+	if _, err := l.UpgradeAndReboot(t.Context(), installer(l.plain, "v1.12.7")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -29,7 +29,7 @@ func TestARolledBackUpgradeRunsTheOldImage(t *testing.T) {
 		t.Fatalf("%+v", report)
 	}
 
-	if _, err := l.UpgradeAndReboot(t.Context(), installer(l.plain, "v1.12.7"), false); err != nil {
+	if _, err := l.UpgradeAndReboot(t.Context(), installer(l.plain, "v1.12.7")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -54,7 +54,7 @@ func TestAnUpgradeWhoseCallerIsGoneAndWhoseBootIsPaused(t *testing.T) {
 	}
 
 	if report := l.Report(); !up(report) || report.Reboots != 0 || !l.said("starting upgrade: installer_image="+image) || !l.said("upgrade completed successfully: exit_code=0") {
-		t.Fatalf("%+v\n%s", report, l.Log())
+		t.Fatalf("%+v\n%s", report, l.history())
 	}
 
 	// The next boot pauses; the one after it runs what ran before.
@@ -77,33 +77,6 @@ func TestAnUpgradeWhoseCallerIsGoneAndWhoseBootIsPaused(t *testing.T) {
 	}
 }
 
-func TestAnInstallerThatRefusesThePath(t *testing.T) {
-	l := start(t, "v1.10.0", false, configuration())
-	l.until(t, "running", up)
-
-	image := installer(l.plain, "v1.13.0")
-	if err := l.Pull(t.Context(), image); err != nil {
-		t.Fatal(err)
-	}
-
-	var messages []string
-
-	code, err := l.Install(t.Context(), image, func(message string) { messages = append(messages, message) })
-	if err != nil || code != 1 || !strings.Contains(strings.Join(messages, "\n"), "host version 1.10.0 is too old to upgrade to Talos 1.13.0") {
-		t.Fatalf("%d %v %q", code, err, messages)
-	}
-
-	// two minors are refused by nobody but the documentation
-	image = installer(l.plain, "v1.12.6")
-	if err := l.Pull(t.Context(), image); err != nil {
-		t.Fatal(err)
-	}
-
-	if code, err := l.Install(t.Context(), image, func(string) {}); code != 0 || err != nil {
-		t.Fatalf("%d %v", code, err)
-	}
-}
-
 func TestImagesThatTheFactoryDoesNotMake(t *testing.T) {
 	l := start(t, "v1.11.5", false, configuration())
 	l.until(t, "running", up)
@@ -113,7 +86,7 @@ func TestImagesThatTheFactoryDoesNotMake(t *testing.T) {
 		installer(l.gpu, "v1.12.0"):                   `official extension "siderolabs/nvidia-container-toolkit-production" is not available for Talos version v1.12.0`,
 		"docker.io/library/busybox:v1":                "no Talos version",
 	} {
-		_, err := l.UpgradeAndReboot(t.Context(), image, false)
+		_, err := l.UpgradeAndReboot(t.Context(), image)
 		if err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v", image, err)
 		}
@@ -128,11 +101,11 @@ func TestABusyMachineRefuses(t *testing.T) {
 	l := start(t, "v1.12.6", false, configuration())
 	l.until(t, "running", up)
 
-	if _, err := l.UpgradeAndReboot(t.Context(), installer(l.plain, "v1.12.7"), false); err != nil {
+	if _, err := l.UpgradeAndReboot(t.Context(), installer(l.plain, "v1.12.7")); err != nil {
 		t.Fatal(err)
 	}
 
-	_, upgrade := l.UpgradeAndReboot(t.Context(), installer(l.plain, "v1.12.7"), false)
+	_, upgrade := l.UpgradeAndReboot(t.Context(), installer(l.plain, "v1.12.7"))
 	_, apply := l.Apply(&api.ApplyConfigurationRequest{Data: configuration(), Mode: api.ApplyConfigurationRequest_STAGED})
 
 	for _, err := range []error{upgrade, apply} {
@@ -156,7 +129,7 @@ func TestAPullThatFails(t *testing.T) {
 	}
 
 	if err := l.PullPatiently(t.Context(), installer(l.plain, "v1.13.0")); err != nil || !l.said("retrying error: failed to pull image") {
-		t.Fatalf("%v\n%s", err, l.Log())
+		t.Fatalf("%v\n%s", err, l.history())
 	}
 }
 

@@ -1,0 +1,194 @@
+// Package resources shows a machine as Talos' COSI resources, of those that the package's program, the doctor and `discover` read by
+// `talosctl get`.
+package resources
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cosi-project/runtime/pkg/resource"
+	"github.com/cosi-project/runtime/pkg/resource/meta"
+	"github.com/cosi-project/runtime/pkg/state"
+	"github.com/cosi-project/runtime/pkg/state/impl/inmem"
+	"github.com/cosi-project/runtime/pkg/state/impl/namespaced"
+	"github.com/cosi-project/runtime/pkg/state/registry"
+	machineryconfig "github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/extensions"
+	"github.com/siderolabs/talos/pkg/machinery/resources/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/hardware"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+
+	"talos-gpu/lab/machines/internal/host"
+	"talos-gpu/lab/machines/internal/nvidia"
+	"talos-gpu/lab/machines/internal/talos/release"
+)
+
+// View is all that the resources are made of.
+type View struct {
+	host.Snapshot
+	Name, Platform string
+	SecureBoot     bool
+	// SchematicID and Schematic, its YAML, of the running image.
+	SchematicID, Schematic string
+	// Persistent is the configuration on disk: not the active one while a change is staged.
+	Persistent machineryconfig.Provider
+	// Applied: it was handed over in this boot.
+	Applied bool
+	// Unconfirmed: the image that runs is an upgrade that can still be taken back.
+	Unconfirmed bool
+	Stage       runtime.MachineStage
+	Ready       bool
+	Unmet       []runtime.UnmetCondition
+}
+
+// Service of a machine, as `talosctl services` lists it.
+type Service struct {
+	ID, State, Message string
+	Healthy            bool
+}
+
+// State is the resource state of one boot of a machine.
+type State struct {
+	state.State
+	shown map[string]resource.Metadata
+}
+
+// NewState makes a state with the resource types registered and no machine resources. `talosctl get` of another type says that there is no such.
+func NewState(ctx context.Context) (*State, error) {
+	st := &State{State: state.WrapCore(namespaced.NewState(inmem.Build)), shown: map[string]resource.Metadata{}}
+	namespaces, definitions := registry.NewNamespaceRegistry(st.State), registry.NewResourceRegistry(st.State)
+	if err := namespaces.RegisterDefault(ctx); err != nil {
+		return nil, err
+	}
+	if err := definitions.RegisterDefault(ctx); err != nil {
+		return nil, err
+	}
+	for _, namespace := range []string{runtime.NamespaceName, config.NamespaceName, hardware.NamespaceName} {
+		if err := namespaces.Register(ctx, namespace, ""); err != nil {
+			return nil, err
+		}
+	}
+	for _, kind := range []meta.ResourceWithRD{
+		&config.MachineConfig{}, &hardware.PCIDevice{}, &runtime.ExtensionStatus{}, &runtime.MachineStatus{}, &runtime.MetaKey{},
+		&runtime.PlatformMetadata{}, &runtime.SecurityState{},
+	} {
+		if err := definitions.Register(ctx, kind); err != nil {
+			return nil, err
+		}
+	}
+	return st, nil
+}
+
+// Show makes the state show a view: resources that are there get another version, those that are gone are destroyed.
+func (st *State) Show(ctx context.Context, view View) error {
+	gone := st.shown
+	st.shown = map[string]resource.Metadata{}
+	for _, wanted := range slices.Concat(configuration(view), status(view), extensionStatuses(view), devices(view)) {
+		key := resource.String(wanted)
+		st.shown[key] = wanted.Metadata().Copy()
+		delete(gone, key)
+		current, err := st.Get(ctx, wanted.Metadata())
+		switch {
+		case state.IsNotFoundError(err):
+			err = st.Create(ctx, wanted)
+		case err == nil:
+			wanted.Metadata().SetVersion(current.Metadata().Version())
+			err = st.Update(ctx, wanted)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	for key, pointer := range gone {
+		if err := st.Destroy(ctx, pointer); err != nil && !state.IsNotFoundError(err) {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// configuration: `v1alpha1` is the active one, `persistent` the one on disk, as soon as one was handed over in this boot (seen on Talos v1.13.0;
+// talos v1.13.0 v1alpha1_runtime.go, SetPersistedConfig). Before Talos 1.10 that is a file alone (talos v1.9.6 resources/config).
+func configuration(view View) []resource.Resource {
+	found := []resource.Resource{config.NewMachineConfig(view.Config)}
+	if release.Minor(view.TalosVersion) >= 10 && view.Applied {
+		found = append(found, config.NewMachineConfigWithID(view.Persistent, config.PersistentID))
+	}
+	return found
+}
+
+func status(view View) []resource.Resource {
+	machineStatus := runtime.NewMachineStatus()
+	machineStatus.TypedSpec().Stage = view.Stage
+	machineStatus.TypedSpec().Status = runtime.MachineStatusStatus{Ready: view.Ready, UnmetConditions: view.Unmet}
+	platform := runtime.NewPlatformMetadataSpec(runtime.NamespaceName, runtime.PlatformMetadataID)
+	platform.TypedSpec().Platform = view.Platform
+	platform.TypedSpec().Hostname = view.Name
+	security := runtime.NewSecurityStateSpec(runtime.NamespaceName)
+	// Whether the firmware enforces it, not whether the image is signed (talos v1.13.0 controllers/runtime/security_state.go).
+	security.TypedSpec().SecureBoot = view.SecureBoot
+	security.TypedSpec().BootedWithUKI = true
+	security.TypedSpec().ModuleSignatureEnforced = true
+	list := []resource.Resource{machineStatus, platform, security}
+	if view.Unconfirmed { // the tag "upgrade" names the entry to go back to (talos v1.13.0 pkg/machinery/meta/constants.go)
+		key := runtime.NewMetaKey(runtime.NamespaceName, runtime.MetaKeyTagToID(6))
+		key.TypedSpec().Value = "A"
+		list = append(list, key)
+	}
+	return list
+}
+
+// extensionStatuses: one per extension, numbered, the virtual extension `schematic` whose version is its ID, and `modules.dep` where an
+// extension has kernel modules (seen on Talos v1.13.0; talos v1.13.0 controllers/runtime/extension_status.go and
+// internal/pkg/extensions/kernel_modules.go; image-factory's schematic extension).
+func extensionStatuses(view View) (list []resource.Resource) {
+	add := func(id string, metadata extensions.Metadata) {
+		r := runtime.NewExtensionStatus(runtime.NamespaceName, id)
+		*r.TypedSpec() = extensions.Layer{Image: id + ".sqsh", Metadata: metadata}
+		list = append(list, r)
+	}
+	withModules := false
+	for i, extension := range view.Extensions {
+		withModules = withModules || strings.Contains(extension.Name, "kernel-modules")
+		add(fmt.Sprint(i), extensions.Metadata{
+			Name: extension.Name, Version: extension.Version, Author: "Sidero Labs", Description: extension.Reference,
+			Compatibility: extensions.Compatibility{Talos: extensions.Constraint{Version: ">= v1.0.0"}},
+		})
+	}
+	add(fmt.Sprint(len(view.Extensions)), extensions.Metadata{
+		Name: "schematic", Version: view.SchematicID, Author: "Image Factory",
+		Description: "Virtual extension which specifies the schematic of the image built with Image Factory.", ExtraInfo: view.Schematic,
+	})
+	if withModules {
+		add("modules.dep", extensions.Metadata{
+			Name: "modules.dep", Version: "6.18.1-talos", Author: "Talos Machinery", Description: "Combined modules.dep for all extensions",
+		})
+	}
+	return list
+}
+
+// devices are the machine's cards on the PCI bus, driven or not. The names are those of pci.ids (talos v1.13.0
+// controllers/hardware/pcidevices.go, go-pcidb); a card that is younger than the release has none.
+func devices(view View) (list []resource.Resource) {
+	for index, gpu := range nvidia.Each(view.GPUs) {
+		class, vendor, _ := strings.Cut(gpu.PCIDevice, "_")
+		if len(class) != 4 {
+			class, vendor = "0302", "10de"
+		}
+		r := hardware.NewPCIDeviceInfo(nvidia.BusID(index))
+		*r.TypedSpec() = hardware.PCIDeviceSpec{
+			Class: "Display controller", Subclass: map[string]string{"00": "VGA compatible controller", "02": "3D controller"}[class[2:]],
+			Vendor: "NVIDIA Corporation", Product: gpu.PCIName, ClassID: "0x" + class[:2], SubclassID: "0x" + class[2:], VendorID: "0x" + vendor,
+		}
+		if gpu.PCIID != "" {
+			r.TypedSpec().ProductID = "0x" + gpu.PCIID
+		}
+		if view.DriverVersion != "" {
+			r.TypedSpec().Driver = "nvidia"
+		}
+		list = append(list, r)
+	}
+	return list
+}
