@@ -38,8 +38,6 @@ type operand struct {
 	configMaps map[string]map[string]string
 	// rules are what its programs may do in the operator's namespace.
 	rules []rbacv1.PolicyRule
-	// onHost says that the pod runs without the NVIDIA runtime class.
-	onHost bool
 }
 
 // entrypoint waits for driver-ready, takes its content into the environment, and becomes the image's program
@@ -62,8 +60,7 @@ const waitForToolkit = "until [ -f /run/nvidia/validations/toolkit-ready ]; do e
 // operands of a policy, whether it wants them or not.
 func (p policy) operands() []operand {
 	spec, off := p.spec, false
-	driver, dcgm := spec.Driver, spec.DCGM
-	driver.Version += "-talos" + p.talos // a tag ends in the node's system, and there is none for Talos
+	dcgm := spec.DCGM
 	if dcgm.Enabled == nil {
 		dcgm.Enabled = &off
 	}
@@ -71,9 +68,6 @@ func (p policy) operands() []operand {
 	plugin, pluginEntry := entry("nvidia-device-plugin-entrypoint", entrypoint+"exec nvidia-device-plugin\n")
 	discovery := environment("GFD_SLEEP_INTERVAL", "60s", "GFD_FAIL_ON_INIT_ERROR", "true", "NVIDIA_VISIBLE_DEVICES", "all", "GFD_USE_NODE_FEATURE_API", "true")
 	all := []operand{
-		{name: "nvidia-driver-daemonset", deploy: "driver", component: driver, container: "nvidia-driver-ctr", command: []string{"nvidia-driver", "init"}, onHost: true,
-			init: []corev1.Container{container("k8s-driver-manager", "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v0.9.1", []string{"driver-manager", "uninstall_driver"})}},
-		{name: "nvidia-container-toolkit-daemonset", deploy: "container-toolkit", component: spec.Toolkit, container: "nvidia-container-toolkit-ctr", init: p.validations()[:1], onHost: true},
 		p.validator(),
 		{name: "nvidia-device-plugin-daemonset", deploy: "device-plugin", account: "nvidia-device-plugin", component: spec.DevicePlugin.component, container: "nvidia-device-plugin",
 			command: []string{"/bin/sh", "-c", "/bin/entrypoint.sh"}, own: withOverrides(p.pluginEnv(), p.migEnv()), init: wait, mounts: plugin.mounts, volumes: plugin.volumes, configMaps: pluginEntry},
@@ -252,7 +246,7 @@ func (p policy) daemonSet(o operand) *appsv1.DaemonSet {
 	volumes, mounts := p.hostFolders()
 	pod := corev1.PodSpec{
 		ServiceAccountName: cmp.Or(o.account, o.name), NodeSelector: map[string]string{nodelabels.DeployPrefix + o.deploy: "true"},
-		PriorityClassName: cmp.Or(common.PriorityClassName, "system-node-critical"), Tolerations: common.Tolerations,
+		RuntimeClassName: &p.spec.Operator.RuntimeClass, PriorityClassName: cmp.Or(common.PriorityClassName, "system-node-critical"), Tolerations: common.Tolerations,
 		InitContainers: slices.Clone(o.init), Containers: slices.Clone(o.beside), Volumes: append(o.volumes, volumes...),
 	}
 	if o.container != "" {
@@ -271,15 +265,12 @@ func (p policy) daemonSet(o operand) *appsv1.DaemonSet {
 	if len(pod.Tolerations) == 0 {
 		pod.Tolerations = []corev1.Toleration{{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
 	}
-	if !o.onHost {
-		pod.RuntimeClassName = &p.spec.Operator.RuntimeClass
-	}
 	limit := intstr.FromInt32(1)
 	if said := common.RollingUpdate.MaxUnavailable; said != nil {
 		limit = intstr.Parse(said.String())
 	}
 	update := appsv1.DaemonSetUpdateStrategy{Type: appsv1.RollingUpdateDaemonSetStrategyType, RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: &limit}}
-	if strings.EqualFold(common.UpdateStrategy, "OnDelete") || o.deploy == "driver" {
+	if strings.EqualFold(common.UpdateStrategy, "OnDelete") {
 		update = appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType}
 	}
 	return &appsv1.DaemonSet{

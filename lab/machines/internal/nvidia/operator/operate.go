@@ -113,7 +113,7 @@ func (r *reconciler) reconcile(ctx context.Context) error {
 		return err
 	}
 	yes := true
-	p := policy{spec: spec, namespace: r.container.Pod.Namespace, operatorImage: r.container.Spec.Image, talos: r.container.Machine.Snapshot().TalosVersion,
+	p := policy{spec: spec, namespace: r.container.Pod.Namespace, operatorImage: r.container.Spec.Image,
 		owner: metav1.OwnerReference{APIVersion: "nvidia.com/v1", Kind: "ClusterPolicy", Name: object.GetName(), UID: object.GetUID(), Controller: &yes, BlockOwnerDeletion: &yes}}
 	if err := r.runtimeClass(ctx, p); err != nil {
 		return err

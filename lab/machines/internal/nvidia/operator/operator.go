@@ -6,14 +6,12 @@
 // Facts are those of github.com/NVIDIA/gpu-operator v25.3.4 to v26.7.0 (controllers/state_manager.go, object_controls.go,
 // assets/, cmd/nvidia-validator) and kubernetes-sigs/node-feature-discovery v0.17 to v0.19.
 //
-// Not emulated: vGPU, sandbox workloads, GDS, GDRCopy, MOFED, Kata, confidential computing, the NVIDIADriver resource, node
+// Not emulated: the operator's own driver and toolkit, which the checks refuse on Talos, DCGM's host engine, vGPU, sandbox workloads, GDS, GDRCopy, MOFED, Kata, confidential computing, the NVIDIADriver resource, node
 // upgrades, ServiceMonitors, the validator's workload pods (its CUDA check runs in place).
 package operator
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,11 +24,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/programs"
 	"talos-gpu/lab/machines/internal/nvidia/mig"
 	"talos-gpu/lab/machines/internal/nvidia/nfd"
-	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
 // Operator holds what the programs share.
@@ -67,65 +63,25 @@ func (o *Operator) Rules() []programs.Rule {
 			Programs: programs.Programs{"nfd-worker": o.nfd.Worker, "nfd-master": o.nfd.Master, "nfd-gc": nfd.Collector},
 		},
 		{
-			Image: regexp.MustCompile(`(^|/)dcgm-exporter(:|@|$)`), About: "dcgm-exporter: metrics of idle cards on :9400",
-			Env: baked, Pull: 20 * time.Second, Entrypoint: []string{"dcgm-exporter"}, Programs: programs.Programs{"dcgm-exporter": needsNVML},
-		},
-		{
-			Image: regexp.MustCompile(`/dcgm(:|@|$)`), About: "DCGM's host engine",
-			Env: baked, Pull: 20 * time.Second, Entrypoint: []string{"nv-hostengine"}, Programs: programs.Programs{"nv-hostengine": needsNVML},
+			Image: regexp.MustCompile(`(^|/)dcgm-exporter(:|@|$)`), About: "dcgm-exporter: it serves, and has no metrics",
+			Env: baked, Pull: 20 * time.Second, Entrypoint: []string{"dcgm-exporter"}, Programs: programs.Programs{"dcgm-exporter": exporter},
 		},
 		{
 			Image: regexp.MustCompile(`k8s-mig-manager(:|@|$)`), About: "mig-parted cmd/nvidia-mig-manager v0.12 to v0.15; splits the machine's cards",
 			Env: baked, Pull: 12 * time.Second, Entrypoint: []string{"nvidia-mig-manager"}, Programs: programs.Programs{"nvidia-mig-manager": mig.New(o.client).Run},
 		},
-		{
-			Image: regexp.MustCompile(`k8s-driver-manager(:|@|$)`), About: "k8s-driver-manager cmd/driver-manager: isHostDriver",
-			Pull: 8 * time.Second, Entrypoint: []string{"driver-manager"}, Programs: programs.Programs{"driver-manager": o.driverManager},
-		},
-		{
-			Image: regexp.MustCompile(`nvidia/driver:.*-talos`), About: "there is no driver image for Talos (gpu-operator#647)",
-			Absent: "not found",
-		},
-		{
-			Image: regexp.MustCompile(`(^|/)container-toolkit(:|@|$)`), About: "installs to toolkit.installDir, which Talos keeps read-only",
-			Pull: 12 * time.Second, Entrypoint: []string{"nvidia-ctk-installer"}, Programs: programs.Programs{"nvidia-ctk-installer": toolkit, "nvidia-toolkit": toolkit},
-		},
 	}
 }
 
-// needsNVML runs where the runtime brought NVIDIA's libraries: DCGM, and its exporter with a metric of idle cards.
-func needsNVML(ctx context.Context, c *programs.Container) int {
+// exporter runs where the runtime brought NVIDIA's libraries.
+func exporter(ctx context.Context, c *programs.Container) int {
 	if !c.Libraries || len(c.GPUs) == 0 {
 		return c.Fails("Failed to initialize NVML: could not load NVML library: libnvidia-ml.so.1: cannot open shared object file: No such file or directory")
 	}
 	if c.Machine.Clock().Sleep(ctx, 5*time.Second) != nil {
 		return programs.ExitTerminated
 	}
-	return c.Serves(ctx, 9400, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		for _, card := range c.GPUs {
-			fmt.Fprintf(w, "DCGM_FI_DEV_GPU_UTIL{gpu=\"%d\",UUID=\"%s\",Hostname=\"%s\"} 0\n", card.Index, card.UUID, c.Machine.Name())
-		}
-	}))
-}
-
-// driverManager finds a driver of the host by nvidia-smi under chroot, says so on the node, and fails after a minute
-// (k8s-driver-manager cmd/driver-manager/main.go, isHostDriver). Legacy Talos has no nvidia-smi there that runs.
-func (o *Operator) driverManager(ctx context.Context, c *programs.Container) int {
-	if s := c.Machine.Snapshot(); s.Era != host.EraCDI || s.DriverVersion == "" {
-		c.Logf("NVIDIA GPU driver is not pre-installed on the host")
-		return 0
-	}
-	c.Logf("NVIDIA GPU driver is already pre-installed on the node, disabling the containerized driver on the node")
-	if err := nodelabels.Set(ctx, o.client, c.Machine.Name(), map[string]string{nodelabels.DeployPrefix + "driver": "pre-installed"}); err != nil {
-		c.Logf("%v", err)
-	}
-	_ = c.Machine.Clock().Sleep(ctx, time.Minute)
-	return 1
-}
-
-// toolkit installs into the host, where Talos allows nothing.
-func toolkit(_ context.Context, c *programs.Container) int {
-	return c.Fails("unable to install toolkit: error creating directory /usr/local/nvidia/toolkit: read-only file system")
+	return c.Serves(ctx, 9400, programs.Well)
 }
 
 // hook is what the chart's hooks run in the operator's image, by manage-crds from v26 on and by kubectl before: ahead of an upgrade its

@@ -124,7 +124,7 @@ func TestOperandsFollowThePolicy(t *testing.T) {
 			t.Errorf("%s: %+v", o.name, pod)
 		}
 	}
-	if got := strings.Join(unwanted, " "); got != "nvidia-driver-daemonset nvidia-container-toolkit-daemonset nvidia-dcgm nvidia-mig-manager" {
+	if got := strings.Join(unwanted, " "); got != "nvidia-dcgm nvidia-mig-manager" {
 		t.Errorf("unwanted: %s", got)
 	}
 	plugin := podOf(t, p.operatorImage, spec, "device-plugin")

@@ -34,7 +34,6 @@ type policySpec struct {
 			MaxUnavailable *intstr.IntOrString `json:"maxUnavailable"`
 		} `json:"rollingUpdate"`
 	} `json:"daemonsets"`
-	Driver       component `json:"driver"`
 	Toolkit      component `json:"toolkit"`
 	DevicePlugin struct {
 		component
@@ -113,8 +112,6 @@ type policy struct {
 	namespace string
 	// operatorImage stands in for a validator image that is not set.
 	operatorImage string
-	// talos is the Talos version of the nodes, for the driver image's tag.
-	talos string
 }
 
 func parsePolicy(object *unstructured.Unstructured) (policySpec, error) {

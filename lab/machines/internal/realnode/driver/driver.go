@@ -83,7 +83,7 @@ func standIn(spec *boot.Spec) error {
 }
 
 // programsOfDriver that a driver has beside its libraries.
-var programsOfDriver = []string{"nvidia-smi", "nvidia-debugdump", "nvidia-cuda-mps-control", "nvidia-cuda-mps-server"}
+var programsOfDriver = []string{"nvidia-smi", "nvidia-debugdump"}
 
 // Where a driver's files may be on this computer: as distributions have them, and as containers get them.
 var (

@@ -4,6 +4,7 @@
 package images
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"os/exec"
@@ -129,21 +130,14 @@ func (s node) programs(names ...string) func() (map[string]string, error) {
 	}
 }
 
-// pluginFiles are the device plugin's programs, and what its MPS daemon calls: it mounts its shared memory and follows a log.
+// pluginFiles are the device plugin's programs. The operator starts the plugin by `sh -c`: bash becomes what it starts, Debian's dash stays
+// process 1 and hears no SIGTERM, so that each end took 30 s.
 func (s node) pluginFiles() (map[string]string, error) {
-	files, err := s.programs("nvidia-device-plugin", "config-manager", "mps-control-daemon", "gpu-feature-discovery")()
+	files, err := s.programs("nvidia-device-plugin", "config-manager", "gpu-feature-discovery")()
 	if err != nil {
 		return nil, err
 	}
 	tools := shell()
-	for _, name := range []string{"tail", "sh", "mount", "sleep"} {
-		if path := tools["/usr/bin/"+name]; path != "" {
-			files["/usr/bin/"+name] = path
-		}
-	}
-	// The operator starts the plugin by `sh -c`: bash becomes what it starts, Debian's dash stays process 1 and hears no SIGTERM, so that each end took 30 s.
-	if bash := tools["/usr/bin/bash"]; bash != "" {
-		files["/usr/bin/sh"] = bash
-	}
+	files["/usr/bin/sleep"], files["/usr/bin/sh"] = tools["/usr/bin/sleep"], cmp.Or(tools["/usr/bin/bash"], tools["/usr/bin/sh"])
 	return files, nil
 }

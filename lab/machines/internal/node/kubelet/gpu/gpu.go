@@ -46,11 +46,6 @@ func Unsplit(machine string, s host.Snapshot) []Card {
 	return cards
 }
 
-// Unknown is a name by which a machine has no card.
-type Unknown string
-
-func (u Unknown) Error() string { return string(u) + ": unknown device" }
-
 // Select understands NVIDIA_VISIBLE_DEVICES: all, or a list of indices and UUIDs of cards and of MIG devices (0:1 is the
 // second MIG device of the first card).
 func Select(cards []Card, visible string) ([]Card, error) {
@@ -61,7 +56,7 @@ func Select(cards []Card, visible string) ([]Card, error) {
 	for _, wanted := range strings.Split(visible, ",") {
 		chosen, found := pick(cards, wanted)
 		if !found {
-			return nil, Unknown(wanted)
+			return nil, fmt.Errorf("%s: unknown device", wanted)
 		}
 		at := slices.IndexFunc(selected, func(have Card) bool { return have.UUID == chosen.UUID })
 		if at < 0 {

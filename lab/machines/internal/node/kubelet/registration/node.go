@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"strconv"
 	"time"
@@ -81,30 +80,19 @@ func (n *Node) RenewLease(ctx context.Context) {
 // startUp is how long a kubelet takes from registration to ready: its runtime and network checks.
 const startUp = 3 * time.Second
 
-// statusFrequency is the time between two syncs of the node's status (kubernetes pkg/kubelet/apis/config/v1beta1/defaults.go,
-// nodeStatusUpdateFrequency). In between the scheduler sees what the node offered before, while pods are admitted by what
-// it has: seen on a real kubelet v1.36.3, which published a change of slices after 7 to 8 s, and refused a pod in between with
-// UnexpectedAdmissionError.
-const statusFrequency = 10 * time.Second
+// retry is how soon a status that the API server did not take is told again.
+const retry = 10 * time.Second
 
-// untilSync is how long it is to the next sync.
-func untilSync(sinceFirst float64) time.Duration {
-	frequency := statusFrequency.Seconds()
-	return time.Duration((frequency - math.Mod(sinceFirst, frequency)) * float64(time.Second))
-}
-
-// Run writes the node's status until ctx ends, when it changed, at the kubelet's next sync.
+// Run writes the node's status whenever it changed, until ctx ends. A real kubelet does at its next sync, up to 10 s later.
 func (n *Node) Run(ctx context.Context) {
 	n.report(ctx, false, notYet)
 	if n.machine.Clock().Sleep(ctx, startUp) != nil {
 		return
 	}
 	n.Recorder.Eventf(nodeReference(n.machine.Name()), corev1.EventTypeNormal, "NodeReady", "Node %s status is now: NodeReady", n.machine.Name())
-	first := n.machine.Clock().Now()
-	toSync := func() error { return n.machine.Clock().Sleep(ctx, untilSync(n.machine.Clock().Now()-first)) }
 	for {
 		for n.report(ctx, true, "") != nil {
-			if toSync() != nil {
+			if n.machine.Clock().Sleep(ctx, retry) != nil {
 				return
 			}
 		}
@@ -112,9 +100,6 @@ func (n *Node) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-n.wake:
-		}
-		if toSync() != nil {
-			return
 		}
 	}
 }

