@@ -41,14 +41,8 @@ const (
 	lastRestart  = time.Minute
 )
 
-// Conflicts, and what the API server forbids, are tried again for 10 seconds before the controller fails (node_apply.go, sync).
-const (
-	syncLimit = 10 * time.Second
-	syncPause = 100 * time.Millisecond
-	// The emulation's own bounds, in this computer's time: of a request, and of how fast it asks again.
-	requestLimit = 10 * time.Second
-	leastPause   = 20 * time.Millisecond
-)
+// requestLimit is the emulation's own bound of a round, in this computer's time.
+const requestLimit = 10 * time.Second
 
 // New controller for a machine: client has its node's own rights, elevated those that Talos has there.
 func New(machine host.Machine, client, elevated kubernetes.Interface) *Controller {
@@ -92,7 +86,7 @@ func (a *Controller) Run(ctx context.Context) {
 			return
 		case <-a.wake:
 		}
-		err := a.sync(ctx)
+		err := a.once(ctx)
 		if err == nil {
 			delay = firstRestart
 			continue
@@ -153,24 +147,7 @@ func isNodeReady(node *corev1.Node) bool {
 	return false
 }
 
-func (a *Controller) sync(ctx context.Context) error {
-	machine := a.machine
-	spec := nodeSpecOf(machine.Role(), machine.Snapshot())
-	clock := machine.Clock()
-	for began := clock.Now(); ; {
-		err := a.once(ctx, spec)
-		if err == nil || !apierrors.IsConflict(err) && !apierrors.IsForbidden(err) || clock.Now()-began > syncLimit.Seconds() {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(max(leastPause, clock.Real(syncPause))):
-		}
-	}
-}
-
-func (a *Controller) once(ctx context.Context, spec nodeSpec) error {
+func (a *Controller) once(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
 	machine, nodes := a.machine, a.elevated.CoreV1().Nodes()
@@ -178,7 +155,7 @@ func (a *Controller) once(ctx context.Context, spec nodeSpec) error {
 	if err != nil {
 		return err
 	}
-	before := node.DeepCopy()
+	before, spec := node.DeepCopy(), nodeSpecOf(machine.Role(), machine.Snapshot())
 	skipped, err := spec.apply(node)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package apply
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,12 +32,8 @@ type nodeSpec struct {
 // node_taint_spec.go) to what the machine's configuration and extensions say.
 func nodeSpecOf(role string, s host.Snapshot) nodeSpec {
 	spec := nodeSpec{labels: map[string]string{}, annotations: map[string]string{}}
-	for key, value := range s.NodeLabels {
-		spec.labels[key] = value
-	}
-	for key, value := range s.NodeAnnotations {
-		spec.annotations[key] = value
-	}
+	maps.Copy(spec.labels, s.NodeLabels)
+	maps.Copy(spec.annotations, s.NodeAnnotations)
 	if role == "controlplane" {
 		spec.labels[controlPlaneRole] = ""
 		if s.Config == nil || s.Config.Cluster() == nil || !s.Config.Cluster().ScheduleOnControlPlanes() {
@@ -80,14 +77,11 @@ func (spec nodeSpec) apply(node *corev1.Node) (skipped []string, err error) {
 }
 
 func readOwned(node *corev1.Node, annotation string) (map[string]bool, error) {
-	owned := map[string]bool{}
-	text := node.Annotations[annotation]
-	if text == "" {
-		return owned, nil
-	}
-	var keys []string
-	if err := json.Unmarshal([]byte(text), &keys); err != nil {
-		return nil, fmt.Errorf("annotation %s: %w", annotation, err)
+	owned, keys := map[string]bool{}, []string{}
+	if text := node.Annotations[annotation]; text != "" {
+		if err := json.Unmarshal([]byte(text), &keys); err != nil {
+			return nil, fmt.Errorf("annotation %s: %w", annotation, err)
+		}
 	}
 	for _, key := range keys {
 		owned[key] = true
@@ -100,12 +94,7 @@ func writeOwned(node *corev1.Node, annotation string, owned map[string]bool) {
 		delete(node.Annotations, annotation)
 		return
 	}
-	keys := make([]string, 0, len(owned))
-	for key := range owned {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	text, _ := json.Marshal(keys) // strings always marshal
+	text, _ := json.Marshal(slices.Sorted(maps.Keys(owned))) // strings always marshal
 	node.Annotations[annotation] = string(text)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,7 +48,7 @@ func (m *Manager) Run(ctx context.Context, c *programs.Container) int {
 		if err == nil && node.Labels[nodelabels.MIGConfig] != last && node.Labels[nodelabels.MIGConfig] != "" {
 			last = node.Labels[nodelabels.MIGConfig]
 			c.Logf("Updating to MIG config: %s", last)
-			if err = m.reconfigure(ctx, c, minor, last, node.Labels); err == nil {
+			if err = m.reconfigure(ctx, c, minor, last); err == nil {
 				c.Logf("Successfully updated to MIG config: %s", last)
 			}
 		}
@@ -60,14 +61,11 @@ func (m *Manager) Run(ctx context.Context, c *programs.Container) int {
 	}
 }
 
-// reconfigure on Talos. From v0.13 on it connects to the host's systemd first: Talos has a socket at that path, on which
-// nobody answers, and the handshake has no limit (mig-parted#356, pkg/mig/reconfigure/reconfigure.go). With
+// reconfigure on Talos, and say on the node how it ended. From v0.13 on it connects to the host's systemd first: Talos has a socket at that
+// path, on which nobody answers, and the handshake has no limit (mig-parted#356, pkg/mig/reconfigure/reconfigure.go). With
 // WITH_SHUTDOWN_HOST_GPU_CLIENTS it copies itself below /usr/local of the host before that, which Talos has read-only; until v0.12.3
 // (deployments/container/reconfigure-mig.sh) it goes on then, with a command that is not there.
-//
-// The rest is reconfigure-mig.sh: assert, pause the pods that hold the cards, mode, devices, let the pods come back, and say how it
-// ended on the node.
-func (m *Manager) reconfigure(ctx context.Context, c *programs.Container, minor int, name string, before map[string]string) error {
+func (m *Manager) reconfigure(ctx context.Context, c *programs.Container, minor int, name string) error {
 	onHost := c.Env["WITH_SHUTDOWN_HOST_GPU_CLIENTS"] == "true"
 	if minor >= 13 {
 		if onHost {
@@ -78,17 +76,19 @@ func (m *Manager) reconfigure(ctx context.Context, c *programs.Container, minor 
 	}
 	err := errors.New("chroot: failed to run command ‘/usr/local/nvidia/mig-manager/nvidia-mig-parted’: No such file or directory")
 	if !onHost {
-		err = m.script(ctx, c, name, before)
+		err = m.script(ctx, c, name)
 	}
 	state := "success"
 	if err != nil {
 		state = "failed"
 	}
 	c.Logf("Changing the '%s' node label to '%s'", nodelabels.MIGState, state)
-	return errors.Join(err, m.label(ctx, c, before, "true", state))
+	return errors.Join(err, nodelabels.Set(ctx, m.client, c.Machine.Name(), map[string]string{nodelabels.MIGState: state}))
 }
 
-func (m *Manager) script(ctx context.Context, c *programs.Container, name string, before map[string]string) error {
+// script is reconfigure-mig.sh: assert, mode, devices. It has the pods that hold the cards go before and come back afterwards; here they
+// begin again afterwards.
+func (m *Manager) script(ctx context.Context, c *programs.Container, name string) error {
 	if !c.SeesNVML() {
 		return errors.New("error initializing NVML: ERROR_LIBRARY_NOT_FOUND")
 	}
@@ -104,14 +104,6 @@ func (m *Manager) script(ctx context.Context, c *programs.Container, name string
 		c.Logf("Selected MIG config is already applied")
 		return nil
 	}
-	if err := m.label(ctx, c, before, "paused-for-mig-change", "pending"); err != nil {
-		return err
-	}
-	for _, client := range clients {
-		if err := m.gone(ctx, c, client.app); err != nil {
-			return err
-		}
-	}
 	if err := apply(c, config); err != nil {
 		return err
 	}
@@ -119,10 +111,12 @@ func (m *Manager) script(ctx context.Context, c *programs.Container, name string
 		return errors.New("chroot: failed to run command ‘nvidia-smi’: No such file or directory")
 	}
 	c.Machine.Event("MIG manager applied %s", name)
-	c.Logf("Restarting validator pod to re-run all validations")
 	return m.client.CoreV1().Pods(c.Pod.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{
-		LabelSelector: "app=nvidia-operator-validator", FieldSelector: "spec.nodeName=" + c.Machine.Name()})
+		LabelSelector: "app in (" + strings.Join(clients, ",") + ")", FieldSelector: "spec.nodeName=" + c.Machine.Name()})
 }
+
+// clients of the cards: the label app of their pods.
+var clients = []string{"nvidia-device-plugin-daemonset", "gpu-feature-discovery", "nvidia-dcgm-exporter", "nvidia-dcgm", "nvidia-operator-validator"}
 
 // apply changes the mode of all cards, and then their devices. Cards that a container still has are in use, and refuse both.
 func apply(c *programs.Container, config entries) error {
@@ -152,38 +146,4 @@ func apply(c *programs.Container, config entries) error {
 		}
 	}
 	return nil
-}
-
-// clients of the cards in the cluster: what their deploy label ends in, and the label app of their pods.
-var clients = []struct{ deploy, app string }{
-	{"device-plugin", "nvidia-device-plugin-daemonset"}, {"gpu-feature-discovery", "gpu-feature-discovery"},
-	{"dcgm-exporter", "nvidia-dcgm-exporter"}, {"dcgm", "nvidia-dcgm"},
-}
-
-// label has the clients come or go, unless somebody set one's label to false, and says how far the manager is.
-func (m *Manager) label(ctx context.Context, c *programs.Container, before map[string]string, deploy, state string) error {
-	labels := map[string]string{nodelabels.MIGState: state}
-	for _, client := range clients {
-		if key := nodelabels.DeployPrefix + client.deploy; before[key] != "false" {
-			labels[key] = deploy
-		}
-	}
-	return nodelabels.Set(ctx, m.client, c.Machine.Name(), labels)
-}
-
-// gone waits until no pod of an app is on the node, at most as long as the script does for each kind of pod.
-func (m *Manager) gone(ctx context.Context, c *programs.Container, app string) error {
-	clock := c.Machine.Clock()
-	for began := clock.Now(); ; {
-		pods, err := m.client.CoreV1().Pods(c.Pod.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app, FieldSelector: "spec.nodeName=" + c.Machine.Name()})
-		if err != nil || len(pods.Items) == 0 {
-			return err
-		}
-		if clock.Now()-began > (5 * time.Minute).Seconds() {
-			return fmt.Errorf("timed out waiting for the condition on pods/%s", pods.Items[0].Name)
-		}
-		if clock.Sleep(ctx, 5*time.Second) != nil {
-			return ctx.Err()
-		}
-	}
 }

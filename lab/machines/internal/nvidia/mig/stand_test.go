@@ -84,8 +84,7 @@ type stand struct {
 func newStand(t *testing.T, card host.GPU, image, config string) *stand {
 	t.Helper()
 	machine := &splittable{root: filepath.Join(t.TempDir(), "root"), card: card}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: machine.Name(), Labels: map[string]string{
-		nodelabels.MIGConfig: config, nodelabels.DeployPrefix + "device-plugin": "true", nodelabels.DeployPrefix + "dcgm-exporter": "false"}}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: machine.Name(), Labels: map[string]string{nodelabels.MIGConfig: config}}}
 	file := filepath.Join(machine.root, "config.yaml")
 	if err := os.MkdirAll(machine.root, 0o755); err != nil {
 		t.Fatal(err)

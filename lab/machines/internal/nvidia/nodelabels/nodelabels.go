@@ -21,7 +21,6 @@ const (
 	MIGCapable    = "nvidia.com/mig.capable"
 	MIGConfig     = "nvidia.com/mig.config"
 	MIGState      = "nvidia.com/mig.config.state"
-	MPSCapable    = "nvidia.com/mps.capable"
 	Product       = "nvidia.com/gpu.product"
 	FeaturePCI    = FeaturePrefix + "pci-10de.present"
 	FeaturePCI3D  = FeaturePrefix + "pci-0302_10de.present"
