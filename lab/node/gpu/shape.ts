@@ -4,8 +4,6 @@ import type { GpuSpec } from "../../../components/recipe";
 export interface Shape {
   /** Time slices of each card. Default: whole cards. */
   slices?: number;
-  /** Shares of each card by MPS. */
-  mps?: number;
   /** The device plugin hands devices out by a variable that the RuntimeClass's runtime reads. Default: as the recipe says. */
   envvar?: boolean;
   /** Power limit of each card in watts. */
@@ -25,15 +23,9 @@ const pluginVersion = "0.19.3";
 
 /** Configuration of a stack of that shape: one machine with the cards, its owner's own, and NVIDIA's device plugin. */
 export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, unknown> {
-  const { slices, mps, envvar, watts } = shape;
+  const { slices, envvar, watts } = shape;
   // Feature discovery from the beginning: Helm installs its subchart's kinds with a release, never with an upgrade of one.
   const values = { gfd: { enabled: true }, ...(envvar ? { deviceListStrategy: "envvar" } : {}) };
-  const sharing =
-    slices !== undefined
-      ? { timeSlicing: { replicas: slices } }
-      : mps === undefined
-        ? undefined
-        : { mps: { replicas: mps } };
   return {
     talosVersion,
     machines: {
@@ -46,6 +38,6 @@ export function stackOf(gpus: readonly GpuSpec[], shape: Shape): Record<string, 
       },
     },
     devicePlugin: { version: pluginVersion, values },
-    ...(sharing === undefined ? {} : { sharing }),
+    ...(slices === undefined ? {} : { sharing: { timeSlicing: { replicas: slices } } }),
   };
 }

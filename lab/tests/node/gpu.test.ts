@@ -39,21 +39,16 @@ test("a card that no table has is named", () => {
   expect(() => asGpus(cards)).toThrow(/--gpu: the tables have no NVIDIA Z999/);
 });
 
-test.each<[Shape, string[]]>([
-  [{}, []],
-  [{ slices: 4 }, []],
-  [{ slices: 2 }, []],
-  [{ envvar: true }, []],
-  [{ watts: 700 }, []],
-  [{ markers: true }, []],
-  [{ mps: 4 }, ["sharing.mps"]],
-])("the stack of %j has the mistakes %j", (shape, fields) => {
-  const gpus = asGpus(parseCards(facts, settings));
-  expect(findingsOf(stackOf(gpus, shape)).map(({ field }) => field)).toEqual(fields);
-});
+test.each<Shape>([{}, { slices: 4 }, { slices: 2 }, { envvar: true }, { watts: 700 }, { markers: true }])(
+  "the stack of %j has no mistake",
+  (shape) => {
+    const gpus = asGpus(parseCards(facts, settings));
+    expect(findingsOf(stackOf(gpus, shape))).toEqual([]);
+  },
+);
 
 test("cases are chosen by name, and an unknown one is refused with those that there are", () => {
-  expect(chosenCases(["mps", "allocatable"]).map(({ id }) => id)).toEqual(["allocatable", "mps"]);
+  expect(chosenCases(["envvar", "allocatable"]).map(({ id }) => id)).toEqual(["allocatable", "envvar"]);
   expect(() => chosenCases(["all the rest"])).toThrow(/there is no case all the rest.*allocatable, smoke/);
   const ids = chosenCases(["all"]).map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);

@@ -2,18 +2,6 @@ import { held, wrong, type Case } from "../case";
 import { withPods } from "../pods";
 import { computed, computing, inOneLine, oneUnit } from "./plain";
 
-const mps: Case = {
-  id: "mps",
-  title: "MPS is refused at preview",
-  // Its daemon itself is not started: it sets every card's compute mode (k8s-device-plugin v0.19.3, cmd/mps-control-daemon/mps/daemon.go).
-  run: async (stand, say) => {
-    await stand.become({}, say);
-    const said = await stand.refusal({ mps: 4 }, say);
-    const reason = /sharing\.mps: .*?(?=; error:|$)/.exec(said)?.[0];
-    return reason === undefined ? wrong(said || "the preview succeeds") : held(reason);
-  },
-};
-
 const envvar: Case = {
   id: "envvar",
   title: "envvar, for a pod that names the RuntimeClass",
@@ -45,5 +33,5 @@ const markers: Case = {
   },
 };
 
-/** Ways to share a card or to hand it to a pod that differ from the default. */
-export const wayCases: readonly Case[] = [mps, envvar, markers];
+/** Ways to hand a card to a pod that differ from the default. */
+export const wayCases: readonly Case[] = [envvar, markers];
