@@ -13,11 +13,10 @@ func TestAMachineIsCalledByItsConfiguration(t *testing.T) {
 		config []byte
 		called string
 	}{
-		"the field":                {configuration("  network: {hostname: gpu-1}"), "^gpu-1$"},
-		"the document":             {document("auto: \"off\"\nhostname: gpu-1"), "^gpu-1$"},
-		"a name that Talos makes":  {document("auto: stable"), "^talos-[0-9a-f]{3}-[0-9a-f]{3}$"},
-		"nothing says how":         {configuration(), "^talos-[0-9a-f]{3}-[0-9a-f]{3}$"},
-		"before it has any at all": {nil, "^talos-[0-9a-f]{3}-[0-9a-f]{3}$"},
+		"the field":               {configuration("  network: {hostname: gpu-1}"), "^gpu-1$"},
+		"the document":            {document("auto: \"off\"\nhostname: gpu-1"), "^gpu-1$"},
+		"a name that Talos makes": {document("auto: stable"), "^talos-[0-9a-f]{3}-[0-9a-f]{3}$"},
+		"nothing says how":        {configuration(), "^talos-[0-9a-f]{3}-[0-9a-f]{3}$"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := start(t, "v1.13.0", false, test.config)

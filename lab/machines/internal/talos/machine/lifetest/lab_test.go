@@ -1,4 +1,4 @@
-// Package lifetest_test lives a machine through boots, upgrades and maintenance mode, by the API that others see of it.
+// Package lifetest_test lives a machine through boots and upgrades, by the API that others see of it.
 package lifetest_test
 
 import (
@@ -103,7 +103,7 @@ func newFactory(t *testing.T) (url, gpu string) {
 	return server.URL, gpu
 }
 
-// start a worker with a Blackwell card; without a configuration it is in maintenance mode.
+// start a worker with a card.
 func start(t *testing.T, version string, gpuImage bool, config []byte) *lab {
 	t.Helper()
 
@@ -113,10 +113,6 @@ func start(t *testing.T, version string, gpuImage bool, config []byte) *lab {
 
 	if err := os.WriteFile(path, config, 0o600); err != nil {
 		t.Fatal(err)
-	}
-
-	if config == nil {
-		path = ""
 	}
 
 	description := spec.Machine{
@@ -129,8 +125,7 @@ func start(t *testing.T, version string, gpuImage bool, config []byte) *lab {
 
 	m, err := machine.New(t.Context(), description, machine.Environment{
 		Clock: clock.New(fast), Factory: factory.NewClient(url), Dir: dir, Cluster: []spec.Machine{description},
-		Serve:            api.New,
-		ServeMaintenance: api.NewMaintenance,
+		Serve: api.New,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,30 +12,6 @@ import (
 	"talos-gpu/lab/machines/internal/talos/machine"
 )
 
-func TestARolledBackUpgradeRunsTheOldImage(t *testing.T) {
-	l := start(t, "v1.12.6", false, configuration())
-	before := l.until(t, "running", up)
-
-	if err := l.Fault("rollback", 1); err != nil {
-		t.Fatal(err)
-	}
-
-	if _, err := l.UpgradeAndReboot(t.Context(), installer(l.plain, "v1.12.7")); err != nil {
-		t.Fatal(err)
-	}
-
-	report := l.until(t, "another boot", func(r machine.Report) bool { return up(r) && r.BootID != before.BootID })
-	if report.TalosVersion != "v1.12.6" || report.Upgrades != 1 {
-		t.Fatalf("%+v", report)
-	}
-
-	if _, err := l.UpgradeAndReboot(t.Context(), installer(l.plain, "v1.12.7")); err != nil {
-		t.Fatal(err)
-	}
-
-	l.until(t, "the new release", func(r machine.Report) bool { return up(r) && r.TalosVersion == "v1.12.7" })
-}
-
 // Seen on Talos v1.13.0: a caller who is gone stops no installation, and no reboot follows; a paused boot that gives way takes the upgrade back.
 func TestAnUpgradeWhoseCallerIsGoneAndWhoseBootIsPaused(t *testing.T) {
 	l := start(t, "v1.13.0", false, configuration(modules, "  files:\n"+part))
@@ -130,27 +106,5 @@ func TestAPullThatFails(t *testing.T) {
 
 	if err := l.PullPatiently(t.Context(), installer(l.plain, "v1.13.0")); err != nil || !l.said("retrying error: failed to pull image") {
 		t.Fatalf("%v\n%s", err, l.history())
-	}
-}
-
-// talosctl falls back to the old calls where the new ones are not implemented.
-func TestTheNewCallsBeginWith113(t *testing.T) {
-	for version, want := range map[string]codes.Code{"v1.12.6": codes.Unimplemented, "v1.13.0": codes.OK} {
-		l := start(t, version, false, configuration())
-		l.until(t, "running", up)
-
-		conn, err := l.Conn()
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		stream, err := api.NewImageServiceClient(conn).Pull(t.Context(), &api.ImageServicePullRequest{ImageRef: installer(l.plain, "v1.13.0")})
-		if err == nil {
-			_, err = stream.Recv()
-		}
-
-		if status.Code(err) != want {
-			t.Errorf("%s: %v", version, err)
-		}
 	}
 }
