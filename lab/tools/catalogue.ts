@@ -2,7 +2,6 @@ import * as path from "node:path";
 
 import { changes } from "./pulumi-resource-kubernetes";
 import type { Modules, NodeToolName, ToolDefinition } from "./definition";
-import { helmRelease, pulumiRelease, talosctlRelease } from "./releases";
 
 const lab = path.resolve(__dirname, "..");
 
@@ -61,7 +60,6 @@ export const catalogue: readonly ToolDefinition[] = [
     // The Automation API refuses a CLI without a version.
     stamps: ["github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v3.259.0"],
     onPath: { range: ">=3.259.0 <4", args: ["version"] },
-    release: pulumiRelease("3.259.0"),
   },
   {
     name: "talosctl",
@@ -70,7 +68,6 @@ export const catalogue: readonly ToolDefinition[] = [
     // Its version is a file inside the module, embedded (siderolabs/talos, pkg/machinery/gendata/data/tag).
     stamps: [],
     onPath: { range: "1.13.x", args: ["version", "--client"] },
-    release: talosctlRelease("1.13.0"),
   },
   {
     name: "helm",
@@ -78,7 +75,6 @@ export const catalogue: readonly ToolDefinition[] = [
     package: "helm.sh/helm/v3/cmd/helm",
     stamps: helmStamps,
     onPath: { range: "3.x", args: ["version", "--short"] },
-    release: helmRelease("3.22.0"),
   },
   {
     name: "pulumi-resource-kubernetes",

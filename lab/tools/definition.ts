@@ -42,8 +42,6 @@ export interface ToolDefinition {
     /** Arguments that print its version without contacting anything. */
     args: readonly string[];
   };
-  /** What its project publishes of the version that is pinned. Absent: it is a program of this lab. */
-  release?: Release;
 }
 
 /**
@@ -85,19 +83,4 @@ export interface Toolchain {
   /** What it builds for: this machine. */
   os: string;
   arch: string;
-}
-
-/** A release that a project publishes: files, and a list of their SHA-256 sums, in one folder. */
-export interface Release {
-  /** URL of the folder. */
-  folder: string;
-  /** Name of the file for a platform, as Go names it; undefined where the project publishes none. */
-  file(platform: Pick<Toolchain, "os" | "arch">): string | undefined;
-  /** Name of the file that lists the sums, one `SUM  NAME` a line. */
-  sums(file: string): string;
-  /**
-   * Paths in the file, which is a compressed tar archive then, of the program and of others that go beside it. Absent: the file
-   * is the program.
-   */
-  members?(platform: Pick<Toolchain, "os" | "arch">): [program: string, ...beside: string[]];
 }

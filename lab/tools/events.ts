@@ -3,8 +3,8 @@ import type { ToolDefinition } from "./definition";
 /** What happens to a tool while it is provided. */
 export interface ToolEvent {
   tool: ToolDefinition["name"];
-  /** `found` on PATH; `cached` from an earlier run; `downloaded` as its project publishes it; `building`, several times; then `built` or `failed`. */
-  state: "found" | "cached" | "downloaded" | "building" | "built" | "failed";
+  /** `found` on PATH; `cached` from an earlier run; `building`, several times; then `built` or `failed`. */
+  state: "found" | "cached" | "building" | "built" | "failed";
   /** One line for people: a path and version, what is being waited for, or the error. */
   detail: string;
   /** Seconds since the build began, or that it took. */

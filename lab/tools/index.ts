@@ -37,8 +37,7 @@ export interface ProvideToolsOptions<Name extends ToolName = ToolName> {
 
 /**
  * Provides the programs that the lab runs: taken from PATH when there in a version that fits, else from the cache folder of
- * the user. What neither has comes there once: as its project publishes it, or else, as the lab's own programs, built from
- * pinned sources with the user's Go. Cold, all of them take some minutes.
+ * the user. What neither has is built into it once, with the user's Go. Cold, all of them take some minutes.
  *
  * Builds run one after the other: each uses every core.
  *

@@ -7,7 +7,6 @@ import type { OnToolEvent, ToolEvent } from "./events";
 import { toolchainFor } from "./ways/go";
 import { withLock } from "./lock";
 import { findOnPath } from "./ways/on-path";
-import { download } from "./ways/release";
 
 /** How tools are provided. */
 export interface ProvideOptions {
@@ -23,7 +22,7 @@ export interface ProvideOptions {
 export type Provided = Partial<Record<ToolDefinition["name"], string>>;
 
 /**
- * Provides tools: from PATH, from the cache, as their projects publish them, or built. All are looked for before the first is built,
+ * Provides tools: from PATH, from the cache, or built. All are looked for before the first is built,
  * so that a caller finds out about everything that is missing (no Go, for one) before the first minute is spent.
  */
 export async function provide(tools: readonly ToolDefinition[], options: ProvideOptions = {}): Promise<Provided> {
@@ -62,17 +61,12 @@ async function locate(wanted: ToolDefinition, options: ProvideOptions): Promise<
     if (await cached()) return binary;
     const work = async (): Promise<string> => {
       if (await cached()) return binary; // another process has made it meanwhile
-      const missing = await download(tool, binary, { platform, env, ...signal });
-      if (missing === undefined) tell("downloaded", binary);
-      else {
-        const { path: other, version = "no version" } = candidate ?? {};
-        const refused = other === undefined ? "" : `, as ${other} (${version}) is not ${tool.onPath?.range}`;
-        const release = tool.release === undefined ? "" : `; its release was not downloaded: ${missing}`;
-        tell("building", `from source${refused}${release}`, 0);
-        const onProgress = (packages: number, seconds: number): void =>
-          tell("building", `${packages.toLocaleString("en")} packages compiled`, seconds);
-        tell("built", binary, await build(tool, binary, { env, onProgress, ...signal }));
-      }
+      const { path: other, version = "no version" } = candidate ?? {};
+      const refused = other === undefined ? "" : `, as ${other} (${version}) is not ${tool.onPath?.range}`;
+      tell("building", `from source${refused}`, 0);
+      const onProgress = (packages: number, seconds: number): void =>
+        tell("building", `${packages.toLocaleString("en")} packages compiled`, seconds);
+      tell("built", binary, await build(tool, binary, { env, onProgress, ...signal }));
       await forgetOldVersions(cache, tool);
       return binary;
     };
