@@ -1,6 +1,6 @@
 import type * as grpc from "@grpc/grpc-js";
 import type * as messages from "@pulumi/pulumi/proto/provider_pb";
-import type { Instance } from "./instances";
+import type { EngineLink } from "./engine-link";
 import type { CallContext, DiffResult, Properties } from "./provider";
 import { differences, fromStruct, type Path, reveal } from "./values";
 
@@ -24,7 +24,7 @@ export interface Known {
 
 /** The surroundings that a provider gets with a call; lines for the user gather in `lines` until they arrived. */
 export function contextOf(
-  instance: Instance,
+  link: EngineLink,
   resource: ResourceRequest,
   known: Known,
   signal: AbortSignal,
@@ -39,7 +39,7 @@ export function contextOf(
     ignoreChanges: known.ignoreChanges ?? [],
     signal,
     log: (severity, message, options) => {
-      lines.push(instance.log(urn, severity, message, options?.ephemeral ?? false));
+      lines.push(link.log(urn, severity, message, options?.ephemeral ?? false));
     },
   };
 }

@@ -2,21 +2,19 @@ import type * as grpc from "@grpc/grpc-js";
 import * as plugin from "@pulumi/pulumi/proto/plugin_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { type Call, contextOf, defaultDiff, type Known, oldsOf, plain, type ResourceRequest } from "./calls";
-import { Instances } from "./instances";
+import { EngineLink } from "./engine-link";
 import type { CallContext, LabProvider, Properties } from "./provider";
 import { checkReply, diffReply, emptyMessage, type Reply, toFailure } from "./replies";
 import { conceal, fromStruct, reveal, toStruct } from "./values";
 
 /** The service `pulumirpc.ResourceProvider` (proto/pulumi/provider.proto) over a `LabProvider`. */
 export class ProviderHandlers {
-  private readonly instances: Instances;
+  private readonly link = new EngineLink();
 
-  constructor(source: LabProvider | (() => LabProvider)) {
-    this.instances = new Instances(source);
-  }
+  constructor(private readonly provider: LabProvider) {}
 
   close(): void {
-    this.instances.close();
+    this.link.close();
   }
 
   /** Methods that are missing here (construct, call, parameterize, list, mappings) answer UNIMPLEMENTED. */
@@ -24,8 +22,8 @@ export class ProviderHandlers {
     return {
       handshake: this.unary((call: Call<messages.ProviderHandshakeRequest>) => this.handshake(call)),
       attach: this.unary((call: Call<plugin.PluginAttach>) => this.attach(call)),
-      getPluginInfo: this.unary((call: Call<unknown>) => this.pluginInfo(call)),
-      getSchema: this.unary((call: Call<unknown>) => this.schema(call)),
+      getPluginInfo: this.unary(() => this.pluginInfo()),
+      getSchema: this.unary(() => this.schema()),
       checkConfig: this.unary((call: Call<messages.CheckRequest>) => this.checkConfig(call)),
       diffConfig: this.unary((call: Call<messages.DiffRequest>) => this.diffConfig(call)),
       configure: this.unary((call: Call<messages.ConfigureRequest>) => this.configure(call)),
@@ -36,7 +34,7 @@ export class ProviderHandlers {
       update: this.unary((call: Call<messages.UpdateRequest>) => this.update(call)),
       delete: this.unary((call: Call<messages.DeleteRequest>) => this.delete(call)),
       invoke: this.unary((call: Call<messages.InvokeRequest>) => this.invoke(call)),
-      cancel: this.unary((call: Call<unknown>) => this.cancel(call)),
+      cancel: this.unary(() => this.cancel()),
     };
   }
 
@@ -50,25 +48,26 @@ export class ProviderHandlers {
   }
 
   private handshake(call: Call<messages.ProviderHandshakeRequest>): Reply {
-    this.instances.introduce(call.getPeer()).attach(call.request.getEngineAddress());
+    this.link.resume();
+    this.link.attach(call.request.getEngineAddress());
     const reply = new messages.ProviderHandshakeResponse();
     reply.setAcceptSecrets(true);
     return reply;
   }
 
   private attach(call: Call<plugin.PluginAttach>): Reply {
-    this.instances.of(call.getPeer()).attach(call.request.getAddress());
+    this.link.attach(call.request.getAddress());
     return emptyMessage();
   }
 
-  private pluginInfo(call: Call<unknown>): Reply {
+  private pluginInfo(): Reply {
     const reply = new plugin.PluginInfo();
-    reply.setVersion(this.instances.of(call.getPeer()).provider.version);
+    reply.setVersion(this.provider.version);
     return reply;
   }
 
-  private schema(call: Call<unknown>): Reply {
-    const { name, version, schema } = this.instances.of(call.getPeer()).provider;
+  private schema(): Reply {
+    const { name, version, schema } = this.provider;
     const reply = new messages.GetSchemaResponse();
     reply.setSchema(schema ?? JSON.stringify({ name, version, resources: {}, functions: {} }));
     return reply;
@@ -84,7 +83,7 @@ export class ProviderHandlers {
   }
 
   private async configure(call: Call<messages.ConfigureRequest>): Promise<Reply> {
-    await this.instances.configure(call.getPeer(), plain(call.request.getArgs()));
+    await this.provider.configure?.(plain(call.request.getArgs()));
     const reply = new messages.ConfigureResponse();
     reply.setAcceptsecrets(true);
     reply.setSupportspreview(true);
@@ -180,8 +179,8 @@ export class ProviderHandlers {
     });
   }
 
-  private cancel(call: Call<unknown>): Reply {
-    this.instances.of(call.getPeer()).cancel();
+  private cancel(): Reply {
+    this.link.cancel();
     return emptyMessage();
   }
 
@@ -199,15 +198,14 @@ export class ProviderHandlers {
     known: Known,
     work: (provider: LabProvider, type: string, context: CallContext) => Promise<Reply>,
   ): Promise<Reply> {
-    const instance = this.instances.of(call.getPeer());
     const urn = resource.getUrn();
     const type = resource.getType() || (urn.split("::")[2]?.split("$").pop() ?? "");
-    return instance.during(async (controller) => {
+    return this.link.during(async (controller) => {
       call.on("cancelled", () => controller.abort(new Error("the engine went away")));
       const lines: Promise<void>[] = [];
-      const context = contextOf(instance, resource, known, controller.signal, lines);
+      const context = contextOf(this.link, resource, known, controller.signal, lines);
       try {
-        return await work(instance.provider, type, context);
+        return await work(this.provider, type, context);
       } finally {
         await Promise.all(lines); // the engine forgets lines that come after the result
       }

@@ -17,15 +17,8 @@ export interface ServedProvider {
 // The engine sends whole Helm values and machine configurations; its own limit is 400 MiB (sdk/go/common/util/rpcutil).
 const messageLimit = 400 * 1024 * 1024;
 
-/**
- * Serves a provider to the engine over gRPC, in this process.
- *
- * `PULUMI_DEBUG_PROVIDERS` has one port per package, yet a program may have several provider resources of one package.
- * The engine dials once for each of them (sdk/go/common/resource/plugin/provider_plugin.go, NewProvider), so the
- * connection tells them apart: give a function, and each connection gets a provider of its own. An object is shared by
- * all of them, and a second, different configuration of it is refused.
- */
-export async function serveProvider(provider: LabProvider | (() => LabProvider)): Promise<ServedProvider> {
+/** Serves a provider to the engine over gRPC, in this process. All provider resources of its package share it, and one configuration. */
+export async function serveProvider(provider: LabProvider): Promise<ServedProvider> {
   const handlers = new ProviderHandlers(provider);
   const server = new grpc.Server({
     "grpc.max_receive_message_length": messageLimit,

@@ -109,21 +109,20 @@ export function engineConfig({ config, spec, without, options, factory, charts }
  */
 export async function servePlugins(lab: Lab, directory = programFolder(lab)): Promise<Record<string, number | string>> {
   const { tools, session } = lab;
-  const makers = {
-    command: () => new CommandProvider({ directory, environment: commandEnvironment(lab) }),
-    talos: () =>
-      new TalosProvider({
-        talosctl: tools.talosctl,
-        factory: lab.factory.url,
-        machineApi: lab.machines.api,
-        maintenance: lab.machines.maintenance,
-        tempDir: session.dir("talos"),
-        timeScale: lab.options.timeScale,
-      }),
+  const providers = {
+    command: new CommandProvider({ directory, environment: commandEnvironment(lab) }),
+    talos: new TalosProvider({
+      talosctl: tools.talosctl,
+      factory: lab.factory.url,
+      machineApi: lab.machines.api,
+      maintenance: lab.machines.maintenance,
+      tempDir: session.dir("talos"),
+      timeScale: lab.options.timeScale,
+    }),
   };
   const plugins: Record<string, number | string> = { kubernetes: tools["pulumi-resource-kubernetes"] };
-  for (const [name, make] of Object.entries(makers)) {
-    const served = await serveProvider(make);
+  for (const [name, provider] of Object.entries(providers)) {
+    const served = await serveProvider(provider);
     session.onClose(() => served.close());
     plugins[name] = served.port;
   }

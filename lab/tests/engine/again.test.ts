@@ -26,7 +26,7 @@ const pulumi = builtTool("pulumi");
       tempDir: dir,
       timeScale: 1,
     };
-    const served = await serveProvider(() => new TalosProvider(options));
+    const served = await serveProvider(new TalosProvider(options));
     const { yaml, id } = schematicOf({ extensions: ["siderolabs/iscsi-tools"], kernelArgs: [] });
     const engine = await LabEngine.open({
       ...{ pulumi: pulumi!, dir: path.join(dir, "engine"), project: "trial", stack: "again", secrets: {} },

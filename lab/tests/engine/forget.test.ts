@@ -35,7 +35,7 @@ const resources = [
 (pulumi === undefined ? test.skip : test)(
   "a machine whose part cannot be taken out leaves the stack by the commands of the page",
   async () => {
-    const served = await serveProvider(() => new CommandProvider({ directory: folder }));
+    const served = await serveProvider(new CommandProvider({ directory: folder }));
     const env = bareEnvironment(folder, { PULUMI_DEBUG_PROVIDERS: `command:${served.port}` });
     const run = (...args: string[]): Promise<string> =>
       promisify(execFile)(pulumi!, args, { cwd: folder, env }).then(({ stdout }) => stdout);

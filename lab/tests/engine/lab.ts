@@ -23,7 +23,7 @@ export async function openTestLab(): Promise<TestLab> {
   const dir = await mkdtemp(path.join(tmpdir(), "talos-gpu-engine-"));
   const cluster = await startControlPlane({ dir: path.join(dir, "controlplane"), binary: tools.controlplane });
   const charts = await serveCharts({ dir: path.join(dir, "charts"), helm: tools.helm });
-  const served = await serveProvider(() => new CommandProvider({ directory: dir }));
+  const served = await serveProvider(new CommandProvider({ directory: dir }));
   const plugins = { command: served.port, kubernetes: tools["pulumi-resource-kubernetes"] };
   return {
     dir,

@@ -92,7 +92,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-async function engineFor(stack: string, provider: LabProvider | (() => LabProvider), program: () => Properties) {
+async function engineFor(stack: string, provider: LabProvider, program: () => Properties) {
   const served = await serveProvider(provider);
   closing.push(() => served.close());
   const plugins = { toy: served.port };
@@ -106,45 +106,18 @@ async function engineFor(stack: string, provider: LabProvider | (() => LabProvid
   });
 }
 
-const twoColors = (): Properties => {
-  const [red, blue] = ["red", "blue"].map((color) => new ToyProvider(color, color));
-  const made = [red, blue].map(
-    (provider, index) => new Thing(`thing-${index}`, {}, { provider: provider as ToyProvider }).made,
-  );
-  return { made: pulumi.all(made) };
-};
-
-test("each provider resource has a provider of its own", async () => {
-  const engine = await engineFor("two", () => new Toy(), twoColors);
-  const { result, outputs, diagnostics } = await engine.up();
-  expect(diagnostics).toEqual([]);
-  expect(result).toBe("succeeded");
-  expect(outputs["made"]?.value).toEqual(["by red", "by blue"]);
-});
-
-test("one provider for two configurations is refused, not mixed up", async () => {
-  const engine = await engineFor("shared", new Toy(), twoColors);
-  const { result, diagnostics } = await engine.up();
-  expect(result).toBe("failed");
-  expect(diagnostics.join("\n")).toContain("a second provider resource with a different configuration");
-});
-
 test("unknowns reach the preview, secrets stay secret, timeouts arrive", async () => {
   const seen: Properties[] = [];
-  const engine = await engineFor(
-    "values",
-    () => new Toy(seen),
-    () => {
-      const provider = new ToyProvider("red", "red");
-      const first = new Thing(
-        "first",
-        { nested: { password: pulumi.secret("hunter22-hunter22"), user: "me" } },
-        { provider },
-      );
-      const second = new Thing("second", { after: first.made }, { provider, customTimeouts: { create: "90s" } });
-      return { token: second.token, sum: pulumi.runtime.invokeOutput("toy:index:double", { value: 21 }, { provider }) };
-    },
-  );
+  const engine = await engineFor("values", new Toy(seen), () => {
+    const provider = new ToyProvider("red", "red");
+    const first = new Thing(
+      "first",
+      { nested: { password: pulumi.secret("hunter22-hunter22"), user: "me" } },
+      { provider },
+    );
+    const second = new Thing("second", { after: first.made }, { provider, customTimeouts: { create: "90s" } });
+    return { token: second.token, sum: pulumi.runtime.invokeOutput("toy:index:double", { value: 21 }, { provider }) };
+  });
   await engine.preview();
   const previewed = seen.find(({ inputs }) => (inputs as Properties)["after"] !== undefined);
   expect(containsUnknown(previewed)).toBe(true);
@@ -162,14 +135,10 @@ test("unknowns reach the preview, secrets stay secret, timeouts arrive", async (
 });
 
 test("cancelling aborts what a provider has under way", async () => {
-  const engine = await engineFor(
-    "hang",
-    () => new Toy(),
-    () => {
-      const provider = new ToyProvider("red", "red");
-      return { made: new Thing("thing", { hang: true }, { provider }).made };
-    },
-  );
+  const engine = await engineFor("hang", new Toy(), () => {
+    const provider = new ToyProvider("red", "red");
+    return { made: new Thing("thing", { hang: true }, { provider }).made };
+  });
   const { result, seconds } = await engine.up({
     onEvent: (event) => {
       if (event.kind === "resource" && event.name === "thing" && event.state === "started") engine.cancel();

@@ -71,15 +71,14 @@ export async function openPreviewStand(): Promise<PreviewStand> {
     standInHosts(at("generators"), ["nodejs", "python", "go"], path.join(languages, "generate-sdk")),
   ]);
   const served = {
-    command: await serveProvider(() => new CommandProvider({ directory: checkout })),
+    command: await serveProvider(new CommandProvider({ directory: checkout })),
     talos: await serveProvider(
-      () =>
-        new TalosProvider({
-          talosctl: tools.talosctl,
-          factory: factory.url,
-          machineApi: nowhere,
-          tempDir: at("talos"),
-        }),
+      new TalosProvider({
+        talosctl: tools.talosctl,
+        factory: factory.url,
+        machineApi: nowhere,
+        tempDir: at("talos"),
+      }),
     ),
   };
   const plugins = {

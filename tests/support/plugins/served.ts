@@ -7,8 +7,8 @@ import { serveProvider } from "../../../lab/providers/serve";
  * sdk/go/common/resource/plugin/plugin.go, newPlugin). Its process id goes into the file PLUGIN_PIDS, and the folder that it was
  * started in beside it.
  */
-export function serveAsPlugin(name: string, make: () => LabProvider): void {
+export function serveAsPlugin(name: string, provider: LabProvider): void {
   const pids = process.env["PLUGIN_PIDS"];
   if (pids !== undefined) fs.appendFileSync(pids, `${process.pid} ${name} ${process.cwd()}\n`);
-  void serveProvider(make).then(({ port }) => console.log(port));
+  void serveProvider(provider).then(({ port }) => console.log(port));
 }
