@@ -1,36 +1,40 @@
 import * as semver from "semver";
-import { judgesOf, judgeValues } from "./facts/chart";
+import { type ChartName, judgesOf, judgeValues } from "./facts/chart";
 import { eraOf } from "./facts/talos-release";
 import type { ClusterSpec, MachineSpec } from "./spec/index";
+import { envOf } from "./kubernetes/values";
 import { valueAt } from "./mapping";
+import { flat, type Nested } from "./nested";
+import { externalOf } from "./outside/external";
 
 /** Which releases of a chart judge the values of one that is not in the tables, and what a release is known for. */
-export function chartNotes(spec: ClusterSpec): string[] {
-  const { gpuOperator, devicePlugin } = spec;
-  const named = [
-    ["gpuOperator", "gpu-operator", gpuOperator],
-    ["devicePlugin", "nvidia-device-plugin", devicePlugin],
-  ] as const;
-  const ofCharts = named.flatMap(([field, name, release]) => {
-    if (release === undefined) return [];
-    const { version, values = {} } = release;
-    const judges = judgesOf(name, version).map((judge) => judge.version);
-    return [
-      ...(judges.length === 0 || judges.includes(version.replace(/^v/, ""))
-        ? []
-        : [`${name} ${version} is not in the tables: its values are judged by those of ${judges.join(" and ")}`]),
-      ...judgeValues(name, version, values).open.map(
-        (path) =>
-          `${field}.values.${path}: whether ${name} ${version} has this value is not known here; Helm ignores one that a chart does not have (\`helm show values\` lists those that it has)`,
-      ),
-      ...(asksForInfiniband(name, version)
-        ? [
-            `${name} ${version}: its device plugin asks for the InfiniBand, GPUDirect Storage and GDRCopy devices of the machine for every GPU container, where other device plugins may hand them out (k8s-device-plugin#1692); 0.19.3, in the operator v26.3.3, does not`,
-          ]
-        : []),
-    ];
-  });
-  return [...ofCharts, ...withoutCdi(spec), ...withoutDiscovery(spec)];
+export const chartNotes = (spec: ClusterSpec): string[] =>
+  flat<string>([
+    ofChart("gpuOperator", "gpu-operator", spec.gpuOperator),
+    ofChart("devicePlugin", "nvidia-device-plugin", spec.devicePlugin),
+    withoutCdi(spec),
+    withoutDiscovery(spec),
+  ]);
+
+function ofChart(
+  field: string,
+  name: ChartName,
+  release: { version: string; values?: Record<string, unknown> } | undefined,
+): Nested<string> {
+  if (release === undefined) return undefined;
+  const { version, values = {} } = release;
+  const judges = judgesOf(name, version).map((judge) => judge.version);
+  return [
+    judges.length > 0 &&
+      !judges.includes(version.replace(/^v/, "")) &&
+      `${name} ${version} is not in the tables: its values are judged by those of ${judges.join(" and ")}`,
+    judgeValues(name, version, values).open.map(
+      (path) =>
+        `${field}.values.${path}: whether ${name} ${version} has this value is not known here; Helm ignores one that a chart does not have (\`helm show values\` lists those that it has)`,
+    ),
+    asksForInfiniband(name, version) &&
+      `${name} ${version}: its device plugin asks for the InfiniBand, GPUDirect Storage and GDRCopy devices of the machine for every GPU container, where other device plugins may hand them out (k8s-device-plugin#1692); 0.19.3, in the operator v26.3.3, does not`,
+  ];
 }
 
 /** The label by which the operator finds a GPU node (gpu-operator v26.7.0, controllers/state_manager.go, gpuNodeLabels). */
@@ -45,26 +49,19 @@ export function labelledByHand(machines: Pick<MachineSpec, "labels" | "gpus">[])
     );
 }
 
-function withoutDiscovery({ gpuOperator, machines }: ClusterSpec): string[] {
-  const isOff = String(valueAt(gpuOperator?.values, "nfd", "enabled")) === "false";
-  return !isOff || labelledByHand(Object.values(machines))
-    ? []
-    : [
-        "gpuOperator.values.nfd.enabled: the cluster's own Node Feature Discovery must run on every GPU machine and set feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present there; without one of them the operator places no operand",
-      ];
-}
+const withoutDiscovery = ({ gpuOperator, machines }: ClusterSpec): Nested<string> =>
+  String(valueAt(gpuOperator?.values, "nfd", "enabled")) === "false" &&
+  !labelledByHand(Object.values(machines)) &&
+  "gpuOperator.values.nfd.enabled: the cluster's own Node Feature Discovery must run on every GPU machine and set feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present there; without one of them the operator places no operand";
 
 /**
  * Without CDI the operator's device plugin names the cards in an environment variable, which NVIDIA's runtime alone reads
  * (gpu-operator v26.3.3, assets/state-device-plugin/0500_daemonset.yaml). On Talos ≤ 1.12 it is always so.
  */
-function withoutCdi({ gpuOperator, talosVersion }: ClusterSpec): string[] {
-  return eraOf(talosVersion) === "cdi" && valueAt(gpuOperator?.values, "cdi", "enabled") === false
-    ? [
-        "gpuOperator.values.cdi.enabled is false: a pod gets its GPU from NVIDIA's runtime alone, so a pod of your own needs `runtimeClassName: nvidia` (those of this stack have it)",
-      ]
-    : [];
-}
+const withoutCdi = ({ gpuOperator, talosVersion }: ClusterSpec): Nested<string> =>
+  eraOf(talosVersion) === "cdi" &&
+  valueAt(gpuOperator?.values, "cdi", "enabled") === false &&
+  "gpuOperator.values.cdi.enabled is false: a pod gets its GPU from NVIDIA's runtime alone, so a pod of your own needs `runtimeClassName: nvidia` (those of this stack have it)";
 
 /**
  * Plugins 0.19.0 to 0.19.2, which operators v26.3.0 to v26.3.2 bring (their values.yaml). What the machine does not have is
@@ -72,3 +69,44 @@ function withoutCdi({ gpuOperator, talosVersion }: ClusterSpec): string[] {
  */
 const asksForInfiniband = (name: string, version: string): boolean =>
   semver.satisfies(version, name === "gpu-operator" ? ">=26.3.0 <26.3.3" : ">=0.19.0 <0.19.3");
+
+/** A note about a release of the stack's as one about what is outside. */
+export function externalNote({ external }: ClusterSpec, note: string): string {
+  return external === undefined ? note : note.replace(/\b(?:gpuOperator|devicePlugin)\.values/g, "external.values");
+}
+
+/**
+ * What is not known of what something else installs, or has to be done there.
+ *
+ * @param crossing machines that run Talos ≤ 1.12 and get 1.13 or newer.
+ */
+export function externalNotes(spec: ClusterSpec, crossing: string[]): Nested<string> {
+  const outside = externalOf(spec);
+  if (spec.external === undefined || outside === undefined) return undefined;
+  const { read, values: said } = spec.external;
+  const { kind, by = "its installer", release } = outside;
+  const known = said !== undefined || read?.values !== undefined;
+  const { chart, namespace, values } = release;
+  return [
+    `external: ${chart} in namespace ${namespace} is not this stack's: nothing of it is made, changed or removed here`,
+    read?.missing?.map(
+      (what) =>
+        `external: ${what} is not among the files, so what it says is neither known nor judged; name it under external.files`,
+    ),
+    !known && "external: its values are not known, and so not judged; name its files under external.files",
+    known &&
+      release.version === "" &&
+      "external: which release of the chart it is is not known, so whether it has these values is not judged; write external.version",
+    known &&
+      kind === "devicePlugin" &&
+      (valueAt(values, "runtimeClassName") ?? "") === "" &&
+      "external.values.runtimeClassName is not said: the plugin finds the cards only where nvidia is the default runtime of its machine; else write `runtimeClassName: nvidia`, and have a RuntimeClass of that name with the handler nvidia",
+    known &&
+      kind === "gpuOperator" &&
+      eraOf(spec.talosVersion) === "cdi" &&
+      envOf(valueAt(values, "validator", "driver", "env"), "DISABLE_DEV_CHAR_SYMLINK_CREATION") !== "true" &&
+      "external.values.validator.driver.env does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true: where the validator cannot make links in /dev/char, every pod of the operator waits for it (cozystack#2323; Talos' documentation sets it)",
+    crossing.length > 0 &&
+      `${crossing.join(", ")}: from Talos ≤ 1.12 to ≥ 1.13, and the values of external are judged for the newer one; let ${by} apply them right before this update: from then until a machine is upgraded, no new pod gets a GPU there, and running pods keep theirs until the machine is drained`,
+  ];
+}

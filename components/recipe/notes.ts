@@ -1,8 +1,7 @@
 import { asRelease } from "./outside/external";
-import { chartNotes } from "./chart-notes";
-import { cudaNotes } from "./cuda-notes";
-import { externalNote, externalNotes } from "./external-notes";
+import { chartNotes, externalNote, externalNotes } from "./chart-notes";
 import { mayHaveMig, migOf, powerRangeOf } from "./facts/card";
+import { isForwardCompatible, newerCuda } from "./facts/cuda";
 import { sharingOf } from "./machine/own-sharing";
 import { canSplit } from "./facts/sharing";
 import { nvidiaExtension } from "./facts/extension";
@@ -10,46 +9,40 @@ import { hasNoSwitch, hasSwitches, type MachineFacts } from "./facts/machine-fac
 import { eraOf, type Release } from "./facts/talos-release";
 import { parseTalosVersion } from "./facts/version";
 import { migManagerRelease } from "./kubernetes/mig-manager";
-import { namespaceNotes } from "./namespace-notes";
+import { flat, type Nested } from "./nested";
 import type { ClusterSpec } from "./spec/index";
+import { gpuRequests, namespacesMade, plannedVolumes } from "./stack/workloads";
 
 /** What was assumed, or should be known before going on: one sentence each. The first release is the stack's. */
 export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], facts: MachineFacts[]): string[] {
-  const [release] = releases;
-  const fromLegacy = Object.entries(spec.machines).filter(
-    ([, machine]) =>
-      release?.era === "cdi" &&
-      machine.runningVersion &&
-      parseTalosVersion(machine.runningVersion) &&
-      eraOf(machine.runningVersion) === "legacy",
+  const isLegacy = (text: string): boolean => parseTalosVersion(text) !== undefined && eraOf(text) === "legacy";
+  const crossing = Object.entries(spec.machines).flatMap(([name, { runningVersion = "" }]) =>
+    releases[0]?.era === "cdi" && isLegacy(runningVersion) ? [name] : [],
   );
-  return [
-    ...releases.flatMap((one) => one?.note ?? []),
-    ...(fromLegacy.length > 0 && spec.external === undefined
-      ? [
-          `${fromLegacy.map(([name]) => name).join(", ")}: from Talos ≤ 1.12 to ≥ 1.13; what this stack offers the GPUs with goes before the machines and comes back after the last of them${spec.upgrade?.first?.length ? " that goes ahead, so until a machine is upgraded no new pod gets a GPU there" : ", so until then no new pod gets a GPU"}; a device plugin release or a RuntimeClass "nvidia" of somebody else's must be removed first (docs/migration.md)`,
-        ]
-      : []),
-    ...bootNotes(spec),
-    ...(spec.away ?? []).map(
+  return flat<string>([
+    releases.map((release) => release?.note),
+    crossing.length > 0 &&
+      spec.external === undefined &&
+      `${crossing.join(", ")}: from Talos ≤ 1.12 to ≥ 1.13; what this stack offers the GPUs with goes before the machines and comes back after the last of them${spec.upgrade?.first?.length ? " that goes ahead, so until a machine is upgraded no new pod gets a GPU there" : ", so until then no new pod gets a GPU"}; a device plugin release or a RuntimeClass "nvidia" of somebody else's must be removed first (docs/migration.md)`,
+    bootNote(spec),
+    spec.away?.map(
       (name) =>
         `machines.${name}: is away, so this update leaves it as the last one left it; bring the stack up again once it is back`,
     ),
-    ...cardNotes(facts),
-    ...unlikeCards(facts),
-    ...switchNotes(facts),
-    ...sparkNotes(facts),
-    ...powerNotes(facts),
-    ...chartNotes(asRelease(spec)).map((note) => externalNote(spec, note)),
-    ...externalNotes(
-      spec,
-      fromLegacy.map(([name]) => name),
-    ),
-    ...cudaNotes(spec, facts),
-    ...migNotes(spec, facts),
-    ...sharingNotes(spec),
-    ...namespaceNotes(spec),
-  ];
+    facts.map((machine) => [
+      describedCards(machine),
+      unlikeCards(machine),
+      switches(machine),
+      spark(machine),
+      power(machine),
+    ]),
+    chartNotes(asRelease(spec)).map((note) => externalNote(spec, note)),
+    externalNotes(spec, crossing),
+    cudaNotes(spec, facts),
+    migNotes(spec, facts),
+    sharingNote(spec),
+    namespaceNotes(spec),
+  ]);
 }
 
 /**
@@ -62,116 +55,109 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
 const firstInstalling = 13;
 
 /** Which medium the machines wait in is not in the stack; mostly it is of the release that they install. */
-function bootNotes({ bootstrap, machines, talosVersion }: ClusterSpec): string[] {
-  if (!bootstrap) return [];
+function bootNote({ bootstrap, machines, talosVersion }: ClusterSpec): Nested<string> {
   const old = (text: string): boolean => (parseTalosVersion(text)?.minor ?? firstInstalling) < firstInstalling;
-  const names = Object.entries(machines).flatMap(([name, machine]) =>
-    old(machine.talosVersion ?? talosVersion) ? [name] : [],
+  const names = Object.keys(machines).filter((name) => old(machines[name]!.talosVersion ?? talosVersion));
+  return (
+    bootstrap === true &&
+    names.length > 0 &&
+    `${names.join(", ")}: start from a boot medium of Talos 1.${firstInstalling} or newer, whatever release the stack installs; the Talos provider cannot install from the maintenance mode of an older one, and tries until its time is over`
   );
-  return names.length === 0
-    ? []
-    : [
-        `${names.join(", ")}: start from a boot medium of Talos 1.${firstInstalling} or newer, whatever release the stack installs; the Talos provider cannot install from the maintenance mode of an older one, and tries until its time is over`,
-      ];
 }
 
 /** Cards that the stack describes, since no table has them. */
-function cardNotes(facts: MachineFacts[]): string[] {
-  return facts.flatMap(({ uses }) =>
-    uses.flatMap(({ field, card }) =>
-      card?.described
-        ? [
-            `${field}: "${card.model}" is in no table of cards, and is taken as the stack describes it (${card.architecture}); whether it has MIG and which power limits it takes is not judged`,
-          ]
-        : [],
-    ),
+const describedCards = ({ uses }: MachineFacts): Nested<string> =>
+  uses.map(
+    ({ field, card }) =>
+      card?.described === true &&
+      `${field}: "${card.model}" is in no table of cards, and is taken as the stack describes it (${card.architecture}); whether it has MIG and which power limits it takes is not judged`,
   );
-}
 
 /** Which modules run the GB10 is told in two ways: see data/cards.ts. */
-function sparkNotes(facts: MachineFacts[]): string[] {
-  return facts.flatMap(({ name, cards, flavour }) =>
-    cards.some(({ family }) => family === "spark")
-      ? [
-          `machines.${name}.gpus: not tried by us on a GB10; Talos' documentation names the proprietary modules for it, and elsewhere those of driver 580.173.02 ended with Xid 169 where the open ones ran; if the card does not come up with the ${flavour} ones (talosctl dmesg), set machines.${name}.driver.flavour: ${flavour === "open" ? "proprietary" : "open"}`,
-        ]
-      : [],
-  );
-}
+const spark = ({ name, cards, flavour }: MachineFacts): Nested<string> =>
+  cards.some(({ family }) => family === "spark") &&
+  `machines.${name}.gpus: not tried by us on a GB10; Talos' documentation names the proprietary modules for it, and elsewhere those of driver 580.173.02 ended with Xid 169 where the open ones ran; if the card does not come up with the ${flavour} ones (talosctl dmesg), set machines.${name}.driver.flavour: ${flavour === "open" ? "proprietary" : "open"}`;
 
 /** A request for a GPU is one for any of the machine's. */
-function unlikeCards(facts: MachineFacts[]): string[] {
-  return facts.flatMap(({ name, cards }) =>
-    cards.length < 2
-      ? []
-      : [
-          `machines.${name}.gpus: a pod that requests a GPU there gets any of its cards (${cards.map(({ model }) => model).join(", ")}): Kubernetes does not tell them apart`,
-        ],
-  );
-}
+const unlikeCards = ({ name, cards }: MachineFacts): Nested<string> =>
+  cards.length > 1 &&
+  `machines.${name}.gpus: a pod that requests a GPU there gets any of its cards (${cards.map(({ model }) => model).join(", ")}): Kubernetes does not tell them apart`;
 
 /** A fabric manager beside fewer cards than a board with NVSwitches has: they may be some of such a board's, handed to this machine. */
-function switchNotes(facts: MachineFacts[]): string[] {
-  return facts.flatMap(({ name, uses, gpuCount, extensions }) =>
-    gpuCount > 0 &&
-    extensions.some((extension) => nvidiaExtension(extension)?.kind === "fabricmanager") &&
-    !hasSwitches(uses) &&
-    !hasNoSwitch(uses)
-      ? [
-          `machines.${name}.extensions: brings the fabric manager; whether an NVSwitch is in the machine is not known here: boards of eight modules have some, boards of four have none; without one the fabric manager ends at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it`,
-        ]
-      : [],
-  );
-}
+const switches = ({ name, uses, gpuCount, extensions }: MachineFacts): Nested<string> =>
+  gpuCount > 0 &&
+  extensions.some((extension) => nvidiaExtension(extension)?.kind === "fabricmanager") &&
+  !hasSwitches(uses) &&
+  !hasNoSwitch(uses) &&
+  `machines.${name}.extensions: brings the fabric manager; whether an NVSwitch is in the machine is not known here: boards of eight modules have some, boards of four have none; without one the fabric manager ends at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it`;
 
 /** Power limits that no table can judge: the card's own range is seen on the machine alone. */
-function powerNotes(facts: MachineFacts[]): string[] {
-  return facts.flatMap(({ name, spec, cards }) => {
-    const watts = spec.powerLimit;
-    if (watts === undefined) return [];
-    return cards.flatMap((card) => {
-      const range = powerRangeOf(card);
-      const refused = range && ((range.knownMax && watts > range.max) || (range.knownMin && watts < range.min));
-      const own = card.power?.default ?? 0;
-      const seen = watts >= (card.power?.seenFrom ?? own) && watts <= own;
-      const known = range && ((range.knownMin && range.knownMax) || seen);
-      return refused || known || card.family === "spark"
-        ? []
-        : [
-            `machines.${name}.powerLimit: whether the ${card.model} takes ${watts} W is not known here; where it does not, nvidia-smi refuses it and the card runs with its own limit (nvidia-smi -q -d POWER shows the range)`,
-          ];
-    });
+const power = ({ name, spec: { powerLimit: watts }, cards }: MachineFacts): Nested<string> =>
+  watts !== undefined &&
+  cards.map((card) => {
+    const range = powerRangeOf(card);
+    const refused = range && ((range.knownMax && watts > range.max) || (range.knownMin && watts < range.min));
+    const own = card.power?.default ?? 0;
+    const seen = watts >= (card.power?.seenFrom ?? own) && watts <= own;
+    const known = range && ((range.knownMin && range.knownMax) || seen);
+    return (
+      !(refused || known || card.family === "spark") &&
+      `machines.${name}.powerLimit: whether the ${card.model} takes ${watts} W is not known here; where it does not, nvidia-smi refuses it and the card runs with its own limit (nvidia-smi -q -d POWER shows the range)`
+    );
   });
-}
 
 /** A configuration of the device plugin that the stack does not hold, or that says more than is counted here. */
-function sharingNotes(spec: ClusterSpec): string[] {
-  if (!Object.values(spec.machines).some((machine) => machine.gpus?.length && sharingOf(spec, machine)?.unread))
-    return [];
-  return [
-    `${spec.external ? "external.values" : spec.devicePlugin ? "devicePlugin.values.config" : "gpuOperator.values.devicePlugin.config"}: how many units the nodes offer by this configuration of the device plugin is not known here; the plan counts on one per card or more of nvidia.com/gpu, so no check says whether all requests fit`,
-  ];
-}
+const sharingNote = (spec: ClusterSpec): Nested<string> =>
+  Object.values(spec.machines).some((machine) => machine.gpus?.length && sharingOf(spec, machine)?.unread) &&
+  `${spec.external ? "external.values" : spec.devicePlugin ? "devicePlugin.values.config" : "gpuOperator.values.devicePlugin.config"}: how many units the nodes offer by this configuration of the device plugin is not known here; the plan counts on one per card or more of nvidia.com/gpu, so no check says whether all requests fit`;
 
 /** What of MIG the lab shows by emulation alone, and no machine has shown to us. */
-function migNotes(spec: ClusterSpec, facts: MachineFacts[]): string[] {
-  if (!spec.sharing?.mig) return [];
-  const whole = facts.filter((machine) => machine.gpuCount > 0 && !canSplit(machine));
+function migNotes(spec: ClusterSpec, facts: MachineFacts[]): Nested<string> {
+  if (!spec.sharing?.mig) return undefined;
+  const namesOf = (machines: MachineFacts[]): string => machines.map(({ name }) => name).join(", ");
+  const withGpu = facts.filter(({ gpuCount }) => gpuCount > 0);
+  const whole = withGpu.filter((machine) => !canSplit(machine));
   const unknown = facts.flatMap(({ uses }) => uses.filter(({ card }) => card && !migOf(card) && mayHaveMig(card)));
   const withReset = facts.filter(({ cards }) => cards.some((card) => migOf(card)?.modeNeedsReset));
   return [
     `MIG: not tried on hardware by us; with this MIG manager (${migManagerRelease}) others split cards on Talos whose MIG mode was on already (NVIDIA/mig-parted#356). Slices end with every boot, and a workload that takes a card before it is split again makes the MIG manager fail`,
-    ...(whole.length > 0 && whole.length < facts.filter(({ gpuCount }) => gpuCount > 0).length
-      ? [`${whole.map(({ name }) => name).join(", ")}: no card with MIG, so its cards are offered whole`]
-      : []),
-    ...unknown.map(
+    whole.length > 0 &&
+      whole.length < withGpu.length &&
+      `${namesOf(whole)}: no card with MIG, so its cards are offered whole`,
+    unknown.map(
       ({ field, model }) =>
         `${field}: which MIG profiles the ${model} has is not known here; the MIG manager says so by nvidia.com/mig.config.state, and the plan counts on one instance of the profile or more, so no check says whether all requests fit`,
     ),
-    ...(withReset.length > 0
-      ? [
-          `${withReset.map(({ name }) => name).join(", ")}: an Ampere card changes its MIG mode by a reset, which nvidia-persistenced keeps from happening (gpu-operator#118): where nvidia.com/mig.config.state becomes failed, reboot the machine once`,
-        ]
-      : []),
+    withReset.length > 0 &&
+      `${namesOf(withReset)}: an Ampere card changes its MIG mode by a reset, which nvidia-persistenced keeps from happening (gpu-operator#118): where nvidia.com/mig.config.state becomes failed, reboot the machine once`,
   ];
+}
+
+/** Images whose CUDA is newer than a driver, where NVIDIA's forward compatibility may run them all the same. */
+function cudaNotes(spec: ClusterSpec, facts: MachineFacts[]): Nested<string> {
+  const images = [
+    ...gpuRequests(spec).map(({ field, image }) => ({ field: `${field}.image`, image })),
+    { field: "smokeTestImage", image: spec.smokeTestImage },
+  ];
+  return images.map(({ field, image }) => {
+    const older = facts.filter((machine) => image && newerCuda(image, machine) && isForwardCompatible(machine));
+    const drivers = older.map(({ name, driverVersion }) => `${name} (${driverVersion})`).join(", ");
+    return (
+      older[0] !== undefined &&
+      `${field}: its CUDA ${newerCuda(image!, older[0])!.cuda} is newer than the driver of ${drivers}; data-center cards run it where the image has NVIDIA's package cuda-compat, as NVIDIA's own images do; without it CUDA fails to initialize`
+    );
+  });
+}
+
+/** Volumes in a namespace that another workload of the stack makes: taking that workload out deletes the namespace with all in it. */
+function namespaceNotes(spec: ClusterSpec): Nested<string> {
+  const makers = new Map(namespacesMade(spec).map(({ workload, namespace }) => [namespace, workload.field]));
+  return plannedVolumes(spec).map(({ field, namespace }) => {
+    const maker = makers.get(namespace);
+    return (
+      maker !== undefined &&
+      maker !== field &&
+      `${field}: its volume is in namespace ${namespace}, which ${maker} makes; an update that takes ${maker} out deletes the namespace and this volume with it, so give ${field} a namespace of its own`
+    );
+  });
 }

@@ -1,4 +1,5 @@
-import { checkContext, complaintsIn } from "./check";
+import { flat } from "../nested";
+import { checkContext } from "./check";
 import { external } from "./external";
 import { checks } from "./index";
 
@@ -25,7 +26,7 @@ export function checkCluster(spec: ClusterSpec, basis: PlanBasis = planBasis(spe
 function findingsAsOne(basis: PlanBasis): Finding[] {
   const context = checkContext(basis);
   const findings = checks.flatMap((check) =>
-    complaintsIn(check.find(context)).map((complaint) => ({ check: check.id, ...complaint })),
+    flat(check.find(context)).map((complaint) => ({ check: check.id, ...complaint })),
   );
   if (ownValuesOf(basis.plan.spec) === undefined) return findings;
   const outside = externalOf(basis.plan.spec);

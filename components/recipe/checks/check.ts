@@ -1,3 +1,4 @@
+import type { Nested } from "../nested";
 import type { PlanBasis } from "../plan";
 import { asRelease } from "../outside/external";
 import type { MachineFacts } from "../facts/machine-facts";
@@ -26,14 +27,8 @@ export interface CheckedMachine extends MachineFacts {
 /** What a check says; its name is put on by `checkCluster`. */
 export type Complaint = Omit<Finding, "check">;
 
-/** Complaints of a check, in whatever nesting: `false` and `undefined` are none. */
-export type Found = Complaint | false | undefined | readonly Found[];
-
-/** The complaints, one after the other. */
-export function complaintsIn(found: Found): Complaint[] {
-  if (Array.isArray(found)) return (found as readonly Found[]).flatMap(complaintsIn);
-  return found === undefined || found === false ? [] : [found as Complaint];
-}
+/** What a check finds. */
+export type Found = Nested<Complaint>;
 
 /** One rule of the domain. */
 export interface Check {

@@ -29,7 +29,7 @@ export const workloadChecks: Check[] = [
         const cuda = cudaOfImage(image);
         const floor = cuda && cudaFloor(cuda);
         if (!cuda || !floor) return [];
-        // Of data-center cards a note tells (cuda-notes.ts).
+        // Of data-center cards a note tells (notes.ts).
         const old = gpuMachines.find((machine) => newerCuda(image, machine) && !isForwardCompatible(machine));
         if (old)
           return {
