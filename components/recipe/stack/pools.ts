@@ -126,6 +126,31 @@ const nameOf = (names: string, number: number): string =>
   names.replace(run, (place) => String(number).padStart(place.length, "0"));
 
 /**
+ * Findings in which what is wrong with several machines alike is told once, in the place of the first.
+ *
+ * @param groupOf what the machines have in common of which the finding is one; undefined where it stands alone.
+ * @param told the finding for all of them, given how many there are beside the first.
+ */
+function toldOnce(
+  findings: Finding[],
+  groupOf: (finding: Finding) => { group: string; machine: string } | undefined,
+  told: (finding: Finding, machine: string, others: number) => Finding,
+): Finding[] {
+  const alike = new Map<string, { finding: Finding; machine?: string; others: number }>();
+  for (const finding of findings) {
+    const { group, machine } = groupOf(finding) ?? {};
+    const parts = Object.values(finding).map((part: string) => (machine ? part.replaceAll(machine, "#") : part));
+    const key = machine === undefined ? `alone ${alike.size}` : JSON.stringify([group, ...parts]);
+    const first = alike.get(key);
+    if (first) first.others++;
+    else alike.set(key, { finding, others: 0, ...(machine === undefined ? {} : { machine }) });
+  }
+  return [...alike.values()].map(({ finding, machine, others }) =>
+    machine === undefined ? finding : told(finding, machine, others),
+  );
+}
+
+/**
  * Findings with what `machineDefaults` says told once, under its name: what is wrong there is wrong with each machine alike.
  *
  * @param raw the stack as it was written, as far as its shape is right.
@@ -136,33 +161,21 @@ export function findingsOfDefaults(
   poolOf: Map<string, string>,
 ): Finding[] {
   if (Object.keys(machineDefaults).length === 0) return findings;
-  const first = new Map<string, { finding: Finding; names: string[] }>();
-  const told = findings.map((finding) => {
-    const name = machineOf(
-      finding.field,
-      new Map([...Object.keys(machines), ...poolOf.keys()].map((one) => [one, one])),
-    );
-    if (name === undefined) return finding;
-    const rest = finding.field.slice(`machines.${name}.`.length);
-    const own: MachineDefaultsSpec = machines[name] ?? pools[poolOf.get(name) ?? ""] ?? {};
-    if (!fromDefaults(rest, machineDefaults, own)) return finding;
-    const key = JSON.stringify(Object.values(finding).map((part: string) => part.replaceAll(name, "#")));
-    const before = first.get(key);
-    if (before) {
-      before.names.push(name);
-      return undefined;
-    }
-    const one = { finding: { ...finding, field: `machineDefaults.${rest}` }, names: [name] };
-    first.set(key, one);
-    return one;
-  });
-  return told.flatMap((one) => {
-    if (one === undefined) return [];
-    if (!("names" in one)) return [one];
-    const [name = "", ...others] = one.names;
-    const of = others.length === 0 ? name : `${name} and ${others.length} more`;
-    return [{ ...one.finding, field: `${one.finding.field} (${of})` }];
-  });
+  const names = new Set([...Object.keys(machines), ...poolOf.keys()]);
+  const below = (field: string, machine: string): string => field.slice(`machines.${machine}.`.length);
+  return toldOnce(
+    findings,
+    ({ field }) => {
+      const machine = machineOf(field, names);
+      if (machine === undefined) return undefined;
+      const own: MachineDefaultsSpec = machines[machine] ?? pools[poolOf.get(machine) ?? ""] ?? {};
+      return fromDefaults(below(field, machine), machineDefaults, own) ? { group: "", machine } : undefined;
+    },
+    (finding, machine, others) => ({
+      ...finding,
+      field: `machineDefaults.${below(finding.field, machine)} (${machine}${others === 0 ? "" : ` and ${others} more`})`,
+    }),
+  );
 }
 
 /** Whether a field below a machine has its value from the defaults. */
@@ -176,44 +189,31 @@ function fromDefaults(field: string, defaults: MachineDefaultsSpec, own: Machine
   return isMerged && at(defaults[key]) && !at(own[key]);
 }
 
-/**
- * Findings with the pools that their machines come from. What is wrong with each machine of a pool alike is said once.
- */
+/** Findings with the pools that their machines come from. What is wrong with each machine of a pool alike is said once. */
 export function findingsOfPools(findings: Finding[], poolOf: Map<string, string>): Finding[] {
   if (poolOf.size === 0) return findings;
-  const alike = new Map<string, { finding: Finding; machine: string; pool: string; others: number }>();
-  const told: (Finding | { key: string })[] = [];
-  for (const finding of findings) {
-    const machine = machineOf(finding.field, poolOf);
-    const pool = machine === undefined ? undefined : poolOf.get(machine);
-    if (machine === undefined || pool === undefined) {
-      told.push(finding);
-      continue;
-    }
-    const key = JSON.stringify([pool, ...Object.values(finding).map((part: string) => part.replaceAll(machine, "#"))]);
-    const first = alike.get(key);
-    if (first) first.others++;
-    else {
-      alike.set(key, { finding, machine, pool, others: 0 });
-      told.push({ key });
-    }
-  }
-  return told.map((one) => {
-    if (!("key" in one)) return one;
-    const { finding, pool, others } = alike.get(one.key)!;
-    const more = others === 0 ? "" : `, and ${others} more of it`;
-    return { ...finding, field: `${finding.field} (pool ${pool}${more})` };
-  });
+  return toldOnce(
+    findings,
+    ({ field }) => {
+      const machine = machineOf(field, poolOf);
+      return machine === undefined ? undefined : { group: poolOf.get(machine)!, machine };
+    },
+    (finding, machine, others) => ({
+      ...finding,
+      field: `${finding.field} (pool ${poolOf.get(machine)!}${others === 0 ? "" : `, and ${others} more of it`})`,
+    }),
+  );
 }
 
-function machineOf(field: string, poolOf: Map<string, string>): string | undefined {
+/** The machine of a finding's field, of these names. */
+function machineOf(field: string, names: { has(name: string): boolean }): string | undefined {
   const rest = /^machines\.(.+)$/.exec(field)?.[1];
   if (rest === undefined) return undefined;
   // Names may have dots in them: the longest that fits.
   const parts = rest.split(/[.[]/);
   for (let end = parts.length; end > 0; end--) {
     const name = rest.slice(0, parts.slice(0, end).join(".").length);
-    if (poolOf.has(name)) return name;
+    if (names.has(name)) return name;
   }
   return undefined;
 }
