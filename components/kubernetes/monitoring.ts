@@ -4,7 +4,7 @@ import { gpuDashboard } from "../recipe/kubernetes/dashboard";
 import type { MonitoringSpec } from "../recipe/spec/index";
 import { daemonLabel } from "../recipe/machine/daemon-labels";
 import type { KubernetesRecipe } from "../recipe/types";
-import { allAtOnce, classOf, labels, podTolerations } from "./pods";
+import { classOf, daemonSet, labels } from "./pods";
 
 const component = "nvidia-dcgm-exporter";
 const port = 9400;
@@ -51,9 +51,6 @@ function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomRes
   const pod: k8s.types.input.core.v1.PodSpec = {
     ...classOf(recipe),
     nodeSelector: { ...recipe.nodeSelector, [daemonLabel.dcgmExporter]: "true" },
-    tolerations: podTolerations(recipe.tolerations),
-    priorityClassName: "system-node-critical",
-    automountServiceAccountToken: false,
     containers: [
       {
         name: "exporter",
@@ -78,18 +75,7 @@ function exporter(name: string, recipe: KubernetesRecipe, opts: pulumi.CustomRes
     ],
     volumes: [{ name: "pod-resources", hostPath: { path: "/var/lib/kubelet/pod-resources" } }],
   };
-  new k8s.apps.v1.DaemonSet(
-    `${name}-dcgm-exporter`,
-    {
-      metadata: { name: component, namespace: recipe.namespace, labels: labels(component) },
-      spec: {
-        selector: { matchLabels: labels(component) },
-        updateStrategy: allAtOnce,
-        template: { metadata: { labels: labels(component) }, spec: pod },
-      },
-    },
-    opts,
-  );
+  daemonSet(`${name}-dcgm-exporter`, component, recipe, pod, opts);
 }
 
 /**

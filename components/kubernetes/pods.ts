@@ -1,3 +1,4 @@
+import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe } from "../recipe/types";
 import { shortHash } from "../recipe/short-hash";
@@ -47,7 +48,36 @@ export function onNode(machine: string): Record<string, string> {
  * All pods of a DaemonSet at a time. Pulumi waits ten minutes for them, in which one after the other gets through some sixty
  * machines; and what they did for their machine lasts while they are away.
  */
-export const allAtOnce = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%" } };
+const allAtOnce = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "100%" } };
+
+/** A DaemonSet of the stack's own on GPU machines: its name is its component's, and its pods go before others'. */
+export function daemonSet(
+  resource: string,
+  component: string,
+  { namespace, tolerations }: KubernetesRecipe,
+  pod: k8s.types.input.core.v1.PodSpec,
+  opts: pulumi.CustomResourceOptions,
+  annotations?: Record<string, string>,
+): k8s.apps.v1.DaemonSet {
+  const spec = {
+    tolerations: podTolerations(tolerations),
+    priorityClassName: "system-node-critical",
+    automountServiceAccountToken: false,
+    ...pod,
+  };
+  return new k8s.apps.v1.DaemonSet(
+    resource,
+    {
+      metadata: { name: component, namespace, labels: labels(component) },
+      spec: {
+        selector: { matchLabels: labels(component) },
+        updateStrategy: allAtOnce,
+        template: { metadata: { labels: labels(component), ...(annotations && { annotations }) }, spec },
+      },
+    },
+    opts,
+  );
+}
 
 /** Whether a resource is only read (`get`): it is somebody else's. Transformations see it as one of the stack's. */
 export const isRead = (opts: pulumi.ResourceOptions): boolean =>

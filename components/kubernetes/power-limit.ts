@@ -1,8 +1,8 @@
-import * as k8s from "@pulumi/kubernetes";
+import type * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
 import { daemonLabel, powerLimitLabel } from "../recipe/machine/daemon-labels";
 import type { KubernetesRecipe, MachineRecipe } from "../recipe/types";
-import { allAtOnce, classOf, kubernetesName, labels, podTolerations } from "./pods";
+import { classOf, daemonSet, kubernetesName } from "./pods";
 
 /** What the script asks of every card, in the order in which it reads. */
 const query = "index,power.limit,power.min_limit,power.max_limit,power.draw,utilization.gpu";
@@ -70,13 +70,9 @@ function powerLimit(
   watts: number,
   opts: pulumi.CustomResourceOptions,
 ): k8s.apps.v1.DaemonSet {
-  const metadata = { name: kubernetesName("nvidia-power-limit", `${watts}w`), namespace: recipe.namespace };
   const pod: k8s.types.input.core.v1.PodSpec = {
     ...classOf(recipe),
     nodeSelector: { [daemonLabel.powerLimit]: powerLimitLabel(watts) },
-    tolerations: podTolerations(recipe.tolerations),
-    priorityClassName: "system-node-critical",
-    automountServiceAccountToken: false,
     containers: [
       {
         name: "power-limit",
@@ -99,16 +95,5 @@ function powerLimit(
     ],
     volumes: [{ name: "tmp", emptyDir: { sizeLimit: "1Mi" } }],
   };
-  return new k8s.apps.v1.DaemonSet(
-    name,
-    {
-      metadata: { ...metadata, labels: labels(metadata.name) },
-      spec: {
-        selector: { matchLabels: labels(metadata.name) },
-        updateStrategy: allAtOnce,
-        template: { metadata: { labels: labels(metadata.name) }, spec: pod },
-      },
-    },
-    opts,
-  );
+  return daemonSet(name, kubernetesName("nvidia-power-limit", `${watts}w`), recipe, pod, opts);
 }

@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe } from "../recipe/types";
 import { daemonLabel } from "../recipe/machine/daemon-labels";
 import { shortHash } from "../recipe/short-hash";
-import { allAtOnce, labels, podTolerations, unprivileged } from "./pods";
+import { daemonSet, labels, unprivileged } from "./pods";
 
 /**
  * Writes a marker only while the driver is up: the kernel shows its version in every container's own /proc, so no part
@@ -46,41 +46,28 @@ export function validationMarkers(
   opts: pulumi.CustomResourceOptions,
 ): (k8s.core.v1.ConfigMap | k8s.apps.v1.DaemonSet)[] {
   if (recipe.markers.length === 0) return [];
-  const metadata = { name: "nvidia-validation-markers", namespace: recipe.namespace };
+  const component = "nvidia-validation-markers";
   const content = Object.fromEntries(recipe.markers.map((marker) => [marker.file, marker.content]));
   const files = new k8s.core.v1.ConfigMap(
     `${name}-markers-content`,
-    { metadata: { ...metadata, labels: labels(metadata.name) }, data: content },
+    { metadata: { name: component, namespace: recipe.namespace, labels: labels(component) }, data: content },
     opts,
   );
-  const daemonSet = new k8s.apps.v1.DaemonSet(
+  const markers = daemonSet(
     `${name}-markers`,
-    {
-      metadata: { ...metadata, labels: labels(metadata.name) },
-      spec: {
-        selector: { matchLabels: labels(metadata.name) },
-        updateStrategy: allAtOnce,
-        template: {
-          // Other content rolls the pods, which the release waits for; a mounted ConfigMap changes a minute later.
-          metadata: {
-            labels: labels(metadata.name),
-            annotations: { "talos-gpu/content": shortHash(JSON.stringify(content), 12) },
-          },
-          spec: markerPod(recipe, metadata.name),
-        },
-      },
-    },
+    component,
+    recipe,
+    markerPod(recipe, component),
     pulumi.mergeOptions(opts, { dependsOn: [files] }),
+    // Other content rolls the pods, which the release waits for; a mounted ConfigMap changes a minute later.
+    { "talos-gpu/content": shortHash(JSON.stringify(content), 12) },
   );
-  return [files, daemonSet];
+  return [files, markers];
 }
 
 function markerPod(recipe: KubernetesRecipe, configMap: string): k8s.types.input.core.v1.PodSpec {
   return {
     nodeSelector: { ...recipe.nodeSelector, [daemonLabel.validationMarkers]: "true" },
-    tolerations: podTolerations(recipe.tolerations),
-    priorityClassName: "system-node-critical", // as the operands that wait for it
-    automountServiceAccountToken: false,
     containers: [
       {
         name: "markers",

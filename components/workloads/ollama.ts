@@ -1,13 +1,12 @@
-import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
-import { classNamed, gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
+import { unprivileged } from "../kubernetes/pods";
 import { workloadImages } from "../recipe/facts/data/images";
 import { type OllamaSpec } from "../recipe/spec/index";
 import { ollama as kind } from "../recipe/stack/workloads/ollama";
 import { accessRules, registeredWith, type ServerAccess } from "./gpu-access";
 import { ollamaModels, pullHook } from "./ollama-models";
-import { storingServer } from "./storing-server";
+import { type Storing, storingServer } from "./storing-server";
 
 const { port } = kind.server;
 const home = "/var/lib/ollama";
@@ -30,13 +29,30 @@ export class Ollama extends pulumi.ComponentResource {
     checkWorkloadArguments("Ollama", name, "ollama", args, accessRules);
     super("talos-gpu:index:Ollama", name, registeredWith(args), opts);
     const child = { parent: this };
-    const ollama = storingServer(
-      name,
-      kind,
-      args,
-      { storage: "30Gi", pod: (models, readyWithin) => pod(args, models, readyWithin) },
-      child,
-    );
+    const alive = { httpGet: { path: "/", port: "http" } };
+    const storing: Storing = {
+      ...{ storage: "30Gi", mountPath: home },
+      container: (readyWithin) => ({
+        image: args.image ?? workloadImages.ollama,
+        env: [
+          { name: "HOME", value: home }, // its key pair
+          { name: "OLLAMA_MODELS", value: `${home}/models` },
+          { name: "OLLAMA_HOST", value: `0.0.0.0:${port}` },
+        ],
+        securityContext: unprivileged,
+        // The server finds and tries the cards before it listens: long on a cold card, longer with many.
+        startupProbe: { ...alive, periodSeconds: 5, failureThreshold: Math.ceil(readyWithin / 5) },
+        readinessProbe: { ...alive, periodSeconds: 5 },
+        livenessProbe: { ...alive, periodSeconds: 10, failureThreshold: 6 },
+        ...pullHook(args),
+      }),
+      pod: {
+        terminationGracePeriodSeconds: 60,
+        // Any user may use the cards' device nodes; the group lets it write the volume.
+        securityContext: { runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000 },
+      },
+    };
+    const ollama = storingServer(name, kind, args, storing, child);
     const pulled = ollamaModels(
       name,
       args,
@@ -50,43 +66,4 @@ export class Ollama extends pulumi.ComponentResource {
       .apply(([url]) => url as string);
     this.registerOutputs({ endpoint: this.endpoint });
   }
-}
-
-function pod(
-  args: OllamaArgs,
-  models: k8s.core.v1.PersistentVolumeClaim,
-  readyWithin: number,
-): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
-  const alive = { httpGet: { path: "/", port: "http" } };
-  return {
-    runtimeClassName: classNamed(args.runtimeClassName),
-    tolerations: podTolerations(args.tolerations),
-    ...(args.nodeSelector === undefined ? {} : { nodeSelector: args.nodeSelector }),
-    automountServiceAccountToken: false,
-    enableServiceLinks: false, // the Service's OLLAMA_PORT would be taken for a setting of the server
-    terminationGracePeriodSeconds: 60,
-    // Any user may use the cards' device nodes; the group lets it write the volume.
-    securityContext: { runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000 },
-    containers: [
-      {
-        name: "ollama",
-        image: args.image ?? workloadImages.ollama,
-        ports: [{ name: "http", containerPort: port }],
-        env: [
-          { name: "HOME", value: home }, // its key pair
-          { name: "OLLAMA_MODELS", value: `${home}/models` },
-          { name: "OLLAMA_HOST", value: `0.0.0.0:${port}` },
-        ],
-        securityContext: unprivileged,
-        resources: { limits: gpuLimits(args.gpuResourceName, args.gpus ?? 1) },
-        // The server finds and tries the cards before it listens: long on a cold card, longer with many.
-        startupProbe: { ...alive, periodSeconds: 5, failureThreshold: Math.ceil(readyWithin / 5) },
-        readinessProbe: { ...alive, periodSeconds: 5 },
-        livenessProbe: { ...alive, periodSeconds: 10, failureThreshold: 6 },
-        ...pullHook(args),
-        volumeMounts: [{ name: "models", mountPath: home }],
-      },
-    ],
-    volumes: [{ name: "models", persistentVolumeClaim: { claimName: models.metadata.name } }],
-  };
 }

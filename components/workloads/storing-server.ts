@@ -1,10 +1,11 @@
 import type * as k8s from "@pulumi/kubernetes";
 import type * as pulumi from "@pulumi/pulumi";
+import { classNamed, gpuLimits, podTolerations } from "../kubernetes/pods";
+import { volumeName } from "../recipe/stack/workloads/descriptor";
 import type { ServerAccess } from "./gpu-access";
 import { namespaceOf, type NamespaceRule } from "./namespace";
 import { type Server, server } from "./server";
 import { volume } from "./volume";
-import { volumeName } from "../recipe/stack/workloads/descriptor";
 
 /** Arguments that every server on GPUs with a volume has. */
 export interface StoringArgs extends ServerAccess {
@@ -12,17 +13,22 @@ export interface StoringArgs extends ServerAccess {
   namespace?: string;
   storage?: string;
   storageClass?: string;
+  gpus?: number;
+  nodeSelector?: Record<string, string>;
 }
 
 /** What differs from kind to kind. */
 export interface Storing {
   /** Size of the volume where none is given, e.g. `30Gi`. */
   storage: string;
-  /** The pod, with this volume. It may be ready within so many seconds. */
-  pod: (
-    volume: k8s.core.v1.PersistentVolumeClaim,
-    readyWithin: number,
-  ) => pulumi.Input<k8s.types.input.core.v1.PodSpec>;
+  /** Where its container has the volume. */
+  mountPath: string;
+  /** Its container, beside what all have. It may be ready within so many seconds. */
+  container: (readyWithin: number) => Omit<k8s.types.input.core.v1.Container, "name">;
+  /** A further volume with its place. */
+  beside?: { volume: k8s.types.input.core.v1.Volume; mountPath: string };
+  /** Its pod, beside what all have. */
+  pod?: Partial<k8s.types.input.core.v1.PodSpec>;
 }
 
 /** A server on GPUs that keeps data: namespace, volume, Deployment and Service. */
@@ -33,18 +39,43 @@ export function storingServer<Args extends StoringArgs>(
     readonly keeps: string;
   },
   args: Args,
-  { storage, pod }: Storing,
+  { storage, mountPath, container, beside, pod = {} }: Storing,
   opts: pulumi.CustomResourceOptions,
 ): Server {
+  const { keeps } = kind;
   const { port } = kind.server;
   const { serverName = kind.server.name } = args;
   const { active = true, readyWithin = 1200, exposure, storageClass } = args;
   const namespace = namespaceOf(name, kind, args, opts);
   const kept = volume(
-    `${name}-${kind.keeps}`,
-    { name: volumeName(serverName, kind.keeps), namespace, storage: args.storage ?? storage, storageClass },
+    `${name}-${keeps}`,
+    { name: volumeName(serverName, keeps), namespace, storage: args.storage ?? storage, storageClass },
     opts,
   );
   const settings = { name: serverName, namespace, port, active, readyWithin, exposure };
-  return server(name, { ...settings, pod: pod(kept, readyWithin) }, opts);
+  const spec: k8s.types.input.core.v1.PodSpec = {
+    runtimeClassName: classNamed(args.runtimeClassName),
+    tolerations: podTolerations(args.tolerations),
+    ...(args.nodeSelector === undefined ? {} : { nodeSelector: args.nodeSelector }),
+    automountServiceAccountToken: false,
+    enableServiceLinks: false, // a variable such as OLLAMA_PORT of the Service would be taken for a setting of the server
+    ...pod,
+    containers: [
+      {
+        name: kind.server.name,
+        ports: [{ name: "http", containerPort: port }],
+        resources: { limits: gpuLimits(args.gpuResourceName, args.gpus ?? 1) },
+        volumeMounts: [
+          { name: keeps, mountPath },
+          ...(beside ? [{ name: beside.volume.name, mountPath: beside.mountPath }] : []),
+        ],
+        ...container(readyWithin),
+      },
+    ],
+    volumes: [
+      { name: keeps, persistentVolumeClaim: { claimName: kept.metadata.name } },
+      ...(beside ? [beside.volume] : []),
+    ],
+  };
+  return server(name, { ...settings, pod: spec }, opts);
 }

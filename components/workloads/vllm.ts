@@ -1,16 +1,14 @@
 import type * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
-import { classNamed, gpuLimits, podTolerations, unprivileged } from "../kubernetes/pods";
+import { unprivileged } from "../kubernetes/pods";
 import { vllmImage } from "../recipe/facts/cuda";
 import { type VllmSpec } from "../recipe/spec/index";
 import { vllm as kind } from "../recipe/stack/workloads/vllm";
 import { vllmSplit } from "../recipe/facts/vllm";
 import { accessRules, registeredWith, type ServerAccess } from "./gpu-access";
 import { patient } from "./server";
-import { storingServer } from "./storing-server";
-
-const { port } = kind.server;
+import { type Storing, storingServer } from "./storing-server";
 
 /** Arguments of a vLLM server. */
 export interface VllmArgs extends VllmSpec, ServerAccess {
@@ -32,56 +30,30 @@ export class Vllm extends pulumi.ComponentResource {
   constructor(name: string, args: VllmArgs, opts?: pulumi.ComponentResourceOptions) {
     checkWorkloadArguments("Vllm", name, "vllm", args, accessRules);
     super("talos-gpu:index:Vllm", name, registeredWith(args), opts);
-    const vllm = storingServer(
-      name,
-      kind,
-      args,
-      { storage: "100Gi", pod: (cache, readyWithin) => pod(args, cache, readyWithin) },
-      { parent: this },
-    );
-    this.endpoint = pulumi.interpolate`${vllm.endpoint}/v1`;
-    this.registerOutputs({ endpoint: this.endpoint });
-  }
-}
-
-function pod(
-  args: VllmArgs,
-  cache: k8s.core.v1.PersistentVolumeClaim,
-  readyWithin: number,
-): pulumi.Input<k8s.types.input.core.v1.PodSpec> {
-  const alive = { httpGet: { path: "/health", port: "http" } };
-  return {
-    runtimeClassName: classNamed(args.runtimeClassName),
-    tolerations: podTolerations(args.tolerations),
-    ...(args.nodeSelector === undefined ? {} : { nodeSelector: args.nodeSelector }),
-    automountServiceAccountToken: false,
-    enableServiceLinks: false, // the Service's VLLM_PORT would be taken for a setting of the server
-    containers: [
-      {
-        name: "vllm",
+    const alive = { httpGet: { path: "/health", port: "http" } };
+    const storing: Storing = {
+      ...{ storage: "100Gi", mountPath: "/root/.cache" },
+      container: (readyWithin) => ({
         image: args.image ?? vllmImage(args.cudaVersion ?? "12.4"),
         command: vllmCommand(args),
-        ports: [{ name: "http", containerPort: port }],
         env: tokenOf(args),
         // The image is made for root: it keeps its caches under /root.
         securityContext: { ...unprivileged, runAsUser: 0 },
-        resources: { limits: gpuLimits(args.gpuResourceName, args.gpus ?? 1) },
         // The first start downloads the model and compiles for the card; /health answers once it is loaded.
         startupProbe: { ...alive, periodSeconds: 10, failureThreshold: patient(readyWithin, 10) },
         readinessProbe: { ...alive, periodSeconds: 5 },
         livenessProbe: { ...alive, periodSeconds: 15, timeoutSeconds: 5, failureThreshold: 6 },
-        volumeMounts: [
-          { name: "cache", mountPath: "/root/.cache" },
-          { name: "shm", mountPath: "/dev/shm" },
-        ],
-      },
-    ],
-    volumes: [
-      { name: "cache", persistentVolumeClaim: { claimName: cache.metadata.name } },
+      }),
       // A container's own 64 MiB are too few for the processes of tensor parallelism (NCCL).
-      { name: "shm", emptyDir: { medium: "Memory", sizeLimit: args.sharedMemory ?? "8Gi" } },
-    ],
-  };
+      beside: {
+        volume: { name: "shm", emptyDir: { medium: "Memory", sizeLimit: args.sharedMemory ?? "8Gi" } },
+        mountPath: "/dev/shm",
+      },
+    };
+    const vllm = storingServer(name, kind, args, storing, { parent: this });
+    this.endpoint = pulumi.interpolate`${vllm.endpoint}/v1`;
+    this.registerOutputs({ endpoint: this.endpoint });
+  }
 }
 
 /** What the container runs: the model, over all GPUs of the pod. */
