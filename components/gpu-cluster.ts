@@ -1,6 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { noArguments } from "./checked-arguments";
-import { clusterOptions } from "./cluster/cluster-options";
+import { noArguments, refusal } from "./checked-arguments";
 import { gpuExposure } from "./cluster/exposure";
 import { Fleet } from "./cluster/gpu-machines";
 import { preflight } from "./cluster/preflight";
@@ -9,6 +8,7 @@ import { accessOf } from "./credentials/access";
 import { apart, type Credentials, credentialFindings } from "./credentials/credentials";
 import { type NamingFiles, withOutside } from "./found/outside-files";
 import { type MayMiss, withAway } from "./found/machines-away";
+import { askFactory, type AskedStack } from "./found/release-facts";
 import { type MakingClass, withClassThere } from "./found/runtime-class-there";
 import { afterGate, gpuStack, passed } from "./kubernetes";
 import { Reconcile } from "./kubernetes/reconcile";
@@ -19,8 +19,6 @@ import { InvalidStackError, judge } from "./recipe";
 import { isMapping } from "./recipe/mapping";
 import type { StackSpec } from "./recipe/spec/index";
 import type { Finding, Plan } from "./recipe/types";
-import { refusal } from "./refusal";
-import { askFactory, type AskedStack } from "./release-facts";
 import { gpuWorkloads } from "./workloads";
 
 /** Arguments of a GPU cluster: what it shall be, in plain data that the checks see at preview, and the credentials. */
@@ -83,7 +81,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     const asked = preflight(name, plan, secrets, schematics, child);
     const exposure = gpuExposure(name, plan, secrets, { ...child, dependsOn: asked });
     const fleet = new Fleet(name, plan, { access, schematics, after: exposure }, child);
-    const inCluster = clusterOptions(name, plan, fleet, child);
+    const inCluster = fleet.inCluster();
     const ofCluster = plan.spec.bootstrap ? { ...secrets, kubeconfig: fleet.kubeconfig } : secrets;
     const reconcile = new Reconcile(name, plan.spec.reconcileToken, ofCluster);
     const gate = gpuStack(name, plan, { ...fleet.stages, exposure, secrets: ofCluster, reconcile }, inCluster);

@@ -1,8 +1,8 @@
 // Component classes and types only: Pulumi's host publishes every component class that it finds here.
 export { GpuCluster, type GpuClusterArgs } from "./gpu-cluster";
 export type { MachineReport } from "./machine/upgrade";
-export { GpuMachine, type GpuMachineArgs } from "./machine";
-export type { AskedStack } from "./release-facts";
+export type { GpuMachineArgs } from "./machine/args";
+export type { AskedStack } from "./found/release-facts";
 export type * from "./recipe/types";
 export { ComfyUi, type ComfyUiArgs } from "./workloads/comfyui";
 export type { GpuToleration } from "./kubernetes/toleration";
@@ -11,6 +11,7 @@ export { GpuPod, type GpuPodArgs } from "./workloads/gpu-pod";
 export { LiteLlm, type LiteLlmArgs } from "./workloads/litellm";
 export { Ollama, type OllamaArgs } from "./workloads/ollama";
 export { Vllm, type VllmArgs } from "./workloads/vllm";
+export { GpuMachine } from "./machine/gpu-machine";
 export type * from "./recipe/spec/index";
 // Lists of words, of which the type alone is public: by a star alone, tools take them for values that are missing.
 export type {

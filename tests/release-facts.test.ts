@@ -1,6 +1,6 @@
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
-import { askFactory } from "../components/release-facts";
+import { askFactory } from "../components/found/release-facts";
 import { startFactory } from "../lab/factory";
 import { laterReleases } from "../lab/factory/releases";
 

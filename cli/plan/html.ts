@@ -1,5 +1,4 @@
-import { escaped } from "../escaped";
-import { timelineSvg } from "../timeline/svg";
+import { escaped, timelineSvg } from "../timeline/svg";
 import { boxesOf, type Block, type Step } from "./page";
 
 /** Blocks as one page that needs nothing else: no script, no font, no network. */

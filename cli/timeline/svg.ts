@@ -1,4 +1,3 @@
-import { escaped } from "../escaped";
 import { clockTime, type Part, type Timeline } from "./timeline";
 
 const colours: Record<Part, string> = {
@@ -10,6 +9,10 @@ const colours: Record<Part, string> = {
   other: "#dcd3f5",
 };
 const [names, span, row, letter] = [190, 620, 26, 7];
+
+/** Text as HTML and SVG show it. */
+export const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
 /** A timeline as a picture: a row for each bar, its name inside or beside it, a scale below. */
 export function timelineSvg({ times, bars }: Timeline): string {

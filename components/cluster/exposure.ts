@@ -1,7 +1,7 @@
 import * as command from "@pulumi/command";
 import type * as pulumi from "@pulumi/pulumi";
 import type { Secrets } from "../credentials/access";
-import { stackMark } from "./stack-mark";
+import { stackMark } from "../kubernetes/guard";
 import { clusterLimits, outlasting } from "../kubernetes/timeouts";
 import { runProgram } from "../machine/program-resource";
 import type { Plan } from "../recipe/types";

@@ -2,6 +2,7 @@ import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { type Access, withKubeconfig } from "../credentials/access";
 import type { Stages } from "../kubernetes";
+import { guarded } from "../kubernetes/guard";
 import { createMachine, type MadeMachine } from "../machine/create-machine";
 import type { MachineReport } from "../machine/upgrade";
 import { upgradeStages } from "../recipe/machine/order";
@@ -65,6 +66,17 @@ export class Fleet {
     this.stages = {
       ahead: this.lastOf(ahead.filter(hasGpus).map(({ name: machine }) => machine)),
       ...(rest.length > 0 ? { rest: createRest } : {}),
+    };
+  }
+
+  /** Options of everything that the stack makes in its cluster: the provider of one that is bootstrapped here, and the owner's mark. */
+  inCluster(): pulumi.CustomResourceOptions {
+    const { name, plan, opts, kubeconfig, provider } = this;
+    const { gpuOperator, devicePlugin } = plan.spec;
+    return {
+      ...opts,
+      ...(provider === undefined ? {} : { provider }),
+      transformations: [guarded(name, kubeconfig, (gpuOperator ?? devicePlugin)?.takeOver)],
     };
   }
 

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { Secrets } from "../credentials/access";
 import type { Credential } from "../credentials/credentials";
-import { stackMark } from "./stack-mark";
+import { stackMark } from "../kubernetes/guard";
 import { omniTaskOf } from "../machine/configuration";
 import type { PreflightTask } from "../machine/program/preflight/task";
 import { runProgram } from "../machine/program-resource";

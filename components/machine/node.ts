@@ -3,10 +3,15 @@ import * as pulumi from "@pulumi/pulumi";
 import type { Secrets } from "../credentials/access";
 import type { PlannedMachine } from "../recipe/machine/planned-machine";
 import { shortHash } from "../recipe/short-hash";
-import { once } from "./program-resource/once";
 import { runProgram } from "./program-resource";
 import type { TaintTask } from "./program/task";
 import { taintsOf } from "./upgrade";
+
+/**
+ * A text that resolves once the resource is made, and depends on it. Unlike an output of the resource it is known at
+ * preview, so a reader of the preview sees what will be done with it.
+ */
+const once = (resource: pulumi.Resource, value: string): pulumi.Output<string> => resource.urn.apply(() => value);
 
 /** Limit of tainting a node: a few requests. */
 const LIMIT = "5m";

@@ -1,7 +1,7 @@
 import { type Difference, differences } from "../../components/diagnosis/unlike/index";
 import { diagnose, fixes } from "../../components/diagnosis";
 import { checkCluster, type Finding, planCluster } from "../../components/recipe";
-import { askFactory } from "../../components/release-facts";
+import { askFactory } from "../../components/found/release-facts";
 import { observe } from "../../cli/doctor/observe/observe";
 import type { Lab } from "../cluster/bring-up";
 import type { Say } from "../phases";

@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { accessOf } from "../../components/credentials/access";
-import { GpuMachine, registerSchematics } from "../../components/machine";
+import { GpuMachine } from "../../components/machine/gpu-machine";
+import { registerSchematics } from "../../components/machine/schematic";
 import { createMachine } from "../../components/machine/create-machine";
 import type { PlannedMachine } from "../../components/recipe/machine/planned-machine";
 import { pauseBeforeRetry } from "../../components/machine/schematic";

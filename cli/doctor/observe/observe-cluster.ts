@@ -5,7 +5,15 @@ import { ApiError, type KubernetesApi } from "../../reach/kubernetes-api";
 import { hearLastWords } from "./last-words";
 import { livingEvents, livingPods } from "./living";
 import * as observed from "./observed";
-import type { Seen } from "./seen";
+
+/** What was seen, and what was not. */
+export interface Seen {
+  observations: Observations;
+  /** What should have been looked at and could not be, with the reason, one sentence each. */
+  unseen: string[];
+  /** What the credentials may not look at, by their role, one sentence each. */
+  leftOut: string[];
+}
 
 /** What of Kubernetes was seen. */
 export interface SeenCluster extends Seen {

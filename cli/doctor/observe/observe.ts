@@ -1,7 +1,6 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import { kubernetesApi } from "../../reach/kubernetes-api";
-import { observeCluster, type SeenCluster } from "./observe-cluster";
-import type { Seen } from "./seen";
+import { observeCluster, type Seen, type SeenCluster } from "./observe-cluster";
 import { observeMachines } from "./observe-machines";
 import type { Access } from "../../reach/access";
 import { reachOf } from "../../reach/reach";

@@ -8,6 +8,11 @@ import { isRead } from "../pods";
 import { type ClusterObjects, type LiveObject, type ObjectKey, OWNER, ownerText, sameStack } from "./live";
 import { keepsData, type Verdict, verdictOnMove, verdictOnObject, verdictOnRelease } from "./verdict";
 
+/** How a program that asks Kubernetes knows an object of this stack: the annotation that names the owner, and how its value begins. */
+export const stackMark = (): { annotation: string; ours: string } => ({ annotation: OWNER, ours: `${stackName()}/` });
+
+const stackName = (): string => `${pulumi.getProject()}/${pulumi.getStack()}`;
+
 /** Type of a Helm release, whose record is Helm's and bears no mark. */
 const RELEASE = "kubernetes:helm.sh/v3:Release";
 
@@ -25,7 +30,7 @@ export function guarded(
   kubeconfig: pulumi.Output<string>,
   takeOver?: string,
 ): pulumi.ResourceTransformation {
-  const stack = `${pulumi.getProject()}/${pulumi.getStack()}`;
+  const stack = stackName();
   const guard: Guard = { kubeconfig, preview: pulumi.runtime.isDryRun(), owners: new Map(), takeOver };
   const hook = hooksAreThere("registerResourceHook") ? [guardHook(name, guard)] : [];
   return ({ type, name: resource, props, opts }) => {

@@ -17,10 +17,9 @@ import type { Clients } from "./clients";
 import { applyToOmni, releaseFromOmni } from "./omni/apply";
 import { waitForOmni } from "./omni/wait";
 import { RealAskedCluster } from "../../clients/kubernetes/asked-cluster";
-import { placesOf } from "./preflight/places";
 import { preflight } from "./preflight/preflight";
 import { preflightResult, preflightTask } from "./preflight/task";
-import { RealWeb } from "./preflight/web";
+import { placesOf, RealWeb } from "./preflight/web";
 import {
   adoptResult,
   adoptTask,

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
-import { registerSchematics } from "../../../components/machine";
+import { registerSchematics } from "../../../components/machine/schematic";
 import { schematicOf } from "../../../components/recipe/machine/schematic";
 import { LabEngine } from "../../engine";
 import { startFactory } from "../../factory";

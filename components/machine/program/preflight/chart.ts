@@ -2,9 +2,8 @@ import * as semver from "semver";
 import { parse } from "yaml";
 import type { Problem } from "../../../clients/failure";
 import type { Report } from "../progress";
-import type { Places } from "./places";
 import type { PreflightTask } from "./task";
-import { silence, type Web, wordsOf } from "./web";
+import { type Places, silence, type Web, wordsOf } from "./web";
 
 /** What is wrong with the chart's repository, as far as it can be told from here. */
 export async function askForChart(

@@ -1,7 +1,6 @@
 import type { Problem } from "../../../clients/failure";
 import type { Report } from "../progress";
-import type { Places } from "./places";
-import { type Web, wordsOf } from "./web";
+import { type Places, type Web, wordsOf } from "./web";
 
 /** Milliseconds for a Factory to make an image: the first who asks waits until it is built (image-factory, internal/frontend/http/registry.go). */
 const BUILT = 120_000;

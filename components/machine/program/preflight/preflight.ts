@@ -14,9 +14,8 @@ import { takenAway } from "./handed-over";
 import { warnOfCordons } from "./left-cordoned";
 import { askMachines } from "./machines";
 import { remembered } from "./memory";
-import type { Places } from "./places";
 import type { PreflightAnswer, PreflightResult, PreflightTask } from "./task";
-import type { Web } from "./web";
+import type { Places, Web } from "./web";
 import { lostVolumes } from "./volumes";
 import { type MachineSide, ofOneCluster } from "../seen/same-cluster";
 

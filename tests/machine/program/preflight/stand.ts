@@ -1,5 +1,5 @@
 import { CallError, type CallProblem, Failure } from "../../../../components/clients/failure";
-import { placesOf } from "../../../../components/machine/program/preflight/places";
+import { placesOf } from "../../../../components/machine/program/preflight/web";
 import type { AskedCluster, AskedNode, BoundClaim } from "../../../../components/clients/kubernetes/asked-cluster";
 import { preflight } from "../../../../components/machine/program/preflight/preflight";
 import {

@@ -1,8 +1,8 @@
-import { releaseInTables } from "./recipe/facts/talos-release";
-import { isMapping } from "./recipe/mapping";
-import { defaultFactoryUrl, factoryAt } from "./recipe/facts/factory";
-import { readExtensions } from "./recipe/facts/factory-answer";
-import type { ReleaseFactsSpec } from "./recipe/spec/index";
+import { releaseInTables } from "../recipe/facts/talos-release";
+import { isMapping } from "../recipe/mapping";
+import { defaultFactoryUrl, factoryAt } from "../recipe/facts/factory";
+import { readExtensions } from "../recipe/facts/factory-answer";
+import type { ReleaseFactsSpec } from "../recipe/spec/index";
 
 /** How often and how long the Factory is asked. */
 export interface Patience {
