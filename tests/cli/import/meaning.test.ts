@@ -6,6 +6,7 @@ import { nvidiaPart } from "../../../cli/import/patch";
 import { renderStack } from "../../../cli/import/render";
 import { readTalconfig } from "../../../cli/import/talconfig";
 import { checkCluster, parseSpec } from "../../../components/recipe/index";
+import { expectSaid } from "../../support/said";
 
 interface Row {
   name: string;
@@ -32,16 +33,6 @@ function imported({ nodes = [{}], text, more, gpu = "RTX 3090" }: Row): Imported
 function checksOf({ spec }: Imported): string[] {
   const { spec: parsed, findings } = parseSpec(spec);
   return [...findings, ...(parsed ? checkCluster(parsed) : [])].map(({ check }) => check);
-}
-
-/** Fails unless something says what is wanted of it, and nothing where that is null. */
-function expectSaid(it: unknown, wanted: object): void {
-  for (const [key, value] of Object.entries(wanted)) {
-    const said = (it as Record<string, unknown>)[key];
-    if (value === null) expect([key, said]).toEqual([key, undefined]);
-    else if (Array.isArray(value) || typeof value !== "object") expect([key, said]).toEqual([key, value]);
-    else expectSaid(said, value as object);
-  }
 }
 
 test.each(rows.map((row) => [row.name, row] as const))("%s", (_, row) => {
