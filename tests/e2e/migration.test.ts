@@ -15,16 +15,6 @@ interface Migration {
 
 const migrations: [string, Migration][] = [
   [
-    "device plugin and RuntimeClass",
-    {
-      before: file("home"),
-      after: file("home-1.13"),
-      machine: "gpu",
-      goes: ["release", "runtime-class"],
-      workloads: ["ollama/ollama"],
-    },
-  ],
-  [
     "operator of 1.12 and markers",
     {
       before: "rtx5070ti",
@@ -41,7 +31,7 @@ const migrations: [string, Migration][] = [
       after: file("ahead-1.13"),
       machine: "gpu-2",
       goes: ["release", "runtime-class"],
-      workloads: [],
+      workloads: ["ollama/ollama"],
     },
   ],
 ];
