@@ -1,7 +1,7 @@
 import { mainDocument } from "../merge/documents";
 import { documentsOf, wantedOf } from "../merge/wanted";
 import { isMapping } from "../mapping";
-import { remember } from "../memory";
+import { remembering } from "../memory";
 import { shortHash } from "../short-hash";
 import { canonical } from "../stack/plain-data";
 
@@ -24,9 +24,6 @@ function below(value: unknown, path: string[]): [part: string, value: unknown][]
   return path.length > 0 ? [[path.join("."), value]] : [];
 }
 
-/** Hashes of one document's parts, by what is said of it: machines of a kind differ in the document that names them alone. */
-const known = new Map<string, [part: string, hash: string][]>();
-
 /**
  * The same with a hash in place of each value: enough to see that something changes, without saying it all again. Neither
  * comments nor the order of keys count, as they do not for Talos.
@@ -42,13 +39,12 @@ export function partHashes(patches: string[]): Record<string, string> {
   return Object.fromEntries(hashes.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function hashesOf(document: string, patches: string[]): [part: string, hash: string][] {
-  const key = [document, ...patches].join("\n---\n");
-  let hashes = known.get(key);
-  if (hashes === undefined) {
-    const parts = partsOfDocument(document, wantedOf(patches).get(document) ?? {});
-    hashes = parts.map(([part, value]) => [part, shortHash(JSON.stringify(canonical({ value })), 8)]);
-    remember(known, key, hashes);
-  }
-  return hashes;
-}
+/** Hashes of one document's parts, by what is said of it: machines of a kind differ in the document that names them alone. */
+const hashesOf = remembering(
+  (document: string, patches: string[]) =>
+    partsOfDocument(document, wantedOf(patches).get(document) ?? {}).map(([part, value]): [string, string] => [
+      part,
+      shortHash(JSON.stringify(canonical({ value })), 8),
+    ]),
+  (document, patches) => [document, ...patches].join("\n---\n"),
+);

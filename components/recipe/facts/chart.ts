@@ -1,6 +1,7 @@
 import * as semver from "semver";
 import { charts, type ChartValues, discoveryValues } from "./data/charts";
 import { isMapping } from "../mapping";
+import { remembering } from "../memory";
 import { editDistance } from "../rules/suggest";
 
 /** Names of the charts. */
@@ -128,21 +129,17 @@ export function pathsNear(chart: ChartValues, path: string): string[] {
     : Object.keys(discoveryValues.paths).map((below) => `${sub}.${below}`);
 }
 
-const prefixCache = new WeakMap<ChartValues, Set<string>>();
-
-function prefixesOf(chart: ChartValues): Set<string> {
-  let prefixes = prefixCache.get(chart);
-  if (!prefixes) {
-    prefixes = new Set(
-      Object.keys(chart.paths).flatMap((path) => {
+/** What a value may stand below, e.g. `devicePlugin`. */
+const prefixesOf = remembering(
+  ({ paths }: ChartValues) =>
+    new Set(
+      Object.keys(paths).flatMap((path) => {
         const parts = path.split(".");
         return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("."));
       }),
-    );
-    prefixCache.set(chart, prefixes);
-  }
-  return prefixes;
-}
+    ),
+  ({ chart, version }) => `${chart} ${version}`,
+);
 
 function isOfType(value: unknown, type: string): boolean {
   if (type === "array") return Array.isArray(value);

@@ -1,5 +1,6 @@
 import { driverRows, firstCdiMinor, minorRows, type DriverRow, type MinorRow } from "./data/talos-releases";
 import { extensionRows } from "./data/extensions";
+import { remembering } from "../memory";
 import type { Era } from "../types";
 import type { ReleaseFactsSpec } from "../spec/index";
 import { compareDotted, parseTalosVersion, type TalosVersion } from "./version";
@@ -90,21 +91,15 @@ function eraOfMinor(minor: number): Era {
   return minor >= firstCdiMinor ? "cdi" : "legacy";
 }
 
-const extensionsByMinor = new Map<number, Set<string>>();
-
 /** Official extensions of a minor, with the Factory's prefix. */
-export function extensionsOf(minor: number): Set<string> {
-  let names = extensionsByMinor.get(minor);
-  if (!names) {
-    names = new Set(
+export const extensionsOf = remembering(
+  (minor: number) =>
+    new Set(
       extensionRows
         .filter((row) => row.from <= minor && minor <= (row.to ?? Infinity))
         .flatMap((row) => row.names.map((name) => `siderolabs/${name}`)),
-    );
-    extensionsByMinor.set(minor, names);
-  }
-  return names;
-}
+    ),
+);
 
 /** Minors that have an extension (name with prefix), oldest first; empty when no release has it. */
 export function minorsWith(extension: string): number[] {

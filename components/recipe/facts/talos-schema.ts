@@ -1,3 +1,4 @@
+import { remembering } from "../memory";
 import data from "./data/talos-schema.json";
 
 /**
@@ -39,23 +40,16 @@ export function structureOfKind(kind: string, minor: number): string | undefined
 }
 
 /** Keys of a structure with their types. */
-export function keysOf(structure: string, minor: number): Map<string, TypeText> {
-  const name = `${structure} ${minor}`;
-  let keys = keysByName.get(name);
-  if (!keys) {
-    const all = Object.entries(structures[structure] ?? {});
-    keys = new Map(
-      all.flatMap(([key, ranged]): [string, string][] => {
+export const keysOf = remembering(
+  (structure: string, minor: number): Map<string, TypeText> =>
+    new Map(
+      Object.entries(structures[structure] ?? {}).flatMap(([key, ranged]): [string, string][] => {
         const type = at(ranged, minor);
         return type === undefined ? [] : [[key, type]];
       }),
-    );
-    keysByName.set(name, keys);
-  }
-  return keys;
-}
-
-const keysByName = new Map<string, Map<string, TypeText>>();
+    ),
+  (structure, minor) => `${structure} ${minor}`,
+);
 
 /** Minors that have a kind, or a key of a structure, oldest and newest; undefined when none has it. */
 export function minorsOfKind(kind: string): [number, number] | undefined {

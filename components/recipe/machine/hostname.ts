@@ -1,7 +1,7 @@
 import * as semver from "semver";
 import { stringify } from "yaml";
 import { documentsFrom } from "../facts/data/since";
-import { rememberDocument } from "../merge/wanted";
+import { documentsOf } from "../merge/wanted";
 import type { UserPatch } from "./user-patches";
 
 /**
@@ -18,12 +18,9 @@ export function hostnamePatch(name: string, contract: string, patches: readonly 
   if (semver.valid(contract) !== null && semver.lt(contract, documentsFrom))
     return stringify({ machine: { network: { hostname: name } } });
   const text = `apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: ${stringify(name)}`;
-  rememberDocument(text, "HostnameConfig", {
-    apiVersion: "v1alpha1",
-    kind: "HostnameConfig",
-    auto: "off",
-    hostname: name,
-  });
+  // To read it again would be the most costly part of planning its machine.
+  const said = { apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: name };
+  documentsOf.note(text, [["HostnameConfig", said]]);
   return text;
 }
 

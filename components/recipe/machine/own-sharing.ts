@@ -2,7 +2,7 @@ import { parse } from "yaml";
 import { asRelease } from "../outside/external";
 import { isMapping, valueAt } from "../mapping";
 import type { Sharing } from "../facts/sharing";
-import { remember } from "../memory";
+import { remembering } from "../memory";
 import type { ClusterSpec, MachineSpec } from "../spec/index";
 
 /** Where each chart takes the plugin's configurations: the path of the section, and of its texts in there. */
@@ -45,16 +45,8 @@ function chosen(all: Record<string, unknown>, name: unknown): string {
   return more.length === 0 ? only : "default";
 }
 
-const known = new Map<string, Sharing>();
-
-function read(text: string): Sharing {
-  let found = known.get(text);
-  if (found === undefined) remember(known, text, (found = readSharing(text)));
-  return found;
-}
-
 /** Source: k8s-device-plugin v0.19.3, api/config/v1/sharing.go, replicas.go. */
-function readSharing(text: string): Sharing {
+const read = remembering((text: string): Sharing => {
   let config: unknown;
   try {
     config = parse(text);
@@ -75,4 +67,4 @@ function readSharing(text: string): Sharing {
     return { refusesSeveral, timeSlicing: { replicas, ...(renameByDefault ? { renameByDefault } : {}) } };
   }
   return {};
-}
+});

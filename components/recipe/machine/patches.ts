@@ -1,6 +1,6 @@
 import { Document, Scalar, isMap, isSeq } from "yaml";
 import { customizationPath } from "./containerd/containerd";
-import { remember } from "../memory";
+import { remembering } from "../memory";
 import type { KernelModule, NodeTaint } from "../types";
 
 /** What our own patch of a machine sets. */
@@ -21,20 +21,7 @@ export interface PatchContent {
  * (talos v1.14.0-rc.1, pkg/machinery/config/types/v1alpha1: deprecated, not removed). So do `machine.files` for the
  * containerd part (v1alpha1_cri_bridge.go) and `machine.install`.
  */
-export function ownPatch(content: PatchContent): string {
-  const key = JSON.stringify(content);
-  let patch = known.get(key);
-  if (patch === undefined) {
-    patch = render(content);
-    remember(known, key, patch);
-  }
-  return patch;
-}
-
-/** Machines of a kind have the same patch. */
-const known = new Map<string, string>();
-
-function render(content: PatchContent): string {
+export const ownPatch = remembering((content: PatchContent): string => {
   const document = new Document({
     machine: {
       ...(content.installerImage === undefined ? {} : { install: { image: content.installerImage } }),
@@ -50,7 +37,7 @@ function render(content: PatchContent): string {
   });
   writePermissionsInOctal(document);
   return document.toString({ lineWidth: 0 });
-}
+});
 
 function writePermissionsInOctal(document: Document): void {
   const files = document.getIn(["machine", "files"]);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { parse, stringify } from "yaml";
 import * as z from "zod";
-import { remember } from "../memory";
+import { remembering } from "../memory";
 import type { OverlaySpec } from "../spec/index";
 
 /** What a machine's image is made of. */
@@ -20,8 +20,6 @@ export interface Schematic {
   id: string;
 }
 
-const known = new Map<string, Schematic>();
-
 /**
  * The Image Factory's canonical form of a schematic, and its ID: fields in the order of the Factory's struct, indented by
  * four, empty ones left out, a newline at the end. Source: siderolabs/image-factory, pkg/schematic/schematic.go.
@@ -32,17 +30,14 @@ export function schematicOf(content: SchematicContent): Schematic {
     ...(content.extensions.length > 0 ? { systemExtensions: { officialExtensions: content.extensions } } : {}),
   };
   const { image, name, options = {} } = content.overlay ?? {};
-  const written = Object.keys(options).length > 0 ? { options } : {};
-  const whole = { ...(content.overlay ? { overlay: { image, name, ...written } } : {}), customization };
-  const key = JSON.stringify(whole);
-  let schematic = known.get(key);
-  if (!schematic) {
-    const yaml = stringify(whole, { indent: 4, lineWidth: 0, singleQuote: true });
-    schematic = { yaml, id: createHash("sha256").update(yaml).digest("hex") };
-    remember(known, key, schematic);
-  }
-  return schematic;
+  const own = Object.keys(options).length > 0 ? { options } : {};
+  return written({ ...(content.overlay ? { overlay: { image, name, ...own } } : {}), customization });
 }
+
+const written = remembering((schematic: object): Schematic => {
+  const yaml = stringify(schematic, { indent: 4, lineWidth: 0, singleQuote: true });
+  return { yaml, id: createHash("sha256").update(yaml).digest("hex") };
+});
 
 /** What an installer image's name depends on. */
 export interface InstallerArgs {
@@ -86,7 +81,7 @@ export function installerKind(image: string): InstallerKind | undefined {
 const strings = z.array(z.string()).nullish();
 
 /** A schematic as the Factory writes it; fields that no installer carries are left out (internal/profile/profile.go: META values are for disk images alone). */
-const written = z.object({
+const schematicSchema = z.object({
   overlay: z
     .object({ image: z.string(), name: z.string(), options: z.record(z.string(), z.any()).nullish() })
     .nullish(),
@@ -105,15 +100,6 @@ export interface ReadSchematic extends SchematicContent {
   embeddedMachineConfiguration: boolean;
 }
 
-/** Machines of a kind have the same image. */
-const knownTexts = new Map<string, ReadSchematic | undefined>();
-
-/** Reads a schematic (YAML); undefined when the text is none. Nobody changes what it gives. */
-export function readSchematic(text: string): ReadSchematic | undefined {
-  if (!knownTexts.has(text)) remember(knownTexts, text, read(text));
-  return knownTexts.get(text);
-}
-
 /**
  * The ID by which this package knows the image of a schematic: with its extensions sorted, as the stacks' are. Their order makes another
  * ID and the same image. A schematic with more in it than was read keeps its own.
@@ -126,14 +112,15 @@ export function imageId(id: string, text: string | undefined): string {
   return schematicOf({ ...content, extensions: [...content.extensions].sort() }).id;
 }
 
-function read(text: string): ReadSchematic | undefined {
+/** Reads a schematic (YAML); undefined when the text is none. */
+export const readSchematic = remembering((text: string): ReadSchematic | undefined => {
   let value: unknown;
   try {
     value = parse(text);
   } catch {
     return undefined;
   }
-  const parsed = written.safeParse(value);
+  const parsed = schematicSchema.safeParse(value);
   if (!parsed.success) return undefined;
   const { overlay, customization } = parsed.data;
   const options = overlay?.options ?? undefined;
@@ -145,4 +132,4 @@ function read(text: string): ReadSchematic | undefined {
       : {}),
     embeddedMachineConfiguration: (customization?.embeddedMachineConfiguration ?? "") !== "",
   };
-}
+});

@@ -1,5 +1,5 @@
 import type { Document } from "yaml";
-import { remember } from "../memory";
+import { remembering } from "../memory";
 import { talosDocuments, valueOfDocument } from "../rules/yaml";
 import { parseTaint } from "./taints";
 import type { NodeTaint } from "../types";
@@ -42,19 +42,10 @@ export interface UserPatch {
   flaw?: { kind: "yaml" | "json6902" | "shape"; detail: string };
 }
 
-const known = new Map<string, Omit<UserPatch, "field">>();
-
 /** Reads a user's patch. Never fails: what cannot be read is told by `flaw`. */
-export function readPatch(text: string, field: string): UserPatch {
-  let patch = known.get(text);
-  if (!patch) {
-    patch = read(text);
-    remember(known, text, patch);
-  }
-  return { ...patch, field };
-}
+export const readPatch = (text: string, field: string): UserPatch => ({ ...read(text), field });
 
-function read(text: string): Omit<UserPatch, "field"> {
+const read = remembering((text: string): Omit<UserPatch, "field"> => {
   const nothing = {
     ...{ text, documents: [], config: {}, kinds: [], files: [], modules: [], sysctls: {} },
     ...{ nodeLabels: [], kubeletLabels: [], taintsNode: false, taints: [], hostnames: [] },
@@ -115,7 +106,7 @@ function read(text: string): Omit<UserPatch, "field"> {
       .map(asText)
       .filter((name) => name !== ""),
   };
-}
+});
 
 /** Labels as the kubelet's `--node-labels` has them: `a=b,c=d`, or a list of such texts. */
 function labelsOfArgument(said: unknown): [string, string][] {

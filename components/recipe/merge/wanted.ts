@@ -5,7 +5,7 @@ import type { Step } from "./added";
 import { mainDocument, nameOf } from "./documents";
 import { isReplaced, isWhole, keyOfList } from "./keyed-lists";
 import { isMapping } from "../mapping";
-import { remember } from "../memory";
+import { remembering } from "../memory";
 
 /** What the patches want, by document name. */
 export type Wanted = Map<string, Record<string, unknown>>;
@@ -20,26 +20,15 @@ export function wantedOf(patches: string[]): Wanted {
   return wanted;
 }
 
-/** Machines of a kind have the same patches. */
-const known = new Map<string, [string, Record<string, unknown>][]>();
-
-/** Notes what a patch says that was written here: to read it again would be the most costly part of planning its machine. */
-export function rememberDocument(patch: string, name: string, value: Record<string, unknown>): void {
-  remember(known, patch, [[name, value]]);
-}
-
-/** The documents of a patch that say something, by name. Nobody changes them. */
-export function documentsOf(patch: string): [string, Record<string, unknown>][] {
-  let documents = known.get(patch);
-  if (documents === undefined) {
-    documents = talosDocuments(patch).flatMap((document): [string, Record<string, unknown>][] => {
+/** The documents of a patch that say something, by name. */
+export const documentsOf = remembering(
+  (patch: string) =>
+    talosDocuments(patch).flatMap((document): [string, Record<string, unknown>][] => {
       const value = valueOfDocument(document);
       return isMapping(value) ? [[nameOf(document), value]] : [];
-    });
-    remember(known, patch, documents);
-  }
-  return documents;
-}
+    }),
+  (patch) => patch,
+);
 
 /** Moves what is wanted of `machine` into the documents that the configuration has for it. */
 export function intoOwnDocuments(wanted: Wanted, has: (document: string) => boolean): void {

@@ -1,5 +1,5 @@
 import { parse, stringify, TomlError, type TomlTable } from "smol-toml";
-import { remember } from "../../memory";
+import { remembering } from "../../memory";
 import type { ContainerdSpec } from "../../spec/index";
 import type { Era } from "../../types";
 
@@ -26,21 +26,7 @@ export interface ContainerdPart {
 }
 
 /** Composes the machine's containerd part from one fragment per option; `version` never gets in (a part's version overwrites Talos' own). */
-export function containerdPart(spec: ContainerdSpec | undefined, era: Era): ContainerdPart {
-  if (!spec) return { clashes: [] };
-  const key = JSON.stringify([spec, era]);
-  let part = knownParts.get(key);
-  if (!part) {
-    part = compose(spec, era);
-    remember(knownParts, key, part);
-  }
-  return part;
-}
-
-/** Machines of a kind have the same part. */
-const knownParts = new Map<string, ContainerdPart>();
-
-function compose(spec: ContainerdSpec, era: Era): ContainerdPart {
+export const containerdPart = remembering((spec: ContainerdSpec = {}, era: Era): ContainerdPart => {
   const clashes: string[] = [];
   const table: TomlTable = {};
   for (const fragment of typedFragments(spec, era)) merge(table, fragment, "", clashes);
@@ -54,7 +40,7 @@ function compose(spec: ContainerdSpec, era: Era): ContainerdPart {
     clashes,
     ...(extra.error === undefined ? {} : { error: extra.error }),
   };
-}
+});
 
 function typedFragments(spec: ContainerdSpec, era: Era): TomlTable[] {
   const runtime = (settings: TomlTable): TomlTable => ({ plugins: { [runtimePlugin]: settings } });
