@@ -1,6 +1,7 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import type { KubernetesRecipe } from "../recipe/types";
+import { defined } from "../recipe/mapping";
 import { shortHash } from "../recipe/short-hash";
 import type { GpuToleration } from "./toleration";
 
@@ -85,12 +86,7 @@ export const isRead = (opts: pulumi.ResourceOptions): boolean =>
 
 /** Tolerations as a pod spec takes them: without undefined members. */
 export function podTolerations(tolerations: GpuToleration[] = []): GpuToleration[] {
-  return tolerations.map(({ key, operator, value, effect }) => ({
-    key,
-    operator,
-    ...(value === undefined ? {} : { value }),
-    ...(effect === undefined ? {} : { effect }),
-  }));
+  return tolerations.map(({ key, operator, value, effect }) => ({ key, operator, ...defined({ value, effect }) }));
 }
 
 /**

@@ -10,3 +10,7 @@ export const valueAt = (from: unknown, ...path: string[]): unknown =>
       Array.isArray(inner) ? (inner as unknown[])[Number(key)] : isMapping(inner) ? inner[key] : undefined,
     from,
   );
+
+/** Fields without those that are undefined. */
+export const defined = <T extends object>(fields: T): { [key in keyof T]?: Exclude<T[key], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;

@@ -1,5 +1,5 @@
 import * as semver from "semver";
-import { minorsBetween } from "../../recipe/effect/upgrade-path";
+import { minorsBetween } from "../../recipe/effect/faults";
 import { clientAhead, clientBehind } from "../../recipe/facts/data/since";
 import type { Problem } from "../failure";
 

@@ -1,4 +1,4 @@
-import { upgradePathFault } from "../effect/upgrade-path";
+import { upgradePathFault } from "../effect/faults";
 import { eraOf, knownMinors } from "../facts/talos-release";
 import { parseTalosVersion } from "../facts/version";
 import { factsOf } from "../machine/apart";

@@ -1,12 +1,9 @@
 import { parseTalosVersion } from "../facts/version";
 import type { Fault } from "../rules";
 import { changesOf, identityChanges, isOurs, said, type Change } from "./changes";
-import { contractFault } from "./contract-fault";
-import { kubernetesPathFault } from "./kubernetes-path";
+import { contractFault, handOverFault, kubernetesPathFault, upgradePathFault } from "./faults";
 import type { MachineState } from "./state";
-import { upgradePathFault } from "./upgrade-path";
 import { renderFinding } from "../stack/findings";
-import { handOverFault } from "./hand-over";
 
 /** Whether something comes: for certain, not at all, or on a condition. */
 export type Word = "yes" | "no" | "only if";

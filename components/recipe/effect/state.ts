@@ -1,5 +1,6 @@
 import type { PlannedMachine } from "../machine/planned-machine";
 import { readSchematic } from "../machine/schematic";
+import { defined } from "../mapping";
 import { formatDuration, durationValue } from "../rules/duration";
 import { parseTalosVersion } from "../facts/version";
 import { partHashes } from "./parts";
@@ -68,15 +69,11 @@ export function machineState(machine: PlannedMachine): MachineState {
   const { extensions = [], kernelArgs = [] } = readSchematic(machine.schematic) ?? {};
   const generated = machine.configuration === "owned" ? generatedOf(machine) : {};
   const contract = machine.configuration === "owned" ? contractMinor(machine) : undefined;
-  const perhaps = {
-    ...(contract === undefined ? {} : { contract }),
-    ...(machine.reconcileToken === undefined ? {} : { reconcileToken: machine.reconcileToken }),
-  };
+  const perhaps = defined({ contract, reconcileToken: machine.reconcileToken });
   return {
     address: machine.address,
     configuration: machine.configuration,
-    ...(machine.runningVersion === undefined ? {} : { runningVersion: machine.runningVersion }),
-    ...(driver === undefined ? {} : { driver }),
+    ...defined({ runningVersion: machine.runningVersion, driver }),
     rebootsIfChanged: {
       talosVersion: machine.talosVersion,
       // Omni makes the schematic from the extensions.
@@ -116,12 +113,7 @@ function appliesLive({ configuration, installs }: PlannedMachine): boolean {
 
 /** What the generated part of an owned configuration is made of. */
 function generatedOf({ clusterName, clusterEndpoint, kubernetesVersion, role }: PlannedMachine): Changeable {
-  return {
-    ...(clusterName === undefined ? {} : { clusterName }),
-    ...(clusterEndpoint === undefined ? {} : { clusterEndpoint }),
-    ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
-    role,
-  };
+  return { ...defined({ clusterName, clusterEndpoint, kubernetesVersion }), role };
 }
 
 /** Talos' generator goes by the minor (talos, pkg/machinery/config/contract.go). */

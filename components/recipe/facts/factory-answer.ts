@@ -1,3 +1,4 @@
+import { defined } from "../mapping";
 import type { ReleaseFactsSpec } from "../spec/index";
 
 /**
@@ -18,14 +19,12 @@ export function readExtensions(answer: unknown): Omit<ReleaseFactsSpec, "talosVe
   const toolkit = (branch: string): { driver?: string; toolkit?: string } => {
     const tag = tags.get(`siderolabs/nvidia-container-toolkit-${branch}`) ?? "";
     const [, driver, version] = /^(\d+\.\d+(?:\.\d+)?)(?:-v?(\d+\.\d+\.\d+))?/.exec(tag) ?? [];
-    return { ...(driver === undefined ? {} : { driver }), ...(version === undefined ? {} : { toolkit: version }) };
+    return defined({ driver, toolkit: version });
   };
   const [lts, production] = [toolkit("lts"), toolkit("production")];
   const version = production.toolkit ?? lts.toolkit;
   return {
-    ...(lts.driver === undefined ? {} : { lts: lts.driver }),
-    ...(production.driver === undefined ? {} : { production: production.driver }),
-    ...(version === undefined ? {} : { toolkit: version }),
+    ...defined({ lts: lts.driver, production: production.driver, toolkit: version }),
     extensions: [...tags.keys()].sort(),
   };
 }

@@ -9,6 +9,7 @@ import {
 import { cardAliases, cards, type Card, type CardFamily } from "./data/cards";
 import { migOfListedCards } from "./data/mig";
 import { isOlderDevice, listedChips, namesOfDevice, olderNames } from "./pci-cards";
+import { defined } from "../mapping";
 import type { GpuSpec } from "../spec/index";
 
 /** A model without vendor, family, case and punctuation. */
@@ -53,8 +54,7 @@ function cardOfChip(name: string, chip: string): Card | undefined {
     computeCapability,
     pciDevice: family === "datacenter" ? "0302_10de" : "0300_10de",
     ...flavoursOfName(name),
-    ...(minDriver === undefined ? {} : { minDriver }),
-    ...(mig === undefined ? {} : { mig }),
+    ...defined({ minDriver, mig }),
     ...(mig === undefined && mayHaveMig ? { mayHaveMig } : {}),
   };
 }

@@ -1,5 +1,6 @@
 import type { ClusterSpec, MachineSpec, TimeoutsSpec } from "../spec/index";
 import type { MachineRecipe, Plan } from "../types";
+import { defined } from "../mapping";
 import { contractOf } from "./hostname";
 
 /** Limits of an upgrade's waits, Go durations. */
@@ -47,10 +48,4 @@ export function plannedMachines({ spec, machines }: Plan): PlannedMachine[] {
       otherControlPlanes: controlPlanes.filter(({ name }) => name !== machine.name).map(({ address }) => address),
     };
   });
-}
-
-type Defined<T> = { [key in keyof T]?: Exclude<T[key], undefined> };
-
-function defined<T extends object>(values: T): Defined<T> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
 }

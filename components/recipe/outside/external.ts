@@ -1,4 +1,5 @@
 import { ExternalKind, type ClusterSpec, type ExternalReadSpec } from "../spec/index";
+import { defined } from "../mapping";
 import type { ChartName } from "../facts/chart";
 import type { ReleaseRecipe } from "../types";
 import { mergeAsHelm } from "./merge";
@@ -97,10 +98,8 @@ export function readExternal(files: readonly OutsideFile[], kind?: ExternalKind)
     `${names} install ${release.chart} at line ${release.place.line} and ${another.chart} at line ${another.place.line}`;
   return {
     kind: release.chart === "gpu-operator" ? "gpuOperator" : "devicePlugin",
-    ...(release.by === "values" ? {} : { by: release.by }),
-    ...(release.name === undefined ? {} : { name: release.name }),
-    ...(release.version === undefined ? {} : { version: release.version }),
-    ...(release.namespace === undefined ? {} : { namespace: release.namespace }),
+    ...defined({ by: release.by === "values" ? undefined : release.by, name: release.name }),
+    ...defined({ version: release.version, namespace: release.namespace }),
     values: release.values,
     places: Object.fromEntries(
       Object.entries(release.places).map(([path, { file, line }]) => [path, `${file}:${line}`]),

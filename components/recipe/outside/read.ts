@@ -14,7 +14,7 @@ import {
   type Values,
 } from "./document";
 import { mergeAsHelm } from "./merge";
-import { valueAt } from "../mapping";
+import { defined, valueAt } from "../mapping";
 
 /** A release of one of NVIDIA's charts that something else than a stack installs, as its files say it. */
 export interface OutsideRelease {
@@ -216,9 +216,7 @@ type Said = { [Key in keyof OutsideRelease]?: OutsideRelease[Key] | undefined } 
 >;
 
 function release(said: Said, parts: Values[], versionPlace?: Place): OutsideRelease {
-  const known = Object.fromEntries(
-    Object.entries(said).filter(([, value]) => value !== undefined),
-  ) as unknown as OutsideRelease;
+  const known = defined(said) as unknown as OutsideRelease;
   return {
     ...known,
     ...(versionPlace && known.version !== undefined ? { versionPlace } : {}),

@@ -1,4 +1,4 @@
-import { handOverFault } from "../../../recipe/effect/hand-over";
+import { handOverFault } from "../../../recipe/effect/faults";
 import type { Problem } from "../../../clients/failure";
 import type { PreflightTask, Remembered } from "./task";
 

@@ -1,6 +1,6 @@
 import { waitFor, LimitReached, type Clock } from "../../../clients/clock";
 import { CallError, lastLine, type Problem } from "../../../clients/failure";
-import { contractFault } from "../../../recipe/effect/contract-fault";
+import { contractFault } from "../../../recipe/effect/faults";
 import { foreignCredentials } from "../../../clients/certificates";
 import type { Machine } from "../../../clients/machine";
 import type { Report } from "../progress";

@@ -1,4 +1,4 @@
-import { upgradePathFault } from "../../../recipe/effect/upgrade-path";
+import { upgradePathFault } from "../../../recipe/effect/faults";
 import { LimitReached, waitFor } from "../../../clients/clock";
 import { CallError, Failure, lastLine, type Problem } from "../../../clients/failure";
 import type { AskedNode } from "../../../clients/kubernetes/asked-cluster";

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { defined } from "../../mapping";
 import * as rules from "../../rules";
 import type { ClusterSpec, NamedServerSpec, WorkloadsSpec } from "../../spec/index";
 import { comfyui } from "./comfyui";
@@ -112,11 +113,7 @@ export function gpuRequests(spec: Pick<ClusterSpec, "workloads">): GpuRequest[] 
     const requests = (workloadDescriptors[kind].gpuRequests as (said: unknown) => Record<string, SaidOfGpus>)(said);
     return Object.entries(requests).map(([name, { gpus = 1, active = true, image, migProfile, nodeSelector }]) => ({
       field: `${field}${name === "" ? "" : `.${name}`}`,
-      gpus,
-      active,
-      ...(image === undefined ? {} : { image }),
-      ...(migProfile === undefined ? {} : { migProfile }),
-      ...(nodeSelector === undefined ? {} : { nodeSelector }),
+      ...{ gpus, active, ...defined({ image, migProfile, nodeSelector }) },
     }));
   });
 }

@@ -1,4 +1,4 @@
-import { handOverFault } from "../../../../components/recipe/effect/hand-over";
+import { handOverFault } from "../../../../components/recipe/effect/faults";
 import { takenAway } from "../../../../components/machine/program/preflight/handed-over";
 import type { PreflightTask, Remembered } from "../../../../components/machine/program/preflight/task";
 

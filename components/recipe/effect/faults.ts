@@ -1,0 +1,102 @@
+import * as semver from "semver";
+import { documentsFrom } from "../facts/data/since";
+import type { Fault } from "../rules";
+import type { Changeable, MachineState } from "./state";
+
+/** What is wrong with a step from one Talos release to another; undefined where Talos supports it. */
+export function upgradePathFault(running: string, wanted: string): Fault | undefined {
+  if (semver.lt(wanted, running)) {
+    return {
+      problem: `the machine runs ${running}, newer than the wanted ${wanted}`,
+      why: "Talos does not support downgrades: its state may be of a newer format",
+      remedy: `set talosVersion to ${running} or newer`,
+    };
+  }
+  const minors = minorsBetween(running, wanted);
+  if (minors <= 1) return undefined;
+  const { major, minor } = semver.parse(running)!;
+  return {
+    problem: `${running} to ${wanted} is ${minors} minor releases in one upgrade`,
+    why: "Talos supports one at a time: a skipped one leaves its migrations out",
+    remedy: `upgrade to the last v${major}.${minor + 1} release first`,
+  };
+}
+
+/** Minor releases from one to another; negative when it is older. Another major counts as a thousand. */
+export function minorsBetween(from: string, to: string): number {
+  const [a, b] = [semver.parse(from)!, semver.parse(to)!];
+  return a.major === b.major ? b.minor - a.minor : (b.major - a.major) * 1000;
+}
+
+/**
+ * Why an update does not hand a machine's configuration over to another owner; undefined where it does. What the stack merged into
+ * an adopted configuration, or gave to Omni, has to be out of it before somebody else holds the configuration.
+ *
+ * @param was `owned`, `adopted` or `omni` as the last update planned it, also one that failed.
+ */
+export function handOverFault(was: string, is: string): Fault | undefined {
+  if (was === is || was === "owned") return undefined;
+  return {
+    problem: `changes from ${was} to ${is}`,
+    why: "Pulumi removes the stack's part of the old configuration at the end of the update, when the machine already has the new one",
+    remedy:
+      `write ${was}, or remove the machine in one update and add it in the next; ` +
+      `if the update that changed it to ${was} failed, finish that one with ${was} first; ` +
+      "if it is the stack's only machine, removing it takes `pulumi destroy`, which also deletes the workloads' volumes, and then `pulumi up`",
+  };
+}
+
+/**
+ * Why a machine refuses the configuration that is generated for it; undefined where it takes it. The machine gets it before its
+ * upgrade, so its running release decodes it. Only the contract of 1.12 brings what the release before does not know: the
+ * document HostnameConfig, and `machine.install.grubUseUKICmdline` (`talosctl gen config` v1.13.0, contracts v1.8 to v1.14
+ * compared).
+ *
+ * @param running release that the machine runs, with the v.
+ * @param contract release whose features the configuration uses, e.g. `v1.12` or `v1.12.6`.
+ */
+export function contractFault(running: string, contract: string): Fault | undefined {
+  const generated = semver.coerce(contract);
+  if (generated === null || semver.valid(running) === null) return undefined;
+  if (semver.lt(generated, documentsFrom) || semver.gte(running, documentsFrom)) return undefined;
+  return {
+    problem: `the machine runs ${running}, and its configuration is generated for ${contract}`,
+    why: `the machine gets it before its upgrade, and Talos before ${documentsFrom} refuses it: it does not know the document HostnameConfig`,
+    remedy: `set it to ${running} until the upgrade is done`,
+  };
+}
+
+/**
+ * What is wrong with a step of an owned control plane from one Kubernetes release to another; undefined where Kubernetes supports it. The
+ * control planes follow one another, so both releases serve at once (kubernetes.io/releases/version-skew-policy, kube-apiserver: within one
+ * minor version). Talos' own upgrade refuses the same steps (siderolabs/go-kubernetes, kubernetes/upgrade/path.go, IsSupported).
+ *
+ * @param before as the last update left it.
+ */
+export function kubernetesPathFault(before: MachineState, after: MachineState): Fault | undefined {
+  const [was, is] = [generatedOf(before), generatedOf(after)];
+  const [from, to] = [semver.parse(was.kubernetesVersion), semver.parse(is.kubernetesVersion)];
+  if (from === null || to === null || was.role !== "controlplane" || is.role !== "controlplane") return undefined;
+  // Somebody upgraded Kubernetes without the stack, which catches up: what the last update left is no longer there.
+  if (before.mayRebootIfChanged?.reconcileToken !== after.mayRebootIfChanged?.reconcileToken) return undefined;
+  const minors = minorsBetween(from.version, to.version);
+  if (minors === 0 || minors === 1) return undefined;
+  const unless = `if the cluster runs v${to.version} already, change reconcileToken in the same update`;
+  return minors < 0
+    ? {
+        problem: `v${from.version} → v${to.version} goes back to an earlier minor release of Kubernetes`,
+        why: "Kubernetes supports no downgrade: etcd may hold objects that the older API server cannot read",
+        remedy: `set it to v${from.version} or newer; ${unless}`,
+      }
+    : {
+        problem: `v${from.version} → v${to.version} is ${minors} minor releases of Kubernetes in one update`,
+        why: "control planes take it one after another, and Kubernetes supports API servers at most one minor apart",
+        remedy: `go to v${from.major}.${from.minor + 1} first; after each step, \`talosctl upgrade-k8s\` updates kube-proxy and CoreDNS, which a new configuration leaves as they are; ${unless}`,
+      };
+}
+
+/** What an owned configuration is generated from; a machine that reboots for it has it elsewhere. */
+const generatedOf = ({ rebootsIfChanged, changesWithoutReboot }: MachineState): Changeable => ({
+  ...changesWithoutReboot,
+  ...rebootsIfChanged,
+});
