@@ -1,10 +1,8 @@
 import { parse } from "yaml";
-import { parseDuration } from "../../../components/recipe/rules/duration";
 import type { CallContext, Properties } from "../provider";
 import { secret, UNKNOWN } from "../values";
 import { limitOf, type Tools, untilDone } from "./machine";
 import type { Resource } from "./resource";
-import { endsWithin } from "./secrets";
 
 /** `talos:machine/bootstrap:Bootstrap`: done once; afterwards nothing is compared and nothing undone. */
 export const bootstrap: Resource = {
@@ -19,11 +17,16 @@ export const bootstrap: Resource = {
 
 /**
  * `talos:cluster/kubeconfig:Kubeconfig`. Source: terraform-provider-talos v0.11.0,
- * pkg/talos/talos_cluster_kubeconfig_resource.go: fetched once, and again when its certificate is about to end.
+ * pkg/talos/talos_cluster_kubeconfig_resource.go: fetched once. That it is fetched again when its certificate is about to end is not
+ * emulated.
  */
 export const kubeconfig: Resource = {
   create: async (tools, inputs, { preview, timeoutSeconds, context }) => {
-    if (preview) return { id: "", outputs: { ...withDefaults(inputs), ...unknown } };
+    if (preview)
+      return {
+        id: "",
+        outputs: { ...withDefaults(inputs), kubeconfigRaw: UNKNOWN, kubernetesClientConfiguration: UNKNOWN },
+      };
     const { name, ...outputs } = await fetchKubeconfig(
       tools,
       inputs,
@@ -33,27 +36,9 @@ export const kubeconfig: Resource = {
     return { id: name, outputs: { ...withDefaults(inputs), ...outputs } };
   },
 
-  stale: (tools, outputs, inputs) =>
-    endsSoon(tools, outputs, inputs)
-      ? { changes: true, replaces: [], detailed: { kubeconfigRaw: "update" } }
-      : undefined,
-
-  // Other arguments alone fetch nothing (Update): what was fetched stays, until its certificate is about to end.
-  update: async (tools, inputs, { preview, timeoutSeconds, context }) => {
-    const { oldOutputs } = context;
-    if (!endsSoon(tools, oldOutputs, inputs)) return { ...withDefaults(inputs), ...kept(oldOutputs) };
-    if (preview) return { ...withDefaults(inputs), ...unknown };
-    const limit = limitOf(tools, inputs, "update", timeoutSeconds);
-    const { name: _name, ...outputs } = await fetchKubeconfig(tools, inputs, limit, context);
-    return { ...withDefaults(inputs), ...outputs };
-  },
+  // Other arguments fetch nothing (Update): what was fetched stays.
+  update: async (_tools, inputs, { context: { oldOutputs } }) => ({ ...withDefaults(inputs), ...kept(oldOutputs) }),
 };
-
-function endsSoon(tools: Tools, outputs: Properties, inputs: Properties): boolean {
-  const field = "certificateRenewalDuration";
-  const left = parseDuration(String(withDefaults(inputs)[field]), field);
-  return endsWithin(tools, outputs["kubernetesClientConfiguration"], left);
-}
 
 /** What was fetched before, its secrets marked again. */
 function kept({ kubeconfigRaw, kubernetesClientConfiguration }: Properties): Properties {
@@ -64,9 +49,7 @@ function kept({ kubeconfigRaw, kubernetesClientConfiguration }: Properties): Pro
   };
 }
 
-const unknown = { kubeconfigRaw: UNKNOWN, kubernetesClientConfiguration: UNKNOWN };
-
-const withEndpoint = ({ clientConfigurationWo: _never, ...inputs }: Properties): Properties => ({
+const withEndpoint = (inputs: Properties): Properties => ({
   ...inputs,
   endpoint: inputs["endpoint"] ?? inputs["node"],
 });

@@ -11,7 +11,7 @@ const modes = ["auto", "reboot", "no_reboot", "staged", "staged_if_needing_reboo
 /**
  * `talos:machine/configurationApply:ConfigurationApply`. Source: terraform-provider-talos v0.11.0,
  * pkg/talos/talos_machine_configuration_apply_resource.go: the whole configuration is merged here and sent; the machine
- * is never asked what it has, so that there is no drift; destroying does nothing unless `onDestroy.reset`.
+ * is never asked what it has, so that there is no drift; destroying does nothing.
  */
 export const configurationApply: Resource = {
   check: (inputs, name) => modeFindings(inputs["applyMode"], name),
@@ -23,16 +23,6 @@ export const configurationApply: Resource = {
 
   update: (tools, inputs, { preview, timeoutSeconds, context }) =>
     apply(tools, inputs, preview, limitOf(tools, inputs, "update", timeoutSeconds), context),
-
-  delete: async (tools, state, { timeoutSeconds, context }) => {
-    const { reset, graceful = true, reboot = false } = (state["onDestroy"] ?? {}) as Record<string, boolean>;
-    if (!reset) return;
-    const timeout = limitOf(tools, state, "delete", timeoutSeconds);
-    // The real provider also watches the machine go; here it is enough that the machine was told.
-    const flags = [`--graceful=${graceful}`, `--reboot=${reboot}`, "--wait=false"];
-    const wipe = ["--system-labels-to-wipe", "STATE,EPHEMERAL"];
-    await onMachine(tools, state, { args: () => ["reset", ...flags, ...wipe], timeout }, context.signal);
-  },
 };
 
 async function apply(
@@ -43,21 +33,14 @@ async function apply(
   context: CallContext,
 ): Promise<Properties> {
   const { signal } = context;
-  const written = inputs["machineConfigurationInputWo"];
-  const given = written ?? inputs["machineConfigurationInput"];
+  const given = inputs["machineConfigurationInput"];
   // A patch that is null is passed over (configPatchesAsStrings).
   const patches = ((inputs["configPatches"] ?? []) as unknown[]).filter((patch) => patch !== null);
   const outputs: Properties = {
     ...inputs,
     applyMode: inputs["applyMode"] ?? "auto",
     endpoint: inputs["endpoint"] ?? inputs["node"],
-    ...(inputs["onDestroy"]
-      ? { onDestroy: { reset: false, graceful: true, reboot: false, ...inputs["onDestroy"] } }
-      : {}),
   };
-  // Write-only: known while the resource is made, and not afterwards.
-  delete outputs["clientConfigurationWo"];
-  delete outputs["machineConfigurationInputWo"];
   if (containsUnknown([given, patches, inputs["node"]])) {
     return { ...outputs, machineConfiguration: UNKNOWN, machineConfigurationHash: UNKNOWN, resolvedApplyMode: UNKNOWN };
   }
@@ -73,7 +56,7 @@ async function apply(
   }
   return {
     ...outputs,
-    machineConfiguration: written === undefined ? secret(configuration) : undefined,
+    machineConfiguration: secret(configuration),
     machineConfigurationHash: createHash("sha256").update(configuration).digest("hex"),
     resolvedApplyMode,
   };

@@ -86,18 +86,15 @@ export class TalosProvider implements LabProvider {
     _id: string,
     olds: Properties,
     news: Properties,
-    { oldOutputs, ignoreChanges }: CallContext,
+    { ignoreChanges }: CallContext,
   ): Promise<DiffResult> {
     const without = (inputs: Properties): Properties =>
       Object.fromEntries(
         Object.entries(inputs).filter(([name]) => !name.startsWith("__") && !ignoreChanges.includes(name)),
       );
     const detailed = differences(without(olds), without(news));
-    if (Object.keys(detailed).length > 0) {
-      const { replaces } = resourceOf(type);
-      return { changes: true, replaces: replaces?.(without(olds), without(news)) ?? [], detailed };
-    }
-    return resourceOf(type).stale?.(this.tools, oldOutputs, news) ?? { changes: false, replaces: [] };
+    if (Object.keys(detailed).length === 0) return { changes: false, replaces: [] };
+    return { changes: true, replaces: resourceOf(type).replaces?.(without(olds), without(news)) ?? [], detailed };
   }
 
   async create(
@@ -127,15 +124,8 @@ export class TalosProvider implements LabProvider {
     return { outputs: hidden(outputs) };
   }
 
-  async delete(
-    type: string,
-    _id: string,
-    state: Properties,
-    timeoutSeconds: number,
-    context: CallContext,
-  ): Promise<void> {
-    await resourceOf(type).delete?.(this.tools, state, { timeoutSeconds, context });
-  }
+  /** Nothing is undone on a machine. */
+  delete(): void {}
 
   async invoke(token: string, args: Properties, context: CallContext): Promise<Properties> {
     const call = functions[token];

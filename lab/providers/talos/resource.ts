@@ -1,4 +1,4 @@
-import type { CallContext, CheckFailure, DiffResult, Properties } from "../provider";
+import type { CallContext, CheckFailure, Properties } from "../provider";
 import type { Tools } from "./machine";
 
 /** A call of the engine. */
@@ -15,11 +15,7 @@ export interface Resource {
   check?(inputs: Properties, name: string): CheckFailure[];
   /** Which of changed arguments need another resource. Default: none. */
   replaces?(olds: Properties, news: Properties): string[];
-  /** Whether something changes although the arguments do not, e.g. a certificate about to end. */
-  stale?(tools: Tools, outputs: Properties, inputs: Properties): DiffResult | undefined;
   create(tools: Tools, inputs: Properties, call: ResourceCall): Promise<{ id: string; outputs: Properties }>;
   /** Gives the new outputs. */
   update(tools: Tools, inputs: Properties, call: ResourceCall): Promise<Properties>;
-  /** Default: nothing. */
-  delete?(tools: Tools, state: Properties, call: Omit<ResourceCall, "preview">): Promise<void>;
 }

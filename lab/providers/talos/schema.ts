@@ -12,7 +12,7 @@ interface Arguments {
   readonly types: Readonly<Record<string, "text" | "texts" | "mapping">>;
   /** Each with its description, which the message quotes. */
   readonly required: Readonly<Record<string, string>>;
-  /** Each has a twin `…Wo` that is never kept, and one of the two is given. */
+  /** Each has a twin `…Wo` that is never kept, and one of the two is given; the twins are not emulated. */
   readonly oneOf: readonly string[];
   /** Which limits `timeouts` has. */
   readonly limits: readonly string[];
@@ -20,14 +20,14 @@ interface Arguments {
   readonly secret: readonly string[];
 }
 
-const client = { clientConfiguration: "mapping", clientConfigurationWo: "mapping", timeouts: "mapping" } as const;
+const client = { clientConfiguration: "mapping", timeouts: "mapping" } as const;
 const nothing = { required: {}, oneOf: [], limits: [], secret: [] };
 
 const byType: Readonly<Record<string, Arguments>> = {
   "talos:machine/configurationApply:ConfigurationApply": {
     types: {
       ...{ ...client, node: "text", endpoint: "text", applyMode: "text", configPatches: "texts" },
-      ...{ machineConfigurationInput: "text", machineConfigurationInputWo: "text", onDestroy: "mapping" },
+      ...{ machineConfigurationInput: "text" },
     },
     required: { node: "The name of the node to bootstrap" },
     oneOf: ["machineConfigurationInput", "clientConfiguration"],
@@ -63,7 +63,10 @@ const byType: Readonly<Record<string, Arguments>> = {
 export function schemaFindings(type: string, name: string, inputs: Properties): CheckFailure[] {
   const { types, required, oneOf, limits } = byType[type] ?? { ...nothing, types: {} };
   for (const [argument, kind] of Object.entries(types)) refuseOtherType(argument, inputs[argument], kind);
-  for (const argument of oneOf) refuseUnlessOne(inputs, argument);
+  for (const argument of notEmulated)
+    if (given(inputs[argument]))
+      throw new Error(`${argument}: the lab's talos provider does not have it; leave it out`);
+  for (const argument of oneOf) refuseMissing(inputs, argument);
   const missing = Object.entries(required).filter(([argument]) => !given(inputs[argument]));
   return [
     ...missing.map(([argument, is]) => ({ property: "", reason: `Missing required property '${argument}': ${is}` })),
@@ -95,16 +98,13 @@ const given = (value: unknown): boolean => value !== undefined && value !== null
 /** Terraform's name of an argument. */
 const snake = (argument: string): string => argument.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-function refuseUnlessOne(inputs: Properties, argument: string): void {
-  const [plain, written] = [given(inputs[argument]), given(inputs[`${argument}Wo`])];
-  if (plain !== written) return;
+/** Arguments that nothing of this package gives. */
+const notEmulated = ["clientConfigurationWo", "machineConfigurationInputWo", "onDestroy"];
+
+function refuseMissing(inputs: Properties, argument: string): void {
+  if (given(inputs[argument])) return;
   const name = snake(argument);
-  const what = name.replaceAll("_", " ");
-  throw new Error(
-    plain
-      ? `Conflicting ${what}: Only one of ${name} or ${name}_wo can be set, not both`
-      : `Missing ${what}: Exactly one of ${name} or ${name}_wo must be set`,
-  );
+  throw new Error(`Missing ${name.replaceAll("_", " ")}: Exactly one of ${name} or ${name}_wo must be set`);
 }
 
 /** Numbers and booleans become texts (pkg/convert/string.go); nothing else becomes anything. */

@@ -1,4 +1,3 @@
-import { X509Certificate } from "node:crypto";
 import * as semver from "semver";
 import type { Properties } from "../provider";
 import { containsUnknown, secret, UNKNOWN } from "../values";
@@ -8,12 +7,10 @@ import type { Resource } from "./resource";
 import { readBundle, writeBundle } from "./secrets-bundle";
 import { type ClientConfiguration, readTalosconfig } from "./talosconfig";
 
-const month = 30 * 24 * 3_600_000;
-
 /**
  * `talos:machine/secrets:Secrets`. Source: terraform-provider-talos v0.11.0, pkg/talos/talos_machine_secrets_resource.go:
- * made once and kept, unless an older release is asked for, which makes other ones (PlanModifyString); the client certificate is
- * renewed when it has less than a month left.
+ * made once and kept, unless an older release is asked for, which makes other ones (PlanModifyString). That a client certificate is
+ * renewed in its last month is not emulated: no lab lives so long.
  */
 export const machineSecrets: Resource = {
   check: ({ talosVersion }) => {
@@ -37,18 +34,12 @@ export const machineSecrets: Resource = {
     return { id, outputs: { talosVersion, machineSecrets: readBundle(bundle, secret), clientConfiguration } };
   },
 
-  stale: (tools, outputs) =>
-    endsWithin(tools, outputs["clientConfiguration"], month)
-      ? { changes: true, replaces: [], detailed: { clientConfiguration: "update" } }
-      : undefined,
-
-  update: async (tools, inputs, { preview, context: { oldOutputs, signal } }) => {
+  update: async (_tools, inputs, { context: { oldOutputs } }) => {
     const talosVersion = inputs["talosVersion"] ?? defaultTalosVersion;
     const bundle = writeBundle(oldOutputs["machineSecrets"] as Properties);
     const client = oldOutputs["clientConfiguration"] as ClientConfiguration;
-    const kept = { ...client, clientKey: secret(client.clientKey) };
-    const renewed = !endsWithin(tools, client, month) ? kept : preview ? UNKNOWN : await issue(tools, bundle, signal);
-    return { talosVersion, machineSecrets: readBundle(bundle, secret), clientConfiguration: renewed };
+    const clientConfiguration = { ...client, clientKey: secret(client.clientKey) };
+    return { talosVersion, machineSecrets: readBundle(bundle, secret), clientConfiguration };
   },
 };
 
@@ -70,12 +61,4 @@ async function issue(tools: Tools, bundle: string, signal: AbortSignal): Promise
   );
   const client = readTalosconfig(stdout);
   return { ...client, clientKey: secret(client.clientKey) };
-}
-
-/** Whether a client certificate has less than so many milliseconds left. */
-export function endsWithin(tools: Pick<Tools, "clock">, client: unknown, milliseconds: number): boolean {
-  const { clientCertificate } = (client ?? {}) as Partial<ClientConfiguration>;
-  if (!clientCertificate) return false;
-  const { validTo } = new X509Certificate(Buffer.from(clientCertificate, "base64"));
-  return Date.parse(validTo) - tools.clock.now() < milliseconds;
 }

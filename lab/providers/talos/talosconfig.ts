@@ -47,9 +47,9 @@ export function readTalosconfig(talosconfig: string): ClientConfiguration {
   return { caCertificate: ca, clientCertificate: crt, clientKey: key };
 }
 
-/** The certificate that a resource is to use: the one that never enters the state, else the other. */
+/** The certificate that a resource is to use. */
 export function clientOf(inputs: Properties): ClientConfiguration {
-  const client = inputs["clientConfigurationWo"] ?? inputs["clientConfiguration"];
+  const client = inputs["clientConfiguration"];
   if (!client) throw new Error("clientConfiguration: missing; it is the client certificate of the machine API");
   return client as ClientConfiguration;
 }

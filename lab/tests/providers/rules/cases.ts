@@ -41,22 +41,13 @@ export const refusedByTalos: Refused[] = [
     inputs: { ...(kind === "apply" ? apply : target), node: undefined },
     said: `: Missing required property 'node': ${kind === "kubeconfig" ? "controlplane node to retrieve the kubeconfig from" : "The name of the node to bootstrap"}`,
   })),
-  ...(["apply", "bootstrap"] as const).flatMap((kind) => [
-    {
-      rule: `${kind}: a client, and one only`,
-      source: "ValidateConfig",
-      type: types[kind],
-      inputs: { ...(kind === "apply" ? apply : target), clientConfigurationWo: client },
-      said: "Conflicting client configuration: Only one of client_configuration or client_configuration_wo can be set, not both",
-    },
-    {
-      rule: `${kind}: null is no client`,
-      source: "ValidateConfig, IsNull",
-      type: types[kind],
-      inputs: { ...(kind === "apply" ? apply : target), clientConfiguration: null },
-      said: "Missing client configuration: Exactly one of client_configuration or client_configuration_wo must be set",
-    },
-  ]),
+  ...(["apply", "bootstrap"] as const).map((kind) => ({
+    rule: `${kind}: null is no client`,
+    source: "ValidateConfig, IsNull",
+    type: types[kind],
+    inputs: { ...(kind === "apply" ? apply : target), clientConfiguration: null },
+    said: "Missing client configuration: Exactly one of client_configuration or client_configuration_wo must be set",
+  })),
   {
     rule: "kubeconfig: a client is required",
     source: "Schema, client_configuration: Required",
@@ -65,11 +56,11 @@ export const refusedByTalos: Refused[] = [
     said: ": Missing required property 'clientConfiguration': The client configuration data",
   },
   {
-    rule: "apply: a configuration, and one only",
+    rule: "apply: a configuration is required",
     source: "ValidateConfig",
     type: types.apply,
-    inputs: { ...apply, machineConfigurationInputWo: "machine: {}\n" },
-    said: "Conflicting machine configuration input: Only one of machine_configuration_input or machine_configuration_input_wo can be set, not both",
+    inputs: { ...apply, machineConfigurationInput: undefined },
+    said: "Missing machine configuration input: Exactly one of machine_configuration_input or machine_configuration_input_wo must be set",
   },
   {
     rule: "apply: a mode of five",

@@ -57,7 +57,7 @@ test.each([
   else await expect(made).rejects.toThrow("recovered raw state does not byte-for-byte match");
 });
 
-test("a kubeconfig stays until its certificate is about to end, whatever else changes (Update)", async () => {
+test("a kubeconfig stays, whatever else changes (Update)", async () => {
   const { calls, ...tool } = bench.fake("kubeconfig", `fail("asked");`);
   const oldOutputs = { ...target, kubeconfigRaw: "kept", kubernetesClientConfiguration: { clientKey: "key" } };
   const context = bench.context({ oldOutputs });

@@ -146,31 +146,6 @@ describe("ConfigurationApply", () => {
     expect(outputs["resolvedApplyMode"]).toBe(mode);
   });
 
-  test("write-only arguments are used and forgotten", async () => {
-    const { calls, ...tool } = bench.fake("wo", "");
-    const wo = { node: "10.0.0.2", clientConfigurationWo: client, machineConfigurationInputWo: "machine: {}\n" };
-    const { outputs } = await bench.provider(tool).create(types.apply, wo, false, "", 0, bench.context());
-    expect(calls().at(-1)!.args).toContain("10.0.0.2");
-    expect(JSON.stringify(outputs)).not.toContain("a2V5");
-    expect(outputs["machineConfiguration"]).toBeUndefined();
-    expect(outputs["machineConfigurationHash"]).toMatch(/^[0-9a-f]{64}$/);
-  });
-
-  test("destroying leaves the machine alone unless told", async () => {
-    const { calls, ...tool } = bench.fake("destroy", "");
-    await bench.provider(tool).delete(types.apply, "id", inputs(), 0, bench.context());
-    await bench
-      .provider(tool)
-      .delete(types.apply, "id", inputs({ onDestroy: { reset: false, reboot: true } }), 0, bench.context());
-    expect(() => calls()).toThrow("ENOENT");
-    await bench
-      .provider(tool)
-      .delete(types.apply, "id", inputs({ onDestroy: { reset: true, reboot: true } }), 0, bench.context());
-    expect(calls()[0]!.args).toEqual(
-      expect.arrayContaining(["reset", "--graceful=true", "--reboot=true", "STATE,EPHEMERAL"]),
-    );
-  });
-
   test("checks its arguments, those of a value all at once", async () => {
     const check = (more: Properties) => bench.provider().check(types.apply, {}, inputs(more), bench.context());
     const { failures } = await check({ node: undefined, applyMode: "now", timeouts: { create: "soon" } });

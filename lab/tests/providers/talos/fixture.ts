@@ -96,9 +96,6 @@ export class TestClock implements Clock {
   readonly pauses: number[] = [];
   private time = Date.parse("2026-11-21T00:00:00Z");
   now = (): number => this.time;
-  forward(milliseconds: number): void {
-    this.time += milliseconds;
-  }
   sleep(milliseconds: number): Promise<void> {
     this.pauses.push(milliseconds);
     this.time += milliseconds;
