@@ -1,4 +1,4 @@
-import * as http from "node:http";
+import { type IncomingMessage, STATUS_CODES } from "node:http";
 import * as https from "node:https";
 import { createSecureContext } from "node:tls";
 import type { Access } from "./kubeconfig";
@@ -59,22 +59,19 @@ const requestMilliseconds = 60_000;
 
 /** The API server behind one kubeconfig. */
 export class Api {
-  private readonly agent: https.Agent | http.Agent;
+  private readonly agent: https.Agent;
 
   constructor(private readonly access: Access) {
     const { ca, cert, key } = access;
-    const secure = access.server.startsWith("https:");
     // Made once: Node reads the certificates again for each connection otherwise.
-    this.agent = secure
-      ? new https.Agent({ keepAlive: true, secureContext: createSecureContext({ ca, cert, key }) })
-      : new http.Agent({ keepAlive: true });
+    this.agent = new https.Agent({ keepAlive: true, secureContext: createSecureContext({ ca, cert, key }) });
   }
 
   /** Sends a request; returns the answer. Errors: `ApiError`, or unreachable. */
   async request(request: Request): Promise<KubernetesObject> {
     const within = limit(requestMilliseconds, request.signal);
     const chunks: Buffer[] = [];
-    let response: http.IncomingMessage;
+    let response: IncomingMessage;
     try {
       response = await this.send({ ...request, signal: within.signal });
       for await (const chunk of response) chunks.push(chunk as Buffer);
@@ -84,7 +81,7 @@ export class Api {
     const object = parseBody(Buffer.concat(chunks).toString("utf8"));
     const code = response.statusCode ?? 0;
     if (code >= 300)
-      throw new ApiError(code, String(object["reason"] ?? ""), String(object["message"] ?? http.STATUS_CODES[code]));
+      throw new ApiError(code, String(object["reason"] ?? ""), String(object["message"] ?? STATUS_CODES[code]));
     return object;
   }
 
@@ -93,7 +90,7 @@ export class Api {
     this.agent.destroy();
   }
 
-  private send(request: Request): Promise<http.IncomingMessage> {
+  private send(request: Request): Promise<IncomingMessage> {
     const url = new URL(this.access.server + request.path);
     for (const [key, value] of Object.entries(request.query ?? {}))
       if (value !== undefined) url.searchParams.set(key, value);
@@ -104,14 +101,12 @@ export class Api {
       ...(request.signal ? { signal: request.signal } : {}),
       headers: {
         accept: request.accept ?? "application/json",
-        ...(this.access.token ? { authorization: `Bearer ${this.access.token}` } : {}),
         ...(body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
         ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }),
       },
     };
     return new Promise((resolve, reject) => {
-      const client = url.protocol === "https:" ? https : http;
-      const sent = client.request(url, options, resolve);
+      const sent = https.request(url, options, resolve);
       sent.once("error", (error) => reject(unreachable(url, error, request.signal)));
       sent.end(body);
     });

@@ -21,7 +21,7 @@ export class Cluster {
   readonly api: Api;
   private readonly kinds = new Map<string, Promise<Map<string, Kind>>>();
 
-  private constructor(private readonly access: Access) {
+  private constructor(access: Access) {
     this.api = new Api(access);
   }
 
@@ -33,7 +33,7 @@ export class Cluster {
   /** Path of an object. */
   async path(object: KubernetesObject): Promise<string> {
     const { plural, namespaced } = await this.kind(object);
-    const namespace = namespaced ? `/namespaces/${object.metadata?.namespace ?? this.access.namespace}` : "";
+    const namespace = namespaced ? `/namespaces/${object.metadata?.namespace ?? "default"}` : "";
     return `${groupPath(object.apiVersion ?? "")}${namespace}/${plural}/${encodeURIComponent(object.metadata?.name ?? "")}`;
   }
 
