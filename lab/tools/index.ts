@@ -1,7 +1,6 @@
 import { catalogue, languageTool, nodeCatalogue, talosCatalogue } from "./catalogue";
-import type { ToolDefinition, ToolName } from "./definition";
-import type { OnToolEvent } from "./events";
-import { provide } from "./provide";
+import type { ToolName } from "./definition";
+import { provide, type ProvideOptions } from "./provide";
 import { talosctlRange } from "./talosctl-range";
 
 export type { ToolName } from "./definition";
@@ -23,12 +22,11 @@ export interface Tools {
   machines: string;
 }
 
-/** Which tools, and who is told. */
-export interface ProvideToolsOptions<Name extends ToolName = ToolName> {
-  /** Told what happens to each tool, twice a second while one is built. */
-  onEvent?: OnToolEvent;
-  /** Stops a build. What Go has finished stays in its cache. */
-  signal?: AbortSignal;
+/** Who is told what happens to each tool, and what stops a build; what Go has finished stays in its cache. */
+type Options = Pick<ProvideOptions, "onEvent" | "signal">;
+
+/** Which tools. */
+export interface ProvideToolsOptions<Name extends ToolName = ToolName> extends Options {
   /** Only these. Default: all. */
   only?: readonly Name[];
   /** Talos releases of the stacks: any talosctl that fits them is taken from PATH. Default: only one of the pinned minor. */
@@ -46,14 +44,10 @@ export interface ProvideToolsOptions<Name extends ToolName = ToolName> {
 export async function provideTools<Name extends ToolName = ToolName>(
   options: ProvideToolsOptions<Name> = {},
 ): Promise<Pick<Tools, Name>> {
-  const { only, onEvent, signal, talosReleases } = options;
-  const names: readonly ToolName[] | undefined = only;
-  const wanted = catalogue.filter((tool) => names === undefined || names.some((name) => name === tool.name));
-  return provide(wanted, {
-    ...(onEvent === undefined ? {} : { onEvent }),
-    ...(signal === undefined ? {} : { signal }),
-    ...(talosReleases === undefined ? {} : { ranges: { talosctl: talosctlRange(talosReleases) } }),
-  }) as Promise<Pick<Tools, Name>>;
+  const { only, talosReleases, ...rest } = options;
+  const wanted = catalogue.filter(({ name }) => only === undefined || only.some((each) => each === name));
+  const ranges = talosReleases === undefined ? {} : { talosctl: talosctlRange(talosReleases) };
+  return provide(wanted, { ...rest, ranges }) as Promise<Pick<Tools, Name>>;
 }
 
 /**
@@ -61,9 +55,7 @@ export async function provideTools<Name extends ToolName = ToolName>(
  *
  * @returns the folders that hold them.
  */
-export async function provideNodePrograms(
-  options: Pick<ProvideToolsOptions, "onEvent" | "signal"> = {},
-): Promise<string[]> {
+export async function provideNodePrograms(options: Options = {}): Promise<string[]> {
   return Object.values(await provide(nodeCatalogue, options));
 }
 
@@ -73,19 +65,8 @@ export type TalosPrograms = Record<"talos" | "talos-programs" | "containerd" | "
 /**
  * Provides the programs of a machine that runs real Talos of a release, as {@link provideTools} does the lab's.
  */
-export async function provideTalosPrograms(
-  release: string,
-  options: Pick<ProvideToolsOptions, "onEvent" | "signal"> = {},
-): Promise<TalosPrograms> {
-  const paths = await provide(talosCatalogue(release), options);
-  const of = (name: ToolDefinition["name"]): string => paths[name]!;
-  return {
-    talos: of("talos"),
-    "talos-programs": of("talos-programs"),
-    containerd: of("containerd"),
-    cni: of("cni"),
-    kubelet: of("kubelet"),
-  };
+export async function provideTalosPrograms(release: string, options: Options = {}): Promise<TalosPrograms> {
+  return (await provide(talosCatalogue(release), options)) as TalosPrograms;
 }
 
 /**
@@ -94,7 +75,7 @@ export async function provideTalosPrograms(
  *
  * @returns the folder that holds them.
  */
-export async function provideLanguages(options: Pick<ProvideToolsOptions, "onEvent" | "signal"> = {}): Promise<string> {
+export async function provideLanguages(options: Options = {}): Promise<string> {
   const { languages } = await provide([languageTool], options);
   return languages!;
 }
