@@ -19,12 +19,12 @@ async function main([name, ...rest]: readonly string[], output: Output): Promise
   const verb = Object.hasOwn(verbs, name) ? verbs[name]! : undefined;
   if (verb === undefined)
     throw new UsageError(`${name}: there is no such verb; take one of ${Object.keys(verbs).join(", ")}`);
-  const given = parseOptions(name, verb, rest, process.env);
-  if (given.switches.has("help")) {
+  const parsed = parseOptions(name, verb, rest, process.env);
+  if (parsed.switches.has("help")) {
     output.result(helpOf(name, verb));
     return 0;
   }
-  return verb.run(given, { ...output, colour: output.colour && !given.switches.has("no-color") });
+  return verb.run(parsed, { ...output, colour: output.colour && !parsed.switches.has("no-color") });
 }
 
 /** Everything is written before the process ends, and it ends then, whatever still holds a socket or a timer. */

@@ -31,11 +31,11 @@ export function parseOptions(name: string, verb: Verb, argv: readonly string[], 
   } catch (error) {
     throw new UsageError(`${(error as Error).message}; see \`talos-gpu ${name} --help\``);
   }
-  const given = Object.entries(parsed.values);
-  const values = Object.fromEntries(given.filter((entry): entry is [string, string[]] => Array.isArray(entry[1])));
+  const entries = Object.entries(parsed.values);
+  const values = Object.fromEntries(entries.filter((entry): entry is [string, string[]] => Array.isArray(entry[1])));
   const empty = Object.entries(values).find(([, texts]) => texts.includes(""));
   if (empty) throw new UsageError(`--${empty[0]}: is empty, so it names nothing; leave it out, or give it a value`);
-  const switches = new Set(given.filter(([, value]) => value === true).map(([option]) => option));
+  const switches = new Set(entries.filter(([, value]) => value === true).map(([option]) => option));
   const { positionals } = parsed;
   const wrong = verb.argument?.several ? positionals.length === 0 : positionals.length !== 1;
   if (!switches.has("help") && verb.argument?.required && wrong)

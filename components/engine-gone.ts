@@ -21,8 +21,8 @@ export function engineOf(argv: readonly string[], { ofProgram, asStarted }: Sour
   const [, command] = cmd.exec(argv[1] ?? "") ?? [];
   if (command === undefined) return undefined;
   if (command === "run") return ofProgram();
-  const given = command === "run-policy-pack" ? asStarted() : argv;
-  return given.find((argument) => /^[^-/].*:\d+$/.test(argument));
+  const commandArguments = command === "run-policy-pack" ? asStarted() : argv;
+  return commandArguments.find((argument) => /^[^-/].*:\d+$/.test(argument));
 }
 
 /** Milliseconds after which a lost connection is made again. */

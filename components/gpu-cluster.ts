@@ -5,7 +5,7 @@ import { Fleet } from "./cluster/gpu-machines";
 import { preflight } from "./cluster/preflight";
 import { UpdateSummary } from "./cluster/update-summary";
 import { accessOf } from "./credentials/access";
-import { apart, type Credentials, credentialFindings } from "./credentials/credentials";
+import { splitCredentials, type Credentials, credentialFindings } from "./credentials/credentials";
 import { type NamingFiles, withOutside } from "./found/outside-files";
 import { type MayMiss, withAway } from "./found/machines-away";
 import { askFactory, type AskedStack } from "./found/release-facts";
@@ -74,7 +74,7 @@ export class GpuCluster extends pulumi.ComponentResource {
     const child = { parent: this };
     for (const note of plan.notes) void pulumi.log.warn(note, this);
 
-    const access = accessOf(clusterCredentials(name, plan, apart(args).given, child));
+    const access = accessOf(clusterCredentials(name, plan, splitCredentials(args).given, child));
     const { secrets } = access;
     const imaged = plan.machines.filter(({ configuration }) => configuration !== "omni"); // whose image is Omni's to make
     const schematics = registerSchematics(name, imaged, child);
@@ -134,7 +134,7 @@ export class GpuCluster extends pulumi.ComponentResource {
    */
   public static plan(args: GpuClusterArgs, also: Finding[] = []): Plan {
     if (!isMapping(args)) throw refusal(new InvalidStackError([...also, noArguments]).message);
-    const { said } = apart(args);
+    const { said } = splitCredentials(args);
     const { plan, findings } = judge(said);
     const found = [...also, ...findings, ...credentialFindings(args, plan?.spec, process.env)];
     if (!plan || found.length > 0) throw refusal(new InvalidStackError(found).message);

@@ -47,7 +47,7 @@ export function readConfiguration(
 ): StackConfiguration {
   const own = Object.entries(entries).filter(([key]) => key.startsWith("talos-gpu:"));
   const values = Object.fromEntries(own.map(([key, text]) => [key.slice("talos-gpu:".length), text]));
-  const said: [string, unknown][] = [];
+  const entriesOfSpec: [string, unknown][] = [];
   const findings: Finding[] = [];
   for (const [key, text] of Object.entries(values)) {
     if (credentialKeys.includes(key)) {
@@ -64,9 +64,9 @@ export function readConfiguration(
       });
       continue;
     }
-    said.push([key, parse(text)]);
+    entriesOfSpec.push([key, parse(text)]);
   }
-  const spec: Record<string, unknown> = Object.fromEntries(said); // any key at all, `__proto__` too, is data here
+  const spec: Record<string, unknown> = Object.fromEntries(entriesOfSpec); // any key at all, `__proto__` too, is data here
   // What this shell has credentials of is not the cluster that is yet to be made.
   const credentials = readCredentials(values, spec["bootstrap"] === true ? {} : environment, findings);
   return { spec, credentials, findings };

@@ -4,7 +4,7 @@ import * as talos from "@pulumiverse/talos";
 import { GpuCluster, type GpuClusterArgs } from "talos-gpu";
 import "talos-gpu/bin/engine-gone.js"; // the program ends with the engine that started it
 import { readConfiguration } from "./configuration";
-import { withoutFrames } from "./few-frames";
+import { withoutStackTraces } from "./without-stack-traces";
 
 /**
  * The program of every stack: a stack is its file, `Pulumi.<stack>.yaml`, and nothing else. It keeps no state of its own,
@@ -17,15 +17,15 @@ async function program(): Promise<Record<string, pulumi.Input<unknown>>> {
   const { isConfigSecret } = pulumi.runtime as unknown as { isConfigSecret: (key: string) => boolean };
   const { spec, credentials, findings } = readConfiguration(pulumi.runtime.allConfig(), isConfigSecret, process.env);
   // A Talos release that the tables do not have yet: the Image Factory knows what it brings.
-  const known = await GpuCluster.withFacts({ ...(spec as unknown as GpuClusterArgs), ...credentials });
-  GpuCluster.plan(known, findings); // a stack with mistakes ends here, before even a provider is registered
+  const args = await GpuCluster.withFacts({ ...(spec as unknown as GpuClusterArgs), ...credentials });
+  GpuCluster.plan(args, findings); // a stack with mistakes ends here, before even a provider is registered
   const options = { providers: providers(spec, credentials.kubeconfig) };
-  const cluster = withoutFrames(() => new GpuCluster(pulumi.getStack(), known, options));
+  const cluster = withoutStackTraces(() => new GpuCluster(pulumi.getStack(), args, options));
   const { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints } = cluster;
   const { talosconfig, machineSecrets, kubeconfig } = cluster;
   const outputs = { machines, gpuReady, runtimeClassName, gpuResourceName, endpoints };
   // Of a cluster that the stack made, nobody else has them: `pulumi stack output --show-secrets kubeconfig`.
-  return known.bootstrap ? { ...outputs, talosconfig, machineSecrets, kubeconfig } : outputs;
+  return args.bootstrap ? { ...outputs, talosconfig, machineSecrets, kubeconfig } : outputs;
 }
 
 function providers(

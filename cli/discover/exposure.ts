@@ -62,10 +62,10 @@ function external(
   kind: "gpuOperator" | "devicePlugin",
   note: Note,
 ): Partial<ClusterSpec> {
-  const whose = by ?? (name === undefined ? "something that is not Helm" : `Helm, as release ${name}`);
+  const owner = by ?? (name === undefined ? "something that is not Helm" : `Helm, as release ${name}`);
   note(
     "external",
-    `${chart} ${version ?? "of an unknown version"} is installed in ${namespace} by ${whose}; the stack leaves it as it is`,
+    `${chart} ${version ?? "of an unknown version"} is installed in ${namespace} by ${owner}; the stack leaves it as it is`,
   );
   note(
     "external",

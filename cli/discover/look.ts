@@ -39,7 +39,7 @@ export async function look(access: Access, within: number, say: (line: string) =
   }
   say(`looking at ${machines.length} machines`);
   const limit = 0.95 * within - (performance.now() - start);
-  return { machines: await looked(machines, { ...access.machines, limit }, unseen), releases, unseen };
+  return { machines: await lookAtMachines(machines, { ...access.machines, limit }, unseen), releases, unseen };
 }
 
 async function listed(api: KubernetesApi, kind: string, unseen: string[]): Promise<k8s.V1Deployment[]> {
@@ -71,8 +71,12 @@ function fromNode({ metadata, spec, status }: k8s.V1Node): SeenMachine {
 }
 
 /** The machines with what they tell; each problem is added to `unseen`. */
-async function looked(machines: SeenMachine[], access: MachineAccess, unseen: string[]): Promise<SeenMachine[]> {
-  const told = new Map<string, SeenMachine>();
+async function lookAtMachines(
+  machines: SeenMachine[],
+  access: MachineAccess,
+  unseen: string[],
+): Promise<SeenMachine[]> {
+  const answered = new Map<string, SeenMachine>();
   const addresses = machines.map(({ name, address }) => [name, address] as const);
   const notAsked = await askMachines(addresses, access, async (name, machine) => {
     const seen = machines.find((one) => one.name === name)!;
@@ -81,10 +85,10 @@ async function looked(machines: SeenMachine[], access: MachineAccess, unseen: st
         `machine ${name} (${seen.address}): ${what} could not be looked at: ${access.problem ?? error.message}`,
       ),
     );
-    told.set(name, answer);
+    answered.set(name, answer);
   });
   unseen.push(...notAsked);
-  return machines.map((machine) => told.get(machine.name) ?? machine);
+  return machines.map((machine) => answered.get(machine.name) ?? machine);
 }
 
 /** Each fact by itself: what a role may not read, or a release does not have, leaves the others. */

@@ -59,10 +59,10 @@ export function stackOf(seen: Seen, only?: readonly string[]): Discovered {
     ...(clusterName === undefined ? {} : { clusterName }),
     machines: Object.fromEntries(
       machines.map((machine) => {
-        const its = apart ? driverOf(machine) : undefined;
+        const ownDriver = apart ? driverOf(machine) : undefined;
         return [
           machine.name,
-          { ...machineOf(machine, talosVersion, note), ...(its === undefined ? {} : { driver: its }) },
+          { ...machineOf(machine, talosVersion, note), ...(ownDriver === undefined ? {} : { driver: ownDriver }) },
         ];
       }),
     ),

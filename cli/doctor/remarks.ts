@@ -5,11 +5,11 @@ import { systemOf } from "../../components/diagnosis/rules/system";
 /** Why the cluster that was seen cannot be the plan's; undefined when it may be. */
 export function foreignCluster({ machines }: Plan, { nodes }: Observations): string | undefined {
   if (nodes === undefined || nodes.length === 0) return undefined;
-  const known = new Set(machines.map(({ name }) => name));
-  if (nodes.some(({ name }) => known.has(name))) return undefined;
+  const machineNames = new Set(machines.map(({ name }) => name));
+  if (nodes.some(({ name }) => machineNames.has(name))) return undefined;
   const list = (names: string[]): string => `${names.slice(0, 5).join(", ")}${names.length > 5 ? ", …" : ""}`;
   return (
-    `the cluster is not the stack's: its nodes are ${list(nodes.map(({ name }) => name))}, the stack's machines ${list([...known])}; ` +
+    `the cluster is not the stack's: its nodes are ${list(nodes.map(({ name }) => name))}, the stack's machines ${list([...machineNames])}; ` +
     "name another kubeconfig or context, or bring the stack up first"
   );
 }

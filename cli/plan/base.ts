@@ -19,9 +19,9 @@ export function fileAt(ref: string, file: string): string | undefined {
   try {
     commit = git("rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`).trim();
   } catch (error) {
-    const said = (error as { stderr?: string }).stderr?.trim();
+    const stderr = (error as { stderr?: string }).stderr?.trim();
     throw new Error(
-      `--base: git knows no commit ${ref}${said ? ` (${said})` : ""}, so there is nothing to compare with; fetch it first, or leave --base out`,
+      `--base: git knows no commit ${ref}${stderr ? ` (${stderr})` : ""}, so there is nothing to compare with; fetch it first, or leave --base out`,
       { cause: error },
     );
   }

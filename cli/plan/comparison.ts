@@ -71,8 +71,8 @@ export function compare(stack: string, base: string | undefined, before: Side | 
       return {
         name,
         ...effect,
-        ...(old === undefined ? {} : { before: runs(old) }),
-        ...(fresh === undefined ? {} : { after: runs(fresh) }),
+        ...(old === undefined ? {} : { before: runsOf(old) }),
+        ...(fresh === undefined ? {} : { after: runsOf(fresh) }),
         configuration: configurationDifference(partsOf(old?.patches ?? []), partsOf(fresh?.patches ?? [])),
       };
     }),
@@ -127,7 +127,7 @@ export function compare(stack: string, base: string | undefined, before: Side | 
   }
 }
 
-function runs({ talosVersion, schematicId, driverVersion, driverBranch }: MachineRecipe): Runs {
+function runsOf({ talosVersion, schematicId, driverVersion, driverBranch }: MachineRecipe): Runs {
   return {
     talosVersion,
     schematicId,

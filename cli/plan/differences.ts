@@ -48,14 +48,14 @@ export function fieldChanges(before: unknown, after: unknown, field = ""): Field
   return [
     {
       field,
-      ...(before === undefined ? {} : { before: told(before, field) }),
-      ...(after === undefined ? {} : { after: told(after, field) }),
+      ...(before === undefined ? {} : { before: shownValue(before, field) }),
+      ...(after === undefined ? {} : { after: shownValue(after, field) }),
     },
   ];
 }
 
 /** A value as text, patches aside: a secret may stand anywhere in theirs, and the configuration's own part shows them redacted. */
-function told(value: unknown, field: string): string {
+function shownValue(value: unknown, field: string): string {
   if (/(^|\.)patches\[\d+\]$/.test(field)) return patch;
   if (typeof value === "string" && value.includes("\n")) return "(a text of several lines)";
   const list = field.split(".").at(-1);

@@ -7,19 +7,19 @@ import type { Plan } from "../../components/recipe";
 export function imagesOf({ machines, kubernetes, spec }: Plan): string[] {
   const { images, markers, mode, smokeTestImage, cudaVersion } = kubernetes;
   const { workloads: { litellm, pods = {} } = {}, monitoring } = spec;
-  const said = <W extends WorkloadKind>(kind: W) => workloadsOfKind(spec, kind).map((workload) => workload.said);
+  const specsOf = <W extends WorkloadKind>(kind: W) => workloadsOfKind(spec, kind).map((workload) => workload.said);
   const named = [
     ...machines.map(({ installerImage }) => installerImage),
     smokeTestImage,
     markers.length > 0 && images.validationMarkers,
     machines.some(({ powerLimit }) => powerLimit !== undefined) && images.powerLimit,
     monitoring !== undefined && mode === "devicePlugin" && images.dcgmExporter,
-    ...said("ollama").flatMap(
+    ...specsOf("ollama").flatMap(
       ({ image = workloadImages.ollama, models, pullBy, pullImage = workloadImages.modelPull }) =>
         models?.length && pullBy !== "postStart" ? [image, pullImage] : [image],
     ),
-    ...said("comfyui").map(({ image = comfyUiImage(cudaVersion) }) => image),
-    ...said("vllm").map(({ image = vllmImage(cudaVersion) }) => image),
+    ...specsOf("comfyui").map(({ image = comfyUiImage(cudaVersion) }) => image),
+    ...specsOf("vllm").map(({ image = vllmImage(cudaVersion) }) => image),
     litellm && (litellm.image ?? workloadImages.litellm),
     ...Object.values(pods).map(({ image }) => image),
   ];

@@ -154,9 +154,11 @@ function summary(machines: MachineComparison[]): string {
 }
 
 function step(before: Runs | undefined, after: Runs | undefined, field: keyof Runs): string {
-  const said = (runs: Runs | undefined): string =>
+  const valueOf = (runs: Runs | undefined): string =>
     runs === undefined ? "(none)" : runs[field] === "" ? "none" : `\`${runs[field].slice(0, 12)}\``;
-  return before === undefined || said(before) === said(after) ? said(after) : `${said(before)} → ${said(after)}`;
+  return before === undefined || valueOf(before) === valueOf(after)
+    ? valueOf(after)
+    : `${valueOf(before)} → ${valueOf(after)}`;
 }
 
 function list(title: string, items: string[]): Block[] {

@@ -1,7 +1,7 @@
 import type { Finding } from "../../components/recipe/index";
 
 /** What Linux takes of one environment variable, its name and end included, in bytes (include/uapi/linux/binfmts.h, MAX_ARG_STRLEN). */
-const most = 131_072;
+const longestVariable = 131_072;
 
 /**
  * What keeps Pulumi from starting the program of a stack whose file says too much: it hands all of the configuration over in one
@@ -12,7 +12,7 @@ const most = 131_072;
 export function tooLong(config: Record<string, unknown>): Finding[] {
   const entries = Object.entries(config).map(([key, value]) => [`talos-gpu:config:${key}`, asText(value)]);
   const size = Buffer.byteLength(`PULUMI_CONFIG=${JSON.stringify(Object.fromEntries(entries))}\0`);
-  if (size <= most) return [];
+  if (size <= longestVariable) return [];
   return [
     {
       check: "stack-size",

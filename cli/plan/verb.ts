@@ -39,7 +39,7 @@ export const plan: Verb = {
         output.result(
           toMarkdown([
             { kind: "text", text: "The stack is refused:" },
-            { kind: "list", items: findings.map(said) },
+            { kind: "list", items: findings.map(findingLine) },
           ]),
         );
       return 1;
@@ -50,8 +50,8 @@ export const plan: Verb = {
       output.remark(
         `${base} has no ${before ? "valid " : ""}stack ${stackNameOf(file)}, so there is nothing to compare with`,
       );
-    const known = before?.side === undefined ? undefined : base;
-    const comparison = compare(stackNameOf(file), known, before?.side, after.side);
+    const comparedWith = before?.side === undefined ? undefined : base;
+    const comparison = compare(stackNameOf(file), comparedWith, before?.side, after.side);
     const page = pageOf(comparison);
     if (given.switches.has("json")) output.result(`${JSON.stringify(comparison)}\n`);
     else if (given.switches.has("html")) output.result(toHtml(`Plan of ${comparison.stack}`, page));
@@ -62,8 +62,11 @@ export const plan: Verb = {
 
 /** A stack file's plan; none where its shape is wrong. Throws an Error where it is no YAML. */
 function sideOf(text: string, name: string, file: string, ref?: string): { side?: Side; findings: Finding[] } {
-  const said = configurationOf(text, name);
-  const config = { ...said, ...withOutside(said, path.dirname(file), ref === undefined ? undefined : readAt(ref)) };
+  const written = configurationOf(text, name);
+  const config = {
+    ...written,
+    ...withOutside(written, path.dirname(file), ref === undefined ? undefined : readAt(ref)),
+  };
   const judged = judge(config);
   const { plan } = judged;
   const findings = [...judged.findings, ...tooLong(config)];
@@ -88,4 +91,4 @@ function baseSideOf(text: string, file: string, ref: string): { side?: Side } {
   }
 }
 
-const said = ({ field, problem, why, remedy }: Finding): string => `\`${field}\`: ${problem}; ${why}; ${remedy}`;
+const findingLine = ({ field, problem, why, remedy }: Finding): string => `\`${field}\`: ${problem}; ${why}; ${remedy}`;

@@ -20,8 +20,8 @@ export async function reachOf(kubeconfig: KubeConfig, now: Date, limit: number):
       `kubeconfig: user ${user!.name} authenticates by auth-provider ${user!.authProvider!.name}, which Kubernetes dropped in 1.26; let its tool write an exec entry`,
     );
   const options: https.RequestOptions = {};
-  const known = await prepared(kubeconfig, limit);
-  await within(known.applyToHTTPSOptions(options), limit);
+  const usable = await prepared(kubeconfig, limit);
+  await within(usable.applyToHTTPSOptions(options), limit);
   const problem = options.cert === undefined ? undefined : certificateProblem(String(options.cert), now);
   return {
     server: cluster.server,
@@ -41,15 +41,15 @@ async function prepared(kubeconfig: KubeConfig, limit: number): Promise<KubeConf
   );
   if (!user?.exec) return copyOf(kubeconfig, clusters, kubeconfig.users);
   const { exec, ...rest } = user;
-  const given = await execCredential(exec as ExecConfig, limit);
+  const credential = await execCredential(exec as ExecConfig, limit);
   const base64 = (pem: string): string => Buffer.from(pem).toString("base64");
-  const known = {
+  const userWithCredential = {
     ...rest,
-    ...(given.token === undefined ? {} : { token: given.token }),
-    ...(given.clientCertificateData === undefined ? {} : { certData: base64(given.clientCertificateData) }),
-    ...(given.clientKeyData === undefined ? {} : { keyData: base64(given.clientKeyData) }),
+    ...(credential.token === undefined ? {} : { token: credential.token }),
+    ...(credential.clientCertificateData === undefined ? {} : { certData: base64(credential.clientCertificateData) }),
+    ...(credential.clientKeyData === undefined ? {} : { keyData: base64(credential.clientKeyData) }),
   };
-  return copyOf(kubeconfig, clusters, [known]);
+  return copyOf(kubeconfig, clusters, [userWithCredential]);
 }
 
 function copyOf(kubeconfig: KubeConfig, clusters: KubeConfig["clusters"], users: KubeConfig["users"]): KubeConfig {

@@ -29,8 +29,8 @@ export function timelineSvg({ times, bars }: Timeline): string {
         `<path d="M0 ${y} h${names + span + 20}" stroke="#ddd"/>`,
         `<text x="8" y="${y + 18}">${escaped(shortened(section, names - 16))}</text>`,
       );
-    const said = `${label} ${clockTime(to - from)}`;
-    const long = said.length * letter;
+    const caption = `${label} ${clockTime(to - from)}`;
+    const long = caption.length * letter;
     // Beside the bar where it is too short for its name: on the right, or on the left where no room is left.
     const [at, anchor] =
       long < width - 8
@@ -40,7 +40,7 @@ export function timelineSvg({ times, bars }: Timeline): string {
           : [left - 6, "end"];
     texts.push(
       `<rect x="${left}" y="${y + 3}" width="${width}" height="${row - 6}" rx="3" fill="${colours[part]}" stroke="#777"/>`,
-      `<text x="${at}" y="${y + 18}" text-anchor="${anchor}">${escaped(said)}</text>`,
+      `<text x="${at}" y="${y + 18}" text-anchor="${anchor}">${escaped(caption)}</text>`,
     );
   });
   const scale = [0, 0.25, 0.5, 0.75, 1].map(

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { apart, type Credential, type Credentials } from "./credentials";
+import { splitCredentials, type Credential, type Credentials } from "./credentials";
 import { encryptionPatchesOf, machineSecretsOf, talosClientOf, type TalosClient } from "./texts";
 
 /** Contents of credentials, each a secret. */
@@ -21,7 +21,7 @@ export interface Access {
 
 /** Access by what was given. What is not given is empty to those who need it. */
 export function accessOf(given: Credentials): Access {
-  const texts = Object.entries(apart(given).given) as [Credential, pulumi.Input<string>][];
+  const texts = Object.entries(splitCredentials(given).given) as [Credential, pulumi.Input<string>][];
   const secrets: Secrets = Object.fromEntries(texts.map(([name, text]) => [name, pulumi.secret(text)]));
   const textOf = (name: Credential): pulumi.Output<string> => secrets[name] ?? pulumi.secret("");
   return {

@@ -94,7 +94,7 @@ const isOmnis = (name: Credential): boolean => name.startsWith("omni");
 type Unread = { [name in Credential]?: unknown };
 
 /** Arguments taken apart: the credentials, without those that are not set (other languages say `null`), and the rest. */
-export function apart<T extends Unread>(args: T): { given: Credentials; said: Omit<T, Credential> } {
+export function splitCredentials<T extends Unread>(args: T): { given: Credentials; said: Omit<T, Credential> } {
   const { talosconfig, kubeconfig, machineSecrets, omniEndpoint, omniServiceAccountKey, ...said } = args;
   const all = { talosconfig, kubeconfig, machineSecrets, omniEndpoint, omniServiceAccountKey };
   const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined && value !== null));
@@ -116,7 +116,7 @@ export function credentialFindings(
   spec: ClusterSpec | undefined,
   environment: NodeJS.ProcessEnv,
 ): Finding[] {
-  const { given } = apart(args);
+  const { given } = splitCredentials(args);
   const has = (owner: string): boolean =>
     Object.values(spec?.machines ?? {}).some((machine) => machine.configuration === owner);
   const owners = { owned: has("owned"), omni: has("omni") };

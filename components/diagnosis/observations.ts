@@ -199,7 +199,7 @@ export interface Message {
 /** Every message of the observations, from every source. */
 export function messagesOf(seen: Observations): Message[] {
   type Eventful = { namespace: string; name: string; events?: string[]; node?: string };
-  const of = (kind: string, { namespace, name, events, node }: Eventful): Message[] =>
+  const eventsOf = (kind: string, { namespace, name, events, node }: Eventful): Message[] =>
     (events ?? []).map((text) => ({ about: `${kind}/${name}`, namespace, ...on(node), text }));
   const own = (pod: ObservedPod): Message[] =>
     [
@@ -211,9 +211,9 @@ export function messagesOf(seen: Observations): Message[] {
   const nodeOf = ({ object, namespace }: ObservedEvent): string | undefined =>
     seen.pods?.find((pod) => object === `Pod/${pod.name}` && pod.namespace === namespace)?.node;
   return [
-    ...(seen.pods ?? []).flatMap((pod) => [...of("Pod", pod), ...own(pod)]),
-    ...(seen.daemonSets ?? []).flatMap((daemonSet) => of("DaemonSet", daemonSet)),
-    ...(seen.jobs ?? []).flatMap((job) => of("Job", job)),
+    ...(seen.pods ?? []).flatMap((pod) => [...eventsOf("Pod", pod), ...own(pod)]),
+    ...(seen.daemonSets ?? []).flatMap((daemonSet) => eventsOf("DaemonSet", daemonSet)),
+    ...(seen.jobs ?? []).flatMap((job) => eventsOf("Job", job)),
     ...(seen.events ?? []).map((event) => ({
       about: event.object,
       ...(event.namespace === undefined ? {} : { namespace: event.namespace }),

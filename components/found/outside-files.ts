@@ -38,8 +38,8 @@ export function withOutside(
       return [];
     }
   });
-  const known = Object.values(ExternalKind).find((one) => one === kind);
-  const read = texts.length === 0 ? {} : readExternal(texts, known);
+  const knownKind = Object.values(ExternalKind).find((one) => one === kind);
+  const read = texts.length === 0 ? {} : readExternal(texts, knownKind);
   const all = [...unread, ...(unread.length > 0 ? [] : (read.unread ?? []))];
   return { external: { ...external, read: { ...read, ...(all.length === 0 ? {} : { unread: all }) } } };
 }

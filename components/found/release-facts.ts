@@ -33,7 +33,7 @@ export interface Facts {
 }
 
 /** Most releases that a preview asks for; each is one request. */
-const most = 16;
+const mostReleases = 16;
 
 /**
  * What the Image Factory says of a stack's Talos releases: drivers, toolkit and extensions. Asks only of releases that the
@@ -46,12 +46,12 @@ export async function askFactory(
   waits: Patience = patience,
 ): Promise<Facts> {
   const { talosVersion, factoryUrl, releaseFacts, otherReleaseFacts } = stack;
-  const said = new Set([releaseFacts, ...listOf(otherReleaseFacts)].map(releaseOf));
-  const wanted = releasesOf(stack).filter((name) => releaseInTables(name) === "newer" && !said.has(name));
+  const statedReleases = new Set([releaseFacts, ...listOf(otherReleaseFacts)].map(releaseOf));
+  const wanted = releasesOf(stack).filter((name) => releaseInTables(name) === "newer" && !statedReleases.has(name));
   const factory = factoryAt(typeof factoryUrl === "string" ? factoryUrl : defaultFactoryUrl, environment);
-  const told = await Promise.all(wanted.slice(0, most).map((name) => factsOf(name, factory, waits)));
-  const own = releaseFacts === undefined ? told.find((facts) => facts.talosVersion === talosVersion) : undefined;
-  const others = told.filter((facts) => facts !== own);
+  const answers = await Promise.all(wanted.slice(0, mostReleases).map((name) => factsOf(name, factory, waits)));
+  const own = releaseFacts === undefined ? answers.find((facts) => facts.talosVersion === talosVersion) : undefined;
+  const others = answers.filter((facts) => facts !== own);
   return {
     ...(own === undefined ? {} : { releaseFacts: own }),
     ...(others.length === 0

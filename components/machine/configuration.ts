@@ -33,11 +33,11 @@ export function configureMachine(
 /** Pulumi holds the whole configuration. One `ConfigurationApply` per machine: a second one would overwrite the first. */
 function own(name: string, machine: PlannedMachine, access: Access, opts: pulumi.CustomResourceOptions): Configured {
   const { address, role, installs, patches, reconcileToken } = machine;
-  const given = required(machine);
+  const identity = required(machine);
   const client = access.client();
   const generated = talos.machine.getConfigurationOutput(
     {
-      ...given,
+      ...identity,
       machineType: role,
       machineSecrets: access.clusterSecrets(),
       talosVersion: machine.contract,
@@ -108,12 +108,12 @@ function giveToOmni(
   { secrets }: Access,
   opts: pulumi.CustomResourceOptions,
 ): Configured {
-  const given = omniTaskOf(machine);
+  const omniTask = omniTaskOf(machine);
   const needs = ["omniEndpoint", "omniServiceAccountKey"] as const;
   const { reconcileToken } = machine;
-  const task = JSON.stringify(given);
+  const task = JSON.stringify(omniTask);
   const use = { verb: "omni-apply", deleteVerb: "omni-release", task, needs, secrets, limit: LIMIT, reconcileToken };
-  return { hash: hashOf([JSON.stringify(given.resources)]), by: runProgram(name, use, opts) };
+  return { hash: hashOf([JSON.stringify(omniTask.resources)]), by: runProgram(name, use, opts) };
 }
 
 /** What Omni is given of a machine. */

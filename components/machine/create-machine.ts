@@ -5,7 +5,7 @@ import { bootstrapCluster, onceJoined, ownProvider } from "./bootstrap";
 import { configureMachine } from "./configuration";
 import { foretell, type Foretelling } from "./foretell";
 import { patchNode } from "./node";
-import { awaitOmni } from "./omni";
+import { waitForOmni } from "./omni";
 import { registerSchematic } from "./schematic";
 import { type Upgraded, upgradeMachine } from "./upgrade";
 
@@ -84,7 +84,7 @@ export function machineResources(
   const program = foretelling.program(child);
   const upgraded =
     machine.configuration === "omni"
-      ? awaitOmni(names.upgrade, machine, secrets, configuration, program)
+      ? waitForOmni(names.upgrade, machine, secrets, configuration, program)
       : upgradeMachine(
           names.upgrade,
           machine,

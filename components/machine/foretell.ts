@@ -33,9 +33,9 @@ export function foretell(
   const state = machineState(machine);
   if (!pulumi.runtime.isDryRun() || !hooksAreThere("registerResourceHook"))
     return { state, component: opts, program: (given) => given };
-  let told = false;
+  let isTold = false;
   const tell = (line: string, about: pulumi.Resource): void => {
-    told = true;
+    isTold = true;
     void pulumi.log.info(line, about);
   };
   const ofComponent = hook(`${name}-reboots`, ({ urn, oldInputs, oldOutputs }) => {
@@ -44,7 +44,7 @@ export function foretell(
     if (refused !== undefined) throw new Error(refused);
   });
   const ofProgram = hook(`${name}-program-reboots`, () => {
-    if (!told) tell(describeEffect(effectOfLook(state)), component());
+    if (!isTold) tell(describeEffect(effectOfLook(state)), component());
   });
   return { state, component: hooked(opts, ofComponent), program: (given) => hooked(given, ofProgram) };
 }

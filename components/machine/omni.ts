@@ -14,7 +14,7 @@ import { taintsOf, upgradedBy, type Upgraded } from "./upgrade";
  *
  * @param given what Omni was given.
  */
-export function awaitOmni(
+export function waitForOmni(
   name: string,
   machine: PlannedMachine,
   secrets: Secrets,

@@ -16,8 +16,8 @@ async function main([what, from, ...others]: readonly string[]): Promise<number>
     (what === "--help" ? process.stdout : process.stderr).write(usage);
     return what === "--help" ? 0 : 2;
   }
-  const said = what === "cards" ? [await renewCards(from)] : await renewReleases(from);
-  process.stdout.write(`${said.length === 0 ? "nothing new" : said.join("\n")}\n`);
+  const lines = what === "cards" ? [await renewCards(from)] : await renewReleases(from);
+  process.stdout.write(`${lines.length === 0 ? "nothing new" : lines.join("\n")}\n`);
   return 0;
 }
 

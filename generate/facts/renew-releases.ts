@@ -20,7 +20,7 @@ export async function renewReleases(factory = "https://factory.talos.dev", file 
   const firstInferred = (minor: number): number =>
     driverRows.find((row) => row.minor === minor && row.inferred)?.from ?? Infinity;
   const rows = driverRows.filter(({ minor, from }) => from < firstInferred(minor)).map((row) => ({ ...row }));
-  const said: string[] = [];
+  const report: string[] = [];
   const versions = ((await read(`${factory}/versions`)) as string[]).flatMap((text) => parseTalosVersion(text) ?? []);
   const stable = versions
     .filter(({ prerelease }) => !prerelease)
@@ -29,19 +29,20 @@ export async function renewReleases(factory = "https://factory.talos.dev", file 
     const last = rows.findLastIndex((row) => row.minor === minor);
     const newest = rows[last];
     if (!newest) {
-      if (minor > rows.at(-1)!.minor) said.push(`${text}: a minor that the tables do not have; read its sources first`);
+      if (minor > rows.at(-1)!.minor)
+        report.push(`${text}: a minor that the tables do not have; read its sources first`);
       continue;
     }
     if (patch <= newest.to) continue;
     const { lts, production, toolkit } = readExtensions(await read(`${factory}/version/${text}/extensions/official`));
     if (lts === undefined || production === undefined || toolkit === undefined) {
-      said.push(`${text}: the Factory does not tell its drivers and toolkit`);
+      report.push(`${text}: the Factory does not tell its drivers and toolkit`);
       continue;
     }
     const isSame = newest.lts === lts && newest.production === production && newest.toolkit === toolkit;
     if (isSame && patch === newest.to + 1) newest.to = patch;
     else rows.splice(last + 1, 0, { minor, from: isSame ? patch : newest.to + 1, to: patch, lts, production, toolkit });
-    said.push(`${text}: ${lts} (lts), ${production} (production), toolkit ${toolkit}`);
+    report.push(`${text}: ${lts} (lts), ${production} (production), toolkit ${toolkit}`);
   }
   const before = await fs.readFile(file, "utf8");
   if (!rowsOfFile.test(before)) throw new Error(`${file}: has no table of drivers to renew`);
@@ -50,7 +51,7 @@ export async function renewReleases(factory = "https://factory.talos.dev", file 
     file,
     before.replace(rowsOfFile, (_all, start: string, end: string) => `${start}${lines}${end}`),
   );
-  return said;
+  return report;
 }
 
 function lineOf({ minor, from, to, lts, production, toolkit }: DriverRow): string {

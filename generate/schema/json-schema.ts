@@ -98,12 +98,12 @@ export function schemaAt(schema: JsonSchema, path: string[]): JsonSchema {
 }
 
 function words({ meaning, default: unsaid, example, causes }: Field): JsonSchema {
-  const said = [
+  const sentences = [
     meaning,
     ...(unsaid === undefined ? [] : [`Default: ${unsaid}.`]),
     ...(causes ? [`Causes ${causes}.`] : []),
   ];
-  return { description: said.join(" "), ...(example === undefined ? {} : { examples: [parse(example)] }) };
+  return { description: sentences.join(" "), ...(example === undefined ? {} : { examples: [parse(example)] }) };
 }
 
 /** What zod writes of its own: JavaScript's largest number as a limit, and that keys are texts. */

@@ -12,13 +12,13 @@ const onePart: Policy = {
   find: (resources) => {
     const parts = new Map<string, number>();
     return resources.flatMap((resource) => {
-      const given = patchesOf(resource);
-      if (!given) return [];
-      const here = given.patches.flatMap(filesOf).filter((path) => path === containerdPart).length;
-      const count = (parts.get(given.machine) ?? 0) + here;
-      parts.set(given.machine, count);
+      const patched = patchesOf(resource);
+      if (!patched) return [];
+      const here = patched.patches.flatMap(filesOf).filter((path) => path === containerdPart).length;
+      const count = (parts.get(patched.machine) ?? 0) + here;
+      parts.set(patched.machine, count);
       if (here === 0 || count < 2) return [];
-      const message = `${given.machine} gets ${containerdPart} ${count} times; its boot would fail; write it in one patch, or by machines.<name>.containerd`;
+      const message = `${patched.machine} gets ${containerdPart} ${count} times; its boot would fail; write it in one patch, or by machines.<name>.containerd`;
       return [{ resource, message }];
     });
   },

@@ -1,5 +1,5 @@
 import { GpuCluster } from "talos-gpu";
-import { withoutFrames } from "../../stacks/few-frames";
+import { withoutStackTraces } from "../../stacks/without-stack-traces";
 import { arguments_ } from "../support/gpu-cluster";
 import { record } from "../support/recorder";
 import { providers } from "../support/talos";
@@ -7,7 +7,7 @@ import { providers } from "../support/talos";
 // Frames of a stack cost where Pulumi's command maps each to a line of TypeScript, and the SDK writes a stack down for every promise.
 
 test.each([
-  ["a program that asks for none has none, and its own again", withoutFrames, 0],
+  ["a program that asks for none has none, and its own again", withoutStackTraces, 0],
   [
     "transformations of a user's own program have theirs",
     <T>(register: () => T): T => register(),
@@ -32,14 +32,14 @@ test("an error comes through, and frames with it from then on", () => {
   const fail = (): never => {
     throw new Error("no such machine");
   };
-  expect(() => withoutFrames(fail)).toThrow("no such machine");
-  expect(new Error().stack).toContain("few-frames.test");
+  expect(() => withoutStackTraces(fail)).toThrow("no such machine");
+  expect(new Error().stack).toContain("without-stack-traces.test");
 });
 
 test("whoever looks for a promise that never ends has the stacks", () => {
   process.env["PULUMI_DEBUG_PROMISE_LEAKS"] = "1";
   try {
-    expect(withoutFrames(() => new Error().stack)).toContain("few-frames.test");
+    expect(withoutStackTraces(() => new Error().stack)).toContain("without-stack-traces.test");
   } finally {
     delete process.env["PULUMI_DEBUG_PROMISE_LEAKS"];
   }

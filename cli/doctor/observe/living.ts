@@ -39,8 +39,8 @@ export function livingEvents(events: k8s.CoreV1Event[], objects: Objects, now: D
   for (const { uid, well } of makers) wellByUid.set(uid, well);
   return events.filter((event) => {
     const { kind = "", uid = "", namespace = "", name = "" } = event.involvedObject;
-    const its = (maker: Maker): boolean => maker.namespace === namespace && made(maker, name);
-    const maker = wellByUid.has(uid) ? undefined : makers.find(its);
+    const isMaker = (maker: Maker): boolean => maker.namespace === namespace && made(maker, name);
+    const maker = wellByUid.has(uid) ? undefined : makers.find(isMaker);
     const well = wellByUid.get(uid) ?? maker?.well;
     if (maker !== undefined && kind === "Pod" && (objects.pods ?? []).some((pod) => isOf(maker, pod))) return false;
     if (well !== undefined) return !well;

@@ -18,9 +18,12 @@ export async function observe(access: Access, addresses?: Record<string, string>
   const end = performance.now() + within;
   const seeing = seenCluster(access.kubeconfig, within);
   if (access.machines === undefined) return seeing;
-  const known = addresses ?? (await seeing).addresses;
+  const machineAddresses = addresses ?? (await seeing).addresses;
   const limit = access.machines.patience === undefined ? { limit: 0.9 * (end - performance.now()) } : {};
-  const [cluster, machines] = await Promise.all([seeing, observeMachines(known, { ...access.machines, ...limit })]);
+  const [cluster, machines] = await Promise.all([
+    seeing,
+    observeMachines(machineAddresses, { ...access.machines, ...limit }),
+  ]);
   return {
     observations: { ...cluster.observations, machines: machines.machines },
     unseen: [...cluster.unseen, ...machines.unseen],

@@ -55,8 +55,8 @@ function observedContainer(
   log: string | undefined,
 ): ObservedContainer {
   const { waiting, running, terminated } = state ?? {};
-  const said = terminated?.message ?? (terminated && log);
-  const why = waiting ?? (terminated && { ...terminated, ...(said === undefined ? {} : { message: said }) });
+  const lastWords = terminated?.message ?? (terminated && log);
+  const why = waiting ?? (terminated && { ...terminated, ...(lastWords === undefined ? {} : { message: lastWords }) });
   const last = lastState?.terminated && (lastState.terminated.message ?? log);
   return {
     name,

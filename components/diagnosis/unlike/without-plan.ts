@@ -10,10 +10,10 @@ export function unlikeWorking(seen: Observations): Difference[] {
   if (seen.nodes === undefined) return [];
   const nodes = seen.nodes.filter(showsGpu);
   const { namespace, mode } = systemOf(seen);
-  const known = seen.daemonSets !== undefined && seen.pods !== undefined;
+  const isListed = seen.daemonSets !== undefined && seen.pods !== undefined;
   return [
     ...(nodes.length === 0 ? [difference("cluster", noGpuNode)] : []),
-    ...(known && mode === undefined
+    ...(isListed && mode === undefined
       ? [
           difference(
             "cluster",

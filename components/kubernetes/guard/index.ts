@@ -42,9 +42,9 @@ export function guarded(
         : provider.id.apply((id) => ownerText(stack, resource, id));
     const isRelease = type === RELEASE;
     if (isRelease) guard.owners.set(resource, owner);
-    const given = props.metadata as Metadata | undefined;
-    const annotations = { "pulumi.com/patchFieldManager": MANAGER, ...given?.annotations, [OWNER]: owner };
-    const metadata = { ...given, annotations };
+    const ownMetadata = props.metadata as Metadata | undefined;
+    const annotations = { "pulumi.com/patchFieldManager": MANAGER, ...ownMetadata?.annotations, [OWNER]: owner };
+    const metadata = { ...ownMetadata, annotations };
     return {
       props: isRelease ? props : { ...props, metadata },
       opts: pulumi.mergeOptions(
@@ -84,12 +84,12 @@ function guardHook(name: string, guard: Guard): pulumi.ResourceHook {
     async ({ type, name: resource, newInputs = {}, oldInputs }) => {
       const objects = await cluster();
       if (objects === undefined) return;
-      const looked =
+      const guarding =
         type === RELEASE
           ? guardRelease(objects, newInputs, oldInputs === undefined, guard, guard.owners.get(resource))
           : guardObject(objects, newInputs, guard.preview);
       // A preview without its cluster is a preview all the same, as it is to Pulumi's provider.
-      await looked.catch((error: Error) => {
+      await guarding.catch((error: Error) => {
         if (!guard.preview || error instanceof Refusal) throw error;
       });
     },

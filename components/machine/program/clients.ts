@@ -35,7 +35,7 @@ export interface Clients {
 }
 
 /** The credentials, taken out of the environment. */
-export interface Given {
+export interface GivenCredentials {
   talosconfig: string | undefined;
   kubeconfig: string | undefined;
   omni: Record<string, string>;
@@ -43,7 +43,7 @@ export interface Given {
 }
 
 /** Takes the credentials out of the environment, before anything is started that would inherit them. */
-export function takeCredentials(): Given {
+export function takeCredentials(): GivenCredentials {
   const talosconfig = take("TALOS_GPU_TALOSCONFIG");
   const kubeconfig = take("TALOS_GPU_KUBECONFIG") ?? fileOf("KUBECONFIG");
   const omni = omniCredentials();
@@ -58,7 +58,7 @@ export function takeCredentials(): Given {
 
 /** The clients, and what ends their children and removes their files; it may be called again. */
 export function clientsOf(
-  given: Given,
+  given: GivenCredentials,
   { report, isAwaited, touches }: Pick<Clients, "report" | "isAwaited" | "touches">,
 ): { clients: Clients; close: () => void } {
   const { talosconfig, kubeconfig, omni, secrets } = given;

@@ -15,15 +15,15 @@ import { verbs } from "./verbs";
  */
 async function main(name: string | undefined): Promise<void> {
   const input = fs.readFileSync(0, "utf8");
-  const given = takeCredentials();
+  const credentials = takeCredentials();
   let isTouched = false;
   const report = (line: string): void => {
-    process.stderr.write(`${withoutLong(redact(line, given.secrets))}\n`);
+    process.stderr.write(`${withoutLong(redact(line, credentials.secrets))}\n`);
   };
   // Its reader is gone; what was begun is brought to its end all the same.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const isAwaited = pulumiAbove();
-  const { clients, close } = clientsOf(given, { report, isAwaited, touches: () => void (isTouched = true) });
+  const { clients, close } = clientsOf(credentials, { report, isAwaited, touches: () => void (isTouched = true) });
   endWith(close);
 
   try {
@@ -50,8 +50,8 @@ async function main(name: string | undefined): Promise<void> {
  * next word would then wait for good, and Pulumi for the program (pulumi-command, provider/pkg/provider/util, LogOutput).
  */
 function withoutLong(text: string): string {
-  const most = 8_000;
-  const cut = (line: string): string => (line.length > most ? `${line.slice(0, most)} …` : line);
+  const longest = 8_000;
+  const cut = (line: string): string => (line.length > longest ? `${line.slice(0, longest)} …` : line);
   return text.split("\n").map(cut).join("\n");
 }
 

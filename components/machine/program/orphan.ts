@@ -55,9 +55,9 @@ export const lookInProc: Look = (pid) => {
 export const lookByPs: Look = (pid) => {
   try {
     const asked = ["-o", "ppid=", "-o", "lstart=", "-o", "comm=", "-p", String(pid)];
-    const said = execFileSync("ps", asked, { encoding: "utf8", env: { ...process.env, LC_ALL: "C" } }).trim();
+    const line = execFileSync("ps", asked, { encoding: "utf8", env: { ...process.env, LC_ALL: "C" } }).trim();
     // `ppid Sun Nov 22 21:00:46 2026 name`
-    const [, parent, started, name] = /^(\d+)\s+(\S+\s+\S+\s+\d+\s+[\d:]+\s+\d+)\s+(.*)$/.exec(said) ?? [];
+    const [, parent, started, name] = /^(\d+)\s+(\S+\s+\S+\s+\d+\s+[\d:]+\s+\d+)\s+(.*)$/.exec(line) ?? [];
     return name === undefined
       ? undefined
       : { pid, name: path.basename(name), parent: Number(parent), started: started! };

@@ -58,13 +58,13 @@ const merger: Merger = { merge: mergeConfiguration, unmerge: unmergeConfiguratio
 
 /** The verbs, by name. */
 export const verbs: ReadonlyMap<string, Verb> = new Map([
-  ["preflight", verb(preflightTask, { mayEnd: true, run: askFirst })],
+  ["preflight", verb(preflightTask, { mayEnd: true, run: runPreflight })],
   [
     "upgrade",
     verb(upgradeTask, {
       needs: ["talosconfig", "kubeconfig"],
       mayEnd: true,
-      run: bringMachine,
+      run: runUpgrade,
     }),
   ],
   ["adopt", verb(adoptTask, { needs: ["talosconfig"], run: configurationBy(adopt) })],
@@ -101,7 +101,7 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
       run: (task, clients) => releaseFromOmni(task, clients.omni, systemClock, clients.reportOf(task.machine)),
     }),
   ],
-  ["omni-wait", verb(omniWaitTask, { needs: ["talosconfig"], mayEnd: true, run: waitForOmnisWork })],
+  ["omni-wait", verb(omniWaitTask, { needs: ["talosconfig"], mayEnd: true, run: runOmniWait })],
 ]);
 
 function verb<Task extends z.ZodObject>(type: Task, { needs = [], mayEnd = false, run }: Doing<Task>): Verb {
@@ -126,7 +126,7 @@ function expiredOf(needs: Credential[], { talosconfig, kubeconfig }: Clients): P
 }
 
 /** Credentials that are not in force are told with all else that is missing. */
-async function askFirst(task: z.infer<typeof preflightTask>, clients: Clients): Promise<unknown> {
+async function runPreflight(task: z.infer<typeof preflightTask>, clients: Clients): Promise<unknown> {
   const { env } = process;
   const { omni, report } = clients;
   const access = clients.access();
@@ -152,7 +152,7 @@ async function askFirst(task: z.infer<typeof preflightTask>, clients: Clients): 
   return preflight(task, around, previousAnswer(preflightResult));
 }
 
-async function bringMachine(task: z.infer<typeof upgradeTask>, clients: Clients): Promise<unknown> {
+async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): Promise<unknown> {
   const { machine } = clients;
   const cluster = clients.cluster();
   const access = clients.access();
@@ -171,7 +171,7 @@ async function bringMachine(task: z.infer<typeof upgradeTask>, clients: Clients)
   return withoutOldTaints(answer, task, previous?.taints, cluster, clients);
 }
 
-async function waitForOmnisWork(task: z.infer<typeof omniWaitTask>, clients: Clients): Promise<unknown> {
+async function runOmniWait(task: z.infer<typeof omniWaitTask>, clients: Clients): Promise<unknown> {
   await clients.clientVersion(); // without talosctl nothing could end the wait for the machine
   const work = {
     omni: clients.omni,

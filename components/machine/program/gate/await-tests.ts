@@ -32,12 +32,12 @@ export async function awaitTests(
   const failed: Problem[] = [];
   const busySince = new Map<string, number>();
   const passedSince = new Map<string, number>();
-  const told = new Map<string, string>();
+  const lastLines = new Map<string, string>();
   let left = [...task.tests];
 
   const say = (machine: string, line: string): void => {
-    if (told.get(machine) !== line) report(`${machine}: ${line}`);
-    told.set(machine, line);
+    if (lastLines.get(machine) !== line) report(`${machine}: ${line}`);
+    lastLines.set(machine, line);
   };
 
   /** Tests that an earlier run left failed or given up, until they are replaced. */

@@ -36,7 +36,7 @@ export function namesOf(users: Units["users"]): string {
 
 /** Devices of init containers are used again by the containers, so the larger of both counts. */
 function requested({ spec }: V1Pod, resource: string): number {
-  const of = ({ resources }: V1Container): number => Number(resources?.limits?.[resource] ?? 0);
-  const together = (spec?.containers ?? []).reduce((sum, container) => sum + of(container), 0);
-  return Math.max(together, ...(spec?.initContainers ?? []).map(of));
+  const unitsIn = ({ resources }: V1Container): number => Number(resources?.limits?.[resource] ?? 0);
+  const together = (spec?.containers ?? []).reduce((sum, container) => sum + unitsIn(container), 0);
+  return Math.max(together, ...(spec?.initContainers ?? []).map(unitsIn));
 }

@@ -36,7 +36,7 @@ export async function awaitFree(
   const { runtimeClass, mark, pollSeconds } = task;
   if (task.theirs !== undefined) return { runtimeClass: await seenClass(task.theirs, runtimeClass, classes, report) };
   const limit = parseDuration(task.limit);
-  let told = false;
+  let isReported = false;
   const look = async (): Promise<{ done: FreeResult } | { not: string }> => {
     const found = await classes.runtimeClass(runtimeClass);
     if (found?.policy === undefined) {
@@ -45,11 +45,11 @@ export async function awaitFree(
       return { done: { runtimeClass } };
     }
     const { policy } = found;
-    if (!told)
+    if (!isReported)
       report(
         `waiting up to ${formatDuration(limit)} for RuntimeClass ${runtimeClass} of ClusterPolicy ${policy} to go`,
       );
-    told = true;
+    isReported = true;
     return { not: `it belongs to ClusterPolicy ${policy}` };
   };
   return waitOrFail(clock, { limit, poll: pollSeconds * 1_000, look }, (within) => ({

@@ -19,8 +19,8 @@ export async function warnOfCordons(
   node: (name: string) => Promise<NodeState | undefined>,
   report: Report,
 ): Promise<void> {
-  const known = changedMachines(machines, before).filter(({ machine }) => before[machine] !== undefined);
-  await someAtATime(known, async ({ machine }) => {
+  const changed = changedMachines(machines, before).filter(({ machine }) => before[machine] !== undefined);
+  await someAtATime(changed, async ({ machine }) => {
     try {
       if (!isCordonedByUs(await node(machine))) return;
       report(

@@ -92,10 +92,11 @@ async function once(
 /** Whether Go's programs, Helm among them, would ask through a proxy, which `fetch` does not. */
 export function goesThroughProxy(url: string, environment: NodeJS.ProcessEnv): boolean {
   const { protocol, hostname } = new URL(url);
-  const of = (name: string): string | undefined => environment[name.toUpperCase()] || environment[name] || undefined;
-  if (of(protocol === "https:" ? "https_proxy" : "http_proxy") === undefined) return false;
+  const variable = (name: string): string | undefined =>
+    environment[name.toUpperCase()] || environment[name] || undefined;
+  if (variable(protocol === "https:" ? "https_proxy" : "http_proxy") === undefined) return false;
   if (/^(localhost|127\.|\[::1\])/.test(hostname)) return false; // golang.org/x/net/http/httpproxy, useProxy
-  const direct = (of("no_proxy") ?? "").split(",").map((entry) => entry.trim().replace(/^\*?\./, ""));
+  const direct = (variable("no_proxy") ?? "").split(",").map((entry) => entry.trim().replace(/^\*?\./, ""));
   return !direct.some(
     (entry) => entry === "*" || hostname === entry || (entry !== "" && hostname.endsWith(`.${entry}`)),
   );

@@ -28,10 +28,10 @@ export function ofOneCluster(machines: readonly MachineSide[], kubernetes: Kuber
   const isNode = ({ machine, address, bootId }: MachineSide): boolean =>
     nodes.some((node) => node.bootId === bootId || (node.name === machine && node.addresses.includes(address)));
   if (machines.some(isNode)) return "yes";
-  const known = machines.map(({ configuration }) => authoritiesOf(configuration)).filter((all) => all.length > 0);
-  if (known.length === 0 || authority === undefined || nodes.length === 0) return "unknown";
+  const authorities = machines.map(({ configuration }) => authoritiesOf(configuration)).filter((all) => all.length > 0);
+  if (authorities.length === 0 || authority === undefined || nodes.length === 0) return "unknown";
   const theirs = certificatesOf(authority);
-  return known.some((ours) => ours.some((one) => theirs.includes(one))) ? "yes" : "no";
+  return authorities.some((ours) => ours.some((one) => theirs.includes(one))) ? "yes" : "no";
 }
 
 /** A machine, as far as it tells which node it shall be. */

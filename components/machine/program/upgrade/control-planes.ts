@@ -90,11 +90,12 @@ async function healthOf(address: string, other: Machine, task: UpgradeTask): Pro
  * member is theirs.
  */
 async function strangersAmong(members: EtcdMember[], { task, machine, others }: Run): Promise<EtcdMember[]> {
-  const known = new Set([task.address, ...others.keys()].map(canonical));
-  const left = members.filter((member) => !addressesOf(member).some((its) => known.has(its)));
+  const knownAddresses = new Set([task.address, ...others.keys()].map(canonical));
+  const left = members.filter((member) => !addressesOf(member).some((its) => knownAddresses.has(its)));
   if (left.length === 0) return [];
   const ours = new Set<string | undefined>();
-  for (const one of [machine, ...others.values()]) ours.add(await one.etcdMember().catch(() => undefined));
+  for (const controlPlane of [machine, ...others.values()])
+    ours.add(await controlPlane.etcdMember().catch(() => undefined));
   return left.filter(({ id }) => !ours.has(id));
 }
 

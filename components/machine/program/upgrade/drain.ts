@@ -43,7 +43,7 @@ export async function evictPods({ cluster, clock, task, limits, poll, report }: 
   /** Pods whose eviction was taken on. */
   const going = new Set<string>();
   const end = clock.now() + limit;
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let left: PodState[] = [];
   let emptySince: number | undefined;
   /** What to say of a node without pods; undefined while volumes may still be detached. */
@@ -73,14 +73,14 @@ export async function evictPods({ cluster, clock, task, limits, poll, report }: 
         }
         left = (await cluster.pods(node)).filter((pod) => mustGo(pod) && (state.ready || !pod.terminating));
         if (left.length === 0) {
-          const said = await stillAttached();
-          return typeof said === "string" ? { done: said } : { not: "volumes attached" };
+          const drained = await stillAttached();
+          return typeof drained === "string" ? { done: drained } : { not: "volumes attached" };
         }
         for (const pod of left) {
           // An answer may take seconds, and there may be many pods.
           if (clock.now() >= end) break;
-          if (!told.has(pod.uid)) for (const cost of costOf(pod)) report(`drain: ${cost}`);
-          told.add(pod.uid);
+          if (!reported.has(pod.uid)) for (const cost of costOf(pod)) report(`drain: ${cost}`);
+          reported.add(pod.uid);
           // What goes already is not told again: in a namespace that is being deleted the API refuses that for ever.
           const { refused } = pod.terminating ? {} : await cluster.evict(pod);
           if (refused === undefined) refusals.delete(pod.uid);

@@ -28,13 +28,14 @@ async function pullInstaller({ task, machine, clock, report, poll, limits: { pul
       (lines) => pullErrorOf(lines, installerImage),
       () => undefined,
     );
-  let told = false;
+  let isReported = false;
   const endingOf = (begun: number): Ending => ({
     every: Math.min(LOOKS, limit / PULLS),
     ends: async () => {
       const why = await reason();
-      if (why !== undefined && !told) report(`pull: Talos tries again, since it could not pull the installer: ${why}`);
-      told ||= why !== undefined;
+      if (why !== undefined && !isReported)
+        report(`pull: Talos tries again, since it could not pull the installer: ${why}`);
+      isReported ||= why !== undefined;
       return why === undefined && clock.now() - begun >= limit / PULLS;
     },
   });

@@ -26,7 +26,7 @@ export async function upgrade(
 ): Promise<UpgradeResult> {
   const run = runOf(task, bench);
   try {
-    return await bring(run, previous);
+    return await runPhases(run, previous);
   } catch (error) {
     const { cordoned } = await earlierRun(run).catch(() => ({ cordoned: false }));
     if (cordoned) bench.report(`node ${task.machine} ${STAYS_CORDONED}; \`${uncordonCommand(task.machine)}\` gives up`);
@@ -34,7 +34,7 @@ export async function upgrade(
   }
 }
 
-async function bring(run: Run, previous: Pick<UpgradeResult, "schematicId"> | undefined): Promise<UpgradeResult> {
+async function runPhases(run: Run, previous: Pick<UpgradeResult, "schematicId"> | undefined): Promise<UpgradeResult> {
   const earlier = await earlierRun(run);
   const reached = await reach(run, earlier.maybeDown);
   await join(run);

@@ -58,13 +58,13 @@ async function unfollowedArgs(machine: Machine, { image }: Pick<UpgradeTask, "im
   if (image.kernelArgs.length === 0) return [];
   const text = await machine.read("/proc/cmdline");
   if (text === undefined) return [];
-  const given = splitKernelArgs(text);
+  const running = splitKernelArgs(text);
   const wanted = image.kernelArgs.flatMap(splitKernelArgs);
   return wanted.filter((arg) => {
     // `-x` and `-x=1` take away what Talos brings, and are themselves on no command line (go-procfs v0.1.2, procfs/cmdline.go, AppendAll).
-    if (!/^-./.test(arg)) return !given.includes(arg);
+    if (!/^-./.test(arg)) return !running.includes(arg);
     const gone = arg.slice(1);
     const isGone = (word: string): boolean => word === gone || (!gone.includes("=") && word.startsWith(`${gone}=`));
-    return given.some((word) => isGone(word) && !wanted.includes(word));
+    return running.some((word) => isGone(word) && !wanted.includes(word));
   });
 }

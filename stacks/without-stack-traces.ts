@@ -6,7 +6,7 @@
  *
  * @returns what `register` returns. What `register` throws keeps its message, but has no frames.
  */
-export function withoutFrames<T>(register: () => T): T {
+export function withoutStackTraces<T>(register: () => T): T {
   if (process.env["PULUMI_DEBUG_PROMISE_LEAKS"]) return register();
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
