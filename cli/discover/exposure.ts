@@ -45,7 +45,7 @@ export function exposureOf(base: ClusterSpec, { releases, machines }: Seen, note
     fits && "devicePlugin" in fits ? "devicePlugin" : "gpuOperator",
     offering.length === 0
       ? "nothing offers GPUs yet; this is the newest release that is known to fit"
-      : `something offers ${resources.join(" and ")} on ${offering.map(({ name }) => name).join(", ")} already, and it is none of NVIDIA's charts: find it (\`kubectl get daemonsets -A\`), and say it as external instead where it shall stay, or remove it right before the first update, since the stack installs its own; this is the newest release that is known to fit`,
+      : `something offers ${resources.join(" and ")} on ${offering.map(({ name }) => name).join(", ")} already, and it is none of NVIDIA's charts: find it (\`kubectl get daemonsets -A\`), and say it as external instead if it is to stay, or remove it right before the first update, since the stack installs its own; this is the newest release that is known to fit`,
   );
   return fits ?? candidates[0]!;
 }

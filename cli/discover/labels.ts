@@ -45,7 +45,7 @@ function ownLabels(
   const isKept = ([key]: [string, string]): boolean => managers[key]?.some((name) => byHand.test(name)) ?? true;
   for (const [key, value] of candidates.filter((label) => !isKept(label)))
     tell(
-      `${managers[key]!.join(" and ")} keeps the label ${key}=${value}: write it under labels only if the stack shall hold this value from now on`,
+      `${managers[key]!.join(" and ")} keeps the label ${key}=${value}: write it under labels only if the stack is to hold this value from now on`,
     );
   return Object.fromEntries(candidates.filter(isKept));
 }

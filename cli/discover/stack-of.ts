@@ -42,7 +42,8 @@ export function stackOf(seen: Seen, only?: readonly string[]): Discovered {
   const note = (path: string, text: string): void => void (comments[path] ??= []).push(text);
   const releases = machines.flatMap(({ talosVersion }) => talosVersion ?? []).filter((text) => semver.valid(text));
   const talosVersion = semver.rsort([...releases])[0] ?? "v1.12.6";
-  if (releases.length === 0) note("talosVersion", "no machine told its release; write the one that they shall run");
+  if (releases.length === 0)
+    note("talosVersion", "the machines' release could not be read; write the one that they are to run");
   const clusterName = machines.find((machine) => isOmni(machine) && machine.clusterName)?.clusterName;
   if (clusterName === undefined && machines.some(isOmni))
     note(
@@ -184,6 +185,6 @@ function notesOf(spec: ClusterSpec): string[] {
   return [
     ...planCluster(spec).notes,
     "workloads, sharing, power limits, monitoring and patches cannot be seen in a cluster: add what is wanted",
-    "a machine's configuration is adopted: make it `owned` only where this stack shall hold all of it",
+    "a machine's configuration is adopted: make it `owned` only if this stack is to hold all of it",
   ];
 }

@@ -48,6 +48,6 @@ function secondsOf(text: string | undefined): number {
   const seconds = text === undefined ? WITHIN : Number(text);
   if (seconds >= 1 && seconds <= 3600) return seconds;
   throw new Error(
-    `--within: ${text} is not a number of seconds from 1 to 3600, so nobody knows when to give up; write e.g. 30`,
+    `--within: ${text} is not a number of seconds from 1 to 3600, so there is no limit to go by; write e.g. 30`,
   );
 }

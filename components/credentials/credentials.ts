@@ -74,7 +74,7 @@ export const credentials: Readonly<Record<Credential, Described>> = {
     rule: () => serverUrl,
     needed: ({ omni }) => omni,
     variableWillDo: always,
-    why: "Omni could not be told of the machines' patches",
+    why: "Omni could not be given the machines' patches",
   },
   omniServiceAccountKey: {
     variable: "OMNI_SERVICE_ACCOUNT_KEY",

@@ -67,7 +67,7 @@ export function testsPassed(
   untested(gate).apply((found) => {
     for (const [machine, why] of Object.entries(found)) {
       const effect =
-        "its cards were not tested; a test evicts nobody's work: the next change of the machine or of what exposes its GPUs tests again";
+        "its cards were not tested; a test evicts no other pod: the next change of the machine or of what exposes its GPUs tests again";
       void pulumi.log.warn(`machines.${machine}: ${why}; ${effect}`, gate);
     }
   });

@@ -54,7 +54,7 @@ export function patchNode(
 }
 
 /**
- * Forced: Talos, the operator and kubectl may hold the same labels, and the stack's word is the last. By a field manager of its
+ * Forced: Talos, the operator and kubectl may hold the same labels, and the stack decides. By a field manager of its
  * own name: one that Pulumi draws would be another after a kill, and the labels of the lost one would outlast the stack.
  */
 function labelled(

@@ -80,7 +80,7 @@ export async function awaitTests(
     if (task.mustPass || clock.now() - since < patience) return false;
     await cluster.suspend(namespace, test.job, inUse);
     result.untested[machine] = inUse;
-    say(machine, `not tested: ${inUse}; a test evicts nobody's work`);
+    say(machine, `not tested: ${inUse}; a test evicts no other pod`);
     return true;
   };
 

@@ -28,7 +28,7 @@ export async function putBack(task: PutBackTask, cluster: AppliedObjects, report
   for (const title of result.made) report(`${title}: was missing, and is restored`);
   for (const title of result.mended) report(`${title}: differed from the stack, and is restored`);
   if (result.made.length + result.mended.length === 0)
-    report(`equal: ${task.objects.length} objects are as they shall be`);
+    report(`equal: ${task.objects.length} objects are as the stack says`);
   return result;
 }
 

@@ -22,7 +22,7 @@ export interface OmniBench {
 
 /**
  * Waits until Omni has brought the machine to the wanted release, extensions, driver and configuration. A machine that is
- * in no cluster yet has to be added by who manages the cluster: it is asked for, and Omni then installs image and
+ * in no cluster yet has to be added by the manager of the cluster: the program asks for that, and Omni then installs image and
  * configuration together, with one reboot. One that is a member already is upgraded first and configured then, and the
  * latter reboots once more where a file changed (siderolabs/omni, internal/backend/runtime/omni/controllers/omni/
  * machineconfig/status.go), so the limit is that of two reboots. Changes nothing; may be run again at any time.

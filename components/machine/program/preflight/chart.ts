@@ -23,7 +23,7 @@ export async function askForChart(
   const why = "machines would reboot first, and what offers their GPUs could not be installed then";
   const finding = (problem: string, remedy: string): Problem[] => [{ field, problem, why, remedy }];
   const elsewhere =
-    "where charts come from a mirror, set TALOS_GPU_CHARTS to its address, or to none, which asks nobody";
+    "where charts come from a mirror, set TALOS_GPU_CHARTS to its address, or to none, which asks no server";
 
   const index = await web.get(`${base}/index.yaml`);
   const silent = silence(index);

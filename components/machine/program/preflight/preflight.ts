@@ -174,7 +174,7 @@ async function volumesOf(task: PreflightTask, cluster: AskedCluster, report: Rep
     return await lostVolumes(task, cluster);
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
-    report(`whether the update would replace volumes cannot be told (${lastLine(error)})`);
+    report(`not known whether the update would replace volumes (${lastLine(error)})`);
     return [];
   }
 }
@@ -201,7 +201,7 @@ async function foreignKubeconfig(
   const machines = seen.flat();
   const verdict = ofOneCluster(machines, { authority: cluster!.authority, nodes });
   if (verdict === "unknown" && machines.length > 0)
-    report(`whether talosconfig and kubeconfig are of one cluster cannot be told from here`);
+    report("not known from here whether talosconfig and kubeconfig are of one cluster");
   if (verdict !== "no") return { verdict, findings: [] };
   const findings = [
     {

@@ -15,7 +15,7 @@ const REPAIR = "repair etcd (`talosctl etcd status`) and run again";
  * MachineService.Upgrade checks etcd (talos v1.13.9 internal/app/lifecycle/lifecycle.go, internal/pkg/etcd).
  *
  * @param paused whether its boot is paused. Talos then most often has not come to etcd, and a member that is down costs no
- *   quorum by a reboot; where it is up all the same, as on a boot that waits for a driver, it is asked as ever.
+ *   quorum by a reboot; where it is up all the same, as on a boot that waits for a driver, it is asked like any other.
  */
 export async function checkControlPlanes(run: Run, paused: boolean): Promise<Problem[]> {
   if (run.task.role !== "controlplane") return [];

@@ -51,7 +51,7 @@ export async function isStillCordoned({ cluster, clock, task, limits, poll, phas
     waitOrFail(clock, { limit, poll, look }, (within) => ({
       field: `machines.${node}`,
       problem: `whether an earlier run left its node cordoned is not known: Kubernetes did not answer ${within}`,
-      why: "the machine is as it shall be, but a node that stays cordoned takes no pods",
+      why: "the machine is as the stack says, but a node that stays cordoned takes no pods",
       remedy: `see that \`kubectl get node ${node}\` answers, then run again`,
     })),
   );

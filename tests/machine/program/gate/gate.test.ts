@@ -113,7 +113,7 @@ test("with every unit in use it waits for its patience, evicts nobody, and names
   expect(clock.now()).toBe(60_000);
   expect(lines).toEqual([
     `gpu-1: its smoke test waits up to 1m for a free unit: ${inUse}`,
-    `gpu-1: not tested: ${inUse}; a test evicts nobody's work`,
+    `gpu-1: not tested: ${inUse}; a test evicts no other pod`,
   ]);
 });
 

@@ -56,7 +56,7 @@ test("makes what is gone, mends what says something else, and touches nothing th
     cluster,
     (line) => void lines.push(line),
   );
-  expect([again, lines.at(-1)]).toEqual([{ made: [], mended: [] }, "equal: 3 objects are as they shall be"]);
+  expect([again, lines.at(-1)]).toEqual([{ made: [], mended: [] }, "equal: 3 objects are as the stack says"]);
 });
 
 test.each<[string, unknown, unknown, boolean]>([
