@@ -40,10 +40,15 @@ func TestLabelsThatNobodySaysAnyMoreGo(t *testing.T) {
 	}
 }
 
-func TestReleasesOfTalosAreNotSplit(t *testing.T) {
+func TestDiscoverNode(t *testing.T) {
 	const release = "feature.node.kubernetes.io/system-os_release.VERSION_ID"
-	labels := DiscoverNode(host.Snapshot{TalosVersion: "v1.12.6"}, WorkerConfig{})
-	if _, split := labels[release+".major"]; split || labels[release] != "v1.12.6" {
-		t.Errorf("%v", labels)
+	snapshot := host.Snapshot{TalosVersion: "v1.12.6", GPUs: []host.GPU{{PCIDevice: "0300_10de"}}}
+	vendor := WorkerConfig{}
+	vendor.Sources.PCI.DeviceLabelFields = []string{"vendor"}
+	for label, config := range map[string]WorkerConfig{own: {}, "feature.node.kubernetes.io/pci-10de.present": vendor} {
+		labels := DiscoverNode(snapshot, config)
+		if _, split := labels[release+".major"]; split || labels[release] != "v1.12.6" || labels[label] != "true" {
+			t.Errorf("%s: %v", label, labels)
+		}
 	}
 }

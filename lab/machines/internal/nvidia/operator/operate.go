@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -25,7 +26,8 @@ import (
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
-// operate is the gpu-operator binary: it reconciles the cluster's one ClusterPolicy with nodes and operands.
+// operate is the gpu-operator binary: it reconciles the cluster's one ClusterPolicy with nodes and operands. The
+// policy's status, which nobody here reads, it leaves alone.
 func (o *Operator) operate(ctx context.Context, c *programs.Container) int {
 	version := programs.TagOf(c.Spec.Image)
 	if version == "v26.3.0" && c.Machine.Snapshot().TalosVersion != "" {
@@ -106,11 +108,13 @@ func (r *reconciler) reconcile(ctx context.Context) error {
 	}
 	spec, err := parsePolicy(object)
 	if err != nil {
-		return r.report(ctx, object, "notReady", "ReconcileFailed", err.Error())
-	}
-	gpus, nfd, err := r.labelNodes(ctx)
-	if err != nil {
 		return err
+	}
+	for _, item := range r.nodes.List() {
+		node := item.(*corev1.Node)
+		if err := nodelabels.Patch(ctx, r.client, node.Name, wantedLabels(node.Labels)); err != nil {
+			return fmt.Errorf("labelling node %s: %w", node.Name, err)
+		}
 	}
 	yes := true
 	p := policy{spec: spec, namespace: r.container.Pod.Namespace, operatorImage: r.container.Spec.Image,
@@ -118,34 +122,7 @@ func (r *reconciler) reconcile(ctx context.Context) error {
 	if err := r.runtimeClass(ctx, p); err != nil {
 		return err
 	}
-	waiting, err := r.deploy(ctx, p)
-	switch {
-	case err != nil:
-		return err
-	case len(waiting) > 0:
-		return r.report(ctx, object, "notReady", "OperandNotReady", "ClusterPolicy is not ready, states not ready: ["+strings.Join(waiting, " ")+"]")
-	case !nfd:
-		return r.report(ctx, object, "ready", "NFDLabelsMissing", "No NFD labels found")
-	case !gpus:
-		return r.report(ctx, object, "ready", "NoGPUNodes", "No GPU node found, watching for new nodes to join the cluster.")
-	}
-	return r.report(ctx, object, "ready", "Reconciled", "ClusterPolicy is ready as all resources have been successfully reconciled")
-}
-
-// labelNodes says whether there are GPU nodes, and whether NFD labelled any.
-func (r *reconciler) labelNodes(ctx context.Context) (gpus, nfd bool, err error) {
-	for _, object := range r.nodes.List() {
-		node := object.(*corev1.Node)
-		changes := wantedLabels(node.Labels)
-		if err := nodelabels.Patch(ctx, r.client, node.Name, changes); err != nil {
-			return false, false, fmt.Errorf("labelling node %s: %w", node.Name, err)
-		}
-		gpus = gpus || hasGPU(node.Labels)
-		for key := range node.Labels {
-			nfd = nfd || strings.HasPrefix(key, nodelabels.FeaturePrefix)
-		}
-	}
-	return gpus, nfd, nil
+	return r.deploy(ctx, p)
 }
 
 // labelled are the operands for which a node gets a label (state_manager.go, gpuStateLabels).
@@ -186,29 +163,23 @@ func hasMIG(labels map[string]string) bool {
 	return strings.Contains(product, "h100") || strings.Contains(product, "a100") || strings.Contains(product, "a30")
 }
 
-// deploy creates, updates and deletes the operands, and tells which are not ready.
-func (r *reconciler) deploy(ctx context.Context, p policy) (waiting []string, err error) {
+// deploy creates, updates and deletes the operands.
+func (r *reconciler) deploy(ctx context.Context, p policy) error {
 	sets := r.client.AppsV1().DaemonSets(p.namespace)
 	for _, o := range p.operands() {
-		object, found, _ := r.sets.GetByKey(p.namespace + "/" + o.name)
-		if !o.enabled() {
-			if found {
-				err = sets.Delete(ctx, o.name, metav1.DeleteOptions{})
-			}
-			if err != nil && !apierrors.IsNotFound(err) {
-				return nil, err
-			}
-			continue
-		}
+		object, found, err := r.sets.GetByKey(p.namespace + "/" + o.name)
 		set := p.daemonSet(o)
-		encoded, err := json.Marshal(set.Spec)
-		if err != nil {
-			return nil, err
+		encoded, failure := json.Marshal(set.Spec)
+		if err = errors.Join(err, failure); err != nil {
+			return err
 		}
 		hash := fmt.Sprintf("%x", sha256.Sum256(encoded))[:16]
 		set.Annotations = map[string]string{"nvidia.com/last-applied-hash": hash} // object_controls.go, NvidiaAnnotationHashKey
 		current, _ := object.(*appsv1.DaemonSet)
 		switch {
+		case !o.enabled() && found:
+			err = sets.Delete(ctx, o.name, metav1.DeleteOptions{})
+		case !o.enabled():
 		case current == nil:
 			if err = r.companions(ctx, p, o); err == nil {
 				_, err = sets.Create(ctx, set, metav1.CreateOptions{})
@@ -216,21 +187,12 @@ func (r *reconciler) deploy(ctx context.Context, p policy) (waiting []string, er
 		case current.Annotations["nvidia.com/last-applied-hash"] != hash:
 			set.ResourceVersion = current.ResourceVersion
 			_, err = sets.Update(ctx, set, metav1.UpdateOptions{})
-		case isReady(current):
-			continue
 		}
-		if err != nil && !apierrors.IsAlreadyExists(err) { // the cache is behind; its event brings the next round
-			return nil, fmt.Errorf("state %s: %w", o.name, err)
+		if err != nil && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) { // the cache is behind; its event brings the next round
+			return fmt.Errorf("state %s: %w", o.name, err)
 		}
-		waiting = append(waiting, "state-"+o.deploy)
 	}
-	return waiting, nil
-}
-
-// isReady follows isDaemonSetReady (object_controls.go): nothing desired is ready.
-func isReady(set *appsv1.DaemonSet) bool {
-	desired := set.Status.DesiredNumberScheduled
-	return set.Status.ObservedGeneration >= set.Generation && (desired == 0 || set.Status.NumberAvailable == desired && set.Status.UpdatedNumberScheduled == desired)
+	return nil
 }
 
 // companions are the operand's service account with what it may do, and ConfigMaps.
@@ -276,32 +238,5 @@ func (r *reconciler) runtimeClass(ctx context.Context, p policy) error {
 		return err
 	}
 	_, err = classes.Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{})
-	return err
-}
-
-// report writes the ClusterPolicy's status: state, namespace, and the conditions Ready and Error (internal/conditions, seen of
-// v25.10.1 and v26.3.3: what is wrong is said of the one that is true).
-func (r *reconciler) report(ctx context.Context, object *unstructured.Unstructured, state, reason, message string) error {
-	status, _, _ := unstructured.NestedMap(object.Object, "status")
-	if status["state"] == state && strings.Contains(fmt.Sprint(status["conditions"]), message) {
-		return nil
-	}
-	now := metav1.Now()
-	condition := func(kind, status, reason, message string) map[string]any {
-		return map[string]any{"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": now}
-	}
-	conditions := []map[string]any{condition("Ready", "True", reason, message), condition("Error", "False", "Ready", "")}
-	if state != "ready" {
-		conditions = []map[string]any{condition("Ready", "False", "Error", ""), condition("Error", "True", reason, message)}
-	}
-	body, err := json.Marshal(map[string]any{"status": map[string]any{"state": state, "namespace": r.container.Pod.Namespace, "conditions": conditions}})
-	if err != nil {
-		return err
-	}
-	r.container.Logf("ClusterPolicy is %s: %s", state, message)
-	_, err = r.dynamic.Resource(policies).Patch(ctx, object.GetName(), types.MergePatchType, body, metav1.PatchOptions{}, "status")
-	if apierrors.IsNotFound(err) {
-		return nil // deleted meanwhile
-	}
 	return err
 }

@@ -12,7 +12,6 @@ import (
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 	"talos-gpu/lab/machines/internal/node/programs"
-	"talos-gpu/lab/machines/internal/nvidia/nfd"
 	"talos-gpu/lab/machines/internal/nvidia/nodelabels"
 )
 
@@ -48,19 +47,6 @@ func TestWantedLabels(t *testing.T) {
 	}
 	if labels = applied(map[string]string{nodelabels.Present: "true", nodelabels.DeployPrefix + "driver": "true"}); labels[nodelabels.Present] != "false" || labels[nodelabels.DeployPrefix+"driver"] != "" {
 		t.Errorf("gpu.present without NFD's label counts as gone: %v", labels)
-	}
-}
-
-func TestDiscoverNode(t *testing.T) {
-	snapshot := host.Snapshot{TalosVersion: "v1.12.6", GPUs: []host.GPU{{PCIDevice: "0300_10de"}}}
-	config := nfd.WorkerConfig{}
-	config.Sources.PCI.DeviceClassWhitelist, config.Sources.PCI.DeviceLabelFields = []string{"02", "03"}, []string{"vendor"}
-	if labels := nfd.DiscoverNode(snapshot, config); labels[nodelabels.FeaturePCI] != "true" {
-		t.Errorf("vendor only: %v", labels)
-	}
-	config.Sources.PCI.DeviceLabelFields = []string{"class", "vendor"}
-	if labels := nfd.DiscoverNode(snapshot, config); labels[nodelabels.FeaturePCIVGA] != "true" {
-		t.Errorf("class and vendor: %v", labels)
 	}
 }
 
