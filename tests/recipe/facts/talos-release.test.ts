@@ -1,5 +1,3 @@
-import * as fs from "node:fs";
-import * as path from "node:path";
 import {
   eraOf,
   extensionsOf,
@@ -151,19 +149,6 @@ const readTo = Object.entries(since).filter(([name]) => name.endsWith("ReadTo"))
 test.each([...Object.entries({ extensionsReadTo, conflictsReadTo, platformsReadTo }), ...readTo])(
   "%s: what no tool renews was read at the newest minor",
   (_, minor) => expect(minor).toBe(minorRows.at(-1)?.minor),
-);
-
-test.each(minorRows)(
-  "Talos 1.$minor: the lab's machines know its containerd and its kernel",
-  ({ minor, containerd }) => {
-    const file = "../../../lab/machines/internal/node/kubelet/registration/object.go";
-    const [, containerds = "", kernels = ""] =
-      /containerdOf = .*\{\n(.*)\n\}[^]*kernelOf = .*\{\n(.*)\n\}/.exec(
-        fs.readFileSync(path.join(__dirname, file), "utf8"),
-      ) ?? [];
-    expect(containerds).toContain(`"v1.${minor}": "${containerd[0]?.version}"`);
-    expect(kernels).toContain(`"v1.${minor}": `);
-  },
 );
 
 test.each([

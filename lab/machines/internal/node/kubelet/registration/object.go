@@ -11,31 +11,6 @@ import (
 	"talos-gpu/lab/machines/internal/host"
 )
 
-// containerdOf is the containerd of each Talos minor's first release, as components/recipe/facts/data/talos-releases.ts has it.
-var containerdOf = map[string]string{
-	"v1.8": "2.0.0-rc.4", "v1.9": "2.0.1", "v1.10": "2.0.5", "v1.11": "2.1.4", "v1.12": "2.1.6", "v1.13": "2.2.3", "v1.14": "2.3.3",
-}
-
-// kernelOf is each Talos minor's kernel line (release notes).
-var kernelOf = map[string]string{
-	"v1.8": "6.6", "v1.9": "6.12", "v1.10": "6.12", "v1.11": "6.12", "v1.12": "6.18", "v1.13": "6.18", "v1.14": "6.18",
-}
-
-func minorOf(version string) string {
-	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 2 {
-		return version
-	}
-	return parts[0] + "." + parts[1]
-}
-
-func valueOr(table map[string]string, key, otherwise string) string {
-	if value, ok := table[key]; ok {
-		return value
-	}
-	return otherwise
-}
-
 // nodeObject is the Node as a kubelet registers it: not ready yet, with its own labels and, once, registerWithTaints
 // (kubernetes v1.36 pkg/kubelet/kubelet_node_status.go, initialNode).
 func nodeObject(name, address string, port int32, s host.Snapshot) *corev1.Node {
@@ -68,7 +43,6 @@ var machineSize = corev1.ResourceList{
 }
 
 func nodeStatus(name, address string, port int32, s host.Snapshot) corev1.NodeStatus {
-	minor := minorOf(s.TalosVersion)
 	kubernetes := s.KubernetesVersion
 	if kubernetes != "" && !strings.HasPrefix(kubernetes, "v") {
 		kubernetes = "v" + kubernetes
@@ -85,9 +59,9 @@ func nodeStatus(name, address string, port int32, s host.Snapshot) corev1.NodeSt
 			MachineID:               host.Identifier(name, "machine"),
 			SystemUUID:              host.Identifier(name, "system"),
 			BootID:                  s.BootID,
-			KernelVersion:           valueOr(kernelOf, minor, "6.18") + "-talos",
+			KernelVersion:           "emulated",
 			OSImage:                 "Talos (" + s.TalosVersion + ")",
-			ContainerRuntimeVersion: "containerd://" + valueOr(containerdOf, minor, "2.3.3"),
+			ContainerRuntimeVersion: "containerd://emulated",
 			KubeletVersion:          kubernetes,
 			OperatingSystem:         "linux",
 			Architecture:            runtime.GOARCH,
