@@ -103,7 +103,8 @@ export class TalosMachine implements Machine {
   async isUnconfirmed(): Promise<boolean> {
     // The installer names there what to go back to; Talos reads it at boot, and drops it once the machine runs and is ready (talos
     // v1.13.0, pkg/machinery/meta/constants.go, and controllers/runtime/drop_upgrade_fallback.go).
-    return (await this.resources("metakeys")).some(({ metadata }) => metadata.id === "0x06");
+    // `0x06` comes out of talosctl's JSON as the number that it is (seen on Talos v1.13.0).
+    return (await this.resources("metakeys")).some(({ metadata }) => Number(metadata.id) === 6);
   }
 
   async read(path: string): Promise<string | undefined> {

@@ -39,6 +39,13 @@ test("its own member is the one of its status", async () => {
   expect(await machine().machine.etcdMember()).toBe("4d5a3b2c1f0e9d8c");
 });
 
+test.each([6, "0x06", 9])("META's key %p says whether an upgrade is not confirmed yet", async (id) => {
+  const run = (): Promise<string> =>
+    Promise.resolve(JSON.stringify({ metadata: { id }, spec: { value: "Talos-v1.13.0.efi" } }, null, 4));
+  const asked = new TalosMachine({ run } as unknown as Talosctl, "10.0.0.1", {} as SecretFiles);
+  expect(await asked.isUnconfirmed()).toBe(id !== 9);
+});
+
 test("the machine at another address is asked with the same talosctl", async () => {
   const { nodes, machine: one } = machine();
   expect(await one.at("10.0.0.2").etcdProblems()).toEqual([]);
