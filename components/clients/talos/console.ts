@@ -7,7 +7,7 @@ const PREFIX = /^(\S+: +)?\w+: +\w+: (\[[^\]]*\]: )?(\[talos\] )?/;
 export function consoleLines(log: string): string[] {
   return log
     .split("\n")
-    .map((line) => redact(line.trim().replace(PREFIX, "")))
+    .map((line) => redact(line.trim().replace(PREFIX, "").trim()))
     .filter((line) => line !== "");
 }
 

@@ -3,17 +3,20 @@ import { bootErrorsOf, consoleLines, pullErrorOf, waitingImageOf } from "../../.
 const at = (text: string): string => `10.0.0.2: user: warning: [2026-11-25T05:10:11.123456789Z]: [talos] ${text}`;
 
 test("lines of a console that say why the boot does not go on, each once, without what stands before each line, without keys", () => {
+  /** A line of a message with more than one has no tag. */
+  const below = (text: string): string => at(text).replace("[talos] ", "");
   const failed =
-    "writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues, error:";
+    "task writeUserFiles (1/1): writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues, error:";
   const conflict =
-    "\t* resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists";
+    " * resource EtcFileSpecs.files.talos.dev(files/cri/conf.d/20-customization.part@undefined) already exists";
   const log = [
     "10.0.0.2: kern:    info: [2026-11-25T05:10:01Z]: Linux version 6.18",
     at(failed),
-    "1 error occurred:",
-    conflict,
+    below("1 error occurred:"),
+    below(conflict),
+    below(""),
     at(failed),
-    'create operation not allowed outside of /var: "/etc/lab.conf"',
+    below('create operation not allowed outside of /var: "/etc/lab.conf"'),
     "token: abcdef.0123456789",
   ];
   const lines = consoleLines(log.join("\n"));
