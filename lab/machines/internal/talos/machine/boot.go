@@ -75,7 +75,7 @@ func (m *Machine) userSetup(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	m.Event("writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues, error:")
+	m.Event("task writeUserFiles (1/1): writeUserFiles failed, rebooting in 35 minutes. You can use talosctl apply-config or talosctl edit mc to fix the issues, error:")
 	for line := range strings.Lines(strings.TrimSpace(err.Error())) { // each is a line of the console (seen on Talos v1.13.0)
 		m.Event("%s", strings.TrimRight(strings.ReplaceAll(line, "\t", " "), "\n"))
 	}

@@ -21,7 +21,7 @@ func running(ids ...string) (list []resources.Service) {
 	return list
 }
 
-// earlyServices run before the boot sequence (talos v1.13.0 v1alpha1_sequencer.go, Initialize).
+// earlyServices run before the boot sequence (seen on Talos v1.13.0; talos v1.13.0 v1alpha1_sequencer.go, Initialize).
 func earlyServices() []resources.Service {
 	return running("apid", "auditd", "containerd", "machined", "syslogd", "udevd")
 }
