@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
+import { parse } from "yaml";
 import { check } from "../../../cli/check/verb";
 import type { FileFinding } from "../../../cli/check/judge-files";
 import { parseOptions } from "../../../cli/options";
@@ -24,95 +25,23 @@ function written(files: Record<string, string>): string {
   return folder;
 }
 
-const pod = (more: string): string => `apiVersion: v1
-kind: Pod
-metadata: { name: plex }
-spec:
-  containers:
-    - image: plex
-      resources: { limits: { nvidia.com/gpu: 1 } }
-${more}`;
+interface Row {
+  name: string;
+  talos?: string[];
+  file: string;
+  finds: { line: number; check: string; problem: string }[];
+}
+const rows = parse(fs.readFileSync(path.join(__dirname, "../../fixtures/checked-files.yaml"), "utf8")) as Row[];
 
-const release = (values: string): string => `apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: { name: gpu-operator, namespace: gpu }
-spec:
-  chart: { spec: { chart: gpu-operator, version: v26.3.3 } }
-  values:
-    driver: { enabled: false }
-    toolkit: { enabled: false }
-${values}`;
-
-// File, what is in it, Talos releases; line, check, and what the problem says.
-test.each<[string, string, string[], [number, string, RegExp][]]>([
-  ["a misspelt field", "machine:\n  sysctl:\n    a: 1\n", [], [[2, "patch-schema", /^machine\.sysctl is not a field/]]],
-  [
-    "a document that a release does not have yet",
-    "apiVersion: v1alpha1\nkind: KubeNodeConfig\nlabels: {a: b}\n",
-    ["v1.13.6", "v1.14.0"],
-    [[2, "patch-schema", /KubeNodeConfig, which Talos 1\.13 does not have/]],
-  ],
-  [
-    "a dead key of containerd",
-    "machine:\n  files:\n    - op: create\n      path: /etc/cri/conf.d/20-customization.part\n      content: |\n" +
-      '        [plugins."io.containerd.grpc.v1.cri"]\n          enable_unprivileged_ports = true\n',
-    [],
-    [[6, "containerd-toml", /io\.containerd\.grpc\.v1\.cri/]],
-  ],
-  [
-    "a file that Talos does not create",
-    "machine:\n  files:\n    - op: create\n      path: /etc/cri/conf.d/30-nvidia.part\n      content: a\n",
-    [],
-    [[4, "machine-file-create", /outside \/var/]],
-  ],
-  [
-    "an extension of another branch",
-    "customization:\n  systemExtensions:\n    officialExtensions:\n" +
-      "      - siderolabs/nvidia-container-toolkit-lts\n      - siderolabs/nvidia-open-gpu-kernel-modules-production\n",
-    [],
-    [[5, "driver-branches", /kernel modules are of branch production/]],
-  ],
-  [
-    "a value that the chart does not have",
-    release("    operator: { defaultRuntime: containerd }\n"),
-    ["v1.13.6"],
-    [[9, "chart-values", /^operator\.defaultRuntime: .*no such value/]],
-  ],
-  [
-    "a pod that takes all cards",
-    pod("      env:\n        - name: NVIDIA_VISIBLE_DEVICES\n          value: all\n"),
-    [],
-    [[9, "visible-devices", /^env\.NVIDIA_VISIBLE_DEVICES: is set/]],
-  ],
-  [
-    "a container of bjw-s' app-template that takes all cards",
-    "kind: HelmRelease\nspec:\n  values:\n    controllers:\n      plex:\n        containers:\n          app:\n" +
-      "            image: { repository: plex, tag: latest }\n            env:\n              NVIDIA_VISIBLE_DEVICES: all\n" +
-      "            resources: { limits: { nvidia.com/gpu: 1 } }\n          side:\n            env: { NVIDIA_VISIBLE_DEVICES: all }\n",
-    [],
-    [[10, "visible-devices", /^env\.NVIDIA_VISIBLE_DEVICES: is set/]],
-  ],
-  ["a patch of talhelper's", "cluster:\n  apiServer:\n    admissionControl:\n      $$patch: delete\n", [], []],
-  ["values of another chart", "image: { tag: v1 }\nresources: {}\nserviceAccount: { create: true }\n", [], []],
-  ["secrets of talhelper's", "cluster: {id: a}\nsecrets: {token: b}\n", [], []],
-  ["operations on one document", "- {op: remove, path: /cluster/apiServer}\n", [], []],
-  ["a reference to a secret", "machine:\n  ca:\n    crt: op://talos/ca/crt\n", [], []],
-  [
-    "a variable in a list",
-    "machine:\n  kubelet:\n    nodeIP:\n      validSubnets:\n        - 10.0.0.0/8\n        - ${V6}\n",
-    [],
-    [],
-  ],
-  ["what a tool fills in", "machine:\n  sysctls:\n    a: {{ .Value }}\n", [], []],
-])("%s", async (_, text, releases, expected) => {
-  const folder = written({ "file.yaml": text });
-  const { status, result } = await run(folder, "--json", ...releases.map((one) => `--talos=${one}`));
+test.each(rows.map((row) => [row.name, row] as const))("%s", async (_, { talos = [], file, finds }) => {
+  const folder = written({ "file.yaml": file });
+  const { status, result } = await run(folder, "--json", ...talos.map((one) => `--talos=${one}`));
   const { findings } = JSON.parse(result) as { findings: FileFinding[] };
-  expect(findings.map(({ line, check: id, problem }) => [line, id, problem])).toEqual(
-    expected.map(([line, id, problem]) => [line, id, expect.stringMatching(problem)]),
+  expect(findings.map(({ line, check, problem }) => ({ line, check, problem }))).toEqual(
+    finds.map((one) => ({ ...one, problem: expect.stringMatching(one.problem) as string })),
   );
-  expect(status).toBe(expected.length > 0 ? 1 : 0);
-  if (releases.length > 1) expect(findings[0]?.talos).toEqual(["v1.13.6"]);
+  expect(status).toBe(finds.length > 0 ? 1 : 0);
+  if (talos.length > 1) expect(findings[0]?.talos).toEqual(["v1.13.6"]);
 });
 
 test("a talconfig is judged with its patches, on its own release, each of them once", async () => {
@@ -145,7 +74,9 @@ test("what says no release is judged for the one of the machines beside it, and 
     remedy: expect.stringMatching(/runtimeClassName: nvidia.*cdi-cri/),
     checks: ["default-runtime"],
   });
-  const beside = await remedyOf({ "gpu.yaml": part, "release.yaml": release("    driverr: {}\n") });
+  const release =
+    "kind: HelmRelease\nspec:\n  chart: { spec: { chart: gpu-operator, version: v26.3.3 } }\n  values: { driverr: {} }\n";
+  const beside = await remedyOf({ "gpu.yaml": part, "release.yaml": release });
   expect(beside.remedy).toMatch(/by CDI, without runtimeClassName/);
   expect(beside.checks).toContain("chart-values");
 });
