@@ -1,3 +1,6 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parse } from "yaml";
 import { awaitTests } from "../../../../components/machine/program/gate/await-tests";
 import type { TestedCluster } from "../../../../components/machine/program/gate/gate-cluster";
 import { FakeClock } from "../fakes";
@@ -6,6 +9,27 @@ import { failure } from "../setup";
 const GPU = "nvidia.com/gpu";
 /** What kube-scheduler v1.36 says of a pod that finds no unit and evicts nobody. */
 const INSUFFICIENT = `0/1 nodes are available: 1 Insufficient ${GPU}. preemption: not eligible due to preemptionPolicy=Never.`;
+
+/** A row of the table, which says what each part of it is. */
+interface Row {
+  name: string;
+  cluster?: { pods?: PodRow[]; tests?: PodRow[]; plugin?: Pod | null; allocatable?: Record<string, string> };
+  busy?: boolean;
+  job?: "complete" | "failed" | "suspended";
+  units?: number;
+  mustPass?: boolean;
+  events?: { at: number; allocatable?: Record<string, string>; job?: Row["job"]; free?: boolean }[];
+  passed?: boolean;
+  untested?: string;
+  error?: string[];
+  lines?: string[];
+  says?: string;
+  suspended?: boolean;
+  seconds?: number | [number, number];
+  made?: number;
+}
+type PodRow = [name: string, units: number, status?: Pod | null, init?: "init"];
+const rows = parse(fs.readFileSync(path.join(__dirname, "../../../fixtures/gates.yaml"), "utf8")) as Row[];
 
 type Pod = Record<string, any>;
 
@@ -50,7 +74,13 @@ class Cluster implements TestedCluster {
   suspend = async (_namespace: string, job: string, why: string): Promise<void> => {
     this.suspended.push(`${job}: ${why}`);
   };
-  pass = (): void => void (this.conditions = [{ type: "Complete", status: "True" }]);
+  /** How the Job is from now on. */
+  become(job: Row["job"]): void {
+    const message = "Job has reached the specified backoff limit";
+    if (job === "complete") this.conditions = [{ type: "Complete", status: "True" }];
+    else if (job === "failed") this.conditions = [{ type: "Failed", status: "True", message }];
+    else if (job === "suspended") this.suspend_ = true;
+  }
 }
 
 const task = {
@@ -61,172 +91,44 @@ const task = {
   pollSeconds: 1,
 };
 
-function gate(cluster: Cluster, units?: number, more: { mustPass?: boolean } = {}) {
-  const [clock, lines]: [FakeClock, string[]] = [new FakeClock(), []];
-  const tests = units === undefined ? task.tests : task.tests.map((one) => ({ ...one, units }));
-  const wanted = { ...task, tests, ...more };
-  return { clock, lines, run: () => awaitTests(wanted, cluster, clock, (line) => lines.push(line)) };
+function podOf([name, units, status, init]: PodRow): Pod {
+  const made = pod(name, units, status ?? running);
+  if (init) made["spec"].initContainers = made["spec"].containers;
+  return made;
 }
 
-test("it stays shut until the kubelet tells what the node offers: a pod before that ends with UnexpectedAdmissionError", async () => {
-  const cluster = new Cluster();
-  cluster.pass();
-  cluster.allocatable = { [GPU]: "4" }; // as before the change to two slices
-  const { clock, lines, run } = gate(cluster, 2);
-  clock.after(8, () => (cluster.allocatable = { [GPU]: "2" }));
-  expect(await run()).toEqual({ passed: ["gpu-1"], untested: {} });
-  expect(clock.now()).toBeGreaterThanOrEqual(8_000);
-  expect(clock.now()).toBeLessThan(10_000);
-  expect(lines[0]).toBe(
-    "gpu-1: its smoke test passed; the node offers 4 of nvidia.com/gpu, the plan says 2: waits up to 1m",
-  );
-});
-
-test("a card that stays away does not keep it shut for longer than its patience", async () => {
-  const cluster = new Cluster();
-  cluster.pass();
-  const { clock, lines, run } = gate(cluster, 3);
-  expect(await run()).toEqual({ passed: ["gpu-1"], untested: {} });
-  expect(clock.now()).toBe(60_000);
-  expect(lines.at(-1)).toBe("gpu-1: its smoke test passed; the node offers 2 of nvidia.com/gpu, the plan says 3");
-});
-
-/** Two units, four pods: as after 4 -> 2 slices, when nobody has been evicted. */
-const four = [1, 2, 3, 4].map((n) => pod(`train-${n}`, 1));
-
-test("a test that passes opens the gate at once", async () => {
-  const cluster = new Cluster();
-  cluster.pass();
-  const { clock, run } = gate(cluster);
-  expect(await run()).toEqual({ passed: ["gpu-1"], untested: {} });
-  expect(clock.now()).toBe(0);
-});
-
-test("with every unit in use it waits for its patience, evicts nobody, and names who uses them", async () => {
-  const cluster = new Cluster();
-  cluster.pods.push(...four);
-  const { clock, lines, run } = gate(cluster);
-  const inUse =
-    "all 2 units of nvidia.com/gpu are in use by default/train-1 (1), default/train-2 (1), default/train-3 (1), default/train-4 (1)";
-  expect(await run()).toEqual({ passed: [], untested: { "gpu-1": inUse } });
-  expect(cluster.suspended).toEqual([`test-1: ${inUse}`]);
-  expect(clock.now()).toBe(60_000);
-  expect(lines).toEqual([
-    `gpu-1: its smoke test waits up to 1m for a free unit: ${inUse}`,
-    `gpu-1: not tested: ${inUse}; a test evicts no other pod`,
-  ]);
-});
-
-test("a test that must pass waits for a unit until the limit, and has failed then: further machines wait for it", async () => {
-  const cluster = new Cluster();
-  cluster.pods.push(...four);
-  const { clock, lines, run } = gate(cluster, undefined, { mustPass: true });
-  const said = await failure(run());
-  expect(said).toContain("machines.gpu-1: its smoke test (Job gpu/test-1) did not pass within 10m");
-  expect(said).toContain("in use by default/train-1 (1)");
-  expect(said).toContain("no other worker starts before its test has passed; free a unit on it");
-  expect(clock.now()).toBe(600_000);
-  expect(lines[0]).toContain("its smoke test waits up to 10m for a free unit");
-  expect(cluster.suspended).toEqual([]);
-});
-
-test("a unit that comes free within its patience is taken", async () => {
-  const cluster = new Cluster();
-  cluster.pods.push(...four);
-  const { clock, run } = gate(cluster);
-  clock.after(30, () => {
-    cluster.pods = [plugin];
-    cluster.tests = [];
-  });
-  clock.after(40, cluster.pass);
-  expect(await run()).toEqual({ passed: ["gpu-1"], untested: {} });
-  expect(cluster.suspended).toEqual([]);
-});
-
-test.each<[string, (cluster: Cluster) => void, RegExp]>([
-  [
-    "a plugin that crashes",
-    (cluster) => {
-      const crash = { ready: false, lastState: { terminated: { exitCode: 1, message: "nvml init failed" } } };
-      const state = { waiting: { reason: "CrashLoopBackOff" } };
-      cluster.pods = [pod("nvidia-device-plugin-x", 0, { phase: "Running", containerStatuses: [{ ...crash, state }] })];
-      cluster.pods.push(...four);
-    },
-    /offers 2 of .*in use by default\/train-1.*Pod nvidia-device-plugin-x: CrashLoopBackOff, exit 1, nvml init failed/,
-  ],
-  [
-    "no plugin, and nothing offered",
-    (cluster) => {
-      cluster.pods = [...four];
-      cluster.allocatable = {};
-    },
-    /Insufficient nvidia.com\/gpu.*the node offers 0 of nvidia.com\/gpu, in use by .*no pod of the device plugin is on the node/,
-  ],
-  [
-    "units that are held by a pod that does not run",
-    (cluster) => void cluster.pods.push(pod("stuck", 2, { phase: "Pending" })),
-    /in use by default\/stuck \(2\)/,
-  ],
-  [
-    "free units, and a scheduler with another reason",
-    (cluster) => {
-      const message = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.";
-      const conditions = [{ type: "PodScheduled", status: "False", message }];
-      cluster.tests = [pod("gpu-smoke-test-gpu-1-abc", 1, { phase: "Pending", conditions })];
-      cluster.pods.push(...four);
-    },
-    /didn't match Pod's node affinity/,
-  ],
-])("%s is no excuse: at the limit it says what is wrong", async (_what, arrange, message) => {
-  const cluster = new Cluster();
-  arrange(cluster);
-  const { clock, run } = gate(cluster);
-  const said = await failure(run());
-  expect(said).toMatch(/^machines\.gpu-1: its smoke test \(Job gpu\/test-1\) did not pass within 10m \(/);
-  expect(said).toMatch(message);
-  expect([clock.now(), cluster.suspended]).toEqual([600_000, []]);
-});
-
-test("a test that failed is told with its pods' words, without waiting for the limit", async () => {
-  const cluster = new Cluster();
-  const message = "Job has reached the specified backoff limit";
-  const admission = "Pod was rejected: Allocate failed due to requested number of devices unavailable";
-  cluster.tests = [
-    pod("t-1", 1, { phase: "Failed", reason: "UnexpectedAdmissionError", message: admission }),
-    pod("t-2", 1, {
-      phase: "Failed",
-      containerStatuses: [{ state: { terminated: { exitCode: 2, message: "cuda error\nTest FAILED\n" } } }],
-    }),
-  ];
-  const { clock, run } = gate(cluster);
-  clock.after(5, () => (cluster.conditions = [{ type: "Failed", status: "True", message }]));
-  expect(await failure(run())).toBe(
-    `machines.gpu-1: its smoke test (Job gpu/test-1) failed: ${message} (Pod t-1: UnexpectedAdmissionError: ${admission}, ` +
-      "Pod t-2: exit 2, cuda error | Test FAILED, the node offers 2 of nvidia.com/gpu, no other pod uses it, " +
-      "Pod nvidia-device-plugin-x: ready); no workload may have a GPU before a test has computed on it; " +
-      "fix what the message names, or run `talos-gpu doctor`; then run the update again",
-  );
-  expect(clock.now()).toBe(5_000);
-});
-
-test.each<[string, (cluster: Cluster) => void]>([
-  ["failed", (cluster) => void (cluster.conditions = [{ type: "Failed", status: "True", message: "deadline" }])],
-  ["given up", (cluster) => void (cluster.suspend_ = true)],
-])("a test that an earlier run left %s is made again, once the old one is gone", async (_how, arrange) => {
-  const cluster = new Cluster();
-  arrange(cluster);
-  const { clock, run } = gate(cluster);
-  clock.after(10, cluster.pass);
-  expect(await run()).toEqual({ passed: ["gpu-1"], untested: {} });
-  expect(cluster.made).toBe(2);
-});
-
-test("devices of an init container are counted once, and pods that ended hold none", async () => {
-  const cluster = new Cluster();
-  const both = pod("both", 1);
-  both["spec"].initContainers = both["spec"].containers;
-  cluster.pods.push(both, pod("done", 2, { phase: "Succeeded" }));
-  const { clock, run } = gate(cluster);
-  clock.after(90, cluster.pass); // a unit is free all the time: this is no busy machine
-  expect(await run()).toEqual({ passed: ["gpu-1"], untested: {} });
+test.each(rows.map((row) => [row.name, row] as const))("%s", async (_, row) => {
+  const { cluster: { pods = [], tests, plugin: its, allocatable } = {}, busy, job, units, mustPass } = row;
+  const [cluster, clock, lines]: [Cluster, FakeClock, string[]] = [new Cluster(), new FakeClock(), []];
+  const four: PodRow[] = busy ? [1, 2, 3, 4].map((n) => [`train-${n}`, 1]) : [];
+  const ofPlugin = its === undefined ? [plugin] : its === null ? [] : [pod("nvidia-device-plugin-x", 0, its)];
+  cluster.pods = [...ofPlugin, ...[...four, ...pods].map(podOf)];
+  if (tests) cluster.tests = tests.map(podOf);
+  if (allocatable) cluster.allocatable = allocatable;
+  cluster.become(job);
+  for (const event of row.events ?? [])
+    clock.after(event.at, () => {
+      cluster.become(event.job);
+      if (event.allocatable) cluster.allocatable = event.allocatable;
+      if (event.free) Object.assign(cluster, { pods: [plugin], tests: [] });
+    });
+  const wanted = task.tests.map((one) => ({ ...one, ...(units === undefined ? {} : { units }) }));
+  const all = { ...task, tests: wanted, ...(mustPass ? { mustPass } : {}) };
+  const ran = awaitTests(all, cluster, clock, (line) => lines.push(line));
+  if (row.error) {
+    const message = await failure(ran);
+    for (const pattern of row.error) expect(message).toMatch(new RegExp(pattern));
+  } else {
+    const { untested } = row;
+    expect(await ran).toEqual(
+      row.passed ? { passed: ["gpu-1"], untested: {} } : { passed: [], untested: { "gpu-1": untested } },
+    );
+  }
+  expect(cluster.suspended).toEqual(row.suspended ? [`test-1: ${row.untested}`] : []);
+  if (row.lines) expect(lines).toEqual(row.lines);
+  if (row.says) expect(lines[0]).toContain(row.says);
+  const seconds = clock.now() / 1_000;
+  if (typeof row.seconds === "number") expect(seconds).toBe(row.seconds);
+  else if (row.seconds) expect(seconds >= row.seconds[0] && seconds < row.seconds[1]).toBe(true);
+  if (row.made !== undefined) expect(cluster.made).toBe(row.made);
 });

@@ -125,7 +125,6 @@ func status(view View) []resource.Resource {
 	machineStatus.TypedSpec().Status = runtime.MachineStatusStatus{Ready: view.Ready, UnmetConditions: view.Unmet}
 	platform := runtime.NewPlatformMetadataSpec(runtime.NamespaceName, runtime.PlatformMetadataID)
 	platform.TypedSpec().Platform = view.Platform
-	platform.TypedSpec().Hostname = view.Name
 	security := runtime.NewSecurityStateSpec(runtime.NamespaceName)
 	// Whether the firmware enforces it, not whether the image is signed (talos v1.13.0 controllers/runtime/security_state.go).
 	security.TypedSpec().SecureBoot = view.SecureBoot
