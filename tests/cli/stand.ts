@@ -6,6 +6,8 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { bundle } from "../../components/bundles";
 import type { DoctorReport } from "../../cli/doctor/report";
+import { parseOptions } from "../../cli/options";
+import type { Verb } from "../../cli/verb";
 
 /** A folder of a test's own. */
 export const scratch = (): string => fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-cli-"));
@@ -46,6 +48,17 @@ export function cliStand(): CliStand {
 function bundled(folder: string): string {
   bundle(folder, ["cli"]);
   return path.join(folder, "cli.js");
+}
+
+/** Runs a verb in this process; gives its status, its result and each of its remarks. */
+export async function runVerb(name: string, verb: Verb, argv: readonly string[]) {
+  const said = { result: "", remarks: [] as string[] };
+  const status = await verb.run(parseOptions(name, verb, [...argv], {}), {
+    result: (text) => void (said.result += text),
+    remark: (text) => void said.remarks.push(text),
+    colour: false,
+  });
+  return { status, ...said, remark: said.remarks.join("") };
 }
 
 /** How the command ended. */

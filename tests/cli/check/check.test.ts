@@ -4,20 +4,11 @@ import * as path from "node:path";
 import { parse } from "yaml";
 import { check } from "../../../cli/check/verb";
 import type { FileFinding } from "../../../cli/check/judge-files";
-import { parseOptions } from "../../../cli/options";
+import { runVerb } from "../stand";
 
 const home = path.join(__dirname, "../../fixtures/talhelper/home-ops");
 
-async function run(...argv: string[]) {
-  const said = { result: "", remark: "" };
-  const output = {
-    result: (text: string) => void (said.result += text),
-    remark: (text: string) => void (said.remark += text),
-    colour: false,
-  };
-  const status = await check.run(parseOptions("check", check, argv, {}), output);
-  return { status, ...said };
-}
+const run = (...argv: string[]) => runVerb("check", check, argv);
 
 function written(files: Record<string, string>): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "check-"));
@@ -45,7 +36,7 @@ test.each(rows.map((row) => [row.name, row] as const))("%s", async (_, { talos =
 });
 
 test("a talconfig is judged with its patches, on its own release, each of them once", async () => {
-  expect(await run(home)).toEqual({ status: 0, result: "", remark: "" });
+  expect(await run(home)).toMatchObject({ status: 0, result: "", remarks: [] });
   const folder = written({ "talconfig.yaml": fs.readFileSync(path.join(home, "talconfig.yaml"), "utf8") });
   fs.cpSync(path.join(home, "patches"), path.join(folder, "patches"), { recursive: true });
   fs.writeFileSync(path.join(folder, "patches/nvidia.yaml"), "machine:\n  kernel:\n    module: []\n");

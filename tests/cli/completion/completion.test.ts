@@ -4,7 +4,7 @@ import * as path from "node:path";
 import { completion } from "../../../cli/completion";
 import type { Verb } from "../../../cli/verb";
 import { paint } from "../paint";
-import { scratch } from "../stand";
+import { runVerb, scratch } from "../stand";
 
 const folder = scratch();
 afterAll(() => fs.rmSync(folder, { recursive: true }));
@@ -13,13 +13,14 @@ const plan: Verb = { summary: "says what is painted", options: { stack: { help: 
 const table: Record<string, Verb> = { paint, plan, completion: completion(() => table) };
 
 /** What the verb prints for a shell. */
-async function scriptFor(shell: string): Promise<string> {
-  let text = "";
-  const output = { result: (more: string) => void (text += more), remark: () => {}, colour: false };
-  const given = { values: {}, switches: new Set<string>(), positionals: [shell], environment: {} };
-  await completion(() => table).run(given, output);
-  return text;
-}
+const scriptFor = async (shell: string): Promise<string> =>
+  (
+    await runVerb(
+      "completion",
+      completion(() => table),
+      [shell],
+    )
+  ).result;
 
 /** A shell, and what it offers at the end of a line by a completion's text. */
 const shells: Record<string, (script: string, line: string) => string[]> = {

@@ -6,20 +6,14 @@ import { schematicOf } from "../../../components/recipe/index";
 import { idOf } from "../../../cli/import/schematics";
 import { substitute } from "../../../cli/import/substitute";
 import { importFiles } from "../../../cli/import/verb";
-import { parseOptions } from "../../../cli/options";
+import { runVerb } from "../stand";
 
 const folder = path.join(__dirname, "../../fixtures/talhelper/home-ops");
 
 async function run(...argv: string[]) {
-  const said = { result: "", remarks: [] as string[] };
-  const output = {
-    result: (text: string) => void (said.result += text),
-    remark: (text: string) => void said.remarks.push(text),
-    colour: false,
-  };
-  const status = await importFiles.run(parseOptions("import", importFiles, argv, {}), output);
-  const { config = {} } = (parse(said.result) ?? {}) as { config?: Record<string, any> };
-  return { status, config, remarks: said.remarks };
+  const { status, result, remarks } = await runVerb("import", importFiles, argv);
+  const { config = {} } = (parse(result) ?? {}) as { config?: Record<string, any> };
+  return { status, config, remarks };
 }
 
 const written = (text: string, name = "gpu-1.yaml"): string => {

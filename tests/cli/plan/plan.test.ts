@@ -21,7 +21,7 @@ import { formatDuration } from "../../../components/recipe/rules/duration";
 import { configurationOf } from "../../../stacks/stack-file";
 import { edited, edits, type Said } from "../../support/edits";
 import { stacks, stackSpec } from "../../support/stacks";
-import { scratch } from "../stand";
+import { runVerb, scratch } from "../stand";
 
 const golden = path.join(__dirname, "..", "..", "fixtures", "plan-pages");
 
@@ -176,21 +176,7 @@ describe("the verb", () => {
         config: Object.fromEntries(Object.entries(said).map(([key, value]) => [`talos-gpu:${key}`, value])),
       }),
     );
-  const run = async (values: Record<string, string[]>, ...switches: string[]) => {
-    const said = { result: "", remark: "" };
-    const given = {
-      values: { stack: [file], ...values },
-      switches: new Set(switches),
-      positionals: [],
-      environment: {},
-    };
-    const status = await verb.run(given, {
-      result: (text) => void (said.result += text),
-      remark: (text) => void (said.remark += text),
-      colour: false,
-    });
-    return { status, ...said };
-  };
+  const run = (...argv: string[]) => runVerb("plan", verb, ["--stack", file, ...argv]);
 
   beforeAll(() => {
     git("init", "-q");
@@ -202,11 +188,11 @@ describe("the verb", () => {
   afterAll(() => fs.rmSync(folder, { recursive: true }));
 
   test("one result at a time", async () => {
-    await expect(run({}, "json", "html")).rejects.toThrow("--json, --html: only one of them can be the result");
+    await expect(run("--json", "--html")).rejects.toThrow("--json, --html: only one of them can be the result");
   });
 
   test("compares the file with what git has of it", async () => {
-    const { status, result } = await run({ base: ["HEAD"] }, "json");
+    const { status, result } = await run("--base", "HEAD", "--json");
     expect(status).toBe(0);
     expect(JSON.parse(result)).toMatchObject({
       stack: "velaryon",
@@ -217,15 +203,15 @@ describe("the verb", () => {
   });
 
   test("a commit that is not there is said", async () => {
-    await expect(run({ base: ["nowhere"] })).rejects.toThrow(/--base: git knows no commit nowhere/);
-    await expect(run({ base: ["--help"] })).rejects.toThrow(/--base: git knows no commit/);
+    await expect(run("--base", "nowhere")).rejects.toThrow(/--base: git knows no commit nowhere/);
+    await expect(run("--base=--help")).rejects.toThrow(/--base: git knows no commit/);
   });
 
   test("a stack that the base does not have is new", async () => {
     git("checkout", "-q", "--orphan", "empty");
     git("rm", "-q", "-f", "--cached", "Pulumi.velaryon.yaml");
     git("commit", "-q", "--allow-empty", "-m", "nothing");
-    const { status, remark, result } = await run({ base: ["empty"] });
+    const { status, remark, result } = await run("--base", "empty");
     expect([status, remark]).toEqual([0, "empty has no stack velaryon, so there is nothing to compare with"]);
     expect(result).toContain("Compared with nothing");
   });
@@ -236,20 +222,20 @@ describe("the verb", () => {
     git("add", ".");
     git("commit", "-qm", "broken");
     write(stackSpec("velaryon"));
-    const { status, remark } = await run({ base: ["broken"] });
+    const { status, remark } = await run("--base", "broken");
     expect([status, remark]).toEqual([0, "broken has no valid stack velaryon, so there is nothing to compare with"]);
   });
 
   test("a refused stack is a finding", async () => {
     write({ ...stackSpec("velaryon"), talosVersion: "v1.11" });
-    expect(await run({})).toMatchObject({ status: 1, result: expect.stringContaining("`talosVersion`") });
+    expect(await run()).toMatchObject({ status: 1, result: expect.stringContaining("`talosVersion`") });
     write({ ...stackSpec("velaryon"), machines: 5 });
-    expect(await run({})).toMatchObject({ status: 1, result: expect.stringContaining("`machines`") });
+    expect(await run()).toMatchObject({ status: 1, result: expect.stringContaining("`machines`") });
   });
 
   test("so is one that Pulumi could not hand to its program", async () => {
     write({ ...stackSpec("velaryon"), patches: [`# ${"long ".repeat(30_000)}\nmachine: {}\n`] });
-    const { result } = await run({}, "json");
+    const { result } = await run("--json");
     const { findings } = JSON.parse(result) as { findings: { problem: string }[] };
     expect(findings).toMatchObject([{ problem: "the stack's configuration has 148 KiB" }]);
   });
