@@ -9,6 +9,8 @@ export interface Layout {
   /** Etcd's ports, for clients and for its peers, of which it has none. */
   etcd: number;
   peer: number;
+  /** Names and addresses that clients may know the API server by, beside 127.0.0.1 and localhost. */
+  names?: readonly string[];
 }
 
 // The networks are Talos' defaults (siderolabs/talos, pkg/machinery/constants: DefaultIPv4PodNet, DefaultIPv4ServiceNet).
@@ -45,7 +47,7 @@ export function configurations(layout: Layout): Record<string, string> {
       certificatesDir: fileOf(layout, "pki"),
       encryptionAlgorithm: "ECDSA-P256",
       controlPlaneEndpoint: `127.0.0.1:${layout.server}`,
-      apiServer: { certSANs: ["127.0.0.1", "localhost"] },
+      apiServer: { certSANs: ["127.0.0.1", "localhost", ...(layout.names ?? [])] },
       networking: { serviceSubnet: serviceNet, podSubnet: podNet },
     },
   ];
@@ -140,6 +142,9 @@ const flags = {
     "anonymous-auth": false,
     "authorization-mode": "Node,RBAC",
     "client-ca-file": fileOf(layout, "pki/ca.crt"),
+    "kubelet-client-certificate": fileOf(layout, "pki/apiserver-kubelet-client.crt"),
+    "kubelet-client-key": fileOf(layout, "pki/apiserver-kubelet-client.key"),
+    "enable-bootstrap-token-auth": true,
     "tls-cert-file": fileOf(layout, "pki/apiserver.crt"),
     "tls-private-key-file": fileOf(layout, "pki/apiserver.key"),
     "etcd-servers": `https://127.0.0.1:${layout.etcd}`,

@@ -18,6 +18,8 @@ export interface ControlPlane {
   caCert: string;
   /** Path of the authority's key, PEM (EC): kubelets' client certificates are signed with it. */
   caKey: string;
+  /** Path of the folder of all its keys, laid out as kubeadm does. */
+  pki: string;
   /** Path of the socket at which its API server asks for a way to an address in the cluster's network: `CONNECT address:port`. */
   nodes: string;
   /**
@@ -35,6 +37,8 @@ export interface ControlPlaneOptions {
   dir: string;
   /** Path of the `controlplane` binary, see `provideTools`. */
   binary: string;
+  /** Names and addresses that clients may know its API by, beside 127.0.0.1 and localhost. */
+  names?: readonly string[];
   /** Ends the start. */
   signal?: AbortSignal;
 }
@@ -46,12 +50,17 @@ const collects = "Proceeding to collect garbage";
  * Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler with keys that kubeadm makes, and resolves once pods are
  * admitted. They end with this process, however it ends.
  */
-export async function startControlPlane({ binary, dir, signal }: ControlPlaneOptions): Promise<ControlPlane> {
+export async function startControlPlane({
+  binary,
+  dir,
+  names = [],
+  signal,
+}: ControlPlaneOptions): Promise<ControlPlane> {
   signal?.throwIfAborted();
   const folder = path.resolve(dir);
   fs.mkdirSync(path.dirname(folder), { recursive: true });
   fs.mkdirSync(folder, { mode: 0o700 });
-  const layout: Layout = { folder, server: await freePort(), etcd: await freePort(), peer: await freePort() };
+  const layout: Layout = { folder, names, server: await freePort(), etcd: await freePort(), peer: await freePort() };
   const components: Component[] = [];
   const start = (name: ComponentName): Component => {
     const component = startComponent(binary, name, flagsOf(name, layout), fileOf(layout, `${name}.log`));
@@ -85,7 +94,7 @@ export async function startControlPlane({ binary, dir, signal }: ControlPlaneOpt
   }
   return {
     ...{ server: serverOf(layout), adminKubeconfig, stop, nodes: fileOf(layout, "nodes.sock") },
-    ...{ caCert: fileOf(layout, "pki/ca.crt"), caKey: fileOf(layout, "pki/ca.key") },
+    ...{ caCert: fileOf(layout, "pki/ca.crt"), caKey: fileOf(layout, "pki/ca.key"), pki: fileOf(layout, "pki") },
     restartControllers: async () => {
       await controllers.stop();
       controllers = start("kube-controller-manager");
