@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
+import * as semver from "semver";
 import { readSchematic } from "../factory";
 import { cacheFolder } from "../tools/cache";
 import { provideTalosPrograms } from "../tools/index";
@@ -12,7 +13,7 @@ import { withLock } from "../tools/lock";
 import type { OnToolEvent } from "../tools/events";
 import { isThere, provideDebian } from "./debian";
 import { makeExtension, makeSchematic } from "./nvidia";
-import { layOutInstaller, layOutKubelet, layOutRoot, type Parts } from "./root";
+import { layOutInstaller, layOutKubelet, layOutRoot, layOutStandIns, standIns, type Parts } from "./root";
 import { startRegistry, type Registry } from "./registry";
 
 export { startMachine, trustdAddress, whyNoMachine, type RealMachine } from "./machine";
@@ -20,6 +21,14 @@ export { startRegistry, type Registry } from "./registry";
 
 /** Talos releases that can be built here. */
 export const releases: readonly string[] = Object.keys(talosModules);
+
+/** The one of them that is nearest to a release: by its minor, then by its patch. */
+export function nearestRelease(wanted: string): string {
+  const far = (release: string): number =>
+    Math.abs(semver.minor(release) - semver.minor(wanted)) * 1000 +
+    Math.abs(semver.patch(release) - semver.patch(wanted));
+  return [...releases].sort((one, other) => far(one) - far(other))[0]!;
+}
 
 /** Release of the kubelet that a lab's registry has. */
 export const kubeletRelease = "v1.36.3";
@@ -29,9 +38,11 @@ export interface TalosImages {
   release: string;
   /** A disk on which that release is installed, without extensions: it boots by UEFI, into maintenance mode. */
   disk: string;
-  /** Program that signs a worker's certificate (`startMachine`). */
-  trustd: string;
-  /** Starts a registry on loopback that has the kubelet's image. */
+  /** Layer of the images of stand-ins (`standIns`), a tar file. */
+  standIns: string;
+  /** Folder of the lab's own programs beside it (`startMachine`). */
+  programs: string;
+  /** Starts a registry on loopback that has the kubelet's image, and those of the stand-ins (`standIns`). */
   registry(blobs: string, signal?: AbortSignal): Promise<Registry>;
   /** Pushes the installer of a schematic (YAML) as `metal-installer/<id>:<release>`, made where there is none yet. Gives its ID. */
   installer(registry: Registry, schematic: string): Promise<string>;
@@ -86,13 +97,16 @@ export async function provideTalos(
     await layOutRoot(parts);
     await layOutInstaller(parts);
     await layOutKubelet(parts);
-    for (const each of ["installer", "kubelet"])
+    await layOutStandIns(parts);
+    for (const each of ["installer", "kubelet", "programs"])
       await debian.inside(folder, `tar -C /work/${each} --owner=0 --group=0 -cf /work/${each}.tar .`.split(" "));
-    for (const rest of ["root", "initramfs", "installer", "kubelet"])
+    for (const rest of ["root", "initramfs", "installer", "kubelet", "programs"])
       await fs.rm(path.join(folder, rest), { recursive: true });
     const image = { diskSize: 4 * 1024 ** 3, diskFormat: "raw", bootloader: "sd-boot" };
+    const plain = readSchematic("customization: {}\n"); // the Factory's images say of which schematic they are
+    const schematic = await makeSchematic(parts, plain.id, plain.text);
     await withBase(parts, (ref) =>
-      imager(parts, release, ref, { kind: "image", outFormat: "raw", imageOptions: image }),
+      imager(parts, release, ref, { kind: "image", outFormat: "raw", imageOptions: image }, [schematic]),
     );
     const raw = path.join(folder, "metal-amd64.raw");
     await run("qemu-img", ["convert", "-f", "raw", "-O", "qcow2", raw, `${disk}.unfinished`], limits);
@@ -109,11 +123,18 @@ export async function provideTalos(
   return {
     release,
     disk,
-    trustd: path.join(tools["talos-programs"], "trustd"),
+    standIns: path.join(folder, "programs.tar"),
+    programs: tools["talos-programs"],
     registry: async (blobs, given) => {
       const registry = await startRegistry(tools["talos-programs"], blobs, given);
       const layers = [path.join(folder, "kubelet.tar")];
       await registry.push({ ref: `siderolabs/kubelet:${kubeletRelease}`, layers, entrypoint: ["/kubelet"] });
+      for (const name of standIns)
+        await registry.push({
+          ref: `lab/${name.toLowerCase()}:1`,
+          layers: [path.join(folder, "programs.tar")],
+          entrypoint: [name],
+        });
       return registry;
     },
     installer: async (registry, text) => {

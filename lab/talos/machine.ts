@@ -5,13 +5,15 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import type { Site } from "./site";
 
 /** A virtual machine that runs real Talos. */
 export interface RealMachine {
   /** Where its Talos API is on this computer, e.g. `127.0.0.1:40123`. */
   endpoint: string;
-  /** Where its Kubernetes API is on this computer, where it serves one. */
+  /** Where its Kubernetes API is on this computer, where it serves one, and its kubelet. */
   kubernetes: string;
+  kubelet: string;
   /** Its own address, inside. */
   address: string;
   /** What its console said so far, since it was made. */
@@ -51,8 +53,21 @@ export function whyNoMachine(): string[] {
   ];
 }
 
+/** A machine's network, and what leads out of it. */
+export interface MachineNetwork extends Pick<Site, "net" | "host" | "dns"> {
+  /** The machine's own address. */
+  address: string;
+  /** Where a worker asks for the certificate of its API: the cluster's address. */
+  trustd: string;
+  /** Ports of 127.0.0.1 that addresses in it lead to, by `address:port`. */
+  leads: Readonly<Record<string, number>>;
+}
+
 /** Where a machine finds what signs a worker's certificate: the address of its cluster's control plane. */
 export const trustdAddress = "10.0.2.100";
+const usualNetwork: MachineNetwork = {
+  ...{ net: "10.0.2.0/24", host: "10.0.2.2", dns: "10.0.2.3", address: "10.0.2.15", trustd: trustdAddress, leads: {} },
+};
 
 /** Milliseconds in which a kernel must have come to its end, where KVM works: with some hosts it never does. */
 const KVM_LIMIT = 15_000;
@@ -75,14 +90,22 @@ async function tryKvm(kernel: string): Promise<boolean> {
 /**
  * Makes a machine and turns it on. It belongs to the lab whose folder `dir` is in: its janitor ends what we leave.
  *
- * Its network is QEMU's own: it reaches this computer at 10.0.2.2, and this computer its two APIs by ports of 127.0.0.1.
+ * Its network is QEMU's own: it reaches this computer at the network's host, and this computer its APIs by ports of 127.0.0.1.
  *
- * @param options.authority folder with `ca.crt` and `ca.key` of the machines' API. A worker then gets its certificate at {@link trustdAddress}.
+ * @param options.authority folder with `ca.crt` and `ca.key` of the machines' API. A worker then gets its certificate.
+ * @param options.network default: 10.0.2.0/24, with this computer at 10.0.2.2 and the signer at {@link trustdAddress}.
+ * @param options.cards as its board's asset tag says it, by which the stand-ins of NVIDIA's programs know of them.
  */
 export async function startMachine(
-  images: { disk: string; trustd: string },
+  images: { disk: string; programs: string },
   dir: string,
-  options: { memory?: number; authority?: string; signal?: AbortSignal } = {},
+  options: {
+    memory?: number;
+    authority?: string;
+    network?: MachineNetwork;
+    cards?: string;
+    signal?: AbortSignal;
+  } = {},
 ): Promise<RealMachine> {
   fs.mkdirSync(dir, { recursive: true });
   const files = ["disk.qcow2", "variables.qcow2", "console.log"].map((file) => path.join(dir, file));
@@ -90,13 +113,18 @@ export async function startMachine(
   await promisify(execFile)("qemu-img", ["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", images.disk, disk, "20G"]);
   // The format that can be saved.
   await promisify(execFile)("qemu-img", ["convert", "-f", "raw", "-O", "qcow2", firmware[1], variables]);
-  const [talos, kubernetes] = [await freePort(), await freePort()];
+  const [talos, kubernetes, kubelet] = [await freePort(), await freePort(), await freePort()];
   const accelerated = await hasKvm(path.join(path.dirname(images.disk), "vmlinuz"));
-  const forward = [`${talos}-:50000`, `${kubernetes}-:6443`].map((each) => `hostfwd=tcp:127.0.0.1:${each}`);
+  const { net, host, dns, address, trustd, leads } = options.network ?? usualNetwork;
+  const program = (name: string): string => path.join(images.programs, name);
+  const leading = Object.entries(leads).map(([from, to]) => `${from}-cmd:${program("connect")} 127.0.0.1:${to}`);
   if (options.authority !== undefined)
-    forward.push(
-      `guestfwd=tcp:${trustdAddress}:50001-cmd:${images.trustd} ${trustdAddress} ${path.resolve(options.authority)}`,
-    );
+    leading.push(`${trustd}:50001-cmd:${program("trustd")} ${trustd} ${path.resolve(options.authority)}`);
+  const network = [
+    ...[`net=${net}`, `host=${host}`, `dns=${dns}`, `dhcpstart=${address}`],
+    ...[`${talos}-:50000`, `${kubernetes}-:6443`, `${kubelet}-:10250`].map((each) => `hostfwd=tcp:127.0.0.1:${each}`),
+    ...leading.map((each) => `guestfwd=tcp:${each}`),
+  ];
   const drive = (kind: string, file: string): string[] => ["-drive", `${kind},file=${file}`];
   const args = [
     ...(accelerated ? ["-accel", "kvm", "-cpu", "host"] : ["-accel", "tcg,thread=multi", "-cpu", "max"]),
@@ -106,8 +134,9 @@ export async function startMachine(
     ...drive("if=pflash,format=qcow2,unit=1", variables),
     // What the machine flushes is written: with less, a power cut leaves a disk as none does that keeps its word.
     ...drive("if=virtio,format=qcow2,cache=writeback", disk),
-    ...["-netdev", `user,id=net,${forward.join(",")}`, "-device", "virtio-net-pci,netdev=net"],
+    ...["-netdev", `user,id=net,${network.join(",")}`, "-device", "virtio-net-pci,netdev=net"],
     ...["-device", "virtio-rng-pci", "-chardev", `file,id=console,path=${log},append=on`, "-serial", "chardev:console"],
+    ...(options.cards === undefined ? [] : ["-smbios", `type=2,asset=${options.cards}`]),
     ...["-qmp", "stdio"],
   ];
   let running: ChildProcess | undefined;
@@ -141,7 +170,8 @@ export async function startMachine(
   return {
     endpoint: `127.0.0.1:${talos}`,
     kubernetes: `127.0.0.1:${kubernetes}`,
-    address: "10.0.2.15",
+    kubelet: `127.0.0.1:${kubelet}`,
+    address,
     console: () => fs.readFileSync(log, "utf8"),
     cutPower,
     powerOn: () => powerOn(),

@@ -94,7 +94,7 @@ const texts: Record<string, string> = {
 };
 /** What Talos' own kernel has built in, and Debian's has as modules (hack/modules-amd64.txt has none of them). */
 const builtIn =
-  "loop squashfs overlay virtio_blk virtio_net virtio_scsi virtio_rng af_packet nls_ascii nls_cp437 nls_iso8859-1 nls_utf8 vfat xfs efivarfs configfs dm_mod br_netfilter";
+  "loop squashfs overlay virtio_blk virtio_net virtio_scsi virtio_rng af_packet nls_ascii nls_cp437 nls_iso8859-1 nls_utf8 vfat xfs efivarfs configfs dm_mod br_netfilter veth";
 
 /** Lays out the root filesystem in `work/root`, and makes `work/vmlinuz` and `work/initramfs.xz` of it. */
 export async function layOutRoot(parts: Parts): Promise<void> {
@@ -221,6 +221,22 @@ export async function layOutKubelet({ debian, tools, work }: Parts): Promise<voi
   for (const file of ["etc/passwd", "etc/group", "etc/nsswitch.conf"])
     await fs.writeFile(path.join(root, file), texts[file]!);
   await put(path.join(tools.kubelet, "kubelet"), path.join(root, "usr/local/bin/kubelet"));
+}
+
+/** Programs that stand in for those of images that pods have (`programs/service`). */
+export const standIns = ["pause", "nvidia-device-plugin", "nvidia-smi", "vectorAdd"];
+const controlPlane = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+
+/** Lays out what the images of the stand-ins hold in `work/programs`. */
+export async function layOutStandIns({ tools, work }: Parts): Promise<void> {
+  const root = path.join(work, "programs");
+  const names = [
+    ...standIns.map((name) => [`usr/bin/${name}`, "service"]),
+    ...controlPlane.map((name) => [`usr/local/bin/${name}`, "../../bin/service"]),
+  ];
+  const folders = "dev proc sys run tmp etc var usr/bin usr/local/bin";
+  await skeleton(root, folders, { bin: "usr/bin", ...Object.fromEntries(names) });
+  await put(path.join(tools["talos-programs"], "service"), path.join(root, "usr/bin/service"));
 }
 
 async function skeleton(root: string, names: string, to: Record<string, string>): Promise<void> {

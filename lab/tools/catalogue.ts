@@ -224,7 +224,7 @@ export function talosCatalogue(release: string): readonly ToolDefinition[] {
       name: "talos-programs",
       folder: path.join(lab, "talos/programs"),
       package: "./preinit",
-      more: ["./registry", "./service", "./trustd"],
+      more: ["./connect", "./registry", "./service", "./trustd"],
       stamps: [],
     },
     ...nodeCatalogue.filter(({ name }) => ["containerd", "cni", "kubelet"].includes(name)),

@@ -8,6 +8,7 @@ require (
 	github.com/siderolabs/talos/pkg/machinery v1.13.0
 	golang.org/x/sys v0.43.0
 	google.golang.org/grpc v1.79.3
+	k8s.io/kubelet v0.36.3
 )
 
 require (

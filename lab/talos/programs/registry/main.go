@@ -114,5 +114,6 @@ func build(asked wanted) (v1.Image, error) {
 	}
 	config = config.DeepCopy()
 	config.OS, config.Architecture, config.Config.Entrypoint = "linux", "amd64", asked.Entrypoint
+	config.Config.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin"}
 	return mutate.ConfigFile(image, config)
 }

@@ -1,5 +1,6 @@
-// service is what some images of a lab hold, by the name that it is called by: nvidia-persistenced-wrapper, which runs until
-// it is told to end, and nvidia-ctk, which writes the CDI specification and ends.
+// service is what some images of a lab hold, by the name that it is called by: nvidia-persistenced-wrapper and pause, which run until
+// they are told to end, nvidia-ctk, which writes the CDI specification and ends, the runtime, which is runc, the device plugin,
+// programs of CUDA's images, which say of a card what they can without one, and the names of a control plane's programs.
 package main
 
 import (
@@ -31,17 +32,30 @@ func run(name string, args []string) error {
 	switch name {
 	case "nvidia-ctk":
 		return specify(args)
+	case "nvidia-container-runtime": // containers get no libraries, which no stand-in loads
+		return syscall.Exec("/usr/bin/runc", append([]string{"runc"}, args...), os.Environ())
+	case "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler": // the lab's one program of a control plane
+		return syscall.Exec("/usr/local/bin/controlplane", append([]string{"controlplane", name}, args...), os.Environ())
+	case "nvidia-device-plugin":
+		return offer()
+	case "nvidia-smi", "vectorAdd":
+		return show(name)
 	case "nvidia-persistenced-wrapper":
 		if err := os.MkdirAll("/var/run/nvidia-persistenced", 0o755); err != nil {
 			return err
 		}
+	case "pause":
 	default:
 		return fmt.Errorf("%s: nothing stands in for it", name)
 	}
-	ended := make(chan os.Signal, 1)
-	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
-	<-ended
+	<-ended()
 	return nil
+}
+
+func ended() <-chan os.Signal {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM, syscall.SIGINT)
+	return told
 }
 
 func specify(args []string) error {

@@ -1,0 +1,69 @@
+import type { ClusterSpec } from "../../components/recipe";
+
+/** What is around a stack's machines when they are virtual: QEMU's own network, as each machine sees it. */
+export interface Site {
+  /** Holds every machine and the cluster's address, e.g. `192.0.2.0/24`. */
+  net: string;
+  /** This computer, its name server, and where images come from. */
+  host: string;
+  dns: string;
+  registry: string;
+  /** The cluster's API, and its host. */
+  endpoint: string;
+  cluster: string;
+}
+
+const numberOf = (address: string): number =>
+  address.split(".").reduce((number, part) => number * 256 + Number(part), 0);
+const addressOf = (number: number): string =>
+  [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".");
+
+/**
+ * The site of a stack: addresses that it does not say are free ones beside its first machine. QEMU gives a machine its address by
+ * DHCP, and leads it out of its network nowhere but to this computer's own, so the cluster's address lies within.
+ *
+ * @throws Error where the addresses are none that one network of IPv4 can have.
+ */
+export function siteOf({ machines, clusterEndpoint }: Pick<ClusterSpec, "machines" | "clusterEndpoint">): Site {
+  const addresses = Object.values(machines).map(({ address }) => address);
+  const own = Object.values(machines).find(({ role }) => role === "controlplane")?.address;
+  const said = clusterEndpoint ?? (own === undefined ? undefined : `https://${own}:6443`);
+  const given = said === undefined ? [] : [new URL(said).hostname];
+  const taken = [...addresses, ...given];
+  const strange = taken.find((address) => !/^\d+(\.\d+){3}$/.test(address));
+  if (strange !== undefined)
+    throw new Error(
+      `--machines: ${strange} is no IPv4 address, and the network of a virtual machine has no other; take one, e.g. 192.0.2.10`,
+    );
+  const beside = numberOf(addresses[0]!) - (numberOf(addresses[0]!) % 256);
+  const free = Array.from({ length: 254 }, (_, index) => addressOf(beside + 254 - index));
+  const [host, dns, registry, cluster] = free.filter((address) => !taken.includes(address)) as [string, string, string, string]; // prettier-ignore
+  const all = [host, ...taken].map(numberOf);
+  let bits = 24;
+  while (bits > 0 && new Set(all.map((number) => Math.floor(number / 2 ** (32 - bits)))).size > 1) bits--;
+  if (bits === 0)
+    throw new Error(
+      `--machines: ${taken.join(", ")} have no network in common, and a virtual machine has one; give the cluster an address like its machines'`,
+    );
+  const size = 2 ** (32 - bits);
+  return {
+    ...{ net: `${addressOf(all[0]! - (all[0]! % size))}/${bits}`, host, dns, registry },
+    ...{ endpoint: said ?? `https://${cluster}:6443`, cluster: given[0] ?? cluster },
+  };
+}
+
+/**
+ * What an owner writes into a configuration so that its machine works in this site, without the outer world.
+ *
+ * @param image that it is installed from. Default: whatever else says.
+ */
+export const ownPatch = ({ registry }: Pick<Site, "registry">, image?: string): object => ({
+  machine: {
+    certSANs: ["127.0.0.1"], // this computer's way to its API
+    install: { disk: "/dev/vda", ...(image === undefined ? {} : { image }) },
+    registries: { mirrors: { "*": { endpoints: [`http://${registry}:5000`] } } },
+    time: { disabled: true },
+    features: { hostDNS: { enabled: false, forwardKubeDNSToHost: false }, kubePrism: { enabled: false } },
+  },
+  cluster: { discovery: { enabled: false } },
+});
