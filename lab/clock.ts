@@ -1,7 +1,10 @@
 import type { TimeoutsSpec } from "../components/recipe/spec/index";
 
-/** Lab seconds per second where nobody says how many: what is real takes the time that it takes. */
-export const usualTimeScale = { emulated: 80, node: 60, real: 1 };
+/**
+ * Lab seconds per second where nobody says how many: what is real takes the time that it takes, and a processor that is emulated for a
+ * virtual machine twice what a stack's limits are made for.
+ */
+export const usualTimeScale = { emulated: 80, node: 60, real: 0.5 };
 
 /** Limits that a stack has when it says nothing, in minutes; the documentation of `TimeoutsSpec` says the same. */
 const usualMinutes: Record<keyof TimeoutsSpec, number> = {

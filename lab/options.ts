@@ -96,7 +96,7 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
                       cases may set another power limit, and set it back
   --table FILE        the cases' table as Markdown, beside what is printed
   --time-scale N      lab seconds per second (default 80: a minute of a machine's reboot takes three quarters of a second;
-                      with --machines node 60, as its programs take the time that they take; with --machines real 1)
+                      with --machines node 60, as its programs take the time that they take; not with --machines real)
   --help
 `;
 
@@ -195,7 +195,10 @@ export function parseOptions(argv: readonly string[]): LabOptions {
     gpu: values.gpu,
     mayChangeTheCard: values["may-change-the-card"],
     ...(values.table === undefined ? {} : { table: values.table }),
-    timeScale: wholeNumber("--time-scale", values["time-scale"] ?? String(usualTimeScale[machines]), 1, 1000),
+    timeScale:
+      values["time-scale"] === undefined
+        ? usualTimeScale[machines]
+        : wholeNumber("--time-scale", values["time-scale"], 1, 1000),
     ...(show === undefined ? {} : { show }),
   };
 }

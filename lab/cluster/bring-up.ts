@@ -15,12 +15,16 @@ import { labGpu } from "./lab-gpu";
 import { KubernetesView } from "./kubernetes-view";
 import { isReady } from "./node";
 import { startMachines, type LabMachine, type Machines } from "../machines";
+import { slowControlPlane } from "./own-control-plane";
+import { inStead, plainInstaller, provideReal, startRealMachine } from "./real-machines";
 import { startOmni, type LabOmni } from "../omni";
 import { foreignResources } from "./foreign";
 import type { LabOptions } from "../options";
 import type { Phase, Say } from "../phases";
 import type { Session } from "../session/session";
 import { whyNoRealNode } from "../real-node/able";
+import type { TalosImages } from "../talos";
+import { ownPatch, siteOf } from "../talos/site";
 import { provideNodePrograms, provideTools, type Tools } from "../tools";
 import { narrateTools, type OnToolEvent } from "../tools/events";
 
@@ -36,6 +40,8 @@ export interface Lab {
   /** Fixes that the stack's plan lacks; a repair takes them back. */
   without: FixId[];
   tools: Tools;
+  /** Images of Talos that real machines run; undefined where the machines are emulated. */
+  talos?: TalosImages;
   /** Folders with the programs of a real node; undefined where every node is emulated. */
   nodePrograms?: readonly string[];
   controlPlane: ControlPlane;
@@ -76,18 +82,22 @@ async function bringTools(lab: Lab, say: Say): Promise<string> {
   lab.tools = await provideTools({ signal, talosReleases: lab.talosReleases, onEvent });
   if (lab.options.pulumi === "installed")
     await assertInstalled(lab.tools.pulumi, neededPlugins(repository), process.env);
+  if (lab.options.machines === "real") lab.talos = await provideReal(lab, onEvent);
   if (real) lab.nodePrograms = await provideNodePrograms({ signal, onEvent });
-  return built === 0 ? "all there" : `${built} built`;
+  return `${built === 0 ? "all there" : `${built} built`}${lab.talos === undefined ? "" : inStead(lab.talos, lab.options.stack)}`;
 }
 
 /** Kubernetes, and meanwhile what machines are given by their owner: keys and configurations. */
 async function bringControlPlane(lab: Lab): Promise<string> {
   const { session, spec, tools } = lab;
+  const site = lab.talos === undefined ? undefined : siteOf(spec);
+  const isMachine = site !== undefined && Object.values(spec.machines).some(({ role }) => role === "controlplane");
   const kubernetes = async (): Promise<void> => {
     const { signal } = session;
     lab.controlPlane = await startControlPlane({
       dir: session.dir("controlplane"),
       binary: tools.controlplane,
+      ...(site === undefined ? {} : { names: [site.cluster] }),
       signal,
     });
     session.onClose(() => lab.controlPlane.stop());
@@ -95,11 +105,19 @@ async function bringControlPlane(lab: Lab): Promise<string> {
   };
   const machines = async (): Promise<void> => {
     fs.mkdirSync(session.dir("talos"), { recursive: true, mode: 0o700 }); // credentials pass through here
-    lab.existing = spec.bootstrap ? undefined : await makeExistingCluster(session.dir("talos"), tools.talosctl, spec);
+    const given = site && {
+      ...(isMachine ? {} : { pki: lab.controlPlane.pki }),
+      endpoint: site.endpoint,
+      patches: [ownPatch(site, plainInstaller(lab.talos!.release)), ...(isMachine ? [slowControlPlane] : [])],
+    };
+    lab.existing = spec.bootstrap
+      ? undefined
+      : await makeExistingCluster(session.dir("talos"), tools.talosctl, spec, given);
   };
-  const ended = await Promise.allSettled([kubernetes(), machines()]);
+  if (site !== undefined && !isMachine) await kubernetes(); // its keys are the cluster's
+  const ended = await Promise.allSettled([...(site === undefined ? [kubernetes()] : []), machines()]);
   for (const end of ended) if (end.status === "rejected") throw end.reason;
-  return lab.controlPlane.server;
+  return isMachine ? "a machine of the stack" : lab.controlPlane.server;
 }
 
 /** The Factory makes the releases that the stack has, too, and says of which it made up the drivers. */
@@ -149,9 +167,47 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
     config: joins(lab, machine) ? "" : (existing?.configurations[name] ?? ""),
     gpus: (machine.gpus ?? []).map(labGpu),
   }));
+  if (lab.talos === undefined) lab.machines = await startEmulated(lab, machines);
+  else Object.assign(lab, await startRealMachine(lab, lab.talos, say));
+  lab.kubernetes ??= KubernetesView.fromFile(lab.controlPlane.adminKubeconfig);
+  session.onClose(() => lab.machines.stop());
+  if (lab.options.pulumi === "installed") session.onClose(await leadAddresses(ownAddresses(lab)));
+  const names = machines.map(({ name }) => name).join(", ");
+  if (existing === undefined) return `${names} in maintenance mode, from a boot medium of ${spec.talosVersion}`;
+  fs.writeFileSync(session.dir("talosconfig"), existing.talosconfig(lab.machines.api), { mode: 0o600 });
+  await bringOmni(lab, existing, images);
+  const members = machines.filter(({ config }) => config !== "").map(({ name }) => name);
+  const waiting = machines.filter(({ config }) => config === "").map(({ name }) => name);
+  if (members.length > 0) {
+    say(`waits for ${members.length === 1 ? "the node" : `${members.length} nodes`} to be ready`);
+    try {
+      const roles = Object.fromEntries(members.map((name) => [name, spec.machines[name]!.role]));
+      await lab.kubernetes.nodesReady(roles, {
+        signal: session.signal,
+        limitSeconds: lab.talos === undefined ? 60 : 900,
+      });
+    } catch (error) {
+      const said = Object.values(await lab.machines.state()).flatMap(({ events }) => events.map(({ what }) => what));
+      throw new Error(`${(error as Error).message}; the machines' last events: ${said.slice(-5).join("; ")}`, {
+        cause: error,
+      });
+    }
+  }
+  return [
+    ...(members.length > 0 ? [`${members.join(", ")} on ${spec.talosVersion}, plain image`] : []),
+    ...(waiting.length > 0
+      ? [
+          `${waiting.join(", ")} in maintenance mode, connected to Omni, in no cluster, from a boot medium of ${spec.talosVersion}`,
+        ]
+      : []),
+  ].join("; ");
+}
+
+async function startEmulated(lab: Lab, machines: LabMachine[]): Promise<Machines> {
+  const { spec, session, existing } = lab;
   const log = fs.createWriteStream(session.dir("machines.log"));
   session.onClose(() => void log.end());
-  lab.machines = await startMachines(
+  return startMachines(
     lab.tools.machines,
     {
       dir: session.dir("machines"),
@@ -170,34 +226,6 @@ async function bringMachines(lab: Lab, say: Say): Promise<string> {
     },
     { signal: session.signal, onLog: (line) => void log.write(`${line}\n`) },
   );
-  session.onClose(() => lab.machines.stop());
-  if (lab.options.pulumi === "installed") session.onClose(await leadAddresses(ownAddresses(lab)));
-  const names = machines.map(({ name }) => name).join(", ");
-  if (existing === undefined) return `${names} in maintenance mode, from a boot medium of ${spec.talosVersion}`;
-  fs.writeFileSync(session.dir("talosconfig"), existing.talosconfig(lab.machines.api), { mode: 0o600 });
-  await bringOmni(lab, existing, images);
-  const members = machines.filter(({ config }) => config !== "").map(({ name }) => name);
-  const waiting = machines.filter(({ config }) => config === "").map(({ name }) => name);
-  if (members.length > 0) {
-    say(`waits for ${members.length === 1 ? "the node" : `${members.length} nodes`} to be ready`);
-    try {
-      const roles = Object.fromEntries(members.map((name) => [name, spec.machines[name]!.role]));
-      await lab.kubernetes.nodesReady(roles, { signal: session.signal, limitSeconds: 60 });
-    } catch (error) {
-      const said = Object.values(await lab.machines.state()).flatMap(({ events }) => events.map(({ what }) => what));
-      throw new Error(`${(error as Error).message}; the machines' last events: ${said.slice(-5).join("; ")}`, {
-        cause: error,
-      });
-    }
-  }
-  return [
-    ...(members.length > 0 ? [`${members.join(", ")} on ${spec.talosVersion}, plain image`] : []),
-    ...(waiting.length > 0
-      ? [
-          `${waiting.join(", ")} in maintenance mode, connected to Omni, in no cluster, from a boot medium of ${spec.talosVersion}`,
-        ]
-      : []),
-  ].join("; ");
 }
 
 /** Addresses that the Talos provider connects to: while a machine waits in maintenance mode it answers there alone. */

@@ -26,24 +26,48 @@ export interface ExistingCluster {
   talosconfig(endpoint: string): string;
 }
 
+/** What is different where the machines are virtual ones. */
+export interface OnSite {
+  /** Folder of the control plane's keys, which are then the cluster's. Default: it has none yet. */
+  pki?: string;
+  /** The cluster's API, as machines reach it. */
+  endpoint: string;
+  /** What the owner of each adopted machine wrote. */
+  patches: readonly object[];
+}
+
 /**
  * Makes the keys and configurations of a cluster with the real talosctl, as its owner once did.
  *
  * @param dir folder for the files, which are secret; made here, readable by the user alone
  */
-export async function makeExistingCluster(dir: string, talosctl: string, spec: ClusterSpec): Promise<ExistingCluster> {
+export async function makeExistingCluster(
+  dir: string,
+  talosctl: string,
+  spec: ClusterSpec,
+  site?: OnSite,
+): Promise<ExistingCluster> {
   await fs.mkdir(dir, { recursive: true, mode: 0o700 });
   const file = (name: string): string => path.join(dir, name);
   const clusterName = spec.clusterName ?? "lab";
   const secrets = file("secrets.yaml");
-  await run(talosctl, ["gen", "secrets", "--output-file", secrets, "--talos-version", minor(spec.talosVersion)]);
+  const pki = site?.pki === undefined ? [] : ["--from-kubernetes-pki", site.pki];
+  await run(talosctl, [
+    "gen",
+    "secrets",
+    "--output-file",
+    secrets,
+    "--talos-version",
+    minor(spec.talosVersion),
+    ...pki,
+  ]);
   const bundle = await fs.readFile(secrets, "utf8");
   const os = (parse(bundle) as { certs: { os: { crt: string; key: string } } }).certs.os;
   await fs.writeFile(file("talos-ca.crt"), Buffer.from(os.crt, "base64"), { mode: 0o600 });
   await fs.writeFile(file("talos-ca.key"), Buffer.from(os.key, "base64"), { mode: 0o600 });
 
   const generate = async (type: string, output: string, extra: string[] = []): Promise<void> => {
-    const endpoint = spec.clusterEndpoint ?? "https://192.0.2.1:6443";
+    const endpoint = site?.endpoint ?? spec.clusterEndpoint ?? "https://192.0.2.1:6443";
     const common = [
       "--with-secrets",
       secrets,
@@ -63,7 +87,7 @@ export async function makeExistingCluster(dir: string, talosctl: string, spec: C
   const generateOf = async ([name, machine]: [string, MachineSpec]): Promise<void> => {
     const named = hostnamed(name, spec.talosVersion);
     const patched = (texts: string[]): string[] => texts.flatMap((text) => ["--config-patch", text]);
-    const patches = await writePatches(file(name), machine, spec);
+    const patches = await writePatches(file(name), machine, spec, site);
     configurations[name] = file(`${name}.yaml`);
     await generate(machine.role, configurations[name], patched([named, ...patches.map((patch) => `@${patch}`)]));
     if (machine.configuration !== "omni") return;
@@ -113,11 +137,17 @@ function hostnamed(name: string, talosVersion: string): string {
 }
 
 /** An owner's patches are on the machine already: the cluster's and its own. */
-async function writePatches(prefix: string, machine: MachineSpec, spec: ClusterSpec): Promise<string[]> {
+async function writePatches(
+  prefix: string,
+  machine: MachineSpec,
+  spec: ClusterSpec,
+  site: OnSite | undefined,
+): Promise<string[]> {
   const single = Object.keys(spec.machines).length === 1 && machine.role === "controlplane";
   const texts = [
     ...(machine.configuration === "omni" ? [] : [...(spec.patches ?? []), ...(machine.patches ?? [])]), // Omni adds them
     ...(machine.configuration === "owned" ? [] : [foreignPatch]),
+    ...(machine.configuration === "owned" ? [] : (site?.patches ?? []).map((patch) => stringify(patch))),
     ...(single ? [stringify({ cluster: { allowSchedulingOnControlPlanes: true } })] : []),
   ];
   return Promise.all(

@@ -10,7 +10,7 @@ export interface InitialImage extends Pick<MachineSpec, "extensions" | "kernelAr
 }
 
 /** Schematic of an image without extensions. */
-const plainSchematic = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
+export const plainSchematic = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
 
 /**
  * Reads the file of `--image`: images by machine name.

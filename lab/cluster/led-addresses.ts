@@ -45,7 +45,8 @@ export async function leadAddresses(
   return close;
 }
 
-function forward(address: string, port: number, ways: readonly string[]): Promise<net.Server> {
+/** Leads connections to a port of this computer to the first of some addresses that takes them. */
+export function forward(address: string, port: number, ways: readonly string[]): Promise<net.Server> {
   const server = net.createServer((client) => {
     void firstThatTakes(ways).then((machine) => {
       if (machine === undefined) return void client.destroy();

@@ -142,6 +142,9 @@ const compiler = /\besbuild --service=/;
 /** Controllers that others follow (`ControlPlane.restartControllers`). */
 const controllers = /\bcontrolplane child kube-controller-manager /;
 
+/** A virtual machine's connection to this computer, which ends with it (`lab/talos/machine.ts`). */
+const led = /\/(connect|trustd) \d+\./;
+
 /** What runs with the lab's mark in its environment, which every process inherits (`workspace.ts`); only Linux tells. */
 function processesOf(dir: string): Record<string, string> {
   if (!fs.existsSync("/proc/self/environ")) return {};
@@ -156,6 +159,6 @@ function processesOf(dir: string): Record<string, string> {
     .readdirSync("/proc")
     .filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).split("\0").includes(`TALOS_GPU_LAB=${dir}`));
   const commands = ours.map((pid): [string, string] => [pid, read(`/proc/${pid}/cmdline`).replace(/\0/g, " ").trim()]);
-  const passing = [compiler, controllers];
+  const passing = [compiler, controllers, led];
   return Object.fromEntries(commands.filter(([, command]) => !passing.some((pattern) => pattern.test(command))));
 }

@@ -1,8 +1,11 @@
 import type { FixId } from "../../components/diagnosis";
 import type { ClusterSpec } from "../../components/recipe";
+import { stringify } from "yaml";
 import { clusterOf, readStackFile } from "../../stacks/stack-file";
 import { labTimeouts } from "../clock";
 import type { LabOptions } from "../options";
+import { nearestRelease } from "../talos";
+import { ownPatch, siteOf } from "../talos/site";
 
 /** A stack's configuration as the lab runs it. */
 export interface StackConfiguration {
@@ -24,9 +27,21 @@ export function stackConfiguration(
   options: Pick<LabOptions, "timeScale" | "machines">,
   without: readonly FixId[] = [],
 ): StackConfiguration {
+  const read = readStackFile(nameOrFile);
   const config = {
-    ...readStackFile(nameOrFile),
+    ...(options.machines === "real" ? onReal(read) : read),
     timeouts: labTimeouts({ ...options, leftOut: without.length > 0 }),
   };
   return { config, spec: clusterOf(config) };
+}
+
+/** The stack on machines that run real Talos: of the release nearest to the stack's, and with what an owner of such a machine writes. */
+function onReal(config: Record<string, unknown>): Record<string, unknown> {
+  const { talosVersion, machines } = clusterOf(config);
+  const patch = stringify(ownPatch(siteOf(clusterOf(config))));
+  const ofEach = Object.entries(machines).map(([name, { talosVersion: _one, patches = [], ...machine }]) => [
+    name,
+    { ...machine, ...(machine.configuration === "owned" ? { patches: [...patches, patch] } : {}) },
+  ]);
+  return { ...config, talosVersion: nearestRelease(talosVersion), machines: Object.fromEntries(ofEach) as unknown };
 }

@@ -1,0 +1,55 @@
+import * as fs from "node:fs";
+import * as http from "node:http";
+import * as net from "node:net";
+import { parse } from "yaml";
+import { Cluster } from "../kubernetes/cluster";
+import type { RealMachine } from "../talos";
+
+/** What Talos' control planes give a cluster so that workers join (talos v1.13.0, internal/app/machined/pkg/controllers/k8s, templates), and who may ask kubelets. */
+export async function letIn(kubeconfig: string, secretsFile: string, signal: AbortSignal): Promise<void> {
+  const { secrets } = parse(fs.readFileSync(secretsFile, "utf8")) as { secrets: { bootstraptoken: string } };
+  const [id, secret] = secrets.bootstraptoken.split(".") as [string, string];
+  const rbac = "rbac.authorization.k8s.io";
+  const bind = (name: string, role: string, kind: string, subject: string): object => ({
+    ...{ apiVersion: `${rbac}/v1`, kind: "ClusterRoleBinding", metadata: { name } },
+    roleRef: { apiGroup: rbac, kind: "ClusterRole", name: role },
+    subjects: [{ apiGroup: rbac, kind, name: subject }],
+  });
+  const requests = "system:certificates.k8s.io:certificatesigningrequests";
+  const objects = [
+    {
+      ...{ apiVersion: "v1", kind: "Secret", metadata: { name: `bootstrap-token-${id}`, namespace: "kube-system" } },
+      type: "bootstrap.kubernetes.io/token",
+      stringData: { "token-id": id, "token-secret": secret, "usage-bootstrap-authentication": "true" },
+    },
+    bind("system-bootstrap-node-bootstrapper", "system:node-bootstrapper", "Group", "system:bootstrappers"),
+    bind("system-bootstrap-approve-node-client-csr", `${requests}:nodeclient`, "Group", "system:bootstrappers"),
+    bind("system-bootstrap-node-renewal", `${requests}:selfnodeclient`, "Group", "system:nodes"),
+    bind("kubelet-api", "system:kubelet-api-admin", "User", "kube-apiserver-kubelet-client"),
+  ];
+  const cluster = Cluster.of(kubeconfig);
+  try {
+    for (const object of objects) await cluster.apply(object, { fieldManager: "lab", force: true, signal });
+  } finally {
+    cluster.close();
+  }
+}
+
+/** Answers at the socket where the API server asks for a way to an address in the cluster's network: to the machine's kubelet. */
+export async function leadToKubelet(socket: string, machine: RealMachine): Promise<() => void> {
+  const server = http.createServer().on("connect", (request, client: net.Socket) => {
+    if (!request.url?.startsWith(`${machine.address}:`)) return void client.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");
+    const [host, port] = machine.kubelet.split(":");
+    const kubelet = net.connect(Number(port), host, () => {
+      client.write("HTTP/1.1 200 OK\r\n\r\n");
+      client.pipe(kubelet).pipe(client);
+    });
+    kubelet.on("error", () => client.destroy());
+    client.on("error", () => kubelet.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  return () => {
+    server.close();
+    server.closeAllConnections();
+  };
+}

@@ -1,0 +1,54 @@
+import { parseOptions } from "../../lab/options";
+import { nearestRelease, whyNoMachine } from "../../lab/talos";
+import { siteOf } from "../../lab/talos/site";
+
+const at = (...addresses: string[]): Parameters<typeof siteOf>[0]["machines"] =>
+  Object.fromEntries(addresses.map((address) => [address, { address, role: "worker" as const }])) as never;
+
+test.each([
+  ["a cluster beside its machine, which has no address", ["10.4.0.30"], undefined, "10.4.0.0/24", "10.4.0.251"],
+  ["one of another network", ["192.168.1.224"], "https://192.0.2.10:6443", "192.0.0.0/8", "192.0.2.10"],
+  [
+    "two machines, one of them the cluster's",
+    ["192.0.2.20", "192.0.2.21"],
+    "https://192.0.2.20:6443",
+    "192.0.2.0/24",
+    "192.0.2.20",
+  ],
+])("a site holds %s", (_, addresses, clusterEndpoint, net, cluster) => {
+  const site = siteOf({ machines: at(...addresses), ...(clusterEndpoint ? { clusterEndpoint } : {}) });
+  expect(site).toMatchObject({ net, cluster, endpoint: `https://${cluster}:6443` });
+  expect(new Set([site.host, site.dns, site.registry, cluster, ...addresses]).size).toBe(
+    new Set([cluster, ...addresses]).size + 3,
+  );
+});
+
+test("addresses without a network in common are refused, and names, too", () => {
+  expect(() => siteOf({ machines: at("10.0.0.1", "192.0.2.1") })).toThrow(/no network in common/);
+  expect(() => siteOf({ machines: at("gpu.lan") })).toThrow(/gpu\.lan is no IPv4 address/);
+});
+
+test("a computer without QEMU is told how to get it", () => {
+  const { PATH } = process.env;
+  process.env.PATH = "/nowhere";
+  try {
+    expect(whyNoMachine().join("; ")).toContain("no qemu-system-x86_64 on PATH (Debian and Ubuntu: apt-get install");
+  } finally {
+    process.env.PATH = PATH;
+  }
+});
+
+test("of a release that is not built, the nearest runs", () => {
+  expect(nearestRelease("v1.11.1")).toBe("v1.13.0");
+  expect(nearestRelease("v1.13.9")).toBe("v1.13.0");
+});
+
+test.each([["--pulumi", "installed"], ["--image", "image.yaml"], ["--omni-members"], ["--time-scale", "80"]])(
+  "%s has no place beside real machines",
+  (...option) => {
+    expect(parseOptions(["--machines", "real"])).toMatchObject({ machines: "real", timeScale: 0.5 });
+    expect(() => parseOptions(["--machines", "real", ...option])).toThrow(
+      new RegExp(`^${option[0]}: .*; leave it or --machines real out$`),
+    );
+  },
+);
