@@ -27,15 +27,4 @@ describe("documents", () => {
     expect(stays).toEqual([...said(talos), { apiVersion: "v1alpha1", kind: "KernelModuleConfig", name: "drbd9" }]);
     expect(said(unmergeConfiguration(configuration, added))).toEqual(said(talos));
   });
-
-  test("the image goes where Talos 1.14 says how to install", () => {
-    const live =
-      "machine:\n  type: worker\n---\napiVersion: v1alpha1\nkind: UnattendedInstallConfig\ninstaller:\n  image: old:1\n";
-    const merged = mergeConfiguration(live, ["machine:\n  install:\n    image: new:1\n"]);
-    expect(said(merged.configuration)).toEqual([
-      { machine: { type: "worker" } },
-      { apiVersion: "v1alpha1", kind: "UnattendedInstallConfig", installer: { image: "new:1" } },
-    ]);
-    expect(said(unmergeConfiguration(merged.configuration, merged.added))).toEqual(said(live));
-  });
 });

@@ -129,14 +129,3 @@ test("a list of that name in a document of another kind is not replaced", () => 
     ...{ ingress: ["a", "b"], rules: [{ image: "x" }, { image: "x", more: 1 }] },
   });
 });
-
-test("members that an earlier release of the package added to such a list go, and its owner's come back", () => {
-  const live = of("KubeNetworkConfig", { podSubnets: ["10.1.0.0/16", "10.2.0.0/16"] });
-  const path = ["podSubnets"];
-  const added = { additions: [{ what: "member" as const, document: "KubeNetworkConfig", path, value: "10.2.0.0/16" }] };
-  const merged = mergeConfiguration(live, [of("KubeNetworkConfig", { podSubnets: ["10.2.0.0/16"] })], added);
-  expect(parse(merged.configuration)).toMatchObject({ podSubnets: ["10.2.0.0/16"] });
-  expect(parse(unmergeConfiguration(merged.configuration, merged.added))).toMatchObject({
-    podSubnets: ["10.1.0.0/16"],
-  });
-});
