@@ -48,12 +48,8 @@ export async function provideReal(
   const lacks = whyNoMachine();
   if (lacks.length > 0) refuse(`not on this computer: ${lacks.join("; ")}`);
   const machines = Object.values(spec.machines);
-  if (spec.bootstrap === true || machines.some(({ role }) => role === "controlplane"))
-    refuse("the lab's control plane runs beside the machines, so they are workers, and this stack has a control plane");
-  if (machines.length > 1)
-    refuse(
-      "Talos leads calls to other machines where its endpoint is a control plane, and this stack has several workers",
-    );
+  if (spec.bootstrap === true) refuse("they join a cluster that is there, and this stack makes its own");
+  if (machines.length > 1) refuse("one machine is all that a lab starts, and this stack has several");
   if (machines.some(({ configuration }) => configuration === "omni")) refuse("no Omni manages such machines");
   return provideTalos(spec.talosVersion, { signal: session.signal, onEvent });
 }
