@@ -4,6 +4,7 @@ import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import * as semver from "semver";
+import { parse } from "yaml";
 import { readSchematic } from "../factory";
 import { cacheFolder } from "../tools/cache";
 import { provideTalosPrograms } from "../tools/index";
@@ -160,7 +161,8 @@ async function makeInstaller(
   for (const name of schematic.extensions) extensions.push(await makeExtension(parts, release, name));
   extensions.push(await makeSchematic(parts, schematic.id, schematic.text));
   const output = { kind: "installer", outFormat: "raw" };
-  await withBase(parts, (ref) => imager(parts, release, ref, output, extensions));
+  const { customization } = parse(schematic.text) as { customization: { extraKernelArgs?: string[] } };
+  await withBase(parts, (ref) => imager(parts, release, ref, output, extensions, customization.extraKernelArgs));
   await fs.mkdir(path.dirname(file), { recursive: true });
   await fs.rename(path.join(parts.work, "installer-amd64.tar"), file);
 }
@@ -185,11 +187,12 @@ async function imager(
   base: string,
   output: object,
   extensions: readonly string[] = [],
+  more: readonly string[] = [],
 ): Promise<void> {
   const boot = "/usr/lib/systemd/boot/efi";
   const profile = {
     ...{ arch: "amd64", platform: "metal", secureboot: false, version: release, output },
-    customization: { extraKernelArgs: kernelArgs.split(" ") },
+    customization: { extraKernelArgs: [...kernelArgs.split(" "), ...more] },
     input: {
       kernel: { path: "/work/vmlinuz" },
       initramfs: { path: "/work/initramfs.xz" },

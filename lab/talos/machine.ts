@@ -21,6 +21,9 @@ export interface RealMachine {
   /** Ends it as a power cut does. */
   cutPower(): Promise<void>;
   powerOn(): Promise<void>;
+  /** Stands still: whatever is sent to it is taken, and never answered. Until it goes on. */
+  standStill(): Promise<unknown>;
+  goOn(): Promise<unknown>;
   /** Keeps what it is now, memory and disk, under a name. It stands still meanwhile, and runs on. */
   save(name: string): Promise<void>;
   /** Makes it what it was when it was saved: it runs on from there, and its clock stands behind by as much. */
@@ -175,6 +178,8 @@ export async function startMachine(
     console: () => fs.readFileSync(log, "utf8"),
     cutPower,
     powerOn: () => powerOn(),
+    standStill: () => told(running!, "stop"),
+    goOn: () => told(running!, "cont"),
     save: async (name) => {
       const problem = await told(running!, `savevm ${name}`);
       if (problem !== "") throw new Error(`QEMU could not save the machine: ${problem}`);

@@ -1,10 +1,14 @@
+import type { UpgradeTask } from "../../components/machine/program/task";
 import type { Ended, Stand } from "./stand";
 
 /** What goes wrong on a machine that runs Talos itself, what the program says of it, and what comes of its remedy. */
 export interface Row {
   name: string;
-  /** What the machine is before: our part of its configuration waits for a boot, and maybe an image does. */
-  from: "adopted" | "installed";
+  /**
+   * What the machine is before: our part of its configuration waits for a boot (`adopted`), and NVIDIA's image does, too (`installed`), or it
+   * runs with both (`upgraded`).
+   */
+  from: "adopted" | "installed" | "upgraded";
   /** What comes before the run. */
   given?(stand: Stand): Promise<unknown>;
   run(stand: Stand): Promise<Ended>;
@@ -16,33 +20,60 @@ export interface Row {
   /** Whether the machine is as it was afterwards: the same boot, configuration and number of installations. */
   untouched?: boolean;
   /** Follows the remedy, and throws where it does not help. */
-  then?(stand: Stand): Promise<void>;
+  then?(stand: Stand, before: { configuration: string }): Promise<void>;
 }
 
 const equal = (what: string, is: unknown, wanted: unknown): void => {
   if (is !== wanted) throw new Error(`${what}: ${String(is)}, not ${String(wanted)}`);
 };
 
-const part = (content: string): object => ({
-  op: "create",
-  path: "/etc/cri/conf.d/20-customization.part",
-  permissions: 0o644,
-  content,
-});
+const file = (path: string, content: string): object => ({ op: "create", path, permissions: 0o644, content });
+const part = (content: string): object => file("/etc/cri/conf.d/20-customization.part", content);
 const unpacked = part('[plugins."io.containerd.cri.v1.images"]\n  discard_unpacked_layers = true\n');
 const nvidiaByDefault = part(
   '[plugins."io.containerd.cri.v1.runtime".containerd]\n  default_runtime_name = "nvidia"\n',
 );
 
+const upgrade = (stand: Stand, more: Partial<UpgradeTask> = {}): Promise<Ended> =>
+  stand.start("upgrade", stand.gpuTask(more)).ended;
+
+/** Limits with which nothing is waited for that does not come. */
+const short = { pull: "10m", drain: "1m", reboot: "4m", verify: "1m" };
+
+/** Runs the upgrade once more: it ends well, and NVIDIA's image runs. */
+async function endsWell(stand: Stand, rebooted: boolean, ...says: RegExp[]): Promise<void> {
+  const { code, answer, said } = await upgrade(stand);
+  equal("status of the next run", code, 0);
+  equal("whether the next run rebooted", answer["rebooted"], rebooted);
+  for (const words of says) equal(`${said}\nhas ${String(words)}`, words.test(said), true);
+  equal("the machine runs", await stand.schematic(), stand.schematics.gpu);
+}
+
+/** Does something that reboots the machine, and waits until the next boot answers. */
+async function boots(stand: Stand, doing: () => Promise<unknown>): Promise<void> {
+  const before = await stand.bootId();
+  await doing();
+  await stand.until("it boots", 10, async () => (await stand.bootId()) !== before);
+}
+
+/** Cuts the power as soon as something is so, and gives it back. The program runs on. */
+async function cutWhen(stand: Stand, what: string, is: () => boolean): Promise<Ended> {
+  const { ended } = stand.start("upgrade", stand.gpuTask());
+  await stand.until(what, 10, () => Promise.resolve(is()));
+  await stand.machine.cutPower();
+  await stand.machine.powerOn();
+  return ended;
+}
+
+const twoItems = { machine: { files: [unpacked, nvidiaByDefault] } };
+const paused = /its boot does not go on: writeUserFiles failed, rebooting in 35 minutes.*already exists/;
+
+/** docs/conformance.md says which of them have run on a machine, and which wait for that. */
 export const rows: readonly Row[] = [
   {
     name: "an installer that its registry does not know",
     from: "adopted",
-    run: (stand) =>
-      stand.start(
-        "upgrade",
-        stand.gpuTask({ installerImage: `factory.talos.dev/metal-installer/${"0".repeat(64)}:v1.13.0` }),
-      ).ended,
+    run: (stand) => upgrade(stand, { installerImage: `factory.talos.dev/metal-installer/${"0".repeat(64)}:v1.13.0` }),
     code: 1,
     says: [/it could not pull \S+: .*code = NotFound/, /nothing was changed on it/],
     within: 60,
@@ -51,13 +82,30 @@ export const rows: readonly Row[] = [
   {
     name: "an owner's containerd part where the stack has one",
     from: "adopted",
-    given: (stand) => stand.stage({ machine: { files: [unpacked] } }),
+    given: (stand) => stand.apply({ machine: { files: [unpacked] } }),
     run: (stand) =>
       stand.start("adopt", stand.adoption(JSON.stringify({ machine: { files: [nvidiaByDefault] } }))).ended,
     code: 1,
     says: [/20-customization\.part/],
     within: 30,
     untouched: true,
+  },
+  {
+    name: "somebody else staged a configuration without our part",
+    from: "adopted",
+    given: async (stand) => {
+      await stand.apply(await stand.active());
+      await stand.apply({ machine: { sysctls: { "vm.swappiness": "7" } } });
+    },
+    run: (stand) => stand.start("adopt", stand.adoption()).ended,
+    code: 0,
+    says: [/stage: the next boot brings it into effect/],
+    within: 30,
+    then: async (stand) => {
+      const now = await stand.configuration();
+      for (const words of ["vm.swappiness: ", "net.core.bpf_jit_harden: ", "name: nvidia_uvm"])
+        equal(`what waits has ${words}`, now.includes(words), true);
+    },
   },
   {
     name: "another image than the wanted one is installed and waits for its boot",
@@ -68,10 +116,153 @@ export const rows: readonly Row[] = [
     within: 60,
     untouched: true,
     then: async (stand) => {
-      const before = await stand.bootId();
-      await stand.talosctl("rollback");
-      await stand.until("it goes back", 10, async () => (await stand.bootId()) !== before);
+      await boots(stand, () => stand.talosctl("rollback"));
       equal("the machine runs", await stand.schematic(), stand.schematics.plain);
+    },
+  },
+  {
+    name: "two items for one containerd part, in the first boot of an upgrade",
+    from: "installed",
+    given: (stand) => stand.apply(twoItems),
+    run: (stand) => upgrade(stand),
+    code: 1,
+    says: [paused, /edit machineconfig/, /goes back to the image of before/],
+    within: 300,
+    then: async (stand, before) => {
+      await boots(stand, () => stand.apply(before.configuration, "auto"));
+      equal("the machine runs", await stand.schematic(), stand.schematics.plain);
+      await endsWell(stand, true);
+    },
+  },
+  {
+    name: "two items for one containerd part, on an image that is confirmed",
+    from: "upgraded",
+    given: (stand) => stand.apply(twoItems),
+    run: (stand) => upgrade(stand),
+    code: 1,
+    says: [paused, /edit machineconfig/, /then run again(?!, which)/],
+    within: 300,
+    then: async (stand, before) => {
+      await stand.apply(before.configuration);
+      await endsWell(stand, true, /a corrected configuration is staged/);
+    },
+  },
+  {
+    name: "a file outside /var",
+    from: "upgraded",
+    given: (stand) => stand.apply({ machine: { files: [file("/etc/lab.conf", "a line\n")] } }),
+    run: (stand) => upgrade(stand),
+    code: 1,
+    says: [/its boot does not go on: .*create operation not allowed outside of \/var: "\/etc\/lab\.conf"/],
+    within: 300,
+    then: async (stand, before) => {
+      await boots(stand, () => stand.apply(before.configuration, "auto"));
+      await endsWell(stand, false);
+    },
+  },
+  {
+    name: "a kernel module that is not there",
+    from: "upgraded",
+    given: (stand) => stand.apply({ machine: { kernel: { modules: [{ name: "nvidia_peermem" }] } } }),
+    run: (stand) => upgrade(stand, { modules: [...stand.gpuTask().modules, "nvidia_peermem"], timeouts: short }),
+    code: 1,
+    says: [/kernel modules not loaded: nvidia_peermem/],
+    within: 400,
+    then: async (stand, before) => {
+      await stand.apply(before.configuration);
+      await endsWell(stand, true);
+    },
+  },
+  {
+    name: "somebody else staged a sysctl",
+    from: "upgraded",
+    given: (stand) => stand.apply({ machine: { sysctls: { "vm.swappiness": "7" } } }),
+    run: (stand) => upgrade(stand),
+    code: 0,
+    says: [/rebooting once, to activate the staged configuration/],
+    within: 300,
+    then: async (stand) =>
+      equal("vm.swappiness", (await stand.talosctl("read", "/proc/sys/vm/swappiness")).trim(), "7"),
+  },
+  {
+    name: "an image without the extension of the default runtime",
+    from: "adopted",
+    given: (stand) => stand.apply({ machine: { files: [nvidiaByDefault] } }),
+    run: (stand) =>
+      stand.start("upgrade", stand.upgradeTo(stand.schematics.modules, { modules: ["nvidia"], timeouts: short })).ended,
+    code: 1,
+    says: [/kubelet/],
+    within: 700,
+    then: (stand) => endsWell(stand, true),
+  },
+  {
+    name: "an image whose kernel does not come up",
+    from: "adopted",
+    run: (stand) => stand.start("upgrade", stand.upgradeTo(stand.schematics.broken, { timeouts: short })).ended,
+    code: 1,
+    says: [/did not run within 4m/],
+    within: 700,
+  },
+  {
+    name: "power cut in the pull",
+    from: "adopted",
+    run: (stand) => {
+      const before = stand.registry.requests.length;
+      return cutWhen(stand, "a layer is pulled", () =>
+        stand.registry.requests.slice(before).some((line) => /GET .*\/blobs\//.test(line)),
+      );
+    },
+    code: 0,
+    says: [/upgrading through the lifecycle API/],
+    within: 700,
+    then: (stand) => endsWell(stand, false),
+  },
+  {
+    name: "power cut in the installation",
+    from: "adopted",
+    run: (stand) => cutWhen(stand, "it installs", () => /starting upgrade/.test(stand.console())),
+    code: 0,
+    says: [/it is asked once more/],
+    within: 900,
+    then: (stand) => endsWell(stand, false),
+  },
+  {
+    name: "power cut in the first boot of an upgrade",
+    from: "installed",
+    run: (stand) => {
+      const boot = /Linux version/g;
+      const before = [...stand.console().matchAll(boot)].length;
+      return cutWhen(stand, "the new image boots", () => [...stand.console().matchAll(boot)].length > before);
+    },
+    code: 0,
+    says: [/into the image that is installed already/],
+    within: 500,
+    then: (stand) => endsWell(stand, false),
+  },
+  {
+    name: "the machine does not answer",
+    from: "upgraded",
+    given: (stand) => stand.machine.standStill(),
+    run: (stand) => upgrade(stand, { timeouts: { ...short, reboot: "1m" } }),
+    code: 1,
+    says: [/was not up within 1m/, /nothing was changed on it/],
+    within: 120,
+    then: async (stand) => {
+      await stand.machine.goOn();
+      await endsWell(stand, false);
+    },
+  },
+  {
+    name: "the machine is off",
+    from: "upgraded",
+    given: (stand) => stand.machine.cutPower(),
+    run: (stand) => upgrade(stand, { timeouts: { ...short, reboot: "1m" } }),
+    code: 1,
+    says: [/was not up within 1m/, /nothing was changed on it/],
+    within: 90,
+    then: async (stand) => {
+      await stand.machine.powerOn();
+      await endsWell(stand, false);
     },
   },
 ];

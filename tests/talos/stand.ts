@@ -42,14 +42,21 @@ export interface Ended {
 export interface Stand {
   machine: RealMachine;
   registry: Registry;
-  /** The schematic without extensions, the one with NVIDIA's, and the one without the toolkit. */
-  schematics: Record<"plain" | "gpu" | "modules", string>;
-  /** Runs talosctl on the machine. */
+  /** The schematic without extensions, the one with NVIDIA's, the one without the toolkit, and one whose kernel does not come up. */
+  schematics: Record<"plain" | "gpu" | "modules" | "broken", string>;
+  /** Folder of the lab. */
+  dir: string;
+  /** The schematics' texts. */
+  texts: readonly string[];
+  /** Runs talosctl on the machine, and on one of the same authority and address behind another endpoint. */
   talosctl(...args: string[]): Promise<string>;
-  /** Stages its configuration with a patch merged in, as an owner does; without one, a whole configuration. */
-  stage(change: object | string): Promise<void>;
+  talosctlOf(endpoint: string, ...args: string[]): Promise<string>;
+  /** Applies its configuration with a patch merged in, or a whole configuration, as an owner does. Default: staged. */
+  apply(change: object | string, mode?: "staged" | "auto"): Promise<void>;
   /** The configuration of the next boot: what `adopt` writes is staged. Talos lists it as of the first one applied in a boot. */
   configuration(): Promise<string>;
+  /** The configuration that it runs by. */
+  active(): Promise<string>;
   schematic(): Promise<string>;
   bootId(): Promise<string>;
   /** Waits until what Talos says of itself is so. */
@@ -82,7 +89,11 @@ const schematicOf = (...extensions: string[]): string =>
   stringify({
     customization: { systemExtensions: { officialExtensions: extensions.map((name) => `siderolabs/nvidia-${name}`) } },
   });
+const plain = "customization: {}\n";
 const gpuSchematic = schematicOf("container-toolkit-lts", "open-gpu-kernel-modules-lts");
+
+/** Its kernel finds nothing to start, and begins again. */
+const noInit = ["rdinit=/is-not-there", "panic=5"];
 
 /** What an owner writes into a configuration so that it works from this registry alone, without the outer world. */
 const ownPatch = (port: number, image: string): object => ({
@@ -104,9 +115,10 @@ export async function openStand(): Promise<Stand> {
   const { talosctl: program } = await provideTools({ only: ["talosctl"] });
   const registry = await images.registry(dir("blobs"));
   const schematics = {
-    plain: await images.installer(registry, "customization: {}\n"),
+    plain: await images.installer(registry, plain),
     gpu: await images.installer(registry, gpuSchematic),
     modules: await images.installer(registry, schematicOf("open-gpu-kernel-modules-lts")),
+    broken: await images.installer(registry, stringify({ customization: { extraKernelArgs: [...noInit] } })),
   };
   await run(program, ["gen", "secrets", "-o", dir("secrets.yaml")]);
   const { certs } = parse(fs.readFileSync(dir("secrets.yaml"), "utf8")) as { certs: { os: Record<string, string> } };
@@ -125,10 +137,18 @@ export async function openStand(): Promise<Stand> {
   const from = ["--with-secrets", dir("secrets.yaml"), "--config-patch", `@${dir("patch.yaml")}`];
   await run(program, [...generate.split(" "), ...from, "--output-types", "worker,talosconfig", "-o", dir("config")]);
   bundle(dir("program"), ["program", "kubernetes-client"]);
-  const config = ["--talosconfig", dir("config/talosconfig"), "-e", machine.endpoint, "-n", machine.address];
+  const configOf = (endpoint: string): string[] => [
+    "--talosconfig",
+    dir("config/talosconfig"),
+    "-e",
+    endpoint,
+    "-n",
+    machine.address,
+  ];
   const call = async (args: string[]): Promise<string> =>
     (await run(program, args, { timeout: 30_000, maxBuffer: 1 << 24 })).stdout;
-  const talosctl = (...args: string[]): Promise<string> => call([...args, ...config]);
+  const talosctlOf: Stand["talosctlOf"] = (endpoint, ...args) => call([...args, ...configOf(endpoint)]);
+  const talosctl: Stand["talosctl"] = (...args) => talosctlOf(machine.endpoint, ...args);
 
   let begin = 0;
   const console = (): string => machine.console().slice(begin);
@@ -149,11 +169,15 @@ export async function openStand(): Promise<Stand> {
     /stage: running[^]*ready: true/.test(await talosctl("get", "machinestatus", "-o", "yaml"));
   await until("the machine runs and is ready", 15, runs);
 
-  const configuration = async (): Promise<string> => {
-    const resources = parseResources(await talosctl("get", "machineconfig", "-o", "json"));
-    const of = (id: string): string | undefined => resources.find(({ metadata }) => metadata.id === id)?.spec as string;
-    return of("persistent") ?? of("v1alpha1")!;
-  };
+  const configurations = async (): Promise<Record<string, string>> =>
+    Object.fromEntries(
+      parseResources(await talosctl("get", "machineconfig", "-o", "json")).map(({ metadata, spec }) => [
+        metadata.id,
+        spec as string,
+      ]),
+    );
+  const active = async (): Promise<string> => (await configurations())["v1alpha1"]!;
+  const configuration = async (): Promise<string> => (await configurations())["persistent"] ?? (await active());
   const upgradeTo: Stand["upgradeTo"] = (schematicId, more = {}) =>
     upgradeTask.parse({
       ...{ machine: NODE, address: machine.address, role: "worker", talosVersion: RELEASE, schematicId },
@@ -161,7 +185,7 @@ export async function openStand(): Promise<Stand> {
       image: {
         extensions: schematicId === schematics.gpu ? gpuSchematic.match(/siderolabs\/\S+/g) : [],
         // What every image of the lab has (lab/talos/index.ts) and Talos' own has not: a stack would list them.
-        kernelArgs: ["talos.dashboard.disabled=1", "oops=panic"],
+        kernelArgs: ["talos.dashboard.disabled=1", "oops=panic", ...(schematicId === schematics.broken ? noInit : [])],
       },
       configurationHash: "1",
       modules: schematicId === schematics.gpu ? ["nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"] : [],
@@ -173,13 +197,14 @@ export async function openStand(): Promise<Stand> {
     });
 
   return {
-    ...{ machine, registry, schematics, talosctl, until, upgradeTo, console, configuration },
-    stage: async (change) => {
+    ...{ dir: workspace.dir, texts: [plain, gpuSchematic], talosctlOf },
+    ...{ machine, registry, schematics, talosctl, until, upgradeTo, console, configuration, active },
+    apply: async (change, mode = "staged") => {
       const file = dir("owners.yaml");
       fs.writeFileSync(file, typeof change === "string" ? change : await configuration());
       if (typeof change !== "string")
         await call(["machineconfig", "patch", file, "--patch", JSON.stringify(change), "-o", file]);
-      await talosctl("apply-config", "--mode", "staged", "-f", file);
+      await talosctl("apply-config", "--mode", mode, "-f", file);
     },
     schematic: async () =>
       parseResources(await talosctl("get", "extensions", "-o", "json")).find(

@@ -1,4 +1,5 @@
 import { rows } from "./failures";
+import { differences, emulate, shown, unlike, words } from "./judge";
 import { openStand, whyNotReal, type Stand } from "./stand";
 
 /** The machine program, as it is shipped, against Talos itself in a virtual machine: what an emulation was found wrong about before. */
@@ -12,6 +13,8 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   let owned: string;
   /** What Pulumi hands to the next run of `adopt` and to `release`. */
   let adopted: { PULUMI_COMMAND_STDOUT: string };
+  /** What the machine showed, and what the program said of it, at points of its life: an emulated one is compared with that. */
+  const seen: Record<string, string[]> = {};
   beforeAll(async () => {
     stand = await openStand();
   }, minutes(30));
@@ -21,8 +24,11 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
     "adopt adds our keys, and leaves every other line as it was",
     async () => {
       owned = await stand.configuration();
-      const { code, answer } = await stand.start("adopt", stand.adoption()).ended;
+      const ended = await stand.start("adopt", stand.adoption()).ended;
+      const { code, answer } = ended;
       expect([code, answer["changed"]]).toEqual([0, true]);
+      seen["adopt"] = words(ended);
+      seen["adopted"] = await shown(stand.talosctl);
       const lines = (text: string): string[] =>
         text
           .split("\n")
@@ -76,6 +82,8 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
       expect([stand.installed(), await stand.unconfirmed()]).toEqual([1, false]);
       expect(await stand.bootId()).not.toBe(before);
       expect(await stand.talosctl("read", "/proc/driver/nvidia/version")).toContain("Open Kernel Module");
+      seen["upgraded"] = await shown(stand.talosctl);
+      await stand.machine.save("upgraded");
     },
     minutes(30),
   );
@@ -84,8 +92,9 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
     "run again, it finds what it wants, and reboots nothing",
     async () => {
       const before = await stand.bootId();
-      const { code, answer } = await stand.start("upgrade", stand.gpuTask()).ended;
-      expect([code, answer["rebooted"]]).toEqual([0, false]);
+      const ended = await stand.start("upgrade", stand.gpuTask()).ended;
+      expect([ended.code, ended.answer["rebooted"]]).toEqual([0, false]);
+      seen["upgrade again"] = words(ended);
       expect(await stand.bootId()).toBe(before);
     },
     minutes(5),
@@ -94,15 +103,38 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
   test(
     "release gives back what was there, but for the modules that the image needs",
     async () => {
-      const { code } = await stand.start("release", stand.adoption(), adopted).ended;
-      expect(code).toBe(0);
+      const ended = await stand.start("release", stand.adoption(), adopted).ended;
+      expect(ended.code).toBe(0);
+      seen["release"] = words(ended);
       // The modules stay, since the extensions of the image that runs wait for the driver at every boot (talos#14373).
       const modules =
         "kernel: modules: - name: nvidia parameters: - NVreg_PreserveVideoMemoryAllocations=1 - name: nvidia_uvm - name: nvidia_drm - name: nvidia_modeset ";
-      const words = (text: string): string => text.replace(/\s+/g, " ").trim();
-      const released = words(await stand.configuration());
+      const flat = (text: string): string => text.replace(/\s+/g, " ").trim();
+      const released = flat(await stand.configuration());
       expect(released).toContain(modules);
-      expect(released.replace(modules, "")).toBe(words(owned));
+      expect(released.replace(modules, "")).toBe(flat(owned));
+    },
+    minutes(5),
+  );
+
+  test(
+    "an emulated machine shows the same, and the program says the same of it, but for what is listed",
+    async () => {
+      const emulated = await emulate(stand, owned);
+      try {
+        const now: Record<string, string[]> = {};
+        now["adopt"] = words(await emulated.start("adopt", stand.adoption()).ended);
+        now["adopted"] = await shown(emulated.talosctl);
+        await emulated.start("upgrade", stand.gpuTask()).ended;
+        now["upgraded"] = await shown(emulated.talosctl);
+        now["upgrade again"] = words(await emulated.start("upgrade", stand.gpuTask()).ended);
+        now["release"] = words(await emulated.start("release", stand.adoption(), adopted).ended);
+        const all = Object.keys(now).flatMap((at) => unlike(seen[at]!, now[at]!).map((line) => `${at}: ${line}`));
+        expect(all.filter((line) => !differences.some(([known]) => known.test(line)))).toEqual([]);
+        expect(differences.filter(([known]) => !all.some((line) => known.test(line)))).toEqual([]);
+      } finally {
+        await emulated.close();
+      }
     },
     minutes(5),
   );
@@ -117,14 +149,15 @@ real(`real Talos ${reasons === "" ? "" : `(skipped: ${reasons})`}`, () => {
         stand.installed(),
       ];
       await stand.until("it answers", 2, async () => (await stand.bootId()) !== "");
+      const configuration = await stand.configuration();
       await given?.(stand);
-      const before = await state();
+      const before = untouched ? await state() : [];
       const ended = await run(stand);
       for (const words of says) expect(ended.said).toMatch(words);
       expect(ended.code).toBe(code);
       expect(ended.seconds).toBeLessThan(within);
       if (untouched) expect(await state()).toEqual(before);
-      await then?.(stand);
+      await then?.(stand, { configuration });
     },
     minutes(45),
   );

@@ -1,0 +1,110 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { parseResources, parseTable } from "../../components/clients/talos/talosctl-output";
+import { startFactory } from "../../lab/factory";
+import { startMachines } from "../../lab/machines";
+import { provideTools } from "../../lab/tools";
+import { NODE, RELEASE, type Ended, type Stand } from "./stand";
+
+/** An emulated machine that begins as the real one of a stand does: same configuration, image and authority. */
+export interface Emulated {
+  talosctl(...args: string[]): Promise<string>;
+  start: Stand["start"];
+  close(): Promise<void>;
+}
+
+/** @param configuration what the real machine began with. */
+export async function emulate(stand: Stand, configuration: string): Promise<Emulated> {
+  const { machines: binary } = await provideTools({ only: ["machines"] });
+  const dir = path.join(stand.dir, "emulated");
+  fs.mkdirSync(dir, { recursive: true });
+  const factory = await startFactory({ schematics: stand.texts });
+  const authority = (kind: string): string => path.join(stand.dir, `authority/ca.${kind}`);
+  const config = path.join(dir, "config.yaml");
+  fs.writeFileSync(config, configuration);
+  const card = { model: "a stand-in", architecture: "Blackwell", pciDevice: "0300_10de", count: 1, memoryMiB: 16384 };
+  const machines = await startMachines(binary, {
+    ...{ dir, timeScale: 60, factory: factory.url, kubernetes: null, clusterName: "lab" },
+    talos: { caCert: authority("crt"), caKey: authority("key") },
+    machines: [
+      {
+        ...{ name: NODE, address: stand.machine.address, role: "worker", talosVersion: RELEASE, platform: "metal" },
+        ...{ schematicId: stand.schematics.plain, config },
+        gpus: [{ ...card, computeCapability: "12.0", minPowerW: 100, maxPowerW: 300, defaultPowerW: 300 }],
+      },
+    ],
+  });
+  const endpoint = { TALOS_GPU_ENDPOINT: machines.api };
+  return {
+    talosctl: (...args) => stand.talosctlOf(machines.api, ...args),
+    start: (verb, task, env = {}) => stand.start(verb, task, { ...endpoint, ...env }),
+    close: async () => {
+      await machines.stop();
+      await factory.close();
+    },
+  };
+}
+
+/** What a machine shows of itself of what the product reads, a line each. */
+export async function shown(talosctl: Stand["talosctl"]): Promise<string[]> {
+  const get = async (type: string): Promise<ReturnType<typeof parseResources>> =>
+    parseResources(await talosctl("get", type, "-o", "json"));
+  const refused = (...args: string[]): Promise<string> =>
+    talosctl(...args).then(
+      () => "no error",
+      (error: { stderr?: string }) => /code = \w+/.exec(error.stderr ?? "")?.[0] ?? "another error",
+    );
+  const extensions = (await get("extensions")).map(
+    ({ metadata: { id }, spec: { image, metadata } }) =>
+      `extension ${id}: ${metadata.name} ${metadata.version} in ${image}`,
+  );
+  const ids = async (type: string): Promise<string[]> =>
+    (await get(type)).map(({ metadata }) => `${type} ${metadata.id}`);
+  const [status] = await get("machinestatus");
+  const [security] = await get("securitystate");
+  const [platform] = await get("platformmetadata");
+  const services = parseTable(await talosctl("services")).map(
+    // On busy cores a health check fails now and then: whether there is one is what is compared.
+    (row) => `service ${row["SERVICE"]}: ${row["STATE"]}, ${row["HEALTH"] === "?" ? "no" : "a"} health check`,
+  );
+  const modules = (await talosctl("read", "/proc/modules"))
+    .split("\n")
+    .filter((line) => line.startsWith("nvidia"))
+    .map((line) => `module ${line.split(" ")[0]}: ${line.split(" ")[4]}`);
+  return [
+    ...extensions,
+    ...(await ids("machineconfig")),
+    ...(await ids("metakeys")),
+    `stage ${status?.spec.stage}`,
+    `securitystate ${security?.spec.secureBoot}, UKI ${security?.spec.bootedWithUKI}`,
+    `platform ${platform?.spec.platform}, host name ${platform?.spec.hostname}`,
+    ...services,
+    ...modules,
+    `the configuration's file: ${await refused("read", "/system/state/config.yaml")}`,
+    `an image that is not there: ${await refused("image", "pull", `factory.talos.dev/metal-installer/${"0".repeat(64)}:v1.13.0`, "--namespace", "system")}`,
+  ].sort();
+}
+
+/** What the program said, without what a run does not have with another. */
+export const words = ({ said }: Ended): string[] =>
+  said
+    .split("\n")
+    .map((line) => line.replace(/\b\d+(\.\d+)? ?m?s\b/g, "N s").trim())
+    .filter((line) => line !== "");
+
+/** Lines that one side has and the other has not. */
+export function unlike(real: readonly string[], emulated: readonly string[]): string[] {
+  const only = (a: readonly string[], b: readonly string[], side: string): string[] =>
+    a.filter((line) => !b.includes(line)).map((line) => `${side}: ${line}`);
+  return [...only(real, emulated, "real"), ...only(emulated, real, "emulated")];
+}
+
+/** What is known to differ, and why. */
+export const differences: readonly [RegExp, string][] = [
+  [
+    /^adopted: emulated: extension 0: schematic /,
+    "the disk that the lab's imager makes begins without the Factory's extension",
+  ],
+  [/: extension modules\.dep: modules\.dep /, "its version is the kernel's, which is Debian's in the lab"],
+  [/: real: metakeys 9$/, "the state of the disk's encryption (META 0x09), which nobody reads"],
+];
