@@ -66,7 +66,8 @@ async function cutWhen(stand: Stand, what: string, is: () => boolean): Promise<E
 }
 
 const twoItems = { machine: { files: [unpacked, nvidiaByDefault] } };
-const paused = /its boot does not go on: writeUserFiles failed, rebooting in 35 minutes.*already exists/;
+const paused =
+  /its boot does not go on: task writeUserFiles \(1\/1\): writeUserFiles failed, rebooting in 35 minutes.*already exists/;
 
 /** docs/conformance.md says which of them have run on a machine, and which wait for that. */
 export const rows: readonly Row[] = [
