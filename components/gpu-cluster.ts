@@ -76,7 +76,8 @@ export class GpuCluster extends pulumi.ComponentResource {
 
     const access = accessOf(clusterCredentials(name, plan, splitCredentials(args).given, child));
     const { secrets } = access;
-    const imaged = plan.machines.filter(({ configuration }) => configuration !== "omni"); // whose image is Omni's to make
+    // Others have an image that Omni makes, or one of their owner's.
+    const imaged = plan.machines.filter(({ configuration, ownImage }) => configuration !== "omni" && !ownImage);
     const schematics = registerSchematics(name, imaged, child);
     const asked = preflight(name, plan, secrets, schematics, child);
     const exposure = gpuExposure(name, plan, secrets, { ...child, dependsOn: asked });

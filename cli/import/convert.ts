@@ -76,7 +76,7 @@ export function convert(
           const own = drivers.size > 1 ? driverOf(read.image) : undefined;
           return [
             read.node.hostname,
-            { ...machineOf(read, shared, noUki), ...(own === undefined ? {} : { driver: own }) },
+            { ...machineOf(read, shared, noUki, version.is), ...(own === undefined ? {} : { driver: own }) },
           ];
         }),
       ),
@@ -114,7 +114,12 @@ function isGpuNode({ image, parts, gpus }: ReadNode): boolean {
  * @param shared parts of patches for all nodes, which come after the node's own (talhelper, pkg/generate/config.go).
  * @param noUki whether kernel arguments of an image have no effect without Secure Boot.
  */
-function machineOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[], noUki: boolean): MachineSpec {
+function machineOf(
+  { node, image, parts, gpus }: ReadNode,
+  shared: NvidiaPart[],
+  noUki: boolean,
+  version: string | undefined,
+): MachineSpec {
   const all = [...parts, ...shared];
   const labels = filled(Object.assign({}, node.nodeLabels, ...all.map((part) => part.labels)));
   const said = filled(Object.assign({}, node.nodeTaints, ...all.map((part) => part.taints)));
@@ -122,6 +127,7 @@ function machineOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[],
   const modules = mergedModules(all);
   const extra = all.flatMap(({ containerd }) => containerd ?? []).at(-1);
   const { mode } = node.machineSpec ?? {};
+  const platform = mode === undefined || mode === "metal" ? image.platform : mode;
   const secure = isSecure(node, image);
   const address = node.ipAddress.split(",")[0]!.trim();
   return {
@@ -133,17 +139,18 @@ function machineOf({ node, image, parts, gpus }: ReadNode, shared: NvidiaPart[],
     ...(Object.keys(taints).length > 0 ? { taints } : {}),
     ...(image.extensions.length > 0 ? { extensions: image.extensions } : {}),
     ...(image.kernelArgs.length > 0 && !(noUki && !secure) ? { kernelArgs: image.kernelArgs } : {}),
-    ...(mode !== undefined && mode !== "metal"
-      ? { platform: mode }
-      : image.platform
-        ? { platform: image.platform }
-        : {}),
-    ...(secure ? { secureBoot: true } : {}),
+    ...(platform === undefined || platform === "metal" || image.installer ? {} : { platform }),
+    ...(secure && !image.installer ? { secureBoot: true } : {}),
     ...(image.overlay ? { overlay: image.overlay } : {}),
+    ...(image.installer === undefined ? {} : { installerImage: withRelease(image.installer, version) }),
     ...(modules.length > 0 ? { patches: [stringify({ machine: { kernel: { modules } } })] } : {}),
     ...(extra === undefined ? {} : { containerd: { extra } }),
   };
 }
+
+/** An installer with its tag: talhelper puts the release there (talhelper, pkg/talos/nodeconfig.go, installerURL). */
+const withRelease = (image: string, version: string | undefined): string =>
+  /[:@][^/]*$/.test(image) || version === undefined ? image : `${image}:${version}`;
 
 const isSecure = (node: TalconfigNode, image: ImageContent): boolean =>
   node.machineSpec?.secureboot === true || image.secureBoot === true;

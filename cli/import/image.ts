@@ -34,6 +34,8 @@ export interface ImageContent {
   overlay?: OverlaySpec;
   /** ID of its schematic, where nobody could tell what is in it. */
   unknown?: string;
+  /** Its installer, where that is of no Image Factory. */
+  installer?: string;
   notes: Note[];
 }
 
@@ -51,6 +53,9 @@ const known = new Map<string, { branch: DriverBranch; flavour: ModuleFlavour }>(
   ),
 );
 
+/** Talos' own installer, with nothing added. */
+const official = /^ghcr\.io\/siderolabs\/installer(?:$|[:@])/;
+
 /** Schematic without anything. */
 const plain = schematicOf({ extensions: [], kernelArgs: [] }).id;
 
@@ -65,15 +70,17 @@ export function imageOf(node: TalconfigNode, schematics: Schematics): ImageConte
   const told = { ...installer.image };
   // talhelper takes the schematic only where there is no URL (talhelper, pkg/talos/nodeconfig.go, installerURL).
   if (!talosImageURL && schematic === undefined) return { ...nothing, nvidia: false, ...told };
-  const id = /[0-9a-f]{64}/.exec(talosImageURL ?? "")?.[0];
-  if (id === plain) return { ...nothing, nvidia: false, ...told, notes: installer.notes };
+  const id = /\/([0-9a-f]{64})(?=$|[:@])/.exec(talosImageURL ?? "")?.[1];
+  if (id === plain || official.test(talosImageURL ?? ""))
+    return { ...nothing, nvidia: false, ...told, notes: installer.notes };
+  if (talosImageURL && id === undefined) return { ...nothing, installer: talosImageURL, notes: [] };
   const raw = talosImageURL ? schematics.get(id ?? "") : schematic;
   if (raw !== undefined) return contentOf(hostname, raw, installer);
   const pair = known.get(id ?? "");
   if (pair !== undefined) return { ...nothing, nvidia: true, ...pair, ...told, notes: installer.notes };
   const unknown: Note = {
     field: `machines.${hostname}.extensions`,
-    problem: `what is in ${id === undefined ? talosImageURL : `schematic ${id.slice(0, 12)}…`} cannot be told from its name${schematic === undefined ? "" : ", and is not what `schematic` says beside it"}`,
+    problem: `what is in schematic ${id?.slice(0, 12)}… cannot be told from its name${schematic === undefined ? "" : ", and is not what `schematic` says beside it"}`,
     why: "the machine gets an image of NVIDIA's extensions and of those that the stack names: others would be gone",
     remedy: `give its file (--schematic FILE), ask the Image Factory (--factory), or look with \`talosctl -n ${node.ipAddress || hostname} get extensions\` and write those that are not NVIDIA's here`,
   };
@@ -118,7 +125,7 @@ function installerOf({ hostname, talosImageURL = "" }: TalconfigNode): {
     field: `machines.${hostname}`,
     problem: `its installer comes from ${registry}`,
     why: "the stack takes installers from factory.talos.dev unless it names another Image Factory",
-    remedy: "write it as factoryUrl, if it is an Image Factory",
+    remedy: `write it as factoryUrl, if it is an Image Factory; else write the whole as machines.${hostname}.installerImage`,
   };
   return {
     image: {

@@ -46,14 +46,15 @@ function machineOf(values: Record<string, unknown>[], text: string, file: string
   const network = isMapping(machine["network"]) ? machine["network"] : {};
   const install = isMapping(machine["install"]) ? machine["install"] : {};
   const named = network["hostname"] ?? values.find(({ kind }) => kind === "HostnameConfig")?.["hostname"];
-  const { image, tag } =
-    /^(?<image>.+?)(?::(?<tag>v?\d[^:/@]*))?(?:@.*)?$/.exec(plainText(install["image"]))?.groups ?? {};
+  const whole = plainText(install["image"]);
+  const { image, tag } = /^(?<image>.+?)(?::(?<tag>v?\d[^:/@]*))?(?:@.*)?$/.exec(whole)?.groups ?? {};
   return {
     node: {
       hostname: typeof named === "string" ? named : path.basename(file).replace(/\..*$/, ""),
       ipAddress: address || ownAddress(network, values),
       controlPlane: machine["type"] !== "worker",
-      ...(image === undefined ? {} : { talosImageURL: image }),
+      // The name of an image of somebody's own is all that there is of it; a Factory's has the schematic.
+      ...(image === undefined ? {} : { talosImageURL: /\/[0-9a-f]{64}$/.test(image) ? image : whole }),
       patches: [text],
     },
     ...(tag === undefined ? {} : { talosVersion: tag }),

@@ -127,10 +127,10 @@ export function compare(stack: string, base: string | undefined, before: Side | 
   }
 }
 
-function runsOf({ talosVersion, schematicId, driverVersion, driverBranch }: MachineRecipe): Runs {
+function runsOf({ talosVersion, schematicId, ownImage, driverVersion, driverBranch }: MachineRecipe): Runs {
   return {
     talosVersion,
-    schematicId,
+    schematicId: ownImage ? "your image" : schematicId,
     driver: driverBranch ?? driverVersion ?? "",
     cuda: driverVersion === undefined ? "" : cudaOfDriver(driverVersion),
   };

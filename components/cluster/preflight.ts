@@ -76,9 +76,11 @@ type DrivenMachine = PlannedMachine & { configuration: PreflightTask["machines"]
 const isDriven = (machine: PlannedMachine): machine is DrivenMachine => machine.configuration !== "omni";
 
 function askedOf(machine: DrivenMachine): PreflightTask["machines"][number] {
-  const { name, address, configuration, schematicId, installerImage, patches, talosVersion, gpuCount, drop } = machine;
+  const { name, address, configuration, schematicId, installerImage, ownImage, patches, talosVersion, gpuCount, drop } =
+    machine;
   return {
     ...{ machine: name, address, configuration, schematicId, installerImage, image: imageOf(machine) },
+    ...(ownImage ? { ownImage } : {}),
     ...(drop === undefined ? {} : { drop }),
     ...(configuration === "owned" ? { contract: machine.contract } : {}),
     gpu: gpuCount > 0,

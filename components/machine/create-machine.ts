@@ -89,7 +89,12 @@ export function machineResources(
           names.upgrade,
           machine,
           secrets,
-          { schematicId: schematicId ?? registerSchematic(`${name}-schematic`, machine, child), configuration },
+          {
+            schematicId: machine.ownImage
+              ? machine.schematicId
+              : (schematicId ?? registerSchematic(`${name}-schematic`, machine, child)),
+            configuration,
+          },
           program,
         );
   const joined = fetched && onceJoined(fetched, upgraded.by);

@@ -60,6 +60,7 @@ export function upgradeMachine(
       talosVersion: machine.talosVersion,
       schematicId,
       installerImage: machine.installerImage,
+      ...(machine.ownImage ? { ownImage: true } : {}),
       image: imageOf(machine),
       ...(drop === undefined ? {} : { drop }),
       configurationHash,

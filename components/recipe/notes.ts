@@ -30,6 +30,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
         `machines.${name}: is away, so this update leaves it as the last one left it; bring the stack up again once it is back`,
     ),
     facts.map((machine) => [
+      ownImage(machine),
       describedCards(machine),
       unlikeCards(machine),
       switches(machine),
@@ -64,6 +65,14 @@ function bootNote({ bootstrap, machines, talosVersion }: ClusterSpec): Nested<st
     `${names.join(", ")}: start from a boot medium of Talos 1.${firstInstalling} or newer, whatever release the stack installs; the Talos provider cannot install from the maintenance mode of an older one, and tries until its time is over`
   );
 }
+
+/** An image that somebody else made: what must be in it, and cannot be seen from here. */
+const ownImage = ({ name, spec, gpuCount, branch, flavour, extensions, cards }: MachineFacts): Nested<string> => {
+  if (spec.installerImage === undefined) return [];
+  const args = [...new Set(cards.flatMap(({ kernelArgs = [] }) => kernelArgs))];
+  const needs = `${extensions.join(", ")} (or your builds of them: ${flavour} modules, branch ${branch})${args.length > 0 ? `, and the kernel arguments ${args.join(" ")}` : ""}`;
+  return `machines.${name}.installerImage: what is in it is not known here, so nothing says what the machine would lose with it; ${gpuCount > 0 ? `it must have ${needs}; the update checks the release, the modules, the driver's branch and NVIDIA's services` : "the update checks the release alone"}`;
+};
 
 /** Cards that the stack describes, since no table has them. */
 const describedCards = ({ uses }: MachineFacts): Nested<string> =>

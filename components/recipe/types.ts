@@ -43,9 +43,12 @@ export interface MachineRecipe {
   gpuCount: number;
   /** Sorted, without duplicates. */
   extensions: string[];
-  /** Canonical YAML of the schematic, byte for byte what its ID is the SHA-256 of. */
+  /** Canonical YAML of the schematic, byte for byte what its ID is the SHA-256 of; of an image of the user's own an empty one. */
   schematic: string;
+  /** ID of the schematic; for an image of the user's own the SHA-256 of its reference. */
   schematicId: string;
+  /** The installer image is the user's own, and of no schematic that is known. */
+  ownImage?: true;
   /** Installer image: factory host, platform, schematic ID, release. */
   installerImage: string;
   talosVersion: string;

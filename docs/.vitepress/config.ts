@@ -60,6 +60,7 @@ export default withMermaid({
           { text: "Your own chart's pod", link: "/beside/own-charts" },
           { text: "Renovate and tuppr", link: "/beside/renovate" },
           { text: "DGX Spark and GB10", link: "/beside/spark" },
+          { text: "Your own image, extensions and mirrors", link: "/beside/own-image" },
           { text: "Credentials", link: "/credentials" },
           { text: "Fleets", link: "/fleets" },
         ],

@@ -1,5 +1,6 @@
 import { diagnose, type Observations } from "../../components/diagnosis";
 import { differences, inOneLine } from "../../components/diagnosis/unlike/index";
+import { planCluster } from "../../components/recipe/index";
 import { smokeTestNames } from "../../components/recipe/kubernetes/smoke-test-names";
 import { stackNames } from "../../stacks/stack-file";
 import { planOf } from "../support/plans";
@@ -26,6 +27,22 @@ test.each(table<UnlikeRow[]>("unlike").map((row) => [row.name, row] as const))(
     expect(diagnose(seen, plan).map(({ fix }) => fix)).toEqual(told);
   },
 );
+
+test("of an image of the user's own the configuration alone tells which one a machine runs", () => {
+  const machines = Object.entries(plan.spec.machines).map(([name, { extensions: _, kernelArgs: __, ...spec }]) => [
+    name,
+    { ...spec, installerImage: `registry.example.com/talos/installer:${plan.spec.talosVersion}-1` },
+  ]);
+  const own = planCluster({ ...plan.spec, machines: Object.fromEntries(machines) });
+  const seen = asPlanned(own) as Required<Observations>;
+  Object.assign(seen.machines[0]!, { schematicId: undefined, extensions: ["own"] });
+  expect(differences(seen, own)).toEqual([]);
+  expect(diagnose(seen, own)).toEqual([]);
+  seen.machines[0]!.installImage = "factory.talos.dev/x:v1";
+  expect(differences(seen, own).map(inOneLine)).toEqual([
+    expect.stringMatching(/is configured for the image factory\.talos\.dev\/x:v1, the plan says registry/),
+  ]);
+});
 
 const problems = (seen: Observations, its = plan): string[] => differences(seen, its).map(({ problem }) => problem);
 

@@ -70,10 +70,17 @@ export function installArgs(text: string): string[] {
   });
 }
 
+/** Installer images that a configuration names: one, or none. */
+export const installImages = (text: string): unknown[] =>
+  documentsOf(text).map(({ kind, machine, installer }) =>
+    kind === "UnattendedInstallConfig" ? installer?.image : machine?.install?.image,
+  );
+
 /** A document of a configuration, as far as it says of the installation. */
 interface InstallDocument {
   kind?: string;
-  machine?: { install?: { extraKernelArgs?: unknown; grubUseUKICmdline?: unknown } | null } | null;
+  installer?: { image?: unknown } | null;
+  machine?: { install?: { image?: unknown; extraKernelArgs?: unknown; grubUseUKICmdline?: unknown } | null } | null;
 }
 
 const documentsOf = (text: string): InstallDocument[] => valuesOf(text) as InstallDocument[];

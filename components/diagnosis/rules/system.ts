@@ -42,10 +42,10 @@ function plannedSystem(plan: Plan): System {
     namespace: release.namespace,
     gpuMachines: plan.machines
       .filter(({ gpuCount }) => gpuCount > 0)
-      .map(({ name, configuration, schematicId, talosVersion }) => ({
+      .map(({ name, configuration, schematicId, ownImage, talosVersion }) => ({
         name,
         talosVersion,
-        ...(configuration === "omni" ? {} : { schematicId }),
+        ...(configuration === "omni" || ownImage ? {} : { schematicId }),
       })),
     runtimeClass: { name: runtimeClass.name, owner: runtimeClass.owner },
     nodeSelector,

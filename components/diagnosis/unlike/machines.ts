@@ -30,9 +30,15 @@ const withoutV = (version: string): string => version.replace(/^v/, "");
 
 const short = (schematicId: string): string => schematicId.slice(0, 12);
 
-/** Omni makes the schematics of its machines itself. */
-function schematic({ configuration, schematicId }: MachineRecipe, machine: ObservedMachine): { problem: string }[] {
+/** Omni makes the schematics of its machines itself. What runs of an image of the user's own, no schematic tells. */
+function schematic(recipe: MachineRecipe, machine: ObservedMachine): { problem: string }[] {
+  const { configuration, schematicId, ownImage, installerImage } = recipe;
   const runs = machine.schematicId;
+  const names = machine.installImage;
+  if (ownImage)
+    return names === undefined || names === installerImage
+      ? []
+      : [{ problem: `is configured for the image ${names}, the plan says ${installerImage}` }];
   if (configuration === "omni" || runs === undefined || (machine.imageId ?? runs) === schematicId) return [];
   return [
     {
@@ -43,7 +49,12 @@ function schematic({ configuration, schematicId }: MachineRecipe, machine: Obser
 
 /** Names in an image of the planned schematic need not be compared: the schematic is their list. */
 function extensions(recipe: MachineRecipe, machine: ObservedMachine): { problem: string }[] {
-  if (machine.extensions === undefined || (machine.imageId ?? machine.schematicId) === recipe.schematicId) return [];
+  if (
+    machine.extensions === undefined ||
+    recipe.ownImage ||
+    (machine.imageId ?? machine.schematicId) === recipe.schematicId
+  )
+    return [];
   const has = new Set(machine.extensions);
   const missing = recipe.extensions.map((name) => name.replace(/^.*\//, "")).filter((name) => !has.has(name));
   return missing.length === 0 ? [] : [{ problem: `its image lacks the extensions ${missing.join(", ")}` }];

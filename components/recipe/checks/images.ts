@@ -34,7 +34,7 @@ export const imageChecks: Check[] = [
           const advice = soundsLikeNvidia(name)
             ? "leave it out: NVIDIA's extensions follow from the card and driver.branch;"
             : meant === undefined
-              ? "one of your own needs an Image Factory of your own that lists it (factoryUrl);"
+              ? "one of your own needs an Image Factory of your own that lists it (factoryUrl), or an installer image that has it (installerImage);"
               : `did you mean "siderolabs/${meant}"?`;
           return {
             field,

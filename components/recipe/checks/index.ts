@@ -6,6 +6,7 @@ import { containerdChecks } from "./containerd";
 import { driverChecks } from "./drivers";
 import { external } from "./external";
 import { imageChecks } from "./images";
+import { installerImageCheck } from "./installer-image";
 import { machineChecks } from "./machines";
 import { nodeChecks } from "./nodes";
 import { patchContentChecks } from "./patch-contents";
@@ -24,6 +25,7 @@ export const checks: Check[] = [
   ...cardChecks,
   ...driverChecks,
   ...imageChecks,
+  installerImageCheck,
   ...patchChecks,
   ...patchContentChecks,
   ...containerdChecks,

@@ -176,7 +176,8 @@ export const patchContentChecks: Check[] = [
           field: patch.field,
           problem: "sets machine.install.image",
           why: "this package sets this field, so yours would be lost; if yours were kept, a re-install would bring an image without the driver",
-          remedy: "leave it out: the image follows from talosVersion, platform and extensions",
+          remedy:
+            "leave it out: the image follows from talosVersion, platform and extensions; one of your own goes under machines.<name>.installerImage",
         })),
   },
   /** Patches of Omni's machines set nothing that Omni sets. */

@@ -105,13 +105,13 @@ function givenUp({ configuration, driver }: MachineState): MachineEffect {
 
 /** The stack has not had it until now. */
 function taken({ configuration, runningVersion, installs, rebootsIfChanged }: MachineState): MachineEffect {
-  const { talosVersion = "", schematicId } = rebootsIfChanged;
+  const { talosVersion = "", schematicId, installerImage } = rebootsIfChanged;
   if (installs) return { reboots: "yes", because: `Talos ${talosVersion} is installed on it`, changes: [] };
   if (runningVersion !== undefined && runningVersion !== talosVersion)
     return { reboots: "yes", because: `it goes from Talos ${runningVersion} to ${talosVersion}`, changes: [] };
   const image =
     schematicId === undefined
-      ? `Talos ${talosVersion} with its extensions`
+      ? `Talos ${talosVersion} with ${installerImage ?? "its extensions"}`
       : `Talos ${talosVersion} with schematic ${schematicId.slice(0, 12)}`;
   const by = configuration === "omni" ? "Omni has not brought it to" : "it does not run";
   return { reboots: "only if", because: `${by} ${image} and this configuration already`, changes: [] };
@@ -157,7 +157,7 @@ function conditionOf(before: MachineState, after: MachineState, boot: Change[], 
 /** Changes as a reason: what follows from another of them is left out. */
 function reasons(changes: Change[]): string {
   const has = (field: string): boolean => changes.some(({ field: other }) => other === field);
-  const image = has("talosVersion") || has("schematicId");
+  const image = ["talosVersion", "schematicId", "installerImage"].some(has);
   const implied = (field: string | undefined): boolean =>
     (field === "schematicId" && (has("extensions") || has("kernelArgs"))) ||
     (field === "machine.install.image" && image);

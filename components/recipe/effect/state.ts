@@ -38,6 +38,8 @@ export interface MachineState {
 export interface Changeable {
   talosVersion?: string;
   schematicId?: string;
+  /** Where it is the user's own. */
+  installerImage?: string;
   extensions?: string[];
   kernelArgs?: string[];
   /** Minor release whose features a generated configuration uses. */
@@ -77,7 +79,11 @@ export function machineState(machine: PlannedMachine): MachineState {
     rebootsIfChanged: {
       talosVersion: machine.talosVersion,
       // Omni makes the schematic from the extensions.
-      ...(omni ? {} : { schematicId: machine.schematicId }),
+      ...(omni
+        ? {}
+        : machine.ownImage
+          ? { installerImage: machine.installerImage }
+          : { schematicId: machine.schematicId }),
       extensions,
       ...(kernelArgs.length > 0 && !omni ? { kernelArgs } : {}),
       ...(bootsForAll ? generated : {}),

@@ -5,7 +5,7 @@ import { contractOf, hostnamePatch } from "./hostname";
 import type { MachineFacts } from "../facts/machine-facts";
 import { ownPatch } from "./patches";
 import { eraOf, usesContainerCli, type Release } from "../facts/talos-release";
-import { installerImage, schematicOf } from "./schematic";
+import { installerImage, ownImageId, schematicOf } from "./schematic";
 import { allocatableOf, atLeastOf, canSplit, migConfigName } from "../facts/sharing";
 import { sharingOf } from "./own-sharing";
 import { daemonLabels } from "./daemon-labels";
@@ -33,19 +33,26 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   const era = context.release?.era ?? eraOf(spec.talosVersion);
   const isGpu = facts.gpuCount > 0;
   const patches = [...context.clusterPatches, ...ownPatches];
-  const schematic = schematicOf({
-    extensions: facts.extensions,
-    kernelArgs: kernelArgsOf(facts),
-    ...(machine.overlay === undefined ? {} : { overlay: machine.overlay }),
-  });
-  const image = installerImage({
-    factoryUrl: spec.factoryUrl ?? defaultFactoryUrl,
-    schematicId: schematic.id,
-    talosVersion: spec.talosVersion,
-    minor: parseTalosVersion(spec.talosVersion)?.minor ?? Infinity,
-    platform: machine.platform ?? "metal",
-    secureBoot: machine.secureBoot ?? false,
-  });
+  const own = machine.installerImage;
+  const schematic = schematicOf(
+    own === undefined
+      ? {
+          extensions: facts.extensions,
+          kernelArgs: kernelArgsOf(facts),
+          ...(machine.overlay === undefined ? {} : { overlay: machine.overlay }),
+        }
+      : { extensions: [], kernelArgs: [] },
+  );
+  const image =
+    own ??
+    installerImage({
+      factoryUrl: spec.factoryUrl ?? defaultFactoryUrl,
+      schematicId: schematic.id,
+      talosVersion: spec.talosVersion,
+      minor: parseTalosVersion(spec.talosVersion)?.minor ?? Infinity,
+      platform: machine.platform ?? "metal",
+      secureBoot: machine.secureBoot ?? false,
+    });
   const kernelModules = isGpu ? kernelModulesOf(facts) : [];
   const sysctls = isGpu ? sysctlsOf(spec) : {};
   const part = containerdPart(machine.containerd, era).toml;
@@ -73,10 +80,11 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     gpuCount: facts.gpuCount,
     extensions: facts.extensions,
     schematic: schematic.yaml,
-    schematicId: schematic.id,
+    schematicId: own === undefined ? schematic.id : ownImageId(own),
+    ...(own === undefined ? {} : { ownImage: true as const }),
     talosVersion: spec.talosVersion,
     ...(facts.driverVersion === undefined ? {} : { driverVersion: facts.driverVersion }),
-    ...(facts.driverVersion !== undefined && context.release?.assumed
+    ...(facts.driverVersion !== undefined && (context.release?.assumed || own !== undefined)
       ? { driverBranch: String(majorOf(facts.driverVersion)) }
       : {}),
     installerImage: image,

@@ -63,6 +63,9 @@ export function installerImage(args: InstallerArgs): string {
   return `${host}/${installer}${args.secureBoot ? "-secureboot" : ""}/${args.schematicId}:${args.talosVersion}`;
 }
 
+/** What stands for the schematic of an installer image that is somebody's own. */
+export const ownImageId = (image: string): string => createHash("sha256").update(image).digest("hex");
+
 /** What an installer image's name says of the machines that it fits. */
 export interface InstallerKind {
   /** Undefined before Talos 1.10, whose installers leave the machine's platform as it is. */

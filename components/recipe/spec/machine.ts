@@ -132,6 +132,15 @@ export interface MachineDefaultsSpec {
    */
   overlay?: OverlaySpec;
   /**
+   * Installer image of your own in the place of the Image Factory's, by tag or digest: your imager or your Factory made it, with NVIDIA's
+   * extensions in it. What else is in it is not known, so the other fields of the image are refused beside it. The update sees
+   * Talos' release, NVIDIA's modules, the branch of the driver and NVIDIA's services up; name another image with another release.
+   * @default the Image Factory's, of what the stack says
+   * @example `registry.example.com/talos/installer:v1.13.6-nvidia-2`
+   * @causes one reboot of the machine
+   */
+  installerImage?: string;
+  /**
    * Parts of the machine's current image that an update may remove.
    * @default nothing: an update that would remove any of them stops before the drain
    * @example `{ extensions: [siderolabs/iscsi-tools] }`

@@ -62,6 +62,7 @@ const machineDefaults = z.strictObject({
   platform: text.optional(),
   secureBoot: z.boolean().optional(),
   overlay: z.strictObject({ image, name: text, options: values.optional() }).optional(),
+  installerImage: text.optional(),
   drop: z
     .strictObject({
       extensions: z.array(text).optional(),

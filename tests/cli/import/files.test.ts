@@ -202,3 +202,18 @@ test("containerd's part of another tool stays there where it is flawed, and the 
     expect.stringMatching(/^machines\.gpu\.containerd: .*default_runtime_name is not a containerd/),
   ]);
 });
+
+test("an installer of one's own goes over as it is", async () => {
+  const image = "registry.example.com/talos/installer";
+  const node = { hostname: "gpu", ipAddress: "192.0.2.1", talosImageURL: image, machineSpec: { secureboot: true } };
+  const text = stringify({ talosVersion: "v1.12.6", nodes: [node] });
+  const { status, config } = await run(written(text, "talconfig.yaml"), "--gpu", "gpu=L4");
+  expect([status, config["talos-gpu:machines"]]).toEqual([
+    0,
+    { gpu: expect.objectContaining({ installerImage: `${image}:v1.12.6` }) },
+  ]);
+  const digest = `${image}@sha256:${"a".repeat(64)}`;
+  const machine = { type: "worker", install: { image: digest }, network: { hostname: "gpu" } };
+  const rendered = await run(written(stringify({ machine })), "--gpu", "gpu=L4", "--talos", "v1.12.6");
+  expect(rendered.config["talos-gpu:machines"]).toMatchObject({ gpu: { installerImage: digest } });
+});

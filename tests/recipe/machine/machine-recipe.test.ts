@@ -6,6 +6,8 @@ import {
   type MachineRecipe,
   type MachineSpec,
 } from "../../../components/recipe/index";
+import { effectOf, machineState } from "../../../components/recipe/effect";
+import { plannedMachines } from "../../../components/recipe/machine/planned-machine";
 import { oneMachine, validStack } from "../stacks";
 
 const recipe = (
@@ -223,4 +225,29 @@ describe("node", () => {
 
 test("an unknown release or card leaves a plan that can be checked", () => {
   expect(recipe("v9.9", { gpus: [{ model: "Voodoo 2" }] })).toMatchObject({ gpuCount: 1, era: "legacy" });
+});
+
+describe("an installer image of one's own", () => {
+  const installerImage = "registry.example.com/talos/installer:v1.13.6-nvidia-2";
+  const spec = oneMachine("v1.13.6", { installerImage, gpus: [{ model: "RTX 3090" }] });
+  const plan = planCluster(spec);
+  const [machine] = plan.machines;
+
+  test("takes the Factory's place, and of the driver the branch alone can be told", () => {
+    expect(own(machine!).machine.install).toEqual({ image: installerImage });
+    expect(machine).toMatchObject({ installerImage, ownImage: true, driverBranch: expect.stringMatching(/^\d+$/) });
+    expect(machine!.extensionServices).toEqual(recipe("v1.13.6", { gpus: [{ model: "RTX 3090" }] }).extensionServices);
+    expect(plan.notes).toContainEqual(
+      expect.stringMatching(/^machines\.\S+\.installerImage: .* must have siderolabs\/nvidia-.*, siderolabs\/nvidia-/),
+    );
+  });
+
+  test("reboots the machine when it changes", () => {
+    const stateOf = (image: string) => {
+      const named = oneMachine("v1.13.6", { installerImage: image, gpus: [{ model: "RTX 3090" }] });
+      return machineState(plannedMachines(planCluster(named))[0]!);
+    };
+    const effect = effectOf(stateOf(installerImage), stateOf(`${installerImage}b`));
+    expect(effect).toMatchObject({ reboots: "yes", because: expect.stringMatching(/installerImage: .*-2 → .*-2b/) });
+  });
 });

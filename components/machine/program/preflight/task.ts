@@ -7,7 +7,15 @@ export const ifDataMayGo = "if you do not need the data, remove the workload fro
 
 /** A machine as far as something is asked about it before it is touched. */
 const askedMachine = upgradeTask
-  .pick({ machine: true, address: true, schematicId: true, installerImage: true, image: true, drop: true })
+  .pick({
+    machine: true,
+    address: true,
+    schematicId: true,
+    installerImage: true,
+    ownImage: true,
+    image: true,
+    drop: true,
+  })
   .extend({
     /** Who holds its configuration. */
     configuration: z.enum(["owned", "adopted"]),

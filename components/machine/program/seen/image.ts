@@ -7,16 +7,17 @@ import type { UpgradeTask } from "../task";
 /**
  * What the machine would lose with the image of the stack, and which of its kernel arguments would have no effect. The former is asked
  * only of a machine that the stack takes over: where it runs the image that an earlier update brought, what is missing now was taken
- * out of the stack on purpose.
+ * out of the stack on purpose. What is in an image of the user's own is not known.
  *
  * @param brought the schematic that runs, where an update of this stack brought it; else undefined.
  */
 export async function checkImage(
-  task: Pick<UpgradeTask, "machine" | "image" | "installerImage" | "drop"> & { gpu: boolean },
+  task: Pick<UpgradeTask, "machine" | "image" | "installerImage" | "ownImage" | "drop"> & { gpu: boolean },
   machine: Machine,
   running: string | undefined,
   brought: string | undefined,
 ): Promise<Problem[]> {
+  if (task.ownImage) return [];
   const { extensions, kernelArgs, overlay } = task.image;
   const takenOver = running === undefined || running !== brought;
   if (!takenOver && kernelArgs.length === 0) return [];

@@ -23,6 +23,8 @@ export const upgradeTask = z.strictObject({
   /** Schematic it shall run. */
   schematicId: z.string().regex(/^[0-9a-f]{64}$/),
   installerImage: z.string().min(1),
+  /** That image is the user's own: no schematic tells whether a machine runs it. Default false. */
+  ownImage: z.boolean().optional(),
   /** What that image has: whatever a machine that is taken over runs beside it would be lost. */
   image: z.strictObject({
     extensions: z.array(z.string()),

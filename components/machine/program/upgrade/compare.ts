@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import { type Way, wayOf } from "../../../recipe/effect/way";
-import { isMoreThanInstallation, isStaged } from "../../../clients/talos/configuration-text";
+import { installImages, isMoreThanInstallation, isStaged } from "../../../clients/talos/configuration-text";
 import type { UpgradeTask } from "../task";
 import { reach } from "./reach";
 import { patiently, type Run } from "./run";
@@ -16,20 +16,28 @@ export interface Observed {
   stagedForBoot: boolean;
 }
 
-/** Asks a machine what it runs. */
+/**
+ * Asks a machine what it runs. Of an image of the user's own no schematic tells: the machine runs it where the configuration in force names
+ * it, which is staged with the upgrade and in force from its reboot on. Modules, driver and services are looked at besides.
+ */
 export function observe(run: Run): Promise<Observed> {
-  const { machine } = run;
+  const { machine, task } = run;
   return patiently(run, async () => {
     const configurations = await machine.configurations();
     const staged = isStaged(configurations);
+    const runsOwn = task.ownImage && installImages(configurations.active ?? "").includes(task.installerImage);
     return {
       talosVersion: await machine.version(),
-      schematicId: await machine.schematic(),
+      schematicId: runsOwn ? task.schematicId : await machine.schematic(),
       staged,
       stagedForBoot: staged && isMoreThanInstallation(configurations),
     };
   });
 }
+
+/** The wanted image, for messages. */
+export const imageNameOf = ({ ownImage, installerImage, schematicId }: UpgradeTask): string =>
+  ownImage ? installerImage : `schematic ${schematicId}`;
 
 /** Whether the machine runs the wanted image: release and schematic, since either alone may be right by chance. */
 export function runsImage({ talosVersion, schematicId }: Observed, task: UpgradeTask): boolean {
@@ -54,7 +62,7 @@ export interface Compared {
  */
 export async function compare(run: Run, paused: string | undefined): Promise<Compared> {
   const { task, machine, guard, report } = run;
-  const wanted = `wanted ${task.talosVersion}, schematic ${task.schematicId.slice(0, 12)}`;
+  const wanted = `wanted ${task.talosVersion}, ${task.ownImage ? task.installerImage : `schematic ${task.schematicId.slice(0, 12)}`}`;
   const before = await run.phases.run("compare", wanted, () => observe(run));
   if (paused !== undefined) {
     if (!before.staged) {

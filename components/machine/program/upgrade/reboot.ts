@@ -3,7 +3,7 @@ import { formatDuration } from "../../../recipe/rules/duration";
 import { LimitReached, waitFor } from "../../../clients/clock";
 import { CallError, Failure, isTransient, lastLine } from "../../../clients/failure";
 import type { UpgradeTask } from "../task";
-import { type Compared, observe, type Observed, runsImage } from "./compare";
+import { type Compared, imageNameOf, observe, type Observed, runsImage } from "./compare";
 import { drain, runsNothing } from "./drain";
 import { pull } from "./pull";
 import { patiently, type Run, upTo } from "./run";
@@ -174,14 +174,16 @@ async function bootOnce(run: Run, start: (limit: number) => Promise<void>, limit
  * @param paused why a boot of the new image did not go on, if that was seen.
  */
 function imageFailure(task: UpgradeTask, before: Observed, after: Observed, paused?: string): Failure {
-  const rolledBack = semver.eq(after.talosVersion, before.talosVersion) && after.schematicId === before.schematicId;
-  const now = `${after.talosVersion}, schematic ${after.schematicId ?? "none"}`;
+  // The configuration, which names an image of the user's own, is no part of the image that Talos takes back.
+  const sameImage = task.ownImage || after.schematicId === before.schematicId;
+  const rolledBack = semver.eq(after.talosVersion, before.talosVersion) && sameImage;
+  const now = task.ownImage ? after.talosVersion : `${after.talosVersion}, schematic ${after.schematicId ?? "none"}`;
   return new Failure([
     {
       field: `machines.${task.machine}`,
       problem: rolledBack
         ? `Talos rolled back: after the reboot it runs the old image (${now})`
-        : `after the reboot it runs another image (${now}) than ${task.talosVersion}, schematic ${task.schematicId}`,
+        : `after the reboot it runs another image (${now}) than ${task.talosVersion}, ${imageNameOf(task)}`,
       why: rolledBack
         ? `the boot of the new image failed${paused === undefined ? "" : ` (${paused})`}, and Talos then takes back what it has not confirmed`
         : "somebody else changes the machine, or the installer image is not what its name says",
