@@ -8,7 +8,7 @@ export { ComfyUi, type ComfyUiArgs } from "./workloads/comfyui";
 export type { GpuToleration } from "./kubernetes/toleration";
 export type { GpuAccess, ServerAccess } from "./workloads/gpu-access";
 export { GpuPod, type GpuPodArgs } from "./workloads/gpu-pod";
-export { LiteLlm, type LiteLlmArgs } from "./workloads/litellm";
+export { LiteLlm, type LiteLlmArgs, type LiteLlmServer } from "./workloads/litellm";
 export { Ollama, type OllamaArgs } from "./workloads/ollama";
 export { Vllm, type VllmArgs } from "./workloads/vllm";
 export { GpuMachine } from "./machine/gpu-machine";

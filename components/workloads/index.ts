@@ -2,12 +2,12 @@ import * as pulumi from "@pulumi/pulumi";
 import { clusterLimits } from "../kubernetes/timeouts";
 import { workloadResource } from "../recipe/facts/sharing";
 import { type GpuPodSpec, type WorkloadsSpec } from "../recipe/spec/index";
-import { type WorkloadKind, workloadsOfKind } from "../recipe/stack/workloads";
+import { languageServers, type WorkloadKind, workloadsOfKind } from "../recipe/stack/workloads";
 import { type Plan } from "../recipe/types";
 import { ComfyUi } from "./comfyui";
 import { type GpuAccess } from "./gpu-access";
 import { GpuPod } from "./gpu-pod";
-import { LiteLlm } from "./litellm";
+import { LiteLlm, type LiteLlmServer } from "./litellm";
 import { Ollama } from "./ollama";
 import { Vllm } from "./vllm";
 import { waitingFor, workloadNamespace } from "./namespace";
@@ -76,8 +76,15 @@ const makers: { [W in ServerKind]: Maker<W> } = {
   vllm: (name, said, { withGpuAccess, cudaVersion, opts }) =>
     new Vllm(name, { ...withGpuAccess(said), cudaVersion }, opts),
   litellm: (name, said, { common: { tolerations = [], readyWithin = 1200 }, spec, endpoints, opts }) => {
-    const routed = { models: spec.ollama?.models ?? [], ollamaUrl: endpoints["ollama"] ?? "" };
-    return new LiteLlm(name, { ...said, ...routed, tolerations, readyWithin }, opts);
+    const servers = languageServers({ workloads: spec }).flatMap(({ kind, key, models }): LiteLlmServer[] => {
+      const url = endpoints[key];
+      const provider = { ollama: "ollama_chat", vllm: "hosted_vllm" }[kind];
+      return url === undefined ? [] : [{ provider, models, url }];
+    });
+    // Where the stack has no ollama of that plain name, all of them are further ones.
+    const [first, further] = endpoints["ollama"] ? [servers[0], servers.slice(1)] : [undefined, servers];
+    const routed = { models: first?.models ?? [], ollamaUrl: first?.url ?? servers[0]?.url ?? "" };
+    return new LiteLlm(name, { ...said, ...routed, further, tolerations, readyWithin }, opts);
   },
 };
 

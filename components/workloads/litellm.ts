@@ -16,12 +16,24 @@ import { namespaceOf } from "./namespace";
 const { name: ownName, port } = kind.server;
 const configFile = "/etc/litellm/config.yaml";
 
+/** A further server behind a LiteLLM proxy. */
+export interface LiteLlmServer {
+  /** LiteLLM's word for its interface: `ollama_chat`, `hosted_vllm` or another of its providers. */
+  provider: string;
+  /** Models that it offers, each under its own name. */
+  models: string[];
+  /** Its URL, usually `endpoint` of its component; the proxy waits for it. */
+  url: pulumi.Input<string>;
+}
+
 /** Arguments of a LiteLLM proxy. */
 export interface LiteLlmArgs extends LiteLlmSpec {
   /** Models that it offers, each under its own name, e.g. `llama3.2:3b`. */
   models: string[];
   /** URL of the ollama server that runs them, usually `endpoint` of an Ollama: this is what makes its pod wait for the models. */
   ollamaUrl: pulumi.Input<string>;
+  /** Further servers, of whatever kind. Default none. */
+  further?: LiteLlmServer[];
   /** Tolerations of its pods. Default none. */
   tolerations?: GpuToleration[];
   /** Seconds until it must be ready, with the pull of its image. Default 1200. */
@@ -29,7 +41,7 @@ export interface LiteLlmArgs extends LiteLlmSpec {
 }
 
 /**
- * LiteLLM in front of ollama: one OpenAI-compatible endpoint for its models.
+ * LiteLLM in front of ollama and other servers: one OpenAI-compatible endpoint for their models.
  *
  * Used alone, outside of a GpuCluster, its objects bear no mark of their owner and are not guarded: what an update that was
  * killed has left stands in the next one's way, until it is imported or deleted by hand.
@@ -66,14 +78,20 @@ export class LiteLlm extends pulumi.ComponentResource {
   }
 }
 
-/** Its configuration: every model by the chat interface of ollama (litellm, docs/my-website/docs/providers/ollama.md). */
-function modelList({ models, ollamaUrl }: LiteLlmArgs): pulumi.Output<string> {
-  return pulumi.output(ollamaUrl).apply((url) =>
+/**
+ * Its configuration: every model by the interface of its server (litellm, docs/my-website/docs/providers). Requests for one that several
+ * servers have are shared out among them.
+ */
+function modelList({ models, ollamaUrl, further = [] }: LiteLlmArgs): pulumi.Output<string> {
+  const servers: LiteLlmServer[] = [{ provider: "ollama_chat", models, url: ollamaUrl }, ...further];
+  return pulumi.all(servers.map(({ url }) => url)).apply((urls) =>
     stringify({
-      model_list: models.map((model) => ({
-        model_name: model,
-        litellm_params: { model: `ollama_chat/${model}`, api_base: url },
-      })),
+      model_list: servers.flatMap((one, index) =>
+        one.models.map((model) => ({
+          model_name: model,
+          litellm_params: { model: `${one.provider}/${model}`, api_base: urls[index] },
+        })),
+      ),
     }),
   );
 }

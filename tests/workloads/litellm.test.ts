@@ -43,3 +43,16 @@ test("the master key comes from a Secret by name, in a namespace that is there a
 test("inactive: kept, with no replicas", async () => {
   expect(find(await liteLlm({ active: false }), deployment).inputs.spec.replicas).toBe(0);
 });
+
+test("routes to further servers, each by its own interface", async () => {
+  const further: LiteLlmArgs["further"] = [
+    { provider: "ollama_chat", models: [models[0]!], url: "http://small.small.svc:11434" },
+    { provider: "hosted_vllm", models: ["Qwen/Qwen2.5-7B-Instruct"], url: "http://coder.coder.svc:8000/v1" },
+  ];
+  const { data } = find(await liteLlm({ further }), "kubernetes:core/v1:ConfigMap").inputs;
+  const { model_list: routes } = parse(data["config.yaml"]) as { model_list: { litellm_params: object }[] };
+  expect(routes.slice(models.length).map(({ litellm_params: one }) => one)).toEqual([
+    { model: `ollama_chat/${models[0]}`, api_base: "http://small.small.svc:11434" },
+    { model: "hosted_vllm/Qwen/Qwen2.5-7B-Instruct", api_base: "http://coder.coder.svc:8000/v1" },
+  ]);
+});

@@ -80,6 +80,20 @@ describe("Ollama", () => {
   });
 });
 
+test("LiteLLM routes to every server of language models that runs", async () => {
+  const plan = planOf("rtx5070ti");
+  const small = { ollama: { models: ["mistral"] } };
+  const named = { small, coder: { vllm: { model: "a/b" } }, off: { vllm: { model: "c", active: false } } };
+  plan.spec.workloads = { litellm: {}, named };
+  const run = await record(() => void gpuWorkloads("home", plan, access, [], {}));
+  const configs = findAll(run, "kubernetes:core/v1:ConfigMap").map(
+    ({ inputs }) => inputs.data["config.yaml"] as string,
+  );
+  expect(configs.filter(Boolean).join("")).toMatch(
+    /ollama_chat\/mistral\s+api_base: http:\/\/small\.small\.svc:11434[^]*hosted_vllm\/a\/b\s+api_base: http:\/\/coder\.coder\.svc:8000\/v1\s*$/,
+  );
+});
+
 test("servers by name: each has its own objects, and those of the kind keep theirs", async () => {
   const plan = planOf("rtx5070ti");
   plan.spec.workloads = { ollama: {}, named: { small: { ollama: { models: ["mistral"] } }, big: { comfyui: {} } } };

@@ -3,8 +3,7 @@ import { cudaFloor, cudaOfImage, isForwardCompatible, newerCuda } from "../facts
 import { compareDotted, majorOf } from "../facts/version";
 import { namesSecret, secretIn } from "../rules";
 import { fieldOf } from "../stack/plain-data";
-import { gpuRequests, workloadsOfKind } from "../stack/workloads";
-import { namespacesMade } from "../stack/workloads/index";
+import { gpuRequests, languageServers, namespacesMade, workloadsOfKind } from "../stack/workloads";
 import type { Check, CheckedMachine, Found } from "./check";
 import { machinesFor, mayMatch } from "./placement";
 
@@ -103,12 +102,12 @@ export const workloadChecks: Check[] = [
           remedy: "leave it out: a job pulls the models once the server runs",
         })),
   },
-  /** LiteLLM has ollama's models to route to. */
+  /** LiteLLM has models to route to. */
   {
     id: "litellm",
     source: "litellm, docs/my-website/docs/providers/ollama.md: a model list names the server of each model",
     find: ({ spec }) => {
-      const { litellm, ollama } = spec.workloads ?? {};
+      const { litellm } = spec.workloads ?? {};
       if (litellm === undefined || litellm.active === false) return [];
       const complaint = (problem: string, remedy: string) => ({
         field: "workloads.litellm",
@@ -116,9 +115,13 @@ export const workloadChecks: Check[] = [
         why: "it would have no model to route to",
         remedy,
       });
-      if (ollama === undefined || ollama.active === false)
-        return complaint("is there, but ollama does not run", "add workloads.ollama, or make litellm `active: false`");
-      return (ollama.models ?? []).length === 0
+      const servers = languageServers(spec);
+      if (servers.length === 0)
+        return complaint(
+          "is there, but neither ollama nor vllm runs",
+          "add workloads.ollama or workloads.vllm, or make litellm `active: false`",
+        );
+      return servers.every(({ models }) => models.length === 0)
         ? complaint("is there, but ollama has no models", "name them under workloads.ollama.models")
         : [];
     },

@@ -1,4 +1,4 @@
-/** LiteLLM: one OpenAI-compatible endpoint in front of ollama's models. Needs no GPU. */
+/** LiteLLM: one OpenAI-compatible endpoint in front of the models of ollama and vLLM. Needs no GPU. */
 export interface LiteLlmSpec {
   /**
    * Whether it runs. `false` keeps it, with no replicas.

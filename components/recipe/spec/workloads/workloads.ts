@@ -20,7 +20,7 @@ export interface WorkloadsSpec {
    */
   comfyui?: ComfyUiSpec;
   /**
-   * LiteLLM. It routes requests to `ollama`, which it needs.
+   * LiteLLM. It routes requests to `ollama` and `vllm`, also to those under `named`, and needs one of them.
    * @default none
    * @example `{ masterKeySecret: litellm-key }`
    */

@@ -99,6 +99,26 @@ export function workloadsOfKind<W extends WorkloadKind>(spec: Pick<ClusterSpec, 
   return workloadsOf(spec).filter((workload): workload is Workload<W> => workload.kind === kind);
 }
 
+/** A server of language models that runs, and its models. */
+export interface LanguageServer {
+  kind: "ollama" | "vllm";
+  key: string;
+  models: string[];
+}
+
+/** Servers of language models, of which a proxy can be put in front: those of ollama first. */
+export function languageServers(spec: Pick<ClusterSpec, "workloads">): LanguageServer[] {
+  const active = ({ said }: Workload<"ollama" | "vllm">): boolean => said.active !== false;
+  return [
+    ...workloadsOfKind(spec, "ollama")
+      .filter(active)
+      .map(({ key, said }) => ({ kind: "ollama" as const, key, models: said.models ?? [] })),
+    ...workloadsOfKind(spec, "vllm")
+      .filter(active)
+      .map(({ key, said }) => ({ kind: "vllm" as const, key, models: [said.model] })),
+  ];
+}
+
 /** A workload that requests GPUs, whatever its kind. */
 export interface GpuRequest extends SaidOfGpus {
   /** Path in the stack, e.g. `workloads.ollama`. */
