@@ -1,6 +1,7 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
+import { isMapping } from "../recipe/mapping";
 import { otherServer } from "../recipe/rules";
 import { stringify } from "yaml";
 import { labels, podTolerations, unprivileged } from "../kubernetes/pods";
@@ -51,7 +52,10 @@ export class LiteLlm extends pulumi.ComponentResource {
   public readonly endpoint: pulumi.Output<string>;
 
   constructor(name: string, args: LiteLlmArgs, opts?: pulumi.ComponentResourceOptions) {
-    checkWorkloadArguments("LiteLlm", name, "litellm", args, { ollamaUrl: otherServer });
+    // Further servers have URLs that may be yet to come.
+    const told = isMapping(args) ? { ...args } : args;
+    if (isMapping(told)) delete told["further"];
+    checkWorkloadArguments("LiteLlm", name, "litellm", told, { ollamaUrl: otherServer });
     super("talos-gpu:index:LiteLlm", name, registeredWith(args), opts);
     const child = { parent: this };
 

@@ -13,12 +13,7 @@ const schema = z.strictObject({
 /** LiteLLM, as a kind of workload. */
 export const litellm = describeWorkload("litellm", {
   schema,
-  argumentsSchema: schema.extend({
-    ...ofCluster,
-    models: z.array(ruled(rules.ollamaModel)),
-    // A server's URL may be yet to come.
-    further: z.array(z.strictObject({ provider: z.string(), models: z.array(z.string()), url: z.any() })).optional(),
-  }),
+  argumentsSchema: schema.extend({ ...ofCluster, models: z.array(ruled(rules.ollamaModel)) }),
   // In a stack its models are ollama's; alone it is told them.
   asStack: underItsName("litellm", { ollama: { models: ["any"] } }),
   gpuRequests: () => ({}), // it routes requests, and computes nothing
