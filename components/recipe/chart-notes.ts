@@ -13,6 +13,7 @@ export const chartNotes = (spec: ClusterSpec): string[] =>
     ofChart("gpuOperator", "gpu-operator", spec.gpuOperator),
     ofChart("devicePlugin", "nvidia-device-plugin", spec.devicePlugin),
     withoutCdi(spec),
+    driverFolder(spec),
     withoutDiscovery(spec),
   ]);
 
@@ -53,6 +54,17 @@ const withoutDiscovery = ({ gpuOperator, machines }: ClusterSpec): Nested<string
   String(valueAt(gpuOperator?.values, "nfd", "enabled")) === "false" &&
   !labelledByHand(Object.values(machines)) &&
   "gpuOperator.values.nfd.enabled: the cluster's own Node Feature Discovery must run on every GPU machine and set feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present there; without one of them the operator places no operand";
+
+/** A folder of the host's that a DaemonSet fills with the driver, so that the operator's validator finds it (cozystack, gpu-operator). */
+const driverFolder = ({ gpuOperator, talosVersion }: ClusterSpec): Nested<string> => {
+  const folder = valueAt(gpuOperator?.values, "hostPaths", "driverInstallDir");
+  return (
+    eraOf(talosVersion) === "legacy" &&
+    typeof folder === "string" &&
+    folder.startsWith("/var/") &&
+    `gpuOperator.values.hostPaths.driverInstallDir is ${folder}: nothing looks there, as this stack writes the files that the validator would; leave it out, with the DaemonSet that fills the folder`
+  );
+};
 
 /**
  * Without CDI the operator's device plugin names the cards in an environment variable, which NVIDIA's runtime alone reads

@@ -35,6 +35,15 @@ test("a release that is not in the tables is taken, and a note says what judges 
   expect(findingsOf({ ...spec("0.18.0"), devicePlugin: newValue })).toEqual([]);
 });
 
+test.each([
+  ["v1.12.6", "/var/nvidia-driver", 1],
+  ["v1.12.6", "/usr/local", 0],
+])("on Talos %s, driverInstallDir %s has %i notes", (talosVersion, driverInstallDir, count) => {
+  const gpuOperator = { version: "v25.10.1", values: { hostPaths: { driverInstallDir } } };
+  const { notes } = planCluster(oneMachine(talosVersion, gpu, { gpuOperator }));
+  expect(notes.filter((note) => note.includes("driverInstallDir"))).toHaveLength(count);
+});
+
 describe("a release older or newer than all of the tables", () => {
   const judged = (name: ChartName, version: string, values: Record<string, unknown>) => {
     const { complaints: wrong, open } = judgeValues(name, version, values);
