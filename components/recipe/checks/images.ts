@@ -5,7 +5,7 @@ import { asText } from "../machine/user-patches";
 import { valueAt } from "../mapping";
 import { shown } from "../rules";
 import { closest, didYouMean } from "../rules/suggest";
-import { allPatches, type Check, type CheckContext, type Found } from "./check";
+import { allPatches, type Check, type CheckContext, type CheckedMachine, type Found } from "./check";
 
 /** What a machine's image has: extensions, kernel arguments, module parameters. */
 export const imageChecks: Check[] = [
@@ -163,7 +163,60 @@ export const imageChecks: Check[] = [
         }),
       ),
   },
+  /** An installer image of the user's own stands alone, and is of the release that the machine shall run. */
+  {
+    id: "installer-image",
+    source:
+      "talos, pkg/imager (what an installer holds is put in when it is made); distribution/reference (forms of an image's name)",
+    find: ({ machines }) => machines.map((machine) => [ofOwnImage(machine), besideOwnImage(machine)]),
+  },
 ];
+
+/** Fields of what only the Image Factory would put into an image, or into its name. */
+const ofFactory = ["extensions", "kernelArgs", "overlay", "platform", "secureBoot"] as const;
+
+/** A reference with its registry, and a tag, a digest or both. */
+const reference = /^[^/\s]+(?:\/[^/:@\s]+)+(?=[:@])(?::(?<tag>\w[\w.-]*))?(?:@sha256:[0-9a-f]{64})?$/;
+
+function ofOwnImage({ field, spec, recipe: { talosVersion } }: CheckedMachine): Found {
+  const image = spec.installerImage;
+  if (image === undefined) return undefined;
+  const own = { field: `${field}.installerImage` };
+  const { tag = "" } = reference.exec(image)?.groups ?? {};
+  const [, release] = /^v?(\d+\.\d+\.\d+)/.exec(tag) ?? [];
+  return [
+    spec.configuration === "omni" && {
+      ...own,
+      problem: "is set, but Omni makes the machine's image",
+      why: "it would have no effect",
+      remedy: "leave it out",
+    },
+    !reference.test(image) && {
+      ...own,
+      problem: `${shown(image)} is not a reference of an image by tag or digest`,
+      why: "Talos could not pull it, or would pull another one later",
+      remedy: "write it as `registry.example.com/talos/installer:v1.13.6`, or with `@sha256:…`",
+    },
+    release !== undefined &&
+      `v${release}` !== talosVersion.replace(/[-+].*$/, "") && {
+        ...own,
+        problem: `is of v${release} by its tag, and the machine shall run Talos ${talosVersion}`,
+        why: "the update would wait for a release that the image does not bring",
+        remedy: "name the image of that release, or the release of that image",
+      },
+  ];
+}
+
+const besideOwnImage = ({ field, spec }: CheckedMachine): Found =>
+  spec.installerImage !== undefined &&
+  ofFactory
+    .filter((name) => (Array.isArray(spec[name]) ? spec[name].length > 0 : spec[name] !== undefined))
+    .map((name) => ({
+      field: `${field}.${name}`,
+      problem: "is set beside installerImage",
+      why: "only the Image Factory would put it into the image, and this image is made already",
+      remedy: "leave it out, and put it into the image when it is made",
+    }));
 
 const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 

@@ -6,7 +6,6 @@ import { containerdChecks } from "./containerd";
 import { driverChecks } from "./drivers";
 import { external } from "./external";
 import { imageChecks } from "./images";
-import { installerImageCheck } from "./installer-image";
 import { machineChecks } from "./machines";
 import { nodeChecks } from "./nodes";
 import { patchContentChecks } from "./patch-contents";
@@ -25,7 +24,6 @@ export const checks: Check[] = [
   ...cardChecks,
   ...driverChecks,
   ...imageChecks,
-  installerImageCheck,
   ...patchChecks,
   ...patchContentChecks,
   ...containerdChecks,

@@ -5,7 +5,7 @@ import { contractOf, hostnamePatch } from "./hostname";
 import type { MachineFacts } from "../facts/machine-facts";
 import { ownPatch } from "./patches";
 import { eraOf, usesContainerCli, type Release } from "../facts/talos-release";
-import { installerImage, ownImageId, schematicOf } from "./schematic";
+import { installerImage, ownSchematic, schematicOf } from "./schematic";
 import { allocatableOf, atLeastOf, canSplit, migConfigName } from "../facts/sharing";
 import { sharingOf } from "./own-sharing";
 import { daemonLabels } from "./daemon-labels";
@@ -34,15 +34,14 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
   const isGpu = facts.gpuCount > 0;
   const patches = [...context.clusterPatches, ...ownPatches];
   const own = machine.installerImage;
-  const schematic = schematicOf(
+  const schematic =
     own === undefined
-      ? {
+      ? schematicOf({
           extensions: facts.extensions,
           kernelArgs: kernelArgsOf(facts),
           ...(machine.overlay === undefined ? {} : { overlay: machine.overlay }),
-        }
-      : { extensions: [], kernelArgs: [] },
-  );
+        })
+      : ownSchematic(own);
   const image =
     own ??
     installerImage({
@@ -80,7 +79,7 @@ export function machineRecipe(facts: MachineFacts, ownPatches: UserPatch[], cont
     gpuCount: facts.gpuCount,
     extensions: facts.extensions,
     schematic: schematic.yaml,
-    schematicId: own === undefined ? schematic.id : ownImageId(own),
+    schematicId: schematic.id,
     ...(own === undefined ? {} : { ownImage: true as const }),
     talosVersion: spec.talosVersion,
     ...(facts.driverVersion === undefined ? {} : { driverVersion: facts.driverVersion }),

@@ -34,9 +34,11 @@ export function schematicOf(content: SchematicContent): Schematic {
   return written({ ...(content.overlay ? { overlay: { image, name, ...own } } : {}), customization });
 }
 
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
 const written = remembering((schematic: object): Schematic => {
   const yaml = stringify(schematic, { indent: 4, lineWidth: 0, singleQuote: true });
-  return { yaml, id: createHash("sha256").update(yaml).digest("hex") };
+  return { yaml, id: sha256(yaml) };
 });
 
 /** What an installer image's name depends on. */
@@ -63,8 +65,11 @@ export function installerImage(args: InstallerArgs): string {
   return `${host}/${installer}${args.secureBoot ? "-secureboot" : ""}/${args.schematicId}:${args.talosVersion}`;
 }
 
-/** What stands for the schematic of an installer image that is somebody's own. */
-export const ownImageId = (image: string): string => createHash("sha256").update(image).digest("hex");
+/** What stands for the schematic of an installer image of the user's own: it says nothing of its content, and its ID follows from its name. */
+export const ownSchematic = (image: string): Schematic => ({
+  yaml: schematicOf({ extensions: [], kernelArgs: [] }).yaml,
+  id: sha256(image),
+});
 
 /** What an installer image's name says of the machines that it fits. */
 export interface InstallerKind {

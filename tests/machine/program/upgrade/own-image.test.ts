@@ -1,11 +1,11 @@
 import { upgrade } from "../../../../components/machine/program/upgrade/upgrade";
-import { ownImageId } from "../../../../components/recipe/machine/schematic";
+import { ownSchematic } from "../../../../components/recipe/machine/schematic";
 import { schematics } from "../fakes";
 import { failure, setup, STAGED } from "../setup";
 
 describe("an image of the user's own, of which no schematic tells", () => {
   const installerImage = `registry.example.com/own/${schematics.gpu}:v1.12.6`;
-  const own = { installerImage, ownImage: true, schematicId: ownImageId(installerImage) };
+  const own = { installerImage, ownImage: true, schematicId: ownSchematic(installerImage).id };
   const naming = `${STAGED}  install: { image: "${installerImage}" }\n`;
 
   test("is installed once: then the configuration in force names it", async () => {
