@@ -68,6 +68,9 @@ type Maker<W extends ServerKind> = (
 ) => { endpoint: pulumi.Output<string> };
 type Endpoints = Record<string, pulumi.Output<string>>;
 
+/** LiteLLM's words for the servers' interfaces (litellm, docs/my-website/docs/providers: ollama, vllm). */
+const providers = { ollama: "ollama_chat", vllm: "hosted_vllm" };
+
 /** The component of every kind of server, in the order in which they need each other. One that is missing does not compile. */
 const makers: { [W in ServerKind]: Maker<W> } = {
   ollama: (name, said, { withGpuAccess, opts }) => new Ollama(name, withGpuAccess(said), opts),
@@ -76,15 +79,13 @@ const makers: { [W in ServerKind]: Maker<W> } = {
   vllm: (name, said, { withGpuAccess, cudaVersion, opts }) =>
     new Vllm(name, { ...withGpuAccess(said), cudaVersion }, opts),
   litellm: (name, said, { common: { tolerations = [], readyWithin = 1200 }, spec, endpoints, opts }) => {
-    const servers = languageServers({ workloads: spec }).flatMap(({ kind, key, models }): LiteLlmServer[] => {
+    const further = languageServers({ workloads: spec }).flatMap(({ kind, key, models }): LiteLlmServer[] => {
       const url = endpoints[key];
-      const provider = { ollama: "ollama_chat", vllm: "hosted_vllm" }[kind];
-      return url === undefined ? [] : [{ provider, models, url }];
+      return url === undefined ? [] : [{ provider: providers[kind], models, url }];
     });
-    // Where the stack has no ollama of that plain name, all of them are further ones.
-    const [first, further] = endpoints["ollama"] ? [servers[0], servers.slice(1)] : [undefined, servers];
-    const routed = { models: first?.models ?? [], ollamaUrl: first?.url ?? servers[0]?.url ?? "" };
-    return new LiteLlm(name, { ...said, ...routed, further, tolerations, readyWithin }, opts);
+    // All servers are told alike; an Output of nothing is no mistake in what a user wrote.
+    const routed = { models: [], ollamaUrl: pulumi.output(""), further };
+    return new LiteLlm(name, { ...said, ...routed, tolerations, readyWithin }, opts);
   },
 };
 

@@ -1,6 +1,7 @@
 import * as k8s from "@pulumi/kubernetes";
 import * as pulumi from "@pulumi/pulumi";
 import { checkWorkloadArguments } from "../checked-arguments";
+import { isToCome } from "../recipe/checks/check-arguments";
 import { isMapping } from "../recipe/mapping";
 import { otherServer } from "../recipe/rules";
 import { stringify } from "yaml";
@@ -52,10 +53,7 @@ export class LiteLlm extends pulumi.ComponentResource {
   public readonly endpoint: pulumi.Output<string>;
 
   constructor(name: string, args: LiteLlmArgs, opts?: pulumi.ComponentResourceOptions) {
-    // Further servers have URLs that may be yet to come.
-    const told = isMapping(args) ? { ...args } : args;
-    if (isMapping(told)) delete told["further"];
-    checkWorkloadArguments("LiteLlm", name, "litellm", told, { ollamaUrl: otherServer });
+    checkWorkloadArguments("LiteLlm", name, "litellm", withUrls(args), { ollamaUrl: otherServer });
     super("talos-gpu:index:LiteLlm", name, registeredWith(args), opts);
     const child = { parent: this };
 
@@ -80,6 +78,15 @@ export class LiteLlm extends pulumi.ComponentResource {
     this.endpoint = proxy.endpoint;
     this.registerOutputs({ endpoint: this.endpoint });
   }
+}
+
+/** The arguments to check: a URL of a further server that is yet to come is taken to be right. */
+function withUrls(args: unknown): unknown {
+  if (!isMapping(args) || !Array.isArray(args["further"])) return args;
+  const further = args["further"].map((one: unknown) =>
+    isMapping(one) && isToCome(one["url"]) ? { ...one, url: "http://yet-to-come" } : one,
+  );
+  return { ...args, further };
 }
 
 /**

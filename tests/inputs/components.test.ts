@@ -77,6 +77,15 @@ test.each(["gpu", "nvidia.com/", "nvidia.com/gpu/1", "a b/c"])("a GPU resource %
   expect(error?.message).toContain("\n1. gpuResourceName: ");
 });
 
+test("of LiteLLM's further servers the URLs alone may come later", async () => {
+  const errorWith = (server: object) =>
+    errorOf(() => new LiteLlm("a", { models: [], ollamaUrl: "http://a.b", further: [server as any] }));
+  const server = { provider: "hosted_vllm", models: ["a/b"], url: pulumi.output("http://c.d/v1") };
+  expect(await errorWith(server)).toBeUndefined();
+  expect((await errorWith({ ...server, url: "c.d" }))?.message).toContain("\n1. further[0].url: ");
+  expect((await errorWith({ url: server.url }))?.message).toMatch(/1\. further\[0\]\.\S+: /);
+});
+
 test("what comes later is an input only where it is said to be one", async () => {
   const later = { runtimeClassName: pulumi.output("nvidia"), gpuResourceName: Promise.resolve("nvidia.com/gpu") };
   expect(await errorOf(() => new Ollama("a", later))).toBeUndefined();

@@ -2,6 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { ComfyUi, GpuPod, Ollama, type OllamaArgs } from "talos-gpu";
 import { comfyUiImage } from "../../components/recipe/facts/cuda";
 import { gpuWorkloads } from "../../components/workloads/index";
+import { parse } from "yaml";
 import { find, findAll, waitsFor } from "../support/graph";
 import { planOf } from "../support/plans";
 import { record, type Run } from "../support/recorder";
@@ -83,15 +84,24 @@ describe("Ollama", () => {
 test("LiteLLM routes to every server of language models that runs", async () => {
   const plan = planOf("rtx5070ti");
   const small = { ollama: { models: ["mistral"] } };
-  const named = { small, coder: { vllm: { model: "a/b" } }, off: { vllm: { model: "c", active: false } } };
-  plan.spec.workloads = { litellm: {}, named };
-  const run = await record(() => void gpuWorkloads("home", plan, access, [], {}));
-  const configs = findAll(run, "kubernetes:core/v1:ConfigMap").map(
-    ({ inputs }) => inputs.data["config.yaml"] as string,
-  );
-  expect(configs.filter(Boolean).join("")).toMatch(
-    /ollama_chat\/mistral\s+api_base: http:\/\/small\.small\.svc:11434[^]*hosted_vllm\/a\/b\s+api_base: http:\/\/coder\.coder\.svc:8000\/v1\s*$/,
-  );
+  const coder = { vllm: { model: "a/b", args: ["--served-model-name", "code", "chat", "--max-model-len=8192"] } };
+  const named = { small, coder, plain: { vllm: { model: "d/e" } }, off: { vllm: { model: "c", active: false } } };
+  plan.spec.workloads = { litellm: {}, named, ollama: { models: ["qwen3:4b"] } };
+  const routesOf = async (): Promise<string[]> => {
+    const run = await record(() => void gpuWorkloads("home", plan, access, [], {}));
+    const [config] = findAll(run, "kubernetes:core/v1:ConfigMap").filter(({ name }) => name === "home-litellm-config");
+    const { model_list: models } = parse(config!.inputs.data["config.yaml"]) as { model_list: any[] };
+    return models.map(({ model_name: name, litellm_params: { model, api_base: url } }) => `${name} ${model} ${url}`);
+  };
+  expect(await routesOf()).toEqual([
+    "qwen3:4b ollama_chat/qwen3:4b http://ollama.ollama.svc:11434",
+    "mistral ollama_chat/mistral http://small.small.svc:11434",
+    "code hosted_vllm/code http://coder.coder.svc:8000/v1",
+    "chat hosted_vllm/chat http://coder.coder.svc:8000/v1",
+    "d/e hosted_vllm/d/e http://plain.plain.svc:8000/v1",
+  ]);
+  plan.spec.workloads = { litellm: { active: false } };
+  expect(await routesOf()).toEqual([]);
 });
 
 test("servers by name: each has its own objects, and those of the kind keep theirs", async () => {

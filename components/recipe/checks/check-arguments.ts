@@ -41,7 +41,7 @@ function tolerationFindings(tolerations: unknown): Finding[] {
 }
 
 /** Whether a value is yet to come: an Output of Pulumi's, or a Promise. */
-function isToCome(value: unknown): boolean {
+export function isToCome(value: unknown): boolean {
   if (typeof value !== "object" && typeof value !== "function") return false;
   const { then, __pulumiOutput } = (value ?? {}) as Record<string, unknown>;
   return __pulumiOutput === true || typeof then === "function";

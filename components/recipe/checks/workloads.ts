@@ -122,7 +122,7 @@ export const workloadChecks: Check[] = [
           "add workloads.ollama or workloads.vllm, or make litellm `active: false`",
         );
       return servers.every(({ models }) => models.length === 0)
-        ? complaint("is there, but ollama has no models", "name them under workloads.ollama.models")
+        ? complaint("is there, but ollama has no models", `name them under ${servers[0]!.field}.models`)
         : [];
     },
   },

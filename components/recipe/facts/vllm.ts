@@ -41,3 +41,13 @@ export function valueOfFlag(args: string[], flag: string): string | undefined {
   const arg = args[at];
   return arg === undefined || arg.includes("=") ? arg?.slice(arg.indexOf("=") + 1) : args[at + 1];
 }
+
+/** Names under which a server knows its model: another one is none (vllm, engine/arg_utils.py, served_model_name). */
+export function servedNames({ model, args = [] }: { model: string; args?: string[] }): string[] {
+  const at = args.findIndex((arg) => withDashes(arg).split("=")[0] === "--served-model-name");
+  const [flag, ...rest] = at < 0 ? [] : args.slice(at);
+  if (flag === undefined) return [model];
+  if (flag.includes("=")) return [flag.slice(flag.indexOf("=") + 1)];
+  const next = rest.findIndex((arg) => arg.startsWith("-"));
+  return next < 0 ? rest : rest.slice(0, next);
+}

@@ -33,7 +33,7 @@ export interface WorkloadsSpec {
   vllm?: VllmSpec;
   /**
    * Further servers by name, so that a stack has several of a kind. The name is that of the Deployment, of the Service, of the pods'
-   * endpoint among the outputs, and of the namespace unless the server says another. LiteLLM does not route to them.
+   * endpoint among the outputs, and of the namespace unless the server says another.
    * @default none
    * @example `{ small: { ollama: { nodeSelector: { card: small } } }, big: { vllm: { model: Qwen/Qwen3-32B, gpus: 2 } } }`
    */

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { defined } from "../../mapping";
 import * as rules from "../../rules";
+import { servedNames } from "../../facts/vllm";
 import type { ClusterSpec, NamedServerSpec, WorkloadsSpec } from "../../spec/index";
 import { comfyui } from "./comfyui";
 import { type KindOfWorkload, type SaidOfGpus, volumeName, type WorkloadDescriptor } from "./descriptor";
@@ -100,23 +101,16 @@ export function workloadsOfKind<W extends WorkloadKind>(spec: Pick<ClusterSpec, 
 }
 
 /** A server of language models that runs, and its models. */
-export interface LanguageServer {
-  kind: "ollama" | "vllm";
-  key: string;
+export interface LanguageServer extends Pick<Workload<"ollama" | "vllm">, "kind" | "field" | "key"> {
   models: string[];
 }
 
 /** Servers of language models, of which a proxy can be put in front: those of ollama first. */
 export function languageServers(spec: Pick<ClusterSpec, "workloads">): LanguageServer[] {
-  const active = ({ said }: Workload<"ollama" | "vllm">): boolean => said.active !== false;
   return [
-    ...workloadsOfKind(spec, "ollama")
-      .filter(active)
-      .map(({ key, said }) => ({ kind: "ollama" as const, key, models: said.models ?? [] })),
-    ...workloadsOfKind(spec, "vllm")
-      .filter(active)
-      .map(({ key, said }) => ({ kind: "vllm" as const, key, models: [said.model] })),
-  ];
+    ...workloadsOfKind(spec, "ollama").map((server) => ({ ...server, models: server.said.models ?? [] })),
+    ...workloadsOfKind(spec, "vllm").map((server) => ({ ...server, models: servedNames(server.said) })),
+  ].filter(({ said }) => said.active !== false);
 }
 
 /** A workload that requests GPUs, whatever its kind. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import * as rules from "../../rules";
-import { image, namespace, objectName, ruled } from "../notation";
+import { image, namespace, objectName, ruled, text } from "../notation";
 import { describeWorkload, ofCluster, underItsName } from "./descriptor";
 
 const schema = z.strictObject({
@@ -13,8 +13,14 @@ const schema = z.strictObject({
 /** LiteLLM, as a kind of workload. */
 export const litellm = describeWorkload("litellm", {
   schema,
-  argumentsSchema: schema.extend({ ...ofCluster, models: z.array(ruled(rules.ollamaModel)) }),
-  // In a stack its models are ollama's; alone it is told them.
+  argumentsSchema: schema.extend({
+    ...ofCluster,
+    models: z.array(ruled(rules.ollamaModel)),
+    further: z
+      .array(z.strictObject({ provider: text, models: z.array(text), url: ruled(rules.otherServer) }))
+      .optional(),
+  }),
+  // In a stack its models are those of the servers; alone it is told them.
   asStack: underItsName("litellm", { ollama: { models: ["any"] } }),
   gpuRequests: () => ({}), // it routes requests, and computes nothing
   // A namespace with somebody's Secret in it is not ours to make.
