@@ -34,7 +34,7 @@ function ofChart(
         `${field}.values.${path}: whether ${name} ${version} has this value is not known here; Helm ignores one that a chart does not have (\`helm show values\` lists those that it has)`,
     ),
     asksForInfiniband(name, version) &&
-      `${name} ${version}: its device plugin asks for the InfiniBand, GPUDirect Storage and GDRCopy devices of the machine for every GPU container, where other device plugins may hand them out (k8s-device-plugin#1692); 0.19.3, in the operator v26.3.3, does not`,
+      `${name} ${version}: every GPU container gets the machine's InfiniBand, GPUDirect Storage and GDRCopy devices too, which other device plugins may hand out (k8s-device-plugin#1692); 0.19.3, in the operator v26.3.3, does not do so`,
   ];
 }
 
@@ -55,14 +55,18 @@ const withoutDiscovery = ({ gpuOperator, machines }: ClusterSpec): Nested<string
   !labelledByHand(Object.values(machines)) &&
   "gpuOperator.values.nfd.enabled: the cluster's own Node Feature Discovery must run on every GPU machine and set feature.node.kubernetes.io/pci-0300_10de.present, pci-0302_10de.present or pci-10de.present there; without one of them the operator places no operand";
 
-/** A folder of the host's that a DaemonSet fills with the driver, so that the operator's validator finds it (cozystack, gpu-operator). */
+/**
+ * A folder of the host's that a DaemonSet fills with the driver, so that the operator's validator finds it (cozystack,
+ * packages/system/gpu-operator/examples). Here the validator does not run, and the plugin finds the driver by `driver-ready`, which
+ * names the host's root (kubernetes/markers.ts).
+ */
 const driverFolder = ({ gpuOperator, talosVersion }: ClusterSpec): Nested<string> => {
   const folder = valueAt(gpuOperator?.values, "hostPaths", "driverInstallDir");
   return (
     eraOf(talosVersion) === "legacy" &&
     typeof folder === "string" &&
     folder.startsWith("/var/") &&
-    `gpuOperator.values.hostPaths.driverInstallDir is ${folder}: nothing looks there, as this stack writes the files that the validator would; leave it out, with the DaemonSet that fills the folder`
+    `gpuOperator.values.hostPaths.driverInstallDir is ${folder}: leave it out, with the DaemonSet that fills the folder; nothing looks there, as this stack writes the files that the validator would`
   );
 };
 
@@ -112,13 +116,13 @@ export function externalNotes(spec: ClusterSpec, crossing: string[]): Nested<str
     known &&
       kind === "devicePlugin" &&
       (valueAt(values, "runtimeClassName") ?? "") === "" &&
-      "external.values.runtimeClassName is not said: the plugin finds the cards only where nvidia is the default runtime of its machine; else write `runtimeClassName: nvidia`, and have a RuntimeClass of that name with the handler nvidia",
+      "external.values.runtimeClassName is not said: write `runtimeClassName: nvidia`, and have a RuntimeClass of that name with the handler nvidia; without it the plugin finds the cards only where nvidia is the machine's default runtime",
     known &&
       kind === "gpuOperator" &&
       eraOf(spec.talosVersion) === "cdi" &&
       envOf(valueAt(values, "validator", "driver", "env"), "DISABLE_DEV_CHAR_SYMLINK_CREATION") !== "true" &&
       "external.values.validator.driver.env does not set DISABLE_DEV_CHAR_SYMLINK_CREATION to true: where the validator cannot make links in /dev/char, every pod of the operator waits for it (cozystack#2323; Talos' documentation sets it)",
     crossing.length > 0 &&
-      `${crossing.join(", ")}: from Talos ≤ 1.12 to ≥ 1.13, and the values of external are judged for the newer one; let ${by} apply them right before this update: from then until a machine is upgraded, no new pod gets a GPU there, and running pods keep theirs until the machine is drained`,
+      `${crossing.join(", ")}: from Talos ≤ 1.12 to ≥ 1.13: let ${by} apply the values for the newer one, by which external is judged, right before this update; from then until a machine is upgraded, no new pod gets a GPU there`,
   ];
 }

@@ -23,7 +23,7 @@ export function notesOf(spec: ClusterSpec, releases: (Release | undefined)[], fa
     releases.map((release) => release?.note),
     crossing.length > 0 &&
       spec.external === undefined &&
-      `${crossing.join(", ")}: from Talos ≤ 1.12 to ≥ 1.13; what this stack offers the GPUs with goes before the machines and comes back after the last of them${spec.upgrade?.first?.length ? " that goes ahead, so until a machine is upgraded no new pod gets a GPU there" : ", so until then no new pod gets a GPU"}; a device plugin release or a RuntimeClass "nvidia" of somebody else's must be removed first (docs/migration.md)`,
+      `${crossing.join(", ")}: from Talos ≤ 1.12 to ≥ 1.13: no new pod gets a GPU ${spec.upgrade?.first?.length ? "on a machine until it is upgraded, nor before those that go ahead are" : "until the last machine is upgraded"}; remove a device plugin release or a RuntimeClass "nvidia" of somebody else's first (docs/migration.md)`,
     bootNote(spec),
     spec.away?.map(
       (name) =>
@@ -62,7 +62,7 @@ function bootNote({ bootstrap, machines, talosVersion }: ClusterSpec): Nested<st
   return (
     bootstrap === true &&
     names.length > 0 &&
-    `${names.join(", ")}: start from a boot medium of Talos 1.${firstInstalling} or newer, whatever release the stack installs; the Talos provider cannot install from the maintenance mode of an older one, and tries until its time is over`
+    `${names.join(", ")}: start from a boot medium of Talos 1.${firstInstalling} or newer, whatever release the stack installs; from an older one the Talos provider cannot install, and tries until its time is over`
   );
 }
 
@@ -71,7 +71,7 @@ const ownImage = ({ name, spec, gpuCount, branch, flavour, extensions, cards }: 
   if (spec.installerImage === undefined) return [];
   const args = [...new Set(cards.flatMap(({ kernelArgs = [] }) => kernelArgs))];
   const needs = `${extensions.join(", ")} (or your builds of them: ${flavour} modules, branch ${branch})${args.length > 0 ? `, and the kernel arguments ${args.join(" ")}` : ""}`;
-  return `machines.${name}.installerImage: what is in it is not known here, so nothing says what the machine would lose with it; ${gpuCount > 0 ? `it must have ${needs}; the update checks the release, the modules, the driver's branch and NVIDIA's services` : "the update checks the release alone"}`;
+  return `machines.${name}.installerImage: ${gpuCount > 0 ? `the image must have ${needs}; what else is` : "what is"} in it is not known here, nor what the machine would lose with it`;
 };
 
 /** Cards that the stack describes, since no table has them. */
@@ -85,7 +85,7 @@ const describedCards = ({ uses }: MachineFacts): Nested<string> =>
 /** Which modules run the GB10 is told in two ways: see data/cards.ts. */
 const spark = ({ name, cards, flavour }: MachineFacts): Nested<string> =>
   cards.some(({ family }) => family === "spark") &&
-  `machines.${name}.gpus: not tried by us on a GB10; Talos' documentation names the proprietary modules for it, and elsewhere those of driver 580.173.02 ended with Xid 169 where the open ones ran; if the card does not come up with the ${flavour} ones (talosctl dmesg), set machines.${name}.driver.flavour: ${flavour === "open" ? "proprietary" : "open"}`;
+  `machines.${name}.gpus: not tried by us on a GB10: if the card does not come up with the ${flavour} modules (talosctl dmesg), set machines.${name}.driver.flavour: ${flavour === "open" ? "proprietary" : "open"}; Talos' documentation names the proprietary ones, and elsewhere those of driver 580.173.02 ended with Xid 169`;
 
 /** A request for a GPU is one for any of the machine's. */
 const unlikeCards = ({ name, cards }: MachineFacts): Nested<string> =>
@@ -98,7 +98,7 @@ const switches = ({ name, uses, gpuCount, extensions }: MachineFacts): Nested<st
   extensions.some((extension) => nvidiaExtension(extension)?.kind === "fabricmanager") &&
   !hasSwitches(uses) &&
   !hasNoSwitch(uses) &&
-  `machines.${name}.extensions: brings the fabric manager; whether an NVSwitch is in the machine is not known here: boards of eight modules have some, boards of four have none; without one the fabric manager ends at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it`;
+  `machines.${name}.extensions: whether an NVSwitch is in the machine is not known here (boards of eight modules have some, boards of four none); without one the fabric manager ends at once with NV_WARN_NOTHING_TO_DO, and the update would wait for it`;
 
 /** Power limits that no table can judge: the card's own range is seen on the machine alone. */
 const power = ({ name, spec: { powerLimit: watts }, cards }: MachineFacts): Nested<string> =>
@@ -118,7 +118,7 @@ const power = ({ name, spec: { powerLimit: watts }, cards }: MachineFacts): Nest
 /** A configuration of the device plugin that the stack does not hold, or that says more than is counted here. */
 const sharingNote = (spec: ClusterSpec): Nested<string> =>
   Object.values(spec.machines).some((machine) => machine.gpus?.length && sharingOf(spec, machine)?.unread) &&
-  `${spec.external ? "external.values" : spec.devicePlugin ? "devicePlugin.values.config" : "gpuOperator.values.devicePlugin.config"}: how many units the nodes offer by this configuration of the device plugin is not known here; the plan counts on one per card or more of nvidia.com/gpu, so no check says whether all requests fit`;
+  `${spec.external ? "external.values" : spec.devicePlugin ? "devicePlugin.values.config" : "gpuOperator.values.devicePlugin.config"}: how many units the nodes offer is not known here; the plan counts on one per card or more of nvidia.com/gpu, so no check says whether all requests fit`;
 
 /** What of MIG the lab shows by emulation alone, and no machine has shown to us. */
 function migNotes(spec: ClusterSpec, facts: MachineFacts[]): Nested<string> {
@@ -129,13 +129,13 @@ function migNotes(spec: ClusterSpec, facts: MachineFacts[]): Nested<string> {
   const unknown = facts.flatMap(({ uses }) => uses.filter(({ card }) => card && !migOf(card) && mayHaveMig(card)));
   const withReset = facts.filter(({ cards }) => cards.some((card) => migOf(card)?.modeNeedsReset));
   return [
-    `MIG: not tried on hardware by us; with this MIG manager (${migManagerRelease}) others split cards on Talos whose MIG mode was on already (NVIDIA/mig-parted#356). Slices end with every boot, and a workload that takes a card before it is split again makes the MIG manager fail`,
+    `MIG: not tried on hardware by us; slices end with every boot, and a workload that takes a card before it is split again makes the MIG manager fail; with ${migManagerRelease} others split cards on Talos whose MIG mode was on already (NVIDIA/mig-parted#356)`,
     whole.length > 0 &&
       whole.length < withGpu.length &&
       `${namesOf(whole)}: no card with MIG, so its cards are offered whole`,
     unknown.map(
       ({ field, model }) =>
-        `${field}: which MIG profiles the ${model} has is not known here; the MIG manager says so by nvidia.com/mig.config.state, and the plan counts on one instance of the profile or more, so no check says whether all requests fit`,
+        `${field}: which MIG profiles the ${model} has is not known here (nvidia.com/mig.config.state shows it); the plan counts on one instance of the profile or more, so no check says whether all requests fit`,
     ),
     withReset.length > 0 &&
       `${namesOf(withReset)}: an Ampere card changes its MIG mode by a reset, which nvidia-persistenced keeps from happening (gpu-operator#118): where nvidia.com/mig.config.state becomes failed, reboot the machine once`,

@@ -132,7 +132,7 @@ export const containerdChecks: Check[] = [
           why: "devices come by CDI annotations there, and a runtime that adds cards by itself on top gives them to pods that request none",
           remedy: byCdi(plan)
             ? "leave it out: pods that request nvidia.com/gpu get their card by CDI, without runtimeClassName"
-            : "leave it out, and give every pod that gets a card `runtimeClassName: nvidia`, or have the device plugin hand cards out by CDI, to pods of any runtime: " +
+            : "leave it out, and give every pod that gets a card `runtimeClassName: nvidia`, or hand cards out by CDI: " +
               (plan.kubernetes.mode === "devicePlugin"
                 ? "deviceListStrategy: cdi-cri and nvidiaDriverRoot: / in its values, with 0.17.4 or newer"
                 : "leave cdi.enabled and DEVICE_LIST_STRATEGY out of the operator's values"),

@@ -215,7 +215,7 @@ function complaint(path: PropertyKey[], text: string): Found {
     problem: `holds ${kind}`,
     why: "it would be kept in plain text, in the stack file, in Pulumi's state and in the cluster's objects",
     remedy:
-      "remove it and replace it by a new one, as others may have read it; keep it in a Kubernetes Secret that the container reads (for vLLM: workloads.vllm.huggingFaceToken; else define the pod in a program of your own, with the outputs runtimeClassName and gpuResourceName)",
+      "take a new one, as others may have read it, and keep it in a Kubernetes Secret that the container reads (for vLLM: huggingFaceToken; else a pod of your own program, with the outputs runtimeClassName and gpuResourceName)",
   };
 }
 
