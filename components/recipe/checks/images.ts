@@ -168,7 +168,7 @@ export const imageChecks: Check[] = [
     id: "installer-image",
     source:
       "talos, pkg/imager (what an installer holds is put in when it is made); distribution/reference (forms of an image's name)",
-    find: ({ machines }) => machines.map((machine) => [ofOwnImage(machine), besideOwnImage(machine)]),
+    find: ({ machines }) => machines.map(ofOwnImage),
   },
 ];
 
@@ -180,43 +180,33 @@ const reference = /^[^/\s]+(?:\/[^/:@\s]+)+(?=[:@])(?::(?<tag>\w[\w.-]*))?(?:@sh
 
 function ofOwnImage({ field, spec, recipe: { talosVersion } }: CheckedMachine): Found {
   const image = spec.installerImage;
-  if (image === undefined) return undefined;
-  const own = { field: `${field}.installerImage` };
+  if (image === undefined || spec.configuration === "omni") return undefined; // omni-machine tells
   const { tag = "" } = reference.exec(image)?.groups ?? {};
   const [, release] = /^v?(\d+\.\d+\.\d+)/.exec(tag) ?? [];
   return [
-    spec.configuration === "omni" && {
-      ...own,
-      problem: "is set, but Omni makes the machine's image",
-      why: "it would have no effect",
-      remedy: "leave it out",
-    },
     !reference.test(image) && {
-      ...own,
+      field: `${field}.installerImage`,
       problem: `${shown(image)} is not a reference of an image by tag or digest`,
       why: "Talos could not pull it, or would pull another one later",
       remedy: "write it as `registry.example.com/talos/installer:v1.13.6`, or with `@sha256:…`",
     },
     release !== undefined &&
       `v${release}` !== talosVersion.replace(/[-+].*$/, "") && {
-        ...own,
+        field: `${field}.installerImage`,
         problem: `is of v${release} by its tag, and the machine shall run Talos ${talosVersion}`,
         why: "the update would wait for a release that the image does not bring",
         remedy: "name the image of that release, or the release of that image",
       },
+    ofFactory
+      .filter((name) => (Array.isArray(spec[name]) ? spec[name].length > 0 : spec[name] !== undefined))
+      .map((name) => ({
+        field: `${field}.${name}`,
+        problem: "is set beside installerImage",
+        why: "only the Image Factory would put it into the image, and this image is made already",
+        remedy: "leave it out, and put it into the image when it is made",
+      })),
   ];
 }
-
-const besideOwnImage = ({ field, spec }: CheckedMachine): Found =>
-  spec.installerImage !== undefined &&
-  ofFactory
-    .filter((name) => (Array.isArray(spec[name]) ? spec[name].length > 0 : spec[name] !== undefined))
-    .map((name) => ({
-      field: `${field}.${name}`,
-      problem: "is set beside installerImage",
-      why: "only the Image Factory would put it into the image, and this image is made already",
-      remedy: "leave it out, and put it into the image when it is made",
-    }));
 
 const withoutPrefix = (name: string): string => name.replace(/^.*\//, "");
 

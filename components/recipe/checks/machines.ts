@@ -3,7 +3,8 @@ import { parseTalosVersion } from "../facts/version";
 import { valueAt } from "../mapping";
 import { canonicalAddress, machineAddress as addressRule, objectName, shown } from "../rules";
 import { didYouMean } from "../rules/suggest";
-import type { Check, CheckContext, CheckedMachine, Complaint, Found } from "./check";
+import type { ClusterSpec } from "../spec/index";
+import type { Check, CheckContext, CheckedMachine, Found } from "./check";
 
 /** What a machine is: whose, where, and by what name. */
 export const machineChecks: Check[] = [
@@ -33,15 +34,10 @@ export const machineChecks: Check[] = [
       "siderolabs/omni, client/pkg/omni/resources/omni/labels.go (cluster, cluster-machine); internal/backend/grpc/router/talos_backend.go (reading files from Talos 1.12 on); kernel_args.go",
     find: ({ spec, machines }) => {
       const managed = machines.filter((machine) => machine.spec.configuration === "omni");
-      const first = managed[0];
       return [
-        ...machines.flatMap((machine) => uuidComplaints(machine, machines)),
-        ...(first && spec.clusterName === undefined ? [clusterMissing(first)] : []),
-        ...(first && spec.clusterName !== undefined && !clusterForm.test(spec.clusterName)
-          ? [clusterMisnamed(spec.clusterName)]
-          : []),
-        ...(first && (parseTalosVersion(spec.talosVersion)?.minor ?? 12) < 12 ? [tooOld(first)] : []),
-        ...managed.flatMap((machine) =>
+        machines.map((machine) => uuidComplaints(machine, machines)),
+        managed[0] && ofOmni(spec, managed[0].name),
+        managed.map((machine) =>
           decidedByOmni
             .filter((field) => machine.spec[field] !== undefined)
             .map((field) => ({
@@ -63,23 +59,22 @@ export const machineChecks: Check[] = [
     source: "siderolabs/docs, getting-started: secrets, configurations, `talosctl bootstrap` on one control plane",
     find: ({ spec, machines }) => {
       if (!spec.bootstrap) return [];
-      const found: Complaint[] = machines
-        .filter((machine) => machine.spec.configuration !== "owned")
-        .map((machine) => ({
-          field: `${machine.field}.configuration`,
-          problem: `is ${machine.spec.configuration}, in a stack that bootstraps its cluster`,
-          why: "a machine in maintenance mode has no configuration that could be added to, and needs a whole one",
-          remedy: "make it `configuration: owned`, or leave bootstrap out when the machine runs already",
-        }));
-      if (!machines.some((machine) => machine.spec.role === "controlplane")) {
-        found.push({
+      return [
+        machines
+          .filter((machine) => machine.spec.configuration !== "owned")
+          .map((machine) => ({
+            field: `${machine.field}.configuration`,
+            problem: `is ${machine.spec.configuration}, in a stack that bootstraps its cluster`,
+            why: "a machine in maintenance mode has no configuration that could be added to, and needs a whole one",
+            remedy: "make it `configuration: owned`, or leave bootstrap out when the machine runs already",
+          })),
+        !machines.some((machine) => machine.spec.role === "controlplane") && {
           field: "bootstrap",
           problem: "there is no control plane to bootstrap the cluster on",
           why: "etcd and the Kubernetes API run on control planes",
           remedy: "give a machine `role: controlplane`, or leave bootstrap out when the cluster is there already",
-        });
-      }
-      return found;
+        },
+      ];
     },
   },
   /** A machine's name can be the name of a node, and is the one that Talos gives it. */
@@ -158,7 +153,30 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const clusterForm = /^[\p{L}\p{Nd}_-]+$/u;
 
 /** What Omni decides, and a stack would say in vain. */
-const decidedByOmni = ["platform", "secureBoot", "kernelArgs", "overlay"] as const;
+const decidedByOmni = ["platform", "secureBoot", "kernelArgs", "overlay", "installerImage"] as const;
+
+/** What is wrong with a stack that has a machine of Omni's. */
+const ofOmni = ({ clusterName, talosVersion }: ClusterSpec, name: string): Found => [
+  clusterName === undefined && {
+    field: "clusterName",
+    problem: `is missing, but ${name} is Omni's`,
+    why: "a patch belongs to a cluster in Omni, and is labelled with its name",
+    remedy: "add it, e.g. `frank`, as `omnictl get clusters` names it",
+  },
+  clusterName !== undefined &&
+    !clusterForm.test(clusterName) && {
+      field: "clusterName",
+      problem: `${shown(clusterName)} cannot be a cluster of Omni's`,
+      why: "Omni takes letters, digits, dashes and underscores alone, so there is no cluster that the patches could belong to",
+      remedy: "write it as `omnictl get clusters` names it, e.g. `frank`",
+    },
+  (parseTalosVersion(talosVersion)?.minor ?? 12) < 12 && {
+    field: "talosVersion",
+    problem: `is older than v1.12, and ${name} is Omni's`,
+    why: "Omni does not allow reading files of a machine with an older release, so the update could verify neither driver nor configuration",
+    remedy: "take v1.12.0 or newer",
+  },
+];
 
 function uuidComplaints({ name, field, spec }: CheckedMachine, machines: CheckedMachine[]): Found {
   const complaint = (problem: string, why: string, remedy: string): Found => ({
@@ -192,33 +210,6 @@ function uuidComplaints({ name, field, spec }: CheckedMachine, machines: Checked
         "the patches of two machines would go to one, and its containerd part would be written twice",
         find,
       );
-}
-
-function clusterMissing(machine: CheckedMachine): Complaint {
-  return {
-    field: "clusterName",
-    problem: `is missing, but ${machine.name} is Omni's`,
-    why: "a patch belongs to a cluster in Omni, and is labelled with its name",
-    remedy: "add it, e.g. `frank`, as `omnictl get clusters` names it",
-  };
-}
-
-function clusterMisnamed(name: string): Complaint {
-  return {
-    field: "clusterName",
-    problem: `${shown(name)} cannot be a cluster of Omni's`,
-    why: "Omni takes letters, digits, dashes and underscores alone, so there is no cluster that the patches could belong to",
-    remedy: "write it as `omnictl get clusters` names it, e.g. `frank`",
-  };
-}
-
-function tooOld(machine: CheckedMachine): Complaint {
-  return {
-    field: "talosVersion",
-    problem: `is older than v1.12, and ${machine.name} is Omni's`,
-    why: "Omni does not allow reading files of a machine with an older release, so the update could verify neither driver nor configuration",
-    remedy: "take v1.12.0 or newer",
-  };
 }
 
 /** Longest value of the label `kubernetes.io/hostname`, which the kubelet sets to the node's name. */

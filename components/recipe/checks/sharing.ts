@@ -1,5 +1,5 @@
 import { mayHaveMig, migOf } from "../facts/card";
-import type { MigGeometry } from "../facts/data/mig";
+import type { CardUse } from "../facts/machine-facts";
 import { canSplit, instancesOf, profileName, splits } from "../facts/sharing";
 import { compareDotted } from "../facts/version";
 import { pluginConfigPlaces, sharingOf } from "../machine/own-sharing";
@@ -7,7 +7,8 @@ import { valueAt } from "../mapping";
 import { migProfile } from "../rules";
 import { didYouMean } from "../rules/suggest";
 import { type GpuRequest, gpuRequests } from "../stack/workloads";
-import type { Check, CheckContext, Complaint, Found } from "./check";
+import type { ClusterSpec } from "../spec/index";
+import type { Check, CheckContext, CheckedMachine, Complaint, Found } from "./check";
 import { machinesFor, mayMatch, offers, resourceOf } from "./placement";
 
 /** How cards are shared, and whether all requests fit. */
@@ -37,7 +38,7 @@ export const sharingChecks: Check[] = [
           remedy:
             "share by timeSlicing; the plugin has to be mended (NVIDIA/k8s-device-plugin#1614, docs/upstream/mps-server-path.md)",
         },
-      ].filter((complaint) => complaint !== false);
+      ];
     },
   },
   /** Sharing is said once: by the stack, or by the device plugin's own configuration. */
@@ -76,68 +77,27 @@ export const sharingChecks: Check[] = [
       if (!splits(wanted.profile)) return [];
       const fault = profile === "balanced" ? undefined : migProfile(wanted.profile);
       if (fault) return { field: "sharing.mig.profile", ...fault };
-      const complaints: Complaint[] = [];
-      if (spec.devicePlugin && !spec.gpuOperator) {
-        complaints.push({
-          field: "sharing.mig",
-          problem: "with the standalone plugin",
-          why: "nothing would partition the cards: the MIG manager belongs to the GPU Operator, and Talos has no shell in which you could do it by hand",
-          remedy: "take gpuOperator, or leave mig out",
-        });
-      }
-      if (profile === "balanced" && wanted.strategy === "single") {
-        complaints.push({
-          field: "sharing.mig.strategy",
-          problem: "single with all-balanced",
-          why: "all-balanced makes MIG devices of several sizes, and the strategy single offers them only if all have the same size",
-          remedy: "write mixed, or one profile for all",
-        });
-      }
-      const unlisted = (geometry: MigGeometry): readonly string[] =>
-        // A configuration of the user's own names what it names.
-        valueAt(spec.gpuOperator?.values, "migManager", "config", "name") ? [] : (geometry.unlisted ?? []);
       const withMig = gpuMachines.filter(canSplit);
-      // Machines whose cards are all without MIG keep them whole, as long as there is one to split.
-      for (const machine of withMig.length > 0 ? withMig : gpuMachines) {
-        for (const { card, field } of machine.uses) {
-          if (!card) continue;
-          const geometry = migOf(card);
-          if (!geometry && mayHaveMig(card)) continue; // its profiles are not known here, and a note says so
-          if (!geometry) {
-            complaints.push({
-              field: "sharing.mig",
-              problem: `the ${card.model} of ${machine.name} has no MIG`,
-              why: "the MIG manager would fail on it, and take its GPUs out of service while it tries",
-              remedy: `leave mig out, or ${field} out of the stack`,
-            });
-          } else if (profile === "balanced" ? !geometry.balanced : unlisted(geometry).includes(profile)) {
-            complaints.push({
-              field: "sharing.mig.profile",
-              problem: `all-${profile} does nothing on the ${card.model} of ${machine.name}`,
-              why: "the MIG manager's configuration names other cards: it reports success and splits none of these",
-              remedy: `write one of ${Object.keys(geometry.profiles)
-                .filter((name) => !unlisted(geometry).includes(name))
-                .join(", ")}`,
-            });
-          } else if (Object.keys(instancesOf(geometry, wanted.profile)).length === 0) {
-            const profiles = Object.keys(geometry.profiles);
-            complaints.push({
-              field: "sharing.mig.profile",
-              problem: `the ${card.model} of ${machine.name} has no profile ${profile}`,
-              why: "the MIG manager would set nvidia.com/mig.config.state=failed, and the node would offer whole cards or none",
-              remedy: `${didYouMean(profile, profiles)}one of ${[...profiles, ...(geometry.balanced ? ["all-balanced"] : [])].join(", ")}`,
-            });
-          } else if (machine.driverVersion && compareDotted(machine.driverVersion, geometry.minDriver) < 0) {
-            complaints.push({
-              field: "sharing.mig",
-              problem: `MIG on the ${card.model} needs driver ${geometry.minDriver}, but ${machine.name} runs ${machine.driverVersion}`,
-              why: "the driver cannot partition the card",
-              remedy: "take another driver.branch or a newer Talos release",
-            });
-          }
-        }
-      }
-      return complaints;
+      return [
+        spec.devicePlugin &&
+          !spec.gpuOperator && {
+            field: "sharing.mig",
+            problem: "with the standalone plugin",
+            why: "nothing would partition the cards: the MIG manager belongs to the GPU Operator, and Talos has no shell in which you could do it by hand",
+            remedy: "take gpuOperator, or leave mig out",
+          },
+        profile === "balanced" &&
+          wanted.strategy === "single" && {
+            field: "sharing.mig.strategy",
+            problem: "single with all-balanced",
+            why: "all-balanced makes MIG devices of several sizes, and the strategy single offers them only if all have the same size",
+            remedy: "write mixed, or one profile for all",
+          },
+        // Machines whose cards are all without MIG keep them whole, as long as there is one to split.
+        (withMig.length > 0 ? withMig : gpuMachines).map((machine) =>
+          machine.uses.map((use) => migOfCard(machine, use, spec, wanted.profile)),
+        ),
+      ];
     },
   },
   /** Each request fits onto one machine. */
@@ -219,6 +179,50 @@ export const sharingChecks: Check[] = [
     },
   },
 ];
+
+/** Why a card cannot be split as the stack wants it. */
+function migOfCard(machine: CheckedMachine, { card, field }: CardUse, spec: ClusterSpec, wanted: string): Found {
+  if (!card) return undefined;
+  const profile = profileName(wanted);
+  const geometry = migOf(card);
+  if (!geometry)
+    // Where its profiles are not known here, a note says so.
+    return (
+      !mayHaveMig(card) && {
+        field: "sharing.mig",
+        problem: `the ${card.model} of ${machine.name} has no MIG`,
+        why: "the MIG manager would fail on it, and take its GPUs out of service while it tries",
+        remedy: `leave mig out, or ${field} out of the stack`,
+      }
+    );
+  // A configuration of the user's own names what it names.
+  const isOwn = Boolean(valueAt(spec.gpuOperator?.values, "migManager", "config", "name"));
+  const unlisted: readonly string[] = isOwn ? [] : (geometry.unlisted ?? []);
+  const profiles = Object.keys(geometry.profiles);
+  if (profile === "balanced" ? !geometry.balanced : unlisted.includes(profile))
+    return {
+      field: "sharing.mig.profile",
+      problem: `all-${profile} does nothing on the ${card.model} of ${machine.name}`,
+      why: "the MIG manager's configuration names other cards: it reports success and splits none of these",
+      remedy: `write one of ${profiles.filter((name) => !unlisted.includes(name)).join(", ")}`,
+    };
+  if (Object.keys(instancesOf(geometry, wanted)).length === 0)
+    return {
+      field: "sharing.mig.profile",
+      problem: `the ${card.model} of ${machine.name} has no profile ${profile}`,
+      why: "the MIG manager would set nvidia.com/mig.config.state=failed, and the node would offer whole cards or none",
+      remedy: `${didYouMean(profile, profiles)}one of ${[...profiles, ...(geometry.balanced ? ["all-balanced"] : [])].join(", ")}`,
+    };
+  return (
+    machine.driverVersion !== undefined &&
+    compareDotted(machine.driverVersion, geometry.minDriver) < 0 && {
+      field: "sharing.mig",
+      problem: `MIG on the ${card.model} needs driver ${geometry.minDriver}, but ${machine.name} runs ${machine.driverVersion}`,
+      why: "the driver cannot partition the card",
+      remedy: "take another driver.branch or a newer Talos release",
+    }
+  );
+}
 
 function capacityOf(resource: string, requests: GpuRequest[], context: CheckContext): Found {
   const placed = requests.map((request) => ({ request, machines: machinesFor(request, context) }));

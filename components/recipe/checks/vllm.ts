@@ -18,7 +18,13 @@ export const vllm: Check = {
 function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Found {
   const { spec } = context;
   const { args = [], gpus = 1, huggingFaceToken, namespace } = said;
-  const complaints: Found[] = [
+  // The pod may land on any machine that offers enough.
+  const request = gpuRequests(spec).find((one) => one.field === field);
+  const old = (request ? machinesFor(request, context) : [])
+    .filter((machine) => offers(machine, resourceOf(request!, context)) >= gpus)
+    .flatMap((machine) => machine.cards.map((card) => ({ machine, card })))
+    .find(({ card }) => compareDotted(card.computeCapability, oldest) < 0);
+  return [
     parallelism(field, args, gpus),
     ours(field, args),
     memoryUse(field, args),
@@ -36,22 +42,13 @@ function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Fou
         why: `the Secret ${huggingFaceToken.name} cannot be there before its namespace, so the pod would wait for it (CreateContainerConfigError)`,
         remedy: `make a namespace with the Secret and name it in ${field}.namespace`,
       },
-  ];
-  // The pod may land on any machine that offers enough.
-  const request = gpuRequests(spec).find((one) => one.field === field);
-  const old = (request ? machinesFor(request, context) : [])
-    .filter((machine) => offers(machine, resourceOf(request!, context)) >= gpus)
-    .flatMap((machine) => machine.cards.map((card) => ({ machine, card })))
-    .find(({ card }) => compareDotted(card.computeCapability, oldest) < 0);
-  complaints.push(
     old !== undefined && {
       field,
       problem: `the ${old.card.model} of ${old.machine.name} has compute capability ${old.card.computeCapability}`,
       why: `vLLM's images hold code from ${oldest} on: no kernel image is available for execution on the device`,
       remedy: "take ollama for this card",
     },
-  );
-  return complaints;
+  ];
 }
 
 /** GPUs that the arguments ask for must be those that the pod gets. */
