@@ -96,8 +96,9 @@ function isPatch(value: Record<string, unknown>): boolean {
   return keys.every((key) => rootKeys.includes(key)) && (isMapping(value["machine"]) || isMapping(value["cluster"]));
 }
 
-/** A text without what SOPS adds at its end, and takes away when it decrypts the file. */
-const withoutSops = (text: string): string => text.replace(/^sops:\n(?:[ -].*\n?|\n)*/m, "");
+/** A text without what SOPS adds at the end of each document, and takes away when it decrypts the file; each line stays where it is. */
+const withoutSops = (text: string): string =>
+  text.replace(/^sops:\n(?:[ \t].*\n?|\n)*/gm, (part) => part.replace(/.+/g, ""));
 
 function ofFile({ name, text }: ReadFile): Subject[] {
   // talhelper makes one dollar of two (`$$patch: delete`).
