@@ -47,7 +47,10 @@ function machineOf(values: Record<string, unknown>[], text: string, file: string
   const install = isMapping(machine["install"]) ? machine["install"] : {};
   const named = network["hostname"] ?? values.find(({ kind }) => kind === "HostnameConfig")?.["hostname"];
   const whole = plainText(install["image"]);
-  const { image, tag } = /^(?<image>.+?)(?::(?<tag>v?\d[^:/@]*))?(?:@.*)?$/.exec(whole)?.groups ?? {};
+  // The tag of somebody's own image may go on after the release of Talos.
+  const { image, release } =
+    /^(?<image>.+?)(?::(?<release>v?\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)[^:/@]*)?(?:@.*)?$/.exec(whole)?.groups ??
+    {};
   return {
     node: {
       hostname: typeof named === "string" ? named : path.basename(file).replace(/\..*$/, ""),
@@ -57,7 +60,7 @@ function machineOf(values: Record<string, unknown>[], text: string, file: string
       ...(image === undefined ? {} : { talosImageURL: /\/[0-9a-f]{64}$/.test(image) ? image : whole }),
       patches: [text],
     },
-    ...(tag === undefined ? {} : { talosVersion: tag }),
+    ...(release === undefined ? {} : { talosVersion: release }),
     namedAfterFile: typeof named !== "string",
   };
 }

@@ -216,4 +216,10 @@ test("an installer of one's own goes over as it is", async () => {
   const machine = { type: "worker", install: { image: digest }, network: { hostname: "gpu" } };
   const rendered = await run(written(stringify({ machine })), "--gpu", "gpu=L4", "--talos", "v1.12.6");
   expect(rendered.config["talos-gpu:machines"]).toMatchObject({ gpu: { installerImage: digest } });
+  const tagged = { ...machine, install: { image: `${image}:v1.12.6-sysbox-1` } };
+  const { config: own } = await run(written(stringify({ machine: tagged })), "--gpu", "gpu=L4");
+  expect(own).toMatchObject({
+    "talos-gpu:talosVersion": "v1.12.6",
+    "talos-gpu:machines": { gpu: { installerImage: `${image}:v1.12.6-sysbox-1` } },
+  });
 });
