@@ -128,8 +128,9 @@ export async function evictPods({ cluster, clock, task, limits, poll, report }: 
  * that could be asked for a drain, and has nothing to drain.
  */
 export async function runsNothing({ machine, cluster, task }: Run): Promise<boolean> {
+  if (cluster === undefined) return false;
   const { cri, kubelet } = await machine.services();
-  if (cluster === undefined || cri === "Running" || kubelet === "Running") return false;
+  if (cri === "Running" || kubelet === "Running") return false;
   return cluster.node(task.machine).then(
     () => false,
     (error: unknown) => {

@@ -28,7 +28,9 @@ export async function leavePause(run: Run, before: Observed): Promise<void> {
   await rebootBy(run, `rebooting into the corrected configuration${back}`, before, start, ({ staged }) => !staged);
   const after = await observe(run);
   if (after.staged) throw stillStaged(task);
-  if (before.talosVersion !== after.talosVersion || before.schematicId !== after.schematicId)
+  // Of an image of the user's own only the configuration tells, which is another one now in any case.
+  const isOther = !task.ownImage && before.schematicId !== after.schematicId;
+  if (isOther || before.talosVersion !== after.talosVersion)
     report(`reboot: Talos took the upgrade back whose boot had failed, and runs ${after.talosVersion} of before`);
 }
 
