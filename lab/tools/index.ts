@@ -25,7 +25,7 @@ export interface Tools {
 /** Who is told what happens to each tool, and what stops a build; what Go has finished stays in its cache. */
 type Options = Pick<ProvideOptions, "onEvent" | "signal">;
 
-/** Which tools. */
+/** Which of the tools, and who is told of them. */
 export interface ProvideToolsOptions<Name extends ToolName = ToolName> extends Options {
   /** Only these. Default: all. */
   only?: readonly Name[];
