@@ -154,7 +154,7 @@ export interface ObservedMachine {
   schematicId?: string;
   /** The same with its extensions sorted, as the plan has them (`imageId`); undefined where it is not known to differ. */
   imageId?: string;
-  /** Installer image that its configuration names, `machine.install.image`. */
+  /** Installer image that its configuration names. */
   installImage?: string;
   /** Loaded kernel modules; undefined when nobody looked. */
   modules?: string[];

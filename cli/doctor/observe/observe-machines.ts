@@ -1,6 +1,6 @@
 import { isMap, isSeq, parseDocument, type Document } from "yaml";
 import { systemClock, waitFor } from "../../../components/clients/clock";
-import { isStaged } from "../../../components/clients/talos/configuration-text";
+import { installImage, isStaged } from "../../../components/clients/talos/configuration-text";
 import { isTransient, lastLine } from "../../../components/clients/failure";
 import { checkClient } from "../../../components/clients/talos/client-fits";
 import type { TalosMachine } from "../../../components/clients/talos/talos-machine";
@@ -116,7 +116,7 @@ async function observeMachine(
       "configuration",
       async () => {
         const { active, persistent } = await machine.configurations();
-        assign(seen, "installImage", imageOf(active));
+        assign(seen, "installImage", installImage(active ?? ""));
         seen.repeatedFiles = repeatedFilesOf(active);
         seen.staged = isStaged({ ...(active && { active }), ...(persistent && { persistent }) });
         assign(seen, "containerdPart", active && fileOf(active, customizationPath));
@@ -156,12 +156,6 @@ const driverOf = (text: string | undefined): string | null => parseDriverVersion
 function documentOf(configuration: string | undefined): Document.Parsed | undefined {
   const first = configuration?.split(/^---\s*$/m).find((part) => part.trim() !== "");
   return first === undefined ? undefined : parseDocument(first);
-}
-
-/** `machine.install.image` of a configuration. */
-function imageOf(configuration: string | undefined): string | undefined {
-  const image = documentOf(configuration)?.getIn(["machine", "install", "image"]);
-  return typeof image === "string" ? image : undefined;
 }
 
 /** Content of a file that a configuration writes; empty when it writes none. */

@@ -36,16 +36,17 @@ export function isStaged({ active, persistent }: Configurations): boolean {
   return active !== undefined && persistent !== undefined && !sameConfiguration(active, persistent);
 }
 
-/** Whether the next boot brings more than another part of the installation (`machine.install`), which only an installer reads. */
+/** Whether the next boot brings more than another part of the installation (`machine.install`, or its own document), which only an installer reads. */
 export function isMoreThanInstallation({ active = "", persistent = "" }: Configurations): boolean {
-  const [is, becomes] = [active, persistent].map((text) => canonical(valuesOf(text).map(withoutInstallation)));
+  const [is, becomes] = [active, persistent].map((text) => canonical(valuesOf(text).flatMap(withoutInstallation)));
   return is !== becomes;
 }
 
-function withoutInstallation(value: unknown): unknown {
-  if (!isMapping(value) || !isMapping(value["machine"])) return value;
+function withoutInstallation(value: unknown): unknown[] {
+  if (!isMapping(value) || !isMapping(value["machine"]))
+    return isMapping(value) && isInstallation(value) ? [] : [value];
   const { install: _, ...machine } = value["machine"];
-  return { ...value, machine };
+  return [{ ...value, machine }];
 }
 
 /**
@@ -58,7 +59,7 @@ export function takesImageArgs(active: string, commandLine: string | undefined):
   if (!/(^|\s)BOOT_IMAGE=/.test(commandLine ?? "")) return true;
   const documents = documentsOf(active);
   const installs = documents.flatMap(({ machine }) => (machine?.install ? [machine.install] : []));
-  const byDocument = documents.some(({ kind }) => kind === "UnattendedInstallConfig");
+  const byDocument = documents.some(isInstallation);
   return byDocument || installs.length === 0 || installs.some(({ grubUseUKICmdline }) => grubUseUKICmdline === true);
 }
 
@@ -70,11 +71,13 @@ export function installArgs(text: string): string[] {
   });
 }
 
-/** Installer images that a configuration names: one, or none. */
-export const installImages = (text: string): unknown[] =>
-  documentsOf(text).map(({ kind, machine, installer }) =>
-    kind === "UnattendedInstallConfig" ? installer?.image : machine?.install?.image,
+/** Installer image that a configuration names. */
+export function installImage(text: string): string | undefined {
+  const images = documentsOf(text).map((document) =>
+    isInstallation(document) ? document.installer?.image : document.machine?.install?.image,
   );
+  return images.find((image) => typeof image === "string");
+}
 
 /** A document of a configuration, as far as it says of the installation. */
 interface InstallDocument {
@@ -82,5 +85,8 @@ interface InstallDocument {
   installer?: { image?: unknown } | null;
   machine?: { install?: { image?: unknown; extraKernelArgs?: unknown; grubUseUKICmdline?: unknown } | null } | null;
 }
+
+/** The document that has the place of `machine.install` from Talos 1.14 on. */
+const isInstallation = ({ kind }: { kind?: unknown }): boolean => kind === "UnattendedInstallConfig";
 
 const documentsOf = (text: string): InstallDocument[] => valuesOf(text) as InstallDocument[];

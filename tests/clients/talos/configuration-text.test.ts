@@ -1,4 +1,8 @@
-import { takesImageArgs } from "../../../components/clients/talos/configuration-text";
+import {
+  installImage,
+  isMoreThanInstallation,
+  takesImageArgs,
+} from "../../../components/clients/talos/configuration-text";
 
 const grub = "BOOT_IMAGE=/A/vmlinuz talos.platform=metal";
 
@@ -13,4 +17,14 @@ test.each<[string, string, string | undefined, boolean]>([
   ["a command line that is not known", "machine: {install: {disk: /dev/sda}}", undefined, true],
 ])("whether the image's kernel arguments are taken: %s", (_, active, commandLine, takes) => {
   expect(takesImageArgs(active, commandLine)).toBe(takes);
+});
+
+test.each([
+  ["machine.install", "machine: {type: worker, install: {image: IMAGE}}"],
+  ["a document of its own", "machine: {type: worker}\n---\nkind: UnattendedInstallConfig\ninstaller: {image: IMAGE}"],
+])("the installation alone is no more than that: %s", (_, text) => {
+  const [active, persistent] = ["a:1", "a:2"].map((image) => text.replace("IMAGE", image)) as [string, string];
+  expect([active, persistent].map(installImage)).toEqual(["a:1", "a:2"]);
+  expect(isMoreThanInstallation({ active, persistent })).toBe(false);
+  expect(isMoreThanInstallation({ active, persistent: persistent.replace("worker", "controlplane") })).toBe(true);
 });

@@ -1,6 +1,6 @@
 import * as semver from "semver";
 import { type Way, wayOf } from "../../../recipe/effect/way";
-import { installImages, isMoreThanInstallation, isStaged } from "../../../clients/talos/configuration-text";
+import { installImage, isMoreThanInstallation, isStaged } from "../../../clients/talos/configuration-text";
 import type { UpgradeTask } from "../task";
 import { reach } from "./reach";
 import { patiently, type Run } from "./run";
@@ -25,7 +25,7 @@ export function observe(run: Run): Promise<Observed> {
   return patiently(run, async () => {
     const configurations = await machine.configurations();
     const staged = isStaged(configurations);
-    const runsOwn = task.ownImage && installImages(configurations.active ?? "").includes(task.installerImage);
+    const runsOwn = task.ownImage && installImage(configurations.active ?? "") === task.installerImage;
     return {
       talosVersion: await machine.version(),
       schematicId: runsOwn ? task.schematicId : await machine.schematic(),
