@@ -225,7 +225,7 @@ function versionOf(said: string | undefined): { is?: string; notes: Note[] } {
         field: "talosVersion",
         problem,
         why: "image, driver and all that follows depend on it",
-        remedy: "name the release that the machines shall run, e.g. --talos v1.13.6",
+        remedy: "name the release that the machines are to run, e.g. --talos v1.13.6",
       },
     ],
   });

@@ -92,7 +92,7 @@ function ofMachines(machines: ReadMachine[]): Omit<Source, "schematics" | "patch
     field: "talosVersion",
     problem: `is ${version}, as in machine.install.image`,
     why: "`talosctl upgrade` leaves that field as it was, so the machines may run a newer one",
-    remedy: "look with `talosctl version`, and name the one that they shall run (--talos)",
+    remedy: "look with `talosctl version`, and name the one that they are to run (--talos)",
   };
   return {
     config: { ...(version === undefined ? {} : { talosVersion: version }), nodes: machines.map(({ node }) => node) },

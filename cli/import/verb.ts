@@ -20,7 +20,7 @@ const options: Verb["options"] = {
   },
   talos: {
     value: { name: "VERSION", completes: "nothing" },
-    help: "release that the machines shall run, e.g. v1.13.6; default: what the file says",
+    help: "release that the machines are to run, e.g. v1.13.6; default: what the file says",
   },
   schematic: {
     value: { name: "FILE", completes: "file" },
