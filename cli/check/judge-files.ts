@@ -53,15 +53,15 @@ export function judgeSubjects(subjects: readonly Subject[], releases: readonly s
         const placed = placeOf(finding.field, finding.problem, pieces);
         if (placed === undefined) continue;
         const key = JSON.stringify([placed.file, placed.line, finding.check, placed.problem]);
-        const known = found.get(key) ?? {
+        const sameFinding = found.get(key) ?? {
           ...placed,
           check: finding.check,
           why: finding.why,
           remedy: finding.remedy.replace(ofStack, "machine.kernel.modules[].parameters"),
           talos: [],
         };
-        if (!known.talos.includes(talosVersion)) known.talos.push(talosVersion);
-        found.set(key, known);
+        if (!sameFinding.talos.includes(talosVersion)) sameFinding.talos.push(talosVersion);
+        found.set(key, sameFinding);
       }
     }
   }
@@ -77,12 +77,12 @@ function placeOf(
   problem: string,
   pieces: Map<string, Piece>,
 ): Pick<FileFinding, "file" | "line" | "problem"> | undefined {
-  const said = / \((?<file>[^()]+):(?<line>\d+)\)$/.exec(problem);
-  if (said?.groups !== undefined)
+  const atEnd = / \((?<file>[^()]+):(?<line>\d+)\)$/.exec(problem);
+  if (atEnd?.groups !== undefined)
     return {
-      file: said.groups["file"]!,
-      line: Number(said.groups["line"]),
-      problem: `${nameOf(field)}${problem.slice(0, said.index)}`,
+      file: atEnd.groups["file"]!,
+      line: Number(atEnd.groups["line"]),
+      problem: `${nameOf(field)}${problem.slice(0, atEnd.index)}`,
     };
   const [, piece] = [...pieces].filter(([of]) => isWithin(field, of)).sort(([a], [b]) => b.length - a.length)[0] ?? [];
   if (piece === undefined) return undefined;

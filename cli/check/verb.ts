@@ -59,7 +59,7 @@ also a HelmRelease of bjw-s' app-template; or a folder of them. Other files are 
     const flawed = (file: string, problem: string): void =>
       void unread.push({ file, problem: `is not looked at: ${problem}` });
     const subjects = subjectsOf(sound, given.environment, flawed, model === undefined ? undefined : { model });
-    const known = subjects.filter(({ spec: { talosVersion }, pieces }) => {
+    const ofKnownReleases = subjects.filter(({ spec: { talosVersion }, pieces }) => {
       if (releases.length > 0 || talosVersion === undefined || releaseInTables(talosVersion) !== "unknown") return true;
       const [file = ""] = [...pieces.values()].map((piece) => piece.file);
       unread.push({
@@ -68,7 +68,7 @@ also a HelmRelease of bjw-s' app-template; or a folder of them. Other files are 
       });
       return false;
     });
-    const findings = judgeSubjects(known, releases);
+    const findings = judgeSubjects(ofKnownReleases, releases);
     if (given.switches.has("json"))
       output.result(`${JSON.stringify({ files: files.length, judged: subjects.length, findings, unread })}\n`);
     else output.result(formats[format]!(findings));

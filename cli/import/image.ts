@@ -40,7 +40,7 @@ export interface ImageContent {
 }
 
 /** Schematics that hold NVIDIA's extensions alone, by ID: an ID is a hash, so only what is tried can be told. */
-const known = new Map<string, { branch: DriverBranch; flavour: ModuleFlavour }>(
+const byNvidiaAlone = new Map<string, { branch: DriverBranch; flavour: ModuleFlavour }>(
   Object.values(DriverBranch).flatMap((branch) =>
     Object.values(ModuleFlavour).flatMap((flavour) => {
       const pair = [modulesExtension(flavour, branch), toolkitExtension(branch)];
@@ -67,24 +67,23 @@ const plain = schematicOf({ extensions: [], kernelArgs: [] }).id;
 export function imageOf(node: TalconfigNode, schematics: Schematics): ImageContent {
   const { schematic, talosImageURL, hostname } = node;
   const installer = installerOf(node);
-  const told = { ...installer.image };
+  const byName = { ...nothing, ...installer.image, notes: installer.notes };
   // talhelper takes the schematic only where there is no URL (talhelper, pkg/talos/nodeconfig.go, installerURL).
-  if (!talosImageURL && schematic === undefined) return { ...nothing, nvidia: false, ...told };
+  if (!talosImageURL && schematic === undefined) return { ...byName, nvidia: false };
   const id = /\/([0-9a-f]{64})(?=$|[:@])/.exec(talosImageURL ?? "")?.[1];
-  if (id === plain || official.test(talosImageURL ?? ""))
-    return { ...nothing, nvidia: false, ...told, notes: installer.notes };
+  if (id === plain || official.test(talosImageURL ?? "")) return { ...byName, nvidia: false };
   if (talosImageURL && id === undefined) return { ...nothing, installer: talosImageURL, notes: [] };
   const raw = talosImageURL ? schematics.get(id ?? "") : schematic;
   if (raw !== undefined) return contentOf(hostname, raw, installer);
-  const pair = known.get(id ?? "");
-  if (pair !== undefined) return { ...nothing, nvidia: true, ...pair, ...told, notes: installer.notes };
+  const driver = byNvidiaAlone.get(id ?? "");
+  if (driver !== undefined) return { ...byName, nvidia: true, ...driver };
   const unknown: Note = {
     field: `machines.${hostname}.extensions`,
     problem: `what is in schematic ${id?.slice(0, 12)}… cannot be told from its name${schematic === undefined ? "" : ", and is not what `schematic` says beside it"}`,
     why: "the machine gets an image of NVIDIA's extensions and of those that the stack names: others would be gone",
     remedy: `give its file (--schematic FILE), ask the Image Factory (--factory), or look with \`talosctl -n ${node.ipAddress || hostname} get extensions\` and write those that are not NVIDIA's here`,
   };
-  return { ...nothing, ...told, ...(id === undefined ? {} : { unknown: id }), notes: [unknown, ...installer.notes] };
+  return { ...byName, ...(id === undefined ? {} : { unknown: id }), notes: [unknown, ...installer.notes] };
 }
 
 const nothing = { extensions: [], kernelArgs: [], notes: [] };
