@@ -4,7 +4,7 @@ import { parseDuration } from "../../components/recipe/rules/duration";
 import { labTimeouts, usualTimeScale } from "../clock";
 import { parseOptions } from "../options";
 
-const times = path.resolve(__dirname, "../../lab/machines/internal/talos/machine/times.go");
+const boot = path.resolve(__dirname, "../../lab/machines/internal/talos/machine/boot.go");
 
 /** Seconds that it takes from the end of the reboot's limit until somebody has looked at the machine, on a computer that has other work. */
 const lookSeconds = 5;
@@ -13,7 +13,7 @@ describe.each(["emulated", "node"] as const)("the lab's clock, machines %s", (ma
   const timeScale = usualTimeScale[machines];
 
   test("a reboot's limit is over, and the machine looked at, before it gives up and boots its old image", () => {
-    const [, minutes] = /^const bootTimeout = (\d+) \* time\.Minute$/m.exec(fs.readFileSync(times, "utf8"))!;
+    const [, minutes] = /^const bootTimeout = (\d+) \* time\.Minute$/m.exec(fs.readFileSync(boot, "utf8"))!;
     const givesUp = (Number(minutes) * 60) / timeScale;
     for (const leftOut of [false, true]) {
       const { reboot } = labTimeouts({ timeScale, machines, leftOut });
