@@ -16,14 +16,18 @@ export async function letIn(kubeconfig: string, secretsFile: string, signal: Abo
     subjects: [{ apiGroup: rbac, kind, name: subject }],
   });
   const requests = "system:certificates.k8s.io:certificatesigningrequests";
+  const joining = "system:bootstrappers:nodes";
   const objects = [
     {
       ...{ apiVersion: "v1", kind: "Secret", metadata: { name: `bootstrap-token-${id}`, namespace: "kube-system" } },
       type: "bootstrap.kubernetes.io/token",
-      stringData: { "token-id": id, "token-secret": secret, "usage-bootstrap-authentication": "true" },
+      stringData: {
+        ...{ "token-id": id, "token-secret": secret, "usage-bootstrap-authentication": "true" },
+        "auth-extra-groups": joining,
+      },
     },
-    bind("system-bootstrap-node-bootstrapper", "system:node-bootstrapper", "Group", "system:bootstrappers"),
-    bind("system-bootstrap-approve-node-client-csr", `${requests}:nodeclient`, "Group", "system:bootstrappers"),
+    bind("system-bootstrap-node-bootstrapper", "system:node-bootstrapper", "Group", joining),
+    bind("system-bootstrap-approve-node-client-csr", `${requests}:nodeclient`, "Group", joining),
     bind("system-bootstrap-node-renewal", `${requests}:selfnodeclient`, "Group", "system:nodes"),
     bind("kubelet-api", "system:kubelet-api-admin", "User", "kube-apiserver-kubelet-client"),
   ];

@@ -4,6 +4,7 @@ import type * as net from "node:net";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import { SecretFiles } from "../../components/clients/secret-files";
+import { parseDriverVersion } from "../../components/clients/talos/driver";
 import { TalosMachine } from "../../components/clients/talos/talos-machine";
 import { Talosctl } from "../../components/clients/talos/talosctl";
 import type { ClusterSpec, MachineSpec } from "../../components/recipe";
@@ -96,7 +97,7 @@ export async function startRealMachine(
   if (lab.controlPlane === undefined)
     await pushControlPlane(registry, images, tools.controlplane, session.dir("blobs"));
   else {
-    leads[`${site.cluster}:6443`] = Number(new URL(lab.controlPlane.server).port);
+    leads[`${site.cluster}:${new URL(site.endpoint).port || 443}`] = Number(new URL(lab.controlPlane.server).port);
     await letIn(lab.controlPlane.adminKubeconfig, existing.secrets, signal);
   }
   const machine = await startMachine(images, session.dir("machines", name), {
@@ -167,16 +168,18 @@ async function stateOf(machine: RealMachine, talos: TalosMachine): Promise<Omit<
     ...([known(talos.version()), known(talos.schematic()), known(talos.status())] as const),
     ...([known(talos.bootId()), known(talos.read("/proc/driver/nvidia/version"))] as const),
   ]);
-  const boots = machine.console().split(/^\[ *0\.000000\] Linux version /m).length - 1;
   return {
-    ...{ talosVersion, schematicId, bootId, reboots: boots - 1, upgrades: 0, modules: [] },
-    driverVersion: / (\d+\.\d+(\.\d+)?) /.exec(driver ?? "")?.[1] ?? null,
+    ...{ talosVersion, schematicId, bootId, reboots: bootsOf(machine.console()) - 1, upgrades: 0, modules: [] },
+    driverVersion: parseDriverVersion(driver ?? "") ?? null,
     ...{ stage: status?.stage ?? "unknown", ready: status?.ready ?? false },
     events: tail(machine)
       .split("\n")
       .map((what) => ({ at: 0, what })),
   };
 }
+
+/** How often a machine has booted, by its console. What the boot menu drew last stands before the kernel's first words, in the same line. */
+export const bootsOf = (console: string): number => console.split(/\[ *0\.000000\] Linux version /).length - 1;
 
 /** The image of every part of a control plane, which is one program. */
 async function pushControlPlane(

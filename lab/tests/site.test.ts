@@ -1,3 +1,4 @@
+import { bootsOf } from "../../lab/cluster/real-machines";
 import { parseOptions } from "../../lab/options";
 import { nearestRelease, whyNoMachine } from "../../lab/talos";
 import { siteOf } from "../../lab/talos/site";
@@ -41,6 +42,12 @@ test("a computer without QEMU is told how to get it", () => {
 test("of a release that is not built, the nearest runs", () => {
   expect(nearestRelease("v1.11.1")).toBe("v1.13.0");
   expect(nearestRelease("v1.13.9")).toBe("v1.13.0");
+});
+
+test("a console tells of every boot, from the boot menu or straight from the kernel before", () => {
+  const menu = "\u001b[2J\u001b[01;01H[    0.000000] Linux version 7.3.4\r\n[    0.000000] Command line: x\r\n";
+  const kexec = "[   80.1] kexec_core: Starting new kernel\r\n[    0.000000] Linux version 7.3.4\r\n";
+  expect([bootsOf(""), bootsOf(menu), bootsOf(menu + kexec + menu)]).toEqual([0, 1, 3]);
 });
 
 test.each([["--pulumi", "installed"], ["--image", "image.yaml"], ["--omni-members"], ["--time-scale", "80"]])(
