@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Machine is one emulated Talos machine as software that runs on it sees it.
@@ -91,13 +92,6 @@ type MIG struct {
 	ModeNeedsReset bool `json:"modeNeedsReset"`
 }
 
-// Taint of a node as it registers.
-type Taint struct {
-	Key    string
-	Value  string
-	Effect string
-}
-
 // Snapshot is the state of a machine at one moment. Its maps and slices belong to the caller.
 type Snapshot struct {
 	// BootID changes with every boot.
@@ -134,7 +128,7 @@ type Snapshot struct {
 	// NodeTaints of the configuration: key to "value:Effect", or "Effect" alone.
 	NodeTaints map[string]string
 	// RegisterWithTaints are the taints of machine.kubelet.extraConfig, which count at the node's first registration.
-	RegisterWithTaints []Taint
+	RegisterWithTaints []corev1.Taint
 	// Config is the active machine configuration; do not change it.
 	Config config.Provider
 }
@@ -149,4 +143,35 @@ func (s Snapshot) Toolkit() string {
 		}
 	}
 	return ""
+}
+
+// EachBoot starts something for every boot of a machine whose kubelet runs, and stops it when that boot or ctx ends. Meanwhile it is told of
+// every change of the machine.
+func EachBoot(ctx context.Context, machine Machine, start func(Snapshot) (changed, stop func(), err error)) error {
+	var changed, stop func()
+	var boot string
+	end := func() {
+		if stop != nil {
+			stop()
+			stop = nil
+		}
+	}
+	defer end()
+	for range machine.Watch(ctx) {
+		snapshot := machine.Snapshot()
+		if !snapshot.KubeletRunning || snapshot.BootID != boot {
+			end()
+		}
+		switch {
+		case stop != nil:
+			changed()
+		case snapshot.KubeletRunning:
+			var err error
+			if changed, stop, err = start(snapshot); err != nil {
+				return err
+			}
+			boot = snapshot.BootID
+		}
+	}
+	return nil
 }

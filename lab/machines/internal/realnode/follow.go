@@ -38,49 +38,21 @@ func Follow(ctx context.Context, config Config, machine host.Machine) error {
 			logf(machine, "%v", err)
 		}
 	}()
-	var current *node
-	stop := func() {
-		if current != nil {
-			current.stop()
-			current = nil
-		}
-	}
-	defer stop()
-	for range machine.Watch(ctx) {
-		snapshot := machine.Snapshot()
-		if current != nil && (!snapshot.KubeletRunning || snapshot.BootID != current.id) {
-			stop()
-		}
-		if snapshot.KubeletRunning && current == nil {
-			current = start(ctx, config, machine, snapshot)
-		}
-	}
-	return nil
+	return host.EachBoot(ctx, machine, func(snapshot host.Snapshot) (changed, stop func(), err error) {
+		return func() {}, start(ctx, config, machine, snapshot), nil
+	})
 }
 
-// node is the real node of one boot.
-type node struct {
-	id      string
-	cancel  context.CancelFunc
-	leave   func()
-	goodbye chan struct{}
-}
-
-func (b *node) stop() {
-	b.leave()
-	b.cancel()
-	<-b.goodbye
-}
-
-func start(ctx context.Context, config Config, machine host.Machine, snapshot host.Snapshot) *node {
+// start runs the real node of one boot, until it is stopped.
+func start(ctx context.Context, config Config, machine host.Machine, snapshot host.Snapshot) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	b := &node{id: snapshot.BootID, cancel: cancel, leave: func() { leave(config, machine) }, goodbye: make(chan struct{})}
+	ended := make(chan struct{})
 	spec := specOf(config, machine, snapshot)
 	if stead := driver.InStead(spec); stead != "" {
 		machine.Event("the real node runs NVIDIA's container toolkit %s in the stead of its image's %s", stead, cmp.Or(spec.ToolkitRelease, "untold one"))
 	}
 	go func() {
-		defer close(b.goodbye)
+		defer close(ended)
 		// The node dies with the thread that started it (PR_SET_PDEATHSIG), which therefore stays.
 		runtime.LockOSThread()
 		if err := run(ctx, spec, config, machine); err != nil && ctx.Err() == nil {
@@ -88,7 +60,11 @@ func start(ctx context.Context, config Config, machine host.Machine, snapshot ho
 			logf(machine, "%v", err)
 		}
 	}()
-	return b
+	return func() {
+		leave(config, machine)
+		cancel()
+		<-ended
+	}
 }
 
 const (

@@ -56,39 +56,21 @@ func Run(ctx context.Context, config Config, machine host.Machine) error {
 	if err != nil {
 		return err
 	}
-	var current *session
-	stop := func() {
-		if current != nil {
-			current.shutdown()
-			current = nil
+	return host.EachBoot(ctx, machine, func(host.Snapshot) (changed, stop func(), err error) {
+		// The node's name is of this boot, and its rights go by it.
+		client, elevated, err := config.Authority.Clients(machine)
+		if err != nil {
+			return nil, nil, err
 		}
-	}
-	defer stop()
-	for range machine.Watch(ctx) {
-		snapshot := machine.Snapshot()
-		if current != nil && (!snapshot.KubeletRunning || snapshot.BootID != current.bootID) {
-			stop()
-		}
-		switch {
-		case snapshot.KubeletRunning && current == nil:
-			// The node's name is of this boot, and its rights go by it.
-			client, elevated, err := config.Authority.Clients(machine)
-			if err != nil {
-				return err
-			}
-			current = startSession(ctx, k, client, elevated, snapshot.BootID, port)
-		case current != nil:
-			current.changed()
-		}
-	}
-	return nil
+		boot := startSession(ctx, k, client, elevated, port)
+		return boot.changed, boot.shutdown, nil
+	})
 }
 
 // session is the kubelet of one boot.
 type session struct {
 	*kubelet
 	client   kubernetes.Interface // the node's own rights
-	bootID   string
 	ctx      context.Context
 	cancel   context.CancelFunc
 	recorder record.EventRecorder
@@ -103,9 +85,9 @@ type session struct {
 	podAddress netip.Addr
 }
 
-func startSession(ctx context.Context, k *kubelet, client, elevated kubernetes.Interface, bootID string, port int32) *session {
+func startSession(ctx context.Context, k *kubelet, client, elevated kubernetes.Interface, port int32) *session {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &session{kubelet: k, client: client, bootID: bootID, ctx: ctx, cancel: cancel, applier: apply.New(k.machine, client, elevated), pods: map[types.UID]*pod{}}
+	s := &session{kubelet: k, client: client, ctx: ctx, cancel: cancel, applier: apply.New(k.machine, client, elevated), pods: map[types.UID]*pod{}}
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	context.AfterFunc(ctx, broadcaster.Shutdown)

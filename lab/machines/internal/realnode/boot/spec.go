@@ -11,7 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"talos-gpu/lab/machines/internal/host"
+	corev1 "k8s.io/api/core/v1"
+
 	"talos-gpu/lab/machines/internal/node/kubelet/gpu"
 )
 
@@ -31,9 +32,9 @@ type Spec struct {
 	// Parts of containerd's configuration by file name, as the machine has them.
 	Parts map[string]string `json:"parts"`
 	// Talos release, boot and taints as the machine says them.
-	Talos  string       `json:"talos"`
-	BootID string       `json:"bootId"`
-	Taints []host.Taint `json:"taints"`
+	Talos  string         `json:"talos"`
+	BootID string         `json:"bootId"`
+	Taints []corev1.Taint `json:"taints"`
 	// Toolkit says that NVIDIA's toolkit is in the machine's image, and ToolkitRelease which; its libraries are those of the driver Libraries.
 	Toolkit        bool   `json:"toolkit"`
 	ToolkitRelease string `json:"toolkitRelease"`

@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
-	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/node/identity"
 	"talos-gpu/lab/machines/internal/realnode/boot"
 	"talos-gpu/lab/machines/internal/realnode/capabilities"
@@ -81,7 +80,7 @@ func configureKubelet(spec *boot.Spec) error {
 	if err := files.Write("/etc/resolv.conf", "nameserver 127.0.0.1\n"); err != nil {
 		return err
 	}
-	taints, err := json.Marshal(taintsOf(spec.Taints))
+	taints, err := json.Marshal(append([]corev1.Taint{}, spec.Taints...))
 	if err != nil {
 		return err
 	}
@@ -110,12 +109,4 @@ nodeStatusUpdateFrequency: %s
 nodeStatusReportFrequency: 5m
 registerWithTaints: %s
 `, spec.StatusEvery, taints))
-}
-
-func taintsOf(said []host.Taint) []corev1.Taint {
-	taints := []corev1.Taint{}
-	for _, taint := range said {
-		taints = append(taints, corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: corev1.TaintEffect(taint.Effect)})
-	}
-	return taints
 }

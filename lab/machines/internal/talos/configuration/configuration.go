@@ -14,6 +14,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/configdiff"
 	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
 	"github.com/siderolabs/talos/pkg/machinery/config/container"
+	corev1 "k8s.io/api/core/v1"
 
 	"talos-gpu/lab/machines/internal/host"
 	"talos-gpu/lab/machines/internal/talos/userfiles"
@@ -113,12 +114,12 @@ func NodeAnnotations(provider config.Provider, schematicID string) map[string]st
 }
 
 // RegisterWithTaints are the taints that its kubelet registers the node with.
-func RegisterWithTaints(provider config.Provider) (taints []host.Taint) {
+func RegisterWithTaints(provider config.Provider) (taints []corev1.Taint) {
 	items, _ := provider.Machine().Kubelet().ExtraConfig()["registerWithTaints"].([]any)
 	for _, item := range items {
 		if fields, ok := item.(map[string]any); ok {
 			text := func(name string) string { s, _ := fields[name].(string); return s }
-			taints = append(taints, host.Taint{Key: text("key"), Value: text("value"), Effect: text("effect")})
+			taints = append(taints, corev1.Taint{Key: text("key"), Value: text("value"), Effect: corev1.TaintEffect(text("effect"))})
 		}
 	}
 	return taints

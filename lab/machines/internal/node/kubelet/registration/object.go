@@ -27,9 +27,7 @@ func nodeObject(name, address string, port int32, s host.Snapshot) *corev1.Node 
 			Annotations: map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
 		},
 	}
-	for _, taint := range s.RegisterWithTaints {
-		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: corev1.TaintEffect(taint.Effect)})
-	}
+	node.Spec.Taints = s.RegisterWithTaints
 	node.Status = nodeStatus(name, address, port, s)
 	return node
 }

@@ -1,0 +1,44 @@
+package host
+
+import (
+	"context"
+	"slices"
+	"testing"
+)
+
+// scripted is a machine of which one snapshot after the other is seen.
+type scripted struct {
+	Machine
+	snapshots []Snapshot
+	next      int
+}
+
+func (s *scripted) Watch(context.Context) <-chan struct{} {
+	signals := make(chan struct{}, len(s.snapshots))
+	for range s.snapshots {
+		signals <- struct{}{}
+	}
+	close(signals)
+	return signals
+}
+
+func (s *scripted) Snapshot() Snapshot {
+	s.next++
+	return s.snapshots[s.next-1]
+}
+
+func TestEachBootIsStartedOnceAndStopped(t *testing.T) {
+	runs := func(boot string, kubelet bool) Snapshot { return Snapshot{BootID: boot, KubeletRunning: kubelet} }
+	var said []string
+	machine := &scripted{snapshots: []Snapshot{runs("a", false), runs("a", true), runs("a", true), runs("b", true), runs("b", false), runs("b", true)}}
+	if err := EachBoot(t.Context(), machine, func(s Snapshot) (changed, stop func(), err error) {
+		say := func(what string) func() { return func() { said = append(said, what+" "+s.BootID) } }
+		say("start")()
+		return say("changed"), say("stop"), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"start a", "changed a", "stop a", "start b", "stop b", "start b", "stop b"}; !slices.Equal(said, want) {
+		t.Errorf("%v, want %v", said, want)
+	}
+}
