@@ -167,7 +167,7 @@ export const nodeCatalogue: readonly ToolDefinition[] = [
   nodeTool(
     "nvidia-device-plugin",
     [plugin, "v0.19.3"],
-    ["cmd/nvidia-device-plugin", "cmd/config-manager", "cmd/mps-control-daemon", "cmd/gpu-feature-discovery"],
+    ["cmd/nvidia-device-plugin", "cmd/config-manager", "cmd/gpu-feature-discovery"],
     {
       c: "lazy",
       also: { require: [], replace: ["k8s.io/mount-utils => k8s.io/mount-utils v0.36.3"] },
