@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import { stringify } from "yaml";
 import { chartFolder, chartVersions, isLabChart, type LabChart } from ".";
+import { listen } from "../loopback";
 import { chartRepositories } from "./releases";
 import * as semver from "semver";
 import { written } from "./releases";
@@ -93,19 +93,15 @@ export async function serveCharts({ dir, helm }: ChartRepositoryOptions): Promis
     return readFile(path.join(dir, archive(chart, version)));
   }
 
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const { url, close } = await listen(server);
   return {
-    addressOf: (repository) => `http://127.0.0.1:${port}${pathOf(repository)}`,
+    addressOf: (repository) => `${url}${pathOf(repository)}`,
     offer: (chart, version, repository) => {
       if (isLabChart(chart) && repository !== undefined) homes.set(pathOf(repository), chart);
       const release = semver.parse(version)?.version;
       if (isLabChart(chart) && release !== undefined) offered.add(`${chart} ${written(chart, release)}`);
     },
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close,
   };
 }
 

@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import * as fs from "node:fs";
 import * as https from "node:https";
-import * as net from "node:net";
 import * as path from "node:path";
 import { promisify } from "node:util";
 import { parse } from "yaml";
+import { answers, freePort } from "../loopback";
 import { type Component, startComponent } from "./component";
 import { type ComponentName, configurations, fileOf, flagsOf, type Layout, serverOf } from "./configuration";
 
@@ -81,13 +81,13 @@ export async function startControlPlane({
       promisify(execFile)(binary, ["kubeadm", "init", "phase", ...what, "--config", fileOf(layout, "kubeadm.yaml")]);
     await make("certs", "all");
     await make("kubeconfig", "all", "--kubeconfig-dir", folder);
-    const answers = asks(adminKubeconfig);
-    await start("etcd").until(() => listens(layout.etcd), signal);
-    await start("kube-apiserver").until(() => answers("/readyz"), signal);
+    const serves = asks(adminKubeconfig);
+    await start("etcd").until(() => answers(layout.etcd), signal);
+    await start("kube-apiserver").until(() => serves("/readyz"), signal);
     start("kube-scheduler");
     controllers = start("kube-controller-manager");
     // The controllers make the account without which no pod is admitted.
-    await controllers.until(() => answers("/api/v1/namespaces/default/serviceaccounts/default"), signal);
+    await controllers.until(() => serves("/api/v1/namespaces/default/serviceaccounts/default"), signal);
   } catch (error) {
     await stop();
     throw error;
@@ -123,18 +123,4 @@ function asks(kubeconfig: string): (path: string) => Promise<boolean> {
       });
       request.once("error", () => resolve(false));
     });
-}
-
-const listens = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = net.connect(port, "127.0.0.1", () => resolve(socket.destroy() && true));
-    socket.once("error", () => resolve(false));
-  });
-
-/** A port of 127.0.0.1 where nobody listens, below those that systems give to outgoing connections (Linux: from 32768 on). */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    if (!(await listens(port))) return port;
-  }
 }

@@ -1,5 +1,5 @@
 import * as http from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "../loopback";
 import { answer, type Answer, type FactoryState } from "./routes";
 import { knownVersions } from "./releases";
 import { readSchematic, type Schematic } from "./schematic";
@@ -66,19 +66,14 @@ export async function startFactory(options: FactoryOptions = {}): Promise<Factor
       response.end(request.method === "HEAD" ? undefined : reply.body);
     });
   });
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
-
+  const { url, close } = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     schematics: () => state.schematics,
     register,
     requests: () => ({ ...counts }),
     failNext: (route, times) => void (failures[route] = times),
-    close: () =>
-      new Promise((resolve, reject) => {
-        server.close((error) => (error ? reject(error) : resolve()));
-        server.closeAllConnections();
-      }),
+    close,
   };
 }
 

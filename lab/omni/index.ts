@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import * as http from "node:http";
-import type { AddressInfo } from "node:net";
 import * as path from "node:path";
 import { stringify } from "yaml";
 import { configPatchType, omniLabel } from "../../components/recipe";
+import { listen } from "../loopback";
 import { OmniMachine, type ManagedMachine, type OmniParts } from "./machine";
 import { Refused, Resources, type Resource } from "./resources";
 
@@ -48,9 +48,9 @@ export async function startOmni(parts: Omit<OmniParts, "resources">, managed: Ma
       (error: Error) => answer(error instanceof Refused ? 400 : 500, error.message),
     );
   });
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
+  const { url, close } = await listen(server);
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: url,
     serviceAccountKey: key,
     bin: writeClient(parts.dir),
     resources,
@@ -59,11 +59,7 @@ export async function startOmni(parts: Omit<OmniParts, "resources">, managed: Ma
       found?.join();
       return found !== undefined;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
 }
 

@@ -1,5 +1,5 @@
 import * as http from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "../loopback";
 import { kubeletRelease, type Registry, type TalosImages } from ".";
 
 /** Where the images of a lab's machines come from. */
@@ -8,7 +8,7 @@ export interface Front {
   port: number;
   /** What it could not give, and why. */
   problems: readonly string[];
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Images that one of the registry's stands for, whatever their registry and tag. */
@@ -74,13 +74,5 @@ export async function startFront(
       (error: Error) => refuse(500, `${name}:${reference}: ${error.message}`),
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    port: (server.address() as AddressInfo).port,
-    problems,
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  return { ...(await listen(server)), problems };
 }

@@ -1,10 +1,11 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import * as fs from "node:fs";
-import * as net from "node:net";
 import * as os from "node:os";
 import * as path from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { answers, freePort } from "../loopback";
+import { untilSeen } from "../until";
 import type { Site } from "./site";
 
 /** A virtual machine that runs real Talos. */
@@ -166,7 +167,10 @@ export async function startMachine(
       child.once("exit", (code) => reject(new Error(`QEMU ended (${code ?? "killed"}): ${words()}`)));
     });
     died.catch(() => undefined);
-    await Promise.race([died, listens(talos)]);
+    // It takes its ports before the machine runs.
+    const listens = untilSeen("QEMU listens", { seconds: 60, every: 50 }, () => answers(talos), Boolean);
+    listens.catch(() => undefined);
+    await Promise.race([died, listens]);
   };
   options.signal?.addEventListener("abort", () => void cutPower(), { once: true });
   await powerOn();
@@ -200,24 +204,4 @@ async function told({ stdin, stdout }: ChildProcess, command: string): Promise<s
     if (answer.id === command) return answer.return?.trim() ?? answer.error?.desc ?? "";
   }
   return "it has ended";
-}
-
-/** Waits until QEMU has taken its port, which it does before the machine runs. */
-async function listens(port: number): Promise<void> {
-  for (;;) {
-    const open = await new Promise<boolean>((resolve) => {
-      const socket = net.connect(port, "127.0.0.1", () => resolve((socket.destroy(), true)));
-      socket.on("error", () => resolve(false));
-    });
-    if (open) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

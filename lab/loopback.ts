@@ -1,0 +1,40 @@
+import type { Server } from "node:http";
+import * as net from "node:net";
+
+/** A server on 127.0.0.1. */
+export interface Listening {
+  port: number;
+  /** `http://127.0.0.1:PORT`. */
+  url: string;
+  /** Ends it, with the connections that are open. */
+  close(): Promise<void>;
+}
+
+/** Has a server listen at a free port. */
+export async function listen(server: Server): Promise<Listening> {
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as net.AddressInfo;
+  return {
+    ...{ port, url: `http://127.0.0.1:${port}` },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Whether a port takes connections. */
+export const answers = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = net.connect(port, "127.0.0.1", () => resolve(socket.destroy() && true));
+    socket.once("error", () => resolve(false));
+  });
+
+/** A port where nobody listens, below those that systems give to outgoing connections (Linux: from 32768 on). */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    if (!(await answers(port))) return port;
+  }
+}
