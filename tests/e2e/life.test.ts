@@ -43,7 +43,8 @@ describe.each(labs)("%s", (name) => {
     process.stderr.write(`${name}\n${tableOf(run.steps)}\n`);
     const wrong = run.steps.flatMap(({ edit, wrong }) => wrong.map((line) => `${edit}: ${line}`));
     if (wrong.length > 0) throw new Error([...wrong, said.slice(-8_000)].join("\n"));
-    const { edits, byHand } = lives[name]!;
+    const { edits, byHand, machines = {} } = lives[name]!;
+    expect(run.machines).toMatchObject(machines);
     const all = ["at first", ...stepsOf(edits), ...(byHand ? handSteps : [])];
     expect(run.steps.map(({ edit }) => edit)).toEqual(all);
   });

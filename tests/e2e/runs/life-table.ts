@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
+import type { MachineReport } from "../../../lab/run/report";
 import { repository } from "../../../stacks/stack-file";
 
 /** An edit of a stack that is up. */
@@ -30,8 +31,8 @@ export interface Life {
   stack: string;
   /** A JSON merge patch that takes from it what the stack does not have at first. */
   first?: object;
-  /** Reboots that it costs at first, by machine. Default: not looked at. */
-  reboots?: Record<string, number>;
+  /** What its machines are like before the first edit. Default: not looked at. */
+  machines?: Record<string, Partial<MachineReport>>;
   edits: LifeEdit[];
   /** Options of the lab, besides its stack. Default none. */
   options?: string[];
