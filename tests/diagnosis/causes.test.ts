@@ -25,6 +25,15 @@ test("every known cause has a text, and each fix a row of what is seen without i
   expect(fixIds.filter((id) => !named.includes(id))).toEqual([]);
 });
 
+test("the system is told alike from its plan and from what the cluster looks like", () => {
+  const row: CauseRow = { name: "a healthy operator's", of: "healthy", stack: ["rtx5070ti", null], told: [] };
+  for (const plan of plansOf(row)) {
+    const { era, mode, namespace, gpuMachines } = systemOf(seenIn(row), plan);
+    expect([era, mode, namespace]).toEqual(["legacy", "operator", "nvidia-gpu-operator"]);
+    expect(gpuMachines.map(({ name }) => name)).toEqual(["k8s-worker4"]);
+  }
+});
+
 test.each([
   ["alone it is of NVIDIA's manifest without Helm", [], { mode: "devicePlugin", namespace: "kube-system" }],
   ["beside the operator it is the operator's", ["gpu-operator"], { mode: "operator", namespace: "gpu" }],
