@@ -1,15 +1,15 @@
 import * as pulumi from "@pulumi/pulumi";
 import { accessOf } from "../../components/credentials/access";
 import { GpuMachine } from "../../components/machine/gpu-machine";
-import { registerSchematics } from "../../components/machine/schematic";
 import { createMachine } from "../../components/machine/create-machine";
 import type { PlannedMachine } from "../../components/recipe/machine/planned-machine";
-import { pauseBeforeRetry } from "../../components/machine/schematic";
+import { pauseBeforeRetry, registerSchematics } from "../../components/machine/schematic";
 import { taintTask, upgradeTask } from "../../components/machine/program/task";
+import { isSecret } from "../support/graph";
 import { record, type RunOptions } from "../support/recorder";
 import { machineSecrets as bundle } from "../support/talos";
 import { args, credentials, planned, SCHEMATIC, SECRETS } from "./gpu-machine-fixture";
-import { answer, byName, call, create, failingProgram, isSecret, open, outputs, run } from "./recorded-machine";
+import { answer, byName, call, create, failingProgram, open, outputs, run } from "./recorded-machine";
 
 describe("an owned machine", () => {
   test("is four resources below one component, in order", async () => {

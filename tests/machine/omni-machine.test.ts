@@ -4,18 +4,8 @@ import { omniTask, omniWaitTask } from "../../components/machine/program/task";
 import { find, findAll, isSecret, waitsFor } from "../support/graph";
 import type { Run } from "../support/recorder";
 import { planned } from "./gpu-machine-fixture";
-import { run as recorded } from "./recorded-machine";
+import { answer, byName, run as recorded } from "./recorded-machine";
 
-const command = "command:local:Command";
-const answer = {
-  machine: "gpu-1",
-  talosVersion: "v1.12.6",
-  schematicId: "of Omni's making",
-  driverVersion: "570.211.01",
-  bootId: "b",
-  rebooted: false,
-  phases: [],
-};
 const omni: Partial<PlannedMachine> = {
   configuration: "omni",
   uuid: "ce4d0d52-6c10-bdc9-746c-88aedd67681b",
@@ -24,15 +14,15 @@ const omni: Partial<PlannedMachine> = {
   containerdPart: "[plugins]\n",
 };
 const access = { omniEndpoint: "https://frank.omni.example", omniServiceAccountKey: "omni-service-account-key" };
+const stdout = JSON.stringify({ ...answer, schematicId: "of Omni's making" });
 const run = (given: Credentials = access): Promise<Run> =>
-  recorded(omni, { outputs: ({ type }) => (type === command ? { stdout: `${JSON.stringify(answer)}\n` } : {}) }, given);
-const named = (made: Run, name: string) => findAll(made, command).find((each) => each.name === name)!;
+  recorded(omni, { outputs: ({ type }) => (type === "command:local:Command" ? { stdout } : {}) }, given);
 
 test("Omni's machine: no schematic and no configuration of ours, but resources in Omni and a wait", async () => {
   const made = await run();
   expect(findAll(made, "talos:imageFactory/schematic:Schematic")).toEqual([]);
   expect(findAll(made, "talos:machine/configurationApply:ConfigurationApply")).toEqual([]);
-  const given = named(made, "gpu-1-configuration");
+  const given = byName(made, "gpu-1-configuration");
   expect(given.inputs["create"]).toMatch(/omni-apply$/);
   expect(given.inputs["delete"]).toMatch(/omni-release$/);
   const task = omniTask.parse(JSON.parse(given.inputs["stdin"] as string));
@@ -41,7 +31,7 @@ test("Omni's machine: no schematic and no configuration of ours, but resources i
     { extensions: ["siderolabs/x"] },
     { data: planned.patches[0] },
   ]);
-  const wait = named(made, "gpu-1-upgrade");
+  const wait = byName(made, "gpu-1-upgrade");
   expect(wait.inputs["create"]).toMatch(/omni-wait$/);
   expect(waitsFor(made, wait)).toContain(given.urn);
   expect(omniWaitTask.parse(JSON.parse(wait.inputs["stdin"] as string))).toMatchObject({
@@ -55,7 +45,7 @@ test("Omni's machine: no schematic and no configuration of ours, but resources i
 test("Omni's key is a secret of the environment, and in nothing else", async () => {
   const made = await run();
   for (const name of ["gpu-1-configuration", "gpu-1-upgrade"]) {
-    const { inputs } = named(made, name);
+    const { inputs } = byName(made, name);
     const { environment, ...others } = inputs;
     expect(JSON.stringify(others)).not.toContain("omni-service-account-key");
     expect(JSON.stringify(environment)).toContain("omni-service-account-key");
@@ -65,5 +55,5 @@ test("Omni's key is a secret of the environment, and in nothing else", async () 
 
 test("without the stack's own, the program takes Omni's access from the environment that it inherits", async () => {
   const made = await run({});
-  expect(JSON.stringify(named(made, "gpu-1-configuration").inputs["environment"] ?? {})).not.toContain("OMNI");
+  expect(JSON.stringify(byName(made, "gpu-1-configuration").inputs["environment"] ?? {})).not.toContain("OMNI");
 });

@@ -4,6 +4,7 @@ import { accessOf } from "../../components/credentials/access";
 import type { Credentials } from "../../components/credentials/credentials";
 import { createMachine, type MadeMachine } from "../../components/machine/create-machine";
 import type { PlannedMachine } from "../../components/recipe/machine/planned-machine";
+import { isSecret } from "../support/graph";
 import { record, type Registered, type Run, type RunOptions } from "../support/recorder";
 import { credentials, planned, SCHEMATIC } from "./gpu-machine-fixture";
 
@@ -35,8 +36,6 @@ export const run = (more: Partial<PlannedMachine> = {}, options: RunOptions = {}
 
 export const byName = ({ resources }: Run, name: string): Registered =>
   resources.find((resource) => resource.name === name)!;
-const SIGNATURE = "4dabf18193072939515e22adb298388d";
-export const isSecret = (value: any): boolean => value?.[SIGNATURE] === "1b47061264138c4ac30d75fd1eb44270";
 
 /** A resource's inputs without what is marked secret. */
 export function open(value: unknown): unknown {

@@ -37,11 +37,9 @@ export function waitsFor(run: Run, resource: Registered, without: Registered[] =
   return seen;
 }
 
-/** Whether a secret stands in Pulumi's envelope. */
-export function isSecret(value: unknown): boolean {
-  const signature = "4dabf18193072939515e22adb298388d";
-  return typeof value === "object" && value !== null && (value as Record<string, unknown>)[signature] !== undefined;
-}
+/** Whether a value stands in Pulumi's envelope of a secret (pulumi, sdk/nodejs/runtime/rpc.ts: specialSigKey, specialSecretSig). */
+export const isSecret = (value: any): boolean =>
+  value?.["4dabf18193072939515e22adb298388d"] === "1b47061264138c4ac30d75fd1eb44270";
 
 /** Fails unless a resource waits for an earlier one. */
 export function expectWait(run: Run, later: Registered, earlier: Registered): void {

@@ -52,7 +52,7 @@ test.each([
   [types.bootstrap, { ...target, timeouts: { create: "1m" } }, true],
 ])("%s with limits: all of them or none: %j", async (type, inputs, right) => {
   const { calls: _calls, ...tool } = bench.fake("limits", "");
-  const made = bench.provider(tool).create(type, inputs, false, "", 0, bench.context());
+  const made = bench.create(type, inputs, tool);
   if (right) await made;
   else await expect(made).rejects.toThrow("recovered raw state does not byte-for-byte match");
 });
@@ -73,7 +73,7 @@ test("a kubeconfig stays, whatever else changes (Update)", async () => {
 test("a patch that is null is passed over (configPatchesAsStrings)", async () => {
   const { calls, ...tool } = bench.fake("null-patch", "");
   const inputs = { ...apply, configPatches: [null, "machine: {a: 1}\n"] };
-  await bench.provider(tool).create(types.apply, inputs, false, "", 0, bench.context());
+  await bench.create(types.apply, inputs, tool);
   const { args } = calls().find(({ args }) => args[0] === "machineconfig")!;
   expect(args.filter((arg) => arg === "--patch")).toHaveLength(1);
 });

@@ -48,17 +48,15 @@ describe("ConfigurationApply", () => {
     const clock = new TestClock();
     const body = `if (count < 4) fail("error applying new configuration: rpc error: code = Unavailable desc = connection refused");`;
     const { calls, ...tool } = bench.fake("late", body);
-    await bench.provider({ ...tool, clock }).create(types.apply, inputs(), false, "", 0, bench.context());
+    await bench.create(types.apply, inputs(), { ...tool, clock });
     expect(calls().filter(({ args }) => args[0] === "apply-config")).toHaveLength(4);
     expect(clock.pauses).toEqual([500, 1000, 2000]);
   });
 
   test("but not when the configuration is wrong", async () => {
-    const { calls, ...tool } = bench.fake(
-      "wrong",
-      `fail("rpc error: code = InvalidArgument desc = configuration is invalid");`,
-    );
-    const wrong = bench.provider(tool).create(types.apply, inputs(), false, "", 0, bench.context());
+    const body = `fail("rpc error: code = InvalidArgument desc = configuration is invalid");`;
+    const { calls, ...tool } = bench.fake("wrong", body);
+    const wrong = bench.create(types.apply, inputs(), tool);
     await expect(wrong).rejects.toThrow("configuration is invalid");
     expect(calls().filter(({ args }) => args[0] === "apply-config")).toHaveLength(1);
   });
@@ -74,13 +72,9 @@ describe("ConfigurationApply", () => {
 
   test("gives up then, and says what it waited for", async () => {
     const clock = new TestClock();
-    const { calls: _calls, ...tool } = bench.fake(
-      "never",
-      `fail("rpc error: code = Unimplemented desc = no such mode");`,
-    );
-    const never = bench
-      .provider({ ...tool, clock, timeScale: 60 })
-      .create(types.apply, inputs(), false, "", 0, bench.context());
+    const body = `fail("rpc error: code = Unimplemented desc = no such mode");`;
+    const { calls: _calls, ...tool } = bench.fake("never", body);
+    const never = bench.create(types.apply, inputs(), { ...tool, clock, timeScale: 60 });
     await expect(never).rejects.toThrow(
       "applying the configuration (machine 10.0.0.1): gave up after 10 s: talosctl apply-config: rpc error: code = Unimplemented",
     );
@@ -89,12 +83,10 @@ describe("ConfigurationApply", () => {
 
   test("a preview merges, and contacts nobody", async () => {
     const { calls, ...tool } = bench.fake("preview", "");
-    const { outputs } = await bench.provider(tool).create(types.apply, inputs(), true, "", 0, bench.context());
+    const { outputs } = await bench.create(types.apply, inputs(), tool, true);
     expect(calls().map(({ args }) => args[0])).toEqual(["machineconfig"]);
     expect(open(outputs).values.machineConfigurationHash).toMatch(/^[0-9a-f]{64}$/);
-    const unknown = await bench
-      .provider(tool)
-      .create(types.apply, inputs({ configPatches: [UNKNOWN] }), true, "", 0, bench.context());
+    const unknown = await bench.create(types.apply, inputs({ configPatches: [UNKNOWN] }), tool, true);
     expect(unknown.outputs).toMatchObject({ machineConfiguration: UNKNOWN, resolvedApplyMode: UNKNOWN });
   });
 
@@ -104,7 +96,7 @@ describe("ConfigurationApply", () => {
   ])("staged_if_needing_reboot: %s -> %s", async (answer, mode) => {
     const { calls, ...tool } = bench.fake(`dry-${mode}`, `console.error(${JSON.stringify(answer)});`);
     const wanted = inputs({ applyMode: "staged_if_needing_reboot" });
-    const { outputs } = await bench.provider(tool).create(types.apply, wanted, false, "", 0, bench.context());
+    const { outputs } = await bench.create(types.apply, wanted, tool);
     expect(outputs).toMatchObject({ applyMode: "staged_if_needing_reboot", resolvedApplyMode: mode });
     const [dry, real] = calls().filter(({ args }) => args[0] === "apply-config");
     expect(dry!.args).toContain("--dry-run");
@@ -114,7 +106,7 @@ describe("ConfigurationApply", () => {
   test("staged_if_needing_reboot falls back to auto when nobody answers, with a warning", async () => {
     const { calls: _calls, ...tool } = bench.fake("dry-dead", `fail("rpc error: code = Unavailable desc = dead");`);
     const wanted = inputs({ applyMode: "staged_if_needing_reboot" });
-    const { outputs } = await bench.provider(tool).create(types.apply, wanted, true, "", 0, bench.context());
+    const { outputs } = await bench.create(types.apply, wanted, tool, true);
     expect(outputs["resolvedApplyMode"]).toBe("auto");
     expect(bench.warnings.at(-1)).toContain("10.0.0.1 would reboot");
   });
@@ -159,9 +151,8 @@ describe("ConfigurationApply", () => {
 
   test("never asks the machine for differences", async () => {
     const { calls, ...tool } = bench.fake("quiet", "");
-    const diff = await bench
-      .provider(tool)
-      .diff(types.apply, "id", inputs(), inputs(), bench.context({ oldOutputs: inputs() }));
+    const context = bench.context({ oldOutputs: inputs() });
+    const diff = await bench.provider(tool).diff(types.apply, "id", inputs(), inputs(), context);
     expect(diff).toEqual({ changes: false, replaces: [] });
     expect(() => calls()).toThrow("ENOENT");
   });

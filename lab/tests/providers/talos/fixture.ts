@@ -45,6 +45,11 @@ export class Bench {
     return new TalosProvider({ ...defaults, ...options });
   }
 
+  /** Makes a resource, or previews it. */
+  create(type: string, inputs: Properties, options: Partial<TalosProviderOptions> = {}, preview = false) {
+    return this.provider(options).create(type, inputs, preview, "", 0, this.context());
+  }
+
   context(more: Partial<CallContext> = {}): CallContext {
     return {
       urn: "",

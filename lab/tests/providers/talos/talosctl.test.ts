@@ -11,6 +11,7 @@ afterAll(() => bench.stop());
 /** The first document of a configuration: `machine` and `cluster`. */
 const first = (configuration: string): any => parseAllDocuments(configuration)[0]?.toJS();
 
+const named = { clusterName: "one", clusterEndpoint: "https://10.0.0.1:6443" };
 const withTalosctl = talosctl ? describe : describe.skip;
 
 test("Bootstrap asks once; the Kubeconfig is fetched to standard output", async () => {
@@ -25,8 +26,8 @@ test("Bootstrap asks once; the Kubeconfig is fetched to standard output", async 
     `if (args[0] === "kubeconfig") process.stdout.write(${JSON.stringify(config)});`,
   );
   const inputs = { node: "10.0.0.1", endpoint: "10.0.0.9", clientConfiguration: client };
-  await bench.provider(tool).create(types.bootstrap, inputs, false, "", 0, bench.context());
-  const made = await bench.provider(tool).create(types.kubeconfig, inputs, false, "", 0, bench.context());
+  await bench.create(types.bootstrap, inputs, tool);
+  const made = await bench.create(types.kubeconfig, inputs, tool);
   expect(made.id).toBe("one");
   expect(open(made.outputs).values).toMatchObject({ kubeconfigRaw: config, certificateRenewalDuration: "720h" });
   expect(calls().map(({ args }) => args[0])).toEqual(["bootstrap", "kubeconfig"]);
@@ -34,24 +35,15 @@ test("Bootstrap asks once; the Kubeconfig is fetched to standard output", async 
 });
 
 test("what the lab does not have is an error that says so", async () => {
-  const destroyed = {
-    node: "10.0.0.1",
-    clientConfiguration: client,
-    machineConfigurationInput: "",
-    onDestroy: { reset: true },
-  };
-  await expect(bench.provider().check(types.apply, {}, destroyed, bench.context())).rejects.toThrow(
-    "onDestroy: the lab",
-  );
-  await expect(bench.provider().create("talos:x/y:Z", {}, false, "", 0, bench.context())).rejects.toThrow("has only");
-  await expect(bench.provider().invoke("talos:cluster/getHealth:getHealth", {}, bench.context())).rejects.toThrow(
-    "has only",
-  );
+  const destroyed = { node: "10.0.0.1", clientConfiguration: client, onDestroy: { reset: true } };
+  const [it, context] = [bench.provider(), bench.context()];
+  await expect(it.check(types.apply, {}, destroyed, context)).rejects.toThrow("onDestroy: the lab");
+  await expect(bench.create("talos:x/y:Z", {})).rejects.toThrow("has only");
+  await expect(it.invoke("talos:cluster/getHealth:getHealth", {}, context)).rejects.toThrow("has only");
 });
 
 withTalosctl("with talosctl", () => {
-  const made = async (): Promise<any> =>
-    open((await bench.provider().create(types.secrets, {}, false, "", 0, bench.context())).outputs);
+  const made = async (): Promise<any> => open((await bench.create(types.secrets, {})).outputs);
 
   test("Secrets: a bundle and a client certificate that fits it; keys and tokens are secret", async () => {
     const { values, secrets: marks } = await made();
@@ -82,14 +74,8 @@ withTalosctl("with talosctl", () => {
 
   test("getConfiguration: the provider's own image and disk unless patched; patches merge in their order", async () => {
     const { machineSecrets } = (await made()).values;
-    const args = {
-      clusterName: "one",
-      clusterEndpoint: "https://10.0.0.1:6443",
-      machineType: "worker",
-      machineSecrets,
-      talosVersion: "v1.12.6",
-      kubernetesVersion: "v1.34.1",
-    };
+    const releases = { talosVersion: "v1.12.6", kubernetesVersion: "v1.34.1" };
+    const args = { ...named, ...releases, machineType: "worker", machineSecrets };
     const generate = async (more: Properties = {}): Promise<any> =>
       open(await bench.provider().invoke(types.getConfiguration, { ...args, ...more }, bench.context()));
     const { values, secrets: marks } = await generate();
@@ -111,29 +97,13 @@ withTalosctl("with talosctl", () => {
 
   test("a patch that Talos does not know fails in the preview, before any machine is asked", async () => {
     const { machineSecrets, clientConfiguration } = (await made()).values;
-    const cluster = {
-      clusterName: "one",
-      clusterEndpoint: "https://10.0.0.1:6443",
-      machineType: "worker",
-      machineSecrets,
+    const cluster = { ...named, machineType: "worker", machineSecrets };
+    const asked = await bench.provider().invoke(types.getConfiguration, cluster, bench.context());
+    const machineConfigurationInput = open(asked).values.machineConfiguration;
+    const preview = (patch: string): Promise<{ outputs: Properties }> => {
+      const inputs = { node: "10.0.0.1", clientConfiguration, machineConfigurationInput, configPatches: [patch] };
+      return bench.create(types.apply, inputs, { machineApi: "127.0.0.1:1" }, true);
     };
-    const { machineConfiguration } = open(
-      await bench.provider().invoke(types.getConfiguration, cluster, bench.context()),
-    ).values;
-    const preview = (patch: string): Promise<{ outputs: Properties }> =>
-      bench.provider({ machineApi: "127.0.0.1:1" }).create(
-        types.apply,
-        {
-          node: "10.0.0.1",
-          clientConfiguration,
-          machineConfigurationInput: machineConfiguration,
-          configPatches: [patch],
-        },
-        true,
-        "",
-        0,
-        bench.context(),
-      );
     const good = open((await preview("machine: {nodeLabels: {nvidia.com/gpu.present: 'true'}}")).outputs).values;
     expect(first(good.machineConfiguration).machine.nodeLabels).toEqual({ "nvidia.com/gpu.present": "true" });
     await expect(preview("apiVersion: v1alpha1\nkind: KernelModuleConfig\nname: nvidia\n")).rejects.toThrow(
@@ -144,9 +114,7 @@ withTalosctl("with talosctl", () => {
   test("an unreachable machine is tried until the limit", async () => {
     const { clientConfiguration } = (await made()).values;
     const inputs = { node: "10.0.0.1", clientConfiguration, timeouts: { create: "1s" } };
-    const unreachable = bench
-      .provider({ machineApi: "127.0.0.1:1" })
-      .create(types.bootstrap, inputs, false, "", 0, bench.context());
+    const unreachable = bench.create(types.bootstrap, inputs, { machineApi: "127.0.0.1:1" });
     await expect(unreachable).rejects.toThrow(
       /bootstrapping etcd \(machine 10.0.0.1\): gave up after 1 s: .*Unavailable/,
     );
