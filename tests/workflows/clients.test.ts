@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { read, repository, runStep, standIn, stepOf } from "./runner";
+import { checkout, read, runStep, standIn, stepOf } from "./runner";
 
 // The steps of up.yml that give the runner clients and credentials.
 
@@ -12,16 +12,7 @@ const workflow = read("up.yml");
 const expressions = { "vars.OMNI_VERSION": "v1.4.3" };
 const where = { cwd: work, tools, temp, expressions };
 
-beforeAll(() => {
-  fs.mkdirSync(path.join(work, "stacks"), { recursive: true });
-  for (const name of ["velaryon", "frank"])
-    fs.copyFileSync(
-      path.join(repository, "stacks", `Pulumi.${name}.yaml`),
-      path.join(work, "stacks", `Pulumi.${name}.yaml`),
-    );
-  fs.cpSync(path.join(repository, ".github"), path.join(work, ".github"), { recursive: true });
-  fs.symlinkSync(path.join(repository, "node_modules"), path.join(work, "node_modules"));
-});
+beforeAll(() => checkout(work, ["velaryon", "frank"]));
 afterAll(() => fs.rmSync(temp, { recursive: true }));
 
 const client = (name: string): string => `client ${name}`;

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
+import { gitIn } from "../support/git";
 import { read, repository, runStep, standIn, stepOf } from "./runner";
 
 const workflow = read("release.yml");
@@ -9,10 +10,7 @@ const temp = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-release-"));
 const [work, tools] = [path.join(temp, "work"), path.join(temp, "tools")];
 afterAll(() => fs.rmSync(temp, { recursive: true }));
 
-const git = (...args: string[]): string =>
-  execFileSync("git", ["-C", work, "-c", "user.name=t", "-c", "user.email=t@example.net", ...args], {
-    encoding: "utf8",
-  }).trim();
+const git = gitIn(work);
 
 /** A repository whose main is a package of that version, with a changelog of those versions and tags of others. */
 function released(version: string, described: string[], tags: string[], onMain = true): void {

@@ -86,6 +86,13 @@ export function runStep(
   return { status, said: `${stdout}${stderr}`, output };
 }
 
+/** Puts some of the stacks into a folder, with what the workflows run, as a checkout has them. */
+export function checkout(work: string, stacks: string[] = []): void {
+  for (const name of [".github", ...stacks.map((stack) => `stacks/Pulumi.${stack}.yaml`)])
+    fs.cpSync(path.join(repository, name), path.join(work, name), { recursive: true });
+  fs.symlinkSync(path.join(repository, "node_modules"), path.join(work, "node_modules"));
+}
+
 /** A program of the test's own, under a name on PATH. */
 export function standIn(tools: string, name: string, source: string): void {
   fs.mkdirSync(tools, { recursive: true });

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { read, repository, runStep, standIn, stepOf } from "./runner";
+import { gitIn } from "../support/git";
+import { checkout, read, repository, runStep, standIn, stepOf } from "./runner";
 
 describe("the steps of the workflows", () => {
   const temp = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-workflows-"));
@@ -11,10 +12,7 @@ describe("the steps of the workflows", () => {
     string,
     string,
   ];
-  const git = (...args: string[]): string =>
-    execFileSync("git", ["-C", work, "-c", "user.name=t", "-c", "user.email=t@example.net", ...args], {
-      encoding: "utf8",
-    }).trim();
+  const git = gitIn(work);
   const stack = (name: string): string => path.join(work, "stacks", `Pulumi.${name}.yaml`);
   const change = (name: string, from: string, to: string): void =>
     fs.writeFileSync(stack(name), fs.readFileSync(stack(name), "utf8").replace(from, to));
@@ -41,17 +39,13 @@ describe("the steps of the workflows", () => {
   let first: string;
 
   beforeAll(() => {
-    fs.mkdirSync(path.join(work, "stacks"), { recursive: true });
-    for (const name of ["velaryon", "rtx3090", "frank"])
-      fs.copyFileSync(path.join(repository, "stacks", `Pulumi.${name}.yaml`), stack(name));
-    fs.cpSync(path.join(repository, ".github"), path.join(work, ".github"), { recursive: true });
-    fs.symlinkSync(path.join(repository, "node_modules"), path.join(work, "node_modules"));
+    checkout(work, ["velaryon", "rtx3090", "frank"]);
     const plan = `node ${repository}/lab/bundle/run.js ${repository}/cli/main.ts plan`;
     fs.writeFileSync(path.join(work, "package.json"), JSON.stringify({ name: "gpus", scripts: { plan } }));
     git("init", "-q", "-b", "main");
     git("add", "stacks", ".github", "package.json");
     git("commit", "-qm", "main");
-    first = git("rev-parse", "HEAD");
+    first = git("rev-parse", "HEAD").trim();
     standIn(
       tools,
       "gh",
@@ -172,7 +166,7 @@ process.stdout.write(JSON.stringify(answers[place] ?? []));`,
     ])("ask for approval, or not, by %s the last success", (_what, environment, created_at, reboots) => {
       // The commit of the failed update is not in the branch any more: what it did to a machine, no plan tells.
       const failed = { id: 2, sha: "f".repeat(40), created_at };
-      const succeeded = { id: 1, sha: git("rev-parse", "HEAD"), created_at: "2026-01-01" };
+      const succeeded = { id: 1, sha: git("rev-parse", "HEAD").trim(), created_at: "2026-01-01" };
       const other = environment === "velaryon" ? "velaryon-reboots" : "velaryon";
       answers({
         [deployments(environment)]: [failed],

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { stringify } from "yaml";
@@ -20,6 +19,7 @@ import { findingsOf, parseSpec, planCluster } from "../../../components/recipe";
 import { formatDuration } from "../../../components/recipe/rules/duration";
 import { configurationOf } from "../../../stacks/stack-file";
 import { edited, edits, type Said } from "../../support/edits";
+import { gitIn } from "../../support/git";
 import { stacks, stackSpec } from "../../support/stacks";
 import { runVerb, scratch } from "../stand";
 
@@ -165,10 +165,7 @@ test.each<[string, Said, Said, FieldChange]>([
 describe("the verb", () => {
   const folder = scratch();
   const file = path.join(folder, "Pulumi.velaryon.yaml");
-  const git = (...args: string[]): string =>
-    execFileSync("git", ["-C", folder, "-c", "user.name=t", "-c", "user.email=t@example.net", ...args], {
-      encoding: "utf8",
-    });
+  const git = gitIn(folder);
   const write = (said: Said): void =>
     fs.writeFileSync(
       file,
