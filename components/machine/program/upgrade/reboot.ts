@@ -86,11 +86,11 @@ async function rebootBy(
   const { clock, report, limits } = run;
   await run.phases.run("reboot", `${doing}; waiting ${upTo(limits.reboot)} for a new boot id`, async () => {
     const end = clock.now() + limits.reboot;
-    if (await bootOnce(run, (limit) => start(before, limit), limits.reboot)) return;
+    if (await bootOnce(run, before, start, limits.reboot)) return;
     const now = await observe(run);
     if (isDone(now)) return;
     report("reboot: the machine began again before it took the request on; it is asked once more");
-    await bootOnce(run, (limit) => start(now, limit), end - clock.now());
+    await bootOnce(run, now, start, end - clock.now());
   });
 }
 
@@ -99,10 +99,16 @@ async function rebootBy(
  * an upgrade only then: before, a boot that fails takes it back (talos v1.13.0, controllers/runtime/
  * drop_upgrade_fallback.go). One that does not get ready is left to the phases that look at what it lacks.
  *
+ * @param before what the machine runs.
  * @param start asks for it, within so many milliseconds.
  * @returns whether the machine took it on: one whose boot is paused may begin again by itself before that, and one may lose its power.
  */
-async function bootOnce(run: Run, start: (limit: number) => Promise<void>, limit: number): Promise<boolean> {
+async function bootOnce(
+  run: Run,
+  before: Observed,
+  start: (now: Observed, limit: number) => Promise<void>,
+  limit: number,
+): Promise<boolean> {
   const { task, machine, clock, report, guard, poll, limits } = run;
   const bootId = await patiently(run, () => machine.bootId());
   const end = clock.now() + limit;
@@ -142,7 +148,7 @@ async function bootOnce(run: Run, start: (limit: number) => Promise<void>, limit
         if (drops >= STARTS)
           throw new CallError("refused", `the connection dropped ${STARTS} times while it was asked`);
         try {
-          await start(Math.max(end - clock.now(), poll));
+          await start(before, Math.max(end - clock.now(), poll));
           accepted = true;
         } catch (error) {
           if (!isTransient(error)) throw error;
@@ -162,9 +168,10 @@ async function bootOnce(run: Run, start: (limit: number) => Promise<void>, limit
             ? `it did not run within ${formatDuration(limit)} after the reboot was asked for (last: ${error.missing})`
             : `it was not rebooted: ${error.message}`,
         why: "whether it runs the wanted image is not known; its node stays cordoned if it was drained",
-        remedy: gone
-          ? `look at its console. ${onlyByConsole}; then \`talosctl -n ${task.address} rollback\` makes that the default again, and run again`
-          : `look at \`talosctl -n ${task.address} dmesg\`, repair the cause and run again: the program goes on from what it finds`,
+        remedy:
+          gone && !runsImage(before, task)
+            ? `look at its console. ${onlyByConsole}; then \`talosctl -n ${task.address} rollback\` makes that the default again, and run again`
+            : `look at ${gone ? "its console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program goes on from what it finds`,
       },
     ]);
   }
