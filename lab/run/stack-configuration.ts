@@ -2,6 +2,7 @@ import type { FixId } from "../../components/diagnosis";
 import type { ClusterSpec } from "../../components/recipe";
 import { stringify } from "yaml";
 import { clusterOf, readStackFile } from "../../stacks/stack-file";
+import { slowControlPlane } from "../cluster/own-control-plane";
 import { labTimeouts } from "../clock";
 import type { LabOptions } from "../options";
 import { nearestRelease } from "../talos";
@@ -38,10 +39,10 @@ export function stackConfiguration(
 /** The stack on machines that run real Talos: of the release nearest to the stack's, and with what an owner of such a machine writes. */
 function onReal(config: Record<string, unknown>): Record<string, unknown> {
   const { talosVersion, machines } = clusterOf(config);
-  const patch = stringify(ownPatch(siteOf(clusterOf(config))));
-  const ofEach = Object.entries(machines).map(([name, { talosVersion: _one, patches = [], ...machine }]) => [
-    name,
-    { ...machine, ...(machine.configuration === "owned" ? { patches: [...patches, patch] } : {}) },
-  ]);
+  const own = stringify(ownPatch(siteOf(clusterOf(config))));
+  const ofEach = Object.entries(machines).map(([name, { talosVersion: _one, patches = [], ...machine }]) => {
+    const more = machine.role === "controlplane" ? [own, stringify(slowControlPlane)] : [own];
+    return [name, { ...machine, ...(machine.configuration === "owned" ? { patches: [...patches, ...more] } : {}) }];
+  });
   return { ...config, talosVersion: nearestRelease(talosVersion), machines: Object.fromEntries(ofEach) as unknown };
 }

@@ -2,6 +2,7 @@ import { bootsOf } from "../../lab/cluster/real-machines";
 import { parseOptions } from "../../lab/options";
 import { nearestRelease, whyNoMachine } from "../../lab/talos";
 import { siteOf } from "../../lab/talos/site";
+import { stackConfiguration } from "../../lab/run/stack-configuration";
 
 const at = (...addresses: string[]): Parameters<typeof siteOf>[0]["machines"] =>
   Object.fromEntries(addresses.map((address) => [address, { address, role: "worker" as const }])) as never;
@@ -42,6 +43,14 @@ test("a computer without QEMU is told how to get it", () => {
 test("of a release that is not built, the nearest runs", () => {
   expect(nearestRelease("v1.11.1")).toBe("v1.13.0");
   expect(nearestRelease("v1.13.9")).toBe("v1.13.0");
+});
+
+test("an owned control plane gets what an adopted one has, by the stack's own patches", () => {
+  const { spec } = stackConfiguration("modern", { timeScale: 0.5, machines: "real" });
+  const [control, gpu] = Object.values(spec.machines).map(({ patches = [] }) => patches.join());
+  for (const text of [control, gpu]) expect(text).toContain("mirrors:");
+  expect(control).toMatch(/leader-elect: "false"/);
+  expect(gpu).not.toContain("leader-elect");
 });
 
 test("a console tells of every boot, from the boot menu or straight from the kernel before", () => {
