@@ -1,9 +1,8 @@
 import { execFile } from "node:child_process";
 import * as fs from "node:fs";
-import * as https from "node:https";
 import * as path from "node:path";
 import { promisify } from "node:util";
-import { parse } from "yaml";
+import { Cluster } from "../kubernetes/cluster";
 import { answers, freePort } from "../loopback";
 import { type Component, startComponent } from "./component";
 import { type ComponentName, configurations, fileOf, flagsOf, type Layout, serverOf } from "./configuration";
@@ -74,6 +73,7 @@ export async function startControlPlane({
   };
   const adminKubeconfig = fileOf(layout, "super-admin.conf");
   let controllers: Component;
+  let cluster: Cluster | undefined;
   try {
     for (const [file, text] of Object.entries(configurations(layout)))
       fs.writeFileSync(fileOf(layout, file), text, { mode: 0o600 });
@@ -81,7 +81,13 @@ export async function startControlPlane({
       promisify(execFile)(binary, ["kubeadm", "init", "phase", ...what, "--config", fileOf(layout, "kubeadm.yaml")]);
     await make("certs", "all");
     await make("kubeconfig", "all", "--kubeconfig-dir", folder);
-    const serves = asks(adminKubeconfig);
+    cluster = Cluster.of(adminKubeconfig);
+    const { api } = cluster;
+    const serves = (what: string): Promise<boolean> =>
+      api.request({ method: "GET", path: what }).then(
+        () => true,
+        () => false,
+      );
     await start("etcd").until(() => answers(layout.etcd), signal);
     await start("kube-apiserver").until(() => serves("/readyz"), signal);
     start("kube-scheduler");
@@ -91,6 +97,8 @@ export async function startControlPlane({
   } catch (error) {
     await stop();
     throw error;
+  } finally {
+    cluster?.close();
   }
   return {
     ...{ server: serverOf(layout), adminKubeconfig, stop, nodes: fileOf(layout, "nodes.sock") },
@@ -101,26 +109,4 @@ export async function startControlPlane({
       await controllers.until(() => controllers.log().includes(collects), signal);
     },
   };
-}
-
-/** Asks an API server as its administrator whether there is something at a path. */
-function asks(kubeconfig: string): (path: string) => Promise<boolean> {
-  const { clusters, users } = parse(fs.readFileSync(kubeconfig, "utf8")) as {
-    clusters: [{ cluster: { server: string; "certificate-authority-data": string } }];
-    users: [{ user: { "client-certificate-data": string; "client-key-data": string } }];
-  };
-  const [{ cluster }, { user }] = [clusters[0], users[0]];
-  const pem = (text: string): Buffer => Buffer.from(text, "base64");
-  const [ca, cert, key] = [
-    pem(cluster["certificate-authority-data"]),
-    pem(user["client-certificate-data"]),
-    pem(user["client-key-data"]),
-  ];
-  return (where) =>
-    new Promise((resolve) => {
-      const request = https.get(new URL(cluster.server + where), { ca, cert, key, agent: false }, (response) => {
-        response.resume().once("close", () => resolve(response.statusCode === 200));
-      });
-      request.once("error", () => resolve(false));
-    });
 }
