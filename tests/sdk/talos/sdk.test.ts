@@ -5,6 +5,7 @@ import { MockMonitor } from "@pulumi/pulumi/runtime/mocks";
 import * as talos from "@pulumiverse/talos";
 import * as ts from "typescript";
 import packageJson from "../../../sdk/talos/package.json";
+import { isSecret } from "../../support/graph";
 import facts from "./facts.json";
 
 // facts.json is the published package: its schema (tokens, names, what is required and secret) and its TypeScript types.
@@ -22,12 +23,12 @@ const classes: Record<string, Constructor> = {
   "talos:imageFactory/schematic:Schematic": talos.imagefactory.Schematic,
 };
 
-const functions: Record<string, ((args: any) => Promise<unknown>) | undefined> = {
-  "talos:machine/getConfiguration:getConfiguration": talos.machine.getConfiguration,
-};
-
-const outputForms: Record<string, ((args: any) => pulumi.Output<unknown>) | undefined> = {
-  "talos:machine/getConfiguration:getConfiguration": talos.machine.getConfigurationOutput,
+/** Each in both forms. */
+const functions: Record<string, [(args: any) => Promise<unknown>, (args: any) => pulumi.Output<unknown>]> = {
+  "talos:machine/getConfiguration:getConfiguration": [
+    talos.machine.getConfiguration,
+    talos.machine.getConfigurationOutput,
+  ],
 };
 
 interface Seen {
@@ -65,8 +66,6 @@ class Recorder extends MockMonitor {
   }
 }
 
-const secretSignature = "4dabf18193072939515e22adb298388d";
-
 /** Runs a program on a recorder. */
 async function recorded(program: () => void | Promise<void>): Promise<Recorder> {
   const recorder = new Recorder({
@@ -75,9 +74,7 @@ async function recorded(program: () => void | Promise<void>): Promise<Recorder> 
   });
   await pulumi.runtime.setMocks({ newResource: ({ name }) => ({ id: name, state: {} }), call: () => ({}) });
   pulumi.runtime.setMockOptions(recorder, "project", "stack", false, "organization");
-  await pulumi.runtime.runInPulumiStack(async () => {
-    await program();
-  });
+  await pulumi.runtime.runInPulumiStack(async () => void (await program()));
   await pulumi.runtime.disconnect();
   return recorder;
 }
@@ -111,7 +108,7 @@ describe.each(Object.entries<Facts>(facts.resources))("%s", (token, fact) => {
     const [seen] = recorder.registered.filter(({ type }) => type === token);
     expect(seen).toMatchObject({ secrets: fact.secrets, version: packageJson.version, url: packageJson.pulumi.server });
     expect(Object.keys(seen!.inputs).sort()).toEqual(fact.inputs);
-    const secretInputs = fact.inputs.filter((name) => JSON.stringify(seen!.inputs[name]).includes(secretSignature));
+    const secretInputs = fact.inputs.filter((name) => isSecret(seen!.inputs[name]));
     // The published class marks these even when the caller forgets to.
     expect(secretInputs).toEqual(fact.inputs.filter((name) => fact.secrets!.includes(name)));
     const outputs = Object.keys(resource!).filter((key) => pulumi.Output.isInstance((resource as any)[key]));
@@ -151,9 +148,10 @@ describe.each(Object.entries<Facts>(facts.resources))("%s", (token, fact) => {
 
 describe.each(Object.entries<Facts>(facts.functions))("%s", (token, fact) => {
   test("asks by its token and arguments, in both forms", async () => {
+    const [plain, output] = functions[token]!;
     const recorder = await recorded(async () => {
-      await functions[token]!(filled(fact.inputs));
-      await new Promise((resolve) => outputForms[token]!(filled(fact.inputs)).apply(resolve));
+      await plain(filled(fact.inputs));
+      await new Promise((resolve) => output(filled(fact.inputs)).apply(resolve));
     });
     expect(recorder.invoked).toHaveLength(2);
     for (const call of recorder.invoked) {

@@ -129,6 +129,7 @@ test.each(rows.map((row) => [row.name, row] as const))("%s", async (_, row) => {
   if (row.says) expect(lines[0]).toContain(row.says);
   const seconds = clock.now() / 1_000;
   if (typeof row.seconds === "number") expect(seconds).toBe(row.seconds);
-  else if (row.seconds) expect([seconds, seconds >= row.seconds[0] && seconds < row.seconds[1]]).toEqual([seconds, true]);
+  else if (row.seconds)
+    expect([seconds, seconds >= row.seconds[0] && seconds < row.seconds[1]]).toEqual([seconds, true]);
   if (row.made !== undefined) expect(cluster.made).toBe(row.made);
 });
