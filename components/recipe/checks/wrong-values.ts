@@ -162,7 +162,7 @@ const isTrue = (value: unknown): boolean => String(value) === "true";
 const isFalse = (value: unknown): boolean => String(value) === "false";
 
 const noDra =
-  "this package does not build dynamic resource allocation (DRA) yet: its smoke test and workloads request nvidia.com/gpu, which the plugin alone offers, and they would wait in vain";
+  "this package does not build dynamic resource allocation (DRA) yet: its smoke test and workloads request nvidia.com/gpu, which the plugin alone offers, and they would stay Pending";
 
 /** Values with which the chart installs, or fails, and no GPU is ever offered. */
 export const withoutGpus: WrongValue[] = [
