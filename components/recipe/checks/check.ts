@@ -1,8 +1,9 @@
-import type { Nested } from "../nested";
+import { flat, type Nested } from "../nested";
 import type { PlanBasis } from "../plan";
 import { asRelease } from "../outside/external";
 import type { MachineFacts } from "../facts/machine-facts";
 import type { ClusterSpec } from "../spec/index";
+import type { Fault } from "../rules";
 import type { Finding, MachineRecipe } from "../types";
 import type { UserPatch } from "../machine/user-patches";
 
@@ -61,3 +62,10 @@ export function allPatches(context: CheckContext): { patch: UserPatch; machines:
     ...context.machines.flatMap((machine) => machine.patches.map((patch) => ({ patch, machines: [machine] }))),
   ];
 }
+
+/** What is wrong with users' patches, each told under the patch's own field. */
+export const faultsOfPatches = (
+  context: CheckContext,
+  faultsOf: (one: { patch: UserPatch; machines: CheckedMachine[] }) => Nested<Fault>,
+): Found =>
+  allPatches(context).map((one) => flat(faultsOf(one)).map((fault) => ({ field: one.patch.field, ...fault })));

@@ -147,7 +147,7 @@ export const driverChecks: Check[] = [
           return {
             field: `${machine.field}.extensions`,
             problem: `brings the fabric manager, and there is no NVSwitch beside the ${machine.cards.map(({ model }) => model).join(", ")}`,
-            why: "without one it ends at once with NV_WARN_NOTHING_TO_DO, Talos starts it again and again, and the update would wait for it until its limit",
+            why: "without one it ends at once with NV_WARN_NOTHING_TO_DO, Talos starts it again and again, and the update would wait for it",
             remedy: `leave siderolabs/nvidia-fabricmanager-${manager.branch ?? machine.branch} out`,
           };
         if (manager.branch === machine.branch) return [];

@@ -152,7 +152,7 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** A cluster's name in Omni. Source: siderolabs/omni, client/pkg/omni/resources/omni/cluster.go (ClusterValidator, validateID). */
 const clusterForm = /^[\p{L}\p{Nd}_-]+$/u;
 
-/** What Omni decides, so that it has no effect in a stack. */
+/** What Omni decides: said in a stack, it has no effect. */
 const decidedByOmni = ["platform", "secureBoot", "kernelArgs", "overlay", "installerImage"] as const;
 
 /** What is wrong with a stack that has a machine of Omni's. */

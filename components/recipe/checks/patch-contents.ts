@@ -4,7 +4,7 @@ import type { UserPatch } from "../machine/user-patches";
 import { isMapping, valueAt } from "../mapping";
 import { labelValue, qualifiedName, shown } from "../rules";
 import { valueOfDocument } from "../rules/yaml";
-import { allPatches, type Check } from "./check";
+import { allPatches, type Check, faultsOfPatches } from "./check";
 
 /** What patches say, beside what the stack and others say. */
 export const patchContentChecks: Check[] = [
@@ -40,14 +40,13 @@ export const patchContentChecks: Check[] = [
     id: "patch-sysctl",
     source: "siderolabs/extensions#101; talos, pkg/machinery/config/merge: a later value of a key stands",
     find: (context) =>
-      allPatches(context).flatMap(({ patch, machines }) =>
+      faultsOfPatches(context, ({ patch, machines }) =>
         Object.entries(patch.sysctls).flatMap(([key, value]) => {
           const machine = machines.find(
             (candidate) => candidate.recipe.sysctls[key] !== undefined && candidate.recipe.sysctls[key] !== value,
           );
           if (!machine) return [];
           return {
-            field: patch.field,
             problem: `sets ${key} to ${value}, but ${machine.name} needs ${machine.recipe.sysctls[key]}`,
             why: "the package sets this key and overrides your value; with your value, no GPU container would start",
             remedy: "leave it out",
@@ -61,13 +60,12 @@ export const patchContentChecks: Check[] = [
     source:
       "Kubernetes NodeRestriction; talos#8193; kubernetes v1.34.0, cmd/kubelet/app/options/options.go (ValidateKubeletFlags)",
     find: (context) =>
-      allPatches(context).flatMap(({ patch, machines }) => {
+      faultsOfPatches(context, ({ patch, machines }) => {
         const refused = patch.kubeletLabels.find(
           ([key, value]) => isForbidden(key) || (qualifiedName(key) ?? labelValue(value)) !== undefined,
         );
         if (refused !== undefined)
           return {
-            field: patch.field,
             problem: `node-labels has ${shown(refused.join("="))}, which the kubelet does not take`,
             why: "the kubelet stops as it starts, and the machine does not become a node",
             remedy: "write it under machines.<name>.labels, which go through the Kubernetes API",
@@ -76,7 +74,6 @@ export const patchContentChecks: Check[] = [
         return patch.nodeLabels
           .filter(([key]) => isForbidden(key))
           .map(([key]) => ({
-            field: patch.field,
             problem: `sets ${key} on a worker`,
             why: "a worker may not set it on itself: Kubernetes refuses the update, and with it every other label that Talos sets",
             remedy: "write it under machines.<name>.labels, which go through the Kubernetes API",
@@ -88,11 +85,10 @@ export const patchContentChecks: Check[] = [
     id: "patch-node-taints",
     source: "Kubernetes NodeRestriction; talos#8193, talos#10935",
     find: (context) =>
-      allPatches(context).flatMap(({ patch, machines }) => {
+      faultsOfPatches(context, ({ patch, machines }) => {
         const workers = machines.filter((machine) => machine.spec.role === "worker").map((machine) => machine.name);
         if (workers.length === 0 || !patch.taintsNode) return [];
         return {
-          field: patch.field,
           problem: `sets taints on ${workers.length === 1 ? `the worker ${workers[0]}` : "workers"}`,
           why: "a worker may not change its own taints: Kubernetes refuses the update, and with it every label that Talos sets in the same one",
           remedy: "write them under machines.<name>.taints, which go through the Kubernetes API",
@@ -124,12 +120,11 @@ export const patchContentChecks: Check[] = [
     id: "machine-file-create",
     source: "talos v1.13.9, internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer_tasks.go, WriteUserFiles",
     find: (context) =>
-      allPatches(context).flatMap(({ patch }) =>
+      faultsOfPatches(context, ({ patch }) =>
         patch.files.flatMap((file) => {
           const isFree = file.path.startsWith("/var/") || file.path === customizationPath || manifests.test(file.path);
           if (file.op === "create" && !isFree)
             return {
-              field: patch.field,
               problem: `op: create of ${file.path}, which is outside /var`,
               why: 'Talos fails the boot with "create operation not allowed outside of /var", pauses for 35 minutes, reboots, and fails again',
               remedy:
@@ -139,7 +134,6 @@ export const patchContentChecks: Check[] = [
             };
           if (["create", "overwrite", "append"].includes(file.op)) return [];
           return {
-            field: patch.field,
             problem: `"${file.op}" is not an operation for ${file.path || "a file"}`,
             why: 'Talos fails the boot with "unknown operation for file", pauses for 35 minutes, reboots, and fails again',
             remedy: "write op: create, overwrite or append",
@@ -186,13 +180,12 @@ export const patchContentChecks: Check[] = [
     source:
       "siderolabs/omni, client/pkg/omni/resources/omni/config_patch.go, forbiddenFields, forbiddenDocuments (v1.10.4)",
     find: (context) =>
-      allPatches(context).flatMap(({ patch, machines }) => {
+      faultsOfPatches(context, ({ patch, machines }) => {
         const machine = machines.find(({ spec }) => spec.configuration === "omni");
         if (machine === undefined) return [];
         const documents = patch.kinds
           .filter((kind) => forbiddenDocuments.includes(kind))
           .map((kind) => ({
-            field: patch.field,
             problem: `is a ${kind}, and ${machine.name} is Omni's`,
             why: "Omni says it itself, and refuses a patch that does",
             remedy: "leave it out",
@@ -200,7 +193,6 @@ export const patchContentChecks: Check[] = [
         const fields = forbidden
           .filter((path) => valueAt(patch.config, ...path.split(".")) !== undefined)
           .map((path) => ({
-            field: patch.field,
             problem: `sets ${path}, and ${machine.name} is Omni's`,
             why: "Omni sets it and refuses a patch that does",
             remedy: "leave it out",

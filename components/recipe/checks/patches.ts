@@ -7,7 +7,7 @@ import { isMapping, valueAt } from "../mapping";
 import { mainDocument } from "../merge/documents";
 import { intoOwnDocuments, wantedOf } from "../merge/wanted";
 import { valueOfDocument } from "../rules/yaml";
-import { allPatches, type Check, type CheckedMachine, type Found } from "./check";
+import { allPatches, type Check, type CheckedMachine, faultsOfPatches, type Found } from "./check";
 import { type Document, isMap, visit } from "yaml";
 
 /** Patches as Talos takes them. */
@@ -17,19 +17,17 @@ export const patchChecks: Check[] = [
     id: "patch-format",
     source: "siderolabs/docs, patching (JSON patches are not supported for multi-document configuration)",
     find: (context) =>
-      allPatches(context).flatMap(({ patch }) => {
-        const { flaw, field } = patch;
+      faultsOfPatches(context, ({ patch }) => {
+        const { flaw } = patch;
         if (!flaw) return [];
         if (flaw.kind === "json6902")
           return {
-            field,
             problem: "is a JSON patch (RFC 6902)",
             why: "Talos does not take it for configurations of several documents, and it cannot be merged by key",
             remedy:
               "write a strategic-merge patch: the part of the configuration itself, e.g. `machine: { sysctls: { … } }`",
           };
         return {
-          field,
           problem: flaw.kind === "yaml" ? `is not YAML: ${flaw.detail}` : `is ${flaw.detail}, not a mapping`,
           why: "Talos cannot merge it",
           remedy: "write the part of the machine configuration that shall change, as YAML",
@@ -42,7 +40,7 @@ export const patchChecks: Check[] = [
     source:
       "talos v1.13.9, internal/app/machined/pkg/controllers/k8s/nodename.go (the node is called by its host); machine.type of the configuration",
     find: (context) =>
-      allPatches(context).flatMap(({ patch, machines }): Found => {
+      faultsOfPatches(context, ({ patch, machines }) => {
         const type = valueAt(patch.config, "machine", "type");
         const other = typeof type === "string" ? machines.find(({ spec }) => spec.role !== type) : undefined;
         const named = patch.hostnames[0];
@@ -50,13 +48,11 @@ export const patchChecks: Check[] = [
           named === undefined ? undefined : machines.find(({ name }) => shortName(name) !== shortName(named));
         return [
           other !== undefined && {
-            field: patch.field,
             problem: `sets machine.type to ${String(type)}, and ${other.name} is a ${other.spec.role}`,
             why: "a machine that changes its role joins the cluster as something else, or not at all",
             remedy: "leave it out, and write the machine's role",
           },
           misnamed !== undefined && {
-            field: patch.field,
             problem: `names the host ${named}, and the stack calls the machine ${misnamed.name}`,
             why: "the node is called by its host, so labels, taints and tests would wait for a node that never comes",
             remedy: "call the machine by its host name, or leave it out",
@@ -100,14 +96,13 @@ export const patchChecks: Check[] = [
     id: "patch-role",
     source: "siderolabs/talos v1.13.0, pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go (Validate)",
     find: (context) =>
-      allPatches(context).flatMap(({ patch, machines }) => {
+      faultsOfPatches(context, ({ patch, machines }) => {
         const worker = machines.find(({ spec }) => spec.role === "worker");
         if (worker === undefined || patch.flaw !== undefined) return [];
         const documents = patch.documents.map(valueOfDocument);
         return ofControlPlanes
           .filter(([, isThere]) => documents.some(isThere))
           .map(([path]) => ({
-            field: patch.field,
             problem: `sets ${path}, and ${worker.name} is a worker`,
             why: "only control planes may have it: Talos refuses the worker's whole configuration",
             remedy: "write it in a patch of the control planes (machines.<name>.patches)",
@@ -119,7 +114,7 @@ export const patchChecks: Check[] = [
     id: "patch-document",
     source: "pulumi-talos v0.8.1 merges with Talos' machinery v1.13.0, which does not know the documents of 1.14",
     find: (context) =>
-      allPatches(context).flatMap(({ patch, machines }) => {
+      faultsOfPatches(context, ({ patch, machines }) => {
         const owned = machines
           .filter((machine) => machine.spec.configuration === "owned")
           .map((machine) => machine.name);
@@ -128,7 +123,6 @@ export const patchChecks: Check[] = [
         return patch.kinds
           .filter((kind) => (minorsOfKind(kind)?.[0] ?? 0) > providerMinor)
           .map((kind) => ({
-            field: patch.field,
             problem: `is a ${kind}, and ${owned.join(", ")} ${owned.length === 1 ? "is" : "are"} owned`,
             why: "the Talos provider merges patches with the machinery of 1.13 and refuses it: not registered",
             remedy: "write it under machine, e.g. machine.kernel.modules or machine.sysctls, which 1.14 still takes",
@@ -151,11 +145,10 @@ export const patchChecks: Check[] = [
     source:
       "siderolabs/docs, patching (`$patch: delete`); merging into an adopted configuration only adds, so that it can be taken back",
     find: (context) =>
-      allPatches(context).flatMap(({ patch, machines }) => {
+      faultsOfPatches(context, ({ patch, machines }) => {
         const adopted = machines.filter((machine) => machine.spec.configuration === "adopted");
         if (adopted.length === 0 || !patch.documents.some(deletes)) return [];
         return {
-          field: patch.field,
           problem: `deletes ($patch), and ${adopted[0]?.name} is adopted`,
           why: "this package only merges into a configuration of somebody else's: it could not bring back what a patch deleted",
           remedy: "delete it where the configuration is made",
