@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { imageArgs } from "../facts/data/since";
 import { soundsLikeNvidia } from "../facts/extension";
 import type { DropSpec, OverlaySpec } from "../spec/index";
+import { flat, type Nested } from "../nested";
 import type { Finding } from "../types";
 import { splitKernelArgs } from "./kernel-args";
 import { installerKind, readSchematic, type SchematicContent } from "./schematic";
@@ -92,19 +93,15 @@ export function losses(
 ): Omit<Finding, "check">[] {
   const field = `machines.${machine}`;
   const extensions = lostExtensions(running, next, drop);
-  return [
-    ...(extensions.length === 0
-      ? []
-      : [
-          {
-            field: `${field}.extensions`,
-            problem: `the machine runs ${extensions.map((name) => named(name, running.extensions)).join(", ")}, and its next image has ${extensions.length === 1 ? "it" : "them"} not`,
-            why: "what they bring (storage, network, microcode) would be gone after the reboot",
-            remedy: `list them under ${field}.extensions, or under ${field}.drop.extensions to lose them on purpose: [${extensions.join(", ")}]`,
-          },
-        ]),
-    ...(next.installer === undefined ? [] : lostBeside(field, running, next, next.installer, drop)),
-  ];
+  return flat<Omit<Finding, "check">>([
+    extensions.length > 0 && {
+      field: `${field}.extensions`,
+      problem: `the machine runs ${extensions.map((name) => named(name, running.extensions)).join(", ")}, and its next image has ${extensions.length === 1 ? "it" : "them"} not`,
+      why: "what they bring (storage, network, microcode) would be gone after the reboot",
+      remedy: `list them under ${field}.extensions, or under ${field}.drop.extensions to lose them on purpose: [${extensions.join(", ")}]`,
+    },
+    next.installer !== undefined && lostBeside(field, running, next, next.installer, drop),
+  ]);
 }
 
 function lostBeside(
@@ -113,61 +110,52 @@ function lostBeside(
   next: NextImage,
   installer: string,
   drop: Loose<DropSpec>,
-): Omit<Finding, "check">[] {
-  const findings: Omit<Finding, "check">[] = [];
-  const say = (name: string, problem: string, why: string, remedy: string): void =>
-    void findings.push({ field: `${field}.${name}`, problem, why, remedy });
+): Nested<Omit<Finding, "check">> {
   const kept = new Set([...next.kernelArgs, ...(drop.kernelArgs ?? [])].flatMap(splitKernelArgs));
   const args = runningKernelArgs(running).filter((arg) => !kept.has(arg));
-  if (args.length > 0) {
-    say(
-      "kernelArgs",
-      `the machine's kernel was started with ${args.join(" ")}, and its next image has ${args.length === 1 ? "that" : "those"} not`,
-      "the kernel would start without it, and what it sets (devices, consoles, memory) would be different",
-      `list them under ${field}.kernelArgs, or under ${field}.drop.kernelArgs to lose them on purpose: ${JSON.stringify(args)}`,
-    );
-  }
-  const read = running.schematic === undefined ? undefined : readSchematic(running.schematic);
-  const { overlay } = read ?? {};
-  if (overlay !== undefined && !drop.overlay && !isDeepStrictEqual(overlay, next.overlay)) {
-    say(
-      "overlay",
-      `the machine's image has the overlay ${overlay.name} of ${overlay.image}, and its next image has ${next.overlay === undefined ? "none" : `${next.overlay.name} of ${next.overlay.image}, or other options`}`,
-      "the overlay brings what the board needs to boot",
-      `set ${field}.overlay to ${JSON.stringify(overlay)}, or ${field}.drop.overlay: true to lose it on purpose`,
-    );
-  }
-  if (read?.embeddedMachineConfiguration && !drop.embeddedMachineConfiguration) {
-    say(
-      "drop",
-      "a machine configuration is embedded in the machine's image, and its next image has none",
-      "what only the embedded one says would be gone after the reboot, and a stack cannot carry it on",
-      `put what it says into ${field}.patches, and set ${field}.drop.embeddedMachineConfiguration: true`,
-    );
-  }
+  const { overlay, embeddedMachineConfiguration } =
+    (running.schematic === undefined ? undefined : readSchematic(running.schematic)) ?? {};
   const kind = installerKind(installer);
-  if (
+  const { platform } = running;
+  return [
+    args.length > 0 && {
+      field: `${field}.kernelArgs`,
+      problem: `the machine's kernel was started with ${args.join(" ")}, and its next image has ${args.length === 1 ? "that" : "those"} not`,
+      why: "the kernel would start without it, and what it sets (devices, consoles, memory) would be different",
+      remedy: `list them under ${field}.kernelArgs, or under ${field}.drop.kernelArgs to lose them on purpose: ${JSON.stringify(args)}`,
+    },
+    overlay !== undefined &&
+      !drop.overlay &&
+      !isDeepStrictEqual(overlay, next.overlay) && {
+        field: `${field}.overlay`,
+        problem: `the machine's image has the overlay ${overlay.name} of ${overlay.image}, and its next image has ${next.overlay === undefined ? "none" : `${next.overlay.name} of ${next.overlay.image}, or other options`}`,
+        why: "the overlay brings what the board needs to boot",
+        remedy: `set ${field}.overlay to ${JSON.stringify(overlay)}, or ${field}.drop.overlay: true to lose it on purpose`,
+      },
+    embeddedMachineConfiguration === true &&
+      !drop.embeddedMachineConfiguration && {
+        field: `${field}.drop`,
+        problem: "a machine configuration is embedded in the machine's image, and its next image has none",
+        why: "what only the embedded one says would be gone after the reboot, and a stack cannot carry it on",
+        remedy: `put what it says into ${field}.patches, and set ${field}.drop.embeddedMachineConfiguration: true`,
+      },
     kind?.platform !== undefined &&
-    running.platform !== undefined &&
-    running.platform !== kind.platform &&
-    !drop.platform
-  ) {
-    say(
-      "platform",
-      `the machine runs on platform ${running.platform}, and its next image is for ${kind.platform}`,
-      "it would look for its network and its metadata where they are not",
-      `set ${field}.platform: ${running.platform}, or ${field}.drop.platform: true to change it on purpose`,
-    );
-  }
-  if (kind !== undefined && running.secureBoot === true && !kind.secureBoot) {
-    say(
-      "secureBoot",
-      "the machine boots with Secure Boot, and its next image is not signed for it",
-      "the firmware would refuse to start it",
-      `set ${field}.secureBoot: true, or switch Secure Boot off in the machine's firmware first`,
-    );
-  }
-  return findings;
+      platform !== undefined &&
+      platform !== kind.platform &&
+      !drop.platform && {
+        field: `${field}.platform`,
+        problem: `the machine runs on platform ${platform}, and its next image is for ${kind.platform}`,
+        why: "it would look for its network and its metadata where they are not",
+        remedy: `set ${field}.platform: ${platform}, or ${field}.drop.platform: true to change it on purpose`,
+      },
+    kind?.secureBoot === false &&
+      running.secureBoot === true && {
+        field: `${field}.secureBoot`,
+        problem: "the machine boots with Secure Boot, and its next image is not signed for it",
+        why: "the firmware would refuse to start it",
+        remedy: `set ${field}.secureBoot: true, or switch Secure Boot off in the machine's firmware first`,
+      },
+  ];
 }
 
 /** NVIDIA's modules and toolkit of a GPU machine are the stack's to choose, whichever branch and flavour were there. */
