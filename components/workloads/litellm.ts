@@ -35,7 +35,7 @@ export interface LiteLlmArgs extends LiteLlmSpec {
   /** URL of the ollama server that runs them, usually `endpoint` of an Ollama: this is what makes its pod wait for the models. */
   ollamaUrl: pulumi.Input<string>;
   /** Further servers, of whatever kind. Default none. */
-  further?: LiteLlmServer[];
+  further?: pulumi.Input<LiteLlmServer>[];
   /** Tolerations of its pods. Default none. */
   tolerations?: GpuToleration[];
   /** Seconds until it must be ready, with the pull of its image. Default 1200. */
@@ -80,11 +80,12 @@ export class LiteLlm extends pulumi.ComponentResource {
   }
 }
 
-/** The arguments to check: a URL of a further server that is yet to come is taken to be right. */
+/** The arguments to check: a further server that is yet to come, or its URL, is taken to be right. */
 function withUrls(args: unknown): unknown {
   if (!isMapping(args) || !Array.isArray(args["further"])) return args;
+  const url = "http://yet-to-come";
   const further = args["further"].map((one: unknown) =>
-    isMapping(one) && isToCome(one["url"]) ? { ...one, url: "http://yet-to-come" } : one,
+    isToCome(one) ? { provider: "p", models: [], url } : isMapping(one) && isToCome(one["url"]) ? { ...one, url } : one,
   );
   return { ...args, further };
 }
@@ -94,13 +95,13 @@ function withUrls(args: unknown): unknown {
  * servers have are shared out among them.
  */
 function modelList({ models, ollamaUrl, further = [] }: LiteLlmArgs): pulumi.Output<string> {
-  const servers: LiteLlmServer[] = [{ provider: "ollama_chat", models, url: ollamaUrl }, ...further];
-  return pulumi.all(servers.map(({ url }) => url)).apply((urls) =>
+  const servers: pulumi.Input<LiteLlmServer>[] = [{ provider: "ollama_chat", models, url: ollamaUrl }, ...further];
+  return pulumi.all(servers).apply((all) =>
     stringify({
-      model_list: servers.flatMap((one, index) =>
+      model_list: all.flatMap((one) =>
         one.models.map((model) => ({
           model_name: model,
-          litellm_params: { model: `${one.provider}/${model}`, api_base: urls[index] },
+          litellm_params: { model: `${one.provider}/${model}`, api_base: one.url },
         })),
       ),
     }),
