@@ -8,6 +8,8 @@ import { isSameImage, waitingImage } from "./waiting-image";
 
 /** What a machine runs. */
 export interface Observed {
+  /** Of the boot that the rest was seen in, or of one just before it. */
+  bootId: string;
   talosVersion: string;
   schematicId: string | undefined;
   /** Whether the next boot brings another configuration. */
@@ -23,10 +25,12 @@ export interface Observed {
 export function observe(run: Run): Promise<Observed> {
   const { machine, task } = run;
   return patiently(run, async () => {
+    const bootId = await machine.bootId(); // first: a boot that comes in between is then told from it
     const configurations = await machine.configurations();
     const staged = isStaged(configurations);
     const runsOwn = task.ownImage && installImage(configurations.active ?? "") === task.installerImage;
     return {
+      bootId,
       talosVersion: await machine.version(),
       schematicId: runsOwn ? task.schematicId : await machine.schematic(),
       staged,

@@ -99,7 +99,7 @@ async function rebootBy(
  * an upgrade only then: before, a boot that fails takes it back (talos v1.13.0, controllers/runtime/
  * drop_upgrade_fallback.go). One that does not get ready is left to the phases that look at what it lacks.
  *
- * @param before what the machine runs.
+ * @param before what the machine was seen to run; a boot that it began since then was its own.
  * @param start asks for it, within so many milliseconds.
  * @returns whether the machine took it on: one whose boot is paused may begin again by itself before that, and one may lose its power.
  */
@@ -110,7 +110,7 @@ async function bootOnce(
   limit: number,
 ): Promise<boolean> {
   const { task, machine, clock, report, guard, poll, limits } = run;
-  const bootId = await patiently(run, () => machine.bootId());
+  const { bootId } = before;
   const end = clock.now() + limit;
   let drops = 0;
   let accepted = false;
