@@ -65,14 +65,14 @@ async function runPhases(run: Run, previous: Pick<UpgradeResult, "schematicId"> 
 /** What the machine is in the end. */
 async function resultOf(run: Run, rebooted: boolean, seen?: Observed): Promise<UpgradeResult> {
   const { task, machine, phases } = run;
-  const { talosVersion, schematicId = "" } = seen ?? (await observe(run));
+  const { bootId, talosVersion, schematicId = "" } = seen ?? (await observe(run));
   const driver = task.driverVersion === undefined ? undefined : await patiently(run, () => loadedDriver(machine));
   return {
     machine: task.machine,
     talosVersion,
     schematicId,
     driverVersion: driver ?? null,
-    bootId: await patiently(run, () => machine.bootId()),
+    bootId,
     rebooted,
     phases: phases.done,
   };
