@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { promisify } from "node:util";
-import { isProgram } from "../tools/ways/on-path";
+import { programOnPath } from "../on-path";
 
 const run = promisify(execFile);
 
@@ -42,9 +42,7 @@ export async function assertInstalled(
   environment: NodeJS.ProcessEnv,
 ): Promise<void> {
   const onPath = ({ name }: NeededPlugin): boolean =>
-    (environment["PATH"] ?? "")
-      .split(path.delimiter)
-      .some((folder) => isProgram(path.join(folder, `pulumi-resource-${name}`)));
+    programOnPath(`pulumi-resource-${name}`, environment) !== undefined;
   const rest = needed.filter((plugin) => !onPath(plugin));
   if (rest.length === 0) return;
   const { stdout } = await run(pulumi, ["plugin", "ls", "--json"], { env: environment });

@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
+import { programOnPath } from "../on-path";
 import { whatIsRefused } from "./kernel";
 
 /** Programs of this computer that a real node needs, with the Debian package that has them. */
@@ -18,9 +19,7 @@ const needed = {
  */
 export function whyNoRealNode(): string[] {
   if (process.platform !== "linux") return ["it is Linux that a real node needs"];
-  const folders = (process.env.PATH ?? "").split(path.delimiter).filter((folder) => folder !== "");
-  const isThere = (program: string): boolean => folders.some((folder) => fs.existsSync(path.join(folder, program)));
-  const missing = Object.entries(needed).filter(([program]) => !isThere(program));
+  const missing = Object.entries(needed).filter(([program]) => programOnPath(program) === undefined);
   const lacks = [
     ...(process.getuid?.() === 0 ? [] : [`it is root that makes namespaces, and this is ${os.userInfo().username}`]),
     ...(mayAdminister(fs.readFileSync("/proc/self/status", "utf8")) ? [] : [`this process has no CAP_SYS_ADMIN`]),

@@ -5,6 +5,7 @@ import * as path from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { answers, freePort } from "../loopback";
+import { programOnPath } from "../on-path";
 import { untilSeen } from "../until";
 import type { Site } from "./site";
 
@@ -47,11 +48,9 @@ const firmware = ["/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_
 export function whyNoMachine(): string[] {
   if (process.platform !== "linux" || process.arch !== "x64")
     return ["images of real Talos are made on Linux on x86-64 alone"];
-  const paths = (process.env.PATH ?? "").split(path.delimiter).filter((folder) => folder !== "");
-  const isThere = (name: string): boolean => paths.some((folder) => fs.existsSync(path.join(folder, name)));
   return [
     ...Object.entries(needed)
-      .filter(([name]) => !isThere(name))
+      .filter(([name]) => programOnPath(name) === undefined)
       .map(([name, from]) => `there is no ${name} on PATH (${from})`),
     ...(firmware.every((file) => fs.existsSync(file)) ? [] : [`there is no ${firmware[0]} (apt-get install ovmf)`]),
   ];

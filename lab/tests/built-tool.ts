@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import * as path from "node:path";
 import { cacheFolder } from "../tools/cache";
-import { isProgram } from "../tools/ways/on-path";
+import { isProgram, programOnPath } from "../on-path";
 
 /**
  * A program of the lab that is already there: on PATH, else the newest in the lab's cache (`npm run lab` builds it). Tests
@@ -14,6 +14,5 @@ export function builtTool(name: "helm" | "talosctl" | "pulumi"): string | undefi
     .map((folder) => path.join(cache, folder, name))
     .filter(isProgram)
     .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
-  const onPath = (process.env["PATH"] ?? "").split(path.delimiter).map((folder) => path.join(folder, name));
-  return [...cached, ...onPath.filter(isProgram)][0];
+  return cached[0] ?? programOnPath(name);
 }

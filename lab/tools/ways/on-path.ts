@@ -1,9 +1,8 @@
 import { execFile } from "node:child_process";
-import * as fs from "node:fs";
-import * as path from "node:path";
 
 import * as semver from "semver";
 
+import { programOnPath } from "../../on-path";
 import type { ToolDefinition } from "../definition";
 
 /** A program on PATH, and whether the lab takes it. */
@@ -22,21 +21,10 @@ const VERSION_LIMIT = 15_000;
 /** The first program of the tool's name on PATH. Undefined when there is none, or when the tool is the lab's own. */
 export async function findOnPath(tool: ToolDefinition, env: NodeJS.ProcessEnv): Promise<Candidate | undefined> {
   const { onPath, name } = tool;
-  const folders = (env.PATH ?? "").split(path.delimiter).filter((folder) => folder !== "");
-  const file = folders.map((folder) => path.resolve(folder, name)).find(isProgram);
+  const file = programOnPath(name, env);
   if (onPath === undefined || file === undefined) return undefined;
   const version = versionIn(await output(file, onPath.args, env));
   return { path: file, version, fits: version !== undefined && semver.satisfies(version, onPath.range) };
-}
-
-/** Whether a file can be run. */
-export function isProgram(file: string): boolean {
-  try {
-    fs.accessSync(file, fs.constants.X_OK);
-    return fs.statSync(file).isFile();
-  } catch {
-    return false;
-  }
 }
 
 /** The first semantic version in a text: pulumi prints `v3.259.0`, talosctl `Tag: v1.13.0`, helm `v3.22.0+g1a2b3c4`. */
