@@ -13,7 +13,7 @@ const root = path.dirname(__dirname);
 const long = [
   "/tests/e2e/(?!secrets\\.)",
   "/tests/node/",
-  "/lab/tests/(controlplane|engine|providers)/",
+  "/lab/tests/(engine|providers)/",
   "/lab/tests/go\\.",
   "/tests/sdk/(languages|packed)\\.",
 ];

@@ -1,14 +1,12 @@
 import * as fs from "node:fs";
-import * as net from "node:net";
 import * as os from "node:os";
 import * as path from "node:path";
 import { assertInstalled, neededPlugins } from "../../cluster/installed-plugins";
-import { leadAddresses } from "../../cluster/led-addresses";
 import { parseOptions } from "../../options";
 import { repository } from "../../../stacks/stack-file";
 
-// `npm run lab -- --pulumi installed` as far as it goes where no plugin is installed: what is missing is named, one on PATH is found,
-// and a machine's own address leads to the lab.
+// `npm run lab -- --pulumi installed` as far as it goes where no plugin is installed: what is missing is named, and one on PATH is
+// found. tests/e2e/pulumi/plugins.test.ts goes further.
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "talos-gpu-plugins-"));
 afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
@@ -63,31 +61,4 @@ test.each([
   ["--pulumi", "host"],
 ])("nothing can be left out with %s %s: it would be left in, in silence", (...more) => {
   expect(() => parseOptions(["--without", "nodeSelector", ...more])).toThrow(/^--without: .*leaves nothing out/);
-});
-
-test("a machine's own address leads to where it answers, in maintenance mode first", async () => {
-  const answer = (text: string): Promise<net.Server> =>
-    new Promise((resolve) => {
-      const server = net.createServer((socket) => void socket.end(text)).listen(0, "127.0.0.1", () => resolve(server));
-    });
-  const at = (server: net.Server): string => `127.0.0.1:${(server.address() as net.AddressInfo).port}`;
-  const [maintenance, api] = await Promise.all([answer("maintenance"), answer("api")]);
-  const free = await answer("");
-  const { port } = free.address() as net.AddressInfo;
-  await new Promise((resolve) => free.close(resolve));
-  const close = await leadAddresses({ "127.0.0.2": [at(maintenance), at(api)] }, port);
-  const asked = (): Promise<string> =>
-    new Promise((resolve, reject) => {
-      let text = "";
-      const socket = net.connect(port, "127.0.0.2");
-      socket.on("data", (data) => (text += data.toString()));
-      socket.on("end", () => resolve(text));
-      socket.on("error", reject);
-    });
-  expect(await asked()).toBe("maintenance");
-  await new Promise((resolve) => maintenance.close(resolve));
-  expect(await asked()).toBe("api");
-  await close();
-  await expect(asked()).rejects.toThrow("ECONNREFUSED");
-  api.close();
 });

@@ -22,19 +22,5 @@ test.each<[string, unknown[], string[], string[]]>([
   expect(lacks(fault, { differences: differences as never, findings: fixes.map(finding) })).toEqual(missing);
 });
 
-test("the ten faults are there, each with a line that must be said", () => {
-  const ten = [
-    "plugin-deleted",
-    "plugin-crashing",
-    "handler",
-    "runtime-class",
-    "nvml",
-    "driver-root",
-    "taint",
-    "label",
-    "staged",
-    "card-gone",
-  ];
-  expect(faults.map(({ id }) => id)).toEqual(expect.arrayContaining(ten));
-  expect(faults.filter(({ unlike }) => unlike.length === 0)).toEqual([]);
-});
+test("every fault has a line that must be said", () =>
+  expect(faults.filter(({ unlike }) => unlike.length === 0)).toEqual([]));

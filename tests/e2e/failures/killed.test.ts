@@ -3,7 +3,7 @@ import type { KilledRun } from "../runs/killed";
 import { runApart } from "../support/apart";
 
 // Pulumi's engine, its file backend and its locks are the real ones, and so are Kubernetes and its provider, which adopts nothing
-// (lab/tests/engine/creation.test.ts).
+// (lab/tests/engine/provider.test.ts).
 
 let run: KilledRun;
 let said: string;

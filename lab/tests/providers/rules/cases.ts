@@ -1,6 +1,18 @@
 import type { Properties } from "../../../providers/serve";
 import { UNKNOWN } from "../../../providers/values";
-import { client, types } from "../talos/fixture";
+
+/** Types of the Talos provider. */
+export const types = {
+  apply: "talos:machine/configurationApply:ConfigurationApply",
+  secrets: "talos:machine/secrets:Secrets",
+  schematic: "talos:imageFactory/schematic:Schematic",
+  kubeconfig: "talos:cluster/kubeconfig:Kubeconfig",
+  bootstrap: "talos:machine/bootstrap:Bootstrap",
+  getConfiguration: "talos:machine/getConfiguration:getConfiguration",
+};
+
+/** A client certificate that nobody checks. */
+const client = { caCertificate: "Y2E=", clientCertificate: "Y3J0", clientKey: "a2V5" };
 
 // What the real providers refuse at a check, by their sources. The lab's providers are asked in talos.test.ts and command.test.ts, and
 // the real ones, wherever they are installed, in installed.test.ts.

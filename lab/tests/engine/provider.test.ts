@@ -1,0 +1,260 @@
+import * as command from "@pulumi/command";
+import * as k8s from "@pulumi/kubernetes";
+import * as pulumi from "@pulumi/pulumi";
+import { readFileSync } from "node:fs";
+import { isClassGiven } from "../../../components/clients/kubernetes/asked-cluster";
+import { MANAGER } from "../../../components/clients/kubernetes/manager";
+import { leftAsIs } from "../../../components/cluster/gpu-machines";
+import { guarded } from "../../../components/kubernetes/guard";
+import { OWNER } from "../../../components/kubernetes/guard/live";
+import { gpuRelease } from "../../../components/kubernetes/release";
+import { volume } from "../../../components/workloads/volume";
+import type { LabEngine, RunResult } from "../../engine";
+import { Cluster } from "../../kubernetes/cluster";
+import { planOf } from "../../../tests/support/plans";
+import { openTestLab, type TestLab } from "./lab";
+
+// What the package takes for granted of Pulumi's engine and of the Kubernetes provider, asked of both and of a real control plane.
+
+jest.setTimeout(300_000);
+
+const { signal } = new AbortController();
+let lab: TestLab;
+let cluster: Cluster;
+let kubeconfig: string;
+
+beforeAll(async () => {
+  lab = await openTestLab();
+  kubeconfig = readFileSync(lab.kubeconfig, "utf8");
+  cluster = Cluster.of(lab.kubeconfig);
+}, 1_800_000);
+
+afterAll(async () => {
+  cluster?.close();
+  await lab?.close();
+});
+
+const unchanged = { changes: { create: 0, update: 0, replace: 0, delete: 0 } };
+
+test("the resources of a machine that is away are left, and follow once it is back", async () => {
+  const wanted = { task: "one", away: false };
+  const program = (): Record<string, unknown> => {
+    const machine = new pulumi.ComponentResource(
+      "test:index:Machine",
+      "machine",
+      { task: wanted.task },
+      {
+        ...(wanted.away ? { transformations: [leftAsIs] } : {}),
+      },
+    );
+    const run = new command.local.Command(
+      "upgrade",
+      { create: "cat", update: "cat", stdin: wanted.task },
+      { parent: machine },
+    );
+    return { ran: run.stdout };
+  };
+  const engine = await lab.engine("away", () => Promise.resolve(program()));
+  const ran = async (): Promise<unknown> => (await engine.up()).outputs["ran"]?.value;
+  expect(await ran()).toBe("one");
+  Object.assign(wanted, { task: "two", away: true });
+  expect(await ran()).toBe("one");
+  Object.assign(wanted, { away: false });
+  expect(await ran()).toBe("two");
+});
+
+describe("creations of the Kubernetes provider since its release 4.29.0, which the lab's changes bring to an older one", () => {
+  let engine: LabEngine;
+  /** What the next update's program registers. */
+  let program: (opts: pulumi.CustomResourceOptions) => unknown;
+
+  beforeAll(async () => {
+    engine = await lab.engine("creation", () => {
+      program({ provider: new k8s.Provider("cluster", { kubeconfig }) });
+      return Promise.resolve({});
+    });
+  });
+
+  const up = (register: typeof program): Promise<RunResult> => {
+    program = register;
+    return engine.up();
+  };
+
+  test("what is in the cluster already is not taken over", async () => {
+    const taken = await up((opts) => new k8s.core.v1.Namespace("default", { metadata: { name: "default" } }, opts));
+    expect(taken.result).toBe("failed");
+    expect(taken.diagnostics.join("\n")).toMatch(/namespaces "default" already exists/);
+  });
+
+  test("a creation writes by the provider's own manager, an update hands all to the annotation's; the class of a claim is told as given all the while", async () => {
+    const claims = (labels: Record<string, string>) => (opts: pulumi.CustomResourceOptions) => {
+      const isDefault = { "storageclass.kubernetes.io/is-default-class": "true" };
+      const dependsOn = new k8s.storage.v1.StorageClass(
+        "late",
+        {
+          metadata: { name: "late", annotations: isDefault },
+          provisioner: "none",
+          volumeBindingMode: "WaitForFirstConsumer",
+        },
+        opts,
+      );
+      const annotations = { "pulumi.com/patchFieldManager": MANAGER, "pulumi.com/skipAwait": "true" };
+      for (const [name, given] of Object.entries({ given: { storageClassName: "late" }, left: {} })) {
+        const spec = { ...given, accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+        const metadata = { name, labels, annotations };
+        new k8s.core.v1.PersistentVolumeClaim(name, { metadata, spec }, { ...opts, dependsOn });
+      }
+    };
+    const seen = async (name: string) => {
+      const key = { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name } };
+      const { metadata, spec } = await cluster.get(key, signal);
+      const fields = metadata!["managedFields"] as { manager: string; operation: string; fieldsV1: object }[];
+      const ours = fields.filter(({ manager }) => /^(pulumi|talos-gpu)/.test(manager));
+      const writers = ours.map(({ manager, operation }) => `${manager} ${operation}`);
+      return [writers, spec.storageClassName, isClassGiven(fields)];
+    };
+    expect(await up(claims({}))).toMatchObject({ result: "succeeded" });
+    expect(await seen("given")).toEqual([["pulumi-kubernetes Update"], "late", true]);
+    expect(await seen("left")).toEqual([["pulumi-kubernetes Update"], "late", false]);
+    expect(await up(claims({ a: "b" }))).toMatchObject({ result: "succeeded", changes: { update: 2, replace: 0 } });
+    expect(await seen("given")).toEqual([["talos-gpu Apply"], "late", true]);
+    expect(await seen("left")).toEqual([["talos-gpu Apply"], "late", false]);
+    expect(await engine.destroy()).toMatchObject({ result: "succeeded" });
+  });
+});
+
+// The real device plugin's chart and Helm: what the chart no longer says, its objects no longer have.
+test("a DaemonSet whose service account goes with time slicing does not go on asking for it", async () => {
+  const sliced = planOf("rtx3090").kubernetes.release;
+  const { config: _config, ...whole } = sliced.values;
+  const wanted = { ...sliced };
+  const program = (): Promise<Record<string, unknown>> => {
+    const provider = new k8s.Provider("cluster", {
+      kubeconfig: pulumi.secret(kubeconfig),
+      clusterIdentifier: "cluster",
+    });
+    const namespace = new k8s.core.v1.Namespace("ns", { metadata: { name: wanted.namespace } }, { provider });
+    gpuRelease("gpu", wanted, 60, { provider, dependsOn: namespace });
+    return Promise.resolve({});
+  };
+  const { namespace, name } = sliced;
+  const engine = await lab.engine("sliced", program);
+  const account = async (): Promise<string[]> => {
+    const key = { apiVersion: "apps/v1", kind: "DaemonSet", metadata: { name, namespace } };
+    const { spec } = (await cluster.get(key, signal)) as { spec?: any };
+    const { serviceAccountName, serviceAccount } = spec.template.spec;
+    return [serviceAccountName, serviceAccount].filter((one) => one !== undefined);
+  };
+  expect(await engine.up()).toMatchObject({ result: "succeeded" });
+  expect(await account()).toEqual(Array(2).fill("nvidia-device-plugin-service-account"));
+  wanted.values = whole;
+  expect(await engine.up()).toMatchObject({ result: "succeeded", changes: { update: 1 } });
+  expect(await account()).toEqual([]);
+  expect(await engine.preview()).toMatchObject(unchanged);
+  wanted.values = sliced.values;
+  expect(await engine.up()).toMatchObject({ result: "succeeded", changes: { update: 1 } });
+  expect(await account()).toEqual(Array(2).fill("nvidia-device-plugin-service-account"));
+});
+
+describe("two stacks of one program that would make the same namespace: what a guarded stack makes, no other one takes over", () => {
+  /** Class of the claim that the program makes. */
+  let storageClass = "slow";
+
+  /** A namespace, a RuntimeClass and what is in the namespace. */
+  function program(): Promise<Record<string, unknown>> {
+    const secret = pulumi.secret(kubeconfig);
+    const provider = new k8s.Provider("cluster", { kubeconfig: secret, clusterIdentifier: "cluster" });
+    const opts = { provider, transformations: [guarded("gpu", secret)] };
+    const { metadata } = new k8s.core.v1.Namespace("gpu-namespace", { metadata: { name: "gpu-operator" } }, opts);
+    new k8s.node.v1.RuntimeClass("gpu-class", { metadata: { name: "nvidia" }, handler: "nvidia" }, opts);
+    new k8s.core.v1.ConfigMap("gpu-settings", { metadata: { name: "s", namespace: metadata.name }, data: {} }, opts);
+    volume("gpu-data", { name: "data", namespace: metadata.name, storage: "1Gi", storageClass }, opts);
+    return Promise.resolve({});
+  }
+
+  const read = (
+    kind: "Namespace" | "ConfigMap" | "RuntimeClass" | "PersistentVolumeClaim",
+    name: string,
+    namespace?: string,
+  ) =>
+    cluster.get(
+      {
+        apiVersion: kind === "RuntimeClass" ? "node.k8s.io/v1" : "v1",
+        kind,
+        metadata: { name, ...(namespace && { namespace }) },
+      },
+      signal,
+    );
+
+  const errors = ({ diagnostics }: { diagnostics: readonly string[] }): string[] =>
+    diagnostics.filter((line) => line.startsWith("error"));
+
+  let [one, other]: LabEngine[] = [];
+
+  beforeAll(async () => {
+    [one, other] = [await lab.engine("one", program), await lab.engine("other", program)];
+    expect(await one.up()).toMatchObject({ result: "succeeded" });
+  });
+
+  test.each(["preview", "up"] as const)("the second one's %s is refused, and names the first", async (verb) => {
+    const refused = await other![verb]();
+    expect(refused.result).toBe("failed");
+    expect(errors(refused).join("\n")).toMatch(
+      /Namespace gpu-operator: is in the cluster already, made by trial\/one\/gpu-namespace; .*give one of them another name/,
+    );
+  });
+
+  test("the second one's destroy leaves what is the first one's", async () => {
+    expect(await other!.destroy()).toMatchObject({ result: "succeeded" });
+    expect((await read("Namespace", "gpu-operator")).metadata?.annotations?.[OWNER]).toMatch(/^trial\/one\//);
+    expect(await one!.preview()).toMatchObject(unchanged);
+  });
+
+  test("what was deleted by hand comes back with --refresh", async () => {
+    const gone = { apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", metadata: { name: "nvidia" } };
+    await cluster.delete(gone, signal);
+    expect(await one!.up({ refresh: true })).toMatchObject({ result: "succeeded" });
+    expect((await read("RuntimeClass", "nvidia")).metadata?.annotations?.[OWNER]).toMatch(/^trial\/one\//);
+  });
+
+  const urn = (type: string, name: string): string => `urn:pulumi:one::trial::kubernetes:${type}::${name}`;
+  const uid = (...of: Parameters<typeof read>): Promise<string | undefined> => read(...of).then((o) => o.metadata?.uid);
+
+  test("--replace makes them anew under their own names", async () => {
+    const uids = (): Promise<unknown[]> =>
+      Promise.all([uid("RuntimeClass", "nvidia"), uid("ConfigMap", "s", "gpu-operator")]);
+    const before = await uids();
+    const replace = [urn("node.k8s.io/v1:RuntimeClass", "gpu-class"), urn("core/v1:ConfigMap", "gpu-settings")];
+    expect(await one!.up({ replace })).toMatchObject({ result: "succeeded", changes: { replace: 2 } });
+    const after = await uids();
+    expect(after.filter((one) => one === undefined || before.includes(one))).toEqual([]);
+  });
+
+  test.each(["preview", "up"] as const)(
+    "another class for a claim: its %s is refused, and the claim stays",
+    async (verb) => {
+      const before = await uid("PersistentVolumeClaim", "data", "gpu-operator");
+      storageClass = "fast";
+      const refused = await one![verb]();
+      storageClass = "slow";
+      expect(refused.result).toBe("failed");
+      expect(errors(refused).join("\n")).toMatch(/PersistentVolumeClaim gpu-operator\/data: is to be replaced /);
+      expect(await uid("PersistentVolumeClaim", "data", "gpu-operator")).toBe(before);
+      expect(await one!.preview()).toMatchObject(unchanged);
+    },
+  );
+
+  test.each(["preview", "up"] as const)(
+    "--replace of a namespace that holds something: its %s is refused",
+    async (verb) => {
+      const before = await uid("Namespace", "gpu-operator");
+      const refused = await one![verb]({ replace: [urn("core/v1:Namespace", "gpu-namespace")] });
+      expect(refused.result).toBe("failed");
+      expect(errors(refused).join("\n")).toMatch(
+        /Namespace gpu-operator: is to be replaced \(--replace\), .*holds .*ConfigMap s/,
+      );
+      expect(await uid("Namespace", "gpu-operator")).toBe(before);
+      expect(await one!.preview()).toMatchObject(unchanged);
+    },
+  );
+});
