@@ -1,90 +1,76 @@
+import type { Finding } from "../../components/recipe/index";
+import { timelineMermaid } from "../timeline/mermaid";
 import type { Comparison, MachineComparison, Runs } from "./comparison";
-import type { Timeline } from "../timeline/timeline";
 import type { FieldChange } from "./differences";
 import { foreseen } from "./foreseen";
 
-/** A piece of the plan as people read it. Texts may have `code` and **strong** words. */
-export type Block =
-  | { kind: "heading"; level: 2 | 3 | 4; text: string }
-  | { kind: "text"; text: string }
-  | { kind: "list"; items: string[] }
-  | { kind: "table"; head: string[]; rows: string[][] }
-  | { kind: "difference"; title: string; lines: string[] }
-  | { kind: "order"; steps: Step[] }
-  | { kind: "timeline"; timeline: Timeline };
-
 /** Machines that go at the same time. */
-export interface Wave {
+interface Wave {
   machines: { name: string; reboots: string }[];
 }
 
 /** A step of the update: machines at the same time, or something that comes once. */
-export type Step = Wave | { once: string; gate?: boolean };
+type Step = Wave | { once: string; gate?: boolean };
 
 /** Machines of a wave that a graph draws one by one. */
 const drawn = 8;
 
-/** The plan as blocks: what matters to a reviewer first. */
-export function pageOf(comparison: Comparison): Block[] {
+/** The plan as Markdown, the way GitHub takes it: what matters to a reviewer first. */
+export function pageOf(comparison: Comparison): string {
   const { stack, base, machines, findings } = comparison;
   const same = base !== undefined && isUnchanged(comparison);
-  return [
-    { kind: "heading", level: 2, text: `Plan of ${stack}` },
-    {
-      kind: "text",
-      text:
-        base === undefined
-          ? "Compared with nothing: this is what the first update does, as far as the stack file alone can tell. The machines were not looked at."
-          : same
-            ? `Nothing changes against \`${base}\`.`
-            : `Against \`${base}\`, if machines and cluster are still as the last update left them. **${summary(machines)}**`,
-    },
-    ...list(
-      "Findings: the stack is refused",
-      findings.map(({ field, problem, why, remedy }) => `\`${field}\`: ${problem}; ${why}; ${remedy}`),
-    ),
+  return joined([
+    `## Plan of ${stack}`,
+    base === undefined
+      ? "Compared with nothing: this is what the first update does, as far as the stack file alone can tell. The machines were not looked at."
+      : same
+        ? `Nothing changes against \`${base}\`.`
+        : `Against \`${base}\`, if machines and cluster are still as the last update left them. **${summary(machines)}**`,
+    ...list("Findings: the stack is refused", findings.map(findingLine)),
     ...changes("What changes in the stack", comparison.stackChanges),
     ...(same ? [] : details(comparison)),
     ...list(
       "Notes",
       comparison.notes.map(({ text, isNew }) => (isNew ? `**new**: ${text}` : text)),
     ),
-  ];
+  ]);
 }
 
-function details(comparison: Comparison): Block[] {
+/** What is said of a stack that no plan can be made of. */
+export const refusalOf = (findings: Finding[]): string =>
+  joined(["The stack is refused:", bullets(findings.map(findingLine))]);
+
+const findingLine = ({ field, problem, why, remedy }: Finding): string => `\`${field}\`: ${problem}; ${why}; ${remedy}`;
+
+const joined = (paragraphs: string[]): string => `${paragraphs.join("\n\n")}\n`;
+
+function details(comparison: Comparison): string[] {
   const { base, machines, valueChanges, images, away } = comparison;
   const timeline = foreseen(comparison);
   return [
-    { kind: "heading", level: 3, text: "Machines" },
-    {
-      kind: "table",
-      head: ["machine", "reboots", "why", "drained", "away for at most"],
-      rows: machines.map(({ name, reboots, because, drained, awayForAtMost }) => [
+    "### Machines",
+    table(
+      ["machine", "reboots", "why", "drained", "away for at most"],
+      machines.map(({ name, reboots, because, drained, awayForAtMost }) => [
         name,
         `**${reboots}**`,
         because,
         drained ?? "no",
         awayForAtMost ?? "not at all",
       ]),
-    },
-    {
-      kind: "table",
-      head: ["machine", "Talos", "schematic", "driver", "CUDA"],
-      rows: machines.map(({ name, before, after }) => [
+    ),
+    table(
+      ["machine", "Talos", "schematic", "driver", "CUDA"],
+      machines.map(({ name, before, after }) => [
         name,
         ...(["talosVersion", "schematicId", "driver", "cuda"] as const).map((field) => step(before, after, field)),
       ]),
-    },
+    ),
     ...machines
       .filter(({ configuration }) => configuration.length > 0)
-      .map(({ name, configuration }): Block => ({
-        kind: "difference",
-        title: `Configuration of ${name}`,
-        lines: configuration,
-      })),
-    { kind: "heading", level: 3, text: "In Kubernetes" },
-    { kind: "text", text: releaseOf(comparison) },
+      .map(({ name, configuration }) => difference(`Configuration of ${name}`, configuration)),
+    "### In Kubernetes",
+    releaseOf(comparison),
     ...changes("Helm values", valueChanges),
     ...(base === undefined
       ? list(
@@ -93,14 +79,9 @@ function details(comparison: Comparison): Block[] {
         )
       : []),
     ...list("What is unavailable meanwhile", away),
-    { kind: "heading", level: 3, text: "Order" },
-    {
-      kind: "order",
-      steps: stepsOf(comparison),
-    },
-    ...(timeline === undefined
-      ? []
-      : [{ kind: "heading", level: 3, text: "Timeline" } as const, { kind: "timeline", timeline } as const]),
+    "### Order",
+    mermaid(graph(stepsOf(comparison))),
+    ...(timeline === undefined ? [] : ["### Timeline", mermaid(timelineMermaid(timeline))]),
   ];
 }
 
@@ -161,16 +142,7 @@ function step(before: Runs | undefined, after: Runs | undefined, field: keyof Ru
     : `${valueOf(before)} → ${valueOf(after)}`;
 }
 
-function list(title: string, items: string[]): Block[] {
-  return items.length === 0
-    ? []
-    : [
-        { kind: "heading", level: 3, text: title },
-        { kind: "list", items },
-      ];
-}
-
-function changes(title: string, all: FieldChange[]): Block[] {
+function changes(title: string, all: FieldChange[]): string[] {
   return list(
     title,
     all.map(({ field, before, after }) =>
@@ -183,18 +155,53 @@ function changes(title: string, all: FieldChange[]): Block[] {
   );
 }
 
+const list = (title: string, items: string[]): string[] => (items.length === 0 ? [] : [`### ${title}`, bullets(items)]);
+
+const bullets = (items: string[]): string => items.map((item) => `- ${item}`).join("\n");
+
+const table = (head: string[], rows: string[][]): string =>
+  [head, head.map(() => "---"), ...rows]
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)
+    .join("\n");
+
+/** A fence longer than any in the text: a patch may hold backticks. */
+function difference(title: string, lines: string[]): string {
+  const longest = Math.max(2, ...lines.map((line) => /`+/.exec(line)?.[0].length ?? 0));
+  const fence = "`".repeat(longest + 1);
+  return [`<details><summary>${title}</summary>`, "", `${fence}diff`, ...lines, fence, "", "</details>"].join("\n");
+}
+
+const mermaid = (lines: string[]): string => ["```mermaid", ...lines, "```"].join("\n");
+
+function graph(steps: Step[]): string[] {
+  let waves = 0;
+  const boxes = steps.map((step, index): { id: string; lines: string[] } => {
+    if ("machines" in step) {
+      const number = ++waves;
+      const inside = boxesOf(step).map((text, box) => `    m${number}_${box + 1}["${text}"]`);
+      return { id: `wave${number}`, lines: [`  subgraph wave${number}["${number}"]`, ...inside, "  end"] };
+    }
+    const id = `step${index + 1}`;
+    return { id, lines: [`  ${id}${step.gate ? `{{"${step.once}"}}` : `["${step.once}"]`}`] };
+  });
+  return [
+    "flowchart LR",
+    ...boxes.flatMap(({ lines }) => lines),
+    ...boxes.slice(1).map(({ id }, index) => `  ${boxes[index]!.id} --> ${id}`),
+  ];
+}
+
 /** The table's word on reboots where its condition is not beside it. */
 const inABox: Record<string, string> = { yes: "reboots", "only if": "may reboot", no: "does not reboot" };
 const each: Record<string, string> = { yes: "reboot", "only if": "may reboot", no: "do not reboot" };
 
-/** What a box of the graph says: each machine of a wave, or their number where they are many. */
-export function boxesOf({ machines }: Wave): { lines: string[]; reboots: string }[] {
-  if (machines.length <= drawn)
-    return machines.map(({ name, reboots }) => ({ lines: [name, inABox[reboots] ?? reboots], reboots }));
+/** What the boxes of a wave say: each machine, or their number where they are many. */
+function boxesOf({ machines }: Wave): string[] {
+  if (machines.length <= drawn) return machines.map(({ name, reboots }) => `${name}<br/>${inABox[reboots] ?? reboots}`);
   const words = [...new Set(machines.map(({ reboots }) => reboots))].sort();
   return words.map((word) => {
     const count = machines.filter(({ reboots }) => reboots === word).length;
     const says = (count === 1 ? inABox : each)[word] ?? word;
-    return { lines: [count === 1 ? "1 machine" : `${count} machines`, says], reboots: word };
+    return `${count === 1 ? "1 machine" : `${count} machines`}<br/>${says}`;
   });
 }

@@ -6,9 +6,7 @@ import { stackFileOf } from "../stack";
 import { type Verb, valueOf } from "../verb";
 import { fileAt } from "./base";
 import { compare, type Side } from "./comparison";
-import { toHtml } from "./html";
-import { toMarkdown } from "./markdown";
-import { pageOf } from "./page";
+import { pageOf, refusalOf } from "./page";
 import { tooLong } from "./stack-size";
 
 /** `talos-gpu plan`: says on paper what an update does. */
@@ -20,28 +18,19 @@ export const plan: Verb = {
       value: { name: "REF", completes: "nothing" },
       help: "compare with the stack file of this commit, branch or tag (default: with nothing)",
     },
-    html: { help: "one page with the order drawn, instead of Markdown" },
   },
   more: "Reads only files and git: no network, no credentials. From the base it takes only the stack file; this release of talos-gpu\ncomputes the plan on both sides.\n",
   run: async (given, output) => {
     const stack = valueOf(given, "stack");
     if (stack === undefined)
       throw new Error("--stack: is missing, so it is not known what to plan; give a stack's name, or its file");
-    if (given.switches.has("json") && given.switches.has("html"))
-      throw new Error("--json, --html: only one of them can be the result; leave one out");
     const file = stackFileOf(stack);
     const base = valueOf(given, "base");
     const after = sideOf(textOf(file), file, file);
     if (after.side === undefined) {
       const { findings } = after;
       if (given.switches.has("json")) output.result(`${JSON.stringify({ stack: stackNameOf(file), findings })}\n`);
-      else
-        output.result(
-          toMarkdown([
-            { kind: "text", text: "The stack is refused:" },
-            { kind: "list", items: findings.map(findingLine) },
-          ]),
-        );
+      else output.result(refusalOf(findings));
       return 1;
     }
     const earlier = base === undefined ? undefined : fileAt(base, file);
@@ -52,10 +41,7 @@ export const plan: Verb = {
       );
     const comparedWith = before?.side === undefined ? undefined : base;
     const comparison = compare(stackNameOf(file), comparedWith, before?.side, after.side);
-    const page = pageOf(comparison);
-    if (given.switches.has("json")) output.result(`${JSON.stringify(comparison)}\n`);
-    else if (given.switches.has("html")) output.result(toHtml(`Plan of ${comparison.stack}`, page));
-    else output.result(toMarkdown(page));
+    output.result(given.switches.has("json") ? `${JSON.stringify(comparison)}\n` : pageOf(comparison));
     return comparison.findings.length > 0 ? 1 : 0;
   },
 };
@@ -90,5 +76,3 @@ function baseSideOf(text: string, file: string, ref: string): { side?: Side } {
     return {};
   }
 }
-
-const findingLine = ({ field, problem, why, remedy }: Finding): string => `\`${field}\`: ${problem}; ${why}; ${remedy}`;
