@@ -1,0 +1,41 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { spawnSync } from "node:child_process";
+
+import { withLock } from "../../tools/lock";
+import { Sandbox } from "./fixture";
+
+describe("the lock between two builders", () => {
+  const sandbox = new Sandbox();
+  const lock = path.join(sandbox.folder, "locks/tool.lock");
+  afterAll(() => sandbox.remove());
+
+  test("lets one work at a time, and leaves nothing", async () => {
+    let working = 0;
+    let most = 0;
+    const waited: number[] = [];
+    const work = async (): Promise<void> => {
+      most = Math.max(most, ++working);
+      await new Promise((resolve) => setImmediate(resolve));
+      working--;
+    };
+    await Promise.all([1, 2, 3].map(() => withLock(lock, work, { onWait: (pid) => waited.push(pid) })));
+    expect([most, waited.includes(process.pid), fs.readdirSync(path.dirname(lock))]).toEqual([1, true, []]);
+  });
+
+  test("is released when the work fails", async () => {
+    await expect(withLock(lock, () => Promise.reject(new Error("no network")))).rejects.toThrow("no network");
+    expect(await withLock(lock, () => Promise.resolve("done"))).toBe("done");
+  });
+
+  test("of a dead owner is broken; for a living one the wait ends on abort", async () => {
+    fs.symlinkSync(String(spawnSync(process.execPath, ["-e", ""]).pid), lock);
+    expect(await withLock(lock, () => Promise.resolve("done"))).toBe("done");
+    fs.symlinkSync(String(process.ppid), lock);
+    const stop = new AbortController();
+    const work = jest.fn();
+    const waiting = withLock(lock, work, { signal: stop.signal, onWait: () => stop.abort(new Error("stopped")) });
+    await expect(waiting).rejects.toThrow("stopped");
+    expect(work).not.toHaveBeenCalled();
+  });
+});
