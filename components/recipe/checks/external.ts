@@ -1,6 +1,7 @@
 import * as semver from "semver";
 import { strategiesIn } from "../kubernetes/plugin-release";
 import { ownValuesOf, type OwnValues } from "../outside/external";
+import { taintsWithPatches } from "../machine/patch-taints";
 import { describeTaint, tolerates } from "../machine/taints";
 import type { PodToleration } from "../types";
 import { migManagerRelease } from "../kubernetes/mig-manager";
@@ -128,7 +129,7 @@ function outOfSome({ spec, gpuMachines }: CheckContext, { kind, field }: OwnValu
   const path = kind === "gpuOperator" ? ["daemonsets", "tolerations"] : ["tolerations"];
   if (valueAt(spec[kind]?.values, ...path) !== undefined) return [];
   const missing = gpuMachines
-    .flatMap(({ name, recipe }) => recipe.nodeTaints.map((taint) => ({ name, taint })))
+    .flatMap((machine) => taintsWithPatches(spec, machine.spec).map((taint) => ({ name: machine.name, taint })))
     .find(({ taint }) => taint.effect !== "PreferNoSchedule" && !tolerated.some((entry) => tolerates(entry, taint)));
   if (missing === undefined) return [];
   return {

@@ -174,8 +174,8 @@ function outOfAll(context: CheckContext, path: string[]): Found {
     ({ patch }) => patch.text.includes("allowSchedulingOn") || patch.kinds.includes("KubeNodeConfig"),
   );
   const given = said ? [] : [controlPlaneTaint];
-  const kept = machines.map(({ name, spec: { role }, recipe }) => {
-    const taints = [...recipe.nodeTaints, ...(role === "controlplane" ? given : [])];
+  const kept = machines.map(({ name, spec: own }) => {
+    const taints = [...taintsWithPatches(spec, own), ...(own.role === "controlplane" ? given : [])];
     return { name, taint: taints.find((taint) => keepsOut(entries, taint)) };
   });
   if (!kept.every(({ taint }) => taint !== undefined)) return [];

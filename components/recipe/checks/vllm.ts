@@ -1,5 +1,5 @@
 import type { Check, CheckContext, Found } from "./check";
-import { machinesFor, offers, resourceOf } from "./placement";
+import { machinesFor, resourceOf } from "./placement";
 import { gpuRequests, type Workload, workloadsOfKind } from "../stack/workloads";
 import { compareDotted } from "../facts/version";
 import { valueOfFlag, vllmSplit, withDashes } from "../facts/vllm";
@@ -18,10 +18,10 @@ export const vllm: Check = {
 function ofServer({ field, said }: Workload<"vllm">, context: CheckContext): Found {
   const { spec } = context;
   const { args = [], gpus = 1, huggingFaceToken, namespace } = said;
-  // The pod may land on any machine that offers enough.
+  // The pod may land on any machine that offers enough, for certain: of one whose units are not known, nobody can tell.
   const request = gpuRequests(spec).find((one) => one.field === field);
   const old = (request ? machinesFor(request, context) : [])
-    .filter((machine) => offers(machine, resourceOf(request!, context)) >= gpus)
+    .filter(({ recipe }) => (recipe.allocatable[resourceOf(request!, context)] ?? 0) >= gpus)
     .flatMap((machine) => machine.cards.map((card) => ({ machine, card })))
     .find(({ card }) => compareDotted(card.computeCapability, oldest) < 0);
   return [

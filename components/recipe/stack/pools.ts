@@ -128,18 +128,24 @@ const nameOf = (names: string, number: number): string =>
 /**
  * Findings in which what is wrong with several machines alike is told once, in the place of the first.
  *
+ * @param names of the machines.
  * @param groupOf what the machines have in common of which the finding is one; undefined where it stands alone.
  * @param told the finding for all of them, given how many there are beside the first.
  */
 function toldOnce(
   findings: Finding[],
+  names: { has(name: string): boolean },
   groupOf: (finding: Finding) => { group: string; machine: string } | undefined,
   told: (finding: Finding, machine: string, others: number) => Finding,
 ): Finding[] {
   const alike = new Map<string, { finding: Finding; machine?: string; others: number }>();
   for (const finding of findings) {
     const { group, machine } = groupOf(finding) ?? {};
-    const parts = Object.values(finding).map((part: string) => (machine ? part.replaceAll(machine, "#") : part));
+    // A name may be part of a word: `gpu`.
+    // A machine's name may be a word of the message, too, such as `gpu`: so every name is taken out of every message.
+    const parts = Object.values(finding).map((part: string) =>
+      part.replaceAll(`machines.${machine}.`, "#.").replace(/[\w-]+/g, (word) => (names.has(word) ? "#" : word)),
+    );
     const key = machine === undefined ? `alone ${alike.size}` : JSON.stringify([group, ...parts]);
     const first = alike.get(key);
     if (first) first.others++;
@@ -165,6 +171,7 @@ export function findingsOfDefaults(
   const below = (field: string, machine: string): string => field.slice(`machines.${machine}.`.length);
   return toldOnce(
     findings,
+    names,
     ({ field }) => {
       const machine = machineOf(field, names);
       if (machine === undefined) return undefined;
@@ -173,6 +180,7 @@ export function findingsOfDefaults(
     },
     (finding, machine, others) => ({
       ...finding,
+      remedy: finding.remedy.replaceAll(`machines.${machine}.`, "machineDefaults."),
       field: `machineDefaults.${below(finding.field, machine)} (${machine}${others === 0 ? "" : ` and ${others} more`})`,
     }),
   );
@@ -194,6 +202,7 @@ export function findingsOfPools(findings: Finding[], poolOf: Map<string, string>
   if (poolOf.size === 0) return findings;
   return toldOnce(
     findings,
+    poolOf,
     ({ field }) => {
       const machine = machineOf(field, poolOf);
       return machine === undefined ? undefined : { group: poolOf.get(machine)!, machine };

@@ -95,17 +95,20 @@ describe("stacks of real people", () => {
         ...pods,
       }),
     ],
-    [
-      "vLLM on two cards, beside a machine with one old card",
-      oneMachine("v1.12.6", one, {
-        machines: {
-          big: { ...worker, address: "10.0.0.1", gpus: [{ model: "RTX 3090", count: 2 }] },
-          small: { ...worker, address: "10.0.0.2", gpus: [{ model: "GTX 1050 Ti" }] },
-        },
-        driver: { flavour: "proprietary" },
-        workloads: { vllm: { model: "Qwen/Qwen2.5-7B-Instruct", gpus: 2 } },
-      }),
-    ],
+    ...[{}, { gpuOperator: undefined as never, external: { kind: "devicePlugin" as const } }].map(
+      (exposure): [string, ClusterSpec] => [
+        "vLLM on two cards, beside a machine with one old card",
+        oneMachine("v1.12.6", one, {
+          ...exposure,
+          machines: {
+            big: { ...worker, address: "10.0.0.1", gpus: [{ model: "RTX 3090", count: 2 }] },
+            small: { ...worker, address: "10.0.0.2", gpus: [{ model: "GTX 1050 Ti" }] },
+          },
+          driver: { flavour: "proprietary" },
+          workloads: { vllm: { model: "Qwen/Qwen2.5-7B-Instruct", gpus: 2 } },
+        }),
+      ],
+    ),
     ...["A800", "NVIDIA H100 96GB HBM3", "DGX Spark GB10", "Tesla PG500-216"].map((model): [string, ClusterSpec] => [
       model,
       oneMachine("v1.13.9", { gpus: [{ model }] }),
