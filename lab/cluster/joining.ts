@@ -29,6 +29,11 @@ export async function letIn(kubeconfig: string, secretsFile: string, signal: Abo
     bind("system-bootstrap-node-bootstrapper", "system:node-bootstrapper", "Group", joining),
     bind("system-bootstrap-approve-node-client-csr", `${requests}:nodeclient`, "Group", joining),
     bind("system-bootstrap-node-renewal", `${requests}:selfnodeclient`, "Group", "system:nodes"),
+    {
+      ...{ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: { name: "system:talos-nodes" } },
+      rules: [{ apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["get", "list", "watch"] }],
+    },
+    bind("system:talos-nodes", "system:talos-nodes", "Group", "system:nodes"),
     bind("kubelet-api", "system:kubelet-api-admin", "User", "kube-apiserver-kubelet-client"),
   ];
   const cluster = Cluster.of(kubeconfig);
