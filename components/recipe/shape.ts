@@ -8,54 +8,115 @@ export interface Structure {
   open: boolean;
 }
 
-/** Where plain data is not of its type: what is there is of another one; a key is of no structure; or one is missing. */
-export interface ShapeFlaw {
-  path: readonly (string | number)[];
-  flaw: { value: unknown; type: TypeText } | { unknown: string; near: string | undefined } | "missing";
+/** How a kind of data is judged. */
+export interface Dialect<Flaw = never> {
+  /** What `@NAME` stands for. */
+  structureOf: (name: string) => Structure;
+  /** Whether a value is of a type that is neither a list nor a mapping. Default: as JSON has types. */
+  takes?: (value: unknown, type: TypeText) => boolean;
+  /** What else is wrong with a value of the right type, by its field, e.g. `v1alpha1.Device.addresses[]`. Default: nothing. */
+  ruleOf?: (field: string, value: unknown) => Flaw | undefined;
+}
+
+type Path = readonly (string | number)[];
+
+/** Where data is not of its type: what is there is of another one, or breaks a rule; a key is of no structure; or one is missing. */
+export interface ShapeFlaw<Flaw = never> {
+  path: Path;
+  flaw:
+    { value: unknown; type: TypeText } | { unknown: string; in: string; near: string | undefined } | "missing" | Flaw;
 }
 
 /**
  * Where plain data is not of a type, as facts/talos-schema.ts writes types. What is null or undefined reads as not set.
  *
- * @param structureOf what `@NAME` stands for.
+ * @param field of the value, by which its rule is found.
  */
-export function shapeFlaws(
+export function shapeFlaws<Flaw = never>(
   value: unknown,
   type: TypeText,
-  structureOf: (name: string) => Structure,
-  path: readonly (string | number)[] = [],
-): ShapeFlaw[] {
+  dialect: Dialect<Flaw>,
+  path: Path = [],
+  field = "",
+): ShapeFlaw<Flaw>[] {
   if (value === null || value === undefined) return [];
-  if (!fits(value, type)) return [{ path, flaw: { value, type } }];
-  const below = (key: string | number, child: unknown, childType: TypeText): ShapeFlaw[] =>
-    shapeFlaws(child, childType.replace(/^!/, ""), structureOf, [...path, key]);
-  if (type.startsWith("[")) return (value as unknown[]).flatMap((item, index) => below(index, item, type.slice(1)));
-  if (type.startsWith("{")) return Object.entries(value).flatMap(([key, child]) => below(key, child, type.slice(1)));
+  if (!fits(value, type, dialect.takes ?? asJson)) return [{ path, flaw: { value, type } }];
+  const flaw = dialect.ruleOf?.(field, value);
+  if (flaw !== undefined) return [{ path, flaw }];
+  const below = (key: string | number, child: unknown, childType: TypeText, childField: string): ShapeFlaw<Flaw>[] =>
+    shapeFlaws(child, childType.replace(/^!/, ""), dialect, [...path, key], childField);
+  if (type.startsWith("["))
+    return (value as unknown[]).flatMap((item, index) => below(index, item, type.slice(1), `${field}[]`));
+  if (type.startsWith("{"))
+    return Object.entries(value).flatMap(([key, child]) =>
+      key === "<<" && isMapping(child) // YAML's merge key: what it brings stands beside the others
+        ? shapeFlaws(child, type, dialect, path, field)
+        : below(key, child, type.slice(1), `${field}{}`),
+    );
   if (!type.startsWith("@")) return [];
-  const { keys, open } = structureOf(type.slice(1));
+  const name = type.slice(1);
+  const { keys, open } = dialect.structureOf(name);
   const given = value as Record<string, unknown>;
-  const missing = [...keys].filter(([key, wanted]) => wanted.startsWith("!") && (given[key] ?? null) === null);
   return [
-    ...missing.map(([key]): ShapeFlaw => ({ path: [...path, key], flaw: "missing" })),
-    ...Object.entries(given).flatMap(([key, child]): ShapeFlaw[] => {
+    ...[...keys].flatMap(([key, wanted]): ShapeFlaw<Flaw>[] =>
+      wanted.startsWith("!") && (given[key] ?? null) === null ? [{ path: [...path, key], flaw: "missing" }] : [],
+    ),
+    ...Object.entries(given).flatMap(([key, child]): ShapeFlaw<Flaw>[] => {
       const wanted = keys.get(key);
-      if (wanted !== undefined) return below(key, child, wanted);
+      if (wanted !== undefined) return below(key, child, wanted, `${name}.${key}`);
       const near = closest(key, keys.keys());
-      return open && near === undefined ? [] : [{ path: [...path, key], flaw: { unknown: key, near } }];
+      return open && near === undefined ? [] : [{ path: [...path, key], flaw: { unknown: key, in: name, near } }];
     }),
   ];
 }
 
-function fits(value: unknown, type: TypeText): boolean {
+function fits(value: unknown, type: TypeText, takes: (value: unknown, type: TypeText) => boolean): boolean {
   if (type === "any") return true;
+  if (type.startsWith("(")) return alternatives(type).some((one) => fits(value, one, takes));
   if (type.startsWith("[")) return Array.isArray(value);
-  if (type.startsWith("="))
-    return type
-      .slice(1)
-      .split("|")
-      .includes(value as string);
-  if (type.startsWith("@") || type.startsWith("{") || type === "object")
-    return isMapping(value) && !(value instanceof Date);
+  if (/^[@{]|^object$/.test(type)) return isMapping(value) && !(value instanceof Date);
+  return takes(value, type);
+}
+
+function asJson(value: unknown, type: TypeText): boolean {
+  if (type.startsWith("=")) return wordsOf(type).includes(value as string);
   if (type === "integer") return typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
   return typeof value === type;
+}
+
+const alternatives = (type: TypeText): TypeText[] => type.slice(1, -1).split(" ");
+
+/** The words of an enumeration. */
+export const wordsOf = (type: TypeText): string[] => type.slice(1).split("|");
+
+const inWords: Readonly<Record<TypeText, string>> = {
+  boolean: "true or false",
+  integer: "a whole number",
+  unsigned: "a whole number from 0 on",
+  number: "a number",
+  duration: "a duration such as 30s or 5m",
+  base64: "base64 of PEM",
+  object: "a mapping",
+  "/^[0-9a-f.:]+/\\d{1,3}$": "a network such as 10.0.0.0/8",
+  "/^[0-9a-f.:]+$": "an IP address",
+  "/^[0-9a-f:]+$": "a hardware address such as 00:11:22:33:44:55",
+};
+
+/** A type in words. */
+export function describe(type: TypeText): string {
+  const words = inWords[type];
+  if (words !== undefined) return words;
+  if (type.startsWith("(")) return alternatives(type).map(describe).join(" or ");
+  if (type.startsWith("[")) return type === "[any" ? "a list" : `a list, each item ${describe(type.slice(1))}`;
+  if (type.startsWith("{")) return `a mapping of names, each with ${describe(type.slice(1))}`;
+  if (type.startsWith("@")) return "a mapping";
+  if (type.startsWith("=")) return `one of ${wordsOf(type).filter(Boolean).join(", ")}`;
+  return type.startsWith("/") ? `what matches ${type.slice(1)}` : "text";
+}
+
+/** What to write in place of a value that is not of a type. */
+export function remedyFor(value: unknown, type: TypeText): string {
+  const bare = typeof value === "string" && /^(boolean|integer|unsigned|number)$/.test(type) ? ", without quotes" : "";
+  const quoted = typeof value !== "object" && type === "string" ? ", in quotes" : "";
+  return `write ${describe(type)}${bare}${quoted}`;
 }

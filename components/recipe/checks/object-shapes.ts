@@ -1,6 +1,6 @@
 import type { TypeText } from "../facts/talos-schema";
 import { shown } from "../rules";
-import { shapeFlaws } from "../shape";
+import { describe, remedyFor, shapeFlaws } from "../shape";
 
 /** What is wrong with a value, and where in it. */
 export type Flaw = [path: string, problem: string, remedy: string];
@@ -103,34 +103,20 @@ const structures: Record<string, Record<string, TypeText>> = {
   Imex: { channelIDs: "[number", required: "boolean", "…": "any" },
 };
 
-const inWords = new Map([
-  ["string", ["text", "write it in quotes"]],
-  ["number", ["a number", "write it without quotes"]],
-  ["boolean", ["true or false", "write it without quotes"]],
-]);
-
 /** Where a value is not of a type, e.g. `@Affinity`. */
 export function objectFlaws(value: unknown, type: TypeText): Flaw[] {
   const structureOf = (name: string) => {
     const { "…": rest, ...keys } = structures[name]!;
     return { keys: new Map(Object.entries(keys)), open: rest !== undefined };
   };
-  return shapeFlaws(value, type, structureOf).map(({ path, flaw }): Flaw => {
+  return shapeFlaws(value, type, { structureOf }).map(({ path, flaw }): Flaw => {
     const at = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
     if (flaw === "missing") return [at, "is missing", "add it"];
-    if ("unknown" in flaw)
-      return [
-        at,
-        "is not a field of it",
-        `${flaw.near === undefined ? "" : `did you mean "${flaw.near}"? `}leave it out`,
-      ];
-    if (flaw.type.startsWith("=")) {
-      const words = flaw.type.slice(1).split("|").filter(Boolean);
-      return [at, `${said(flaw.value)} is not one of ${words.join(", ")}`, "write one of them, or leave it out"];
+    if ("unknown" in flaw) {
+      const meant = flaw.near === undefined ? "" : `did you mean "${flaw.near}"? `;
+      return [at, "is not a field of it", `${meant}leave it out`];
     }
-    const kind = flaw.type.startsWith("[") ? "a list" : "a mapping";
-    const [what, remedy] = inWords.get(flaw.type) ?? [kind, `write ${kind}`];
-    return [at, `${said(flaw.value)} is not ${what}`, remedy!];
+    return [at, `${said(flaw.value)} is not ${describe(flaw.type)}`, remedyFor(flaw.value, flaw.type)];
   });
 }
 

@@ -1,17 +1,12 @@
-import { isAlias, isMap, isScalar, isSeq, type Document, type Node, type Pair, type YAMLMap } from "yaml";
-import {
-  kindsOf,
-  keysOf,
-  mainKind,
-  minorsOfKey,
-  minorsOfKind,
-  structureOfKind,
-  type TypeText,
-} from "../facts/talos-schema";
+import { isAlias, isMap, isScalar, isSeq, type Document } from "yaml";
+import { kindsOf, keysOf, mainKind, minorsOfKey, minorsOfKind, structureOfKind } from "../facts/talos-schema";
+import { isMapping, valueAt } from "../mapping";
 import { closest } from "../rules/suggest";
-import { homeOf, nearest, shapeFlaw, textAt, textOf } from "./patch-nodes";
-import { describe } from "./talos-schema/values";
+import { remedyFor, shapeFlaws, type Dialect, type ShapeFlaw } from "../shape";
 import { valueFlaw } from "./talos-schema/rules";
+import type { ValueFlaw } from "./talos-schema/value-rules";
+import { misfit } from "./talos-schema/values";
+import { asText } from "./user-patches";
 
 /** Something in a patch that Talos does not take. */
 export interface PatchFlaw {
@@ -28,212 +23,217 @@ export interface Schema {
   isKnown: boolean;
 }
 
-/** What Talos does not take in a patch's documents, as its decoder judges them; at most ten things. */
-export function patchFlaws(documents: Document[], schema: Schema): PatchFlaw[] {
-  const judge = new Judge(schema);
-  for (const document of documents) judge.document(document);
-  return judge.flaws.slice(0, 10);
-}
+type Path = readonly (string | number)[];
 
 /** Key by which a patch deletes (talos, pkg/machinery/config/configloader/internal/decoder/delete.go). */
 export const patchKey = "$patch";
 
-class Judge {
-  public readonly flaws: PatchFlaw[] = [];
-  private readonly seen = new Set<string>();
-  private current!: Document;
+const flaw = (path: string, problem: string, remedy: string): PatchFlaw => ({ path, problem, remedy });
 
-  constructor(private readonly schema: Schema) {}
+/** A path as messages have it, e.g. `machine.network.interfaces[0].mtu`. */
+const written = (path: Path): string =>
+  path.reduce<string>(
+    (text, step) => (typeof step === "number" ? `${text}[${step}]` : text === "" ? step : `${text}.${step}`),
+    "",
+  );
 
-  public document(document: Document): void {
-    this.current = document;
-    const root = this.resolved(document.contents);
-    if (root === undefined || (isScalar(root) && root.value === null)) return;
-    if (!isMap(root)) return; // told by the patch's `flaw`
-    const [kind, apiVersion] = [textAt(root, "kind"), textAt(root, "apiVersion")];
-    const id = [apiVersion ?? "", kind ?? "", textAt(root, "name") ?? ""].join("/");
-    if (this.seen.has(id)) this.repeated(kind, textAt(root, "name"));
-    this.seen.add(id);
-    if (kind === undefined && apiVersion === undefined) this.main(root);
-    else this.named(root, kind, apiVersion);
-  }
+/** What Talos does not take in a patch's documents, as its decoder judges them; at most ten things. */
+export function patchFlaws(documents: Document[], schema: Schema): PatchFlaw[] {
+  const seen = new Set<string>();
+  const flaws = documents.flatMap((document) => {
+    const root = plain(document, document.contents);
+    if (!isMapping(root)) return []; // told by the patch's `flaw`
+    const [kind, apiVersion, name] = [root["kind"], root["apiVersion"], root["name"]].map(asText);
+    const id = [apiVersion, kind, name].join("/");
+    const what = kind === "" ? "two documents with machine or cluster" : `two ${kind} ${name}`.trim();
+    const again = seen.has(id) ? [flaw("", `has ${what}`, "put them together in one document")] : [];
+    seen.add(id);
+    return [
+      ...again,
+      ...(kind === "" && apiVersion === "" ? ofMain(root, schema) : ofDocument(root, kind!, apiVersion!, schema)),
+    ];
+  });
+  return flaws.slice(0, 10);
+}
 
-  /** The document with `machine` and `cluster`. */
-  private main(root: YAMLMap): void {
-    const keys = [...keysOf(structureOfKind(mainKind, this.schema.minor)!, this.schema.minor).keys()];
-    const has = root.items.map(({ key }) => textOf(key) ?? "");
-    if (has.length > 0 && !has.some((key) => keys.includes(key)) && !has.includes(patchKey)) {
-      const home = has.map((key) => homeOf(key, this.schema.minor)).find((path) => path !== undefined);
-      const near = closest(has[0]!, ["machine", "cluster"]);
-      this.flaw(
-        has[0]!,
-        "is not a field of a configuration, and the document names no kind",
-        home !== undefined
-          ? `write it under ${home}`
-          : near !== undefined
-            ? `did you mean "${near}"?`
-            : "put it under machine or cluster, or name the document's apiVersion and kind",
-      );
-      return;
-    }
-    this.structure(root, structureOfKind(mainKind, this.schema.minor)!, "");
-  }
-
-  private named(root: YAMLMap, kind: string | undefined, apiVersion: string | undefined): void {
-    if (kind === undefined) return this.flaw("", "has an apiVersion and no kind", "name its kind");
-    const structure = structureOfKind(kind, this.schema.minor);
-    if (structure === undefined || kind === mainKind) return this.unknownKind(kind);
-    if (apiVersion !== "v1alpha1") {
-      const problem =
-        apiVersion === undefined ? `(${kind}) names no apiVersion` : `(${kind}) has the apiVersion ${apiVersion}`;
-      this.flaw("", problem, "write apiVersion: v1alpha1");
-      return;
-    }
-    const flaw = valueFlaw(kind, this.schema.minor, () => root.toJS(this.current) as unknown);
-    if (flaw) this.flaw("", ...flaw);
-    this.structure(root, structure, kind, true);
-  }
-
-  private unknownKind(kind: string): void {
-    const minors = minorsOfKind(kind);
-    if (minors && kind !== mainKind) {
-      const [from, to] = minors;
-      const when = this.schema.minor < from ? `it came with 1.${from}` : `it went after 1.${to}`;
-      return this.flaw(
-        "",
-        `is a ${kind}, which Talos 1.${this.schema.minor} does not have: ${when}`,
-        "write it under machine or cluster, e.g. machine.kernel.modules, machine.sysctls or machine.network",
-      );
-    }
-    if (!this.schema.isKnown) return;
-    const near = closest(kind, kindsOf(this.schema.minor));
-    this.flaw(
-      "",
-      `has the kind "${kind}", which Talos does not know`,
-      near === undefined ? "write a kind of Talos' own; nothing else can stand in a patch" : `did you mean "${near}"?`,
+/** A node as plain data, with its merge keys as they were written, and numbers as go-yaml reads them (`1_000`). */
+function plain(document: Document, node: unknown): unknown {
+  if (isAlias(node)) return plain(document, node.resolve(document));
+  if (isSeq(node)) return node.items.map((item) => plain(document, item));
+  if (isMap(node))
+    return Object.fromEntries(
+      node.items.map(({ key, value }) => [
+        isScalar(key) ? (key.source ?? asText(key.value)) : "?",
+        plain(document, value),
+      ]),
     );
-  }
+  if (!isScalar(node)) return undefined;
+  const { value, type } = node;
+  return typeof value === "string" && type === "PLAIN" && /^[-+]?\d[\d_]*$/.test(value)
+    ? Number(value.replaceAll("_", ""))
+    : value;
+}
 
-  private repeated(kind: string | undefined, name: string | undefined): void {
-    const what = kind === undefined ? "two documents with machine or cluster" : `two ${kind} ${name ?? ""}`.trim();
-    this.flaw("", `has ${what}`, "put them together in one document");
-  }
+/** The document with `machine` and `cluster`. */
+function ofMain(root: Record<string, unknown>, schema: Schema): PatchFlaw[] {
+  const structure = structureOfKind(mainKind, schema.minor)!;
+  const keys = keysOf(structure, schema.minor);
+  const [first, ...others] = Object.keys(root);
+  if (first === undefined || [first, ...others].some((key) => keys.has(key) || key === patchKey))
+    return ofStructure(root, structure, [], schema);
+  const home = [first, ...others].map((key) => homeOf(key, schema.minor)).find((path) => path !== undefined);
+  const near = closest(first, ["machine", "cluster"]);
+  const remedy =
+    home !== undefined
+      ? `write it under ${home}`
+      : near !== undefined
+        ? `did you mean "${near}"?`
+        : "put it under machine or cluster, or name the document's apiVersion and kind";
+  return [flaw(first, "is not a field of a configuration, and the document names no kind", remedy)];
+}
 
-  private structure(map: YAMLMap, structure: string, path: string, isDocument = false): void {
-    const keys = keysOf(structure, this.schema.minor);
-    const deletes = this.checkDelete(map, path);
-    for (const pair of map.items) {
-      const key = this.keyOf(pair, path);
-      if (key === undefined || key === patchKey || (isDocument && key === "kind")) continue;
-      const here = path === "" ? key : `${path}.${key}`;
-      const type = keys.get(key);
-      if (type === undefined) this.unknownKey(structure, key, here, keys);
-      else this.value(pair.value, type.replace(/^!/, ""), here, `${structure}.${key}`);
+/** A document that names its kind. */
+function ofDocument(
+  root: Record<string, unknown>,
+  kind: string,
+  apiVersion: string,
+  { minor, isKnown }: Schema,
+): PatchFlaw[] {
+  if (kind === "") return [flaw("", "has an apiVersion and no kind", "name its kind")];
+  const structure = structureOfKind(kind, minor);
+  if (structure !== undefined && kind !== mainKind) {
+    if (apiVersion !== "v1alpha1") {
+      const has = apiVersion === "" ? "names no apiVersion" : `has the apiVersion ${apiVersion}`;
+      return [flaw("", `(${kind}) ${has}`, "write apiVersion: v1alpha1")];
     }
-    if (deletes || path === "") return;
-    if (isDocument && keys.has("name") && !map.has("name"))
-      this.flaw(`${path}.name`, "is missing", "name the document");
-    // A document may be merged into one that is there; the item of a list stands alone.
-    const isItem = path.endsWith("]");
-    for (const [key, type] of keys) {
-      const isMissing = type.startsWith("!") && !map.has(key);
-      if (isMissing && isItem) this.flaw(`${path}.${key}`, "is missing", "write it");
-    }
+    const whole = valueFlaw(kind, minor, root);
+    const { kind: _, ...fields } = root;
+    const isNameless = keysOf(structure, minor).has("name") && root["name"] === undefined;
+    return [
+      ...(whole ? [flaw("", ...whole)] : []),
+      ...(isNameless ? [flaw(`${kind}.name`, "is missing", "name the document")] : []),
+      ...ofStructure(fields, structure, [kind], { minor, isKnown }),
+    ];
   }
+  const minors = minorsOfKind(kind);
+  if (minors && kind !== mainKind) {
+    const when = minor < minors[0] ? `it came with 1.${minors[0]}` : `it went after 1.${minors[1]}`;
+    return [
+      flaw(
+        "",
+        `is a ${kind}, which Talos 1.${minor} does not have: ${when}`,
+        "write it under machine or cluster, e.g. machine.kernel.modules, machine.sysctls or machine.network",
+      ),
+    ];
+  }
+  const near = closest(kind, kindsOf(minor));
+  const remedy =
+    near === undefined ? "write a kind of Talos' own; nothing else can stand in a patch" : `did you mean "${near}"?`;
+  return isKnown ? [flaw("", `has the kind "${kind}", which Talos does not know`, remedy)] : [];
+}
 
-  private unknownKey(structure: string, key: string, path: string, keys: Map<string, TypeText>): void {
-    if (key === "<<") {
-      return this.flaw(
+const fileItem = "v1alpha1.MachineFile";
+
+/** The check of machine.files judges the operation. */
+const keysOfFile = (minor: number): Map<string, string> => new Map([...keysOf(fileItem, minor), ["op", "any"]]);
+
+function ofStructure(root: Record<string, unknown>, structure: string, at: Path, schema: Schema): PatchFlaw[] {
+  const { minor } = schema;
+  const told: PatchFlaw[] = [];
+  const kept = withoutDeleted(root, at, told, true);
+  const dialect: Dialect<ValueFlaw> = {
+    structureOf: (name) => ({ keys: name === fileItem ? keysOfFile(minor) : keysOf(name, minor), open: false }),
+    takes: (value, type) => misfit(value, type) === undefined,
+    ruleOf: (field, value) => (valueAt(value, patchKey) === undefined ? valueFlaw(field, minor, value) : undefined),
+  };
+  const isOfDeleted = (path: Path): boolean =>
+    valueAt(kept, ...path.slice(0, -1).map(String), patchKey) !== undefined || path.at(-1) === patchKey;
+  return [
+    ...told,
+    ...shapeFlaws(kept, `@${structure}`, dialect)
+      .filter(({ path }) => !isOfDeleted(path))
+      .flatMap((one) => worded(one, at, schema)),
+  ];
+}
+
+/** Without what is deleted, items of lists but for their names; what is wrong with a `$patch` is told. */
+function withoutDeleted(value: unknown, path: Path, told: PatchFlaw[], isItem = false): unknown {
+  if (Array.isArray(value)) return value.map((item, index) => withoutDeleted(item, [...path, index], told, true));
+  if (!isMapping(value)) return value;
+  const entries = Object.entries(value);
+  if (Object.hasOwn(value, patchKey)) {
+    const word = asText(value[patchKey]);
+    if (word !== "delete")
+      told.push(flaw(written([...path, patchKey]), `is "${word}"`, "Talos knows no `$patch` but `delete`"));
+    else if (typeof path.at(-1) === "number" && entries.length < 2)
+      told.push(
+        flaw(
+          written(path),
+          "says `$patch: delete` but not of which item",
+          "name the item by its first key, e.g. interface: eth0",
+        ),
+      );
+    if (!isItem) return undefined;
+  }
+  return Object.fromEntries(entries.map(([key, child]) => [key, withoutDeleted(child, [...path, key], told)]));
+}
+
+function worded({ path: below, flaw: found }: ShapeFlaw<ValueFlaw>, at: Path, schema: Schema): PatchFlaw[] {
+  const path = written([...at, ...below]);
+  // A document may be merged into one that is there; the item of a list stands alone.
+  if (found === "missing") return typeof below.at(-2) === "number" ? [flaw(path, "is missing", "write it")] : [];
+  if ("unknown" in found) return unknownKey(found.unknown, found.in, path, schema);
+  if ("value" in found) {
+    const { value, type } = found;
+    const types = type.startsWith("(") ? type.slice(1, -1).split(" ") : [type];
+    return [flaw(path, misfit(value, types[0]!) ?? "is a single value", remedyFor(value, type))];
+  }
+  return [flaw(path, ...found)];
+}
+
+function unknownKey(key: string, structure: string, path: string, { minor, isKnown }: Schema): PatchFlaw[] {
+  if (key === "<<")
+    return [
+      flaw(
         path,
         "is a YAML merge key, which Talos takes only in mappings whose names you choose",
         "write the keys out",
-      );
-    }
-    const minors = minorsOfKey(structure, key);
-    if (minors) {
-      const [from, to] = minors;
-      const when = this.schema.minor < from ? `comes with Talos 1.${from}` : `went after Talos 1.${to}`;
-      return this.flaw(path, `is not a field of Talos 1.${this.schema.minor}: it ${when}`, "leave it out");
-    }
-    if (!this.schema.isKnown) return;
-    const near = nearest(key, [...keys.keys()]);
-    const home = near === undefined ? homeOf(key, this.schema.minor) : undefined;
-    const parent = path.slice(0, -key.length - 1);
-    this.flaw(
-      path,
-      "is not a field of Talos' configuration",
-      near !== undefined
-        ? `did you mean "${parent === "" ? near : `${parent}.${near}`}"?`
-        : home !== undefined
-          ? `write it under ${home}`
-          : "leave it out, or write it where Talos' reference of the configuration has it",
-    );
+      ),
+    ];
+  if (key === "?") return [flaw(path, "is a key that is no text", "write a name")];
+  const minors = minorsOfKey(structure, key);
+  if (minors) {
+    const when = minor < minors[0] ? `comes with Talos 1.${minors[0]}` : `went after Talos 1.${minors[1]}`;
+    return [flaw(path, `is not a field of Talos 1.${minor}: it ${when}`, "leave it out")];
   }
-
-  private value(given: unknown, type: TypeText, path: string, field: string): void {
-    const node = this.resolved(given);
-    if (node === undefined || (isScalar(node) && node.value === null)) return;
-    // The check of machine.files judges the operation.
-    if (field === "v1alpha1.MachineFile.op") return;
-    // A list or a value can be deleted as well as a mapping.
-    if (isMap(node) && node.has(patchKey) && !path.endsWith("]") && this.checkDelete(node, path)) return;
-    const problem = shapeFlaw(node, type);
-    if (problem !== undefined) return this.flaw(path, problem, `write ${describe(type)}`);
-    const more =
-      isMap(node) && node.has(patchKey)
-        ? undefined
-        : valueFlaw(field, this.schema.minor, () => node.toJS(this.current) as unknown);
-    if (more !== undefined) return this.flaw(path, ...more);
-    if (type.startsWith("@") && isMap(node)) this.structure(node, type.slice(1), path);
-    else if (type.startsWith("[") && isSeq(node)) {
-      node.items.forEach((item, index) => this.value(item, type.slice(1), `${path}[${index}]`, `${field}[]`));
-    } else if (type.startsWith("{") && isMap(node)) this.names(node, type.slice(1), path, field);
-  }
-
-  /** A mapping of names of the user's own. */
-  private names(map: YAMLMap, type: TypeText, path: string, field: string): void {
-    this.checkDelete(map, path);
-    for (const pair of map.items) {
-      const key = this.keyOf(pair, path);
-      if (key === undefined || key === patchKey) continue;
-      if (key === "<<") {
-        const merged = this.resolved(pair.value);
-        if (isMap(merged)) this.names(merged, type, path, field);
-      } else this.value(pair.value, type, `${path}.${key}`, `${field}{}`);
-    }
-  }
-
-  /** Whether a mapping deletes what it names. */
-  private checkDelete(map: YAMLMap, path: string): boolean {
-    if (!map.has(patchKey)) return false;
-    const value = textAt(map, patchKey);
-    if (value !== "delete") {
-      this.flaw(
-        path === "" ? patchKey : `${path}.${patchKey}`,
-        `is "${value ?? ""}"`,
-        "Talos knows no `$patch` but `delete`",
-      );
-    } else if (path.endsWith("]") && map.items.length < 2) {
-      this.flaw(
-        path,
-        "says `$patch: delete` but not of which item",
-        "name the item by its first key, e.g. interface: eth0",
-      );
-    }
-    return true;
-  }
-
-  private keyOf(pair: Pair, path: string): string | undefined {
-    const key = textOf(this.resolved(pair.key));
-    if (key === undefined) this.flaw(path, "has a key that is no text", "write a name");
-    return key;
-  }
-
-  private resolved(node: unknown): Node | undefined {
-    return (isAlias(node) ? node.resolve(this.current) : (node ?? undefined)) as Node | undefined;
-  }
-
-  private flaw(path: string, problem: string, remedy: string): void {
-    this.flaws.push({ path, problem, remedy });
-  }
+  if (!isKnown) return [];
+  const near = nearest(key, [...keysOf(structure, minor).keys()]);
+  const home = near === undefined ? homeOf(key, minor) : undefined;
+  const remedy =
+    near !== undefined
+      ? `did you mean "${path.slice(0, -key.length)}${near}"?`
+      : home !== undefined
+        ? `write it under ${home}`
+        : "leave it out, or write it where Talos' reference of the configuration has it";
+  return [flaw(path, "is not a field of Talos' configuration", remedy)];
 }
+
+/** The key that was probably meant: a near one, or one that has the word in it. */
+function nearest(key: string, keys: string[]): string | undefined {
+  const word = key.toLowerCase();
+  const related = (other: string): boolean =>
+    word.length >= 4 && (other.startsWith(word.slice(0, 5)) || other.endsWith(word) || word.endsWith(other));
+  return closest(key, keys) ?? keys.find((other) => related(other.toLowerCase()));
+}
+
+/** Structures in which fields are looked for that were written elsewhere, and their paths. */
+const homes = {
+  MachineConfig: "machine",
+  ClusterConfig: "cluster",
+  KubeletConfig: "machine.kubelet",
+  NetworkConfig: "machine.network",
+};
+
+/** Where a field stands that was written elsewhere; undefined where nobody knows. */
+const homeOf = (key: string, minor: number): string | undefined =>
+  Object.entries(homes).find(([structure]) => keysOf(`v1alpha1.${structure}`, minor).has(key))?.[1];

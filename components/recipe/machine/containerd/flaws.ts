@@ -1,9 +1,8 @@
 import type { TomlTable } from "smol-toml";
 import { containerdKeys, knownPlugins, structureOfPlugin, type ContainerdRelease } from "../../facts/containerd-schema";
-import type { TypeText } from "../../facts/talos-schema";
 import { closest } from "../../rules/suggest";
 import { isMapping, valueAt } from "../../mapping";
-import { shapeFlaws, type ShapeFlaw } from "../../shape";
+import { remedyFor, shapeFlaws, type ShapeFlaw } from "../../shape";
 
 /** Something in a part of containerd's configuration that it refuses or ignores. */
 export interface ContainerdFlaw {
@@ -20,12 +19,11 @@ const ignored = "containerd ignores it, so it has no effect";
  * that the tables do not have, unless they are near to a known one: it may be newer than what is known of it.
  */
 export function containerdFlaws(table: TomlTable, { minor, isKnown }: ContainerdRelease): ContainerdFlaw[] {
-  const structureOf = (name: string) => ({
-    keys: containerdKeys(name, minor, isKnown ? minor : Infinity),
-    open: !isKnown,
-  });
+  const dialect = {
+    structureOf: (name: string) => ({ keys: containerdKeys(name, minor, isKnown ? minor : Infinity), open: !isKnown }),
+  };
   const ofTable = (value: unknown, structure: string, ...path: string[]): ContainerdFlaw[] =>
-    shapeFlaws(value, `@${structure}`, structureOf, path).map(worded);
+    shapeFlaws(value, `@${structure}`, dialect, path).map(worded);
   const { plugins, ...rest } = table;
   const ofPlugins = Object.entries(isMapping(plugins) ? plugins : {}).flatMap(([id, value]): ContainerdFlaw[] => {
     const structure = structureOfPlugin(id);
@@ -38,7 +36,7 @@ export function containerdFlaws(table: TomlTable, { minor, isKnown }: Containerd
   });
   return [
     ...ofTable(rest, structureOfPlugin("")!),
-    ...shapeFlaws(plugins, "{any", structureOf, ["plugins"]).map(worded),
+    ...shapeFlaws(plugins, "{any", dialect, ["plugins"]).map(worded),
     ...ofPlugins,
     ...meaningFlaws(table),
   ];
@@ -56,7 +54,11 @@ function worded({ path, flaw }: ShapeFlaw): ContainerdFlaw {
       why: ignored,
       remedy: flaw.near === undefined ? "leave it out" : `did you mean "${flaw.near}"?`,
     };
-  return { problem: `${at} is ${said(flaw.value)}`, why: refused, remedy: `write ${describe(flaw.type)}` };
+  return {
+    problem: `${at} is ${said(flaw.value)}`,
+    why: refused,
+    remedy: remedyFor(flaw.value, flaw.type).replace("mapping", "table"),
+  };
 }
 
 /** Talos' own folder of registries (talos v1.13.9, internal/app/machined/pkg/controllers/files/cri_registry_config.go, and hosts.go). */
@@ -105,12 +107,6 @@ function said(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (value instanceof Date) return "a date";
   return isMapping(value) ? "a table" : `a ${typeof value === "bigint" ? "number" : typeof value}`;
-}
-
-function describe(type: TypeText): string {
-  if (type.startsWith("[")) return type === "[string" ? 'a list of strings, e.g. ["…"]' : "a list";
-  if (type.startsWith("@") || type.startsWith("{") || type === "object") return "a table";
-  return type === "boolean" ? "true or false" : type === "integer" ? "a whole number" : `a ${type}`;
 }
 
 /** Whether two plugins differ in a letter or two, not in what they are. */

@@ -164,7 +164,7 @@ const rules: Record<string, rule.Rule> = {
   },
 };
 
-/** Flaw of a value at a field, e.g. `v1alpha1.Device.addresses[]`, on a minor of Talos; `value` is asked for only where a rule is. */
-export function valueFlaw(field: string, minor: number, value: () => unknown): rule.ValueFlaw | undefined {
-  return (Object.hasOwn(rules, field) && rules[field]!(value(), minor)) || undefined;
+/** Flaw of a value at a field, e.g. `v1alpha1.Device.addresses[]`, on a minor of Talos. */
+export function valueFlaw(field: string, minor: number, value: unknown): rule.ValueFlaw | undefined {
+  return (Object.hasOwn(rules, field) && rules[field]!(value, minor)) || undefined;
 }

@@ -1,27 +1,26 @@
 import { isIP } from "node:net";
-import type { Scalar } from "yaml";
 import type { TypeText } from "../../facts/talos-schema";
+import { isMapping } from "../../mapping";
+import { wordsOf } from "../../shape";
 import { asText } from "../user-patches";
 
-/** What is wrong with a single value of a type; undefined when nothing is. The value itself is never repeated: it may be secret. */
-export function scalarFlaw(scalar: Scalar, type: TypeText): string | undefined {
-  const text = scalar.source ?? asText(scalar.value);
-  const isQuoted = scalar.type === "QUOTE_DOUBLE" || scalar.type === "QUOTE_SINGLE";
-  const isNumber = typeof scalar.value === "number" || (!isQuoted && /^[-+]?\d[\d_]*$/.test(text));
+/** What is wrong with a value for a single one of a type; undefined when nothing is. The value itself is never repeated: it may be secret. */
+export function misfit(value: unknown, type: TypeText): string | undefined {
+  if (isMapping(value)) return "is a mapping";
+  if (Array.isArray(value)) return "is a list";
+  const text = asText(value);
+  const isNumber = typeof value === "number";
   switch (type) {
-    case "any":
     case "string":
       return undefined;
     case "boolean":
       // go-yaml takes the words of YAML 1.1 for a boolean, and no text "true".
-      return typeof scalar.value === "boolean" || /^(y|yes|on|n|no|off)$/i.test(text)
-        ? undefined
-        : "is not true or false";
+      return typeof value === "boolean" || /^(y|yes|on|n|no|off)$/i.test(text) ? undefined : "is not true or false";
     case "integer":
     case "unsigned":
-      if (!isNumber) return isQuoted ? "is a text" : "is not a number";
-      if (typeof scalar.value === "number" && !Number.isInteger(scalar.value)) return "is not a whole number";
-      return type === "unsigned" && Number(scalar.value) < 0 ? "is negative" : undefined;
+      if (!isNumber) return /^[-+]?\d/.test(text) ? "is a text" : "is not a number";
+      if (!Number.isInteger(value)) return "is not a whole number";
+      return type === "unsigned" && value < 0 ? "is negative" : undefined;
     case "number":
       return isNumber ? undefined : "is not a number";
     case "duration":
@@ -40,7 +39,7 @@ const durationPattern = /^[-+]?(((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+|0)$/;
 
 /** Talos' newer documents take the words of an enumeration in any case (enumer), v1alpha1 as they stand; both are let be. */
 function isOneOf(text: string, type: TypeText): boolean {
-  const words = type.slice(1).split("|");
+  const words = wordsOf(type);
   return (
     words.includes(text) ||
     (text !== "" && words.map((word) => word.toLowerCase()).includes(text.toLowerCase()) && !v1alpha1Words.has(type))
@@ -83,38 +82,6 @@ export function isPrefix(text: string): boolean {
 
 function isHardwareAddress(text: string): boolean {
   return /^[0-9a-f]{2}([:-][0-9a-f]{2}){5}(([:-][0-9a-f]{2}){2}|([:-][0-9a-f]{2}){14})?$/i.test(text);
-}
-
-/** A type in words, for a remedy. */
-export function describe(type: TypeText): string {
-  if (type.startsWith("(")) return type.slice(1, -1).split(" ").map(describe).join(" or ");
-  if (type.startsWith("[")) return `a list, each item ${describe(type.slice(1))}`;
-  if (type.startsWith("{")) return `a mapping of names, each with ${describe(type.slice(1))}`;
-  if (type.startsWith("@") || type === "object") return "a mapping";
-  if (type.startsWith("=")) return `one of ${type.slice(1).split("|").join(", ")}`;
-  if (type.startsWith("/")) {
-    const pattern = type.slice(1);
-    if (pattern === prefixPattern) return "a network such as 10.0.0.0/8";
-    if (pattern === addressPattern) return "an IP address";
-    if (pattern === hardwarePattern) return "a hardware address such as 00:11:22:33:44:55";
-    return `what matches ${pattern}`;
-  }
-  switch (type) {
-    case "boolean":
-      return "true or false, without quotes";
-    case "integer":
-      return "a whole number, without quotes";
-    case "unsigned":
-      return "a whole number from 0 on, without quotes";
-    case "duration":
-      return "a duration such as 30s or 5m";
-    case "base64":
-      return "base64 of PEM";
-    case "number":
-      return "a number";
-    default:
-      return "a text";
-  }
 }
 
 /** Whether a text is a number of bytes, with or without a unit. */
