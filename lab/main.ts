@@ -1,6 +1,5 @@
 import * as fs from "node:fs";
-import { timelineMermaid } from "../cli/timeline/mermaid";
-import { timelineSvg } from "../cli/timeline/svg";
+import { timelineMermaid } from "../cli/timeline";
 import { fixes } from "../components/diagnosis";
 import { checkCluster, type ClusterSpec, type Finding, InvalidStackError } from "../components/recipe";
 import { type Lab, bringUp } from "./cluster/bring-up";
@@ -33,7 +32,7 @@ async function main(argv: readonly string[]): Promise<number> {
     await runPhases(bringUp, lab);
     const report = await runStack(lab, stacks.slice(1));
     process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : `${renderReport(report)}\n`);
-    if (options.timeline !== undefined) fs.writeFileSync(options.timeline, drawn(options.timeline, report));
+    if (options.timeline !== undefined) fs.writeFileSync(options.timeline, drawn(report));
     if (options.keep) await keep(lab);
     return report.ok ? 0 : 1;
   });
@@ -78,9 +77,8 @@ async function tryCases(options: LabOptions): Promise<number> {
   });
 }
 
-/** The updates over time, as the file's name asks for. */
-function drawn(file: string, { stack, updates }: LabReport): string {
-  if (file.endsWith(".svg")) return `${timelineSvg(updates[0]?.timeline ?? { times: "no update", bars: [] })}\n`;
+/** The updates over time, as Markdown. */
+function drawn({ stack, updates }: LabReport): string {
   return updates
     .map(({ timeline }, index) =>
       [`## ${stack}, update ${index + 1}`, "", "```mermaid", ...timelineMermaid(timeline), "```", ""].join("\n"),

@@ -74,8 +74,8 @@ export const usage = `npm run lab -- [options]     a GPU cluster without hardwar
   --image FILE        what machines run before the stack comes (YAML): extensions, kernelArgs, overlay, platform and
                       secureBoot by machine name (default: a plain image)
   --discover          in the end, write a stack of the cluster as \`talos-gpu discover\` does, and compare its plan
-  --timeline FILE     draw who waited for whom, drained, rebooted, was verified and tested: FILE.svg the first update as
-                      a picture, FILE.md every update as a Mermaid gantt
+  --timeline FILE     draw who waited for whom, drained, rebooted, was verified and tested: Markdown, with a Mermaid gantt of
+                      every update
   --without FIX       leave one fix out and see the failure it prevents; may be repeated; --list-fixes names them
   --repair            then put the left-out fixes in place, as the remedy says, and see the failure go
   --omni-members      machines of Omni's begin as members of their cluster (default: in maintenance mode, to be added)

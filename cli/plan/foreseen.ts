@@ -1,5 +1,5 @@
 import { durationValue } from "../../components/recipe/rules/duration";
-import { type Bar, type Timeline, withWaits } from "../timeline/timeline";
+import { type Bar, type Timeline, withWaits } from "../timeline";
 import type { Comparison } from "./comparison";
 
 /** Machines of a wave that have a row each. */

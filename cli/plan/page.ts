@@ -1,5 +1,5 @@
 import type { Finding } from "../../components/recipe/index";
-import { timelineMermaid } from "../timeline/mermaid";
+import { timelineMermaid } from "../timeline";
 import type { Comparison, MachineComparison, Runs } from "./comparison";
 import type { FieldChange } from "./differences";
 import { foreseen } from "./foreseen";

@@ -1,5 +1,5 @@
 import Table from "cli-table3";
-import type { Timeline } from "../../cli/timeline/timeline";
+import type { Timeline } from "../../cli/timeline";
 import type { Changes } from "../engine";
 import type { DiscoveredReport } from "./discovered";
 import type { Foretold } from "./foretold";

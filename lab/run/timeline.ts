@@ -1,4 +1,4 @@
-import { type Bar, type Timeline, withWaits } from "../../cli/timeline/timeline";
+import { type Bar, type Timeline, withWaits } from "../../cli/timeline";
 import type { Progress } from "../engine";
 
 /** Something that the engine told, and when, in seconds since the update began. */

@@ -1,6 +1,4 @@
-import { timelineMermaid } from "../../../cli/timeline/mermaid";
-import { timelineSvg } from "../../../cli/timeline/svg";
-import { type Bar, clockTime, withWaits } from "../../../cli/timeline/timeline";
+import { type Bar, timelineMermaid, withWaits } from "../../cli/timeline";
 
 const bar = (section: string, from: number, to: number, part: Bar["part"] = "other"): Bar => ({
   section,
@@ -9,13 +7,6 @@ const bar = (section: string, from: number, to: number, part: Bar["part"] = "oth
   from,
   to,
 });
-
-test.each([
-  [0.4, "0:00"],
-  [65, "1:05"],
-  [3600, "1:00:00"],
-  [5399.6, "1:30:00"],
-])("%d seconds are %s", (seconds, text) => expect(clockTime(seconds)).toBe(text));
 
 test("who begins later waits for what ended last before it; who begins at once waits for nobody", () => {
   const bars = [
@@ -40,12 +31,4 @@ test("a gantt names its sections, and no name ends before its end", () => {
   expect(lines).toContain("  section gpu-1 x");
   // A task that lasts no second would not be drawn.
   expect(lines.at(-1)).toBe("  10 30 then more :1970-01-01 00:00:00, 1970-01-01 00:00:01");
-});
-
-test("a picture has a rectangle for each bar, names that are text, and a scale", () => {
-  const bars = [bar("<gpu>", 0, 60, "reboot"), bar("b", 60, 120, "gate")];
-  const svg = timelineSvg({ times: "a run", bars });
-  expect(svg.match(/<rect x=/g)).toHaveLength(2);
-  expect(svg).toContain("&lt;gpu&gt;");
-  expect(svg).toContain(">2:00</text>");
 });
