@@ -14,8 +14,8 @@ export interface Dialect<Flaw = never> {
   structureOf: (name: string) => Structure;
   /** Whether a value is of a type that is neither a list nor a mapping. Default: as JSON has types. */
   takes?: (value: unknown, type: TypeText) => boolean;
-  /** What else is wrong with a value of the right type, by its field, e.g. `v1alpha1.Device.addresses[]`. Default: nothing. */
-  ruleOf?: (field: string, value: unknown) => Flaw | undefined;
+  /** What else is wrong with a value of the right type, at a field such as `v1alpha1.Device.addresses[]`. Default: nothing. */
+  ruleOf?: (field: string, value: unknown, type: TypeText) => Flaw | undefined;
 }
 
 type Path = readonly (string | number)[];
@@ -41,7 +41,7 @@ export function shapeFlaws<Flaw = never>(
 ): ShapeFlaw<Flaw>[] {
   if (value === null || value === undefined) return [];
   if (!fits(value, type, dialect.takes ?? asJson)) return [{ path, flaw: { value, type } }];
-  const flaw = dialect.ruleOf?.(field, value);
+  const flaw = dialect.ruleOf?.(field, value, type);
   if (flaw !== undefined) return [{ path, flaw }];
   const below = (key: string | number, child: unknown, childType: TypeText, childField: string): ShapeFlaw<Flaw>[] =>
     shapeFlaws(child, childType.replace(/^!/, ""), dialect, [...path, key], childField);
@@ -78,7 +78,8 @@ function fits(value: unknown, type: TypeText, takes: (value: unknown, type: Type
   return takes(value, type);
 }
 
-function asJson(value: unknown, type: TypeText): boolean {
+/** Whether a value is of a type, as JSON has types. */
+export function asJson(value: unknown, type: TypeText): boolean {
   if (type.startsWith("=")) return wordsOf(type).includes(value as string);
   if (type === "integer") return typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
   return typeof value === type;

@@ -1,6 +1,10 @@
 import type { TypeText } from "../facts/talos-schema";
-import { shown } from "../rules";
-import { describe, remedyFor, shapeFlaws } from "../shape";
+import { strategies } from "../kubernetes/plugin-release";
+import { taintEffects } from "../machine/taints";
+import { isMapping, valueAt } from "../mapping";
+import { envName, imageReference, labelValue, objectName, qualifiedName, ruleOf, shown, type Rule } from "../rules";
+import { quantityValue } from "../rules/quantity";
+import { asJson, describe, remedyFor, shapeFlaws, type Dialect } from "../shape";
 
 /** What is wrong with a value, and where in it. */
 export type Flaw = [path: string, problem: string, remedy: string];
@@ -10,6 +14,8 @@ const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
 const requirement = (...operators: string[]) => ({
   ...{ key: "!string", operator: `!=${operators.join("|")}`, values: "[string" },
 });
+const labels = "#labels";
+const strategy = `=${strategies.join("|")}`;
 const ofSecurity = {
   ...{ runAsUser: "number", runAsGroup: "number", runAsNonRoot: "boolean" },
   ...{ seLinuxOptions: "@SELinuxOptions", seccompProfile: "@Profile", appArmorProfile: "@Profile" },
@@ -52,8 +58,13 @@ const structures: Record<string, Record<string, TypeText>> = {
     seLinuxChangePolicy: "=MountOption|Recursive",
   },
   Sysctl: { name: "!string", value: "!string" },
-  Toleration: { key: "any", operator: "any", effect: "any", value: "string", tolerationSeconds: "number", "…": "any" },
-  Variable: { name: "string", value: "string", valueFrom: "@VariableSource" },
+  Resources: { limits: "{#amount", requests: "{#amount", claims: "any" },
+  // The operators `Lt` and `Gt` are behind a feature gate.
+  Toleration: {
+    ...{ key: "#key", operator: "=Exists|Equal|Lt|Gt|", effect: `=${taintEffects.join("|")}|`, value: "string" },
+    ...{ tolerationSeconds: "number", "…": "any" },
+  },
+  Variable: { name: "!#variable", value: "string", valueFrom: "@VariableSource" },
   VariableSource: {
     ...{ configMapKeyRef: "@Key", secretKeyRef: "@Key", fieldRef: "@FieldRef", resourceFieldRef: "@ResourceRef" },
     fileKeyRef: "any",
@@ -66,29 +77,27 @@ const structures: Record<string, Record<string, TypeText>> = {
     "…": "any",
   },
   UpdateStrategy: { type: "string", rollingUpdate: "@RollingUpdate" },
-  RollingUpdate: { maxUnavailable: "any", maxSurge: "any" },
+  RollingUpdate: { maxUnavailable: "#pods", maxSurge: "any" },
   ServiceMonitor: {
-    ...{ enabled: "boolean", interval: "string", honorLabels: "boolean", additionalLabels: "{string" },
+    ...{ enabled: "boolean", interval: "#interval", honorLabels: "boolean", additionalLabels: labels },
     relabelings: "[any",
   },
   PluginConfiguration: {
-    ...{
-      version: "any",
-      flags: "@PluginFlags",
-      resources: "any",
-      sharing: "@PluginSharing",
-      imex: "@Imex",
-      "…": "any",
-    },
+    ...{ version: "=v1|", flags: "@PluginFlags", resources: "any", sharing: "@PluginSharing", imex: "@Imex" },
+    "…": "any",
   },
   PluginFlags: {
-    ...{ migStrategy: "any", failOnInitError: "boolean", mpsRoot: "string", nvidiaDriverRoot: "string" },
+    ...{ migStrategy: "=none|single|mixed", failOnInitError: "boolean", mpsRoot: "string", nvidiaDriverRoot: "string" },
     ...{ nvidiaDevRoot: "string", gdrcopyEnabled: "boolean", gdsEnabled: "boolean", mofedEnabled: "boolean" },
     ...{ useNodeFeatureAPI: "boolean", deviceDiscoveryStrategy: "=auto|nvml|tegra|vfio" },
     ...{ plugin: "@PluginOptions", gfd: "@DiscoveryOptions", "…": "any" },
   },
   PluginOptions: {
-    ...{ passDeviceSpecs: "boolean", deviceListStrategy: "any", deviceIDStrategy: "=uuid|index" },
+    ...{
+      passDeviceSpecs: "boolean",
+      deviceListStrategy: `(${strategy} [${strategy})`,
+      deviceIDStrategy: "=uuid|index",
+    },
     ...{ cdiAnnotationPrefix: "string", nvidiaCTKPath: "string", containerDriverRoot: "string", "…": "any" },
   },
   DiscoveryOptions: {
@@ -97,31 +106,128 @@ const structures: Record<string, Record<string, TypeText>> = {
   },
   PluginSharing: { timeSlicing: "@Replicas", mps: "@Replicas", "…": "any" },
   Replicas: {
-    ...{ renameByDefault: "boolean", failRequestsGreaterThanOne: "boolean", resources: "[@SharedResource", "…": "any" },
+    ...{
+      renameByDefault: "boolean",
+      failRequestsGreaterThanOne: "boolean",
+      resources: "![@SharedResource",
+      "…": "any",
+    },
   },
-  SharedResource: { name: "string", rename: "string", devices: "any", replicas: "any", "…": "any" },
+  SharedResource: { name: "!string", rename: "string", devices: "any", replicas: "!#replicas", "…": "any" },
   Imex: { channelIDs: "[number", required: "boolean", "…": "any" },
+};
+
+/** Tag of an image, where it stands apart from its name. */
+const imageTag = ruleOf(
+  (text) => imageReference(/^sha\d+:/.test(text) ? `a@${text}` : `a:${text}`) === undefined,
+  "is not an image tag",
+  "the kubelet pulls nothing",
+  "write letters, digits, `_`, `.` and `-`, e.g. `v0.19.3`",
+);
+
+/** Name of an image without its registry, which stands beside it; some have their tag, too. */
+const imageName = ruleOf(
+  (text) => imageReference(`a.io/${text}`) === undefined || imageReference(text) === undefined,
+  "is no name of an image",
+  "the kubelet pulls nothing",
+  "write e.g. `k8s-device-plugin`",
+);
+
+/** How often Prometheus asks. Source: prometheus-operator, pkg/apis/monitoring/v1, Duration. */
+const interval = ruleOf(
+  (text) => /^(?:0|(?:\d+y)?(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?)$/.test(text),
+  "is no duration of Prometheus'",
+  "Kubernetes refuses it",
+  "write e.g. `30s`",
+);
+
+type Judge = (value: unknown) => Flaw[];
+
+/** A text by a rule; an empty one reads as not set. */
+const byRule =
+  (rule: Rule): Judge =>
+  (value) => {
+    if (value === "" || (typeof value === "number" && rule === imageTag)) return [];
+    const fault = typeof value === "string" ? rule(value) : notText(value);
+    return fault === undefined ? [] : [["", fault.problem, fault.remedy]];
+  };
+
+const notText = (value: unknown) => ({ problem: `${said(value)} is no text`, remedy: "write it in quotes" });
+
+/** Texts by names of Kubernetes. */
+const named =
+  (rule: Rule): Judge =>
+  (value) => {
+    if (Array.isArray(value)) return [["", "is a list, and must be a mapping", "write each as `key: value`"]];
+    return Object.entries(isMapping(value) ? value : {}).flatMap(([key, text]): Flaw[] => {
+      const fault =
+        qualifiedName(key) ?? (typeof text === "string" ? rule(text) : text === null ? undefined : notText(text));
+      return fault === undefined ? [] : [[`.${key}`, fault.problem, fault.remedy]];
+    });
+  };
+
+const judged =
+  (takes: (value: unknown) => boolean, problem: string, remedy: string): Judge =>
+  (value) =>
+    takes(value) ? [] : [["", `${said(value)} ${problem}`, remedy]];
+
+/** What types cannot say. */
+const judges: Record<TypeText, Judge> = {
+  [labels]: named(labelValue),
+  "#annotations": named(() => undefined),
+  "#key": byRule(qualifiedName),
+  "#name": byRule(objectName),
+  "#reference": byRule(imageReference),
+  "#tag": byRule(imageTag),
+  "#image": byRule(imageName),
+  "#interval": byRule(interval),
+  "#variable": byRule(envName),
+  "#pods": judged((value) => /^\d+%?$/.test(String(value)), "is not a number of pods", "write e.g. `1` or `25%`"),
+  "#amount": judged(
+    (value) => (quantityValue(String(value)) ?? -1) >= 0,
+    "is no amount",
+    "write e.g. `500m` or `128Mi`",
+  ),
+  "#replicas": judged((value) => Number(value) >= 2, "is not 2 or more", "write how many share a card"),
+  "@Replicas": (value) =>
+    JSON.stringify(valueAt(value, "resources")) === "[]" ? [[".resources", "is empty", "name a resource"]] : [],
+  "@Toleration": (value) => {
+    const { operator, value: text = "" } = value as Record<string, unknown>;
+    if (Object.keys(value as object).length === 0)
+      return [["", "is not a toleration", "write e.g. `{ operator: Exists }`"]];
+    return operator === "Exists" && text !== ""
+      ? [[".value", "stands beside operator Exists", "leave it out, or write operator Equal"]]
+      : [];
+  },
 };
 
 /** Where a value is not of a type, e.g. `@Affinity`. */
 export function objectFlaws(value: unknown, type: TypeText): Flaw[] {
-  const structureOf = (name: string) => {
-    const { "…": rest, ...keys } = structures[name]!;
-    return { keys: new Map(Object.entries(keys)), open: rest !== undefined };
+  const dialect: Dialect<Flaw[]> = {
+    structureOf: (name) => {
+      const { "…": rest, ...keys } = structures[name]!;
+      return { keys: new Map(Object.entries(keys)), open: rest !== undefined };
+    },
+    takes: (value, type) => type.startsWith("#") || asJson(value, type),
+    ruleOf: (_, value, type) => {
+      const flaws = judges[type]?.(value) ?? [];
+      return flaws.length > 0 ? flaws : undefined;
+    },
   };
-  return shapeFlaws(value, type, { structureOf }).map(({ path, flaw }): Flaw => {
+  return shapeFlaws(value, type, dialect).flatMap(({ path, flaw }): Flaw[] => {
     const at = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
-    if (flaw === "missing") return [at, "is missing", "add it"];
+    if (flaw === "missing") return [[at, "is missing", "add it"]];
+    if (Array.isArray(flaw)) return flaw.map(([below, ...rest]) => [`${at}${below}`, ...rest]);
     if ("unknown" in flaw) {
       const meant = flaw.near === undefined ? "" : `did you mean "${flaw.near}"? `;
-      return [at, "is not a field of it", `${meant}leave it out`];
+      return [[at, "is not a field of it", `${meant}leave it out`]];
     }
-    return [at, `${said(flaw.value)} is not ${describe(flaw.type)}`, remedyFor(flaw.value, flaw.type)];
+    return [[at, `${said(flaw.value)} is not ${describe(flaw.type)}`, remedyFor(flaw.value, flaw.type)]];
   });
 }
 
 /** A value as a message shows it. */
-export function said(value: unknown): string {
+function said(value: unknown): string {
   if (typeof value === "string") return shown(value);
   return typeof value === "object" ? "what is there" : JSON.stringify(value);
 }

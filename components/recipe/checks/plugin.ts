@@ -1,4 +1,4 @@
-import { strategiesIn } from "../kubernetes/plugin-release";
+import { strategies, strategiesIn } from "../kubernetes/plugin-release";
 import { envOf } from "../kubernetes/values";
 import { pluginConfigPlaces } from "../machine/own-sharing";
 import { asText } from "../machine/user-patches";
@@ -27,17 +27,14 @@ export const pluginChecks: Check[] = [
         const sharing = spec.sharing?.timeSlicing;
         const names = [...Object.keys(all), ...(sharing === undefined ? [] : ["default"])];
         return [
-          ...Object.entries(all).flatMap(([name, text]) => {
-            const flaw = flawOf(text);
-            if (flaw === undefined) return [];
-            const why = "the device plugin ends with it, or drops it in silence";
-            return {
+          Object.entries(all).map(([name, text]) =>
+            flawsOf(text).map(([problem, remedy]) => ({
               field: `${path}.${texts}.${name}`,
-              problem: flaw,
-              why,
-              remedy: "see the plugin's README, Configuration Option Details",
-            };
-          }),
+              problem,
+              why: "the device plugin ends with it, or drops it in silence",
+              remedy,
+            })),
+          ),
           misread(path, config),
           chosen !== "" &&
             !names.includes(chosen) && {
@@ -126,42 +123,18 @@ function isText(characters: string): boolean {
   }
 }
 
-/** Why the plugin does not take a configuration; undefined when it may. */
-function flawOf(text: unknown): string | undefined {
-  if (typeof text !== "string") return undefined; // the chart's own shape is for its values' check
-  let config: unknown;
+/** What the plugin does not take of a configuration. */
+function flawsOf(text: unknown): [problem: string, remedy: string][] {
+  if (typeof text !== "string") return []; // the chart's own shape is for its values' check
   try {
-    config = parse(text);
+    const config: unknown = parse(text);
+    return objectFlaws(config, "@PluginConfiguration").map(([path, problem, remedy]) => [
+      `${path.slice(1)} ${problem}`.trimStart(),
+      remedy,
+    ]);
   } catch (error) {
-    return `is not YAML: ${((error as Error).message.split("\n")[0] ?? "").replace(/:$/, "")}`;
+    return [[`is not YAML: ${((error as Error).message.split("\n")[0] ?? "").replace(/:$/, "")}`, "correct it"]];
   }
-  if (config === null || config === undefined) return undefined;
-  if (!isMapping(config)) return "is not a mapping";
-  const version = config["version"];
-  if (version !== undefined && version !== "" && version !== "v1")
-    return `has the version ${asText(version)}, and the plugin knows v1`;
-  const strategy = valueAt(config, "flags", "migStrategy");
-  if (strategy !== undefined && !["none", "single", "mixed"].includes(strategy as string))
-    return "has a migStrategy other than none, single or mixed";
-  const asked = [valueAt(config, "flags", "plugin", "deviceListStrategy")].flat();
-  if (asked.some((one) => one !== undefined && one !== null && !strategies.includes(one as string)))
-    return `has a deviceListStrategy that is not one of ${strategies.join(", ")}`;
-  const [odd] = objectFlaws(config, "@PluginConfiguration");
-  if (odd !== undefined) return `has ${odd[0].slice(1)}, and that ${odd[1]}: ${odd[2]}`;
-  return sharingFlaw(config, "timeSlicing") ?? sharingFlaw(config, "mps");
-}
-
-function sharingFlaw(config: Record<string, unknown>, kind: string): string | undefined {
-  const section = valueAt(config, "sharing", kind);
-  if (!isMapping(section)) return undefined;
-  const resources = section["resources"];
-  if (!Array.isArray(resources) || resources.length === 0) return `has sharing.${kind} without resources`;
-  const odd = resources.find(
-    (resource) => !isMapping(resource) || typeof resource["name"] !== "string" || !(Number(resource["replicas"]) >= 2),
-  ) as unknown;
-  return odd === undefined
-    ? undefined
-    : `has a resource in sharing.${kind} without a name, or with fewer than 2 replicas`;
 }
 
 /** With a CDI strategy the standalone plugin writes paths of devices below the driver root into its specification. */
@@ -188,8 +161,6 @@ function driverRoot({ spec }: CheckContext): Found {
     remedy,
   };
 }
-
-const strategies = ["envvar", "volume-mounts", "cdi-annotations", "cdi-cri"];
 
 /** First plugin with a strategy, and with several at once; the operator's releases that run here bring newer ones. */
 const firstWith: Record<string, string> = { "cdi-annotations": "0.14.0", "cdi-cri": "0.15.0" };

@@ -5,6 +5,9 @@ import { discoveryTolerations, pluginDiscovers } from "./discovery";
 import { mergeValues, repositoryOf, type ChartInput } from "./values";
 import { isMapping, valueAt } from "../mapping";
 
+/** Device list strategies of the plugin (k8s-device-plugin, api/config/v1/consts.go). */
+export const strategies = ["envvar", "volume-mounts", "cdi-annotations", "cdi-cri"];
+
 /** Device list strategies in a value of the chart, which takes them as one text; a list is understood too. */
 export function strategiesIn(value: unknown): string[] {
   const list: unknown[] = Array.isArray(value) ? value : [value];
