@@ -1,4 +1,4 @@
-import type { Machine } from "../machine";
+import type { Machine } from "./talos-machine";
 
 /** Version of the loaded NVIDIA driver; undefined when none is loaded. */
 export async function loadedDriver(machine: Machine): Promise<string | undefined> {

@@ -5,7 +5,7 @@ import { bootErrorsOf, consoleLines } from "./console";
 import { installArgs, takesImageArgs } from "./configuration-text";
 import { CallError, lastLine } from "../failure";
 import type { SecretFiles } from "../secret-files";
-import type { Configurations, Ending, EtcdMember, Machine, MachineStatus, UpgradeApi } from "../machine";
+import type { Configurations, Ending, EtcdMember, MachineStatus, UpgradeApi } from "../machine";
 import type { Talosctl } from "./talosctl";
 import { configurationText, parseResources, parseTable, parseVersion, type Resource } from "./talosctl-output";
 
@@ -21,14 +21,18 @@ const DRAINING_CLIENT = "1.13.0-beta.0";
 /** The configuration on disk (talos v1.9.6, pkg/machinery/constants: StateMountPoint, ConfigFilename). */
 const onDisk = "/system/state/config.yaml";
 
-/** A machine behind talosctl. */
-export class TalosMachine implements Machine {
+/** One Talos machine, as the phases see it. In tests: a machine in memory. */
+export type Machine = Omit<TalosMachine, "extensions" | "resources">;
+
+/** The machine behind talosctl. */
+export class TalosMachine {
   constructor(
     private readonly talosctl: Talosctl,
     private readonly address: string,
     private readonly files: SecretFiles,
   ) {}
 
+  /** Release that runs, e.g. `v1.12.6`. */
   async version(): Promise<string> {
     return parseVersion(await this.ask("version", "--json"));
   }
@@ -43,10 +47,12 @@ export class TalosMachine implements Machine {
     };
   }
 
+  /** Changes with every boot. */
   async bootId(): Promise<string> {
     return (await this.ask("read", "/proc/sys/kernel/random/boot_id")).trim();
   }
 
+  /** ID of the schematic that runs, with its extensions sorted (`imageId`); undefined when the image was not made by an Image Factory. */
   async schematic(): Promise<string | undefined> {
     return (await this.extensions()).image;
   }
@@ -72,6 +78,7 @@ export class TalosMachine implements Machine {
     return parseResources(await this.ask("get", type, "-o", "json"));
   }
 
+  /** What the running image has that another one may lack. */
   async image(): Promise<RunningImage> {
     const metadata = await this.layers();
     const schematic = metadata.find(({ name }) => name === "schematic")?.extraInfo;
@@ -92,14 +99,17 @@ export class TalosMachine implements Machine {
     };
   }
 
+  /** Lines of the console of this boot, as far as the kernel still has them. */
   async console(): Promise<string[]> {
     return consoleLines(await this.ask("dmesg")); // where Talos writes as well, and which is of this boot alone
   }
 
+  /** Why its boot does not go on, in Talos' own lines; empty when it does. */
   async bootErrors(): Promise<string[]> {
     return bootErrorsOf(await this.console());
   }
 
+  /** Whether it runs an upgrade that Talos has not confirmed yet: a boot that fails then goes back to the image of before. */
   async isUnconfirmed(): Promise<boolean> {
     // The installer names there what to go back to; Talos reads it at boot, and drops it once the machine runs and is ready (talos
     // v1.13.0, pkg/machinery/meta/constants.go, and controllers/runtime/drop_upgrade_fallback.go).
@@ -107,6 +117,7 @@ export class TalosMachine implements Machine {
     return (await this.resources("metakeys")).some(({ metadata }) => Number(metadata.id) === 6);
   }
 
+  /** Content of a file; undefined when it is not there. */
   async read(path: string): Promise<string | undefined> {
     try {
       return await this.ask("read", path);
@@ -116,6 +127,7 @@ export class TalosMachine implements Machine {
     }
   }
 
+  /** State of every service by name, e.g. `Running`. */
   async services(): Promise<Record<string, string>> {
     const rows = parseTable(await this.ask("services"));
     return Object.fromEntries(rows.map((row) => [row["SERVICE"] ?? "", row["STATE"] ?? ""]));
@@ -134,20 +146,28 @@ export class TalosMachine implements Machine {
     return { ...(active === undefined ? {} : { active }), ...(persistent === undefined ? {} : { persistent }) };
   }
 
+  /** Makes `configuration` the one of the next boot; nothing changes before. */
   stage(configuration: string): Promise<void> {
     return this.apply("staged", configuration);
   }
 
+  /** Puts `configuration` into effect at once, without a reboot; refused when it needs one. */
   activate(configuration: string): Promise<void> {
     return this.apply("no-reboot", configuration);
   }
 
+  /**
+   * Brings the installer onto the machine.
+   *
+   * @param ending when the call is ended before its limit. Default never.
+   */
   async pull(image: string, limit: number, ending?: Ending): Promise<void> {
     // The installer runs in the system containerd (talos v1.12.6 internal/pkg/install/pull.go); talosctl's default is the CRI's.
     const args = ["image", "pull", image, "--namespace", "system", "--nodes", this.address];
     await this.talosctl.run(args, limit, ending);
   }
 
+  /** Starts the upgrade; resolves when the machine has taken it on. It then reboots by itself. */
   async upgrade(image: string, api: UpgradeApi, limit: number): Promise<void> {
     // We drain and track by ourselves. Talos reboots after the legacy call, talosctl asks for it after the new one.
     const modern = semver.gte(await this.talosctl.version(), DRAINING_CLIENT);
@@ -155,11 +175,13 @@ export class TalosMachine implements Machine {
     await this.call(limit, "upgrade", "--image", image, "--wait=false", ...flags);
   }
 
+  /** Starts a reboot. */
   async reboot(): Promise<void> {
     await this.call(HAND_OVER, "reboot", "--wait=false");
   }
 
-  async etcdMembers(): Promise<(EtcdMember & { urls: string[] })[]> {
+  /** Members of the machine's etcd cluster. */
+  async etcdMembers(): Promise<EtcdMember[]> {
     return parseTable(await this.ask("etcd", "members")).map((row) => ({
       id: row["ID"] ?? "",
       hostname: row["HOSTNAME"] ?? "",
@@ -175,10 +197,11 @@ export class TalosMachine implements Machine {
   }
 
   /** The machine at another address, with the same credentials. */
-  at(address: string): TalosMachine {
+  at(address: string): Machine {
     return new TalosMachine(this.talosctl, address, this.files);
   }
 
+  /** Complaints of this machine's etcd member; empty when it is healthy. */
   async etcdProblems(): Promise<string[]> {
     try {
       const [row] = parseTable(await this.ask("etcd", "status"));

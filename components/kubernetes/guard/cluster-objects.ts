@@ -2,19 +2,12 @@ import { gunzipSync } from "node:zlib";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { systemClock, waitFor } from "../../clients/clock";
 import { client } from "../../clients/kubernetes/client";
-import { KubernetesApi } from "../../clients/kubernetes/kubernetes-api";
+import { callKubernetes } from "../../clients/kubernetes/call";
 import { type ClusterObjects, type LiveObject, type ObjectKey, OWNER, type ReleaseRecord, titleOf } from "./live";
 
 /** Milliseconds within which an object must have gone: a pod's grace period of 30 s, and what runs finalizers. */
 const GONE = 180_000;
 const POLL = 1_000;
-
-/** Requests with a limit, by the program's own rules. */
-class Calls extends KubernetesApi {
-  override call<T>(what: string, request: () => Promise<T>, instead: Record<number, any> = {}): Promise<T | undefined> {
-    return super.call(what, request, instead);
-  }
-}
 
 /** Objects of a cluster, with whatever a kubeconfig can authenticate by. A program of its own file: the client is bundled with it. */
 export function clusterObjects(kubeconfig: string): ClusterObjects {
@@ -23,7 +16,8 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
   config.loadFromString(kubeconfig);
   const objects = KubernetesObjectApi.makeApiClient(config);
   const core = config.makeApiClient(CoreV1Api);
-  const calls = new Calls(config, [kubeconfig]);
+  const call = <T>(what: string, request: () => Promise<T>, instead?: Record<number, any>): Promise<T | undefined> =>
+    callKubernetes([kubeconfig], what, request, instead);
 
   const header = ({ apiVersion, kind, name, namespace }: ObjectKey) => ({
     apiVersion,
@@ -31,13 +25,11 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
     metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
   });
   const get = (key: ObjectKey): Promise<KubernetesObject | undefined> =>
-    calls
-      .call(titleOf(key), () => objects.read(header(key)), { 404: undefined })
-      .catch((error: Error) => {
-        // The client's own words for a kind that the API server does not have, such as a CRD's before its chart.
-        if (/Unrecognized API version and kind/.test(error.message)) return undefined;
-        throw error;
-      });
+    call(titleOf(key), () => objects.read(header(key)), { 404: undefined }).catch((error: Error) => {
+      // The client's own words for a kind that the API server does not have, such as a CRD's before its chart.
+      if (/Unrecognized API version and kind/.test(error.message)) return undefined;
+      throw error;
+    });
   const live = async (key: ObjectKey, found: KubernetesObject): Promise<LiveObject> => ({
     ...key,
     uid: found.metadata?.uid ?? "",
@@ -67,7 +59,7 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
     if (kind !== "Namespace") return [];
     const lists = await Promise.all(
       kept.map(([apiVersion, contained]) =>
-        calls.call(`${contained}s of ${name}`, () => objects.list(apiVersion, contained, name), {}),
+        call(`${contained}s of ${name}`, () => objects.list(apiVersion, contained, name)),
       ),
     );
     return lists.flatMap((list, index) =>
@@ -92,7 +84,7 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
     },
     ownedBy: async (owner, { apiVersion, kind }, namespace) => {
       const none = { 403: undefined, 404: undefined };
-      const list = await calls.call(`${kind}s`, () => objects.list(apiVersion, kind, namespace), none);
+      const list = await call(`${kind}s`, () => objects.list(apiVersion, kind, namespace), none);
       const found = (list?.items ?? []).filter(({ metadata }) => metadata?.annotations?.[OWNER] === owner);
       return Promise.all(
         found.map((object) => {
@@ -103,10 +95,8 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
     },
     records: async (namespace, release) => {
       const labelSelector = `owner=helm,name=${release}`;
-      const list = await calls.call(
-        `records of release ${release}`,
-        () => core.listNamespacedSecret({ namespace, labelSelector }),
-        {},
+      const list = await call(`records of release ${release}`, () =>
+        core.listNamespacedSecret({ namespace, labelSelector }),
       );
       return list!.items.map(recordOf).sort((one, other) => one.revision - other.revision);
     },
@@ -114,7 +104,7 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
       // All of it in the body: the API server reads the query's options only where there is no body (apiserver,
       // pkg/endpoints/handlers/delete.go), and a Job's pods are orphaned by default (registry/batch/job/strategy.go).
       const body = { preconditions: { uid: object.uid }, propagationPolicy: "Foreground" };
-      await calls.call(
+      await call(
         titleOf(object),
         () => objects.delete(header(object), undefined, undefined, undefined, undefined, undefined, body),
         { 404: undefined, 409: undefined },
@@ -130,7 +120,7 @@ export function clusterObjects(kubeconfig: string): ClusterObjects {
       });
     },
     forget: async (namespace, { name, uid }) => {
-      await calls.call(
+      await call(
         `Secret ${namespace}/${name}`,
         () => core.deleteNamespacedSecret({ namespace, name, body: { preconditions: { uid } } }),
         { 404: undefined, 409: undefined },

@@ -2,7 +2,7 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { secretValues, SecretFiles } from "../../clients/secret-files";
 import { fileOf, omniCredentials, take } from "./environment";
 import { client } from "../../clients/kubernetes/client";
-import { KubernetesCluster } from "./kubernetes/kubernetes";
+import { KubernetesCluster } from "./kubernetes/cluster";
 import { OmniServer } from "../../clients/omni/server";
 import type { Report } from "./progress";
 import { TalosMachine } from "../../clients/talos/talos-machine";
@@ -16,9 +16,7 @@ export interface Clients {
   kubeconfig: string | undefined;
   /** What must not be seen in what the program says. */
   secrets: string[];
-  /** Access to Kubernetes; undefined without a kubeconfig. `~/.kube/config` is left alone: it may be of any cluster. */
-  access: () => KubeConfig | undefined;
-  /** Nodes and pods; undefined without a kubeconfig. */
+  /** Kubernetes; undefined without a kubeconfig. `~/.kube/config` is left alone: it may be of any cluster. */
   cluster: () => KubernetesCluster | undefined;
   omni: OmniServer;
   /** A machine by its address, through talosctl. */
@@ -77,16 +75,11 @@ export function clientsOf(
     environment: omni,
     secrets,
   });
-  const access = (): KubeConfig | undefined => kubeconfigOf(kubeconfig);
   const clients: Clients = {
     talosconfig,
     kubeconfig,
     secrets,
-    access,
-    cluster: () => {
-      const config = access();
-      return config && new KubernetesCluster(config, secrets);
-    },
+    cluster: () => (kubeconfig === undefined ? undefined : new KubernetesCluster(accessBy(kubeconfig), secrets)),
     omni: new OmniServer(omnictl, files),
     machine: (address) => new TalosMachine(talosctl, address, files),
     clientVersion: () => talosctl.version(),
@@ -103,10 +96,9 @@ export function clientsOf(
   return { clients, close };
 }
 
-function kubeconfigOf(content: string | undefined): KubeConfig | undefined {
-  if (content === undefined) return undefined;
+function accessBy(kubeconfig: string): KubeConfig {
   const { KubeConfig: Access, keepConnections } = client();
   const config = new Access();
-  config.loadFromString(content);
+  config.loadFromString(kubeconfig);
   return keepConnections(config);
 }

@@ -1,5 +1,4 @@
 import type { z } from "zod";
-import type { KubeConfig } from "@kubernetes/client-node";
 import { mergeConfiguration, unmergeConfiguration } from "../../recipe/merge";
 import { adopt, release, type Merger } from "./adopt";
 import { certificateFindings } from "../../clients/certificates";
@@ -7,16 +6,13 @@ import { systemClock } from "../../clients/clock";
 import { previousAnswer, readable, readTask } from "./environment";
 import { Failure, type Problem } from "../../clients/failure";
 import { awaitTests } from "./gate/await-tests";
-import { GateCluster } from "./gate/gate-cluster";
-import { LiveObjects } from "./kubernetes/applied-objects";
-import type { KubernetesCluster } from "./kubernetes/kubernetes";
+import type { KubernetesCluster } from "./kubernetes/cluster";
 import { putBack } from "./kubernetes/put-back";
 import { awaitFree } from "./kubernetes/runtime-class";
 import { dropTaints, ownTaints, taint, untaint } from "./kubernetes/taint";
 import type { Clients } from "./clients";
 import { applyToOmni, releaseFromOmni } from "./omni/apply";
 import { waitForOmni } from "./omni/wait";
-import { RealAskedCluster } from "../../clients/kubernetes/asked-cluster";
 import { preflight } from "./preflight/preflight";
 import { preflightResult, preflightTask } from "./preflight/task";
 import { placesOf, RealWeb } from "./preflight/web";
@@ -75,10 +71,8 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
   [
     "put-back",
     verb(putBackTask, {
-      run: async (task, clients) => {
-        const access = accessOf(clients, "the program looks for the stack's objects");
-        return putBack(task, new LiveObjects(access, clients.secrets), clients.report);
-      },
+      run: async (task, clients) =>
+        putBack(task, clusterOf(clients, "the program looks for the stack's objects"), clients.report),
     }),
   ],
   [
@@ -86,8 +80,8 @@ export const verbs: ReadonlyMap<string, Verb> = new Map([
     verb(gateTask, {
       mayEnd: true,
       run: async (task, clients) => {
-        const access = accessOf(clients, "the program sees whether the smoke tests passed");
-        return awaitTests(task, new GateCluster(access, clients.secrets), systemClock, clients.report);
+        const cluster = clusterOf(clients, "the program sees whether the smoke tests passed");
+        return awaitTests(task, cluster, systemClock, clients.report);
       },
     }),
   ],
@@ -129,7 +123,7 @@ function expiredOf(needs: Credential[], { talosconfig, kubeconfig }: Clients): P
 async function runPreflight(task: z.infer<typeof preflightTask>, clients: Clients): Promise<unknown> {
   const { env } = process;
   const { omni, report } = clients;
-  const access = clients.access();
+  const cluster = clients.cluster();
   await clients.clientVersion(); // without talosctl no machine would answer, and a machine that does not answer is let pass
   const needs: Credential[] = [
     ...(task.machines.length > 0 ? ["talosconfig" as const] : []),
@@ -141,11 +135,10 @@ async function runPreflight(task: z.infer<typeof preflightTask>, clients: Client
       places: placesOf(env),
       omni,
       machineAt: clients.machine,
-      node: async (name: string) => clients.cluster()?.node(name),
       clock: systemClock,
       report,
     },
-    cluster: task.kubernetes && access ? new RealAskedCluster(access, clients.secrets) : undefined,
+    cluster: task.kubernetes ? cluster : undefined,
     talosconfig: clients.talosconfig ?? readable("TALOSCONFIG"),
     expired: expiredOf(needs, clients),
   };
@@ -155,13 +148,11 @@ async function runPreflight(task: z.infer<typeof preflightTask>, clients: Client
 async function runUpgrade(task: z.infer<typeof upgradeTask>, clients: Clients): Promise<unknown> {
   const { machine } = clients;
   const cluster = clients.cluster();
-  const access = clients.access();
   const bench = {
     machine: machine(task.address),
     others: new Map(task.otherControlPlanes.map((address) => [address, machine(address)])),
     cluster,
     clientVersion: await clients.clientVersion(),
-    nodes: access && (() => new RealAskedCluster(access, clients.secrets).nodes()),
     clock: systemClock,
     report: clients.reportOf(task.machine),
     touches: clients.touches,
@@ -224,10 +215,11 @@ async function waitUntilFree(task: z.infer<typeof freeTask>, { cluster, report }
 }
 
 /** @param why what goes through the Kubernetes API. */
-function accessOf({ access }: Clients, why: string): KubeConfig {
-  const config = access();
-  if (config === undefined) throw withoutKubeconfig("kubeconfig", "there is none", `${why} through the Kubernetes API`);
-  return config;
+function clusterOf(clients: Clients, why: string): KubernetesCluster {
+  const cluster = clients.cluster();
+  if (cluster === undefined)
+    throw withoutKubeconfig("kubeconfig", "there is none", `${why} through the Kubernetes API`);
+  return cluster;
 }
 
 function withoutKubeconfig(field: string, problem: string, why: string): Failure {

@@ -18,7 +18,6 @@ export function setup(more: Partial<UpgradeTask> = {}) {
     machine,
     others: new Map(),
     cluster,
-    nodes: () => Promise.resolve([]),
     clientVersion: "v1.13.0",
     clock,
     report: (line) => lines.push(line),

@@ -4,11 +4,15 @@ import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
 import { Failure, type Problem } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { GateResult, GateTask } from "../task";
-import type { TestedCluster } from "./gate-cluster";
+import type { Cluster } from "../kubernetes/cluster";
 import { isReady, podWords, schedulerWords } from "./pod-words";
 import { allInUse, namesOf, unitsOf } from "./units";
 
 type Test = GateTask["tests"][number];
+
+/** The cluster as the gate sees it. */
+export type TestedCluster = Pick<Cluster, "jobs" | "podsOfJob" | "node" | "podsOn" | "suspend" | "remove" | "makeAnew">;
+
 /**
  * Waits for the smoke test of every machine. A test takes a free unit and never another pod's: where pods that run have all
  * units for as long as `patience`, it is given up as untested, with the pods' names. That is no failure: what runs there

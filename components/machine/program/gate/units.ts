@@ -1,4 +1,5 @@
-import type { V1Container, V1Node, V1Pod } from "@kubernetes/client-node";
+import type { V1Container, V1Pod } from "@kubernetes/client-node";
+import type { NodeState } from "../kubernetes/cluster";
 
 /** Units of a GPU resource on a node, and who has them. */
 export interface Units {
@@ -8,8 +9,8 @@ export interface Units {
 }
 
 /** The units of a node. Pods that have ended hold none. */
-export function unitsOf(resource: string, node: V1Node | undefined, pods: V1Pod[]): Units {
-  const offered = node?.status?.allocatable?.[resource];
+export function unitsOf(resource: string, node: NodeState | undefined, pods: V1Pod[]): Units {
+  const offered = node?.allocatable?.[resource];
   return {
     allocatable: offered === undefined ? undefined : Number(offered),
     users: pods

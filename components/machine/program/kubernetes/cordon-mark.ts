@@ -1,4 +1,4 @@
-import type { NodeState } from "../../../clients/machine";
+import type { NodeState } from "./cluster";
 
 /**
  * Marks a node that this program cordoned: the schematics, joined by commas, that updates were about to bring, the newest first. A

@@ -1,21 +1,16 @@
 import type { Report } from "../progress";
 import type { PutBackResult, PutBackTask } from "../task";
-
-type Wanted = PutBackTask["objects"][number];
-
-/** A cluster whose objects are read and put back. */
-export interface AppliedObjects {
-  /** The object as it is; undefined where it is not there. */
-  read(object: Wanted): Promise<{ metadata?: { resourceVersion?: string } } | undefined>;
-  /** Says by server-side apply what the object shall be; makes it where it is not there. */
-  apply(object: Wanted, manager: string): Promise<{ metadata?: { resourceVersion?: string } }>;
-}
+import type { Cluster, WantedObject } from "./cluster";
 
 /**
  * Puts back what of a stack's objects is gone, or says something else than the stack. What is as it shall be is not touched, and
  * what others added to an object (status, defaults, fields of their own) stays.
  */
-export async function putBack(task: PutBackTask, cluster: AppliedObjects, report: Report): Promise<PutBackResult> {
+export async function putBack(
+  task: PutBackTask,
+  cluster: Pick<Cluster, "read" | "apply">,
+  report: Report,
+): Promise<PutBackResult> {
   const result: PutBackResult = { made: [], mended: [] };
   for (const object of task.objects) {
     const live = await cluster.read(object);
@@ -45,5 +40,5 @@ export function says(live: unknown, wanted: unknown): boolean {
 /** The API server drops what is empty. */
 const isEmpty = (wanted: object): boolean => Object.values(wanted).every((value) => says(undefined, value));
 
-const titleOf = ({ kind, metadata: { name, namespace } }: Wanted): string =>
+const titleOf = ({ kind, metadata: { name, namespace } }: WantedObject): string =>
   `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;

@@ -3,20 +3,9 @@ import { waitOrFail, type Clock } from "../../../clients/clock";
 import { Failure } from "../../../clients/failure";
 import type { Report } from "../progress";
 import type { FreeResult, FreeTask } from "../task";
+import type { Cluster } from "./cluster";
 
-/** A RuntimeClass, as far as it tells whose it is. */
-export interface FoundClass {
-  /** Name of the ClusterPolicy that owns it; undefined when none does. */
-  policy: string | undefined;
-  handler: string;
-  annotations: Record<string, string>;
-}
-
-/** RuntimeClasses of a cluster. */
-export interface RuntimeClasses {
-  /** The class of this name; undefined when there is none. */
-  runtimeClass(name: string): Promise<FoundClass | undefined>;
-}
+type RuntimeClasses = Pick<Cluster, "runtimeClass">;
 
 /**
  * Waits until a RuntimeClass is no longer the GPU Operator's. It goes by garbage collection, a while after the operator's

@@ -1,5 +1,12 @@
 import type { NodeTaintState } from "../task";
 
+/** Taints of a node. */
+export interface NodeTaints {
+  taints: NodeTaintState[];
+  /** Those that the node's annotation names as this program's, whether they are there or not. */
+  ours: NodeTaintState[];
+}
+
 /**
  * Annotation of a node that names the taints which this program has put there, as kubectl writes them, joined by commas. It is written
  * together with the taints: who tells them from somebody else's by the answer of the last run alone does not know those of a run whose

@@ -4,22 +4,11 @@ import { CallError, Failure, lastLine } from "../../../clients/failure";
 import type { Report } from "../progress";
 import { askLast, type RemovedPart } from "../removal";
 import type { NodeTaintState, TaintResult, TaintTask } from "../task";
-import { taintMark } from "./taint-mark";
-
-/** Taints of a node. */
-export interface NodeTaints {
-  taints: NodeTaintState[];
-  /** Those that the node's annotation names as this program's, whether they are there or not. */
-  ours: NodeTaintState[];
-}
+import type { Cluster } from "./cluster";
+import { type NodeTaints, taintMark } from "./taint-mark";
 
 /** Nodes of a cluster, as far as their taints go. */
-export interface TaintedNodes {
-  /** Taints of a node and the version that they are of; undefined when the cluster has no such node. */
-  taints(node: string): Promise<(NodeTaints & { version: string }) | undefined>;
-  /** Sets all taints of a node and what is ours of them, provided that it is of that version still. False when it is not. */
-  setTaints(node: string, taints: NodeTaints, version: string): Promise<boolean>;
-}
+export type TaintedNodes = Pick<Cluster, "taints" | "setTaints">;
 
 /** Milliseconds in which Kubernetes has to answer: less than Pulumi gives the resource, so that the program's own words come first. */
 const LIMIT = 240_000;

@@ -4,7 +4,7 @@ import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
 import { BootGuard } from "../seen/boot-guard";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
 import { Failure } from "../../../clients/failure";
-import type { Machine } from "../../../clients/machine";
+import type { Machine } from "../../../clients/talos/talos-machine";
 import type { Omni, OmniImageState } from "../../../clients/omni/server";
 import { Phases, type Report } from "../progress";
 import type { OmniWaitTask, UpgradeResult } from "../task";

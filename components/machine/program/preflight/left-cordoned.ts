@@ -1,6 +1,6 @@
 import { CallError, lastLine } from "../../../clients/failure";
 import { isCordonedByUs } from "../kubernetes/cordon-mark";
-import type { NodeState } from "../../../clients/machine";
+import type { Cluster } from "../kubernetes/cluster";
 import type { Report } from "../progress";
 import { changedMachines, someAtATime } from "./machines";
 import type { AskedMachine, PreflightResult } from "./task";
@@ -10,19 +10,17 @@ import type { AskedMachine, PreflightResult } from "./task";
  * (pulumi-command, provider/pkg/provider/local/commandController.go: Update answers a failed run with a plain error). So where the stack
  * says again what it said before that update, Pulumi finds nothing to do for the machine, and the upgrade program does not run. The
  * preflight itself ended well in the failed update, so it runs again.
- *
- * @param node state of a node; undefined where Kubernetes has none of that name.
  */
 export async function warnOfCordons(
   machines: readonly AskedMachine[],
   before: PreflightResult["machines"],
-  node: (name: string) => Promise<NodeState | undefined>,
+  cluster: Pick<Cluster, "node">,
   report: Report,
 ): Promise<void> {
   const changed = changedMachines(machines, before).filter(({ machine }) => before[machine] !== undefined);
   await someAtATime(changed, async ({ machine }) => {
     try {
-      if (!isCordonedByUs(await node(machine))) return;
+      if (!isCordonedByUs(await cluster.node(machine))) return;
       report(
         `warning: ${machine}: an earlier update failed here: node ${machine} is still cordoned, and the machine may be half upgraded. ` +
           "If you reversed that update's edit, also change `reconcileToken`; otherwise nothing upgrades or uncordons it.",

@@ -2,10 +2,10 @@ import { waitFor, LimitReached, type Clock } from "../../../clients/clock";
 import { CallError, lastLine, type Problem } from "../../../clients/failure";
 import { contractFault } from "../../../recipe/effect/faults";
 import { foreignCredentials } from "../../../clients/certificates";
-import type { Machine } from "../../../clients/machine";
+import type { Machine } from "../../../clients/talos/talos-machine";
 import type { Report } from "../progress";
 import { checkImage } from "../seen/image";
-import type { AskedNode } from "../../../clients/kubernetes/asked-cluster";
+import type { AskedNode } from "../kubernetes/cluster";
 import type { AskedMachine, PreflightResult } from "./task";
 import { anotherNode, oldName } from "../seen/same-cluster";
 

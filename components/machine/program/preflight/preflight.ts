@@ -3,12 +3,12 @@ import { parseDuration, formatDuration } from "../../../recipe/rules/duration";
 import { foreignCredentials } from "../../../clients/certificates";
 import { LimitReached, waitFor, type Clock } from "../../../clients/clock";
 import { CallError, Failure, lastLine, type Problem } from "../../../clients/failure";
-import type { Machine, NodeState } from "../../../clients/machine";
+import type { Machine } from "../../../clients/talos/talos-machine";
 import { checkForOmni } from "../omni/check";
 import type { Omni } from "../../../clients/omni/server";
 import type { Report } from "../progress";
 import { askForChart } from "./chart";
-import type { AskedCluster, AskedNode } from "../../../clients/kubernetes/asked-cluster";
+import type { AskedNode, Cluster } from "../kubernetes/cluster";
 import { askForInstallers } from "./installers";
 import { takenAway } from "./handed-over";
 import { warnOfCordons } from "./left-cordoned";
@@ -22,14 +22,15 @@ import { type MachineSide, ofOneCluster } from "../seen/same-cluster";
 /** Machines that are asked of which cluster they are: one of them answers, as a rule. */
 const WITNESSES = 3;
 
+/** The cluster of the kubeconfig, as far as something is asked of it before machines are touched. */
+export type AskedCluster = Pick<Cluster, "server" | "authority" | "nodes" | "node" | "annotationOf" | "boundClaims">;
+
 /** What the questions are asked of. */
 export interface Surroundings {
   web: Web;
   places: Places;
   /** Undefined without a kubeconfig: the stack makes its cluster, or nobody asks Kubernetes. */
   cluster: AskedCluster | undefined;
-  /** State of a node; undefined where Kubernetes has none of that name. */
-  node: (name: string) => Promise<NodeState | undefined>;
   machineAt: (address: string) => Machine;
   /** Content of the talosconfig, for its context's name; undefined where it is not known. */
   talosconfig: string | undefined;
@@ -79,7 +80,8 @@ export async function preflight(
   const findings = found.flat();
   if (findings.length > 0) throw new Failure(findings);
   const { together } = await kubernetes;
-  if ((await nodes).length > 0) await warnOfCordons(machines, before, around.node, report);
+  const { cluster } = around;
+  if (cluster && (await nodes).length > 0) await warnOfCordons(machines, before, cluster, report);
   return { ...remembered(task, before), ...(together === undefined ? {} : { together }) };
 }
 

@@ -1,5 +1,5 @@
 import type { Problem } from "../../../clients/failure";
-import type { AskedCluster, BoundClaim } from "../../../clients/kubernetes/asked-cluster";
+import type { BoundClaim, Cluster } from "../kubernetes/cluster";
 import { ifDataMayGo, type PreflightTask } from "./task";
 
 type Volume = PreflightTask["volumes"][number];
@@ -11,7 +11,7 @@ type Volume = PreflightTask["volumes"][number];
  */
 export async function lostVolumes(
   { volumes, mark }: Pick<PreflightTask, "volumes" | "mark">,
-  cluster: Pick<AskedCluster, "boundClaims">,
+  cluster: Pick<Cluster, "boundClaims">,
 ): Promise<Problem[]> {
   if (volumes.length === 0) return [];
   const claims = await cluster.boundClaims(mark.annotation);

@@ -1,7 +1,7 @@
 import { isNvidiaService } from "../../../recipe/facts/extension";
 import { readPatch } from "../../../recipe/machine/user-patches";
 import { Failure } from "../../../clients/failure";
-import type { Machine } from "../../../clients/machine";
+import type { Machine } from "../../../clients/talos/talos-machine";
 
 /** What a guard of a machine's boots is told. */
 export interface BootGuardOptions {

@@ -1,5 +1,5 @@
 import { loadedDriver, parseModules } from "../../../clients/talos/driver";
-import type { Machine } from "../../../clients/machine";
+import type { Machine } from "../../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
 
 /** What the driver lacks, in words; empty when modules, driver and extension services are as wanted. */

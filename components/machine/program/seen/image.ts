@@ -1,7 +1,7 @@
 import { losses, type NextImage } from "../../../recipe/machine/losses";
 import { unheardArgs } from "../../../recipe/machine/unheard-args";
 import type { Problem } from "../../../clients/failure";
-import type { Machine } from "../../../clients/machine";
+import type { Machine } from "../../../clients/talos/talos-machine";
 import type { UpgradeTask } from "../task";
 
 /**

@@ -1,6 +1,6 @@
 import { parseAllDocuments } from "yaml";
 import type { Problem } from "../../../clients/failure";
-import type { AskedNode } from "../../../clients/kubernetes/asked-cluster";
+import type { AskedNode } from "../kubernetes/cluster";
 
 /** What a machine shows of its cluster. */
 export interface MachineSide {

@@ -1,6 +1,7 @@
 import { isIPv6 } from "node:net";
 import { isTransient, lastLine, type Problem } from "../../../clients/failure";
-import type { EtcdMember, Machine } from "../../../clients/machine";
+import type { Machine } from "../../../clients/talos/talos-machine";
+import type { EtcdMember } from "../../../clients/machine";
 import type { UpgradeTask } from "../task";
 import type { Run } from "./run";
 

@@ -3,7 +3,7 @@ import { formatDuration } from "../../../recipe/rules/duration";
 import { LimitReached, waitFor, waitOrFail } from "../../../clients/clock";
 import { CallError, Failure, isTransient } from "../../../clients/failure";
 import { costOf, holding, unanswered } from "./leaving-pods";
-import type { Cluster, PodState } from "../../../clients/machine";
+import type { Cluster, PodState } from "../kubernetes/cluster";
 import { bringsOf, CORDONED_BY, uncordonCommand } from "../kubernetes/cordon-mark";
 import type { UpgradeTask } from "../task";
 import { type Run, upTo } from "./run";
@@ -20,7 +20,7 @@ export async function drain(run: Run): Promise<void> {
 
 /** What an eviction needs. */
 type Evicting = Pick<Run, "clock" | "poll" | "report"> & {
-  cluster: Cluster;
+  cluster: Pick<Cluster, "node" | "isAlone" | "cordon" | "pods" | "evict" | "attachedVolumes">;
   task: Pick<UpgradeTask, "machine" | "schematicId">;
   limits: Pick<UpgradeLimits, "drain">;
 };

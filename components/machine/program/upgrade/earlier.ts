@@ -1,8 +1,8 @@
 import { waitOrFail } from "../../../clients/clock";
 import { isTransient } from "../../../clients/failure";
-import type { Cluster, NodeState } from "../../../clients/machine";
+import type { NodeState } from "../kubernetes/cluster";
 import { bringsOf, CORDONED_BY, isCordonedByUs } from "../kubernetes/cordon-mark";
-import { type Run, upTo } from "./run";
+import { type NodeCluster, type Run, upTo } from "./run";
 
 /** What an earlier run that was cut off has left: its cordon, or a machine that is seen to be down. */
 export interface EarlierRun {
@@ -30,7 +30,7 @@ export async function earlierRun({ task, cluster }: Run): Promise<EarlierRun> {
 }
 
 /** Reads a node. Somebody has uncordoned one that takes pods and bears our mark: the mark goes, so that their next cordon is theirs. */
-async function lookAt(name: string, cluster: Cluster): Promise<NodeState | undefined> {
+async function lookAt(name: string, cluster: NodeCluster): Promise<NodeState | undefined> {
   const node = await cluster.node(name);
   if (node !== undefined && !node.unschedulable && node.annotations[CORDONED_BY] !== undefined)
     await cluster.unmark(name, CORDONED_BY);

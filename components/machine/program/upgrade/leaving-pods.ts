@@ -1,4 +1,4 @@
-import type { PodState } from "../../../clients/machine";
+import type { PodState } from "../kubernetes/cluster";
 
 /** What goes with a pod that is evicted, beside its processes; nothing for one that its controller makes again elsewhere. */
 export function costOf(pod: PodState): string[] {

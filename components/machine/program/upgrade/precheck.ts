@@ -1,8 +1,8 @@
 import { upgradePathFault } from "../../../recipe/effect/faults";
 import { LimitReached, waitFor } from "../../../clients/clock";
 import { CallError, Failure, lastLine, type Problem } from "../../../clients/failure";
-import type { AskedNode } from "../../../clients/kubernetes/asked-cluster";
 import { checkClient } from "../../../clients/talos/client-fits";
+import type { AskedNode } from "../kubernetes/cluster";
 import { checkImage } from "../seen/image";
 import { anotherNode } from "../seen/same-cluster";
 import type { UpgradeTask } from "../task";
@@ -34,12 +34,12 @@ function checkWaiting({ machine, address, installerImage }: UpgradeTask, waiting
 const NODES = 60_000;
 
 /** Whether the machine is the node of its name, which is the one that is drained. */
-async function checkNode({ task, machine, nodes, clock, poll, report }: Run, paused: boolean): Promise<Problem[]> {
-  if (nodes === undefined) return [];
+async function checkNode({ task, machine, cluster, clock, poll, report }: Run, paused: boolean): Promise<Problem[]> {
+  if (cluster === undefined) return [];
   const what = "the nodes of the cluster";
   const listed = await waitFor(clock, {
     ...{ what, limit: paused ? poll : NODES, poll }, // the API server may wait for this very boot
-    look: async () => ({ done: await nodes() }),
+    look: async () => ({ done: await cluster.nodes() }),
   }).catch((error: unknown): AskedNode[] => {
     if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
     report(`precheck: not known whether the machine is node ${task.machine} (${lastLine(error)})`);

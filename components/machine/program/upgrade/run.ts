@@ -1,11 +1,17 @@
 import { changesSomething, type UpgradeLimits, type UpgradePhase } from "../../../recipe/effect/upgrade-phases";
 import { formatDuration, parseDuration } from "../../../recipe/rules/duration";
 import { waitOrFail, type Clock } from "../../../clients/clock";
-import type { AskedNode } from "../../../clients/kubernetes/asked-cluster";
-import type { Cluster, Machine } from "../../../clients/machine";
+import type { Machine } from "../../../clients/talos/talos-machine";
+import type { Cluster } from "../kubernetes/cluster";
 import { Phases, type Report } from "../progress";
 import { BootGuard } from "../seen/boot-guard";
 import type { UpgradeTask } from "../task";
+
+/** The cluster, as far as an upgrade looks at it and drains. */
+export type NodeCluster = Pick<
+  Cluster,
+  "nodes" | "node" | "isAlone" | "cordon" | "uncordon" | "unmark" | "pods" | "evict" | "attachedVolumes"
+>;
 
 /** What the upgrade works with. */
 export interface Workbench {
@@ -13,9 +19,7 @@ export interface Workbench {
   /** The other control planes of the stack by address. */
   others: Map<string, Machine>;
   /** Kubernetes; undefined without credentials. */
-  cluster: Cluster | undefined;
-  /** Nodes of the cluster; undefined without credentials: then nobody asks whether the machine is the node of its name. */
-  nodes: (() => Promise<AskedNode[]>) | undefined;
+  cluster: NodeCluster | undefined;
   /** Version of talosctl. */
   clientVersion: string;
   clock: Clock;

@@ -2,7 +2,7 @@ import { splitKernelArgs } from "../../../recipe/machine/kernel-args";
 import { formatDuration } from "../../../recipe/rules/duration";
 import { LimitReached, waitFor } from "../../../clients/clock";
 import { Failure } from "../../../clients/failure";
-import type { Machine } from "../../../clients/machine";
+import type { Machine } from "../../../clients/talos/talos-machine";
 import { driverProblems } from "../seen/driver";
 import type { UpgradeTask } from "../task";
 import { patiently, type Run, upTo } from "./run";

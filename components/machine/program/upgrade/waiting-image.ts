@@ -1,5 +1,6 @@
 import * as semver from "semver";
-import type { Machine, UpgradeApi } from "../../../clients/machine";
+import type { Machine } from "../../../clients/talos/talos-machine";
+import type { UpgradeApi } from "../../../clients/machine";
 import { waitingImageOf } from "../../../clients/talos/console";
 
 /** First release with LifecycleService.Upgrade. */

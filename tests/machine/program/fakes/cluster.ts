@@ -1,10 +1,11 @@
 import { CallError } from "../../../../components/clients/failure";
-import type { Cluster, NodeState, PodState } from "../../../../components/clients/machine";
+import type { AskedNode, NodeState, PodState } from "../../../../components/machine/program/kubernetes/cluster";
+import type { NodeCluster } from "../../../../components/machine/program/upgrade/run";
 import type { FakeClock } from "./clock";
 import type { FakeMachine } from "./machine";
 
 /** Kubernetes in memory, with one node. */
-export class FakeCluster implements Cluster {
+export class FakeCluster implements NodeCluster {
   state: NodeState | undefined = { unschedulable: false, annotations: {}, ready: true };
   podList: PodState[] = [];
   /** Volumes attached to it; undefined where nobody may see them. */
@@ -17,6 +18,8 @@ export class FakeCluster implements Cluster {
   /** How an eviction fails, by pod name. */
   readonly failing: Record<string, CallError> = {};
   alone = false;
+  /** What it says of all nodes. */
+  nodes: () => Promise<AskedNode[]> = () => Promise.resolve([]);
 
   constructor(
     private readonly clock: FakeClock,

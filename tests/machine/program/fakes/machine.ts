@@ -1,9 +1,9 @@
 import { CallError, type CallProblem } from "../../../../components/clients/failure";
+import type { Machine } from "../../../../components/clients/talos/talos-machine";
 import type {
   Configurations,
   Ending,
   EtcdMember,
-  Machine,
   MachineStatus,
   UpgradeApi,
 } from "../../../../components/clients/machine";

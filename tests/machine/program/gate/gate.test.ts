@@ -1,8 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { parse } from "yaml";
-import { awaitTests } from "../../../../components/machine/program/gate/await-tests";
-import type { TestedCluster } from "../../../../components/machine/program/gate/gate-cluster";
+import { awaitTests, type TestedCluster } from "../../../../components/machine/program/gate/await-tests";
 import { FakeClock } from "../fakes";
 import { failure } from "../setup";
 
@@ -69,7 +68,7 @@ class Cluster implements TestedCluster {
     return true;
   };
   podsOfJob = async () => this.tests as any;
-  node = async () => ({ status: { allocatable: this.allocatable } }) as any;
+  node = async () => ({ allocatable: this.allocatable }) as any;
   podsOn = async () => this.pods as any;
   suspend = async (_namespace: string, job: string, why: string): Promise<void> => {
     this.suspended.push(`${job}: ${why}`);

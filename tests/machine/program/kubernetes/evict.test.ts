@@ -5,7 +5,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { bundle } from "../../../../components/bundles";
 import { client } from "../../../../components/clients/kubernetes/client";
-import { KubernetesCluster } from "../../../../components/machine/program/kubernetes/kubernetes";
+import { KubernetesCluster } from "../../../../components/machine/program/kubernetes/cluster";
 import { evictPods } from "../../../../components/machine/program/upgrade/drain";
 import { FakeClock, pod } from "../fakes";
 import { failure } from "../setup";

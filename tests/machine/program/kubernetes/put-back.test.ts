@@ -1,10 +1,10 @@
-import { type AppliedObjects, putBack, says } from "../../../../components/machine/program/kubernetes/put-back";
+import { putBack, says } from "../../../../components/machine/program/kubernetes/put-back";
 import type { PutBackTask } from "../../../../components/machine/program/task";
 
 type Wanted = PutBackTask["objects"][number];
 
 /** Objects in memory. An apply that changes nothing keeps the version, as the API server's does. */
-class FakeObjects implements AppliedObjects {
+class FakeObjects {
   public applied: string[] = [];
   constructor(public now: Record<string, any>) {}
   async read({ metadata: { name } }: Wanted): Promise<any> {

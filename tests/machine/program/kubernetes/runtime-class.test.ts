@@ -1,4 +1,5 @@
-import { awaitFree, type FoundClass } from "../../../../components/machine/program/kubernetes/runtime-class";
+import type { FoundClass } from "../../../../components/machine/program/kubernetes/cluster";
+import { awaitFree } from "../../../../components/machine/program/kubernetes/runtime-class";
 import { FakeClock } from "../fakes";
 import { failure } from "../setup";
 

@@ -7,10 +7,9 @@ import {
   ownTaints,
   taint,
   untaint,
-  type NodeTaints,
   type TaintedNodes,
 } from "../../../../components/machine/program/kubernetes/taint";
-import { markedTaints, taintMark } from "../../../../components/machine/program/kubernetes/taint-mark";
+import { markedTaints, type NodeTaints, taintMark } from "../../../../components/machine/program/kubernetes/taint-mark";
 import type { NodeTaintState } from "../../../../components/machine/program/task";
 import { FakeClock } from "../fakes";
 import { failure } from "../setup";

@@ -1,13 +1,12 @@
 import { CallError, type CallProblem, Failure } from "../../../../components/clients/failure";
 import { placesOf } from "../../../../components/machine/program/preflight/web";
-import type { AskedCluster, AskedNode, BoundClaim } from "../../../../components/clients/kubernetes/asked-cluster";
-import { preflight } from "../../../../components/machine/program/preflight/preflight";
+import type { AskedNode, BoundClaim, NodeState } from "../../../../components/machine/program/kubernetes/cluster";
+import { type AskedCluster, preflight } from "../../../../components/machine/program/preflight/preflight";
 import {
   preflightResult,
   preflightTask,
   type PreflightTask,
 } from "../../../../components/machine/program/preflight/task";
-import type { NodeState } from "../../../../components/clients/machine";
 import type { Answer, Web } from "../../../../components/machine/program/preflight/web";
 import { FakeOmni } from "../omni/fake-omni";
 import { FakeClock, FakeMachine, schematics } from "../fakes";
@@ -121,13 +120,13 @@ export async function ask(changes: Partial<Stand> = {}, previous?: unknown) {
         one === "$strange" ? strange : node(one === "$ours" ? {} : one),
       );
     },
+    node: async () => changes.state,
     annotationOf: async (namespace) => owners[namespace],
     boundClaims: async () => claims,
   };
   const lines: string[] = [];
   const around = {
     ...{ web, places: placesOf(environment), cluster, machineAt: () => machine, talosconfig: "context: home\n" },
-    node: async () => changes.state,
     ...{ omni: new FakeOmni(), expired: changes.expired ?? [], clock, report: (line: string) => void lines.push(line) },
   };
   const last = previous === undefined ? undefined : preflightResult.parse(previous);

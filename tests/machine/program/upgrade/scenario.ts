@@ -34,7 +34,7 @@ interface Step {
   previous?: Pick<UpgradeResult, "schematicId">;
   machine?: Fields;
   cluster?: Fields;
-  /** What else it works with; `nodes` may be how they cannot be had. */
+  /** What else it works with. */
   bench?: Fields;
   /** The stack's other control planes, and what else is at addresses of the cluster. */
   others?: Record<string, Fields>;
@@ -104,12 +104,7 @@ async function run(parts: ReturnType<typeof setup>, step: Step): Promise<void> {
   arrange(parts, step);
   const { wanted } = setup(undefinedForNull(step.task));
   for (const field of ["extensions", "kernelArgs"] as const) wanted.image[field].push(...(step.adds?.[field] ?? []));
-  const { nodes, ...bench } = step.bench ?? {};
-  const asked = {
-    ...parts.bench,
-    ...undefinedForNull(bench),
-    ...(nodes === undefined ? {} : { nodes: () => nodesOf(nodes) }),
-  };
+  const asked = { ...parts.bench, ...undefinedForNull(step.bench) };
   let result: UpgradeResult | undefined;
   let error: Error | undefined;
   await upgrade(wanted, asked, step.previous).then(
@@ -187,7 +182,12 @@ function arrange({ clock, machine, cluster, bench }: ReturnType<typeof setup>, s
 const assign = (machine: FakeMachine, fields: Fields): FakeMachine =>
   Object.assign(machine, JSON.parse(JSON.stringify(fields)) as Fields);
 
-function change(cluster: FakeCluster, { podList, budgets, failing, servedByMachine: _, ...others }: Fields): void {
+/** `nodes` may be how they cannot be had. */
+function change(
+  cluster: FakeCluster,
+  { podList, budgets, failing, nodes, servedByMachine: _, ...others }: Fields,
+): void {
+  if (nodes) cluster.nodes = () => nodesOf(nodes as any[]);
   Object.assign(cluster, JSON.parse(JSON.stringify(others)));
   Object.assign(cluster.budgets, budgets);
   for (const [name, [problem, message]] of Object.entries<[CallProblem, string]>(failing ?? {}))

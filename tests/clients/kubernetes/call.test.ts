@@ -1,17 +1,8 @@
-import type { KubeConfig } from "@kubernetes/client-node";
-import { client } from "../../../components/clients/kubernetes/client";
-import { KubernetesApi } from "../../../components/clients/kubernetes/kubernetes-api";
-
-jest.mock("../../../components/clients/kubernetes/client", () => ({ client: jest.fn() }));
+import { callKubernetes } from "../../../components/clients/kubernetes/call";
 
 /** What a request makes of an error of the client. */
 async function madeOf(error: Error): Promise<{ problem?: string; message: string }> {
-  jest.mocked(client).mockReturnValue({ CoreV1Api: class {} } as unknown as ReturnType<typeof client>);
-  const config = { makeApiClient: () => ({ readNode: () => Promise.reject(error) }) } as unknown as KubeConfig;
-  const api = new (class extends KubernetesApi {
-    read = (): Promise<unknown> => this.readNode("gpu-1");
-  })(config, []);
-  return api.read().then(
+  return callKubernetes([], "node gpu-1", () => Promise.reject(error)).then(
     () => ({ message: "no error" }),
     (made: { problem?: string; message: string }) => made,
   );

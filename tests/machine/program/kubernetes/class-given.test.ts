@@ -1,4 +1,4 @@
-import { isClassGiven } from "../../../components/clients/kubernetes/asked-cluster";
+import { isClassGiven } from "../../../../components/machine/program/kubernetes/states";
 
 type Entry = [manager: string, operation: string, fields: object];
 

@@ -1,0 +1,112 @@
+import type { V1ManagedFieldsEntry, V1Node, V1Pod } from "@kubernetes/client-node";
+import { MANAGER } from "../../../clients/kubernetes/manager";
+
+/** A node, as far as it tells which machine it is. */
+export interface AskedNode {
+  name: string;
+  /** Changes with every boot; the machine has the same one. */
+  bootId: string;
+  addresses: string[];
+}
+
+/** What is asked of one node. */
+export interface NodeState {
+  unschedulable: boolean;
+  annotations: Record<string, string>;
+  ready: boolean;
+  /** Units of resources that it offers, by their names. Default none. */
+  allocatable?: Record<string, string>;
+}
+
+/** What a drain asks of a pod. */
+export interface PodState {
+  namespace: string;
+  name: string;
+  uid: string;
+  /** Kind of its controller, e.g. `DaemonSet`; undefined for a bare pod. */
+  controller?: string;
+  /** Whether it mirrors a static pod of the kubelet. */
+  mirror: boolean;
+  /** Whether it ran to its end. */
+  finished: boolean;
+  /** Whether it was told to go. */
+  terminating: boolean;
+  /** Whether it keeps something in an emptyDir, which goes with it. */
+  localStorage?: boolean;
+  /** Cards, or parts of them, that it holds (`nvidia.com/…`). Default none. */
+  gpus?: number;
+  /** Seconds that it may take to end. */
+  grace?: number;
+  /** What else must happen before it is gone, in the words of its metadata. Default nothing. */
+  finalizers?: string[];
+}
+
+/** A RuntimeClass, as far as it tells whose it is. */
+export interface FoundClass {
+  /** Name of the ClusterPolicy that owns it; undefined when none does. */
+  policy: string | undefined;
+  handler: string;
+  annotations: Record<string, string>;
+}
+
+/** A claim with a volume, whose data would be lost with it. */
+export interface BoundClaim {
+  name: string;
+  namespace: string;
+  /** What the annotation says. */
+  owner: string;
+  /** Class that the stack gave it; undefined where it left that to the cluster. */
+  givenClass: string | undefined;
+  /** Class that it has. */
+  storageClass: string;
+}
+
+/**
+ * Field managers of what a stack says. Pulumi's Kubernetes provider creates an object under a name of its own, whatever its annotation
+ * `pulumi.com/patchFieldManager` says; the first update hands all fields to the annotation's manager (pulumi-kubernetes ≥ 4.29,
+ * provider/pkg/await/await.go, Creation and fixCSAFieldManagers).
+ */
+const stackManagers = [MANAGER, "pulumi-kubernetes"];
+
+/**
+ * Whether a claim's class was given by a stack. What the cluster filled in belongs to nobody, or to Kubernetes' controller: the fields
+ * of a create are noted before admission sets the default class (kubernetes,
+ * staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go).
+ */
+export function isClassGiven(managedFields: Pick<V1ManagedFieldsEntry, "manager" | "fieldsV1">[]): boolean {
+  return managedFields.some(({ manager = "", fieldsV1 }) => {
+    const { "f:spec": spec = {} } = (fieldsV1 ?? {}) as { "f:spec"?: object };
+    return stackManagers.includes(manager) && "f:storageClassName" in spec;
+  });
+}
+
+/** What of a node is asked. */
+export function nodeState({ metadata, spec, status }: V1Node): NodeState {
+  return {
+    unschedulable: spec?.unschedulable === true,
+    annotations: metadata?.annotations ?? {},
+    ready: status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true,
+    allocatable: status?.allocatable ?? {},
+  };
+}
+
+/** What of a pod a drain asks. */
+export function podState({ metadata = {}, spec, status }: V1Pod): PodState {
+  const controller = metadata.ownerReferences?.find((owner) => owner.controller === true)?.kind;
+  const grace = spec?.terminationGracePeriodSeconds;
+  const limits = (spec?.containers ?? []).flatMap(({ resources }) => Object.entries(resources?.limits ?? {}));
+  const ofNvidia = limits.filter(([name]) => name.startsWith("nvidia.com/"));
+  return {
+    namespace: metadata.namespace ?? "",
+    name: metadata.name ?? "",
+    uid: metadata.uid ?? "",
+    ...(controller === undefined ? {} : { controller }),
+    mirror: metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined,
+    finished: status?.phase === "Succeeded" || status?.phase === "Failed",
+    terminating: metadata.deletionTimestamp !== undefined,
+    localStorage: (spec?.volumes ?? []).some(({ emptyDir }) => emptyDir !== undefined && emptyDir.medium !== "Memory"),
+    gpus: ofNvidia.reduce((sum, [, count]) => sum + Number(count), 0),
+    finalizers: metadata.finalizers ?? [],
+    ...(grace === undefined ? {} : { grace }),
+  };
+}
