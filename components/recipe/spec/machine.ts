@@ -202,35 +202,6 @@ export interface MachineDefaultsSpec {
   containerd?: ContainerdSpec;
 }
 
-/** One Talos machine, with all that is needed of it. Its key in `machines` is its node name. */
-export interface MachineSpec extends MachineDefaultsSpec {
-  /**
-   * Address of the machine's Talos API: IP or host name.
-   * @example `192.168.1.224`
-   */
-  address: string;
-  /**
-   * `controlplane` or `worker`.
-   * @example `worker`
-   */
-  role: MachineRole;
-  /**
-   * Who holds its configuration: `owned` (this stack, all of it), `adopted` (somebody else; the stack merges its part in) or
-   * `omni`.
-   * @example `adopted`
-   * @causes another configuration, which a GPU machine takes with one reboot; an update refuses to change `adopted` or `omni`: remove the
-   *   machine in one update and add it in the next
-   */
-  configuration: ConfigurationOwner;
-  /**
-   * ID of the machine in Omni, which is the UUID of its hardware (`omnictl get machines`). Required with `omni`, and only
-   * there.
-   * @default none
-   * @example `919108f7-52d1-4320-9bac-f847db4148a8`
-   */
-  uuid?: string;
-}
-
 /** One Talos machine as a stack says it: beside what the stack says of all of them. Its key in `machines` is its node name. */
 export interface MachineEntrySpec extends MachineDefaultsSpec {
   /**
@@ -245,6 +216,23 @@ export interface MachineEntrySpec extends MachineDefaultsSpec {
    * @example `919108f7-52d1-4320-9bac-f847db4148a8`
    */
   uuid?: string;
+}
+
+/** One Talos machine, with all that is needed of it. Its key in `machines` is its node name. */
+export interface MachineSpec extends MachineEntrySpec {
+  /**
+   * `controlplane` or `worker`.
+   * @example `worker`
+   */
+  role: MachineRole;
+  /**
+   * Who holds its configuration: `owned` (this stack, all of it), `adopted` (somebody else; the stack merges its part in) or
+   * `omni`.
+   * @example `adopted`
+   * @causes another configuration, which a GPU machine takes with one reboot; an update refuses to change `adopted` or `omni`: remove the
+   *   machine in one update and add it in the next
+   */
+  configuration: ConfigurationOwner;
 }
 
 /** Machines that are alike but for name and address. */

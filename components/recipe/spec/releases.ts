@@ -1,27 +1,9 @@
-/** NVIDIA GPU Operator. Exclusive with `devicePlugin`. */
-export interface GpuOperatorSpec {
-  /**
-   * Chart release: v24.6.0 or newer, and with Talos ≥ 1.13 v26.3.1 or newer.
-   * @example `v25.10.1`
-   */
-  version: string;
-  /**
-   * Namespace of the release.
-   * @default `gpu-operator`
-   * @example `nvidia-gpu-operator`
-   */
-  namespace?: string;
-  /**
-   * Chart repository, such as a mirror: `https://…` of one with an index, or `oci://…` of the folder in which the chart is. Images
-   * come from where the chart's values say (`operator.repository` and others).
-   * @default `https://helm.ngc.nvidia.com/nvidia`
-   * @example `oci://registry.example.org/charts`
-   */
-  repository?: string;
+/** What every Helm release of a stack says. */
+export interface ReleaseSpec {
   /**
    * Further chart values, merged over ours. A value that the chart does not have is refused.
    * @default none
-   * @example `{ dcgmExporter: { enabled: false } }`
+   * @example `{ nfd: { enabled: false } }`
    */
   values?: Record<string, any>;
   /**
@@ -41,11 +23,33 @@ export interface GpuOperatorSpec {
   handBack?: boolean;
 }
 
+/** NVIDIA GPU Operator. Exclusive with `devicePlugin`. */
+export interface GpuOperatorSpec extends ReleaseSpec {
+  /**
+   * Chart release: v24.6.0 or newer, and with Talos ≥ 1.13 v26.3.1 or newer.
+   * @example `v25.10.1`
+   */
+  version: string;
+  /**
+   * Namespace of the release.
+   * @default `gpu-operator`
+   * @example `nvidia-gpu-operator`
+   */
+  namespace?: string;
+  /**
+   * Chart repository, such as a mirror: `https://…` of one with an index, or `oci://…` of the folder in which the chart is. Images
+   * come from where the chart's values say (`operator.repository` and others).
+   * @default `https://helm.ngc.nvidia.com/nvidia`
+   * @example `oci://registry.example.org/charts`
+   */
+  repository?: string;
+}
+
 /**
  * NVIDIA's standalone device plugin. Exclusive with `gpuOperator`. From 1.13 on, Talos documents and tests the operator
  * alone. The plugin works there too, with what this package writes.
  */
-export interface DevicePluginSpec {
+export interface DevicePluginSpec extends ReleaseSpec {
   /**
    * Chart release: 0.11.0 or newer.
    * @example `0.17.4`
@@ -64,27 +68,6 @@ export interface DevicePluginSpec {
    * @example `oci://ghcr.io/home-operations/charts-mirror`
    */
   repository?: string;
-  /**
-   * Further chart values, merged over ours. A value that the chart does not have is refused.
-   * @default none
-   * @example `{ deviceIDStrategy: index }`
-   */
-  values?: Record<string, any>;
-  /**
-   * Name of a Helm release of this chart that somebody else installed in the namespace. The stack takes it over, and Helm upgrades it to
-   * this version with these values alone: nothing of the stack's is merged under them, so with what is installed no pod changes.
-   * Its namespace stays somebody else's. Keep the field afterwards. Stop what installed it before (docs/with-flux-or-argo.md).
-   * @default none: the stack installs its own
-   * @example `nvdp`
-   */
-  takeOver?: string;
-  /**
-   * With true, the release, its namespace and the RuntimeClass stay in the cluster when they leave the stack: after one update with
-   * it, put `external` in the place of this, or destroy the stack.
-   * @default `false`
-   * @example `true`
-   */
-  handBack?: boolean;
   /**
    * Whether the stack makes the RuntimeClass `nvidia`. With false there is one of somebody else's, whose handler is `nvidia`: the stack
    * leaves it as it is.

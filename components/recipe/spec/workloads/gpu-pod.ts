@@ -1,5 +1,7 @@
+import type { GpuRequestSpec } from "./gpu-server";
+
 /** A pod of the user's own that requests GPUs. */
-export interface GpuPodSpec {
+export interface GpuPodSpec extends GpuRequestSpec {
   /**
    * Image.
    * @example `nvcr.io/nvidia/cuda:12.5.0-base-ubuntu22.04`
@@ -24,29 +26,11 @@ export interface GpuPodSpec {
    */
   env?: Record<string, string>;
   /**
-   * GPUs that it requests.
-   * @default `1`
-   * @example `2`
-   */
-  gpus?: number;
-  /**
-   * With mixed MIG, the profile of the devices that it requests.
-   * @default whole cards where a machine offers some, else the smallest devices
-   * @example `1g.12gb`
-   */
-  migProfile?: string;
-  /**
    * Namespace, which a cluster makes if it is the default; another one must exist.
    * @default `gpu-pods`
    * @example `ai`
    */
   namespace?: string;
-  /**
-   * Further node selector.
-   * @default none
-   * @example `{ rack: b2 }`
-   */
-  nodeSelector?: Record<string, string>;
   /**
    * Further limits.
    * @default none

@@ -1,4 +1,5 @@
 // What each workload of a stack says.
+export * from "./gpu-server";
 export * from "./ollama";
 export * from "./comfyui";
 export * from "./litellm";

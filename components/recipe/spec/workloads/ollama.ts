@@ -1,16 +1,12 @@
+import type { GpuRequestSpec, GpuServerSpec } from "./gpu-server";
+
 /** How ollama's models are pulled: `job` (after the server runs) or `postStart` (refused on Talos ≤ 1.12). */
 export const ModelPull = { job: "job", postStart: "postStart" } as const;
 /** A way, as text. */
 export type ModelPull = (typeof ModelPull)[keyof typeof ModelPull];
 
 /** Ollama: a server of language models. */
-export interface OllamaSpec {
-  /**
-   * Whether it runs. `false` keeps it, with no replicas, so that several workloads can take turns on one card.
-   * @default `true`
-   * @example `false`
-   */
-  active?: boolean;
+export interface OllamaSpec extends GpuRequestSpec, GpuServerSpec {
   /**
    * Models to pull.
    * @default none
@@ -41,32 +37,6 @@ export interface OllamaSpec {
    * @example `100Gi`
    */
   storage?: string;
-  /**
-   * StorageClass of the volume. Kubernetes cannot change it later, so the preview refuses another value: the volume and its
-   * data would be lost.
-   * @default the cluster's
-   * @example `local-path`
-   */
-  storageClass?: string;
-  /**
-   * GPUs that it requests.
-   * @default `1`
-   * @example `2`
-   */
-  gpus?: number;
-  /**
-   * Labels of the machines that it may run on, such as `labels` of a machine. A volume that belongs to a machine, as one of a local
-   * path does, keeps it there.
-   * @default any GPU machine
-   * @example `{ card: large }`
-   */
-  nodeSelector?: Record<string, string>;
-  /**
-   * With mixed MIG, the profile of the devices that it requests.
-   * @default whole cards where a machine offers some, else the smallest devices
-   * @example `1g.12gb`
-   */
-  migProfile?: string;
   /**
    * Namespace, which the workload makes. No other workload may make the same one.
    * @default `ollama`

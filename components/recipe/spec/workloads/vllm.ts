@@ -1,3 +1,5 @@
+import type { GpuRequestSpec, GpuServerSpec } from "./gpu-server";
+
 /** A key of a Secret that is there already. Its content passes neither through this package nor through Pulumi's state. */
 export interface SecretKeySpec {
   /**
@@ -12,38 +14,13 @@ export interface SecretKeySpec {
   key: string;
 }
 
-/** vLLM: an OpenAI-compatible server of one model. */
-export interface VllmSpec {
+/** vLLM: an OpenAI-compatible server of one model, which it splits over its GPUs by tensor parallelism. */
+export interface VllmSpec extends GpuRequestSpec, GpuServerSpec {
   /**
    * Model by its name on Hugging Face.
    * @example `Qwen/Qwen2.5-7B-Instruct`
    */
   model: string;
-  /**
-   * Whether it runs. `false` keeps it, with no replicas, so that several workloads can take turns on one card.
-   * @default `true`
-   * @example `false`
-   */
-  active?: boolean;
-  /**
-   * GPUs that it requests, and splits the model over by tensor parallelism.
-   * @default `1`
-   * @example `2`
-   */
-  gpus?: number;
-  /**
-   * Labels of the machines that it may run on, such as `labels` of a machine. A volume that belongs to a machine, as one of a local
-   * path does, keeps it there.
-   * @default any GPU machine
-   * @example `{ card: large }`
-   */
-  nodeSelector?: Record<string, string>;
-  /**
-   * With mixed MIG, the profile of the devices that it requests.
-   * @default whole cards where a machine offers some, else the smallest devices
-   * @example `1g.12gb`
-   */
-  migProfile?: string;
   /**
    * Further arguments of `vllm serve`.
    * @default none
@@ -74,13 +51,6 @@ export interface VllmSpec {
    * @example `200Gi`
    */
   storage?: string;
-  /**
-   * StorageClass of the volume. Kubernetes cannot change it later, so the preview refuses another value: the volume and its
-   * data would be lost.
-   * @default the cluster's
-   * @example `local-path`
-   */
-  storageClass?: string;
   /**
    * Namespace, which the workload makes if it is the default; another one must exist.
    * @default `vllm`
