@@ -1,22 +1,28 @@
-/** Values by property name, as they travel between engine and provider. */
+/** Values by property name, as they travel between engine and provider: secrets unwrapped, unknowns as `UNKNOWN`. */
 export type Properties = Record<string, unknown>;
 
-/** What a call of the engine brings along, besides the values themselves. */
-export interface CallContext {
-  /** URN of the resource; empty for an invoke. */
-  readonly urn: string;
+/** What the engine asks about one resource. */
+export interface ResourceCall {
+  readonly type: string;
   /** Name of the resource in the program, the last part of its URN. */
   readonly name: string;
-  /** Inputs of the last update, secrets unwrapped. Set for diff, update, delete and read; else empty. */
+  /** Its ID; undefined while there is none. */
+  readonly id?: string | undefined;
+  /** What the program says; empty for a deletion. */
+  readonly inputs: Properties;
+  /** Inputs and outputs of the last update; empty for a creation. */
   readonly oldInputs: Properties;
-  /** Outputs of the last update, secrets unwrapped. Set for diff, update and delete; else empty. */
   readonly oldOutputs: Properties;
-  /** Properties that `ignoreChanges` names. Set for diff and update. */
+  /** Properties that `ignoreChanges` names. */
   readonly ignoreChanges: readonly string[];
+  /** Nothing is done: only the outputs are asked for. */
+  readonly preview: boolean;
+  /** 0: the provider's default. */
+  readonly timeoutSeconds: number;
   /** Aborted when the engine cancels the update or goes away; may be so from the start. */
   readonly signal: AbortSignal;
-  /** Shows a line to the user, attributed to the resource. */
-  log(severity: "debug" | "info" | "warning" | "error", message: string, options?: { ephemeral?: boolean }): void;
+  /** Shows a line to the user, attributed to the resource. An ephemeral one is replaced by the next. */
+  log(severity: "info" | "warning", message: string, ephemeral?: boolean): void;
 }
 
 /** A result, now or later. */
@@ -32,66 +38,31 @@ export interface CheckFailure {
 
 /** What would change. */
 export interface DiffResult {
-  /** Whether anything changes. */
-  readonly changes: boolean;
-  /** Top-level properties (or paths) that force a replacement. Empty: update in place. */
+  /** Paths that differ; none: nothing changes. */
+  readonly detailed: Readonly<Record<string, "add" | "delete" | "update">>;
+  /** Top-level properties that force a replacement. Empty: update in place. */
   readonly replaces: readonly string[];
-  /** Paths that differ, for the preview's details. Default: computed from old and new inputs. */
-  readonly detailed?: Readonly<Record<string, "add" | "delete" | "update">>;
 }
 
 /**
- * A resource provider, without the wire. Values arrive with secrets unwrapped and unknowns as `UNKNOWN`; results are
- * marked secret where the input of the same path was secret, and wherever the provider itself uses `secret(value)`.
- *
- * Errors: whatever a method throws becomes the error of that resource.
+ * A resource provider, without the wire. Results are marked secret where the input of the same path was secret, and wherever the
+ * provider itself uses `secret(value)`. What a method throws becomes the error of that resource.
  */
 export interface LabProvider {
   /** Name of the package, e.g. `command`. */
   readonly name: string;
   /** Version that the provider reports, e.g. `1.2.1`. */
   readonly version: string;
-  /** Package schema as JSON. Default: an empty schema of that name and version. */
-  readonly schema?: string;
-  /** Takes the configuration of the provider resource; throws when it cannot be used. */
-  configure?(config: Properties): Answer<void>;
-  /** Validates inputs and fills in defaults and names. `olds` are the old inputs. Default: inputs as they are. */
-  check?(
-    type: string,
-    olds: Properties,
-    news: Properties,
-    context: CallContext,
-  ): Answer<{ inputs: Properties; failures: CheckFailure[] }>;
-  /** Compares old inputs with new inputs, without contacting anything. Default: deep comparison, never a replacement. */
-  diff?(type: string, id: string, olds: Properties, news: Properties, context: CallContext): Answer<DiffResult>;
-  /** Creates; with `preview` it only says what the outputs would be. `timeoutSeconds` 0: the provider's default. */
-  create(
-    type: string,
-    inputs: Properties,
-    preview: boolean,
-    urn: string,
-    timeoutSeconds: number,
-    context: CallContext,
-  ): Answer<{ id: string; outputs: Properties }>;
-  /** Reads the live state; `null` when the resource is gone. `state` is empty for an import. Default: the known state. */
-  read?(
-    type: string,
-    id: string,
-    state: Properties,
-    context: CallContext,
-  ): Answer<{ id: string; inputs: Properties; outputs: Properties } | null>;
-  /** Updates in place. `olds` are the old outputs; the old inputs are in the context. */
-  update(
-    type: string,
-    id: string,
-    olds: Properties,
-    news: Properties,
-    preview: boolean,
-    timeoutSeconds: number,
-    context: CallContext,
-  ): Answer<{ outputs: Properties }>;
-  /** Deletes. `state` holds the outputs. Deleting what is already gone is no error. */
-  delete(type: string, id: string, state: Properties, timeoutSeconds: number, context: CallContext): Answer<void>;
+  /** Takes the configuration of the provider resource. */
+  configure?(config: Properties): void;
+  /** Validates inputs; gives them as they are to be kept. Default: they are right. */
+  check?(call: ResourceCall): { inputs: Properties; failures: CheckFailure[] };
+  /** Compares old inputs with new ones, without contacting anything. Default: every difference is an update in place. */
+  diff?(call: ResourceCall): DiffResult;
+  /** Creates, or updates what has an ID already, which it then keeps. */
+  make(call: ResourceCall): Answer<{ id: string; outputs: Properties }>;
+  /** Deletes. Default: nothing is undone. */
+  delete?(call: ResourceCall): Answer<void>;
   /** Calls a function of the package. */
-  invoke?(token: string, args: Properties, context: CallContext): Answer<Properties>;
+  invoke?(token: string, args: Properties, signal: AbortSignal): Answer<Properties>;
 }

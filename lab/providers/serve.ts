@@ -1,10 +1,11 @@
 import * as grpc from "@grpc/grpc-js";
+import { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
+import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
+import * as plugin from "@pulumi/pulumi/proto/plugin_pb";
 import * as services from "@pulumi/pulumi/proto/provider_grpc_pb";
-import { ProviderHandlers } from "./handlers";
-import type { LabProvider } from "./provider";
-
-export type { Answer, CallContext, CheckFailure, DiffResult, LabProvider, Properties } from "./provider";
-export { UNKNOWN, containsUnknown, differences, secret } from "./values";
+import * as messages from "@pulumi/pulumi/proto/provider_pb";
+import type { Answer, DiffResult, LabProvider, Properties, ResourceCall } from "./provider";
+import { conceal, differences, fromStruct, type Path, reveal, sdkMessage, type Struct, toStruct } from "./values";
 
 /** A provider that listens. */
 export interface ServedProvider {
@@ -19,12 +20,12 @@ const messageLimit = 400 * 1024 * 1024;
 
 /** Serves a provider to the engine over gRPC, in this process. All provider resources of its package share it, and one configuration. */
 export async function serveProvider(provider: LabProvider): Promise<ServedProvider> {
-  const handlers = new ProviderHandlers(provider);
+  const served = new Served(provider);
   const server = new grpc.Server({
     "grpc.max_receive_message_length": messageLimit,
     "grpc.max_send_message_length": messageLimit,
   });
-  server.addService(services.ResourceProviderService, handlers.implementation());
+  server.addService(services.ResourceProviderService, served.methods());
   const port = await new Promise<number>((resolve, reject) =>
     server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, bound) =>
       error ? reject(error) : resolve(bound),
@@ -33,9 +34,243 @@ export async function serveProvider(provider: LabProvider): Promise<ServedProvid
   return {
     port,
     close: () => {
-      handlers.close();
+      served.cancel();
+      served.engine?.close();
       server.forceShutdown();
       return Promise.resolve();
     },
   };
+}
+
+/** A message of the protocol; the service definition serialises it. */
+type Reply = object;
+
+/** What every request about a resource has, and what some have. */
+interface ResourceRequest {
+  getUrn(): string;
+  getId?(): string;
+  getPreview?(): boolean;
+  getTimeout?(): number;
+  getIgnorechangesList?(): string[];
+}
+
+/** Values that a request carries. */
+interface Carried {
+  inputs?: Struct | undefined;
+  oldInputs?: Struct | undefined;
+  oldOutputs?: Struct | undefined;
+}
+
+/** Writes values for the engine, secret where the inputs were. */
+type Mark = (values: Properties) => Struct;
+
+/** The service `pulumirpc.ResourceProvider` (proto/pulumi/provider.proto) over a `LabProvider`. */
+class Served {
+  /** The engine of the update that is under way. */
+  engine: EngineClient | undefined;
+  private update = new AbortController();
+
+  constructor(private readonly provider: LabProvider) {}
+
+  /** Aborts everything under way, and what the engine still sends before the next update begins. */
+  cancel(): void {
+    this.update.abort(new Error("the update was cancelled"));
+  }
+
+  /** Methods that are missing here (construct, call, getSchema, parameterize, list, mappings) answer UNIMPLEMENTED. */
+  methods(): grpc.UntypedServiceImplementation {
+    const { provider } = this;
+    const { Empty } = sdkMessage("empty_pb");
+    const changed = (request: messages.DiffRequest | messages.UpdateRequest): Carried => ({
+      inputs: request.getNews(),
+      oldInputs: request.getOldInputs(),
+      oldOutputs: request.getOlds(),
+    });
+    return {
+      handshake: unary((request: messages.ProviderHandshakeRequest) => {
+        this.update = new AbortController();
+        this.attach(request.getEngineAddress());
+        return filled(new messages.ProviderHandshakeResponse(), (reply) => reply.setAcceptSecrets(true));
+      }),
+      attach: unary((request: plugin.PluginAttach) => {
+        this.attach(request.getAddress());
+        return new Empty();
+      }),
+      getPluginInfo: unary(() => filled(new plugin.PluginInfo(), (reply) => reply.setVersion(provider.version))),
+      checkConfig: unary((request: messages.CheckRequest) =>
+        filled(new messages.CheckResponse(), (reply) => reply.setInputs(request.getNews())),
+      ),
+      diffConfig: unary((request: messages.DiffRequest) =>
+        diffReply(differing(plain(request.getOldInputs()), plain(request.getNews()))),
+      ),
+      configure: unary((request: messages.ConfigureRequest) => {
+        provider.configure?.(plain(request.getArgs()));
+        return filled(new messages.ConfigureResponse(), (reply) => {
+          reply.setAcceptsecrets(true);
+          reply.setSupportspreview(true);
+        });
+      }),
+      check: this.about(
+        (request: messages.CheckRequest) => ({ inputs: request.getNews(), oldInputs: request.getOlds() }),
+        (call, mark) => {
+          const { inputs, failures } = provider.check?.(call) ?? { inputs: call.inputs, failures: [] };
+          return filled(new messages.CheckResponse(), (reply) => {
+            reply.setInputs(mark(inputs));
+            for (const { property, reason } of failures)
+              reply.addFailures(
+                filled(new messages.CheckFailure(), (failure) => {
+                  failure.setProperty(property);
+                  failure.setReason(reason);
+                }),
+              );
+          });
+        },
+      ),
+      diff: this.about(changed, (call) => diffReply(provider.diff?.(call) ?? differing(call.oldInputs, call.inputs))),
+      create: this.about(
+        (request: messages.CreateRequest) => ({ inputs: request.getProperties() }),
+        async (call, mark) => {
+          const { id, outputs } = await provider.make(call);
+          return filled(new messages.CreateResponse(), (reply) => {
+            reply.setId(id);
+            reply.setProperties(mark(outputs));
+          });
+        },
+      ),
+      // No provider here looks at what is live: it is as it was.
+      read: unary((request: messages.ReadRequest) =>
+        filled(new messages.ReadResponse(), (reply) => {
+          reply.setId(request.getId());
+          reply.setInputs(request.getInputs());
+          reply.setProperties(request.getProperties());
+        }),
+      ),
+      update: this.about(changed, async (call, mark) => {
+        const { outputs } = await provider.make(call);
+        return filled(new messages.UpdateResponse(), (reply) => reply.setProperties(mark(outputs)));
+      }),
+      delete: this.about(
+        (request: messages.DeleteRequest) => ({
+          oldInputs: request.getOldInputs(),
+          oldOutputs: request.getProperties(),
+        }),
+        async (call) => {
+          await provider.delete?.(call);
+          return new Empty();
+        },
+      ),
+      invoke: unary(async (request: messages.InvokeRequest) => {
+        const { plain: args, secrets } = reveal(fromStruct(request.getArgs()));
+        const token = request.getTok();
+        if (!provider.invoke) throw new Error(`${token}: provider ${provider.name} has no functions`);
+        const result = await provider.invoke(token, args as Properties, this.update.signal);
+        const everything = secrets.length > 0 ? Object.keys(result).map((key) => [key]) : [];
+        return filled(new messages.InvokeResponse(), (reply) => reply.setReturn(marked(result, everything)));
+      }),
+      cancel: unary(() => {
+        this.cancel();
+        return new Empty();
+      }),
+    };
+  }
+
+  private attach(address: string): void {
+    this.engine?.close();
+    this.engine = new EngineClient(address, grpc.credentials.createInsecure());
+  }
+
+  /** A method about one resource: `carried` says what the request's values are. */
+  private about<Request extends ResourceRequest>(
+    carried: (request: Request) => Carried,
+    answer: (call: ResourceCall, mark: Mark) => Answer<Reply>,
+  ) {
+    return unary(async (request: Request, gone: AbortSignal): Promise<Reply> => {
+      const { inputs, oldInputs, oldOutputs } = carried(request);
+      const { plain: news, secrets } = reveal(fromStruct(inputs));
+      const urn = request.getUrn();
+      const [, , types = "", ...name] = urn.split("::");
+      const lines: Promise<void>[] = [];
+      const call: ResourceCall = {
+        type: types.split("$").pop() ?? "",
+        name: name.join("::"),
+        id: request.getId?.(),
+        inputs: news as Properties,
+        oldInputs: plain(oldInputs),
+        oldOutputs: plain(oldOutputs),
+        ignoreChanges: request.getIgnorechangesList?.() ?? [],
+        preview: request.getPreview?.() ?? false,
+        timeoutSeconds: request.getTimeout?.() ?? 0,
+        signal: AbortSignal.any([this.update.signal, gone]),
+        log: (...line) => void lines.push(this.log(urn, ...line)),
+      };
+      try {
+        return await answer(call, (values) => marked(values, secrets));
+      } finally {
+        await Promise.all(lines); // the engine forgets lines that come after the result
+      }
+    });
+  }
+
+  /** Sends one line to the user; resolves when the engine has it. A line that does not arrive is not worth an error. */
+  private log(urn: string, severity: "info" | "warning", message: string, ephemeral = false): Promise<void> {
+    const request = new LogRequest();
+    request.setUrn(urn);
+    request.setSeverity(severity === "info" ? LogSeverity.INFO : LogSeverity.WARNING);
+    request.setMessage(message);
+    request.setEphemeral(ephemeral);
+    return new Promise((resolve) => (this.engine ? this.engine.log(request, () => resolve()) : resolve()));
+  }
+}
+
+/** A method with one answer, or with the error of whatever was thrown. */
+function unary<Request>(answer: (request: Request, gone: AbortSignal) => Answer<Reply>) {
+  return (call: grpc.ServerUnaryCall<Request, unknown>, callback: grpc.sendUnaryData<unknown>): void => {
+    const gone = new AbortController();
+    call.on("cancelled", () => gone.abort(new Error("the engine went away")));
+    void new Promise<Reply>((resolve) => resolve(answer(call.request, gone.signal))).then(
+      (reply) => callback(null, reply),
+      (error: unknown) =>
+        callback({ code: grpc.status.UNKNOWN, details: error instanceof Error ? error.message : String(error) }),
+    );
+  };
+}
+
+function filled<Message>(message: Message, fill: (message: Message) => void): Message {
+  fill(message);
+  return message;
+}
+
+const marked = (values: Properties, secrets: readonly Path[]): Struct =>
+  toStruct(conceal(values, secrets) as Properties);
+
+/** A message's values without secret marks. */
+const plain = (struct: Struct | undefined): Properties => reveal(fromStruct(struct)).plain as Properties;
+
+/** Any difference is an update in place. */
+const differing = (olds: Properties, news: Properties): DiffResult => ({
+  detailed: differences(olds, news),
+  replaces: [],
+});
+
+const { ADD, ADD_REPLACE, DELETE, DELETE_REPLACE, UPDATE, UPDATE_REPLACE } = messages.PropertyDiff.Kind;
+const kindOf = { add: [ADD, ADD_REPLACE], delete: [DELETE, DELETE_REPLACE], update: [UPDATE, UPDATE_REPLACE] } as const;
+
+/** What changes, with the paths that differ. */
+function diffReply({ detailed, replaces }: DiffResult): Reply {
+  const reply = new messages.DiffResponse();
+  const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
+  const paths = Object.entries(detailed);
+  reply.setChanges(paths.length > 0 ? DIFF_SOME : DIFF_NONE);
+  if (paths.length === 0) return reply;
+  const topOf = (path: string): string => /^[^.[]+/.exec(path)?.[0] ?? path;
+  reply.setReplacesList([...replaces]);
+  reply.setDiffsList([...new Set(paths.map(([path]) => topOf(path)))]);
+  reply.setHasdetaileddiff(true);
+  for (const [path, kind] of paths) {
+    const detail = new messages.PropertyDiff();
+    detail.setKind(kindOf[kind][replaces.includes(topOf(path)) ? 1 : 0]);
+    detail.setInputdiff(true);
+    reply.getDetaileddiffMap().set(path, detail);
+  }
+  return reply;
 }

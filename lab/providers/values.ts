@@ -1,6 +1,5 @@
 import { createRequire } from "node:module";
 import { isDeepStrictEqual } from "node:util";
-import type * as anyMessages from "google-protobuf/google/protobuf/any_pb";
 import type * as emptyMessages from "google-protobuf/google/protobuf/empty_pb";
 import type * as structMessages from "google-protobuf/google/protobuf/struct_pb";
 import type { Properties } from "./provider";
@@ -9,8 +8,7 @@ import type { Properties } from "./provider";
 const sdkRequire = createRequire(require.resolve("@pulumi/pulumi"));
 
 /** Well-known messages, of the release that the SDK uses. */
-export interface SdkMessages {
-  any_pb: typeof anyMessages;
+interface SdkMessages {
   empty_pb: typeof emptyMessages;
   struct_pb: typeof structMessages;
 }
@@ -20,7 +18,8 @@ export const sdkMessage = <File extends keyof SdkMessages>(file: File): SdkMessa
   sdkRequire(`google-protobuf/google/protobuf/${file}.js`) as SdkMessages[File];
 
 const { Struct } = sdkMessage("struct_pb");
-type Struct = InstanceType<SdkMessages["struct_pb"]["Struct"]>;
+/** Values on the wire. */
+export type Struct = InstanceType<SdkMessages["struct_pb"]["Struct"]>;
 
 // Signatures of the wire format: github.com/pulumi/pulumi sdk/go/common/resource/properties.go and sdk/nodejs/runtime/rpc.ts.
 const signature = "4dabf18193072939515e22adb298388d";

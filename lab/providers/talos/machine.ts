@@ -1,12 +1,18 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import { stringify } from "yaml";
 import { parseDuration } from "../../../components/recipe/rules/duration";
-import type { CallContext, Properties } from "../provider";
-import { type Clock, retry } from "./retry";
-import { type RunOutput, type Talosctl, TalosctlError } from "./talosctl";
-import { clientOf, writeTalosconfig } from "./talosconfig";
+import { until } from "../../until";
+import type { Properties, ResourceCall } from "../provider";
 
 /** What the resources work with. */
 export interface Tools {
-  readonly talosctl: Talosctl;
+  /** The talosctl to run. */
+  readonly talosctl: string;
+  /** Folder for short-lived files with credentials. */
+  readonly tempDir: string;
   /** Address of the Image Factory. */
   readonly factory: string;
   /** `host:port` that stands for every machine, instead of their own endpoints. */
@@ -15,83 +21,129 @@ export interface Tools {
   readonly maintenance: Readonly<Record<string, string>>;
   /** By how much the lab's time is faster: limits are divided by it. */
   readonly timeScale: number;
-  readonly clock: Clock;
 }
 
-/** Which limit of a resource holds. */
-export type Step = "create" | "update" | "delete";
-
-/** Milliseconds that a step may take: the resource's own limit, the engine's, else ten minutes; scaled. */
-export function limitOf(
-  tools: Pick<Tools, "timeScale">,
-  inputs: Properties,
-  step: Step,
-  engineSeconds: number,
-): number {
-  const own = (inputs["timeouts"] as Partial<Record<Step, string>> | undefined)?.[step];
-  const milliseconds = own ? parseDuration(own, `timeouts.${step}`) : (engineSeconds || 600) * 1000;
-  return milliseconds / tools.timeScale;
-}
-
-/** A command to one machine. */
-export interface MachineCommand {
-  /** What an error calls it, e.g. `applying the configuration`. */
-  readonly what: string;
-  /** Files that it needs, besides the talosconfig. */
+/** A command of talosctl. */
+export interface Command {
+  /** Contents of the files that it needs. */
   readonly contents?: readonly string[];
   /** Arguments, from the files' paths. */
   readonly args: (files: string[]) => readonly string[];
-  /** Milliseconds for all tries. */
-  readonly timeout: number;
+  readonly signal: AbortSignal;
+  /** Milliseconds. Default: one minute. */
+  readonly timeout?: number;
+}
+
+/** A run's output. */
+export interface RunOutput {
+  stdout: string;
+  stderr: string;
+}
+
+/**
+ * Runs the real talosctl. Secrets reach it in files of mode 0600 in a folder of mode 0700 that is gone afterwards, and
+ * come back on its standard output; nothing secret is in an argument. It sees no talosconfig but the one it is given.
+ */
+export async function runTalosctl(
+  { talosctl, tempDir }: Pick<Tools, "talosctl" | "tempDir">,
+  { contents = [], args, signal, timeout = 60_000 }: Command,
+): Promise<RunOutput> {
+  signal.throwIfAborted();
+  const folder = await mkdtemp(path.join(tempDir, "talos-gpu-"));
+  const files = contents.map((_, index) => path.join(folder, `${index}.yaml`));
+  const words = args(files);
+  try {
+    for (const [index, file] of files.entries())
+      await writeFile(file, contents[index] ?? "", { mode: 0o600, flag: "wx" });
+    const env = { HOME: folder, PATH: process.env["PATH"] ?? "" };
+    return await promisify(execFile)(talosctl, words, { env, timeout, signal, maxBuffer: 64 * 1024 * 1024 });
+  } catch (error) {
+    const { stderr, killed, message } = error as Error & { stderr?: string; killed?: boolean };
+    const late = killed ? `no answer within ${timeout / 1000} s` : undefined;
+    const said = signal.aborted ? "stopped" : (late ?? (stderr?.trim() || message.replace(/^Command failed.*\n?/, "")));
+    throw new Error(`talosctl ${words[0]}: ${said || "failed without a message"}`, { cause: error });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Milliseconds that a step may take: the resource's own limit, the engine's, else ten minutes; scaled. */
+export function limitOf(
+  { timeScale }: Pick<Tools, "timeScale">,
+  { id, inputs, timeoutSeconds }: Pick<ResourceCall, "id" | "inputs" | "timeoutSeconds">,
+): number {
+  const step = id === undefined ? "create" : "update";
+  const own = (inputs["timeouts"] as Partial<Record<typeof step, string>> | undefined)?.[step];
+  return (own ? parseDuration(own, `timeouts.${step}`) : (timeoutSeconds || 600) * 1000) / timeScale;
+}
+
+/** A command to one machine. */
+export interface MachineCommand extends Omit<Command, "signal"> {
   /** Address to send it to without credentials, as to a machine in maintenance mode. */
   readonly maintenance?: string | undefined;
 }
 
-/** Runs talosctl against a resource's machine, once. The talosconfig is the first file. */
-export function onMachine(
-  tools: Tools,
-  inputs: Properties,
-  command: Omit<MachineCommand, "what">,
-  signal?: AbortSignal,
-): Promise<RunOutput> {
-  const node = String(inputs["node"]);
-  const { maintenance } = command;
-  if (maintenance !== undefined) {
-    const { args, contents = [], timeout } = command;
-    return tools.talosctl.run(contents, (files) => [...args(files), "--insecure", "--nodes", maintenance], {
-      signal,
-      timeout,
+/** Runs talosctl against a resource's machine, once. */
+export function onMachine(tools: Tools, { inputs, signal }: ResourceCall, command: MachineCommand): Promise<RunOutput> {
+  const { maintenance, args, contents = [], ...limits } = command;
+  if (maintenance !== undefined)
+    return runTalosctl(tools, {
+      ...{ contents, signal, ...limits },
+      args: (files) => [...args(files), "--insecure", "--nodes", maintenance],
     });
-  }
+  const node = String(inputs["node"]);
   const endpoint = tools.machineApi ?? (inputs["endpoint"] as string | undefined) ?? node;
-  const talosconfig = writeTalosconfig("dynamic", clientOf(inputs));
-  return tools.talosctl.run(
-    [talosconfig, ...(command.contents ?? [])],
-    ([config = "", ...files]) => {
-      const [verb = "", ...rest] = command.args(files);
+  return runTalosctl(tools, {
+    ...{ contents: [talosconfigOf(inputs), ...contents], signal, ...limits },
+    args: ([config = "", ...files]) => {
+      const [verb = "", ...rest] = args(files);
       return [verb, "--talosconfig", config, "--endpoints", endpoint, "--nodes", node, ...rest];
     },
-    { signal, timeout: command.timeout },
-  );
+  });
 }
+
+/** A client certificate of the machine API, each part base64 of its PEM. */
+export interface ClientConfiguration {
+  caCertificate: string;
+  clientCertificate: string;
+  clientKey: string;
+}
+
+/** A talosconfig with the certificate that a resource is to use. Source: siderolabs/talos, pkg/machinery/client/config. */
+function talosconfigOf(inputs: Properties): string {
+  const client = inputs["clientConfiguration"] as ClientConfiguration | undefined;
+  if (!client) throw new Error("clientConfiguration: missing; it is the client certificate of the machine API");
+  const { caCertificate: ca, clientCertificate: crt, clientKey: key } = client;
+  return stringify({ context: "dynamic", contexts: { dynamic: { endpoints: [], ca, crt, key } } });
+}
+
+/** Milliseconds that the last try has at least, to say why it fails. */
+const lastWordsMilliseconds = 5_000;
 
 /**
  * The same, until it works or time is up. Every error is tried again but InvalidArgument: so does the real provider
  * (terraform-provider-talos v0.11.0), even when the machine says that it will never do it.
  */
-export function untilDone(
+export async function untilDone(
   tools: Tools,
-  inputs: Properties,
+  call: ResourceCall,
+  what: string,
   command: MachineCommand,
-  context: CallContext,
 ): Promise<RunOutput> {
-  const final = (error: unknown): boolean => error instanceof TalosctlError && error.status === "InvalidArgument";
-  const { clock } = tools;
-  const what = `${command.what} (machine ${String(inputs["node"])})`;
-  const { signal } = context;
-  return retry({ what, timeout: command.timeout, final, clock, signal }, (left) =>
-    onMachine(tools, inputs, { ...command, timeout: left }, signal),
-  );
+  const { signal, inputs } = call;
+  const end = performance.now() + limitOf(tools, call);
+  const seconds = limitOf(tools, call) / 1000;
+  const attempt = (): Promise<RunOutput | Error> => {
+    const timeout = Math.max(Math.ceil(end - performance.now()), lastWordsMilliseconds);
+    return onMachine(tools, call, { ...command, timeout }).catch((error: Error) => error);
+  };
+  const isOver = (seen: RunOutput | Error): boolean =>
+    !(seen instanceof Error) || signal.aborted || /rpc error: code = InvalidArgument/.test(seen.message);
+  const { seen, holds } = await until({ seconds, every: 500, signal }, attempt, isOver);
+  if (!(seen instanceof Error)) return seen;
+  if (holds) throw seen;
+  const about = `${what} (machine ${String(inputs["node"])}): gave up after ${Math.round(seconds)} s`;
+  throw new Error(`${about}: ${seen.message}`, { cause: seen });
 }
 
 /**
@@ -99,18 +151,12 @@ export function untilDone(
  * this tries without credentials first, at the resource's endpoint, whatever its node is (terraform-provider-talos v0.11.0,
  * pkg/talos/util.go, talosClientOp; it asks for the disks). A machine that the lab does not know is left alone.
  */
-export async function maintenanceOf(
-  tools: Tools,
-  inputs: Properties,
-  signal: AbortSignal,
-): Promise<string | undefined> {
+export async function maintenanceOf(tools: Tools, { inputs, signal }: ResourceCall): Promise<string | undefined> {
   const address = tools.maintenance[String(inputs["endpoint"] ?? inputs["node"])];
   if (address === undefined) return undefined;
-  const args = ["version", "--insecure", "--nodes", address];
-  try {
-    await tools.talosctl.run([], () => args, { signal, timeout: 10_000 });
-    return address;
-  } catch {
-    return undefined;
-  }
+  const args = (): string[] => ["version", "--insecure", "--nodes", address];
+  return runTalosctl(tools, { args, signal, timeout: 10_000 }).then(
+    () => address,
+    () => undefined,
+  );
 }

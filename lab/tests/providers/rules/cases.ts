@@ -1,4 +1,4 @@
-import type { Properties } from "../../../providers/serve";
+import type { Properties } from "../../../providers/provider";
 import { UNKNOWN } from "../../../providers/values";
 
 /** Types of the Talos provider. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { CommandProvider } from "../../../providers/command";
-import type { CallContext } from "../../../providers/serve";
+import type { Properties, ResourceCall } from "../../../providers/provider";
 import { commandType, refusedByCommand, takenByCommand, told } from "./cases";
 
 // What the real command provider refuses, by its sources: pulumi-command v1.2.1, provider/pkg/provider/local;
@@ -13,17 +13,17 @@ const directory = mkdtempSync(path.join(tmpdir(), "talos-gpu-command-"));
 const provider = new CommandProvider({ directory, environment: { PATH: process.env["PATH"] ?? "" } });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-const context: CallContext = {
-  ...{ urn: "", name: "it", oldInputs: {}, oldOutputs: {}, secretInputs: [], ignoreChanges: [] },
-  ...{ randomSeed: new Uint8Array(), signal: new AbortController().signal, log: () => undefined },
-};
+const asked = (inputs: Properties, more: Partial<ResourceCall> = {}): ResourceCall => ({
+  ...{ type, name: "it", inputs, oldInputs: {}, oldOutputs: {}, ignoreChanges: [], preview: false, timeoutSeconds: 0 },
+  ...{ signal: new AbortController().signal, log: () => undefined, ...more },
+});
 
 test.each(refusedByCommand)("refuses %s (%s)", async (_rule, _source, inputs, said) => {
-  expect(await told(Promise.resolve(provider.check(type, {}, inputs).failures))).toEqual([said]);
+  expect(await told(Promise.resolve(provider.check(asked(inputs)).failures))).toEqual([said]);
 });
 
 test.each(takenByCommand)("takes %j (base.go: pointers are optional, triggers are of any type)", (inputs) =>
-  expect(provider.check(type, {}, inputs).failures).toEqual([]),
+  expect(provider.check(asked(inputs)).failures).toEqual([]),
 );
 
 test.each([
@@ -31,7 +31,7 @@ test.each([
   ["an interpreter that is not there", "commandOutputs.go: exec", { create: "true", interpreter: ["/gone"] }],
   ["a command that fails", "commandOutputs.go", { create: "exit 7" }],
 ])("fails for %s (%s)", async (_rule, _source, inputs) => {
-  await expect(provider.create(type, inputs, false, "", 0, context)).rejects.toThrow(/running|ENOENT/);
+  await expect(provider.make(asked(inputs))).rejects.toThrow(/running|ENOENT/);
 });
 
 // util/util.go, LogOutput: the default of bufio.Scanner; commandOutputs.go waits for it.
@@ -41,17 +41,17 @@ test.each([
   ["none", undefined],
 ])("a line of stderr with 64 KiB or more, where %s is logged: %s", async (logging, said) => {
   const create = "head -c 65536 /dev/zero | tr '\\0' x >&2; echo done";
-  const made = provider.create(type, { create, logging }, false, "", 0, context);
+  const made = provider.make(asked({ create, logging }));
   if (said === undefined) expect((await made).outputs["stdout"]).toBe("done");
   else await expect(made).rejects.toThrow(said);
 });
 
 test("a folder that is named is meant from the working directory (commandOutputs.go: cmd.Dir)", async () => {
-  const { outputs } = await provider.create(type, { create: "pwd", dir: ".." }, false, "", 0, context);
+  const { outputs } = await provider.make(asked({ create: "pwd", dir: ".." }));
   expect(outputs["stdout"]).toBe(path.dirname(directory));
 });
 
 test("without a command nothing runs (commandController.go, Create, Delete)", async () => {
-  expect((await provider.create(type, {}, false, "", 0, context)).outputs).toMatchObject({ stdout: "", stderr: "" });
-  await provider.delete(type, "id", { create: "exit 1" }, 0, context);
+  expect((await provider.make(asked({}))).outputs).toMatchObject({ stdout: "", stderr: "" });
+  await provider.delete(asked({}, { id: "id", oldOutputs: { create: "exit 1" } }));
 });

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
-import type { CallContext, Properties } from "../../../providers/serve";
+import type { Properties, ResourceCall } from "../../../providers/provider";
 import { TalosProvider } from "../../../providers/talos";
 import { reveal } from "../../../providers/values";
 import { apply, refusedByTalos, takenByTalos, target, told, types } from "./cases";
@@ -20,15 +20,14 @@ beforeEach(() => rmSync(log, { force: true }));
 const calls = (): string[] => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []);
 
 const provider = new TalosProvider({ talosctl, factory: "http://127.0.0.1:1", tempDir: dir });
-const context = (more: Partial<CallContext> = {}): CallContext => ({
-  ...{ urn: "", name: "it", oldInputs: {}, oldOutputs: {}, ignoreChanges: [] },
+const call = (type: string, inputs: Properties, more: Partial<ResourceCall> = {}): ResourceCall => ({
+  ...{ type, name: "it", inputs, oldInputs: {}, oldOutputs: {}, ignoreChanges: [], preview: false, timeoutSeconds: 0 },
   ...{ signal: new AbortController().signal, log: () => undefined },
   ...more,
 });
 const secretsOf = (values: Properties): string[] => reveal(values).secrets.map((mark) => mark.join("."));
 
-const checked = async (type: string, inputs: Properties) =>
-  (await provider.check(type, {}, inputs, context())).failures;
+const checked = async (type: string, inputs: Properties) => provider.check(call(type, inputs)).failures;
 
 test.each(refusedByTalos)("$rule ($source)", async ({ type, inputs, said }) => {
   expect(await told(checked(type, inputs))).toEqual([said]);
@@ -38,8 +37,8 @@ test.each(takenByTalos)("%s takes %j", async (type, inputs) => {
   expect(await checked(type, inputs)).toEqual([]);
 });
 
-test("a configuration is secret, whatever the program says (MarkSchemaSecrets)", async () => {
-  const { inputs } = await provider.check(types.apply, {}, apply, context());
+test("a configuration is secret, whatever the program says (MarkSchemaSecrets)", () => {
+  const { inputs } = provider.check(call(types.apply, apply));
   expect(secretsOf(inputs)).toEqual(["machineConfigurationInput"]);
 });
 
@@ -48,18 +47,15 @@ test.each([
   ["v1.13.9", "1.12", true],
   ["v1.12.6", "v1.13.9", false],
   ["v1.12", "1.12", false],
-])(
-  "secrets of %s, asked for of %s: made again: %s (talosMachineFeaturesVersionPlanModifier)",
-  async (was, is, anew) => {
-    const diff = (ignoreChanges: string[]) => {
-      const asked = context({ ignoreChanges });
-      return provider.diff(types.secrets, "id", { talosVersion: was }, { talosVersion: is }, asked);
-    };
-    expect(await diff([])).toMatchObject({ changes: true, replaces: anew ? ["talosVersion"] : [] });
-    // Which is why the product says so of them: without it, a stack that goes back a release loses its cluster.
-    expect(await diff(["talosVersion"])).toEqual({ changes: false, replaces: [] });
-  },
-);
+])("secrets of %s, asked for of %s: made again: %s (talosMachineFeaturesVersionPlanModifier)", (was, is, anew) => {
+  const diff = (ignoreChanges: string[]) => {
+    const known = { id: "id", oldInputs: { talosVersion: was }, ignoreChanges };
+    return provider.diff(call(types.secrets, { talosVersion: is }, known));
+  };
+  expect(diff([])).toEqual({ detailed: { talosVersion: "update" }, replaces: anew ? ["talosVersion"] : [] });
+  // Which is why the product says so of them: without it, a stack that goes back a release loses its cluster.
+  expect(diff(["talosVersion"])).toEqual({ detailed: {}, replaces: [] });
+});
 
 // pkg/tfbridge/rawstate.go, turnaroundCheck; pulumi-talos#208. Each resource has limits of its own (Schema, timeouts.Opts).
 test.each([
@@ -69,16 +65,15 @@ test.each([
   [types.apply, { ...apply, timeouts: {} }, true],
   [types.bootstrap, { ...target, timeouts: { create: "1m" } }, true],
 ])("%s with limits: all of them or none: %j", async (type, inputs, right) => {
-  const made = provider.create(type, inputs, false, "", 0, context());
+  const made = provider.make(call(type, inputs));
   if (right) await made;
   else await expect(made).rejects.toThrow("recovered raw state does not byte-for-byte match");
 });
 
 test("a kubeconfig stays, whatever else changes (Update)", async () => {
   const oldOutputs = { ...target, kubeconfigRaw: "kept", kubernetesClientConfiguration: { clientKey: "key" } };
-  const news = { ...target, node: "10.0.0.2" };
-  const asked = context({ oldOutputs });
-  const { outputs } = await provider.update(types.kubeconfig, "one", target, news, false, 0, asked);
+  const moved = call(types.kubeconfig, { ...target, node: "10.0.0.2" }, { id: "one", oldOutputs });
+  const { outputs } = await provider.make(moved);
   expect(reveal(outputs).plain).toMatchObject({ node: "10.0.0.2", kubeconfigRaw: "kept" });
   const secrets = ["kubeconfigRaw", "kubernetesClientConfiguration.clientKey"];
   expect(secretsOf(outputs)).toEqual(expect.arrayContaining(secrets));
@@ -86,7 +81,7 @@ test("a kubeconfig stays, whatever else changes (Update)", async () => {
 });
 
 test("a patch that is null is passed over (configPatchesAsStrings)", async () => {
-  await provider.create(types.apply, { ...apply, configPatches: [null, "machine: {a: 1}\n"] }, false, "", 0, context());
+  await provider.make(call(types.apply, { ...apply, configPatches: [null, "machine: {a: 1}\n"] }));
   expect(calls()[0]!.match(/--patch/g)).toHaveLength(1);
 });
 
@@ -99,7 +94,7 @@ test.each([
   "a configuration is not made without %s (talos_machine_configuration_data_source.go, Schema)",
   async (name, more) => {
     const args = { clusterName: "c", clusterEndpoint: "https://c:6443", machineSecrets: {}, machineType: "worker" };
-    const asked = provider.invoke(types.getConfiguration, { ...args, ...more }, context());
+    const asked = provider.invoke(types.getConfiguration, { ...args, ...more }, new AbortController().signal);
     await expect(asked).rejects.toThrow(name);
   },
 );

@@ -1,0 +1,197 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import * as path from "node:path";
+import { createInterface } from "node:readline";
+import { limit } from "../session/limit";
+import type { CheckFailure, DiffResult, LabProvider, Properties, ResourceCall } from "./provider";
+import { containsUnknown, differences, isMap, UNKNOWN } from "./values";
+
+/** Where and with what the commands run. */
+export interface CommandOptions {
+  /** Working directory of commands without `dir`: the folder of the program's main file. */
+  readonly directory: string;
+  /** Environment of every command, `PATH` included. Default: this process' environment. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+const type = "command:local:Command";
+const goTypes: Readonly<Record<string, "string" | "[]string" | "map[string]string" | "bool">> = {
+  create: "string",
+  update: "string",
+  delete: "string",
+  stdin: "string",
+  dir: "string",
+  logging: "string",
+  interpreter: "[]string",
+  triggers: "[]string",
+  environment: "map[string]string",
+  addPreviousOutputInEnv: "bool",
+};
+const notEmulated = ["assetPaths", "archivePaths"];
+
+/** What a command leaves on its streams, without the last newline. */
+interface Streams {
+  stdout: string;
+  stderr: string;
+}
+
+/**
+ * `command:local:Command` of `@pulumi/command` 1.2.1, by the rules of pulumi-command v1.2.1
+ * (provider/pkg/provider/local) and of pulumi-go-provider v1.3.0 (infer/resource.go): an update without `update` runs
+ * `create`; `triggers` that come or go replace; streams are unknown at preview; an output is secret only when the input of the
+ * same name is, so `stdout` needs `additionalSecretOutputs`. Not emulated: `assetPaths` and `archivePaths`, which are
+ * refused, and the `remote` commands.
+ */
+export class CommandProvider implements LabProvider {
+  readonly name = "command";
+  readonly version = "1.2.1";
+
+  constructor(private readonly options: CommandOptions) {}
+
+  check({ type: asked, inputs }: Pick<ResourceCall, "type" | "inputs">) {
+    if (asked !== type)
+      throw new Error(`${asked}: the lab's command provider has only ${type}; run this stack with the real plugin`);
+    return { inputs, failures: Object.entries(inputs).flatMap(([name, value]) => findings(name, value)) };
+  }
+
+  diff({ oldInputs, inputs }: Pick<ResourceCall, "oldInputs" | "inputs">): DiffResult {
+    const detailed = differences(oldInputs, inputs);
+    // Asked path by path whether it replaces, the provider knows `triggers` and not `triggers[0]` (infer/resource.go, Diff): that a
+    // changed trigger replaces is the SDK's doing, by replaceOnChanges.
+    return { replaces: Object.keys(detailed).filter((at) => at === "triggers"), detailed };
+  }
+
+  async make(call: ResourceCall) {
+    const { inputs, preview, id = `${call.name}${randomBytes(4).toString("hex")}` } = call;
+    const command = call.id === undefined ? inputs["create"] : (inputs["update"] ?? inputs["create"]);
+    const streams = preview ? { stdout: UNKNOWN, stderr: UNKNOWN } : await this.execute(command, inputs, call);
+    return { id, outputs: { ...inputs, ...streams } };
+  }
+
+  async delete(call: ResourceCall) {
+    await this.execute(call.oldOutputs["delete"], call.oldOutputs, call);
+  }
+
+  private async execute(command: unknown, inputs: Properties, call: ResourceCall): Promise<Streams> {
+    const { stdout, stderr } = call.oldOutputs;
+    const before = { stdout: text(stdout) ?? "", stderr: text(stderr) ?? "" };
+    if (typeof command !== "string") return before;
+    const previous = {
+      ...(before.stdout && { PULUMI_COMMAND_STDOUT: before.stdout }),
+      ...(before.stderr && { PULUMI_COMMAND_STDERR: before.stderr }),
+    };
+    return run(command, inputs, call, {
+      cwd: path.resolve(this.options.directory, text(inputs["dir"]) ?? ""),
+      env: {
+        ...(this.options.environment ?? process.env),
+        ...(inputs["environment"] as Record<string, string> | undefined),
+        ...(inputs["addPreviousOutputInEnv"] === false ? {} : previous),
+      },
+    });
+  }
+}
+
+const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
+const graceMilliseconds = 5_000;
+/** Bytes of a line at which Go's bufio.Scanner gives up, and with it whoever writes (pulumi-command v1.2.1, provider/pkg/provider/util, LogOutput). */
+const longestLine = 64 * 1024;
+
+/**
+ * Runs a command in a process group of its own, so that a cancelled update leaves no grandchild behind: SIGTERM to the
+ * group, and SIGKILL after five seconds. Error: exit by code or signal, with both streams in the order of their arrival
+ * (pulumi-command v1.2.1 provider/pkg/provider/local/commandOutputs.go).
+ */
+async function run(
+  command: string,
+  inputs: Properties,
+  { signal, timeoutSeconds, log }: ResourceCall,
+  place: { cwd: string; env: NodeJS.ProcessEnv },
+): Promise<Streams> {
+  signal.throwIfAborted();
+  const given = inputs["interpreter"] as string[] | undefined;
+  const [program = "", ...args] = given?.length ? given : ["/bin/sh", "-c"];
+  const child = spawn(program, [...args, command], { ...place, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  const stuck = new AbortController();
+  const { logging = "stdoutAndStderr" } = inputs;
+  const both: Buffer[] = [];
+  const collect = (name: "stdout" | "stderr"): Buffer[] => {
+    const own: Buffer[] = [];
+    child[name].on("data", (chunk: Buffer) => both.push(chunk) && own.push(chunk));
+    if (logging === "stdoutAndStderr" || logging === name)
+      createInterface({ input: child[name] }).on("line", (line) => {
+        if (Buffer.byteLength(line) >= longestLine) stuck.abort();
+        else log("info", line, true);
+      });
+    return own;
+  };
+  const [stdout, stderr] = [collect("stdout"), collect("stderr")];
+  child.stdin.on("error", () => undefined); // a command that does not read its input closes the pipe
+  child.stdin.end(text(inputs["stdin"]) ?? ""); // nothing, already at its end
+
+  const within = limit(timeoutSeconds > 0 ? timeoutSeconds * 1000 : Infinity, signal, stuck.signal);
+  const stop = (): void => stopGroup(child.pid);
+  within.signal.addEventListener("abort", stop, { once: true });
+  try {
+    const failure = await new Promise<string | undefined>((resolve) => {
+      child.once("error", (error) => resolve(error.message));
+      child.once("close", (code, by) =>
+        resolve(code === 0 ? undefined : code === null ? `signal: ${by}` : `exit status ${code}`),
+      );
+    });
+    if (stuck.signal.aborted)
+      throw new Error(
+        "a line that is logged has 64 KiB or more: the real provider stops reading there, and never ends",
+      );
+    const about = `running ${JSON.stringify(command)}:\n${Buffer.concat(both).toString()}`;
+    if (signal.aborted) throw new Error(`cancelled ${about}`);
+    if (within.over) throw new Error(`no end within ${timeoutSeconds} s (customTimeouts): ${about}`);
+    if (failure) throw new Error(`${failure}: ${about}`);
+    return { stdout: trimmed(stdout), stderr: trimmed(stderr) };
+  } finally {
+    within.release();
+  }
+}
+
+const trimmed = (chunks: readonly Buffer[]): string => Buffer.concat(chunks).toString().replace(/\n$/, "");
+
+function stopGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  const send = (signal: NodeJS.Signals): void => {
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // the whole group is gone, which is what was wanted
+    }
+  };
+  send("SIGTERM");
+  setTimeout(() => send("SIGKILL"), graceMilliseconds).unref();
+}
+
+/** In the real one's words, asked by lab/tests/providers/rules/installed.test.ts. */
+function findings(name: string, value: unknown): CheckFailure[] {
+  const refused = (property: string, reason: string): CheckFailure[] => [{ property, reason }];
+  const ofOtherType = (property: string, wanted: string, found: unknown): CheckFailure[] => {
+    const got = { number: "float64", boolean: "bool" }[typeof found as string] ?? typeof found;
+    return refused(
+      property,
+      `Field '${property}' on 'local.CommandInputs' must be a '${wanted}'; got '${got}' instead`,
+    );
+  };
+  if (name.startsWith("__") || name === "version" || value === undefined || value === null) return [];
+  if (notEmulated.includes(name)) return refused(name, "the lab does not emulate it");
+  const wanted = goTypes[name];
+  if (!wanted) return refused(name, `Unrecognized field '${name}' on 'local.CommandInputs'`);
+  if (value === UNKNOWN) return [];
+  const isOfType = {
+    string: typeof value === "string",
+    bool: typeof value === "boolean",
+    "[]string": Array.isArray(value),
+    "map[string]string": isMap(value),
+  };
+  if (!isOfType[wanted]) return ofOtherType(name, wanted, value);
+  if (typeof value !== "object" || name === "triggers") return [];
+  const odd = Object.entries(value).find(([, item]) => typeof item !== "string" && !containsUnknown(item));
+  if (odd === undefined) return [];
+  return ofOtherType(Array.isArray(value) ? `${name}[${odd[0]}]` : `${name}[${odd[0]}] value`, "string", odd[1]);
+}

@@ -1,0 +1,289 @@
+import { createHash } from "node:crypto";
+import * as semver from "semver";
+import { parse } from "yaml";
+import { limit } from "../../session/limit";
+import type { CheckFailure, Properties, ResourceCall } from "../provider";
+import { containsUnknown, UNKNOWN } from "../values";
+import { readBundle, writeBundle } from "./bundle";
+import { type ClientConfiguration, maintenanceOf, onMachine, runTalosctl, type Tools, untilDone } from "./machine";
+import { atValue } from "./schema";
+
+// Sources: terraform-provider-talos v0.11.0, pkg/talos. Nothing is read back from a machine, and a deletion leaves it as it is.
+
+/** One kind of resource. What it gives is marked secret by its schema (`hidden` of index.ts). */
+export interface Resource {
+  /** What is wrong with the arguments, beyond their schema. */
+  check?(inputs: Properties, name: string): CheckFailure[];
+  /** Which of changed arguments need another resource. Default: none. */
+  replaces?(olds: Properties, news: Properties): string[];
+  /** Creates it, or updates one that has an ID already. */
+  make(tools: Tools, call: ResourceCall): Promise<{ id: string; outputs: Properties }>;
+}
+
+/** Release whose features are used, unless said: the provider is built on Talos v1.13.0 (issue #235 there). */
+const defaultTalosVersion = "v1.13";
+/** Image that a generated configuration installs, unless patched. */
+const defaultInstallImage = "ghcr.io/siderolabs/installer:v1.13.0";
+
+/**
+ * talos_machine_secrets_resource.go: made once and kept, unless an older release is asked for, which makes other ones
+ * (PlanModifyString). That a client certificate is renewed in its last month is not emulated: no lab lives so long.
+ */
+const secrets: Resource = {
+  check: ({ talosVersion }) => {
+    const unsaid = talosVersion === undefined || talosVersion === null || containsUnknown(talosVersion);
+    if (unsaid || contractOf(talosVersion)) return [];
+    throw new Error(`Invalid version: error parsing version "v${(talosVersion as string).replace(/^v/, "")}"`);
+  },
+
+  replaces: (olds, news) => {
+    const [was, is] = [olds, news].map(({ talosVersion = defaultTalosVersion }) => contractOf(talosVersion));
+    return was && is && semver.lt(is, was) ? ["talosVersion"] : [];
+  },
+
+  make: async (tools, { id, inputs, oldOutputs, preview, signal }) => {
+    const { talosVersion = defaultTalosVersion } = inputs;
+    const { machineSecrets, clientConfiguration } = id === undefined ? await made() : oldOutputs;
+    return { id: "machine_secrets", outputs: { talosVersion, machineSecrets, clientConfiguration } };
+
+    async function made(): Promise<Properties> {
+      if (preview) return { machineSecrets: UNKNOWN, clientConfiguration: UNKNOWN };
+      const args = (): string[] => ["gen", "secrets", "--talos-version", String(talosVersion), "--output-file", "-"];
+      const { stdout: bundle } = await runTalosctl(tools, { args, signal });
+      return { machineSecrets: readBundle(bundle), clientConfiguration: await clientOf(tools, bundle, signal) };
+    }
+  },
+};
+
+/** A release as `v1.12`, `v1.12.1`, `1.12` or `1.12.1` (the schema's own examples); undefined when it is none. */
+function contractOf(version: unknown): semver.SemVer | undefined {
+  const text = String(version);
+  return /^v?\d+\.\d+(\.\d+\S*)?$/.test(text) ? (semver.parse(text) ?? semver.coerce(text) ?? undefined) : undefined;
+}
+
+/** A client certificate from a bundle's authority; the name and the address of the cluster do not matter to it. */
+async function clientOf(tools: Tools, bundle: string, signal: AbortSignal): Promise<ClientConfiguration> {
+  const talosconfig = await generated(
+    tools,
+    bundle,
+    [],
+    "cluster",
+    "https://127.0.0.1:6443",
+    "talosconfig",
+    [],
+    signal,
+  );
+  const { context, contexts } = parse(talosconfig) as { context: string; contexts: Record<string, Properties> };
+  const { ca, crt, key } = contexts[context] as { ca: string; crt: string; key: string };
+  return { caCertificate: ca, clientCertificate: crt, clientKey: key };
+}
+
+/** What `talosctl gen config` makes of a bundle and patches. */
+async function generated(
+  tools: Tools,
+  bundle: string,
+  patches: readonly string[],
+  name: string,
+  endpoint: string,
+  type: "controlplane" | "worker" | "talosconfig",
+  more: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
+  const patch = type === "worker" ? "--config-patch-worker" : "--config-patch-control-plane";
+  const { stdout } = await runTalosctl(tools, {
+    contents: [bundle, ...patches],
+    args: ([file = "", ...files]) => [
+      ...["gen", "config", name, endpoint, "--with-secrets", file, ...more],
+      ...files.flatMap((each) => [patch, `@${each}`]),
+      ...["--output-types", type, "--output", "-"],
+    ],
+    signal,
+  });
+  return stdout;
+}
+
+/** The function `getConfiguration`: a machine's configuration, as talosctl generates it (pkg/talos/util.go, generate). */
+export async function getConfiguration(tools: Tools, args: Properties, signal: AbortSignal): Promise<Properties> {
+  const type = args["machineType"];
+  if (type !== "controlplane" && type !== "worker")
+    throw new Error(`machineType: "${String(type)}" is neither controlplane nor worker`);
+  for (const name of ["clusterName", "clusterEndpoint", "machineSecrets"])
+    if (!args[name]) throw new Error(`${name}: missing; it is required`);
+  const { clusterName, clusterEndpoint, machineSecrets, talosVersion = defaultTalosVersion } = args;
+  const kubernetesVersion = args["kubernetesVersion"] as string | undefined;
+  const patches = (args["configPatches"] as string[] | undefined) ?? [];
+  const bundle = writeBundle(machineSecrets as Properties);
+  const more = [
+    ...["--talos-version", String(talosVersion)],
+    ...(kubernetesVersion ? ["--kubernetes-version", kubernetesVersion.replace(/^v/, "")] : []),
+    ...["--install-image", defaultInstallImage, "--install-disk", "/dev/sda"],
+    ...[`--with-docs=${args["docs"] === true}`, `--with-examples=${args["examples"] === true}`],
+  ];
+  const names = [String(clusterName), String(clusterEndpoint)] as const;
+  const machineConfiguration = printed(await generated(tools, bundle, patches, ...names, type, more, signal));
+  return { ...args, id: clusterName, talosVersion, machineSecrets: readBundle(bundle), machineConfiguration };
+}
+
+/** talosctl prints what it made, and one line end more. */
+const printed = (stdout: string): string => `${stdout.trimEnd()}\n`;
+
+const modes = ["auto", "reboot", "no_reboot", "staged", "staged_if_needing_reboot"];
+
+/**
+ * talos_machine_configuration_apply_resource.go: the whole configuration is merged here and sent; the machine
+ * is never asked what it has, so that there is no drift.
+ */
+const configurationApply: Resource = {
+  check: ({ applyMode: mode }, name) => {
+    if (mode === undefined || mode === null || mode === UNKNOWN || modes.some((each) => each === mode)) return [];
+    const known = modes.map((each) => JSON.stringify(each)).join(" ");
+    const must = `Attribute apply_mode value must be one of: [${known}], got: ${JSON.stringify(mode)}.`;
+    return [atValue("Invalid Attribute Value Match", must, `${name}.applyMode`)];
+  },
+
+  make: async (tools, call) => {
+    const { inputs, preview, signal } = call;
+    const id = "machine_configuration_apply";
+    const input = inputs["machineConfigurationInput"];
+    // A patch that is null is passed over (configPatchesAsStrings).
+    const patches = ((inputs["configPatches"] ?? []) as string[]).filter((patch) => patch !== null);
+    const outputs: Properties = { ...withEndpoint(inputs), applyMode: inputs["applyMode"] ?? "auto" };
+    if (containsUnknown([input, patches, inputs["node"]])) {
+      const unknown = ["machineConfiguration", "machineConfigurationHash", "resolvedApplyMode"];
+      return { id, outputs: { ...outputs, ...Object.fromEntries(unknown.map((name) => [name, UNKNOWN])) } };
+    }
+    // A patch that cannot be merged is found in the preview already.
+    const { stdout } = await runTalosctl(tools, {
+      contents: [String(input), ...patches],
+      args: ([file = "", ...files]) => [
+        ...["machineconfig", "patch", file],
+        ...files.flatMap((patch) => ["--patch", `@${patch}`]),
+      ],
+      signal,
+    });
+    const machineConfiguration = printed(stdout);
+    const resolvedApplyMode = await resolveMode(tools, call, String(outputs["applyMode"]), machineConfiguration);
+    if (!preview) {
+      const mode = resolvedApplyMode.replace("_", "-");
+      const args = ([file = ""]: string[]): string[] => ["apply-config", "--file", file, "--mode", mode];
+      const maintenance = await maintenanceOf(tools, call);
+      const command = { contents: [machineConfiguration], args, maintenance };
+      await untilDone(tools, call, "applying the configuration", command);
+    }
+    const machineConfigurationHash = createHash("sha256").update(machineConfiguration).digest("hex");
+    return { id, outputs: { ...outputs, machineConfiguration, machineConfigurationHash, resolvedApplyMode } };
+  },
+};
+
+/**
+ * Answers to a dry run that the provider reads as a reboot (dryRunNeedsReboot). Talos before 1.13 names no mode in maintenance mode,
+ * and none is REBOOT, the first of the enumeration (talos v1.12.6, internal/app/maintenance/server.go, ApplyConfiguration).
+ */
+const reboots = /with a reboot|is running in maintenance mode and does not have a config yet/i;
+
+/** `staged_if_needing_reboot` asks the machine what applying would do. Whoever does not answer gets `auto`, with a warning. */
+async function resolveMode(tools: Tools, call: ResourceCall, mode: string, configuration: string): Promise<string> {
+  if (mode !== "staged_if_needing_reboot") return mode;
+  const { machineConfiguration: known, resolvedApplyMode: resolved } = call.oldOutputs;
+  if (known === configuration && typeof resolved === "string") return resolved;
+  const args = ([file = ""]: string[]): string[] => ["apply-config", "--file", file, "--mode", "auto", "--dry-run"];
+  if (containsUnknown(call.inputs["clientConfiguration"])) return "auto";
+  try {
+    const maintenance = await maintenanceOf(tools, call);
+    const { stdout, stderr } = await onMachine(tools, call, { contents: [configuration], args, maintenance });
+    return reboots.test(stdout + stderr) ? "staged" : "auto";
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const node = String(call.inputs["node"]);
+    call.log("warning", `applyMode: it is not known whether ${node} would reboot (${reason}): auto is used`);
+    return "auto";
+  }
+}
+
+/** Done once; afterwards nothing is compared and nothing undone. */
+const bootstrap: Resource = {
+  make: async (tools, call) => {
+    if (call.id === undefined && !call.preview)
+      await untilDone(tools, call, "bootstrapping etcd", { args: () => ["bootstrap"] });
+    return { id: "machine_bootstrap", outputs: withEndpoint(call.inputs) };
+  },
+};
+
+/**
+ * talos_cluster_kubeconfig_resource.go: fetched once, whatever else changes (Update). That it is fetched again when its certificate is
+ * about to end is not emulated.
+ */
+const kubeconfig: Resource = {
+  make: async (tools, call) => {
+    const { certificateRenewalDuration = "720h" } = call.inputs;
+    const { id, kubeconfigRaw, kubernetesClientConfiguration } = await known();
+    const outputs = { ...withEndpoint(call.inputs), certificateRenewalDuration };
+    return { id, outputs: { ...outputs, kubeconfigRaw, kubernetesClientConfiguration } };
+
+    async function known(): Promise<Properties & { id: string }> {
+      if (call.id !== undefined) return { ...call.oldOutputs, id: call.id };
+      if (call.preview) return { id: "", kubeconfigRaw: UNKNOWN, kubernetesClientConfiguration: UNKNOWN };
+      const args = (): string[] => ["kubeconfig", "-", "--merge=false"];
+      return kubeconfigOutputs((await untilDone(tools, call, "fetching the kubeconfig", { args })).stdout);
+    }
+  },
+};
+
+const withEndpoint = (inputs: Properties): Properties => ({
+  ...inputs,
+  endpoint: inputs["endpoint"] ?? inputs["node"],
+});
+
+/** A kubeconfig's current context, taken apart into the resource's outputs; `id` is its cluster's name. */
+export function kubeconfigOutputs(kubeconfigRaw: string): Properties & { id: string } {
+  const config = parse(kubeconfigRaw) as Record<string, any>;
+  const entry = (list: string, name: string): Record<string, any> =>
+    (config[list] as Record<string, any>[]).find((each) => each["name"] === name)!;
+  const { cluster: id, user } = entry("contexts", config["current-context"])["context"] as Record<string, string>;
+  const cluster = entry("clusters", id!)["cluster"];
+  const client = entry("users", user!)["user"];
+  return {
+    id: id!,
+    kubeconfigRaw,
+    kubernetesClientConfiguration: {
+      host: cluster["server"],
+      caCertificate: cluster["certificate-authority-data"],
+      clientCertificate: client["client-certificate-data"],
+      clientKey: client["client-key-data"],
+    },
+  };
+}
+
+/**
+ * talos_image_factory_schematic_resource.go. The ID of an update goes nowhere: the engine keeps the one of the creation, and
+ * nothing asks for a replacement, so that `id` goes stale as it does with the real provider (pulumi#3729). The real one drops
+ * unknown fields before it asks the Factory; here the Factory sees and refuses them.
+ */
+const schematic: Resource = {
+  make: async (tools, { inputs, preview, signal }) => {
+    if (preview) return { id: "", outputs: inputs };
+    const within = limit(30_000, signal);
+    try {
+      const response = await fetch(`${tools.factory}/schematics`, {
+        method: "POST",
+        body: (inputs["schematic"] as string | undefined) ?? "customization: {}",
+        headers: { "Content-Type": "application/yaml" },
+        signal: within.signal,
+      });
+      if (!response.ok)
+        throw new Error(`Image Factory, /schematics: ${response.status}: ${(await response.text()).trim()}`);
+      return { id: ((await response.json()) as { id: string }).id, outputs: inputs };
+    } finally {
+      within.release();
+    }
+  },
+};
+
+/** Each kind by its type. */
+export const resources: Readonly<Record<string, Resource>> = {
+  "talos:machine/secrets:Secrets": secrets,
+  "talos:machine/configurationApply:ConfigurationApply": configurationApply,
+  "talos:machine/bootstrap:Bootstrap": bootstrap,
+  "talos:cluster/kubeconfig:Kubeconfig": kubeconfig,
+  "talos:imageFactory/schematic:Schematic": schematic,
+};
