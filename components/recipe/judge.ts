@@ -4,7 +4,7 @@ import { eraOf } from "./facts/talos-release";
 import { planBasis } from "./plan";
 import type { ClusterSpec } from "./spec/index";
 import { readSpec } from "./stack/parse";
-import { findingsOfDefaults, findingsOfPools } from "./stack/pools";
+import { toldOnce } from "./stack/pools";
 import type { Finding, Plan } from "./types";
 
 /** A stack that was read, planned and checked, each once. */
@@ -25,7 +25,7 @@ export function judge(raw: unknown): Judged {
   const basis = planBasis(spec);
   const related = (field: string): boolean => pruned.some((path) => isWithin(field, path) || isWithin(path, field));
   const ofMeaning = checkCluster(spec, basis).filter(({ field }) => !related(field));
-  const findings = [...ofShape, ...findingsOfPools(findingsOfDefaults(ofMeaning, written, poolOf), poolOf)];
+  const findings = [...ofShape, ...toldOnce(ofMeaning, written, poolOf)];
   if (ofShape.length > 0) return { findings };
   const { plan } = basis;
   return { findings, plan: { ...plan, notes: [...plan.notes, ...beforeCdi(spec, ofMeaning)] } };

@@ -19,52 +19,41 @@ export function identityChanges(before: MachineState, after: MachineState): Chan
 /** Fields of a machine's state, by what a change of them does to it. */
 export type Group = "rebootsIfChanged" | "mayRebootIfChanged" | "changesWithoutReboot";
 
-/** Changes of a group. A part that moved between groups, as with a first card, counts where it is now. */
-export function changesOf(before: MachineState, after: MachineState, group: Group): Change[] {
-  const now = after[group] ?? {};
-  const all = (state: MachineState): Record<string, unknown> => ({
-    ...state.changesWithoutReboot,
-    ...state.mayRebootIfChanged,
-    ...state.rebootsIfChanged,
-  });
-  const was = all(before);
-  const is = all(after);
-  const plain = [...new Set([...Object.keys(now), ...Object.keys(before[group] ?? {})])].filter(
-    (key) => !isListOfNames(key) && (key in now || !(key in is)),
-  );
-  return [
-    ...plain
-      .filter((key) => !isDeepStrictEqual(was[key], is[key]))
-      .map((key) => ({ field: key, text: `${key}: ${difference(was[key], is[key])}` })),
-    ...(["parts", "labels", "taints"] as const).flatMap((list) => namedChanges(before, after, group, list)),
-  ];
+/** Fields that hold something by name, and what a change calls it. */
+const lists = { parts: "", labels: "label ", taints: "taint " } as const;
+
+/** One thing that a state says: a field, or something by name in one of the lists. */
+interface Said {
+  group: Group;
+  list?: keyof typeof lists;
+  name: string;
+  value: unknown;
 }
 
-const isListOfNames = (key: string): boolean => ["parts", "labels", "taints"].includes(key);
+function saidIn(state: MachineState): Map<string, Said> {
+  const all = (["changesWithoutReboot", "mayRebootIfChanged", "rebootsIfChanged"] as const).flatMap((group) =>
+    Object.entries(state[group] ?? {}).flatMap(([field, value]): Said[] =>
+      Object.hasOwn(lists, field)
+        ? Object.entries(value as object).map(([name, one]) => ({ group, list: field as "parts", name, value: one }))
+        : [{ group, name: field, value }],
+    ),
+  );
+  return new Map(all.map((one) => [`${one.list ?? ""} ${one.name}`, one]));
+}
 
-function namedChanges(
-  before: MachineState,
-  after: MachineState,
-  group: Group,
-  list: "parts" | "labels" | "taints",
-): Change[] {
-  const everywhere = (state: MachineState): Record<string, string> => ({
-    ...state.changesWithoutReboot[list],
-    ...state.rebootsIfChanged[list],
-  });
-  const [was, is] = [everywhere(before), everywhere(after)];
-  const here = (state: MachineState): string[] => Object.keys(state[group]?.[list] ?? {});
-  const names = [...here(after), ...here(before).filter((name) => !Object.hasOwn(is, name))];
-  return names
-    .filter((name) => was[name] !== is[name])
-    .map((name) => {
-      const verb = !Object.hasOwn(was, name) ? "added" : !Object.hasOwn(is, name) ? "gone" : "changed";
-      const kind = list === "parts" ? "" : list === "labels" ? "label " : "taint ";
-      return {
-        field: name,
-        text: `${kind}${name} ${verb}`,
-        ...(list === "parts" && verb !== "changed" ? { comesOrGoes: name } : {}),
-      };
+/** Changes of a group. What moved between groups, as with a first card, counts where it is now. */
+export function changesOf(before: MachineState, after: MachineState, group: Group): Change[] {
+  const [was, is] = [saidIn(before), saidIn(after)];
+  const rank = ({ list }: Said): number => Object.keys(lists).indexOf(list ?? "");
+  return [...new Map([...is, ...[...was].filter(([id]) => !is.has(id))])]
+    .filter(([id, one]) => one.group === group && !isDeepStrictEqual(was.get(id)?.value, is.get(id)?.value))
+    .sort(([, a], [, b]) => rank(a) - rank(b))
+    .map(([id, { list, name }]) => {
+      if (list === undefined)
+        return { field: name, text: `${name}: ${difference(was.get(id)?.value, is.get(id)?.value)}` };
+      const verb = !was.has(id) ? "added" : !is.has(id) ? "gone" : "changed";
+      const comes = list === "parts" && verb !== "changed" ? { comesOrGoes: name } : {};
+      return { field: name, text: `${lists[list]}${name} ${verb}`, ...comes };
     });
 }
 

@@ -1,5 +1,5 @@
 import { mainDocument } from "../merge/documents";
-import { documentsOf, wantedOf } from "../merge/wanted";
+import { wantedOf } from "../merge/wanted";
 import { isMapping } from "../mapping";
 import { remembering } from "../memory";
 import { shortHash } from "../short-hash";
@@ -28,23 +28,10 @@ function below(value: unknown, path: string[]): [part: string, value: unknown][]
  * The same with a hash in place of each value: enough to see that something changes, without saying it all again. Neither
  * comments nor the order of keys count, as they do not for Talos.
  */
-export function partHashes(patches: string[]): Record<string, string> {
-  const saying = new Map<string, string[]>();
-  for (const patch of patches) {
-    for (const document of new Set(documentsOf(patch).map(([name]) => name))) {
-      saying.set(document, [...(saying.get(document) ?? []), patch]);
-    }
-  }
-  const hashes = [...saying].flatMap(([document, texts]) => hashesOf(document, texts));
-  return Object.fromEntries(hashes.sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** Hashes of one document's parts, by what is said of it: machines of a kind differ in the document that names them alone. */
-const hashesOf = remembering(
-  (document: string, patches: string[]) =>
-    partsOfDocument(document, wantedOf(patches).get(document) ?? {}).map(([part, value]): [string, string] => [
-      part,
-      shortHash(JSON.stringify(canonical({ value })), 8),
-    ]),
-  (document, patches) => [document, ...patches].join("\n---\n"),
+export const partHashes = remembering((patches: string[]): Record<string, string> =>
+  Object.fromEntries(
+    [...partsOf(patches)]
+      .map(([part, value]): [string, string] => [part, shortHash(JSON.stringify(canonical({ value })), 8)])
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  ),
 );

@@ -1,7 +1,6 @@
 import * as semver from "semver";
 import { stringify } from "yaml";
 import { documentsFrom } from "../facts/data/since";
-import { documentsOf } from "../merge/wanted";
 import type { UserPatch } from "./user-patches";
 
 /**
@@ -17,11 +16,7 @@ export function hostnamePatch(name: string, contract: string, patches: readonly 
   if (patches.some(namesHost)) return undefined;
   if (semver.valid(contract) !== null && semver.lt(contract, documentsFrom))
     return stringify({ machine: { network: { hostname: name } } });
-  const text = `apiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: ${stringify(name)}`;
-  // To read it again would be the most costly part of planning its machine.
-  const said = { apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: name };
-  documentsOf.note(text, [["HostnameConfig", said]]);
-  return text;
+  return stringify({ apiVersion: "v1alpha1", kind: "HostnameConfig", auto: "off", hostname: name });
 }
 
 function namesHost({ config, kinds }: UserPatch): boolean {

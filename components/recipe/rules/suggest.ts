@@ -22,32 +22,24 @@ function at(rows: number[][], i: number, j: number): number {
 /** Longest word that anybody could have misspelt: the distance takes the square of it. */
 const longest = 128;
 
-/** The word that was probably meant; undefined when none is near (a third of its length, at least two edits). */
-export function closest(word: string, known: Iterable<string>): string | undefined {
-  let best: { candidate: string; distance: number } | undefined;
-  if (word.length > longest) return undefined;
-  for (const candidate of known) {
-    if (Math.abs(word.length - candidate.length) > Math.max(2, candidate.length / 3)) continue;
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
-    if (distance <= Math.max(2, Math.floor(candidate.length / 3)) && (!best || distance < best.distance))
-      best = { candidate, distance };
-  }
-  return best?.candidate;
+/** The words that were probably meant, nearest first, at most three (a third of a word's length away, at least two edits). */
+export function closestOnes(word: string, known: Iterable<string>): string[] {
+  if (word.length > longest) return [];
+  const most = (candidate: string): number => Math.max(2, Math.floor(candidate.length / 3));
+  return [...known]
+    .filter((candidate) => Math.abs(word.length - candidate.length) <= most(candidate))
+    .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ candidate, distance }) => distance <= most(candidate))
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, 3)
+    .map(({ candidate }) => candidate);
 }
+
+/** The word that was probably meant; undefined when none is near. */
+export const closest = (word: string, known: Iterable<string>): string | undefined => closestOnes(word, known)[0];
 
 /** Sentence part that names the word that was probably meant, e.g. `did you mean "branch"? `; empty when none is near. */
 export function didYouMean(word: string, known: Iterable<string>): string {
   const candidate = closest(word, known);
   return candidate === undefined ? "" : `did you mean "${candidate}"? `;
-}
-
-/** The words that were probably meant, nearest first, at most three; names longer than any word are not compared. */
-export function closestOnes(word: string, known: Iterable<string>): string[] {
-  if (word.length > 80) return [];
-  return [...known]
-    .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
-    .filter(({ candidate, distance }) => distance <= Math.max(2, Math.floor(candidate.length / 3)))
-    .sort((a, b) => a.distance - b.distance)
-    .slice(0, 3)
-    .map(({ candidate }) => candidate);
 }

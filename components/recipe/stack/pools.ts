@@ -126,64 +126,43 @@ const nameOf = (names: string, number: number): string =>
   names.replace(run, (place) => String(number).padStart(place.length, "0"));
 
 /**
- * Findings in which what is wrong with several machines alike is told once, in the place of the first.
+ * Findings in which what is wrong with several machines alike is told once, in the place of the first: of what `machineDefaults`
+ * says under its name, and of the machines of a pool with the pool.
  *
- * @param names of the machines.
- * @param groupOf what the machines have in common of which the finding is one; undefined where it stands alone.
- * @param told the finding for all of them, given how many there are beside the first.
+ * @param written the stack as it was written, as far as its shape is right.
  */
-function toldOnce(
-  findings: Finding[],
-  names: { has(name: string): boolean },
-  groupOf: (finding: Finding) => { group: string; machine: string } | undefined,
-  told: (finding: Finding, machine: string, others: number) => Finding,
-): Finding[] {
-  const alike = new Map<string, { finding: Finding; machine?: string; others: number }>();
-  for (const finding of findings) {
-    const { group, machine } = groupOf(finding) ?? {};
-    // A name may be part of a word: `gpu`.
-    // A machine's name may be a word of the message, too, such as `gpu`: so every name is taken out of every message.
-    const parts = Object.values(finding).map((part: string) =>
-      part.replaceAll(`machines.${machine}.`, "#.").replace(/[\w-]+/g, (word) => (names.has(word) ? "#" : word)),
-    );
-    const key = machine === undefined ? `alone ${alike.size}` : JSON.stringify([group, ...parts]);
-    const first = alike.get(key);
-    if (first) first.others++;
-    else alike.set(key, { finding, others: 0, ...(machine === undefined ? {} : { machine }) });
-  }
-  return [...alike.values()].map(({ finding, machine, others }) =>
-    machine === undefined ? finding : told(finding, machine, others),
-  );
-}
-
-/**
- * Findings with what `machineDefaults` says told once, under its name: what is wrong there is wrong with each machine alike.
- *
- * @param raw the stack as it was written, as far as its shape is right.
- */
-export function findingsOfDefaults(
+export function toldOnce(
   findings: Finding[],
   { machineDefaults = {}, machines = {}, pools = {} }: StackSpec,
   poolOf: Map<string, string>,
 ): Finding[] {
-  if (Object.keys(machineDefaults).length === 0) return findings;
   const names = new Set([...Object.keys(machines), ...poolOf.keys()]);
-  const below = (field: string, machine: string): string => field.slice(`machines.${machine}.`.length);
-  return toldOnce(
-    findings,
-    names,
-    ({ field }) => {
-      const machine = machineOf(field, names);
-      if (machine === undefined) return undefined;
-      const own: MachineDefaultsSpec = machines[machine] ?? pools[poolOf.get(machine) ?? ""] ?? {};
-      return fromDefaults(below(field, machine), machineDefaults, own) ? { group: "", machine } : undefined;
-    },
-    (finding, machine, others) => ({
-      ...finding,
-      remedy: finding.remedy.replaceAll(`machines.${machine}.`, "machineDefaults."),
-      field: `machineDefaults.${below(finding.field, machine)} (${machine}${others === 0 ? "" : ` and ${others} more`})`,
-    }),
-  );
+  const alike = new Map<string, { others: number; told: (others: number) => Finding }>();
+  for (const finding of findings) {
+    const { field } = finding;
+    const machine = machineOf(field, names) ?? "";
+    const pool = poolOf.get(machine);
+    const below = field.slice(`machines.${machine}.`.length);
+    const ofAll = machine !== "" && fromDefaults(below, machineDefaults, machines[machine] ?? pools[pool ?? ""] ?? {});
+    // A machine's name may be a word of the message, too, such as `gpu`: so every name is taken out of every message.
+    const parts = Object.values(finding).map((part: string) =>
+      part.replaceAll(`machines.${machine}.`, "#.").replace(/[\w-]+/g, (word) => (names.has(word) ? "#" : word)),
+    );
+    const key = ofAll || pool !== undefined ? JSON.stringify([ofAll || pool, ...parts]) : `alone ${alike.size}`;
+    const told = (others: number): Finding => {
+      if (ofAll) {
+        const remedy = finding.remedy.replaceAll(`machines.${machine}.`, "machineDefaults.");
+        const rest = others === 0 ? "" : ` and ${others} more`;
+        return { ...finding, remedy, field: `machineDefaults.${below} (${machine}${rest})` };
+      }
+      if (pool === undefined) return finding;
+      return { ...finding, field: `${field} (pool ${pool}${others === 0 ? "" : `, and ${others} more of it`})` };
+    };
+    const first = alike.get(key);
+    if (first) first.others++;
+    else alike.set(key, { others: 0, told });
+  }
+  return [...alike.values()].map(({ others, told }) => told(others));
 }
 
 /** Whether a field below a machine has its value from the defaults. */
@@ -197,25 +176,8 @@ function fromDefaults(field: string, defaults: MachineDefaultsSpec, own: Machine
   return isMerged && at(defaults[key]) && !at(own[key]);
 }
 
-/** Findings with the pools that their machines come from. What is wrong with each machine of a pool alike is said once. */
-export function findingsOfPools(findings: Finding[], poolOf: Map<string, string>): Finding[] {
-  if (poolOf.size === 0) return findings;
-  return toldOnce(
-    findings,
-    poolOf,
-    ({ field }) => {
-      const machine = machineOf(field, poolOf);
-      return machine === undefined ? undefined : { group: poolOf.get(machine)!, machine };
-    },
-    (finding, machine, others) => ({
-      ...finding,
-      field: `${finding.field} (pool ${poolOf.get(machine)!}${others === 0 ? "" : `, and ${others} more of it`})`,
-    }),
-  );
-}
-
 /** The machine of a finding's field, of these names. */
-function machineOf(field: string, names: { has(name: string): boolean }): string | undefined {
+function machineOf(field: string, names: Set<string>): string | undefined {
   const rest = /^machines\.(.+)$/.exec(field)?.[1];
   if (rest === undefined) return undefined;
   // Names may have dots in them: the longest that fits.

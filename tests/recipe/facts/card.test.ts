@@ -184,7 +184,7 @@ test("MIG: what nvidia-smi of an H200 lists", () => {
   });
   expect(migOf(card("RTX 4090"))).toBeUndefined();
   for (const geometry of Object.values(migGeometries)) {
-    for (const profile of Object.keys("balanced" in geometry ? geometry.balanced : {}))
+    for (const profile of Object.keys(("balanced" in geometry && geometry.balanced) || {}))
       expect(geometry.profiles).toHaveProperty([profile]);
   }
 });

@@ -27,97 +27,57 @@ export interface MigGeometry {
   graphics?: boolean;
 }
 
+/** A card of seven slices by its memory in GB: of one slice, of one or two with a double share, of half a card, and of all. */
+const sevenSlices = (
+  one: number,
+  double: number,
+  half: number,
+  all: number,
+  rest: Omit<MigGeometry, "profiles">,
+): MigGeometry => ({
+  profiles: {
+    ...{ [`1g.${one}gb`]: 7, [`1g.${double}gb`]: 4, [`2g.${double}gb`]: 3 },
+    ...{ [`3g.${half}gb`]: 2, [`4g.${half}gb`]: 1, [`7g.${all}gb`]: 1 },
+  },
+  balanced: { [`1g.${one}gb`]: 2, [`2g.${double}gb`]: 1, [`3g.${half}gb`]: 1 },
+  ...rest,
+});
+
+const hopper = { minDriver: "525.85.12" };
+const ampere = { minDriver: "450.80.02", modeNeedsReset: true };
+
 /** Geometries by the card that they are of, or by the first of several. */
 export const migGeometries = {
   A30: {
     profiles: { "1g.6gb": 4, "2g.12gb": 2, "4g.24gb": 1 },
     balanced: { "1g.6gb": 2, "2g.12gb": 1 },
-    minDriver: "450.80.02",
-    modeNeedsReset: true,
+    ...ampere,
   },
-  "A100-40": {
-    profiles: { "1g.5gb": 7, "1g.10gb": 4, "2g.10gb": 3, "3g.20gb": 2, "4g.20gb": 1, "7g.40gb": 1 },
-    balanced: { "1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1 },
-    minDriver: "450.80.02",
-    modeNeedsReset: true,
-  },
-  "A100-80": {
-    profiles: { "1g.10gb": 7, "1g.20gb": 4, "2g.20gb": 3, "3g.40gb": 2, "4g.40gb": 1, "7g.80gb": 1 },
-    balanced: { "1g.10gb": 2, "2g.20gb": 1, "3g.40gb": 1 },
-    minDriver: "450.80.02",
-    modeNeedsReset: true,
-  },
-  "H100-80": {
-    profiles: { "1g.10gb": 7, "1g.20gb": 4, "2g.20gb": 3, "3g.40gb": 2, "4g.40gb": 1, "7g.80gb": 1 },
-    balanced: { "1g.10gb": 2, "2g.20gb": 1, "3g.40gb": 1 },
-    minDriver: "525.85.12",
-  },
-  "H100-94": {
-    profiles: { "1g.12gb": 7, "1g.24gb": 4, "2g.24gb": 3, "3g.47gb": 2, "4g.47gb": 1, "7g.94gb": 1 },
-    balanced: { "1g.12gb": 2, "2g.24gb": 1, "3g.47gb": 1 },
-    minDriver: "525.85.12",
-  },
-  H200: {
-    profiles: { "1g.18gb": 7, "1g.35gb": 4, "2g.35gb": 3, "3g.71gb": 2, "4g.71gb": 1, "7g.141gb": 1 },
-    balanced: { "1g.18gb": 2, "2g.35gb": 1, "3g.71gb": 1 },
-    minDriver: "550.90.07",
-  },
+  "A100-40": sevenSlices(5, 10, 20, 40, ampere),
+  "A100-80": sevenSlices(10, 20, 40, 80, ampere),
+  "H100-80": sevenSlices(10, 20, 40, 80, hopper),
+  "H100-94": sevenSlices(12, 24, 47, 94, hopper),
+  H200: sevenSlices(18, 35, 71, 141, { minDriver: "550.90.07" }),
   // all-1g.35gb names the devices of H200 SXM and GB300, 0x2335 and 0x31C2; that of H200 NVL is 0x233B.
-  "H200 NVL": {
-    profiles: { "1g.18gb": 7, "1g.35gb": 4, "2g.35gb": 3, "3g.71gb": 2, "4g.71gb": 1, "7g.141gb": 1 },
-    balanced: { "1g.18gb": 2, "2g.35gb": 1, "3g.71gb": 1 },
-    unlisted: ["1g.35gb"],
-    minDriver: "550.90.07",
-  },
+  "H200 NVL": sevenSlices(18, 35, 71, 141, { unlisted: ["1g.35gb"], minDriver: "550.90.07" }),
   // H20, GH200 with 96 GB, H100 with 96 GB.
-  "H100-96": {
-    profiles: { "1g.12gb": 7, "1g.24gb": 4, "2g.24gb": 3, "3g.48gb": 2, "4g.48gb": 1, "7g.96gb": 1 },
-    balanced: { "1g.12gb": 2, "2g.24gb": 1, "3g.48gb": 1 },
-    minDriver: "525.85.12",
-  },
+  "H100-96": sevenSlices(12, 24, 48, 96, hopper),
   // all-balanced does not name its device, 0x2338.
-  "H100 SXM5 96GB": {
-    profiles: { "1g.12gb": 7, "1g.24gb": 4, "2g.24gb": 3, "3g.48gb": 2, "4g.48gb": 1, "7g.96gb": 1 },
-    minDriver: "525.85.12",
-  },
-  "GH200-144": {
-    profiles: { "1g.18gb": 7, "1g.36gb": 4, "2g.36gb": 3, "3g.72gb": 2, "4g.72gb": 1, "7g.144gb": 1 },
-    balanced: { "1g.18gb": 2, "2g.36gb": 1, "3g.72gb": 1 },
-    minDriver: "550.90.07",
-  },
-  B200: {
-    profiles: { "1g.23gb": 7, "1g.45gb": 4, "2g.45gb": 3, "3g.90gb": 2, "4g.90gb": 1, "7g.180gb": 1 },
-    balanced: { "1g.23gb": 2, "2g.45gb": 1, "3g.90gb": 1 },
-    minDriver: "570.133.20",
-  },
-  B300: {
-    profiles: { "1g.34gb": 7, "1g.67gb": 4, "2g.67gb": 3, "3g.135gb": 2, "4g.135gb": 1, "7g.269gb": 1 },
-    balanced: { "1g.34gb": 2, "2g.67gb": 1, "3g.135gb": 1 },
-    minDriver: "580.82.07",
-  },
+  "H100 SXM5 96GB": { profiles: sevenSlices(12, 24, 48, 96, hopper).profiles, ...hopper },
+  "GH200-144": sevenSlices(18, 36, 72, 144, { minDriver: "550.90.07" }),
+  B200: sevenSlices(23, 45, 90, 180, { minDriver: "570.133.20" }),
+  B300: sevenSlices(34, 67, 135, 269, { minDriver: "580.82.07" }),
   // Two lists are in use for it: mig-parted's balanced one has 3g.93gb, and its single profiles name 3g.95gb and 7g.189gb, too.
   GB200: {
     profiles: {
-      "1g.23gb": 7,
-      "1g.24gb": 7,
-      "1g.47gb": 4,
-      "2g.47gb": 3,
-      "3g.93gb": 2,
-      "3g.95gb": 2,
-      "4g.93gb": 1,
-      "4g.95gb": 1,
-      "7g.186gb": 1,
-      "7g.189gb": 1,
+      ...{ "1g.23gb": 7, "1g.24gb": 7, "1g.47gb": 4, "2g.47gb": 3, "3g.93gb": 2, "3g.95gb": 2 },
+      ...{ "4g.93gb": 1, "4g.95gb": 1, "7g.186gb": 1, "7g.189gb": 1 },
     },
     balanced: { "1g.23gb": 2, "2g.47gb": 1, "3g.93gb": 1 },
     minDriver: "570.133.20",
   },
   // The guide has a driver of GB300 in a DGX Station alone (595.58.03); all others need that of their chip (data/chips.ts).
-  GB300: {
-    profiles: { "1g.35gb": 7, "1g.70gb": 4, "2g.70gb": 3, "3g.139gb": 2, "4g.139gb": 1, "7g.278gb": 1 },
-    balanced: { "1g.35gb": 2, "2g.70gb": 1, "3g.139gb": 1 },
-    minDriver: "570.133.20",
-  },
+  GB300: sevenSlices(35, 70, 139, 278, { minDriver: "570.133.20" }),
   "RTX PRO 6000 Server": {
     profiles: { "1g.24gb": 4, "2g.48gb": 2, "4g.96gb": 1 },
     balanced: { "1g.24gb": 2, "2g.48gb": 1 },
@@ -131,7 +91,7 @@ export const migGeometries = {
     minDriver: "575.51.03",
     graphics: true,
   },
-} as const satisfies Record<string, MigGeometry>;
+} satisfies Record<string, MigGeometry>;
 
 /** Name of a geometry, as the table of cards refers to it. */
 export type MigGeometryName = keyof typeof migGeometries;
