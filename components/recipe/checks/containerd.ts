@@ -5,7 +5,7 @@ import { containerdPart, customizationPath, parseToml } from "../machine/contain
 import { containerdFlaws } from "../machine/containerd/flaws";
 import { isMapping, valueAt } from "../mapping";
 import type { Plan } from "../types";
-import { allPatches, type Check } from "./check";
+import { allPatches, type Check, faultsOfPatches } from "./check";
 
 /** The containerd of machines. */
 export const containerdChecks: Check[] = [
@@ -14,27 +14,18 @@ export const containerdChecks: Check[] = [
     id: "containerd-part",
     source:
       'talos, injectCRIConfigPatch: a second item of the path fails with "resource EtcFileSpecs.files.talos.dev already exists"',
-    find: ({ machines, clusterPatches }) => [
-      ...clusterPatches
-        .filter((patch) => patch.files.some((file) => file.path === customizationPath))
-        .map((patch) => ({
-          field: patch.field,
-          problem: `writes ${customizationPath} on every machine`,
-          why: "a machine takes one such item: with a second one CRI and kubelet do not start, and the machine reboots every 35 minutes",
-          remedy:
-            "say it under machineDefaults.containerd or machines.<name>.containerd, which is composed into one part per machine (containerd.extra takes any TOML)",
-        })),
-      ...machines.flatMap((machine) =>
-        machine.patches
-          .filter((patch) => patch.files.some((file) => file.path === customizationPath))
-          .map((patch) => ({
-            field: patch.field,
-            problem: `writes ${customizationPath} by hand`,
-            why: `a machine takes one such item${machine.recipe.containerdPart === undefined ? ", and whatever is said under containerd makes another" : ", and this package writes it"}: with a second one CRI and kubelet do not start, and the machine reboots every 35 minutes`,
-            remedy: `say it under ${machine.field}.containerd (containerd.extra takes any TOML)`,
-          })),
-      ),
-    ],
+    find: (context) =>
+      faultsOfPatches(context, ({ patch, machines }) => {
+        const isOfAll = patch.field.startsWith("patches");
+        const field = isOfAll ? "machines.<name>" : machines[0]!.field;
+        return (
+          patch.files.some(({ path }) => path === customizationPath) && {
+            problem: `writes ${customizationPath} ${isOfAll ? "on every machine" : "by hand"}`,
+            why: "a machine takes one such item: with a second one, which the fields of containerd make, CRI and kubelet do not start, and the machine reboots every 35 minutes",
+            remedy: `say it under ${field}.containerd, of which one part is made (containerd.extra takes any TOML)`,
+          }
+        );
+      }),
   },
   /** No part of containerd's configuration sets the version, which Talos sets. */
   {

@@ -1,10 +1,11 @@
 import { architectureOf, flavoursOf, minDriverOf, openModulesRefuse } from "../facts/card";
+import type { Card } from "../facts/data/cards";
 import { nvidiaExtension } from "../facts/extension";
 import { hasNoSwitch } from "../facts/machine-facts";
 import { compareDotted, majorOf } from "../facts/version";
 import { seenBy } from "../machine/apart";
 import type { ClusterSpec } from "../spec/index";
-import type { Check, CheckedMachine, Found } from "./check";
+import type { Check, CheckContext, CheckedMachine, Found } from "./check";
 
 /** Drivers for the cards: kernel modules, their branch and their flavour. */
 export const driverChecks: Check[] = [
@@ -66,46 +67,22 @@ export const driverChecks: Check[] = [
   {
     id: "driver-too-old",
     source: "CUDA toolkit release notes: first driver per architecture; siderolabs/extensions, nvidia-gpu/vars.yaml",
-    find: ({ spec, release, gpuMachines }) =>
-      gpuMachines.flatMap((machine) => {
-        const driver = machine.driverVersion;
-        const card = driver
-          ? machine.cards.find((candidate) => compareDotted(driver, minDriverOf(candidate)) < 0)
-          : undefined;
-        if (!driver || !card || !release) return [];
-        const other = machine.branch === "lts" ? "production" : "lts";
-        const otherFits = machine.cards.every(
-          (candidate) => compareDotted(release.drivers[other], minDriverOf(candidate)) >= 0,
-        );
-        return {
-          field: spec.driver?.branch ? "driver.branch" : "talosVersion",
-          problem: `the ${machine.branch} driver of Talos ${spec.talosVersion} is ${driver}, but the ${card.model} of ${machine.name} needs ${minDriverOf(card)}`,
-          why: "the driver does not know the card: the modules load and nvidia-smi finds no devices",
-          remedy: otherFits ? `take driver.branch ${other} (${release.drivers[other]})` : "take a newer Talos release",
-        };
+    find: (context) =>
+      ofDrivers(context, (driver, card) => compareDotted(driver, minDriverOf(card)) >= 0, {
+        wants: (card, machine) => `${card.model} of ${machine} needs ${minDriverOf(card)}`,
+        why: "the driver does not know the card: the modules load and nvidia-smi finds no devices",
+        remedy: "take a newer Talos release",
       }),
   },
   /** No driver is so new that it has dropped the card. */
   {
     id: "driver-too-new",
     source: "CUDA 13 release notes: branch 580 is the last one for Maxwell, Pascal and Volta",
-    find: ({ spec, release, gpuMachines }) =>
-      gpuMachines.flatMap((machine) => {
-        const driver = machine.driverVersion;
-        const last = (card: (typeof machine.cards)[number]): number =>
-          architectureOf(card).lastDriverBranch ?? Infinity;
-        const card = driver ? machine.cards.find((candidate) => majorOf(driver) > last(candidate)) : undefined;
-        if (!driver || !card || !release) return [];
-        const other = machine.branch === "lts" ? "production" : "lts";
-        return {
-          field: spec.driver?.branch ? "driver.branch" : "talosVersion",
-          problem: `the ${machine.branch} driver of Talos ${spec.talosVersion} is ${driver}, but the ${card.model} of ${machine.name} (${card.architecture}) runs up to ${last(card)}`,
-          why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
-          remedy:
-            majorOf(release.drivers[other]) <= last(card)
-              ? `take driver.branch ${other} (${release.drivers[other]})`
-              : "stay on an older Talos release",
-        };
+    find: (context) =>
+      ofDrivers(context, (driver, card) => majorOf(driver) <= lastBranchOf(card), {
+        wants: (card, machine) => `${card.model} of ${machine} (${card.architecture}) runs up to ${lastBranchOf(card)}`,
+        why: "newer drivers dropped the architecture: the modules load and nvidia-smi finds no devices",
+        remedy: "stay on an older Talos release",
       }),
   },
   /** Kernel modules and container toolkit are of one branch. */
@@ -178,6 +155,28 @@ export const driverChecks: Check[] = [
       }),
   },
 ];
+
+const lastBranchOf = (card: Card): number => architectureOf(card).lastDriverBranch ?? Infinity;
+
+/** Drivers that a card of their machine does not fit. */
+function ofDrivers(
+  { spec, release, gpuMachines }: CheckContext,
+  fits: (driver: string, card: Card) => boolean,
+  said: { wants: (card: Card, machine: string) => string; why: string; remedy: string },
+): Found {
+  return gpuMachines.map(({ name, driverVersion: driver, branch, cards }) => {
+    const card = cards.find((one) => driver !== undefined && !fits(driver, one));
+    if (!card || !release) return undefined;
+    const other = branch === "lts" ? "production" : "lts";
+    const otherFits = cards.every((one) => fits(release.drivers[other], one));
+    return {
+      field: spec.driver?.branch ? "driver.branch" : "talosVersion",
+      problem: `the ${branch} driver of Talos ${spec.talosVersion} is ${driver}, but the ${said.wants(card, name)}`,
+      why: said.why,
+      remedy: otherFits ? `take driver.branch ${other} (${release.drivers[other]})` : said.remedy,
+    };
+  });
+}
 
 /** What is said of the driver beside a list that says something else. */
 function against(machine: CheckedMachine, spec: ClusterSpec): Found {

@@ -14,11 +14,6 @@ export interface Rule {
   readonly pattern?: string;
 }
 
-/** A rule with the pattern that editors get. */
-export function withPattern(pattern: RegExp, rule: Rule): Rule {
-  return Object.assign((text: string) => rule(text), { pattern: pattern.source });
-}
-
 /** Longest piece of a user's text that a message repeats. */
 const shownLength = 80;
 
@@ -29,7 +24,32 @@ export function shown(text: string): string {
   return `"${printed}${text.length > shownLength ? "…" : ""}"`;
 }
 
-/** A rule that holds where a test does; `problem` follows the text itself in the message. */
-export function ruleOf(test: (text: string) => boolean, problem: string, why: string, remedy: string): Rule {
-  return (text) => (test(text) ? undefined : { problem: `${shown(text)} ${problem}`, why, remedy });
+/**
+ * A rule from a function that says what is wrong, which follows the text itself in the message.
+ *
+ * @param pattern that editors get. Default: none.
+ */
+export function flawRule(
+  flawOf: (text: string) => string | undefined,
+  why: string,
+  remedy: string,
+  pattern?: RegExp,
+): Rule {
+  const rule = (text: string): Fault | undefined => {
+    const flaw = flawOf(text);
+    return flaw === undefined ? undefined : { problem: `${shown(text)} ${flaw}`, why, remedy };
+  };
+  return Object.assign(rule, pattern && { pattern: pattern.source });
+}
+
+/** A rule that holds where a test does. */
+export function ruleOf(
+  test: RegExp | ((text: string) => boolean),
+  problem: string,
+  why: string,
+  remedy: string,
+  pattern = test instanceof RegExp ? test : undefined,
+): Rule {
+  const holds = (text: string): boolean => (test instanceof RegExp ? test.test(text) : test(text));
+  return flawRule((text) => (holds(text) ? undefined : problem), why, remedy, pattern);
 }

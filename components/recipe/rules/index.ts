@@ -1,6 +1,6 @@
 import { addressFlaw, endpointFlaw, urlFlaw } from "./address";
 import { durationValue, longestWait, shortestWait } from "./duration";
-import { ruleOf, shown, withPattern, type Rule } from "./fault";
+import { flawRule, ruleOf, type Rule } from "./fault";
 import { imageFlaw } from "./image-reference";
 import { ollamaModelFlaw, vllmModelFlaw } from "./model-name";
 import { isDataKey, isDns1123Label, isDns1123Subdomain, isEnvName, isLabelValue, isQualifiedName } from "./names";
@@ -16,45 +16,30 @@ export { namesSecret, secretIn } from "./secret-text";
 
 const handedOn = "Kubernetes refuses the object, after the machines were upgraded";
 
-/** A rule from a function that says what is wrong. */
-function flawRule(flawOf: (text: string) => string | undefined, why: string, remedy: string): Rule {
-  return (text) => {
-    const flaw = flawOf(text);
-    return flaw === undefined ? undefined : { problem: `${shown(text)} ${flaw}`, why, remedy };
-  };
-}
-
 /** Name of a namespace. */
-export const namespaceName = withPattern(
+export const namespaceName = ruleOf(
+  isDns1123Label,
+  "is not a Kubernetes name",
+  handedOn,
+  "use lower-case letters, digits and `-`, at most 63 of them, e.g. `gpu-operator`",
   /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/,
-  ruleOf(
-    isDns1123Label,
-    "is not a Kubernetes name",
-    handedOn,
-    "use lower-case letters, digits and `-`, at most 63 of them, e.g. `gpu-operator`",
-  ),
 );
 
 /** Name of most other objects, e.g. of a Secret or a StorageClass. */
-export const objectName = withPattern(
+export const objectName = ruleOf(
+  isDns1123Subdomain,
+  "is not a Kubernetes name",
+  handedOn,
+  "use lower-case letters, digits, `-` and `.`, at most 253 of them, e.g. `hugging-face`",
   /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/,
-  ruleOf(
-    isDns1123Subdomain,
-    "is not a Kubernetes name",
-    handedOn,
-    "use lower-case letters, digits, `-` and `.`, at most 253 of them, e.g. `hugging-face`",
-  ),
 );
 
 /** A text that stands in comments, annotations and a process' environment. */
-export const oneLine = withPattern(
+export const oneLine = ruleOf(
   /^[\x20-\x7e]{1,100}$/,
-  ruleOf(
-    (text) => /^[\x20-\x7e]{1,100}$/.test(text),
-    "is not a short line of text",
-    "it is noted on what was looked at",
-    "write up to 100 letters, digits and signs of ASCII, e.g. `2026-11-22`",
-  ),
+  "is not a short line of text",
+  "it is noted on what was looked at",
+  "write up to 100 letters, digits and signs of ASCII, e.g. `2026-11-22`",
 );
 
 /** Key of a label, a taint or a resource. */
@@ -103,48 +88,41 @@ export const imageReference = flawRule(
 const leastBytes = 2 ** 20;
 
 /** Amount of storage or memory. */
-export const bytes = withPattern(
+export const bytes = flawRule(
+  (text) => {
+    const value = quantityValue(text);
+    if (value === undefined) return "is not an amount of storage";
+    if (value >= leastBytes) return undefined;
+    return value >= 1
+      ? "is in bytes, and too few to hold anything"
+      : value > 0
+        ? "is less than one byte"
+        : "is zero or less";
+  },
+  "Kubernetes refuses it, or makes nothing that anything fits into",
+  "write a Kubernetes quantity, e.g. `100Gi`, `500M`",
   /^\+?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+|[KMGTPE]i|[numkMGTPE]?)$/,
-  flawRule(
-    (text) => {
-      const value = quantityValue(text);
-      if (value === undefined) return "is not an amount of storage";
-      if (value >= leastBytes) return undefined;
-      return value >= 1
-        ? "is in bytes, and too few to hold anything"
-        : value > 0
-          ? "is less than one byte"
-          : "is zero or less";
-    },
-    "Kubernetes refuses it, or makes nothing that anything fits into",
-    "write a Kubernetes quantity, e.g. `100Gi`, `500M`",
-  ),
 );
 
 /** Share of many. */
-export const share = withPattern(
+export const share = ruleOf(
   /^(?:[1-9]\d?|100)%$/,
-  ruleOf(
-    (text) => /^(?:[1-9]\d?|100)%$/.test(text),
-    "is neither a number nor a share",
-    "it says how many machines may be away at a time",
-    "write a whole number from 1 on, or `1%` to `100%`",
-  ),
+  "is neither a number nor a share",
+  "it says how many machines may be away at a time",
+  "write a whole number from 1 on, or `1%` to `100%`",
 );
 
 /** Limit of a wait. */
-export const wait = withPattern(
+export const wait = flawRule(
+  (text) => {
+    const value = durationValue(text);
+    if (value === undefined) return "is not a duration";
+    if (value < shortestWait) return "is not a time to wait";
+    return value > longestWait ? "is longer than a week" : undefined;
+  },
+  "the wait would end at once, or hold the stack's update for ever",
+  "write hours, minutes and seconds, e.g. `10m`, `90s` or `1h30m`, from `1s` to `168h`",
   /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/,
-  flawRule(
-    (text) => {
-      const value = durationValue(text);
-      if (value === undefined) return "is not a duration";
-      if (value < shortestWait) return "is not a time to wait";
-      return value > longestWait ? "is longer than a week" : undefined;
-    },
-    "the wait would end at once, or hold the stack's update for ever",
-    "write hours, minutes and seconds, e.g. `10m`, `90s` or `1h30m`, from `1s` to `168h`",
-  ),
 );
 
 /** Address of a machine. */
@@ -155,37 +133,29 @@ export const machineAddress = flawRule(
 );
 
 /** URL of the Kubernetes API. Source: talos v1.13.0, cmd/talosctl/cmd/mgmt/gen/config.go (validateClusterEndpoint). */
-export const clusterUrl = withPattern(
+export const clusterUrl = flawRule(
+  (text) => urlFlaw(text, ["https"]) ?? endpointFlaw(text),
+  "machines and clients are given it as the address of the Kubernetes API",
+  "write it with its scheme, e.g. `https://10.0.10.10:6443`",
   /^[hH][tT][tT][pP][sS]:\/\//,
-  flawRule(
-    (text) => urlFlaw(text, ["https"]) ?? endpointFlaw(text),
-    "machines and clients are given it as the address of the Kubernetes API",
-    "write it with its scheme, e.g. `https://10.0.10.10:6443`",
-  ),
 );
 
 /** URL of a server of ours to ask. */
-export const serverUrl = withPattern(
+export const serverUrl = flawRule(
+  (text) => urlFlaw(text, ["https", "http"]),
+  "it makes the schematics and serves the installer images",
+  "write it with its scheme, e.g. `https://factory.talos.dev`",
   /^[hH][tT][tT][pP][sS]?:\/\//,
-  flawRule(
-    (text) => urlFlaw(text, ["https", "http"]),
-    "it makes the schematics and serves the installer images",
-    "write it with its scheme, e.g. `https://factory.talos.dev`",
-  ),
 );
 
 /** Where Helm finds a chart: a repository with an index, or a folder of an OCI registry. */
-export const chartRepository = withPattern(
+export const chartRepository = flawRule(
+  // Helm knows it in small letters alone (helm, pkg/registry/util.go, IsOCI).
+  (text) =>
+    /^oci:/i.test(text) && !text.startsWith("oci:") ? "is not written oci://" : urlFlaw(text, ["https", "http", "oci"]),
+  "Helm looks there for the chart",
+  "write it with its scheme, e.g. `https://charts.example.org` or `oci://registry.example.org/charts`",
   /^(?:[hH][tT][tT][pP][sS]?|oci):\/\//,
-  flawRule(
-    // Helm knows it in small letters alone (helm, pkg/registry/util.go, IsOCI).
-    (text) =>
-      /^oci:/i.test(text) && !text.startsWith("oci:")
-        ? "is not written oci://"
-        : urlFlaw(text, ["https", "http", "oci"]),
-    "Helm looks there for the chart",
-    "write it with its scheme, e.g. `https://charts.example.org` or `oci://registry.example.org/charts`",
-  ),
 );
 
 /** URL of a server within the cluster. */
@@ -221,14 +191,12 @@ export const migProfile = ruleOf(
 );
 
 /** A folder of a machine. */
-export const absolutePath = withPattern(
+export const absolutePath = ruleOf(
+  (text) => /^\/[^\0\s]*$/.test(text) && !text.split("/").includes(".."),
+  "is not the path of a folder",
+  "containerd looks for it from its own working directory, where nothing is",
+  "write it from the root, e.g. `/run/cdi`",
   /^\//,
-  ruleOf(
-    (text) => /^\/[^\0\s]*$/.test(text) && !text.split("/").includes(".."),
-    "is not the path of a folder",
-    "containerd looks for it from its own working directory, where nothing is",
-    "write it from the root, e.g. `/run/cdi`",
-  ),
 );
 
 /** Resources that Kubernetes knows without a domain. Source: kubernetes v1.36.3, pkg/apis/core/helper/helpers.go (IsStandardContainerResourceName). */
