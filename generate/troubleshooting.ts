@@ -1,5 +1,4 @@
-import { type Cause, causes } from "../components/diagnosis/causes/index";
-import { type Fix, fixes } from "../components/diagnosis";
+import { type Cause, causes, type Fix, fixes } from "../components/diagnosis";
 import { checks } from "../components/recipe/index";
 
 /**

@@ -1,7 +1,6 @@
-import { differences } from "../../components/diagnosis/unlike/index";
-import { systemOf } from "../../components/diagnosis/rules/system";
+import { diagnose, differences } from "../../components/diagnosis";
+import { systemOf } from "../../components/diagnosis/system";
 import { withoutAway } from "../../components/diagnosis/away";
-import { diagnose } from "../../components/diagnosis";
 import { type Plan } from "../../components/recipe/index";
 import type { Looking } from "../reach/access";
 import { observe } from "./observe/observe";

@@ -1,6 +1,6 @@
 import type { Observations } from "../../components/diagnosis";
 import type { Plan } from "../../components/recipe/index";
-import { systemOf } from "../../components/diagnosis/rules/system";
+import { systemOf } from "../../components/diagnosis/system";
 
 /** Why the cluster that was seen cannot be the plan's; undefined when it may be. */
 export function foreignCluster({ machines }: Plan, { nodes }: Observations): string | undefined {

@@ -1,7 +1,6 @@
 import { styleText } from "node:util";
-import type { Diagnosis } from "../../components/diagnosis";
-import type { System } from "../../components/diagnosis/rules/system";
-import { type Difference, inOneLine } from "../../components/diagnosis/unlike/index";
+import { type Diagnosis, type Difference, inOneLine } from "../../components/diagnosis";
+import type { System } from "../../components/diagnosis/system";
 
 /** What the doctor says; what `--json` prints. */
 export interface DoctorReport {

@@ -35,3 +35,6 @@ function lineWith(pattern: RegExp, text: string): string {
   const start = Math.max(0, line.search(pattern) - 80);
   return `${start > 0 ? "…" : ""}${line.slice(start, start + 400)}${start + 400 < line.length ? "…" : ""}`;
 }
+
+/** A text as a part of a pattern. */
+export const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

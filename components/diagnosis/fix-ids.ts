@@ -1,4 +1,4 @@
-/** Names of the fixes, in the order in which they are told. What each is for stands in fixes/. */
+/** Names of the fixes, in the order in which they are told. What each is for stands in known/. */
 export const fixIds = [
   "validationMarkers",
   "operatorValidatorLabel",

@@ -1,5 +1,6 @@
 /** What doctor and lab share: what can be seen of a system, what is known to go wrong, and what prevents it. Pure. */
-export { fixes, type Fix } from "./fixes";
+export { diagnose, type Diagnosis } from "./diagnose";
+export { type Difference, differences, inOneLine } from "./differences";
 export { fixIds, type FixId } from "./fix-ids";
-export { diagnose, type Diagnosis } from "./rules";
+export { type Cause, type CauseId, causeIds, causes, type Fix, fixes } from "./known";
 export type * from "./observations";

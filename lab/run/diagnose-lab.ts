@@ -1,5 +1,4 @@
-import { type Difference, differences } from "../../components/diagnosis/unlike/index";
-import { diagnose, fixes } from "../../components/diagnosis";
+import { diagnose, type Difference, differences, fixes } from "../../components/diagnosis";
 import { checkCluster, type Finding, planCluster } from "../../components/recipe";
 import { askFactory } from "../../components/found/release-facts";
 import { observe } from "../../cli/doctor/observe/observe";

@@ -1,4 +1,4 @@
-import { inOneLine } from "../../components/diagnosis/unlike/index";
+import { inOneLine } from "../../components/diagnosis";
 import { Failed, type Phase, type Say } from "../phases";
 import { diagnoseLab } from "./diagnose-lab";
 import { gatherMachines, gatherWorkloads } from "./gather";

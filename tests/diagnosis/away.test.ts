@@ -1,5 +1,5 @@
 import { withoutAway } from "../../components/diagnosis/away";
-import { differences } from "../../components/diagnosis/unlike";
+import { differences } from "../../components/diagnosis";
 import { planCluster } from "../../components/recipe";
 import { validStack } from "../recipe/stacks";
 import { asPlanned } from "./as-planned";

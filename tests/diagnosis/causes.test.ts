@@ -1,7 +1,5 @@
-import { diagnose } from "../../components/diagnosis";
-import { causeIds } from "../../components/diagnosis/causes/index";
-import { fixIds } from "../../components/diagnosis/fix-ids";
-import { systemOf } from "../../components/diagnosis/rules/system";
+import { causeIds, diagnose, fixIds } from "../../components/diagnosis";
+import { systemOf } from "../../components/diagnosis/system";
 import { type CauseRow, plansOf, seenIn, table, toldOf } from "./cases";
 
 const rows = table<CauseRow[]>("causes");

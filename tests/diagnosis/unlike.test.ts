@@ -1,5 +1,4 @@
-import { diagnose, type Observations } from "../../components/diagnosis";
-import { differences, inOneLine } from "../../components/diagnosis/unlike/index";
+import { diagnose, differences, inOneLine, type Observations } from "../../components/diagnosis";
 import { planCluster } from "../../components/recipe/index";
 import { smokeTestNames } from "../../components/recipe/kubernetes/smoke-test-names";
 import { stackNames } from "../../stacks/stack-file";

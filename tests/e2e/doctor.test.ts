@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { FixId } from "../../components/diagnosis/fix-ids";
+import type { FixId } from "../../components/diagnosis";
 import { provideTools } from "../../lab/tools";
 import { untilSeen } from "../../lab/until";
 import { ask } from "./support/doctor";

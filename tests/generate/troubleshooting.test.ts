@@ -1,7 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { causeIds } from "../../components/diagnosis/causes/index";
-import { fixes } from "../../components/diagnosis";
+import { causeIds, fixes } from "../../components/diagnosis";
 import { withFailures } from "../../generate/troubleshooting";
 
 const file = path.join(__dirname, "../../docs/troubleshooting.md");

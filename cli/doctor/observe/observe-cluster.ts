@@ -1,6 +1,6 @@
 import type * as k8s from "@kubernetes/client-node";
-import type { Observations } from "../../../components/diagnosis/observations";
-import { talosVersionOf } from "../../../components/diagnosis/rules/system";
+import type { Observations } from "../../../components/diagnosis";
+import { talosVersionOf } from "../../../components/diagnosis/system";
 import { ApiError, type KubernetesApi } from "../../reach/kubernetes-api";
 import { hearLastWords } from "./last-words";
 import { livingEvents, livingPods } from "./living";

@@ -6,7 +6,7 @@ import { checkClient } from "../../../components/clients/talos/client-fits";
 import type { TalosMachine } from "../../../components/clients/talos/talos-machine";
 import { parseDriverVersion, parseModules } from "../../../components/clients/talos/driver";
 import { customizationPath } from "../../../components/recipe/machine/containerd/containerd";
-import type { ObservedMachine } from "../../../components/diagnosis/observations";
+import type { ObservedMachine } from "../../../components/diagnosis";
 import type { MachineAccess } from "../../reach/access";
 import { askMachines } from "../../reach/machines";
 

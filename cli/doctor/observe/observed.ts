@@ -11,7 +11,7 @@ import type {
   ObservedPod,
   ObservedRelease,
   ObservedRuntimeClass,
-} from "../../../components/diagnosis/observations";
+} from "../../../components/diagnosis";
 import { UNTESTED } from "../../../components/machine/program/task/gate";
 import type { Heard } from "./last-words";
 

@@ -1,5 +1,5 @@
 import type { DoctorReport } from "../../../cli/doctor/report";
-import { inOneLine } from "../../../components/diagnosis/unlike/index";
+import { inOneLine } from "../../../components/diagnosis";
 import { until } from "../until";
 import { askDoctor, askOfKubernetes, type Scene } from "./scene";
 import type { Fault } from "./table";

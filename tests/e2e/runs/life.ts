@@ -1,5 +1,5 @@
 import * as fs from "node:fs";
-import { inOneLine } from "../../../components/diagnosis/unlike/index";
+import { inOneLine } from "../../../components/diagnosis";
 import { isDeepStrictEqual } from "node:util";
 import type { RunOptions, RunResult } from "../../../lab/engine";
 import { diagnoseLab } from "../../../lab/run/diagnose-lab";

@@ -1,3 +1,4 @@
+import { escaped } from "../evidence";
 import type { Observations, ObservedContainer, ObservedPod } from "../observations";
 
 /** Lines that are quoted of one log, and lines of last words that one difference has at most. */
@@ -61,9 +62,7 @@ function podsOf(seen: Observations, kind: string, namespace: string, name: strin
 const routine = /^(Scheduled|Pulling|Pulled|Created|Started|SuccessfulCreate|SuccessfulDelete)$/;
 
 const isReplicaSet = (object: string, kind: string, name: string): boolean =>
-  kind === "Deployment" && new RegExp(`^ReplicaSet/${escape(name)}-[a-z0-9]+$`).test(object);
-
-const escape = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  kind === "Deployment" && new RegExp(`^ReplicaSet/${escaped(name)}-[a-z0-9]+$`).test(object);
 
 const lastLine = (text: string): string => text.trim().split("\n").at(-1) ?? "";
 

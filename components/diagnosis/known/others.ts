@@ -1,8 +1,19 @@
-import type { Observations } from "../observations";
-import { type Evidence, matching } from "../evidence";
-import { type Cause, type CauseId, causeIds } from "./cause";
+import type { Cause } from "./known";
 
-export { type Cause, type CauseId, causeIds } from "./cause";
+/** Names of known causes that no fix of a stack prevents: somebody, or another program, has to bring them about. */
+export const causeIds = [
+  "runtimeHandler",
+  "driverLibraries",
+  "driverRoot",
+  "toolkitPrograms",
+  "mpsServer",
+  "sharedRequest",
+  "migMonitors",
+  "releasePending",
+] as const;
+
+/** Name of a known cause. */
+export type CauseId = (typeof causeIds)[number];
 
 /** Known causes beyond the fixes. The texts are those of real programs; a test has each of them. */
 export const causes: Record<CauseId, Cause> = {
@@ -96,13 +107,3 @@ export const causes: Record<CauseId, Cause> = {
     source: "helm, pkg/action/upgrade.go (errPending); seen after a SIGKILL of pulumi up",
   },
 };
-
-/** Evidence of the known causes that there is some of, by cause. */
-export function evidenceOf(seen: Observations): [CauseId, Evidence[]][] {
-  return causeIds
-    .map((id): [CauseId, Evidence[]] => {
-      const { texts, signs } = causes[id];
-      return [id, [...(signs?.(seen) ?? []), ...matching(seen, texts)]];
-    })
-    .filter(([, evidence]) => evidence.length > 0);
-}

@@ -1,37 +1,28 @@
 import { smokeTestNames } from "../../recipe/kubernetes/smoke-test-names";
 import type { Plan } from "../../recipe/types";
-import type { Observations, ObservedDaemonSet, ObservedDeployment, ObservedJob } from "../observations";
+import type { Observations, ObservedDaemonSet, ObservedDeployment, ObservedJob, ObservedPod } from "../observations";
 import { difference, type Difference } from "./difference";
 import { lastWords, wordsOfPod } from "./last-words";
 
-/** Where what exposes the GPUs is unlike the plan: RuntimeClass, namespace, release, its operands, and ours beside them. */
-export function unlikeExposure(plan: Plan, seen: Observations): Difference[] {
-  return aspects.flatMap((aspect) => aspect(plan, seen));
+/** Where what exposes the GPUs differs from the plan: RuntimeClass, namespace, release, its operands, and ours beside them. */
+export function exposureDifferences(plan: Plan, seen: Observations): Difference[] {
+  const { release: installed, namespace } = plan.kubernetes;
+  const namespaces = [...new Set([installed.namespace, namespace])]; // of the release, and of what the stack has beside it
+  return [
+    ...[runtimeClass, namespaceLabels, release, required, chartVersion].flatMap((aspect) => aspect(plan, seen)),
+    ...namespaces.flatMap((one) => unreadyOfNvidia(seen, one)),
+    ...smokeTests(plan, seen),
+  ];
 }
-
-const aspects: ((plan: Plan, seen: Observations) => Difference[])[] = [
-  runtimeClass,
-  namespaceLabels,
-  release,
-  required,
-  chartVersion,
-  (plan, seen) => namespacesOf(plan).flatMap((namespace) => unreadyOfNvidia(seen, namespace)),
-  smokeTests,
-];
-
-/** Those of what exposes the GPUs, and of what the stack has beside it. */
-const namespacesOf = ({ kubernetes: { release, namespace } }: Plan): string[] => [
-  ...new Set([release.namespace, namespace]),
-];
 
 function runtimeClass({ kubernetes }: Plan, { runtimeClasses }: Observations): Difference[] {
   const { name, handler } = kubernetes.runtimeClass;
   if (runtimeClasses === undefined || name === "") return [];
   const found = runtimeClasses.find((candidate) => candidate.name === name);
-  if (found === undefined) return [difference(`RuntimeClass ${name}`, "is not there")];
-  return found.handler === undefined || found.handler === handler
-    ? []
-    : [difference(`RuntimeClass ${name}`, `has the handler ${found.handler}, the plan says ${handler}`)];
+  const { handler: has = handler } = found ?? {};
+  const problem =
+    found === undefined ? "is not there" : has !== handler && `has the handler ${has}, the plan says ${handler}`;
+  return difference(`RuntimeClass ${name}`, problem);
 }
 
 function namespaceLabels({ kubernetes }: Plan, { namespaces }: Observations): Difference[] {
@@ -39,10 +30,10 @@ function namespaceLabels({ kubernetes }: Plan, { namespaces }: Observations): Di
   if (planned === undefined || namespaces === undefined) return [];
   const about = `namespace ${namespace}`;
   const found = namespaces.find(({ name }) => name === namespace);
-  if (found === undefined) return [difference(about, "is not there")];
-  return Object.entries(planned)
-    .filter(([key, value]) => found.labels[key] !== value)
-    .map(([key, value]) => difference(about, `lacks the label ${key}=${value}`));
+  if (found === undefined) return difference(about, "is not there");
+  return Object.entries(planned).flatMap(([key, value]) =>
+    difference(about, found.labels[key] !== value && `lacks the label ${key}=${value}`),
+  );
 }
 
 /** Helm's own record; of what is outside nobody knows whether Helm brought it. `pending-…` is what a release is left in when Helm was killed: the next one is refused then. */
@@ -50,11 +41,9 @@ function release({ kubernetes }: Plan, { releases }: Observations): Difference[]
   if (releases === undefined || kubernetes.external) return [];
   const { name, namespace } = kubernetes.release;
   const found = releases.find((candidate) => candidate.name === name && candidate.namespace === namespace);
-  const about = `Helm release ${namespace}/${name}`;
-  if (found === undefined) return [difference(about, "is not installed")];
-  return found.status === "deployed"
-    ? []
-    : [difference(about, `is ${found.status} in revision ${found.revision}, not deployed`)];
+  const { status = "not installed", revision } = found ?? {};
+  const problem = found === undefined ? `is ${status}` : `is ${status} in revision ${revision}, not deployed`;
+  return difference(`Helm release ${namespace}/${name}`, status !== "deployed" && problem);
 }
 
 /** A controller that the plan asks for. */
@@ -62,77 +51,58 @@ interface Required {
   kind: "DaemonSet" | "Deployment";
   what: string;
   /** Whether the stack makes it itself; else it is of the release. */
-  ours?: true;
+  ours: boolean;
   matches: (name: string) => boolean;
   /** Pods that it wants at least. */
-  wants?: number;
+  wants: number;
 }
 
 /** What must be in the release's namespace; a chart names the rest. */
 function requiredOf({ kubernetes, machines, spec }: Plan): Required[] {
   const gpuMachines = machines.filter(({ gpuCount }) => gpuCount > 0);
-  const limits = new Set(gpuMachines.flatMap(({ powerLimit }) => powerLimit ?? []));
+  const all = gpuMachines.length;
+  if (all === 0) return [];
   const named = (name: string) => (candidate: string) => candidate === name;
-  const wants = gpuMachines.length;
-  if (wants === 0) return [];
+  const ours = (what: string, name: string, wants = all): Required => ({
+    ...{ kind: "DaemonSet", what, ours: true, matches: named(name), wants },
+  });
+  const ofRelease = { ours: false, wants: 0 };
+  const operator: Required = {
+    kind: "Deployment",
+    what: "the GPU Operator",
+    matches: named("gpu-operator"),
+    ...ofRelease,
+  };
+  const isPlugin = (name: string): boolean => name.includes("device-plugin") && !/mps|feature-discovery/.test(name);
+  const limits = new Set(gpuMachines.flatMap(({ powerLimit }) => powerLimit ?? []));
   return [
-    ...(kubernetes.mode === "operator"
-      ? [{ kind: "Deployment" as const, what: "the GPU Operator", matches: named("gpu-operator") }]
-      : []),
-    {
-      kind: "DaemonSet",
-      what: "the device plugin",
-      matches: (name) => name.includes("device-plugin") && !/mps|feature-discovery/.test(name),
-      wants,
-    },
-    ...(kubernetes.markers.length > 0
-      ? [
-          {
-            kind: "DaemonSet" as const,
-            what: "the marker files",
-            ours: true as const,
-            matches: named("nvidia-validation-markers"),
-            wants,
-          },
-        ]
-      : []),
-    ...[...limits].map((watts) => ({
-      kind: "DaemonSet" as const,
-      what: `the power limit of ${watts} W`,
-      ours: true as const,
-      matches: named(`nvidia-power-limit-${watts}w`),
-      wants: gpuMachines.filter(({ powerLimit }) => powerLimit === watts).length,
-    })),
+    ...(kubernetes.mode === "operator" ? [operator] : []),
+    { kind: "DaemonSet", what: "the device plugin", matches: isPlugin, ...ofRelease, wants: all },
+    ...(kubernetes.markers.length > 0 ? [ours("the marker files", "nvidia-validation-markers")] : []),
+    ...[...limits].map((watts) => {
+      const limited = gpuMachines.filter(({ powerLimit }) => powerLimit === watts).length;
+      return ours(`the power limit of ${watts} W`, `nvidia-power-limit-${watts}w`, limited);
+    }),
     ...(spec.monitoring !== undefined && kubernetes.mode === "devicePlugin"
-      ? [
-          {
-            kind: "DaemonSet" as const,
-            what: "the DCGM exporter",
-            ours: true as const,
-            matches: named("nvidia-dcgm-exporter"),
-            wants,
-          },
-        ]
+      ? [ours("the DCGM exporter", "nvidia-dcgm-exporter")]
       : []),
   ];
 }
 
 function required(plan: Plan, seen: Observations): Difference[] {
-  return requiredOf(plan).flatMap(({ kind, what, ours, matches, wants = 0 }) => {
+  return requiredOf(plan).flatMap(({ kind, what, ours, matches, wants }) => {
     const { namespace } = ours ? plan.kubernetes : plan.kubernetes.release;
     const all: (ObservedDaemonSet | ObservedDeployment)[] | undefined =
       kind === "DaemonSet" ? seen.daemonSets : seen.deployments;
     if (all === undefined) return [];
     // A chart may have one DaemonSet per kind of node, e.g. beside MPS.
     const found = all.filter((candidate) => candidate.namespace === namespace && matches(candidate.name));
-    if (found.length === 0) return [difference(`${kind} of ${what}`, `is not in namespace ${namespace}`)];
+    if (found.length === 0) return difference(`${kind} of ${what}`, `is not in namespace ${namespace}`);
     const desired = found.reduce((sum, candidate) => sum + (candidate.desired ?? 0), 0);
     if (found.every((candidate) => candidate.desired === undefined) || desired >= wants) return [];
     const words = found.flatMap(({ name }) => lastWords(seen, kind, namespace, name));
-    const about = `${kind} ${namespace}/${found[0]!.name}`;
-    return [
-      difference(about, `wants ${desired} pods, the plan has ${wants} GPU machine${wants === 1 ? "" : "s"}`, words),
-    ];
+    const problem = `wants ${desired} pods, the plan has ${wants} GPU machine${wants === 1 ? "" : "s"}`;
+    return difference(`${kind} ${namespace}/${found[0]!.name}`, problem, words);
   });
 }
 
@@ -145,12 +115,8 @@ function chartVersion({ kubernetes }: Plan, seen: Observations): Difference[] {
     .filter((object) => object.namespace === namespace)
     .map(({ labels }) => labels?.["helm.sh/chart"]?.replace(`${chart}-v`, `${chart}-`))
     .filter((label) => label !== undefined && new RegExp(`^${chart}-[0-9]`).test(label) && label !== planned);
-  return [...new Set(found)].map((label) =>
-    difference(
-      `${kubernetes.external ? chart : "Helm release"} ${namespace}/${kubernetes.release.name}`,
-      `is of chart ${label}, the plan says ${planned}`,
-    ),
-  );
+  const about = `${kubernetes.external ? chart : "Helm release"} ${namespace}/${kubernetes.release.name}`;
+  return [...new Set(found)].flatMap((label) => difference(about, `is of chart ${label}, the plan says ${planned}`));
 }
 
 /** Whatever of a namespace does not run as it wants itself: each DaemonSet and Deployment, and pods of nobody's. */
@@ -161,12 +127,12 @@ function unreadyIn(seen: Observations, namespace: string): Difference[] {
     ...within(seen.daemonSets).flatMap((set) => unready(seen, "DaemonSet", set)),
     ...within(seen.deployments).flatMap((deployment) => unready(seen, "Deployment", deployment)),
     ...within(seen.pods)
-      .filter((pod) => pod.owner === undefined && pod.labels?.[managedBy] !== "talos-gpu" && !isWell(pod.phase, pod))
-      .map((pod) => difference(`Pod ${namespace}/${pod.name}`, "not ready", wordsOfPod(pod))),
+      .filter((pod) => pod.owner === undefined && pod.labels?.[managedBy] !== "talos-gpu" && !isWell(pod))
+      .flatMap((pod) => difference(`Pod ${namespace}/${pod.name}`, "not ready", wordsOfPod(pod))),
   ];
 }
 
-/** Of {@link unreadyIn} what is NVIDIA's, Node Feature Discovery's or ours, in a namespace that these share with others. */
+/** Of `unreadyIn` what is NVIDIA's, Node Feature Discovery's or ours, in a namespace that these share with others. */
 export function unreadyOfNvidia(seen: Observations, namespace: string): Difference[] {
   const ours = /nvidia|gpu|dcgm|node-feature-discovery/;
   return unreadyIn(seen, namespace).filter(({ about }) => namespace !== "kube-system" || ours.test(about));
@@ -175,7 +141,7 @@ export function unreadyOfNvidia(seen: Observations, namespace: string): Differen
 const managedBy = "app.kubernetes.io/managed-by";
 
 /** A bare pod whose containers nobody looked at counts as well by its phase alone. */
-function isWell(phase: string, { containers = [] }: { containers?: { ready?: boolean }[] }): boolean {
+export function isWell({ phase, containers = [] }: ObservedPod): boolean {
   return phase === "Succeeded" || (phase === "Running" && containers.every(({ ready }) => ready !== false));
 }
 
@@ -189,7 +155,7 @@ export function unready(
   const problem = outdated
     ? "not ready: its last change has not been taken up"
     : `not ready: ${ready} of ${desired} pods`;
-  return [difference(`${kind} ${namespace}/${name}`, problem, lastWords(seen, kind, namespace, name))];
+  return difference(`${kind} ${namespace}/${name}`, problem, lastWords(seen, kind, namespace, name));
 }
 
 /** A machine's smoke test; its name ends in a hash of what it tests. */
@@ -200,11 +166,11 @@ function smokeTests({ machines, kubernetes }: Plan, seen: Observations): Differe
   return [...names].flatMap(([machine, prefix]) => {
     const tests = newest(seen.jobs!.filter((job) => job.namespace === namespace && isTestOf(job.name, prefix)));
     if (tests.length === 0)
-      return [difference(`Job of the smoke test of ${machine}`, `is not in namespace ${namespace}`)];
+      return difference(`Job of the smoke test of ${machine}`, `is not in namespace ${namespace}`);
     const over = tests.some(({ succeeded, untested }) => succeeded === undefined || succeeded > 0 || untested);
     if (over) return [];
     const words = tests.flatMap((test) => lastWords(seen, "Job", namespace, test.name));
-    return [difference(`Job ${namespace}/${tests[0]!.name}`, "the smoke test has not passed", words)];
+    return difference(`Job ${namespace}/${tests[0]!.name}`, "the smoke test has not passed", words);
   });
 }
 

@@ -1,6 +1,6 @@
-import { eraOf } from "../../recipe/facts/talos-release";
-import type { Observations, ObservedNode } from "../observations";
-import type { Era, Mode, Plan } from "../../recipe/types";
+import { eraOf } from "../recipe/facts/talos-release";
+import type { Observations, ObservedNode } from "./observations";
+import type { Era, Mode, Plan } from "../recipe/types";
 
 /** What the signs of a failure are weighed against: from the stack's plan, or read off the cluster where there is none. */
 export interface System {

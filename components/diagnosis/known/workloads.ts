@@ -1,10 +1,11 @@
 import { cudaFloor } from "../../recipe/facts/cuda";
 import { compareDotted } from "../../recipe/facts/version";
 import { workloadsOfKind } from "../../recipe/stack/workloads";
-import type { Fixes } from "./fix";
+import { matching } from "../evidence";
+import type { Fixes } from "./known";
 
-/** What runs on the GPUs. */
-export const workloadsFixes = {
+/** What runs on the GPUs, and fails there. */
+export const workloadFixes = {
   modelsPull: {
     does: "a Job asks the running ollama to pull its models, instead of a postStart hook in its container",
     symptom: "ollama's container is killed seconds after its start, again and again: FailedPostStartHook",
@@ -17,6 +18,9 @@ export const workloadsFixes = {
       plan.era === "legacy" &&
       workloadsOfKind(plan.spec, "ollama").some(({ said: { models = [] } }) => models.length > 0),
     check: "ollama-pull",
+    // The message of the kubelet's event FailedPostStartHook; it comes with the runtime's own words. These words alone, `init 250
+    // result=11` in a log, say nothing: five reports call them harmless (siderolabs/extensions#940).
+    sign: (seen) => matching(seen, /(PostStartHookError|lifecycle hook).*(nvidia|init 250)/is),
   },
   cudaImage: {
     does: "default images have the newest CUDA that the drivers of all GPU machines support",
@@ -31,6 +35,12 @@ export const workloadsFixes = {
     source: "docs.nvidia.com/deploy/cuda-compatibility, minor version compatibility",
     usedBy: (plan) => plan.machines.some(({ driverVersion }) => isOlderThan(driverVersion, cudaFloor("13.0"))),
     check: "cuda-image",
+    // The CUDA runtime's words, and those of nvidia-container-cli for images that carry NVIDIA_REQUIRE_CUDA.
+    sign: (seen) =>
+      matching(
+        seen,
+        /CUDA driver version is insufficient for CUDA runtime version|requirement error: unsatisfied condition: cuda/,
+      ),
   },
 } satisfies Fixes;
 

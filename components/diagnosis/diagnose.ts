@@ -1,0 +1,63 @@
+import type { Plan } from "../recipe/types";
+import { type Evidence, followsFrom, lineOf, matching } from "./evidence";
+import type { FixId } from "./fix-ids";
+import { bottomUp, type CauseId, causeIds, causes, type Fix } from "./known";
+import type { Observations } from "./observations";
+import { systemOf } from "./system";
+
+/** What is wrong with a running system, and what to do. */
+export interface Diagnosis {
+  /** Fix that prevents it, or the name of a cause that none does. */
+  fix: FixId | CauseId;
+  symptom: string;
+  cause: string;
+  remedy: string;
+  /** What was seen that says so, one line each. */
+  evidence: string[];
+}
+
+/** Fixes without which a machine has no driver or no runtime: whatever its pods then say follows from that. */
+const underneath: FixId[] = ["perMachinePatch", "schematic", "kernelModules", "driverBranches"];
+
+/**
+ * Names what is wrong with a system: the causes, not what follows from them. Pure; empty when nothing known explains it.
+ *
+ * @param plan Plan of the stack; without it the system is read off what was seen.
+ */
+export function diagnose(seen: Observations, plan?: Plan): Diagnosis[] {
+  const system = systemOf(seen, plan);
+  const lacks = bottomUp
+    .map((fix) => ({ fix, evidence: fix.sign(seen, system) }))
+    .filter(({ evidence }) => evidence.length > 0);
+  const evidenceOf = (which: (fix: Fix) => boolean): Evidence[] =>
+    lacks.filter(({ fix }) => which(fix)).flatMap(({ evidence }) => evidence);
+  const below = evidenceOf(({ id }) => underneath.includes(id));
+  const others = causeIds.map((fix): Diagnosis => {
+    const { symptom, cause, remedy, texts, signs } = causes[fix];
+    const evidence = notFrom(below, [...(signs?.(seen) ?? []), ...matching(seen, texts)]);
+    return { fix, symptom, cause, remedy, evidence };
+  });
+  const ofFixes = lacks.map(({ fix, evidence }): Diagnosis => {
+    const reasons = evidenceOf(({ causes: follow = [] }) => follow.includes(fix.id));
+    const { id, symptom, cause } = fix;
+    return { fix: id, symptom, cause, remedy: remedyOf(fix, plan), evidence: notFrom(reasons, evidence) };
+  });
+  return [...ofFixes, ...others].filter(({ evidence }) => evidence.length > 0);
+}
+
+/** What was seen beside what follows from something else, as lines: the first five. */
+function notFrom(reasons: readonly Evidence[], evidence: readonly Evidence[]): string[] {
+  return evidence
+    .filter((one) => !followsFrom(one, reasons))
+    .map(lineOf)
+    .slice(0, 5);
+}
+
+/** A stack has every fix that it needs: where its lack is seen, somebody undid it, or it did not take effect. */
+function remedyOf(fix: Fix, plan: Plan | undefined): string {
+  if (plan === undefined) return `see to it that ${fix.does}`;
+  return (
+    fix.inForce ??
+    `the stack has this fix, but it is not in effect: check whether somebody removed it, and run \`pulumi up --refresh\``
+  );
+}

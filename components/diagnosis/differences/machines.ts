@@ -1,0 +1,115 @@
+import { parse, type TomlValue } from "smol-toml";
+import { customizationPath } from "../../recipe/machine/containerd/containerd";
+import { findRelease } from "../../recipe/facts/talos-release";
+import type { MachineRecipe, Plan } from "../../recipe/types";
+import type { Observations, ObservedMachine } from "../observations";
+import { difference, type Difference } from "./difference";
+
+/** Where a machine itself differs from the plan. What could not be looked at is not judged. */
+export function machineDifferences(plan: Plan, seen: Observations): Difference[] {
+  return plan.machines.flatMap((recipe) => {
+    const about = `machine ${recipe.name}`;
+    const machine = seen.machines?.find(({ name }) => name === recipe.name);
+    if (machine === undefined) return [];
+    const { stage = "running", bootErrors = [] } = machine;
+    return [
+      ...image.flatMap((problemOf) => difference(about, problemOf(recipe, machine))),
+      ...difference(about, stage !== "running" && `is ${stage}, not running`, bootErrors.slice(-3)),
+      ...configuration.flatMap((problemOf) => difference(about, problemOf(recipe, machine))),
+      ...services(recipe, machine).flatMap((problem) => difference(about, problem)),
+      ...difference(about, containerd(recipe, machine)),
+    ];
+  });
+}
+
+/** What differs in one respect, in words; nothing where it is as planned. */
+type ProblemOf = (recipe: MachineRecipe, machine: ObservedMachine) => string | false | undefined;
+
+const image: ProblemOf[] = [release, schematic, extensions];
+const configuration: ProblemOf[] = [
+  (_, { staged }) =>
+    staged &&
+    "has another configuration staged for its next boot: somebody else's, or that of an update that did not end",
+  modules,
+  driver,
+];
+
+function release({ talosVersion }: MachineRecipe, { talosVersion: runs = talosVersion }: ObservedMachine) {
+  return withoutV(runs) !== withoutV(talosVersion) && `runs Talos ${runs}, the plan says ${talosVersion}`;
+}
+
+const withoutV = (version: string): string => version.replace(/^v/, "");
+
+const short = (schematicId: string): string => schematicId.slice(0, 12);
+
+/** Omni makes the schematics of its machines itself. What runs of an image of the user's own, no schematic tells. */
+function schematic(recipe: MachineRecipe, machine: ObservedMachine) {
+  const { schematicId, ownImage, installerImage } = recipe;
+  const { schematicId: runs, imageId = runs, installImage = installerImage } = machine;
+  if (ownImage)
+    return (
+      installImage !== installerImage && `is configured for the image ${installImage}, the plan says ${installerImage}`
+    );
+  if (recipe.configuration === "omni" || runs === undefined || imageId === schematicId) return undefined;
+  return `runs the image of schematic ${short(runs)}, the plan says ${short(schematicId)}: somebody upgraded or reinstalled it, or the stack has not upgraded it yet`;
+}
+
+/** Names in an image of the planned schematic need not be compared: the schematic is their list. */
+function extensions(recipe: MachineRecipe, { extensions: has, schematicId, imageId = schematicId }: ObservedMachine) {
+  if (has === undefined || recipe.ownImage || imageId === recipe.schematicId) return undefined;
+  const missing = recipe.extensions.map((name) => name.replace(/^.*\//, "")).filter((name) => !has.includes(name));
+  return missing.length > 0 && `its image lacks the extensions ${missing.join(", ")}`;
+}
+
+function modules({ kernelModules }: MachineRecipe, { modules: loaded }: ObservedMachine) {
+  const missing = kernelModules.map(({ name }) => name).filter((name) => !loaded?.includes(name.replaceAll("-", "_")));
+  return loaded !== undefined && missing.length > 0 && `kernel modules are not loaded: ${missing.join(", ")}`;
+}
+
+/** Of a release that is newer than the tables the driver is assumed, so that only its branch can be told. */
+function driver({ driverVersion: planned, talosVersion }: MachineRecipe, { driverVersion: loaded }: ObservedMachine) {
+  if (planned === undefined || loaded === undefined || loaded === planned) return undefined;
+  const assumed = findRelease(talosVersion)?.assumed === true;
+  if (assumed && loaded !== null && branchOf(loaded) === branchOf(planned)) return undefined;
+  return `${loaded === null ? "no NVIDIA driver" : `NVIDIA driver ${loaded}`} is loaded, the plan says ${planned}`;
+}
+
+const branchOf = (driverVersion: string): string => driverVersion.replace(/\..*$/, "");
+
+function services({ extensionServices }: MachineRecipe, { services: seen }: ObservedMachine): string[] {
+  if (seen === undefined) return [];
+  return extensionServices
+    .filter(({ name, state }) => seen[name] !== state)
+    .map(({ name, state }) => `service ${name} is ${seen[name] ?? "not there"}, the plan says ${state}`);
+}
+
+/** The machine's part may say more than ours: that of its owner is merged with it. */
+function containerd({ containerdPart: planned }: MachineRecipe, { containerdPart: has }: ObservedMachine) {
+  if (planned === undefined || has === undefined) return undefined;
+  const missing = missingIn(tableOf(has), tableOf(planned), "");
+  return missing.length > 0 && `${customizationPath} is stale: it lacks ${missing.join(", ")}`;
+}
+
+function tableOf(toml: string): TomlValue {
+  try {
+    return parse(toml);
+  } catch {
+    return {};
+  }
+}
+
+/** Dotted keys whose planned value the actual one does not have. */
+function missingIn(actual: TomlValue | undefined, planned: TomlValue, at: string): string[] {
+  if (isTable(planned)) {
+    return Object.entries(planned).flatMap(([key, value]) =>
+      missingIn(isTable(actual) ? actual[key] : undefined, value, at === "" ? key : `${at}.${key}`),
+    );
+  }
+  const has = Array.isArray(planned)
+    ? Array.isArray(actual) && planned.every((item) => actual.includes(item))
+    : actual === planned;
+  return has ? [] : [at];
+}
+
+const isTable = (value: TomlValue | undefined): value is Record<string, TomlValue> =>
+  typeof value === "object" && !Array.isArray(value) && !(value instanceof Date);

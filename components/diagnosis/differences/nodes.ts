@@ -1,0 +1,92 @@
+import { describeTaint, taintsOf, tolerates } from "../../recipe/machine/taints";
+import type { MachineRecipe, NodeTaint, Plan } from "../../recipe/types";
+import type { Observations, ObservedNode } from "../observations";
+import { difference, type Difference } from "./difference";
+
+/** Where a machine's node differs from the plan. */
+export function nodeDifferences(plan: Plan, { nodes }: Observations): Difference[] {
+  if (nodes === undefined) return [];
+  return plan.machines.flatMap((machine) => {
+    const about = `node ${machine.name}`;
+    const node = nodes.find(({ name }) => name === machine.name);
+    const told = (problems: string[]): Difference[] => problems.flatMap((problem) => difference(about, problem));
+    if (node === undefined) return told(["is not in the cluster", ...offers(machine, {})]);
+    return [
+      ...readiness(node),
+      ...told([
+        ...offers(machine, node.allocatable ?? {}),
+        ...labels(machine, node),
+        ...taints(machine, node, plan),
+        ...handler(machine, node, plan),
+      ]),
+    ];
+  });
+}
+
+/** Whether a node takes pods. */
+export function readiness({ name, ready, notReady, unschedulable }: ObservedNode): Difference[] {
+  return [
+    ...difference(`node ${name}`, ready === false && "is not ready", notReady === undefined ? [] : [notReady]),
+    ...difference(`node ${name}`, unschedulable && "is cordoned, so no new pod goes there"),
+  ];
+}
+
+function offers(
+  { allocatable, atLeast = [], gpuCount }: MachineRecipe,
+  offered: NonNullable<ObservedNode["allocatable"]>,
+): string[] {
+  const planned = Object.entries(allocatable).flatMap(([resource, count]) => {
+    const [has, least] = [offered[resource], atLeast.includes(resource)];
+    if (least ? Number(has ?? 0) >= count : (has ?? "0") === String(count)) return [];
+    return [`offers ${has ?? "none"} of ${resource}, the plan says ${least ? "at least " : ""}${count}`];
+  });
+  // The kubelet keeps the name of a resource that nobody registers any more, with the count 0.
+  const more = Object.entries(offered)
+    .filter(([resource, count]) => gpuCount > 0 && isGpu(resource) && count !== "0" && !(resource in allocatable))
+    .map(([resource, count]) => `offers ${count} of ${resource}, the plan says none`);
+  return [...planned, ...more];
+}
+
+/** Whether a resource is one that NVIDIA's device plugin offers. */
+export const isGpu = (resource: string): boolean => resource.startsWith("nvidia.com/");
+
+function labels({ nodeLabels }: MachineRecipe, node: ObservedNode): string[] {
+  return Object.entries(nodeLabels)
+    .filter(([key, value]) => node.labels[key] !== value)
+    .map(([key, value]) => {
+      const has = node.labels[key];
+      const now = has === undefined ? "lacks the label" : `is labelled ${key}=${has}, the plan says`;
+      return `${now} ${key}=${value}`;
+    });
+}
+
+/** Kubernetes' own taints of a node that is cordoned or not ready; both are told already. */
+const ofKubernetes = /^node\.kubernetes\.io\//;
+
+/** Taints that are missing, and those that keep GPU pods away, because nothing of the plan tolerates them. */
+function taints({ name, gpuCount }: MachineRecipe, { taints: has }: ObservedNode, plan: Plan): string[] {
+  if (has === undefined) return [];
+  const planned = taintsOf(plan.spec.machines[name]!).map(describeTaint);
+  const isTolerated = (taint: NodeTaint): boolean =>
+    taint.effect === "PreferNoSchedule" || plan.kubernetes.tolerations.some((one) => tolerates(one, taint));
+  return [
+    ...planned.filter((taint) => !has.includes(taint)).map((taint) => `has no taint ${taint}`),
+    ...has
+      .filter((text) => gpuCount > 0 && !planned.includes(text) && !ofKubernetes.test(text))
+      .filter((text) => !isTolerated(readTaint(text)))
+      .map((text) => `has the taint ${text}, which GPU pods of the plan do not tolerate`),
+  ];
+}
+
+/** Reads `key=value:Effect` or `key:Effect`. */
+function readTaint(text: string): NodeTaint {
+  const [, key = text, value, effect = ""] = /^([^=:]+)(?:=([^:]*))?:(.*)$/.exec(text) ?? [];
+  return { key, effect, ...(value === undefined ? {} : { value }) };
+}
+
+/** The kubelet lists the handlers of its runtime from Kubernetes 1.31 on (KEP-3857); before, nothing is known. */
+function handler({ gpuCount }: MachineRecipe, { runtimeHandlers }: ObservedNode, { kubernetes }: Plan): string[] {
+  const wanted = kubernetes.runtimeClass.handler;
+  if (gpuCount === 0 || runtimeHandlers === undefined || runtimeHandlers.includes(wanted)) return [];
+  return [`its containerd has no runtime "${wanted}"`];
+}

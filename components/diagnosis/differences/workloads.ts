@@ -1,0 +1,33 @@
+import { plannedServers } from "../../recipe/stack/workloads";
+import type { Plan } from "../../recipe/types";
+import type { Observations } from "../observations";
+import { difference, type Difference } from "./difference";
+import { isWell, unready } from "./exposure";
+import { wordsOfPod } from "./last-words";
+
+/** Where a workload of the plan is not there or not ready. */
+export function workloadDifferences(plan: Plan, seen: Observations): Difference[] {
+  return [...servers(plan, seen), ...pods(plan, seen)];
+}
+
+function servers({ spec }: Plan, seen: Observations): Difference[] {
+  const { deployments } = seen;
+  if (deployments === undefined) return [];
+  return plannedServers(spec).flatMap(({ name, namespace, active }) => {
+    if (!active) return [];
+    const about = `Deployment ${namespace}/${name}`;
+    const found = deployments.find((candidate) => candidate.namespace === namespace && candidate.name === name);
+    if (found === undefined) return difference(about, "is not there");
+    return found.desired === 0 ? difference(about, "is scaled to 0") : unready(seen, "Deployment", found);
+  });
+}
+
+function pods({ spec }: Plan, { pods: all }: Observations): Difference[] {
+  if (all === undefined) return [];
+  return Object.entries(spec.workloads?.pods ?? {}).flatMap(([key, { namespace = "gpu-pods" }]) => {
+    const name = key.toLowerCase().replace(/[^a-z0-9-]+/g, "-");
+    const found = all.find((pod) => pod.namespace === namespace && pod.name === name);
+    const problem = found === undefined ? "is not there" : !isWell(found) && "not ready";
+    return difference(`Pod ${namespace}/${name}`, problem, found && wordsOfPod(found));
+  });
+}

@@ -1,0 +1,148 @@
+import { describeTaint, taintsOf } from "../../recipe/machine/taints";
+import type { ClusterSpec } from "../../recipe/spec/index";
+import type { NodeTaint, Plan } from "../../recipe/types";
+import { type Evidence, escaped, matching } from "../evidence";
+import type { Observations, ObservedNode } from "../observations";
+import type { System } from "../system";
+import { type Fixes, hasGpu } from "./known";
+
+/** Pods that come to no node, or to the wrong one: labels and taints. */
+export const schedulingFixes = {
+  nodeSelector: {
+    does: "what must run on GPU nodes selects them by nvidia.com/gpu.present=true, and workloads by the resource that they request",
+    symptom:
+      "a DaemonSet wants 0 pods (DESIRED 0), or a pod stays Pending: node(s) didn't match Pod's node affinity/selector",
+    cause:
+      "the selector asks for a label that no node has, or no longer has, such as a role that somebody once set by hand",
+    errors: ["0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.", "DESIRED   0"],
+    inForce: "take stale labels out of your own selectors, and run `pulumi up --refresh`",
+    source: "Kubernetes: a pod whose node selector fits no node is not scheduled; k8s-device-plugin, chart values",
+    usedBy: hasGpu,
+    check: "pod-node-selector",
+    // What nobody places on a node waits for nothing else; and without markers' keeper and plugin the rest waits for them.
+    sign: selectorFitsNoNode,
+    causes: ["validationMarkers", "operatorValidatorLabel", "gpuPresentLabel"],
+  },
+  gpuPresentLabel: {
+    does: "GPU nodes are labelled nvidia.com/gpu.present=true",
+    symptom: "the device plugin's DaemonSet wants 0 pods and the node offers no nvidia.com/gpu",
+    cause:
+      "the chart's affinity asks for a label that Node Feature Discovery would set, and the standalone plugin comes without it",
+    errors: ["DESIRED   0", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."],
+    source: "k8s-device-plugin#1213; talos#12103",
+    usedBy: (plan) => hasGpu(plan) && plan.kubernetes.mode === "devicePlugin",
+    // The device plugin's DaemonSet wants no pods, and a GPU node lacks the label that it asks for.
+    sign: pluginWantsNoPods,
+  },
+  tolerations: {
+    does: "NVIDIA's pods, the gate and the workloads tolerate the taints of the GPU machines",
+    symptom:
+      "the device plugin's DaemonSet wants 0 pods, or pods stay Pending: node(s) had untolerated taint; the node offers no nvidia.com/gpu",
+    cause: "the charts tolerate nvidia.com/gpu:NoSchedule alone, and a machine of this stack has a taint of its own",
+    source: "k8s-device-plugin and gpu-operator charts, values.yaml (tolerations); k8s-device-plugin#1934",
+    usedBy: (plan) => hasGpu(plan) && excludingTaints(plan.spec).length > 0,
+    // This and the next are about the taints that a stack sets; without its plan nobody knows which of a node's taints those are.
+    sign: taintNotTolerated,
+  },
+  taintThroughApi: {
+    does: "the stack sets taints through the Kubernetes API; registerWithTaints sets them again when a node registers again",
+    symptom: "the node does not have its taint, and pods that do not belong there take the GPU machine",
+    cause:
+      "a worker may not change its own taints: NodeRestriction refuses machine.nodeTaints on a node that is registered already, and with it every label that Talos sets in the same update",
+    source: "Kubernetes NodeRestriction; talos#8193, talos#10935",
+    usedBy: (plan) =>
+      Object.values(plan.spec.machines).some((machine) => machine.role === "worker" && taintsOf(machine).length > 0),
+    sign: taintMissing,
+  },
+} satisfies Fixes;
+
+/** Taints of the GPU machines that keep pods away. */
+function excludingTaints(spec: ClusterSpec): NodeTaint[] {
+  return Object.values(spec.machines)
+    .filter((machine) => (machine.gpus ?? []).length > 0)
+    .flatMap(taintsOf)
+    .filter((taint) => taint.effect !== "PreferNoSchedule");
+}
+
+/** Labels that Node Feature Discovery and NVIDIA's programs set when they come that far; their lack is another failure. */
+const setLater = /(^|\.)nvidia\.com\/|^feature\.node\.kubernetes\.io\//;
+
+function selectorFitsNoNode(seen: Observations, system: System): string[] {
+  const nodes = seen.nodes ?? [];
+  if (nodes.length === 0) return [];
+  const daemonSets = (seen.daemonSets ?? []).filter(
+    ({ namespace, name, labels, desired }) =>
+      desired === 0 &&
+      ((namespace === system.namespace && /nvidia|gpu|dcgm/.test(name)) ||
+        labels?.["app.kubernetes.io/managed-by"] === "talos-gpu"),
+  );
+  const pods = (seen.pods ?? []).filter((pod) => pod.gpus && pod.phase === "Pending" && pod.node === undefined);
+  return [
+    ...daemonSets.flatMap((set) => unmetLines(`DaemonSet/${set.name} wants 0 pods`, set.nodeSelector, nodes)),
+    ...pods.flatMap((pod) => unmetLines(`Pod/${pod.name} is Pending`, pod.nodeSelector, nodes)),
+  ];
+}
+
+function unmetLines(what: string, selector: Record<string, string> | undefined, nodes: ObservedNode[]): string[] {
+  const unmet = Object.entries(selector ?? {}).filter(
+    ([key, value]) => !setLater.test(key) && !nodes.some(({ labels }) => labels[key] === value),
+  );
+  return unmet.length === 0 ? [] : [`${what}: no node has ${unmet.map((pair) => pair.join("=")).join(", ")}`];
+}
+
+function pluginWantsNoPods(seen: Observations, system: System): string[] {
+  if (system.mode !== "devicePlugin") return [];
+  const idle = (seen.daemonSets ?? []).filter(
+    ({ namespace, name, desired }) =>
+      namespace === system.namespace && name.includes("device-plugin") && !name.includes("mps") && desired === 0,
+  );
+  const unlabelled = system.gpuMachines.flatMap((machine) => {
+    const node = seen.nodes?.find((candidate) => candidate.name === machine.name);
+    const missing =
+      node &&
+      Object.entries(system.nodeSelector).filter(
+        ([key, value]) => key.startsWith("nvidia.com/") && node.labels[key] !== value,
+      );
+    return missing && missing.length > 0
+      ? [`node ${machine.name} lacks ${missing.map(([key, value]) => `${key}=${value}`).join(", ")}`]
+      : [];
+  });
+  if (idle.length === 0 || unlabelled.length === 0) return [];
+  return [...idle.map((daemonSet) => `DaemonSet/${daemonSet.name} wants 0 pods`), ...unlabelled];
+}
+
+/**
+ * Only taints that the stack itself sets: those of somebody else are not what this fix is about. Older schedulers name the
+ * taint, that of Kubernetes 1.36 does not (plugins/tainttoleration): then it must be all that the node has.
+ */
+function taintNotTolerated(seen: Observations, { plan }: System): Evidence[] {
+  if (plan === undefined) return [];
+  const planned = plannedTaints(plan).filter(({ taint }) => taint.effect !== "PreferNoSchedule");
+  const named = planned.flatMap(({ taint }) =>
+    matching(seen, new RegExp(`untolerated taint \\{${escaped(taint.key)}: `)),
+  );
+  const excluded = planned.map(({ machine }) => machine).filter((machine) => hasNoOtherTaint(seen, plan, machine));
+  return excluded.length === 0 ? named : [...named, ...matching(seen, /untolerated taint\(s\)/)];
+}
+
+function hasNoOtherTaint(seen: Observations, plan: Plan, machine: string): boolean {
+  const planned = taintsOf(plan.spec.machines[machine]!).map(describeTaint);
+  const found = seen.nodes?.find(({ name }) => name === machine)?.taints ?? [];
+  return found.length > 0 && found.every((taint) => planned.includes(taint));
+}
+
+function taintMissing(seen: Observations, { plan }: System): string[] {
+  if (plan === undefined) return [];
+  return plannedTaints(plan).flatMap(({ machine, taint }) => {
+    const node = seen.nodes?.find((candidate) => candidate.name === machine);
+    const missing = node?.taints !== undefined && !node.taints.includes(describeTaint(taint));
+    return missing ? [`node ${machine} lacks ${describeTaint(taint)}`] : [];
+  });
+}
+
+/** Taints that the stack says, whichever way they go onto the node. */
+function plannedTaints(plan: Plan): { machine: string; taint: NodeTaint }[] {
+  return Object.entries(plan.spec.machines).flatMap(([machine, spec]) =>
+    taintsOf(spec).map((taint) => ({ machine, taint })),
+  );
+}
