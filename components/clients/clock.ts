@@ -77,6 +77,6 @@ export async function waitOrFail<T>(
     return await waitFor(clock, { what: "it", ...wait });
   } catch (error) {
     if (!(error instanceof LimitReached)) throw error;
-    throw new Failure([late(`within ${formatDuration(wait.limit)} (last: ${error.missing})`)]);
+    throw new Failure(late(`within ${formatDuration(wait.limit)} (last: ${error.missing})`));
   }
 }

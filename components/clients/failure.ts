@@ -33,8 +33,11 @@ export type Problem = Omit<Finding, "check">;
 
 /** Why the program stops. Holds every problem, so that one run tells all of them. */
 export class Failure extends Error {
-  constructor(public readonly findings: Problem[]) {
+  readonly findings: Problem[];
+
+  constructor(...findings: Problem[]) {
     super(findings.map(({ field, problem, why, remedy }) => `${field}: ${problem}; ${why}; ${remedy}`).join("\n"));
+    this.findings = findings;
   }
 }
 

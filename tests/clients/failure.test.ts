@@ -37,5 +37,5 @@ test("credentials are taken out, digests stay", () => {
 
 test("a failure tells all of its findings", () => {
   const finding = { field: "f", problem: "p", why: "w", remedy: "r" };
-  expect(new Failure([finding, { ...finding, field: "g" }]).message).toBe("f: p; w; r\ng: p; w; r");
+  expect(new Failure(finding, { ...finding, field: "g" }).message).toBe("f: p; w; r\ng: p; w; r");
 });

@@ -52,7 +52,7 @@ async function adoptOnce(
   const { live, active } = await read(task, machine);
   report(`merge: ${task.patches.length} patches into the configuration of ${task.machine}`);
   const merged = merger.merge(live, task.patches, previous?.added);
-  if (merged.conflicts.length > 0) throw new Failure(merged.conflicts);
+  if (merged.conflicts.length > 0) throw new Failure(...merged.conflicts);
 
   const changed = !sameConfiguration(live, merged.configuration);
   const added = (changed ? undefined : stagedBefore(task, active, live, merger, previous?.added)) ?? merged.added;
@@ -134,14 +134,12 @@ async function unlessChanged<T>({ machine }: AdoptTask, { report }: AdoptBench, 
       report(`merge: somebody changed the configuration of ${machine} meanwhile, so theirs is read again`);
     }
   }
-  throw new Failure([
-    {
-      field: `machines.${machine}`,
-      problem: `somebody changed its configuration ${MERGES} times while this update merged into it`,
-      why: "what the update stages would take their change away; nothing was staged",
-      remedy: "run again once the other change has come to its end",
-    },
-  ]);
+  throw new Failure({
+    field: `machines.${machine}`,
+    problem: `somebody changed its configuration ${MERGES} times while this update merged into it`,
+    why: "what the update stages would take their change away; nothing was staged",
+    remedy: "run again once the other change has come to its end",
+  });
 }
 
 /** Stages a configuration that was made of `live`. @throws Changed where the next boot would bring another one by now. */
@@ -172,14 +170,12 @@ async function read(task: AdoptTask, machine: Machine): Promise<{ live: string; 
   const configurations = await machine.configurations();
   const live = nextOf(configurations);
   if (live === undefined) {
-    throw new Failure([
-      {
-        field: `machines.${task.machine}.configuration`,
-        problem: `the machine at ${task.address} has no configuration`,
-        why: "there is nothing to adopt: it is in maintenance mode",
-        remedy: "give it a configuration first, or make it `configuration: owned`",
-      },
-    ]);
+    throw new Failure({
+      field: `machines.${task.machine}.configuration`,
+      problem: `the machine at ${task.address} has no configuration`,
+      why: "there is nothing to adopt: it is in maintenance mode",
+      remedy: "give it a configuration first, or make it `configuration: owned`",
+    });
   }
   return { live, active: configurations.active };
 }

@@ -82,16 +82,14 @@ function fieldOf(verb: string | undefined, input: string): string {
 function describe(error: unknown, field: string): string {
   if (!(error instanceof CallError)) return error instanceof Error ? error.message : String(error);
   const foreign = foreignCredentials(error.message);
-  if (foreign !== undefined) return new Failure([foreign]).message;
-  return new Failure([
-    {
-      field,
-      problem: error.message,
-      why: "the program cannot go on",
-      remedy:
-        "check the credentials (talosconfig, kubeconfig, OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY) and the client, then run again: the program goes on from what it finds",
-    },
-  ]).message;
+  if (foreign !== undefined) return new Failure(foreign).message;
+  return new Failure({
+    field,
+    problem: error.message,
+    why: "the program cannot go on",
+    remedy:
+      "check the credentials (talosconfig, kubeconfig, OMNI_ENDPOINT and OMNI_SERVICE_ACCOUNT_KEY) and the client, then run again: the program goes on from what it finds",
+  }).message;
 }
 
 void main(process.argv.at(-1));

@@ -44,20 +44,18 @@ export async function askLast<T>(asked: AskedLast, ask: () => Promise<T>): Promi
     return await waitFor(clock, { what: who, limit: LIMIT, poll: POLL, look: async () => ({ done: await ask() }) });
   } catch (error) {
     if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
-    throw new Failure([
-      {
-        field: `machines.${machine}`,
-        problem:
-          error instanceof LimitReached
-            ? `${who} did not answer within ${formatDuration(LIMIT)} (last: ${error.missing})`
-            : `${who} cannot be asked: ${error.message}`,
-        why: part.why,
-        remedy:
-          `if ${who} is still in use, make sure that it is on and that the update has credentials for it, then run again; ` +
-          "if it is gone for good (broken, wiped, or in another cluster), " +
-          `look up the URN of the machine's resource that ends with \`${part.ending}\` by \`pulumi stack --show-urns\`, ` +
-          "run `pulumi state delete 'URN'`, and run again",
-      },
-    ]);
+    throw new Failure({
+      field: `machines.${machine}`,
+      problem:
+        error instanceof LimitReached
+          ? `${who} did not answer within ${formatDuration(LIMIT)} (last: ${error.missing})`
+          : `${who} cannot be asked: ${error.message}`,
+      why: part.why,
+      remedy:
+        `if ${who} is still in use, make sure that it is on and that the update has credentials for it, then run again; ` +
+        "if it is gone for good (broken, wiped, or in another cluster), " +
+        `look up the URN of the machine's resource that ends with \`${part.ending}\` by \`pulumi stack --show-urns\`, ` +
+        "run `pulumi state delete 'URN'`, and run again",
+    });
   }
 }

@@ -104,7 +104,7 @@ function verb<Task extends z.ZodObject>(type: Task, { needs = [], mayEnd = false
     run: async (input, clients) => {
       const task = readTask(type, input);
       const expired = expiredOf(needs, clients);
-      if (expired.length > 0) throw new Failure(expired);
+      if (expired.length > 0) throw new Failure(...expired);
       return run(task, clients);
     },
   };
@@ -223,5 +223,5 @@ function clusterOf(clients: Clients, why: string): KubernetesCluster {
 }
 
 function withoutKubeconfig(field: string, problem: string, why: string): Failure {
-  return new Failure([{ field, problem, why, remedy: "give the kubeconfig, or name its file by KUBECONFIG" }]);
+  return new Failure({ field, problem, why, remedy: "give the kubeconfig, or name its file by KUBECONFIG" });
 }

@@ -158,7 +158,7 @@ export async function awaitTests(
       failed.push(await explained(test, outcome));
     }
   }
-  if (failed.length > 0) throw new Failure(failed);
+  if (failed.length > 0) throw new Failure(...failed);
   return result;
 }
 

@@ -59,27 +59,23 @@ async function seenClass(field: string, name: string, classes: RuntimeClasses, r
 }
 
 const wrongHandler = (field: string, name: string, handler: string): Failure =>
-  new Failure([
-    {
-      field,
-      problem: `RuntimeClass ${name} has the handler ${handler}, and is not this stack's`,
-      why: "on Talos only the handler nvidia leads to NVIDIA's runtime: the smoke test and the workloads would not start, or see no card",
-      remedy: `its maker writes \`handler: nvidia\`; a handler cannot be edited, so delete the class first: kubectl delete runtimeclass ${name} (running pods stay)`,
-    },
-  ]);
+  new Failure({
+    field,
+    problem: `RuntimeClass ${name} has the handler ${handler}, and is not this stack's`,
+    why: "on Talos only the handler nvidia leads to NVIDIA's runtime: the smoke test and the workloads would not start, or see no card",
+    remedy: `its maker writes \`handler: nvidia\`; a handler cannot be edited, so delete the class first: kubectl delete runtimeclass ${name} (running pods stay)`,
+  });
 
 /** @param owner What its mark says; empty where it has none. */
 function foreign(runtimeClass: string, owner: string, handler: string): Failure {
   if (owner === "" && handler !== "nvidia") return wrongHandler("devicePlugin", runtimeClass, handler);
-  return new Failure([
-    {
-      field: "devicePlugin",
-      problem: `RuntimeClass ${runtimeClass} is in the cluster already, ${owner === "" ? "and is not this stack's" : `made by ${owner.split(" ")[0]}`}`,
-      why: "the stack makes one of this name once the machines are upgraded, and Kubernetes would refuse it then",
-      remedy:
-        owner === ""
-          ? `kubectl delete runtimeclass ${runtimeClass}, then run again; running pods stay, and new pods of that class start once the stack has made its own`
-          : "let one stack have all GPU machines of the cluster",
-    },
-  ]);
+  return new Failure({
+    field: "devicePlugin",
+    problem: `RuntimeClass ${runtimeClass} is in the cluster already, ${owner === "" ? "and is not this stack's" : `made by ${owner.split(" ")[0]}`}`,
+    why: "the stack makes one of this name once the machines are upgraded, and Kubernetes would refuse it then",
+    remedy:
+      owner === ""
+        ? `kubectl delete runtimeclass ${runtimeClass}, then run again; running pods stay, and new pods of that class start once the stack has made its own`
+        : "let one stack have all GPU machines of the cluster",
+  });
 }

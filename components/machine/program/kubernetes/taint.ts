@@ -191,4 +191,4 @@ const has = (taints: NodeTaintState[], wanted: NodeTaintState): boolean =>
 const fieldOf = ({ machine }: TaintTask): string => `machines.${machine}.taints`;
 
 const stopped = (task: TaintTask, problem: string, why: string, remedy: string): Failure =>
-  new Failure([{ field: fieldOf(task), problem, why, remedy }]);
+  new Failure({ field: fieldOf(task), problem, why, remedy });

@@ -28,7 +28,7 @@ export interface OmniResult {
 export async function applyToOmni(task: OmniTask, omni: Omni, report: Report): Promise<OmniResult> {
   report(`look: machine ${task.uuid} of cluster ${task.cluster} in Omni`);
   const found = await checkForOmni(task, omni);
-  if (found.length > 0) throw new Failure(found);
+  if (found.length > 0) throw new Failure(...found);
   const state = await omni.clusterMachine(task.uuid);
 
   const wanted = new Set(task.resources.map(({ metadata }) => `${metadata.type}/${metadata.id}`));

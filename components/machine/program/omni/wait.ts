@@ -71,7 +71,7 @@ export async function waitForOmni(task: OmniWaitTask, bench: OmniBench): Promise
     // The last look counts: one that got no answer says that instead of what was missing before.
     const lines = error.missing === missing.join("; ") ? missing : [error.missing];
     throw new Failure(
-      lines.map((line) => ({
+      ...lines.map((line) => ({
         field: `machines.${task.machine}`,
         problem: `${line} (after ${formatDuration(limit)})`,
         why: "Omni has not applied the wanted state to the machine, so its GPUs are not available",

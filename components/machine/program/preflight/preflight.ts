@@ -78,7 +78,7 @@ export async function preflight(
     ...task.omni.map((machine) => askOmni(machine, around)),
   ]);
   const findings = found.flat();
-  if (findings.length > 0) throw new Failure(findings);
+  if (findings.length > 0) throw new Failure(...findings);
   const { together } = await kubernetes;
   const { cluster } = around;
   if (cluster && (await nodes).length > 0) await warnOfCordons(machines, before, cluster, report);

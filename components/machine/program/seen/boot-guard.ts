@@ -92,7 +92,7 @@ export class BootGuard {
   async failure(problem: string): Promise<Failure> {
     const why =
       "Talos gives such a boot up after 5 to 35 minutes and reboots, again and again, until its configuration is another one";
-    return new Failure([{ field: `machines.${this.options.name}`, problem, why, remedy: await this.remedy() }]);
+    return new Failure({ field: `machines.${this.options.name}`, problem, why, remedy: await this.remedy() });
   }
 
   /** How to get it to boot, and what comes of that. */

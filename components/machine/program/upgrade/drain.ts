@@ -102,17 +102,15 @@ export async function evictPods({ cluster, clock, task, limits, poll, report }: 
         error instanceof LimitReached
           ? `its pods did not go within ${formatDuration(limit)} (last: ${error.missing})`
           : `its pods could not be evicted: ${error.message}`;
-      throw new Failure([
-        {
-          field,
-          problem,
-          why,
-          remedy: `look at \`kubectl get pods -A --field-selector spec.nodeName=${node}\`, ${then}`,
-        },
-      ]);
+      throw new Failure({
+        field,
+        problem,
+        why,
+        remedy: `look at \`kubectl get pods -A --field-selector spec.nodeName=${node}\`, ${then}`,
+      });
     }
     throw new Failure(
-      left.map((pod) => {
+      ...left.map((pod) => {
         const refused = pod.terminating ? undefined : refusals.get(pod.uid);
         const wasTold = pod.terminating || refused !== undefined || going.has(pod.uid);
         const { reason, decides } = wasTold ? holding(pod, refused) : unanswered(error.missing);

@@ -57,7 +57,7 @@ export async function precheck(run: Run, compared: Compared, brought: string | u
   await run.phases.run("precheck", "talosctl, upgrade path, etcd, credentials, what the machine would lose", () =>
     patiently(run, async () => {
       const found = await problemsOf(run, compared, brought);
-      if (found.length > 0) throw new Failure(found);
+      if (found.length > 0) throw new Failure(...found);
     }),
   );
 }

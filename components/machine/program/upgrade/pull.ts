@@ -61,14 +61,12 @@ async function pullInstaller({ task, machine, clock, report, poll, limits: { pul
       return;
     }
     if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
-    throw new Failure([
-      {
-        field: `machines.${task.machine}`,
-        problem: `it could not pull ${installerImage}: ${error.message}`,
-        why: "nothing was changed on it, and nothing drained",
-        remedy:
-          "check that the Image Factory has every extension for this release and that the machine reaches it, then run again",
-      },
-    ]);
+    throw new Failure({
+      field: `machines.${task.machine}`,
+      problem: `it could not pull ${installerImage}: ${error.message}`,
+      why: "nothing was changed on it, and nothing drained",
+      remedy:
+        "check that the Image Factory has every extension for this release and that the machine reaches it, then run again",
+    });
   }
 }

@@ -160,20 +160,18 @@ async function bootOnce(
     });
   } catch (error) {
     if (!(error instanceof LimitReached) && !(error instanceof CallError)) throw error;
-    throw new Failure([
-      {
-        field: `machines.${task.machine}`,
-        problem:
-          error instanceof LimitReached
-            ? `it did not run within ${formatDuration(limit)} after the reboot was asked for (last: ${error.missing})`
-            : `it was not rebooted: ${error.message}`,
-        why: "whether it runs the wanted image is not known; its node stays cordoned if it was drained",
-        remedy:
-          gone && !runsImage(before, task)
-            ? `look at its console. ${onlyByConsole}; then \`talosctl -n ${task.address} rollback\` makes that the default again, and run again`
-            : `look at ${gone ? "its console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program goes on from what it finds`,
-      },
-    ]);
+    throw new Failure({
+      field: `machines.${task.machine}`,
+      problem:
+        error instanceof LimitReached
+          ? `it did not run within ${formatDuration(limit)} after the reboot was asked for (last: ${error.missing})`
+          : `it was not rebooted: ${error.message}`,
+      why: "whether it runs the wanted image is not known; its node stays cordoned if it was drained",
+      remedy:
+        gone && !runsImage(before, task)
+          ? `look at its console. ${onlyByConsole}; then \`talosctl -n ${task.address} rollback\` makes that the default again, and run again`
+          : `look at ${gone ? "its console" : `\`talosctl -n ${task.address} dmesg\``}, repair the cause and run again: the program goes on from what it finds`,
+    });
   }
 }
 
@@ -187,28 +185,24 @@ function imageFailure(task: UpgradeTask, before: Observed, after: Observed, paus
   const sameImage = task.ownImage || after.schematicId === before.schematicId;
   const rolledBack = semver.eq(after.talosVersion, before.talosVersion) && sameImage;
   const now = task.ownImage ? after.talosVersion : `${after.talosVersion}, schematic ${after.schematicId ?? "none"}`;
-  return new Failure([
-    {
-      field: `machines.${task.machine}`,
-      problem: rolledBack
-        ? `Talos rolled back: after the reboot it runs the old image (${now})`
-        : `after the reboot it runs another image (${now}) than ${task.talosVersion}, ${imageNameOf(task)}`,
-      why: rolledBack
-        ? `the boot of the new image failed${paused === undefined ? "" : ` (${paused})`}, and Talos then takes back what it has not confirmed`
-        : "somebody else changes the machine, or the installer image is not what its name says",
-      remedy: `look at \`talosctl -n ${task.address} dmesg\` and the console of that boot, and run again when the cause is gone; its node stays cordoned until then if it was drained`,
-    },
-  ]);
+  return new Failure({
+    field: `machines.${task.machine}`,
+    problem: rolledBack
+      ? `Talos rolled back: after the reboot it runs the old image (${now})`
+      : `after the reboot it runs another image (${now}) than ${task.talosVersion}, ${imageNameOf(task)}`,
+    why: rolledBack
+      ? `the boot of the new image failed${paused === undefined ? "" : ` (${paused})`}, and Talos then takes back what it has not confirmed`
+      : "somebody else changes the machine, or the installer image is not what its name says",
+    remedy: `look at \`talosctl -n ${task.address} dmesg\` and the console of that boot, and run again when the cause is gone; its node stays cordoned until then if it was drained`,
+  });
 }
 
 /** The reboot came, and the configuration that it was for is not the active one. */
 function stillStaged(task: UpgradeTask): Failure {
-  return new Failure([
-    {
-      field: `machines.${task.machine}`,
-      problem: "after the reboot the staged configuration is not the active one",
-      why: "somebody else staged a configuration meanwhile, or Talos refused it at boot",
-      remedy: `compare the two that \`talosctl -n ${task.address} get machineconfig -o yaml\` shows, then run again`,
-    },
-  ]);
+  return new Failure({
+    field: `machines.${task.machine}`,
+    problem: "after the reboot the staged configuration is not the active one",
+    why: "somebody else staged a configuration meanwhile, or Talos refused it at boot",
+    remedy: `compare the two that \`talosctl -n ${task.address} get machineconfig -o yaml\` shows, then run again`,
+  });
 }

@@ -43,7 +43,7 @@ async function awaitDriver({ machine, task, clock, guard, limits: { verify: limi
   } catch (error) {
     if (!(error instanceof LimitReached)) throw error;
     throw new Failure(
-      (problems.length > 0 ? problems : [error.missing]).map((problem) => ({
+      ...(problems.length > 0 ? problems : [error.missing]).map((problem) => ({
         field: `machines.${task.machine}`,
         problem: `${problem} (after ${formatDuration(limit)})`,
         why: "pods would get no GPU there",
