@@ -12,52 +12,41 @@ export interface Start {
 }
 
 /** The programs and plugins that run; none outlives its host. */
-export class Children {
-  private readonly running = new Set<ChildProcess>();
+const running = new Set<ChildProcess>();
+process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
-  constructor() {
-    process.on("exit", () => this.running.forEach((child) => child.kill("SIGKILL")));
-  }
-
-  /**
-   * Runs a Node program to its end.
-   *
-   * @param signal interrupts it, and kills it when it goes on for five seconds.
-   * @returns its exit status; 128 and more where a signal ended it.
-   * @throws Error when it cannot be started.
-   */
-  async run(start: Start, signal?: AbortSignal): Promise<number> {
-    const { args, cwd, env } = start;
-    const child = spawn(process.execPath, [...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
-    this.running.add(child);
-    child.stdout.on("data", (chunk: Buffer) => start.onStdout(chunk));
-    child.stderr.on("data", (chunk: Buffer) => start.onStderr(chunk));
-    const interrupt = (): void => interruptThenKill(child);
-    signal?.addEventListener("abort", interrupt, { once: true });
-    if (signal?.aborted) interrupt();
-    try {
-      return await new Promise<number>((resolve, reject) => {
-        child.once("error", reject);
-        child.once("close", (code) => resolve(code ?? 128));
-      });
-    } finally {
-      signal?.removeEventListener("abort", interrupt);
-      this.running.delete(child);
-    }
-  }
-
-  /** Interrupts all of them, as the engine asks when an update is cancelled. */
-  interrupt(): void {
-    for (const child of this.running) interruptThenKill(child);
-  }
-
-  /** Ends all of them at once. */
-  stop(): void {
-    for (const child of this.running) child.kill("SIGTERM");
+/**
+ * Runs a Node program to its end.
+ *
+ * @param signal interrupts it, and kills it when it goes on for five seconds.
+ * @returns its exit status; 128 where a signal ended it.
+ * @throws Error when it cannot be started.
+ */
+export async function run(start: Start, signal?: AbortSignal): Promise<number> {
+  const { args, cwd, env } = start;
+  const child = spawn(process.execPath, [...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  running.add(child);
+  child.stdout.on("data", (chunk: Buffer) => start.onStdout(chunk));
+  child.stderr.on("data", (chunk: Buffer) => start.onStderr(chunk));
+  signal?.addEventListener("abort", () => interrupt(child), { once: true });
+  if (signal?.aborted) interrupt(child);
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (code) => resolve(code ?? 128));
+    });
+  } finally {
+    running.delete(child);
   }
 }
 
-function interruptThenKill(child: ChildProcess): void {
+function interrupt(child: ChildProcess): void {
   child.kill("SIGINT");
   setTimeout(() => child.kill("SIGKILL"), graceMilliseconds).unref();
 }
+
+/** Interrupts all of them, as the engine asks when an update is cancelled. */
+export const interruptAll = (): void => running.forEach(interrupt);
+
+/** Ends all of them at once. */
+export const stopAll = (): void => running.forEach((child) => void child.kill("SIGTERM"));

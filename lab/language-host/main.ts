@@ -1,26 +1,225 @@
-import { parseArgs } from "node:util";
-import { Engine } from "./engine";
-import { serveLanguageHost } from "./serve";
+import * as grpc from "@grpc/grpc-js";
+import { LanguageRuntimeService } from "@pulumi/pulumi/proto/language_grpc_pb";
+import * as language from "@pulumi/pulumi/proto/language_pb";
+import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
+import { version } from "@pulumi/pulumi/version";
+import { Empty } from "google-protobuf/google/protobuf/empty_pb";
+import { execFile } from "node:child_process";
+import * as fs from "node:fs/promises";
+import { createRequire } from "node:module";
+import * as os from "node:os";
+import * as path from "node:path";
+import { promisify } from "node:util";
+import { interruptAll, run, stopAll } from "./children";
 
-/**
- * `pulumi-language-nodejs`, as Pulumi's CLI starts it: the last argument is the engine's address, and the first line on
- * standard output is the port that it listens on (pulumi/pulumi v3.259.0, sdk/go/common/resource/plugin/plugin.go).
+/*
+ * `pulumi-language-nodejs`, as Pulumi's CLI starts it: the last argument is the engine's address, and the first line on standard output
+ * is the port that it listens on (pulumi/pulumi v3.259.0, sdk/go/common/resource/plugin/plugin.go). Working directory, environment and
+ * arguments of what it runs are the real host's (sdk/nodejs/cmd/pulumi-language-nodejs/main.go). Left out: options of the runtime (no
+ * Pulumi.yaml here has any), the list of needed providers (the lab sees to them), installation (`npm ci` did it). The real host also
+ * stands between program and engine, passes every call on, and adds pipes (`--sync`) by which SDKs of years ago invoked.
  */
-async function main(argv: string[]): Promise<void> {
-  // `-root`, `-tracing` and the runtime's options come before it; what is needed of them comes with each call as well.
-  const { positionals } = parseArgs({ args: argv, strict: false, allowPositionals: true });
-  const engine = new Engine(positionals.at(-1) ?? "");
-  const { port, stop } = await serveLanguageHost(engine);
-  const end = (): void => {
-    stop();
-    process.exit(0);
+
+let engine = process.argv.at(-1) ?? "";
+
+type Call<Request> = grpc.ServerUnaryCall<Request, unknown>;
+
+const methods: grpc.UntypedServiceImplementation = {
+  handshake: unary((request: language.LanguageHandshakeRequest) => {
+    engine = request.getEngineAddress();
+    return new language.LanguageHandshakeResponse();
+  }),
+  getPluginInfo: unary(() => filled(new PluginInfo(), (info) => info.setVersion(version))),
+  getRequiredPackages: unary(() => new language.GetRequiredPackagesResponse()),
+  run: unary(runProgram),
+  runPlugin: (call: grpc.ServerWritableStream<language.RunPluginRequest, language.RunPluginResponse>) => {
+    const gone = new AbortController();
+    call.on("cancelled", () => gone.abort());
+    runPlugin(call.request, (response) => call.write(response), gone.signal).then(
+      () => call.end(),
+      (error: unknown) => call.destroy(toFailure(error) as unknown as Error),
+    );
+  },
+  installDependencies: (call: grpc.ServerWritableStream<unknown, unknown>) => call.end(),
+  generatePackage: unary(generatePackage),
+  runtimeOptionsPrompts: unary(() => new language.RuntimeOptionsResponse()),
+  template: unary(() => new language.TemplateResponse()),
+  about: unary(() =>
+    filled(new language.AboutResponse(), (about) => {
+      about.setExecutable(process.execPath);
+      about.setVersion(process.version);
+    }),
+  ),
+  cancel: unary(() => {
+    interruptAll();
+    return new Empty();
+  }),
+};
+
+function unary<Request>(answer: (request: Request) => object | Promise<object>) {
+  return (call: Call<Request>, callback: grpc.sendUnaryData<unknown>): void => {
+    void new Promise((resolve) => resolve(answer(call.request))).then(
+      (reply) => callback(null, reply),
+      (error: unknown) => callback(toFailure(error)),
+    );
   };
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);
-  engine.onGone(end);
-  console.log(port);
 }
 
-void main(process.argv.slice(2)).catch((error: unknown) => {
-  console.error(`language host: ${error instanceof Error ? error.message : String(error)}`);
-  process.exit(1);
+const toFailure = (error: unknown): Partial<grpc.StatusObject> => ({
+  code: grpc.status.UNKNOWN,
+  details: error instanceof Error ? error.message : String(error),
+});
+
+function filled<Message>(message: Message, fill: (message: Message) => void): Message {
+  fill(message);
+  return message;
+}
+
+/** By ts-node, as without options of the runtime (main.go, parseOptions). */
+const byTypeScript = { PULUMI_NODEJS_TYPESCRIPT: "true" };
+
+/**
+ * File of one of the SDK's programs, as a program in that folder finds it (main.go, locateModule).
+ *
+ * @throws Error with the real host's words when the SDK is not installed there.
+ */
+function sdkProgram(name: string, folder: string): string {
+  try {
+    return createRequire(path.join(folder, "program.js")).resolve(`@pulumi/pulumi/cmd/${name}`);
+  } catch {
+    throw new Error("It looks like the Pulumi SDK has not been installed. Have you run npm install or yarn install?");
+  }
+}
+
+/** `cmd/run` ends so when it has told the user already what is wrong (cmd/run/index.ts). */
+const alreadyTold = 32;
+
+/** `Run`: the program in a process of its own (main.go, execRuntime). */
+async function runProgram(request: language.RunRequest): Promise<language.RunResponse> {
+  const answer = (error: string, bail = false): language.RunResponse =>
+    filled(new language.RunResponse(), (response) => {
+      response.setError(error);
+      response.setBail(bail);
+    });
+  const info = request.getInfo();
+  const folder = info?.getProgramDirectory() ?? request.getPwd();
+  const named = {
+    monitor: request.getMonitorAddress(),
+    engine,
+    organization: request.getOrganization(),
+    project: request.getProject(),
+    "root-directory": info?.getRootDirectory(),
+    stack: request.getStack(),
+    pwd: folder,
+    parallel: String(request.getParallel()),
+  };
+  const flags = Object.entries(named).flatMap(([name, value]) => (value ? [`--${name}`, value] : []));
+  try {
+    const status = await run({
+      args: [
+        ...[sdkProgram("run", folder), ...flags, ...(request.getDryrun() ? ["--dry-run"] : [])],
+        ...[info?.getEntryPoint() ?? ".", ...request.getArgsList()],
+      ],
+      cwd: process.cwd(),
+      env: { ...process.env, ...configuration(request), ...byTypeScript },
+      onStdout: (chunk) => process.stdout.write(chunk),
+      onStderr: (chunk) => process.stderr.write(chunk),
+    });
+    if (status === alreadyTold) return answer("", true);
+    return answer(status === 0 ? "" : `Program exited with non-zero exit code: ${status}`);
+  } catch (error) {
+    return answer((error as Error).message);
+  }
+}
+
+/** The stack's configuration, keys as SDKs of old had them: `project:config:key` (main.go, constructConfig). */
+function configuration(request: language.RunRequest): Record<string, string> {
+  const entries = request.getConfigMap().toArray();
+  const old = entries.map(([key, value]) => [key.replace(":", ":config:"), value]);
+  return {
+    PULUMI_CONFIG: JSON.stringify(Object.fromEntries(old)),
+    PULUMI_CONFIG_SECRET_KEYS: JSON.stringify(request.getConfigsecretkeysList()),
+  };
+}
+
+/**
+ * `RunPlugin`: a package written in TypeScript, such as `components/`, served as a plugin; or a policy pack, such as `policy/`
+ * (main.go, RunPlugin); its standard output is how the engine learns its port. The real host stands between a policy pack and the engine
+ * and tells the pack the stack's configuration by environment; here the engine asks the pack itself, and a pack that reads
+ * `pulumi.Config` would read nothing.
+ *
+ * @throws Error when it fails; the stream then ends with it.
+ */
+async function runPlugin(
+  request: language.RunPluginRequest,
+  write: (response: language.RunPluginResponse) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const folder = request.getInfo()?.getProgramDirectory() ?? request.getProgram();
+  const isPolicyPack = request.getKind() === "analyzer";
+  const program = sdkProgram(isPolicyPack ? "run-policy-pack" : "run-plugin", folder);
+  const env = request.getEnvList().map((entry) => entry.split(/=(.*)/s).slice(0, 2));
+  const given = request.getArgsList();
+  const respond = (fill: (response: language.RunPluginResponse) => void): void =>
+    write(filled(new language.RunPluginResponse(), fill));
+  const status = await run(
+    {
+      args: [program, ...(isPolicyPack ? [...given, folder] : [folder, ...given])],
+      cwd: isPolicyPack ? folder : request.getPwd() || folder,
+      env: { ...(Object.fromEntries(env) as Record<string, string>), ...byTypeScript },
+      onStdout: (chunk) => respond((response) => response.setStdout(chunk)),
+      onStderr: (chunk) => respond((response) => response.setStderr(chunk)),
+    },
+    signal,
+  );
+  if (status !== 0 && !signal.aborted) throw new Error(`Program exited with non-zero exit code: ${status}`);
+}
+
+/**
+ * Writes a package's SDK, as `pulumi package gen-sdk` asks for it: by Pulumi's own generator, which the real hosts have in them
+ * (main.go, GeneratePackage). The launcher says which program that is, and the language that this host is of. The schema travels as text.
+ *
+ * @throws what the generator says of the schema.
+ */
+async function generatePackage(request: language.GeneratePackageRequest): Promise<language.GeneratePackageResponse> {
+  const { LANGUAGE_HOST_GENERATOR: program, LANGUAGE_HOST_OF: of = "nodejs" } = process.env;
+  if (program === undefined) throw new Error("this language host was installed without Pulumi's generators");
+  const folder = await fs.mkdtemp(path.join(os.tmpdir(), "talos-gpu-schema-"));
+  try {
+    const schema = path.join(folder, "schema.json");
+    await fs.writeFile(schema, request.getSchema());
+    await promisify(execFile)(program, [of, schema, request.getDirectory()]);
+    for (const [name, content] of request.getExtraFilesMap().toArray()) {
+      const file = path.join(request.getDirectory(), name);
+      await fs.mkdir(path.dirname(file), { recursive: true });
+      await fs.writeFile(file, content);
+    }
+  } finally {
+    await fs.rm(folder, { recursive: true, force: true });
+  }
+  return new language.GeneratePackageResponse();
+}
+
+function end(): void {
+  stopAll();
+  process.exit(0);
+}
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);
+// A CLI that was killed takes its host along, which has another parent then.
+const cli = process.ppid;
+setInterval(() => process.ppid === cli || end(), 1000).unref();
+
+// The engine's own limit (pulumi/pulumi, sdk/go/common/util/rpcutil): a schema travels in one message.
+const messageLimit = 400 * 1024 * 1024;
+const server = new grpc.Server({
+  "grpc.max_receive_message_length": messageLimit,
+  "grpc.max_send_message_length": messageLimit,
+});
+server.addService(LanguageRuntimeService, methods);
+server.bindAsync("127.0.0.1:0", grpc.ServerCredentials.createInsecure(), (error, port) => {
+  if (error) {
+    console.error(`language host: ${error.message}`);
+    process.exit(1);
+  }
+  console.log(port);
 });
