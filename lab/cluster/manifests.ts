@@ -1,7 +1,6 @@
 import * as fs from "node:fs";
 import { parseAllDocuments } from "yaml";
-import type { KubernetesObject } from "../kubernetes/api";
-import { Cluster } from "../kubernetes/cluster";
+import { Cluster, type KubernetesObject } from "../kubernetes/cluster";
 
 /**
  * Applies what a cluster has before a stack comes, file by file and in each file's order: definitions of kinds, a secret that

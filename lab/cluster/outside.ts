@@ -7,8 +7,7 @@ import { planCluster } from "../../components/recipe";
 import { externalOf } from "../../components/recipe/outside/external";
 import { isLabChart } from "../charts";
 import { chartRepositories, written } from "../charts/releases";
-import type { KubernetesObject } from "../kubernetes/api";
-import { Cluster } from "../kubernetes/cluster";
+import { Cluster, type KubernetesObject } from "../kubernetes/cluster";
 import type { Lab } from "./bring-up";
 
 /**

@@ -68,7 +68,7 @@ export async function bootstrapOn({
   for (const kind of ["crt", "key"] as const)
     fs.writeFileSync(file(`ca.${kind}`), Buffer.from(certs.k8s[kind], "base64"), { mode: 0o600 });
   const cluster = Cluster.of(adminKubeconfig);
-  const ready = known(() => cluster.api.request({ method: "GET", path: "/api/v1/namespaces/kube-system", signal }));
+  const ready = known(() => cluster.request({ path: "/api/v1/namespaces/kube-system", signal }));
   try {
     await untilSeen("its API server serves", patience, ready, well);
   } finally {

@@ -81,10 +81,9 @@ export async function startControlPlane({
       promisify(execFile)(binary, ["kubeadm", "init", "phase", ...what, "--config", fileOf(layout, "kubeadm.yaml")]);
     await make("certs", "all");
     await make("kubeconfig", "all", "--kubeconfig-dir", folder);
-    cluster = Cluster.of(adminKubeconfig);
-    const { api } = cluster;
-    const serves = (what: string): Promise<boolean> =>
-      api.request({ method: "GET", path: what }).then(
+    const asked = (cluster = Cluster.of(adminKubeconfig));
+    const serves = (path: string): Promise<boolean> =>
+      asked.request({ path }).then(
         () => true,
         () => false,
       );

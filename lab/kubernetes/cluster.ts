@@ -1,10 +1,59 @@
-import { Api, ApiError, isNotFound, type KubernetesObject } from "./api";
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import * as https from "node:https";
+import { createSecureContext } from "node:tls";
 import { type Access, readKubeconfig } from "./kubeconfig";
 
-/** What the API server says of a kind. */
-interface Kind {
-  readonly plural: string;
-  readonly namespaced: boolean;
+/** Any object of the Kubernetes API. */
+export interface KubernetesObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata?: {
+    name?: string;
+    namespace?: string;
+    uid?: string;
+    generation?: number;
+    resourceVersion?: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    finalizers?: string[];
+    deletionTimestamp?: string;
+    ownerReferences?: { uid: string; kind: string; name: string }[];
+    [field: string]: unknown;
+  };
+  // the API's schema is the server's, and open
+  [field: string]: any;
+}
+
+/** A request that the API server refused, with its own words (`Status`). */
+export class ApiError extends Error {
+  constructor(
+    /** HTTP status, e.g. 404. */
+    public readonly code: number,
+    message: string,
+  ) {
+    super(message);
+    this.name = "ApiError";
+  }
+}
+
+/** Whether the error says that the object, its namespace or its kind is not there. */
+export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.code === 404;
+
+/** One request to the API server. The body's default type is JSON, and that of the answer. */
+export interface Request {
+  readonly method?: "GET" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly accept?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** What the API server's discovery says of a kind, or of a part of one (`pods/log`). */
+interface Resource {
+  name: string;
+  kind: string;
+  namespaced: boolean;
 }
 
 /** How an apply is done. */
@@ -16,13 +65,18 @@ export interface ApplyOptions {
   readonly signal: AbortSignal;
 }
 
-/** Objects of one cluster. */
-export class Cluster {
-  readonly api: Api;
-  private readonly kinds = new Map<string, Promise<Map<string, Kind>>>();
+// A list or an apply of a healthy server takes milliseconds; admission webhooks may take 30 s.
+const requestMilliseconds = 60_000;
 
-  private constructor(access: Access) {
-    this.api = new Api(access);
+/** The API server behind one kubeconfig, and its objects. */
+export class Cluster {
+  private readonly agent: https.Agent;
+  private readonly resources = new Map<string, Promise<Resource[]>>();
+
+  private constructor(private readonly access: Access) {
+    const { ca, cert, key } = access;
+    // Made once: Node reads the certificates again for each connection otherwise.
+    this.agent = new https.Agent({ keepAlive: true, secureContext: createSecureContext({ ca, cert, key }) });
   }
 
   /** Opens the cluster of a kubeconfig (contents or path). */
@@ -30,36 +84,75 @@ export class Cluster {
     return new Cluster(readKubeconfig(kubeconfig));
   }
 
+  /** Sends a request; returns the answer. Errors: `ApiError`, or unreachable. */
+  async request({ method = "GET", path, body, contentType, accept, signal }: Request): Promise<KubernetesObject> {
+    const json = "application/json";
+    const sent = https.request(this.access.server + path, {
+      ...{ method, agent: this.agent, timeout: requestMilliseconds },
+      ...(signal === undefined ? {} : { signal }),
+      headers: { accept: accept ?? json, ...(body === undefined ? {} : { "content-type": contentType ?? json }) },
+    });
+    const chunks: Buffer[] = [];
+    let code: number;
+    try {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        sent.once("response", resolve).once("error", reject);
+        sent.once("timeout", () => sent.destroy(new Error(`no answer within ${requestMilliseconds / 1000} s`)));
+        sent.end(body === undefined ? undefined : JSON.stringify(body));
+      });
+      code = response.statusCode ?? 0;
+      for await (const chunk of response) chunks.push(chunk as Buffer);
+    } catch (error) {
+      signal?.throwIfAborted();
+      const { server } = this.access;
+      throw new Error(`Kubernetes API server ${server} is unreachable: ${(error as Error).message}`, { cause: error });
+    }
+    const object = parsed(Buffer.concat(chunks).toString("utf8"));
+    if (code >= 300) throw new ApiError(code, String(object["message"] ?? STATUS_CODES[code]));
+    return object;
+  }
+
   /** Path of an object. */
-  async path(object: KubernetesObject): Promise<string> {
-    const { plural, namespaced } = await this.kind(object);
-    const namespace = namespaced ? `/namespaces/${object.metadata?.namespace ?? "default"}` : "";
-    return `${groupPath(object.apiVersion ?? "")}${namespace}/${plural}/${encodeURIComponent(object.metadata?.name ?? "")}`;
+  async path({ apiVersion = "", kind, metadata }: KubernetesObject): Promise<string> {
+    const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+    const asked = this.resources.get(group) ?? this.listed(group);
+    this.resources.set(group, asked);
+    const found = await asked.then(
+      (list) => list.find((one) => one.kind === kind && !one.name.includes("/")),
+      (error: unknown) => {
+        this.resources.delete(group);
+        throw error;
+      },
+    );
+    if (found === undefined) {
+      this.resources.delete(group); // a definition may come later
+      throw new ApiError(404, `the API server has no kind ${kind} in ${apiVersion}; is its definition installed?`);
+    }
+    const namespace = found.namespaced ? `/namespaces/${metadata?.namespace ?? "default"}` : "";
+    return `${group}${namespace}/${found.name}/${encodeURIComponent(metadata?.name ?? "")}`;
+  }
+
+  private async listed(group: string): Promise<Resource[]> {
+    return ((await this.request({ path: group }))["resources"] ?? []) as Resource[];
   }
 
   /** Reads an object. Error: `ApiError` 404 when it is not there. */
   async get(object: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject> {
-    return this.api.request({ method: "GET", path: await this.path(object), signal });
+    return this.request({ path: await this.path(object), signal });
   }
 
   /** Server-side apply. */
   async apply(object: KubernetesObject, { fieldManager, force, signal }: ApplyOptions): Promise<KubernetesObject> {
-    return this.api.request({
-      method: "PATCH",
-      path: await this.path(object),
-      query: { fieldManager, force: String(force) },
-      // JSON is YAML, and the content type of an apply is YAML's
-      contentType: "application/apply-patch+yaml",
-      body: object,
-      signal,
-    });
+    const path = `${await this.path(object)}?fieldManager=${fieldManager}&force=${force}`;
+    // JSON is YAML, and the content type of an apply is YAML's
+    return this.request({ method: "PATCH", path, contentType: "application/apply-patch+yaml", body: object, signal });
   }
 
   /** Deletes, dependents first; returns whether there was something to delete. */
   async delete(object: KubernetesObject, signal: AbortSignal): Promise<boolean> {
     try {
       const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Foreground" };
-      await this.api.request({ method: "DELETE", path: await this.path(object), body, signal });
+      await this.request({ method: "DELETE", path: await this.path(object), body, signal });
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;
@@ -67,32 +160,16 @@ export class Cluster {
     }
   }
 
+  /** Frees the connections. */
   close(): void {
-    this.api.close();
-  }
-
-  private async kind({ apiVersion, kind }: KubernetesObject): Promise<Kind> {
-    const group = apiVersion ?? "";
-    const known = (await this.discover(group)).get(kind ?? "");
-    if (known) return known;
-    this.kinds.delete(group); // a definition may come later
-    throw new ApiError(404, "NotFound", `the API server has no kind ${kind} in ${group}; is its definition installed?`);
-  }
-
-  private discover(group: string): Promise<Map<string, Kind>> {
-    const asked = this.kinds.get(group) ?? this.askFor(group);
-    this.kinds.set(group, asked);
-    asked.catch(() => this.kinds.delete(group));
-    return asked;
-  }
-
-  private async askFor(group: string): Promise<Map<string, Kind>> {
-    const object = await this.api.request({ method: "GET", path: groupPath(group) });
-    const resources = (object["resources"] ?? []) as { name: string; kind: string; namespaced: boolean }[];
-    const own = resources.filter(({ name }) => !name.includes("/"));
-    return new Map(own.map(({ name, kind, namespaced }) => [kind, { plural: name, namespaced }]));
+    this.agent.destroy();
   }
 }
 
-const groupPath = (apiVersion: string): string =>
-  apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+function parsed(text: string): KubernetesObject {
+  try {
+    return JSON.parse(text) as KubernetesObject;
+  } catch {
+    return { message: text.trim() };
+  }
+}

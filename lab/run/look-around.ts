@@ -5,8 +5,7 @@ import { Talosctl } from "../../components/clients/talos/talosctl";
 import { configPatchType, extensionsType } from "../../components/recipe";
 import type { Lab } from "../cluster/bring-up";
 import { taintsOfNode } from "../cluster/node";
-import { ApiError, isNotFound, type KubernetesObject } from "../kubernetes/api";
-import { Cluster } from "../kubernetes/cluster";
+import { ApiError, Cluster, isNotFound, type KubernetesObject } from "../kubernetes/cluster";
 import { valuesOf, type Standing } from "./standing";
 import { until } from "../until";
 
@@ -42,7 +41,7 @@ async function objectsOf({ controlPlane, session }: Lab): Promise<string[]> {
   const cluster = Cluster.of(controlPlane.adminKubeconfig);
   const { signal } = session;
   const discover = async (path: string): Promise<{ path: string; kind: string }[]> => {
-    const object = await cluster.api.request({ method: "GET", path, signal, accept: aggregated });
+    const object = await cluster.request({ path, signal, accept: aggregated });
     return (object as unknown as Discovery).items.flatMap(({ metadata, versions: [preferred] = [] }) =>
       (preferred?.resources ?? [])
         .filter(({ verbs, responseKind }) => verbs.includes("list") && !passingKinds.has(responseKind.kind))
@@ -78,7 +77,7 @@ const namesAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;
 /** Until then it answers 429, "storage is (re)initializing" (kubernetes, apiserver/pkg/storage/cacher). */
 async function listed(cluster: Cluster, path: string, signal: AbortSignal): Promise<KubernetesObject[]> {
   const list = (): Promise<KubernetesObject[] | ApiError> =>
-    cluster.api.request({ method: "GET", path, signal, accept: namesAlone }).then(
+    cluster.request({ path, signal, accept: namesAlone }).then(
       (object) => (object["items"] ?? []) as KubernetesObject[],
       (error: unknown) => {
         if (isNotFound(error)) return []; // its definition went meanwhile

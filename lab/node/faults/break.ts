@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "../../kubernetes/api";
+import type { KubernetesObject } from "../../kubernetes/cluster";
 import { isGone, until } from "../until";
 import type { Scene } from "./scene";
 
@@ -12,7 +12,7 @@ const applied = { fieldManager: "talos-gpu-cases", force: true };
 
 /** Changes an object by a merge patch. */
 export const patch = ({ cluster, signal }: Scene, path: string, change: unknown): Promise<unknown> =>
-  cluster.api.request({
+  cluster.request({
     method: "PATCH",
     path,
     body: change,

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { KubernetesObject } from "../../kubernetes/api";
+import type { KubernetesObject } from "../../kubernetes/cluster";
 import { until } from "../until";
 import {
   containers,

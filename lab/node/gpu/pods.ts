@@ -1,4 +1,4 @@
-import type { KubernetesObject } from "../../kubernetes/api";
+import type { KubernetesObject } from "../../kubernetes/cluster";
 import { nodeName } from "./shape";
 import type { Stand } from "./stand";
 
