@@ -86,58 +86,31 @@ export const emptyReport = (stack: string, ok: boolean): LabReport => ({
 
 /** The report as tables for people. */
 export function renderReport(report: LabReport): string {
-  const machines = table(["machine", "Talos", "schematic", "driver", "reboots", "GPUs"]);
-  for (const [name, machine] of Object.entries(report.machines)) {
+  const machines = Object.entries(report.machines).map(([name, machine]) => {
     const gpus = Object.entries(machine.allocatable).map(([resource, count]) => `${resource}: ${count}`);
-    machines.push([
-      name,
-      machine.talosVersion,
-      machine.schematicId.slice(0, 12),
-      machine.driverVersion ?? "none",
-      machine.reboots,
-      gpus.join("\n") || "none",
-    ]);
-  }
-  const updates = table([
-    "update",
-    "result",
-    "create",
-    "update",
-    "replace",
-    "delete",
-    "same",
-    "machine calls",
-    "seconds",
-  ]);
-  for (const [index, update] of report.updates.entries()) {
-    const { create, update: changed, replace, delete: deleted, same } = update.changes;
-    updates.push([
-      index + 1,
-      update.result,
-      create,
-      changed,
-      replace,
-      deleted,
-      same,
-      update.machineRequests,
-      update.seconds.toFixed(1),
-    ]);
-  }
-  const parts = [machines.toString(), updates.toString()];
-  if (report.workloads.length > 0) {
-    const workloads = table(["workload", "kind", "ready"]);
-    for (const { namespace, name, kind, ready } of report.workloads) {
-      workloads.push([`${namespace}/${name}`, kind, ready ? "yes" : "no"]);
-    }
-    parts.push(workloads.toString());
-  }
+    const { talosVersion, schematicId, driverVersion, reboots } = machine;
+    return [name, talosVersion, schematicId.slice(0, 12), driverVersion ?? "none", reboots, gpus.join("\n") || "none"];
+  });
+  const kinds = ["create", "update", "replace", "delete", "same"] as const;
+  const updates = report.updates.map(({ result, changes, machineRequests, seconds }, index) => {
+    return [index + 1, result, ...kinds.map((kind) => changes[kind]), machineRequests, seconds.toFixed(1)];
+  });
+  const workloads = report.workloads.map(({ namespace, name, kind, ready }) => {
+    return [`${namespace}/${name}`, kind, ready ? "yes" : "no"];
+  });
   const tell = (mark: string, { symptom, cause, remedy, fix }: FailureReport): string =>
     `${mark} ${symptom}\n  cause:  ${cause}\n  remedy: ${remedy}\n  fix:    ${fix}`;
-  for (const failure of report.mended ?? []) parts.push(tell("✔ mended:", failure));
-  for (const failure of report.failures) parts.push(tell("✖", failure));
-  return parts.join("\n");
+  return [
+    table(["machine", "Talos", "schematic", "driver", "reboots", "GPUs"], machines),
+    table(["update", "result", ...kinds, "machine calls", "seconds"], updates),
+    ...(workloads.length > 0 ? [table(["workload", "kind", "ready"], workloads)] : []),
+    ...(report.mended ?? []).map((failure) => tell("✔ mended:", failure)),
+    ...report.failures.map((failure) => tell("✖", failure)),
+  ].join("\n");
 }
 
-function table(head: string[]): InstanceType<typeof Table> {
-  return new Table({ head, style: { head: [], border: [], compact: true } });
+function table(head: string[], rows: (string | number)[][]): string {
+  const made = new Table({ head, style: { head: [], border: [], compact: true } });
+  made.push(...rows);
+  return made.toString();
 }
