@@ -17,38 +17,31 @@ export function validStacks(): string[] {
   return fs.readdirSync(path.join(fixtures, "valid")).map((file) => path.basename(file, ".yaml"));
 }
 
-/** A finding that a fixture expects. */
-export interface Expected {
-  check: string;
-  field: string;
-  /** Parts of what is said. */
-  message: string[];
-}
-
 /** A stack with a mistake, and what must be said of it. */
 export interface InvalidStack {
+  /** What its mistake is. */
+  name: string;
   /** The stack that is right, of which this one differs by its mistake. */
   base: string;
   stack: unknown;
-  expect: Expected[];
+  /** Parts of what is said, by check and field. */
+  expect: Record<string, string[]>;
 }
 
 /** Rows of a table of machine configuration patches, in tests/fixtures/patches. */
 export const patchRows = <Row>(table: string): Row[] =>
   parse(fs.readFileSync(path.join(fixtures, "patches", `${table}.yaml`), "utf8")) as Row[];
 
-/** Files of stacks with a mistake, in tests/fixtures/invalid. */
-export const invalidFiles = (): string[] => fs.readdirSync(path.join(fixtures, "invalid")).sort();
-
-/** Reads one of them: the stack that is right, with its change. */
-export function invalidStack(file: string): InvalidStack {
-  const { base, change, expect } = parse(fs.readFileSync(path.join(fixtures, "invalid", file), "utf8")) as {
-    base: string;
-    change: unknown;
-    expect: Expected[];
-  };
-  return { base, stack: merged(validStack(base), change), expect };
-}
+/** Stacks with a mistake, of the tables in tests/fixtures/invalid: each is a stack that is right, with its change. */
+export const invalidStacks = (): InvalidStack[] =>
+  fs
+    .readdirSync(path.join(fixtures, "invalid"))
+    .flatMap((file) => parse(fs.readFileSync(path.join(fixtures, "invalid", file), "utf8")) as unknown[])
+    .map((row) => {
+      const { name, base, change, expect, ...unknown } = row as Record<string, any>;
+      if (Object.keys(unknown).length > 0) throw new Error(`${name}: no field ${Object.keys(unknown).join()}`);
+      return { name, base, stack: merged(validStack(base as string), change), expect };
+    });
 
 /** A JSON merge patch (RFC 7396): null takes a key away, a list takes the place of a list. */
 export function merged(target: unknown, change: unknown): unknown {

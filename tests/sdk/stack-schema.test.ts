@@ -7,7 +7,7 @@ import { findingsOf } from "../../components/recipe";
 import * as rules from "../../components/recipe/rules";
 import { stackSchemaFile } from "../../generate/schema/main";
 import { stackFileSchema } from "../../generate/schema/json-schema";
-import { invalidFiles, invalidStack } from "../recipe/stacks";
+import { invalidStacks } from "../recipe/stacks";
 import { repository, stackNames, stacksDir } from "../../stacks/stack-file";
 
 const ajv = new Ajv({ allErrors: true });
@@ -42,8 +42,7 @@ test.each(filesOf("valid"))("%s is right by it", (file) => {
 });
 
 // Both ways: what an editor marks is what a preview refuses for its shape, and mistakes of meaning are left to the preview.
-test.each(invalidFiles())("%s: is wrong by it where its shape is wrong", (file) => {
-  const { stack } = invalidStack(file);
+test.each(invalidStacks())("$name: is wrong by it where its shape is wrong", ({ stack }) => {
   const shape = findingsOf(stack).filter(({ check }) => check === "shape");
   expect({ shape: shape.length > 0, errors: errorsOf(fileOf(stack)) }).toEqual({
     shape: shape.length > 0,

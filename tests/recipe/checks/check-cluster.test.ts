@@ -10,25 +10,24 @@ import {
   type Finding,
 } from "../../../components/recipe/index";
 import { differences } from "../differences";
-import { oneMachine, invalidFiles, invalidStack, validStack, validStacks } from "../stacks";
+import { oneMachine, invalidStacks, validStack, validStacks } from "../stacks";
 
-const files = invalidFiles();
+const invalid = invalidStacks();
+const rows = invalid.map((row) => [row.name, row] as const);
 
 describe("stacks with a mistake", () => {
-  test.each(files)("%s: says exactly what is wrong", (file) => {
-    const { stack, expect: expected } = invalidStack(file);
+  test.each(rows)("%s: says exactly what is wrong", (_, { stack, expect: expected }) => {
     const findings = findingsOf(stack);
-    const name = ({ check, field }: { check: string; field: string }): string => `${check} ${field}`;
-    expect(findings.map(name).sort()).toEqual(expected.map(name).sort());
-    for (const { check, field, message } of expected) {
-      const said = findings.filter((finding) => finding.check === check && finding.field === field).map(renderFinding);
-      for (const part of message) expect(said.join("\n")).toContain(part);
+    const placed = ({ check, field }: Finding): string => `${check} ${field}`;
+    expect(findings.map(placed).sort()).toEqual(Object.keys(expected).sort());
+    for (const [place, parts] of Object.entries(expected)) {
+      const said = findings.filter((finding) => placed(finding) === place).map(renderFinding);
+      for (const part of parts) expect(said.join("\n")).toContain(part);
     }
   });
 
-  test.each(files)("%s: is a stack that is right, but for its mistake", (file) => {
-    const { base, stack, expect: expected } = invalidStack(file);
-    expect(expected.length).toBeGreaterThan(0);
+  test.each(rows)("%s: is a stack that is right, but for its mistake", (_, { base, stack, expect: expected }) => {
+    expect(Object.keys(expected)).not.toEqual([]);
     expect(findingsOf(validStack(base))).toEqual([]);
     const changed = differences(validStack(base), stack);
     expect(changed.length).toBeGreaterThan(0);
@@ -36,13 +35,14 @@ describe("stacks with a mistake", () => {
     expect(changed.length).toBeLessThanOrEqual(6);
   });
 
-  test("there is one for every check", () => {
-    const shown = new Set(files.flatMap((file) => invalidStack(file).expect.map((expected) => expected.check)));
+  test("there is one for every check, each with a name of its own", () => {
+    const shown = new Set(invalid.flatMap((row) => Object.keys(row.expect).map((place) => place.split(" ")[0]!)));
     expect(checks.map((check) => check.id).filter((id) => !shown.has(id))).toEqual([]);
+    expect(new Set(invalid.map(({ name }) => name)).size).toBe(invalid.length);
   });
 
   test("each says what, why and how, without a full stop", () => {
-    for (const finding of files.flatMap((file) => findingsOf(invalidStack(file).stack))) {
+    for (const finding of invalid.flatMap(({ stack }) => findingsOf(stack))) {
       for (const part of ["problem", "why", "remedy"] as const) {
         expect(finding[part]).toMatch(/\S/);
         expect(finding[part]).not.toMatch(/[.;]$/);
@@ -167,6 +167,8 @@ describe("a stack that is wrong", () => {
       ),
     );
     expect(message).toContain("3 mistakes");
+    const [first] = findings;
+    expect(new InvalidStackError([first!]).message).toMatch(/^the stack has a mistake; nothing was contacted:\n1\. /);
   });
 
   test.each([null, undefined, 1, "text", [], {}, { machines: [] }, { talosVersion: "v1.12.6", machines: { a: null } }])(

@@ -1,24 +1,5 @@
-import { parseSpec } from "../../../components/recipe/index";
-import { fieldOf, readSpec } from "../../../components/recipe/stack/parse";
-import { validStack, validStacks } from "../stacks";
-
-test.each(validStacks())("%s: is read as it stands", (name) => {
-  expect(parseSpec(validStack(name))).toEqual({ spec: validStack(name), findings: [] });
-});
-
-test("a stack with a wrong shape is not handed out", () => {
-  const { spec, findings } = parseSpec({ ...validStack("modern"), upgrade: { maxParallel: "two" } });
-  expect(spec).toBeUndefined();
-  expect(findings).toEqual([
-    {
-      check: "shape",
-      field: "upgrade.maxParallel",
-      problem: '"two" is neither a number nor a share',
-      why: expect.stringMatching(/./),
-      remedy: "write a whole number from 1 on, or `1%` to `100%`",
-    },
-  ]);
-});
+import { readSpec } from "../../../components/recipe/stack/parse";
+import { validStack } from "../stacks";
 
 test("the rest can still be checked", () => {
   const raw = validStack("rtx5070ti") as unknown as {
@@ -53,8 +34,3 @@ test("the raw stack is left alone", () => {
   readSpec(raw);
   expect(raw).toEqual(before);
 });
-
-test.each([
-  [[], "stack"],
-  [["machines", "gpu-1", "gpus", 0, "model"], "machines.gpu-1.gpus[0].model"],
-])("fieldOf %j", (path, field) => expect(fieldOf(path)).toBe(field));
